@@ -43,7 +43,7 @@ export async function repeated<Answer>(
     const { error } = outcome;
     if (error instanceof ConnectionError && error.mayBeExecuted) lost ??= error;
     const waitMs = waitBefore(count, outcome, isRepeatable, retries);
-    if (waitMs === null) throw lost !== null && isSilent(error) ? stillLost(lost, error) : error;
+    if (waitMs === null) throw lost === null ? error : afterLost(lost, error);
     await waitFor(waitMs, signal);
   }
 }
@@ -61,13 +61,12 @@ const SILENT: readonly string[] = [
   'address_not_allowed',
 ] satisfies (ErrorCode | 'unknown')[];
 
-/** Whether the error leaves open what became of an earlier attempt. */
-function isSilent(error: Failure['error']): boolean {
-  return !(error instanceof ExchangeError) || SILENT.includes(error.code);
-}
-
-function stillLost({ idempotencyKey }: ConnectionError, cause: Error): ConnectionError {
-  return new ConnectionError(cause.message, true, idempotencyKey, { cause });
+/** The error of a call of which an earlier attempt may have been executed. */
+function afterLost({ idempotencyKey }: ConnectionError, error: Failure['error']): Error {
+  const isEnough =
+    error instanceof ExchangeError ? !SILENT.includes(error.code) : error.mayBeExecuted;
+  if (isEnough) return error;
+  return new ConnectionError(error.message, true, idempotencyKey, { cause: error });
 }
 
 /** The milliseconds to wait before the request is sent again; null: it is not. */

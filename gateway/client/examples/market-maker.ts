@@ -5,7 +5,8 @@
  *
  *   node dist/gateway/client/examples/market-maker.js http://127.0.0.1:3000/api maker books.json
  *
- * SIGTERM: cancels, waits until its markets are paid, and ends.
+ * SIGTERM: cancels, waits until its markets are paid, and exits with status 0. Status 1: it could
+ * not go on; it says why, and whether its orders still rest.
  */
 import {
   Api,
@@ -19,7 +20,7 @@ import {
   submitBatch,
 } from '../index.js';
 import { FairPrice } from './fair-price.js';
-import { claimWon, isFlat, keepBooks, signIn } from './saved.js';
+import { keepBooks, run, signIn } from './saved.js';
 
 /** Below the fair price, in ticks of 0.001 dollar. */
 const EDGE_TICKS = 5;
@@ -28,22 +29,18 @@ const SHARES = 20;
 const SWEEP = { maxFilledShares: 60, windowMs: 1_000 };
 /** It collects no more of an outcome. */
 const LOTS_MAX = 400_000;
-/** Between two looks at all markets. */
-const PAUSE_MS = 100;
 const PASSWORD = 'an example, not a secret';
 
-let isStopping = false;
-process.on('SIGTERM', () => {
-  isStopping = true;
-});
 const [url = 'http://127.0.0.1:3000/api', username = 'example-maker', file = './maker.json'] =
   process.argv.slice(2);
 const api = new Api({ url, retries: { attempts: 30, longestWaitMs: 500 } });
 const userId = await signIn(api, username, PASSWORD);
 const [known] = (await orderGroups(api, userId)).orderGroups;
 const { groupId } = known ?? (await createOrderGroup(api, userId, SWEEP));
-const stream = new Stream(api, { longestWaitMs: 500 });
-const { account, books, save } = keepBooks(stream, file);
+// Its end is looked at in each round.
+const stream = new Stream(api, { longestWaitMs: 500, onEnd: () => {} });
+const kept = keepBooks(stream, file);
+const { account } = kept;
 const fairPrice = new FairPrice(stream, 300_000);
 const { markets } = followMarkets(stream, { onOpened: ({ asset }) => fairPrice.follow(asset) });
 
@@ -88,12 +85,4 @@ async function cancelAll(): Promise<void> {
   if (cancels.length > 0) await submitBatch(stream, cancels.slice(0, 100));
 }
 
-while (!isStopping || !(await isFlat(api, userId, account))) {
-  if (isStopping) await cancelAll();
-  else await quote();
-  await claimWon(api, account);
-  await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-}
-books.isFinished = true;
-save();
-stream.close();
+await run({ api, userId, stream, ...kept }, (isStopping) => (isStopping ? cancelAll() : quote()));

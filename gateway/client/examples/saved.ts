@@ -1,15 +1,18 @@
 /**
- * The books of an example bot, in a file: the account at a sequence, and what its events add up to.
+ * What both example bots do: they keep books in a file, the account at a sequence and what its
+ * events add up to; and they run until they are stopped or cannot go on.
  *
  * Always holds: the file is replaced as a whole, so a bot that is killed continues where it was,
- * and the exchange sends the events since.
+ * and the exchange sends the events since. A bot that cannot go on cancels what rests if it still
+ * can, says why, and exits with status 1.
  */
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import {
   type Account,
   type Api,
   balance,
   ConnectionError,
+  cancelEverywhere,
   claim,
   followAccount,
   isRefusal,
@@ -21,6 +24,11 @@ import {
   toMicros,
   type UserEvent,
 } from '../index.js';
+
+/** Between two looks. */
+const PAUSE_MS = 100;
+/** For a longer wait, what rests is cancelled first. */
+const LONG_MS = 5_000;
 
 export interface Books {
   account: SavedAccount | null;
@@ -51,12 +59,12 @@ export async function signIn(api: Api, username: string, password: string): Prom
   }
 }
 
-/** Claims what is won in markets that are resolved. */
-export async function claimWon(api: Api, account: Account): Promise<void> {
+/** Claims what is won in markets that are resolved. The exchange may have paid it already. */
+async function claimWon(api: Api, account: Account): Promise<void> {
   for (const [marketId, outcomes] of account.positions) {
     if (!outcomes.some(({ status }) => status === 'claimable')) continue;
     await claim(api, marketId).catch((error) => {
-      if (!isRefusal(error, 'nothing_to_claim')) throw error;
+      if (!isRefusal(error, 'nothing_to_claim', 'market_not_found')) throw error;
     });
   }
 }
@@ -67,7 +75,7 @@ export async function claimWon(api: Api, account: Account): Promise<void> {
  * up to it were sent again. The account also changes while the balance is on its way, so all of it
  * is looked at afterwards.
  */
-export async function isFlat(api: Api, userId: string, account: Account): Promise<boolean> {
+async function isFlat(api: Api, userId: string, account: Account): Promise<boolean> {
   const { available, held } = await balance(api, userId);
   const { orders, positions, availableMicros, heldMicros } = account;
   if (orders.size > 0 || positions.size > 0) return false;
@@ -76,7 +84,7 @@ export async function isFlat(api: Api, userId: string, account: Account): Promis
 
 /** Follows the account and writes every change down before anything else sees it. */
 export function keepBooks(stream: Stream, path: string) {
-  const books = read(path);
+  const books = { ...read(path), isFinished: false };
   const save = () => {
     writeFileSync(`${path}.new`, JSON.stringify(books));
     renameSync(`${path}.new`, path);
@@ -97,6 +105,65 @@ export function keepBooks(stream: Stream, path: string) {
     books.account ?? { ...EMPTY },
   );
   return { account, books, save };
+}
+
+interface Bot extends ReturnType<typeof keepBooks> {
+  api: Api;
+  stream: Stream;
+  userId: string;
+}
+
+/** Looks again and again until a SIGTERM, and then until nothing rests and nothing is owned. */
+export async function run(bot: Bot, look: (isStopping: boolean) => Promise<void>): Promise<void> {
+  const { api, stream, userId, account, books, save } = bot;
+  let isStopping = false;
+  process.on('SIGTERM', () => {
+    isStopping = true;
+  });
+  try {
+    for (; !books.isFinished; await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))) {
+      if (stream.failure !== null) throw stream.failure;
+      await patiently(bot, async () => {
+        await look(isStopping);
+        await claimWon(api, account);
+        books.isFinished = isStopping && (await isFlat(api, userId, account));
+      });
+    }
+    save();
+  } catch (error) {
+    await giveUp(bot, error as Error);
+  }
+  stream.close();
+}
+
+let quietUntilMs = 0;
+
+/** If the exchange asks for a long wait, the bot cancels what rests and sends nothing until then. */
+async function patiently({ api, userId }: Bot, act: () => Promise<void>): Promise<void> {
+  if (Date.now() < quietUntilMs) return;
+  try {
+    await act();
+  } catch (error) {
+    if (!isRefusal(error) || error.retryAfterMs === null) throw error;
+    quietUntilMs = Date.now() + error.retryAfterMs;
+    const until = new Date(quietUntilMs).toISOString();
+    process.stderr.write(`${error.message} Nothing is sent until ${until}.\n`);
+    // Prices move meanwhile. Room for the keys of cancels is kept free.
+    if (error.retryAfterMs > LONG_MS) await cancelEverywhere(api, userId);
+  }
+}
+
+async function giveUp({ api, userId, account, stream }: Bot, error: Error): Promise<void> {
+  const reason = stream.failure ?? error;
+  process.exitCode = 1;
+  process.stderr.write(`The bot cannot go on: ${reason.message}\n`);
+  try {
+    const { cancelledOrders } = await cancelEverywhere(api, userId);
+    process.stderr.write(`Its ${cancelledOrders} resting orders were cancelled.\n`);
+  } catch (refusal) {
+    const { message } = refusal as Error;
+    process.stderr.write(`Its ${account.orders.size} orders still rest: ${message}\n`);
+  }
 }
 
 const EMPTY: SavedAccount = {
@@ -120,10 +187,7 @@ function enter(books: Books, event: UserEvent): void {
 }
 
 function read(path: string): Books {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8'));
-  } catch {
-    const sums = { byCause: {}, feesMicros: 0, counts: {}, gaps: 0 };
-    return { account: null, ...sums, isFinished: false };
-  }
+  if (existsSync(path)) return JSON.parse(readFileSync(path, 'utf8'));
+  const sums = { byCause: {}, feesMicros: 0, counts: {}, gaps: 0 };
+  return { account: null, ...sums, isFinished: false };
 }

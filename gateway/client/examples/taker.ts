@@ -4,7 +4,8 @@
  *
  *   node dist/gateway/client/examples/taker.js http://127.0.0.1:3000/api taker books.json
  *
- * SIGTERM: waits until its markets are paid, and ends.
+ * SIGTERM: waits until its markets are paid, and exits with status 0. Status 1: it could not go on;
+ * it says why, and whether its orders still rest.
  */
 import {
   Api,
@@ -20,14 +21,13 @@ import {
   submit,
 } from '../index.js';
 import { FairPrice } from './fair-price.js';
-import { claimWon, isFlat, keepBooks, signIn } from './saved.js';
+import { keepBooks, run, signIn } from './saved.js';
 
 /** Dollars of one order. */
 const AMOUNT = '2.5';
 /** How much cheaper than the fair price an offer must be, and how much dearer a bid. */
 const MARGIN_TICKS = 4;
 const LOTS_MAX = 200_000;
-const PAUSE_MS = 100;
 const PASSWORD = 'an example, not a secret';
 /** What an order may be refused with when others are faster or the market ends. */
 const USUAL = [
@@ -41,16 +41,14 @@ const USUAL = [
   'insufficient_shares',
 ] as const;
 
-let isStopping = false;
-process.on('SIGTERM', () => {
-  isStopping = true;
-});
 const [url = 'http://127.0.0.1:3000/api', username = 'example-taker', file = './taker.json'] =
   process.argv.slice(2);
 const api = new Api({ url, retries: { attempts: 30, longestWaitMs: 500 } });
 const userId = await signIn(api, username, PASSWORD);
-const stream = new Stream(api, { longestWaitMs: 500 });
-const { account, books, save } = keepBooks(stream, file);
+// Its end is looked at in each round.
+const stream = new Stream(api, { longestWaitMs: 500, onEnd: () => {} });
+const kept = keepBooks(stream, file);
+const { account } = kept;
 /** By asset: that of the active market. */
 const latest = new Map<string, Book | null>();
 const fairPrice = new FairPrice(stream, 250_000);
@@ -93,11 +91,6 @@ async function trade(): Promise<void> {
   }
 }
 
-while (!isStopping || !(await isFlat(api, userId, account))) {
+await run({ api, userId, stream, ...kept }, async (isStopping) => {
   if (!isStopping) await trade();
-  await claimWon(api, account);
-  await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-}
-books.isFinished = true;
-save();
-stream.close();
+});

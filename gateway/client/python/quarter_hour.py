@@ -64,7 +64,14 @@ _WHOLE = re.compile(
 class ExchangeError(Exception):
     """The exchange answered with an error; nothing was executed."""
 
-    def __init__(self, code: str, message: str, details: Fields, status: int) -> None:
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        details: Fields,
+        status: int,
+        retry_after: Optional[float] = None,
+    ) -> None:
         super().__init__(f"{code}: {message}")
         #: One of the API's codes; "unknown" for an answer that is not the API's, as of a proxy.
         self.code = code
@@ -72,6 +79,9 @@ class ExchangeError(Exception):
         self.details = details
         #: The HTTP status; 0 for an error of the stream.
         self.status = status
+        #: Seconds that the exchange asks to wait before a repetition; None: it does not say.
+        milliseconds = details.get("retryAfterMs")
+        self.retry_after = retry_after if milliseconds is None else float(milliseconds) / 1000
 
 
 class NoAnswer(ConnectionError):
@@ -95,7 +105,9 @@ class Retries:
     timeout: float = 10
     #: The first wait; each further one is twice as long, less a random part of up to half.
     first_wait: float = 0.1
-    #: The longest wait. If the exchange asks for a longer one, the call fails at once.
+    #: The longest wait. If the exchange asks for a longer one, the call fails at once, and the
+    #: error's `retry_after` says when the request can succeed: whether to wait that long is up to
+    #: you.
     longest_wait: float = 30
 
     def backoff(self, attempt: int) -> float:
@@ -232,7 +244,7 @@ class Client:
             headers["Content-Type"] = "application/json"
         pairs = [(name, value) for name, value in (query or {}).items() if value is not None]
         target = f"{self._base}{path}" + (f"?{urlencode(pairs)}" if pairs else "")
-        attempt = 1
+        attempt, is_lost = 1, False
         while True:
             error: Union[ExchangeError, NoAnswer]
             asked: Optional[float] = None
@@ -240,9 +252,8 @@ class Client:
                 status, retry_after, answer = self._send(method, target, text, headers)
                 if status < 300:
                     return self._executed(method, loads(answer) if answer else {})
-                error = _error(status, answer)
-                milliseconds = error.details.get("retryAfterMs")
-                asked = retry_after if milliseconds is None else float(milliseconds) / 1000
+                error = _error(status, answer, retry_after)
+                asked = error.retry_after
                 if error.code == "outcome_unknown":
                     # A gateway has lost the leader: it is as if there were no answer.
                     error = NoAnswer(str(error), True, key)
@@ -254,9 +265,11 @@ class Client:
                     may_be_executed,
                     key,
                 )
-            if attempt >= self.retries.attempts or not _is_temporary(error, is_safe):
-                raise error from None
-            if asked is not None and asked > self.retries.longest_wait:
+            is_lost = is_lost or (isinstance(error, NoAnswer) and error.may_be_executed)
+            is_last = attempt >= self.retries.attempts or not _is_temporary(error, is_safe)
+            if is_last or (asked or 0) > self.retries.longest_wait:
+                if is_lost and isinstance(error, ExchangeError) and error.code in _SILENT:
+                    raise NoAnswer(str(error), True, key) from error
                 raise error from None
             wait = max(asked or 0, self.retries.backoff(attempt))
             log.debug("%s; again in %.3f s", error, wait)
@@ -538,12 +551,27 @@ class Client:
         return Live(self, saved)
 
 
-def _error(status: int, text: bytes) -> ExchangeError:
+#: Refusals that come before the key is looked up: they do not say what became of an earlier attempt.
+_SILENT = (
+    "unknown",
+    "unavailable",
+    "rate_limited",
+    "limit_reached",
+    "missing_token",
+    "invalid_token",
+    "token_revoked",
+    "token_expired",
+    "address_not_allowed",
+)
+
+
+def _error(status: int, text: bytes, retry_after: Optional[float]) -> ExchangeError:
     try:
         error = loads(text)["error"]
-        return ExchangeError(error["code"], error["message"], error.get("details", {}), status)
+        known = error["code"], error["message"], error.get("details", {})
+        return ExchangeError(*known, status, retry_after)
     except (ValueError, KeyError, TypeError):
-        return ExchangeError("unknown", f"status {status}", {}, status)
+        return ExchangeError("unknown", f"status {status}", {}, status, retry_after)
 
 
 def _is_temporary(error: Union[ExchangeError, NoAnswer], is_safe: bool) -> bool:
@@ -714,6 +742,14 @@ def _money(event: Fields) -> Optional[List[Tuple[str, Decimal, Decimal]]]:
     return [(cause, amount, _ZERO) for cause, amount in paid]
 
 
+#: Between two heartbeats of the stream.
+_HEARTBEAT_S = 10
+#: Before what is refused for now is tried again, if the exchange does not say.
+_REFUSED_WAIT_S = 1.0
+#: Close codes after which no connection with this token can succeed.
+_ENDS = {4001: "token_revoked", 4002: "token_expired"}
+
+
 class _Socket:
     """A thread that moves text from and to the stream, and connects again after a loss."""
 
@@ -751,17 +787,17 @@ class _Socket:
         failures = 0
         while True:
             code = None
+            began_at = time.monotonic()
             try:
-                async with websockets.connect(self._url, max_size=None, max_queue=None) as stream:
+                async with websockets.connect(self._url, max_queue=None) as stream:
                     self.received.put((self.OPEN, stream))
                     async for text in stream:
-                        failures = 0
                         self.received.put((text, None))
             except (OSError, EOFError, asyncio.TimeoutError, websockets.WebSocketException) as lost:
                 code = getattr(getattr(lost, "rcvd", None), "code", None)
                 log.debug("stream: %r", lost)
             self.received.put((self.LOST, code))
-            failures += 1
+            failures = 1 if time.monotonic() - began_at > _HEARTBEAT_S else failures + 1
             await asyncio.sleep(min(self._retries.backoff(failures), 5))
 
     @staticmethod
@@ -772,15 +808,89 @@ class _Socket:
             pass
 
 
-@dataclass
 class _Channel:
-    name: str
-    #: The number of the last message; None: begin with a snapshot.
-    place: Optional[int] = None
-    #: Whether deltas are in order; False: until a snapshot or the continuation.
-    is_live: bool = False
-    #: Heartbeats for which the exchange may still be sending what was missed.
-    patience: int = 0
+    """One channel as Live has it: the states of "Following a channel" in PROTOCOL.md.
+
+    The client in TypeScript has the same.
+    """
+
+    def __init__(self, name: str, place: Optional[int], on_gap: Callable[[], None]) -> None:
+        self.name = name
+        #: "idle": not asked for, because there is no connection, or because it was refused for now.
+        self.state = "idle"
+        #: Whether there has been a message, now or in an earlier run.
+        self.has_begun = place is not None
+        #: The number of the last message; None: begin with a snapshot.
+        self._place = place
+        #: Heartbeats since it was asked for.
+        self._heartbeats = 0
+        #: The number from which missing messages were asked for; None: none were.
+        self._missed_after: Optional[int] = None
+        self._on_gap = on_gap
+
+    def request(self) -> Fields:
+        """The message that asks for it: with its name as the id, which every answer repeats."""
+        self.state, self._heartbeats = "asked", 0
+        if self._place is None:
+            return {"op": "subscribe", "id": self.name, "channels": [self.name]}
+        return {"op": "resume", "id": self.name, "channel": self.name, "after": self._place}
+
+    def takes(self, message: Fields) -> Optional[bool]:
+        """Whether a snapshot or a delta is the next message; None: it must be asked for again."""
+        number = message["channelSequence"]
+        if message["type"] == "delta":
+            if self.state != "live":
+                return False
+            last = self._place or 0
+            if number <= last or message["previousSequence"] > last:
+                self._missed()
+                return None
+        self.state, self._place, self.has_begun = "live", number, True
+        return True
+
+    def note(self, kind: str, number: int) -> None:
+        """The exchange has answered a resume."""
+        if kind == "gap":
+            self.state = "asked"
+            self.skip()
+        elif kind == "resumed":
+            self.state = "live"
+        else:
+            self._place = max(self._place or 0, number)
+
+    def compare(self, number: Optional[int]) -> bool:
+        """A heartbeat has come, with the channel's last number if all up to it was sent.
+
+        Returns whether the channel must be asked for again.
+        """
+        if self.state == "live":
+            is_behind = number is not None and number > (self._place or 0)
+            if is_behind:
+                self._missed()
+            return is_behind
+        # The answer may be on its way at the first heartbeat. A resume may take longer.
+        self._heartbeats += self.state == "asked" and (number is not None or self._place is None)
+        return self._heartbeats > 1
+
+    def is_ended_by(self, error: ExchangeError) -> bool:
+        """Whether a refusal ends the channel."""
+        if error.code != "limit_reached" or self._place is None:
+            return True
+        # Too much was missed to be sent.
+        self.skip()
+        return False
+
+    def skip(self) -> None:
+        """The messages since the last one are lost; a snapshot follows."""
+        self._place = None
+        self._on_gap()
+
+    def _missed(self) -> None:
+        """A message is missing. Those that are missing when they were sent again are lost."""
+        if self._missed_after == self._place:
+            self.skip()
+        else:
+            self._missed_after = self._place
 
 
 class Live:
@@ -788,6 +898,9 @@ class Live:
 
     With the package websockets it streams, else it polls: `mode` says which. Both show the same;
     the stream sees every state between, a poll those that there are when it looks.
+
+    When the stream ends for good, because the token was refused, was revoked or has expired, every
+    method that waits raises the error, again at each call. Orders still rest.
 
     :param saved: `Account.saved()` of an earlier run, to miss no change since; {} is the beginning
         of the account. None: from now on.
@@ -805,6 +918,10 @@ class Live:
         self.account: Optional[Account] = None
         #: How often changes were missed; the account is right nevertheless.
         self.gaps = 0
+        #: When the token expires, in the exchange's time; None: never, or it is not known.
+        self.session_ends_at_ms: Optional[int] = None
+        #: Why it has ended for good; None: it has not.
+        self.failure: Optional[Exception] = None
         self._prices: Dict[str, Optional[Decimal]] = {}
         self._books: Dict[str, Book] = {}
         #: By asset: that of the active market.
@@ -816,6 +933,12 @@ class Live:
         self._socket: Optional[_Socket] = None
         #: None: there is none.
         self._connection: Any = None
+        #: Whether the connection is signed in, if there is a token.
+        self._is_open = False
+        #: What is asked again at its time, over this connection.
+        self._later: List[Tuple[float, Callable[[], None]]] = []
+        #: The texts of the parts of a message that is not complete.
+        self._parts: List[str] = []
         #: All of the account up to here has come.
         self._sequence = 0
         self._looked_at = time.monotonic()
@@ -832,7 +955,7 @@ class Live:
         self._follow("markets")
         if self.account is not None:
             self._follow("user", self._since)
-        self._wait_for(self._is_complete)
+        self._wait_for(lambda: all(each.state == "live" for each in self._channels.values()))
 
     def __enter__(self) -> Live:
         return self
@@ -846,49 +969,39 @@ class Live:
 
     def book(self, market_id: str) -> Book:
         """The book of a market, followed from the first call until the market ends."""
-        book = self._books.get(market_id)
-        if book is None:
-            book = self._books[market_id] = Book(market_id)
-            if self._socket is None:
-                self._look_at_book(book)
-            else:
-                self._follow(f"book:{market_id}")
-                self._wait_for(self._is_complete)
+        book = self._books.get(market_id) or Book(market_id)
+        if self._socket is not None:
+            self._books[market_id] = book
+            self._begin(f"book:{market_id}")
+        elif market_id not in self._books:
+            self._look_at_book(book)
+            self._books[market_id] = book
         return book
 
     def book_of(self, asset: str) -> Optional[Book]:
         """The book of the asset's active market, and then of the next; None while there is none."""
         if self._socket is None:
-            ids = (each["id"] for each in self.markets.values() if each["asset"] == asset)
+            ids = (each["id"] for each in self._listed(asset))
             market_id = next(ids, None)
             return None if market_id is None else self.book(market_id)
-        if asset not in self._latest:
-            self._latest[asset] = None
-            self._follow(f"books:{asset}")
-            self._wait_for(self._is_complete)
+        self._begin(f"books:{asset}")
         return self._latest[asset]
 
     def sub_account(self, sub_account_id: str) -> Account:
         """A sub-account, followed from the first call; on the stream only."""
         if self._socket is None:
             raise RuntimeError("sub-accounts are followed on the stream: install websockets")
-        if sub_account_id not in self._sub_accounts:
-            self._sub_accounts[sub_account_id] = Account()
-            self._follow(f"account:{sub_account_id}")
-            self._wait_for(self._is_complete)
-        return self._sub_accounts[sub_account_id]
+        account = self._sub_accounts.setdefault(sub_account_id, Account())
+        self._begin(f"account:{sub_account_id}")
+        return account
 
     def price(self, asset: str) -> Optional[Decimal]:
         """The price of an asset, in dollars; None before the first."""
-        if asset not in self._prices:
-            self._prices[asset] = None
-            if self._socket is not None:
-                self._follow(f"prices:{asset}")
-                self._wait_for(self._is_complete)
         if self._socket is None:
-            for market in self.markets.values():
-                if market["asset"] == asset:
-                    self._prices[asset] = market["assetPrice"]
+            for market in self._listed(asset):
+                self._prices[asset] = market["assetPrice"]
+            return self._prices.get(asset)
+        self._begin(f"prices:{asset}")
         return self._prices[asset]
 
     def update(self, seconds: float = 1.0) -> List[Change]:
@@ -920,12 +1033,15 @@ class Live:
                 # Not every change sends a message; the answer says that there is none.
                 self._send({"op": "ping"})
 
-    def _is_complete(self) -> bool:
-        return all(channel.is_live for channel in self._channels.values())
-
     def _receive(self, seconds: float) -> bool:
         """Returns whether there was anything."""
         assert self._socket is not None
+        if self.failure is not None:
+            raise self.failure
+        due = [again for at, again in self._later if at <= time.monotonic()]
+        self._later = [each for each in self._later if each[1] not in due]
+        for again in due:
+            again()
         received, is_news = self._socket.received, False
         try:
             message = received.get(timeout=seconds)
@@ -938,76 +1054,106 @@ class Live:
 
     def _take(self, what: object, of: Any) -> None:
         if isinstance(what, Exception):
-            raise what
+            self._fail(what)
         if what is _Socket.OPEN:
             self._connection = of
-            if self._client.token is not None:
-                self._send({"op": "auth", "id": "auth", "token": self._client.token})
-            for channel in list(self._channels.values()):
-                self._begin(channel)
+            self._sign_in()
         elif what is _Socket.LOST:
-            self._connection = None
+            self._connection, self._is_open, self._later = None, False, []
             for channel in self._channels.values():
-                channel.is_live = False
-            if of in (4001, 4002):
-                code = "token_revoked" if of == 4001 else "token_expired"
-                raise ExchangeError(code, "sign in again", {}, 401)
+                channel.state = "idle"
+            if of in _ENDS:
+                self._fail(ExchangeError(_ENDS[of], "sign in again", {}, 401))
         else:
             self._read(loads(str(what)))
 
+    def _fail(self, error: Exception) -> None:
+        """The end for good."""
+        self.failure = error
+        raise error
+
+    def _sign_in(self) -> None:
+        assert self._socket is not None
+        if self._client.token is None:
+            self._opened()
+        else:
+            auth = {"op": "auth", "id": "auth", "token": self._client.token}
+            self._socket.send(self._connection, dumps(auth))
+
+    def _opened(self) -> None:
+        self._is_open = True
+        self._ask(*self._channels.values())
+
     def _send(self, message: Fields) -> None:
-        if self._socket is not None and self._connection is not None:
+        if self._socket is not None and self._is_open:
             self._socket.send(self._connection, dumps(message))
 
     def _follow(self, name: str, place: Optional[int] = None) -> None:
-        channel = self._channels[name] = _Channel(name, place)
-        self._begin(channel)
+        on_gap = self._missed_changes if name == "user" else lambda: None
+        channel = self._channels[name] = _Channel(name, place, on_gap)
+        self._ask(channel)
 
-    def _begin(self, channel: _Channel) -> None:
-        channel.is_live = False
-        if channel.place is None:
-            self._send({"op": "subscribe", "channels": [channel.name]})
-        else:
-            self._send({"op": "resume", "channel": channel.name, "after": channel.place})
+    def _begin(self, name: str) -> None:
+        """Follows a channel, and waits until it has begun.
+
+        :raise ExchangeError: if it is refused
+        """
+        if name not in self._channels:
+            self._follow(name)
+        self._wait_for(lambda: name not in self._channels or self._channels[name].has_begun)
+
+    def _missed_changes(self) -> None:
+        self.gaps += 1
+
+    def _ask(self, *channels: _Channel) -> None:
+        for channel in channels if self._is_open else ():
+            self._send(channel.request())
 
     def _read(self, message: Fields) -> None:
         kind = message["type"]
-        channel = self._channels.get(message.get("channel", ""))
-        if kind == "pong":
-            if self._channels["user"].is_live:
+        channel = self._channels.get(message.get("channel", message.get("id", "")))
+        if kind == "part":
+            self._read_part(message)
+        elif kind == "authenticated":
+            self.session_ends_at_ms = message.get("expiresAtMs")
+            self._opened()
+        elif kind == "session_ending":
+            log.warning("the token expires at %s ms; orders still rest", message["endsAtMs"])
+        elif kind == "pong":
+            if self._channels["user"].state == "live":
                 self._sequence = message["sequence"]
         elif kind == "heartbeat":
-            self._compare(message["channels"])
+            numbers = message["channels"]
+            behind = [each for each in self._channels.values() if each.compare(numbers.get(each.name))]
+            self._ask(*behind)
         elif kind == "error":
             self._refused(message, channel)
         elif channel is None:
             return
         elif kind in ("snapshot", "delta"):
-            self._deliver(channel, message)
-        elif kind == "resumed":
-            channel.is_live, channel.patience = True, 3
-        elif kind == "replayed":
-            channel.place = max(channel.place or 0, message["channelSequence"])
-            channel.patience = 0
-            self._sequence = message["sequence"]
-        elif kind == "gap":
-            channel.place = None
-            if channel.name == "user":
-                self.gaps += 1
+            is_next = channel.takes(message)
+            if is_next is None or (is_next and not self._deliver(channel, message)):
+                self._ask(channel)
         elif kind == "closed":
-            del self._channels[channel.name]
+            self._forget(channel)
+        elif kind in ("resumed", "replayed", "gap"):
+            channel.note(kind, message["channelSequence"])
+            if kind == "replayed":
+                self._sequence = message["sequence"]
 
-    def _deliver(self, channel: _Channel, message: Fields) -> None:
-        number, is_whole = message["channelSequence"], message["type"] == "snapshot"
-        if not is_whole:
-            if not channel.is_live:
-                return
-            last = channel.place
-            if last is not None and (number <= last or message["previousSequence"] > last):
-                self._begin(channel)
-                return
-        channel.is_live, channel.place = True, number
+    def _read_part(self, message: Fields) -> None:
+        """A part after a missing one is left out: then the whole message is missing."""
+        if message["part"] == 1:
+            self._parts = []
+        if message["part"] == len(self._parts) + 1:
+            self._parts.append(message["text"])
+            if message["part"] == message["parts"]:
+                self._read(loads("".join(self._parts)))
+
+    def _deliver(self, channel: _Channel, message: Fields) -> bool:
+        """Returns False if the channel needs a snapshot."""
         data, sequence = message["data"], message["sequence"]
+        is_whole = message["type"] == "snapshot"
         kind, _, of = channel.name.partition(":")
         if kind == "book":
             self._books[of]._apply(data, is_whole, sequence)
@@ -1020,51 +1166,58 @@ class Live:
                 latest._apply(book, is_whole, sequence)
         elif kind == "prices":
             self._prices[of] = data["price"]
-        elif kind == "user":
-            self._sequence = sequence
-            assert self.account is not None
-            if not self._apply_account(self.account, data, is_whole, sequence):
-                self.gaps += 1
-                channel.place = None
-                self._begin(channel)
-        elif kind == "account":
-            if not self._apply_account(self._sub_accounts[of], data, is_whole, sequence):
-                channel.place = None
-                self._begin(channel)
+        elif kind in ("user", "account"):
+            account = self.account if kind == "user" else self._sub_accounts[of]
+            assert account is not None
+            if kind == "user":
+                self._sequence = sequence
+            if not self._apply_account(account, data, is_whole, sequence):
+                channel.skip()
+                return False
         elif is_whole:
             self._enter_markets(data["markets"])
         else:
             for change in data["changes"]:
                 self._change_market(change["marketId"], change["market"])
-
-    def _compare(self, numbers: Dict[str, int]) -> None:
-        """A heartbeat has each channel's last number: a higher one than ours was missed."""
-        for channel in self._channels.values():
-            number = numbers.get(channel.name)
-            channel.patience -= 1
-            if number is None or channel.patience >= 0:
-                continue
-            if not channel.is_live or number > (channel.place or number):
-                self._begin(channel)
+        return True
 
     def _refused(self, message: Fields, channel: Optional[_Channel]) -> None:
         error = ExchangeError(message["code"], message["message"], message.get("details", {}), 0)
-        if channel is None:
-            if message.get("id") == "auth":
-                raise error
+        wait = error.retry_after
+        if wait is None and error.code in ("rate_limited", "unavailable"):
+            wait = _REFUSED_WAIT_S
+        if message.get("id") == "auth":
+            # The user may have too many connections because lost ones are not known to be lost yet.
+            if wait is None and error.code != "limit_reached":
+                self._fail(error)
+            self._try_again(wait or _REFUSED_WAIT_S, self._sign_in)
+        elif channel is None:
             log.warning("stream: %s", error)
-            return
-        _, _, of = channel.name.partition(":")
-        if error.code in ("rate_limited", "unavailable"):
-            time.sleep(float(error.details.get("retryAfterMs", 1000)) / 1000)
-            self._begin(channel)
-            return
-        is_known = of in self._books and self._books[of].sequence > 0
+        elif wait is not None:
+            channel.state = "idle"
+            self._try_again(wait, lambda: self._ask(channel))
+        elif channel.is_ended_by(error):
+            self._forget(channel)
+            # Of a channel that has begun: its market was closed while the connection was lost.
+            if error.code != "market_not_found" or not channel.has_begun:
+                raise error
+        else:
+            self._ask(channel)
+
+    def _try_again(self, seconds: float, again: Callable[[], None]) -> None:
+        self._later.append((time.monotonic() + seconds, again))
+
+    def _forget(self, channel: _Channel) -> None:
+        """A channel has ended, with what it kept up to date."""
+        kind, _, of = channel.name.partition(":")
         del self._channels[channel.name]
-        self._change_market(of, None)
-        # A known one was closed while the connection was lost.
-        if error.code != "market_not_found" or not is_known:
-            raise error
+        kept: Dict[str, Dict[str, Any]] = {
+            "book": self._books,
+            "books": self._latest,
+            "prices": self._prices,
+            "account": self._sub_accounts,
+        }
+        kept.get(kind, {}).pop(of, None)
 
     def _apply_account(
         self, account: Account, data: Fields, is_whole: bool, sequence: int
@@ -1123,9 +1276,23 @@ class Live:
         self._looked_at = time.monotonic()
         self._enter_markets(self._client.active_markets() + self._client.upcoming_markets())
         for book in list(self._books.values()):
-            self._look_at_book(book)
+            try:
+                self._look_at_book(book)
+            except ExchangeError as error:
+                if error.code != "market_not_found":
+                    raise
+                # It was closed.
+                del self._books[book.market_id]
         while self.account is not None and not self._look_at_account(self.account):
             pass
+
+    def _listed(self, asset: str) -> List[Fields]:
+        """The active markets of an asset, as they were looked at.
+
+        :raise ExchangeError: if the exchange does not know the asset
+        """
+        listed = [each for each in self.markets.values() if each["asset"] == asset]
+        return listed or self._client.active_markets(asset)
 
     def _look_at_book(self, book: Book) -> None:
         answer = self._client.orderbook(book.market_id, depth=999)

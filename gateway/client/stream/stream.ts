@@ -8,6 +8,7 @@
 import type { Api } from '../api.js';
 import { ConnectionError, ExchangeError, waitIn } from '../errors.js';
 import { backoffMs } from '../retries.js';
+import type { ErrorCode } from '../terms.js';
 import { type ChannelNews, FollowedChannel, type Subscriber } from './channel.js';
 import type { ChannelName, Kind, KindOf, Place } from './messages.js';
 
@@ -59,10 +60,7 @@ interface Request {
 type Incoming = any;
 
 /** Close codes after which no connection with this token can succeed. */
-const ENDS = new Map([
-  [4001, new ExchangeError('token_revoked', 'token_revoked: sign in again', {}, 401)],
-  [4002, new ExchangeError('token_expired', 'token_expired: sign in again', {}, 401)],
-]);
+const ENDS: Readonly<Record<number, ErrorCode>> = { 4001: 'token_revoked', 4002: 'token_expired' };
 const AUTH_ID = 'auth';
 /** Channels that are requested at once; the exchange's limit is a burst of 100. */
 const BURST = 80;
@@ -365,13 +363,13 @@ export class Stream {
 
   private lost(code: number | null, askedWaitMs = 0): void {
     this.drop();
-    const failure = ENDS.get(code ?? 0);
+    const end = ENDS[code ?? 0];
     for (const { isSent, isRepeatable, reject } of this.requests.values()) {
       if (isSent && !isRepeatable)
         reject(new ConnectionError('the connection was lost', true, null));
     }
     for (const channel of this.channels.values()) channel.pause();
-    if (failure !== undefined) this.end(failure);
+    if (end !== undefined) this.end(new ExchangeError(end, `${end}: sign in again`, {}, 401));
     this.options.onState?.(false, code);
     if (this.failure !== null) return;
     const { firstWaitMs = 100, longestWaitMs = 5_000 } = this.options;

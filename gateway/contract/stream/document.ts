@@ -69,7 +69,7 @@ const REPLIES: Record<ClientName, string[]> = {
   batch: ['batchReceipt', 'error'],
 };
 
-const MATTER_OF_COURSE = ['closed', 'heartbeat', 'part', ...NAMES.filter(isDelta)];
+const MATTER_OF_COURSE = ['closed', 'heartbeat', 'part', 'sessionEnding', ...NAMES.filter(isDelta)];
 
 export function buildStreamDocument(version: string) {
   const clientNames = Object.keys(CLIENT_MESSAGES) as ClientName[];

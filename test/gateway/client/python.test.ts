@@ -20,6 +20,9 @@ import { BotProcess } from '../../support/load/bots.js';
 import { ChildServer, freePort } from '../../support/programs.js';
 import { MARKET, TestServer } from '../../support/server.js';
 import { ROOT } from '../../support/sources.js';
+import { streamLimits } from '../stream/support.js';
+import { findPython, type Mode } from './find-python.js';
+import { Relay } from './relay.js';
 
 const run = promisify(execFile);
 const PYTHON = join(ROOT, 'gateway/client/python');
@@ -27,19 +30,6 @@ const PASSWORD = 'an example, not a secret';
 /** Each pair of bots is killed so often, and the exchange. */
 const KILLS = extent(20, 1);
 const random = new Random(SEED);
-
-type Mode = 'stream' | 'poll';
-
-/** The Python that can stream, else any; null: there is none. */
-async function findPython(): Promise<{ program: string; modes: Mode[] } | null> {
-  let found: string | null = null;
-  for (const program of ['python3', '/usr/bin/python3']) {
-    const imports = (code: string) => run(program, ['-c', code]).then(...[() => true, () => false]);
-    if (await imports('import websockets')) return { program, modes: ['poll', 'stream'] };
-    if (await imports('import ssl')) found ??= program;
-  }
-  return found === null ? null : { program: found, modes: ['poll'] };
-}
 
 const python = await findPython();
 if (python === null) process.stderr.write('There is no python3: its client is not tested.\n');
@@ -75,7 +65,7 @@ describe.skipIf(python === null)('against an exchange whose time stands still', 
   });
   let orders = 0;
   beforeAll(async () => {
-    server = await TestServer.withMarket();
+    server = await TestServer.withMarket(streamLimits({ heartbeatMs: 100 }));
     await new Promise<void>((resolve) => lossy.listen(0, '127.0.0.1', resolve));
   });
   afterAll(async () => {
@@ -93,6 +83,21 @@ describe.skipIf(python === null)('against an exchange whose time stands still', 
       expect(stdout).toBe(`checked ${mode}\n`);
     },
   );
+
+  test.each(python?.modes ?? [])('%s: no refusal, loss or end is silent', async (mode) => {
+    const relay = await Relay.to(server.exchange.port);
+    let isLost = false;
+    relay.loses = (text) => {
+      if (!text.includes('"delta"') || !text.includes('"lost-')) return false;
+      const isAgain = isLost && text.includes('"lost-once-');
+      isLost = true;
+      return !isAgain;
+    };
+    const args = [join(ROOT, 'test/gateway/client/ends.py'), relay.url, MARKET, mode];
+    const { stdout } = await run(python!.program, args, { env: environment(mode) });
+    relay.stop();
+    expect(stdout).toBe(`checked ${mode}\n`);
+  });
 
   test('runs the example of the README', async () => {
     const text = readFileSync(join(ROOT, 'README.md'), 'utf8');

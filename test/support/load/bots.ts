@@ -14,19 +14,20 @@ export class BotProcess {
   errors = '';
   protected startedAtMs = 0;
   private child: ChildProcess | null = null;
-  private exited: Promise<number | null> = Promise.resolve(null);
+  /** Its status; null: a signal has ended it. */
+  exit: Promise<number | null> = Promise.resolve(null);
 
   protected run(program: string, args: readonly string[], env = process.env): void {
     this.startedAtMs = Date.now();
     const child = spawn(program, args, { env, stdio: ['ignore', 'inherit', 'pipe'] });
     child.stderr.on('data', (data) => (this.errors += data));
-    this.exited = new Promise((resolve) => child.on('close', resolve));
+    this.exit = new Promise((resolve) => child.on('close', resolve));
     this.child = child;
   }
 
   stop(signal: NodeJS.Signals): Promise<number | null> {
     this.child?.kill(signal);
-    return this.exited;
+    return this.exit;
   }
 }
 

@@ -4,10 +4,10 @@ dollar that it pays. In markets of the next hour its bids rest before they open,
 
     python3 market_maker.py http://127.0.0.1:3000 maker maker.json
 
-SIGTERM: cancels, waits until its markets are paid, and ends.
+SIGTERM: cancels, waits until its markets are paid, and exits with status 0. Status 1: it could not
+go on; it says why, and whether its orders still rest.
 """
 
-import signal
 import sys
 from decimal import Decimal
 
@@ -23,7 +23,6 @@ SWEPT_SHARES, SWEPT_S = 60, 1
 SHARES_MAX = 400
 #: Quotes may be so far from where they should be.
 TOLERANCE = Decimal("0.002")
-PAUSE_S = 0.1
 PASSWORD = "an example, not a secret"
 DEFAULTS = ["http://127.0.0.1:3000", "example-maker", "maker.json"]
 
@@ -64,32 +63,31 @@ def requote(live: Live, market: dict, group_id: str) -> list:
 
 def main() -> None:
     url, username, path = (sys.argv[1:] + DEFAULTS[len(sys.argv) - 1 :])[:3]
-    is_stopping = []
-    signal.signal(signal.SIGTERM, lambda *_: is_stopping.append(True))
     with Client(url, retries=Retries(attempts=30, longest_wait=0.5)) as exchange:
         exchange.sign_in(username, PASSWORD)
         groups = exchange.order_groups() or [exchange.create_order_group(SWEPT_SHARES, SWEPT_S)]
         group_id = groups[0]["groupId"]
         books = Books(exchange, path)
         live = books.live
-        while not (is_stopping and books.is_flat()):
-            books.update(PAUSE_S)
+
+        def look(is_stopping: bool) -> None:
             if is_stopping:
                 if live.account.orders:
                     exchange.cancel_all()
-                continue
+                return
             # Refused operations are no problem: prices move, markets end. The next look corrects.
             operations = []
             for market in [*live.markets.values(), *live.upcoming.values()]:
                 operations += requote(live, market, group_id)
             if not operations:
-                continue
+                return
             results = exchange.batch(operations[:100])["results"]
             errors = [each["error"]["code"] for each in results if each["type"] == "error"]
             # It was swept, so its prices were wrong. The next look begins with the price of then.
             if "order_group_tripped" in errors:
                 exchange.reset_order_group(group_id)
-        books.finish()
+
+        books.run(look)
 
 
 if __name__ == "__main__":

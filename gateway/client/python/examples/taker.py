@@ -3,10 +3,10 @@ look, sells again when it has gained, and claims the rest.
 
     python3 taker.py http://127.0.0.1:3000 taker taker.json
 
-SIGTERM: waits until its markets are paid, and ends.
+SIGTERM: waits until its markets are paid, and exits with status 0. Status 1: it could not go on; it
+says why, and whether its orders still rest.
 """
 
-import signal
 import sys
 from decimal import Decimal
 
@@ -18,7 +18,6 @@ AMOUNT = Decimal("2.5")
 #: How much cheaper than the fair price an offer must be, and how much dearer a bid.
 MARGIN = Decimal("0.004")
 SHARES_MAX = 200
-PAUSE_S = 0.1
 PASSWORD = "an example, not a secret"
 DEFAULTS = ["http://127.0.0.1:3000", "example-taker", "taker.json"]
 #: What an order may be refused with when others are faster or the market ends.
@@ -60,22 +59,19 @@ def trade(exchange: Client, live: Live, market: dict) -> None:
 
 def main() -> None:
     url, username, path = (sys.argv[1:] + DEFAULTS[len(sys.argv) - 1 :])[:3]
-    is_stopping = []
-    signal.signal(signal.SIGTERM, lambda *_: is_stopping.append(True))
     with Client(url, retries=Retries(attempts=30, longest_wait=0.5)) as exchange:
         exchange.sign_in(username, PASSWORD)
         books = Books(exchange, path)
-        while not (is_stopping and books.is_flat()):
-            books.update(PAUSE_S)
-            if is_stopping:
-                continue
-            for market in list(books.live.markets.values()):
+
+        def look(is_stopping: bool) -> None:
+            for market in [] if is_stopping else list(books.live.markets.values()):
                 try:
                     trade(exchange, books.live, market)
                 except ExchangeError as error:
                     if error.code not in USUAL:
                         raise
-        books.finish()
+
+        books.run(look)
 
 
 if __name__ == "__main__":
