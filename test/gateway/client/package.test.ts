@@ -122,7 +122,7 @@ test('a stranger gets a small package without dependencies', async () => {
   expect(readFileSync(join(installed, 'index.d.ts'), 'utf8')).not.toMatch(/\bimport\b|\bzod\b/);
   for (const path of ['', 'quarter_hour.py', 'pyproject.toml', 'taker.py', 'taker.ts'])
     expect((await fetch(`${server.api.url}/client/${path}`)).status, path).toBe(200);
-  expect(statSync(join(ROOT, 'dist/downloads/quarter-hour-client.tgz')).size).toBeLessThan(27_000);
+  expect(statSync(join(ROOT, 'dist/downloads/quarter-hour-client.tgz')).size).toBeLessThan(28_500);
 });
 
 test('the package type-checks strictly, and trades with each Node.js that is here', async () => {
@@ -176,7 +176,7 @@ async function bundled(program: string): Promise<{ text: string; bytes: number }
 
 test('a bundle of everything is small, and of one route much smaller', async () => {
   const everything = await bundled("export * from 'quarter-hour-client';");
-  expect(everything.bytes).toBeLessThan(8_000);
+  expect(everything.bytes).toBeLessThan(9_000);
   const one = await bundled(
     "import { Api, time } from 'quarter-hour-client'; console.log(await time(new Api()));",
   );
