@@ -287,7 +287,7 @@ describe('upcoming markets', () => {
     const sold = exchange.events().filter((event) => event.type === 'trade');
     expect(sold.map(({ upTicks }) => upTicks)).toEqual([505, 511, 520, 535, 555]);
     expect(exchange.engine.position(houseId(), order.marketId)!.downLots).toBeGreaterThan(
-      1_900_000,
+      1_800_000,
     );
   });
 });
