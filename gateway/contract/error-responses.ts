@@ -135,6 +135,7 @@ function exampleOf(code: ErrorCode): ErrorAnswer {
     case 'idempotency_full':
       return rateLimited(1_500, code).error;
     case 'unavailable':
+    case 'history_unavailable':
       return errorAnswer(code, { executed: false });
     default:
       return errorAnswer(code);

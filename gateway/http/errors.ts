@@ -108,6 +108,8 @@ export const ERRORS = {
   }),
   ...entries(503, {
     unavailable: 'The exchange cannot process the request now. Nothing was executed; try again.',
+    history_unavailable:
+      'The history cannot be read now, because it is being made or repaired. Trading does not depend on it; try again.',
   }),
   ...entries(504, {
     outcome_unknown:
@@ -222,6 +224,7 @@ export function notLeading(role: 'standby' | 'replica', leader: string | null): 
 
 /** Refused for now; nothing was executed. */
 export const UNAVAILABLE = errorAnswer('unavailable', { executed: false });
+export const HISTORY_UNAVAILABLE = errorAnswer('history_unavailable', { executed: false });
 /** What became of a change is not known. */
 export const OUTCOME_UNKNOWN = errorAnswer('outcome_unknown');
 
@@ -359,7 +362,7 @@ export const ErrorBody = responseObject('ErrorBody', 'An error', {
       details: z
         .record(z.string(), z.unknown())
         .describe(
-          'For invalid_request: each field and its problem; for insufficient_balance and insufficient_shares: required and available; for unavailable: executed, which is false',
+          'For invalid_request: each field and its problem; for insufficient_balance and insufficient_shares: required and available; for unavailable and history_unavailable: executed, which is false',
         ),
     })
     .describe('What went wrong'),

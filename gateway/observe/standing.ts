@@ -4,6 +4,7 @@
  */
 import { statSync } from 'node:fs';
 import type { FollowerStatus } from '../../persistence/follower/follower.js';
+import type { DerivedPart } from '../../persistence/follower/troubles.js';
 import { archivedCount, listSegments } from '../../persistence/journal/segments.js';
 import { type LastBackup, lastBackup } from '../../persistence/recovery/last-backup.js';
 import { snapshotNameOf } from '../../persistence/recovery/snapshot/folder.js';
@@ -25,7 +26,7 @@ export interface Leading {
 interface Parts {
   folder: string;
   hasJournal: boolean;
-  follower: { readonly status: Pick<FollowerStatus, 'snapshotSequence'> };
+  follower: { readonly status: Pick<FollowerStatus, 'snapshotSequence' | 'troubles'> };
   clock: { nowMs(): number };
   /** What is free on the folder's disk. Default: what the system says. */
   freeBytes?: () => number | null;
@@ -50,6 +51,18 @@ export class Standing {
 
   get leading(): Leading {
     return this.parts.leading();
+  }
+
+  /** What is made from the journal and cannot be made now. */
+  get failing(): DerivedPart[] {
+    return [...this.parts.follower.status.troubles.keys()];
+  }
+
+  /** Public, so without details; these are in the log. null: all can be made. */
+  get failingWarning(): string | null {
+    const { failing } = this;
+    if (failing.length === 0) return null;
+    return `cannot be made now: ${failing.join(', ')}. The log says why, and what mends it`;
   }
 
   /** The newest that the journal vouches for; `atMs` null: its file is gone. */

@@ -10,7 +10,6 @@ import {
   MAX_ORDER_MICROS,
   MAX_TRANSFER_MICROS,
 } from '../../engine/interface/limits.js';
-import { FOLLOWER_LAG_COMMANDS } from '../../persistence/follower/follower.js';
 import { isPostgres } from '../../persistence/replication/postgres/address.js';
 import type { AccessKey } from '../access/access-keys.js';
 import type { ConnectionLimits } from '../access/fair-use/connections.js';
@@ -262,8 +261,6 @@ export function readConfig(environment: Record<string, string | undefined>) {
     segmentBytes: variables.SEGMENT_MEGABYTES * 1_048_576,
     /** Whether address space for the maxima is reserved at the start. */
     reservesMemory: true,
-    /** Commands by which the follower may fall behind before changes are refused. */
-    followerLagCommands: FOLLOWER_LAG_COMMANDS,
     fairUse: fairUseRates(variables),
     overload: { ...OVERLOAD_LIMITS, backlogCommands: variables.OVERLOAD_COMMANDS },
     connections: connectionLimits(variables),

@@ -81,10 +81,6 @@ export interface ExchangeOptions {
 /** How long a fatal error waits for the follower's thread. */
 const FATAL_MS = 2_000;
 
-/** Public, so without details; these are in the log. */
-const FOLLOWER_WARNING =
-  'the follower has failed and is retrying, as the log says: meanwhile there may be no history';
-
 /** @throws JournalError if the data folder is in use or its journal is damaged */
 export async function startExchange(options: ExchangeOptions): Promise<Exchange> {
   return startOrUndo(options.log, (started) => start(options, started));
@@ -250,7 +246,7 @@ export function followerOf(
   log: Log,
   own: Pick<
     ConstructorParameters<typeof Follower>[0],
-    'journal' | 'durableSequence' | 'onSnapshot' | 'onDisagreement' | 'onFailure'
+    'journal' | 'durableSequence' | 'onSnapshot' | 'onDisagreement'
   >,
 ): Follower {
   return new Follower({
@@ -258,7 +254,6 @@ export function followerOf(
     snapshotEveryCommands: config.snapshotEveryCommands,
     snapshotEveryMs: config.snapshotEveryMs,
     dayFiles: config.dayFiles,
-    lagCommandsMax: config.followerLagCommands,
     log,
     elapsedMs,
     ...own,
@@ -266,8 +261,8 @@ export function followerOf(
 }
 
 /**
- * Trading is halted if the follower disagrees with the engine or fails for good: the engine's state
- * may be wrong. The process stays up for inspection.
+ * Trading is halted if the follower disagrees with the engine, whose state may then be wrong. The
+ * process stays up for inspection.
  */
 function startFollower(
   { config, log }: ExchangeOptions,
@@ -288,10 +283,6 @@ function startFollower(
       log.fatal({ sequence, problem: message }, 'trading is halted: the follower disagrees');
       // Public, so without details; these are in the log.
       sequencer()?.halt(`the follower disagrees from sequence ${sequence} on`);
-    },
-    onFailure: (error) => {
-      log.fatal({ err: error }, 'trading is halted: the follower has failed');
-      sequencer()?.halt('the follower has failed');
     },
   });
 }
@@ -433,7 +424,7 @@ function gatewayOf(parts: Parts, priceTicks: PriceTicks, isStopping: () => boole
     history: follower.history,
     sessions,
     clock,
-    overload: new Overload(sequencer, config.overload, elapsedMs, follower),
+    overload: new Overload(sequencer, config.overload, elapsedMs),
     metrics,
     standing,
     priceTicks,
@@ -442,9 +433,7 @@ function gatewayOf(parts: Parts, priceTicks: PriceTicks, isStopping: () => boole
     waits: new SequenceWaits(() => sequencer.engine.sequence),
     notReady: () => (isStopping() ? 'stopping' : sequencer.halted),
     warning: () =>
-      follower.status.trouble !== null
-        ? FOLLOWER_WARNING
-        : (standing.diskWarning ?? priceTicks.warning(clock.nowMs())),
+      standing.failingWarning ?? standing.diskWarning ?? priceTicks.warning(clock.nowMs()),
     halted: () => sequencer.halted,
     fail,
   };

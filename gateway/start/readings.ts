@@ -1,5 +1,6 @@
 /** The metrics that are read from the parts of a running exchange on request. */
 import type { FollowerStatus } from '../../persistence/follower/follower.js';
+import { DERIVED_PARTS } from '../../persistence/follower/troubles.js';
 import { logBytes } from '../../persistence/journal/segments.js';
 import type { ConnectionCap } from '../access/fair-use/connections.js';
 import type { FairQueue } from '../access/fair-use/fair-queue.js';
@@ -13,7 +14,10 @@ import type { PriceTicks } from '../observe/price-ticks.js';
 import type { WatchedSequencer } from '../observe/watched-sequencer.js';
 import { pausesIn } from '../resources/status/pauses.js';
 
-type FollowerReadings = Pick<FollowerStatus, 'lagCommands' | 'lagMs' | 'trouble' | 'troubleCount'>;
+type FollowerReadings = Pick<
+  FollowerStatus,
+  'lagCommands' | 'lagMs' | 'troubles' | 'troubleCounts'
+>;
 
 /** Readings of the connections of the public address, wherever they are. */
 export interface ConnectionReadings {
@@ -91,12 +95,18 @@ function registerSequencer(
   metrics.gauge('exchange_follower_lag_seconds', 'Age of the oldest of these commands', () => {
     return follower.status.lagMs / 1_000;
   });
-  metrics.gauge('exchange_follower_retrying', '1: the follower has failed and retries', () => {
-    return follower.status.trouble === null ? 0 : 1;
-  });
-  metrics.counter('exchange_follower_failures_total', 'Failures of the follower', () => {
-    return follower.status.troubleCount;
-  });
+  metrics.gauges(
+    'exchange_follower_retrying',
+    '1: this part, which is made from the journal, cannot be made now and is tried again',
+    'part',
+    () => DERIVED_PARTS.map((part) => [part, Number(follower.status.troubles.has(part))]),
+  );
+  metrics.counters(
+    'exchange_follower_failures_total',
+    'Failures to make this part from the journal',
+    'part',
+    () => Object.entries(follower.status.troubleCounts),
+  );
 }
 
 function registerPrices(metrics: Metrics, { sequencer, priceTicks, clock }: Observed): void {
@@ -223,7 +233,7 @@ function registerRefusals(metrics: Metrics, observed: Observed): void {
   );
   metrics.counters(
     'exchange_overload_refused_total',
-    'Requests refused because the disk or the follower was behind',
+    'Requests refused because the disk was behind',
     'kind',
     () => Object.entries(overload.refusedCounts),
   );

@@ -76,7 +76,6 @@ async function start({ config, log, onFatal }: ReplicaOptions, started: Started)
     onSnapshot: () => {},
     onDisagreement: (sequence, message) =>
       fail(new Error(`the follower disagrees from sequence ${sequence} on: ${message}`)),
-    onFailure: fail,
   });
   started.add(() => follower.close());
   const parts = { config, log, fail, key, sessions, tail, sequencer, follower, place, lock };
@@ -260,7 +259,7 @@ function gatewayOf(parts: Parts, { clock, metrics, waits, link, isStopping }: Ow
     history: follower.history,
     sessions,
     clock,
-    overload: new Overload(sequencer, config.overload, elapsedMs, null),
+    overload: new Overload(sequencer, config.overload, elapsedMs),
     metrics,
     standing: new Standing({
       folder: config.dataFolder,

@@ -3,21 +3,21 @@
  * alone, which checks that the journal leads to the exchange's state, writes snapshots, and keeps
  * the history and the leaderboards.
  *
- * Always holds: the trading thread never waits for the follower; `isTooFarBehind` says when changes
- * other than cancels must be refused. If the journal disagrees with the exchange, `onDisagreement`
- * is called once. A thread that fails is restarted, at most RESTARTS_MAX times within
- * RESTARTS_WITHIN_MS, and continues where it was.
+ * Always holds: the trading thread never waits for the follower, and no failure here stops a change.
+ * Only if the journal disagrees with the exchange, `onDisagreement` is called, once. A thread that
+ * fails is restarted and continues where it was: after a second, and after ten minutes once it has
+ * failed RESTARTS_MAX times within them.
  */
 import { Worker } from 'node:worker_threads';
 import type { JournalPlace } from '../replication/source.js';
 import { compiledFile } from '../storage/program-folder.js';
 import { HistoryClient } from './history-client.js';
-import { CommitMarks, LagBound } from './lag.js';
+import { CommitMarks } from './lag.js';
 import type { FollowerData, FollowerLog, FromFollower, ToFollower } from './messages.js';
 import { ProgressBoard } from './progress-board.js';
+import { DERIVED_PARTS, type DerivedPart } from './troubles.js';
 
-export const FOLLOWER_LAG_COMMANDS = 1_000_000;
-/** The most restarts of a failed thread, within what time, and after what pause. */
+/** The most quick restarts of a failed thread, within what time, and after what pause. */
 const RESTARTS_MAX = 5;
 const RESTARTS_WITHIN_MS = 600_000;
 const RESTART_AFTER_MS = 1_000;
@@ -34,8 +34,6 @@ export interface FollowerOptions {
   snapshotEveryMs: number;
   /** How many days of each asset have a file (history/day-files.ts). */
   dayFiles: number;
-  /** By how many commands the follower may fall behind. */
-  lagCommandsMax: number;
   log: FollowerLog;
   /** Milliseconds on any clock that does not go back. */
   elapsedMs: () => number;
@@ -46,8 +44,6 @@ export interface FollowerOptions {
   onSnapshot: (sequence: number, hash: string) => void;
   /** The journal does not lead to this exchange's state, from `sequence` on: trading must stop. */
   onDisagreement: (sequence: number, message: string) => void;
-  /** The thread has failed too often: nothing checks the journal, and there is no history. */
-  onFailure: (error: Error) => void;
 }
 
 export interface FollowerStatus {
@@ -61,35 +57,29 @@ export interface FollowerStatus {
   snapshotSequence: number;
   /** Entries of lists in history.db, and markets. */
   historyEntries: number;
-  /** Why the follower cannot continue now (it retries), null: it works; and the number of times. */
-  trouble: string | null;
-  troubleCount: number;
+  /** What cannot be made now, and why; and how often that was, since the start. */
+  troubles: ReadonlyMap<DerivedPart, string>;
+  troubleCounts: Readonly<Record<DerivedPart, number>>;
 }
 
 export class Follower {
   readonly history: HistoryClient;
   private readonly board = new ProgressBoard();
   private readonly marks = new CommitMarks();
-  private readonly bound: LagBound;
-  private durable: number;
-  private readonly workerData: Omit<FollowerData, 'problem'>;
+  private readonly workerData: Omit<FollowerData, 'troubles'>;
   private thread: Worker;
   private threadEnd: Promise<void> = Promise.resolve();
   /** Why the thread failed, if that is known. */
   private fault: Error | null = null;
   private restartedAtMs: number[] = [];
   private restart: NodeJS.Timeout | null = null;
-  private trouble: string | null = null;
-  private troubleCount = 0;
-  /** Whether the trouble is one that the running thread has reported. */
-  private isInTrouble = false;
+  private readonly troubles = new Map<DerivedPart, string>();
+  private readonly troubleCounts = noCounts();
   /** Why the follower has ended for good; null while it runs. */
   private ended: string | null = null;
 
   constructor(private readonly options: FollowerOptions) {
     const { folder, durableSequence, elapsedMs } = options;
-    this.durable = durableSequence;
-    this.bound = new LagBound(options.lagCommandsMax);
     this.board.set('durable', durableSequence);
     if (durableSequence > 0) this.marks.committed(durableSequence, 0, elapsedMs());
     this.workerData = {
@@ -113,22 +103,9 @@ export class Follower {
 
   /** Called after every commit. Takes a microsecond, and sometimes a message. */
   committed(sequence: number): void {
-    this.durable = sequence;
     this.board.set('durable', sequence);
     this.marks.committed(sequence, this.board.get('projected'), this.options.elapsedMs());
     if (this.ended === null && this.board.clearIdle()) this.send({ kind: 'wake' });
-  }
-
-  /**
-   * Whether the follower does not keep up: it has fallen behind by more commands than it may, while
-   * it works or while its thread is restarted. False while it reports trouble with its files, which
-   * only the operator can end: trading does not depend on it.
-   */
-  get isTooFarBehind(): boolean {
-    if (!this.isInTrouble && this.ended === null)
-      return this.bound.isExceeded(this.durable, this.board.get('projected'));
-    this.bound.reset();
-    return false;
   }
 
   get status(): FollowerStatus {
@@ -141,8 +118,8 @@ export class Follower {
       lagMs: this.lagMs(),
       snapshotSequence: board.get('snapshotSequence'),
       historyEntries: board.get('entryCount'),
-      trouble: this.trouble,
-      troubleCount: this.troubleCount,
+      troubles: this.troubles,
+      troubleCounts: this.troubleCounts,
     };
   }
 
@@ -170,7 +147,7 @@ export class Follower {
 
   private startThread(): Worker {
     this.board.threadStarts();
-    const workerData = { ...this.workerData, problem: this.trouble } satisfies FollowerData;
+    const workerData = { ...this.workerData, troubles: this.troubles } satisfies FollowerData;
     const thread = new Worker(compiledFile('persistence/follower/worker.js'), { workerData });
     process.once('exit', this.endAtExit);
     thread.on('message', (message: FromFollower) => this.received(message));
@@ -204,8 +181,7 @@ export class Follower {
         this.options.log[message.level](message.fields, message.message);
         break;
       case 'trouble':
-        this.setTrouble(message.problem);
-        this.isInTrouble = message.problem !== null;
+        this.setTrouble(message.part, message.problem);
         break;
       case 'snapshot':
         if (this.ended === null) this.options.onSnapshot(message.sequence, message.hash);
@@ -223,27 +199,27 @@ export class Follower {
     this.options.onDisagreement(sequence, problem);
   }
 
-  private setTrouble(problem: string | null): void {
-    this.trouble = problem;
-    if (problem !== null) this.troubleCount++;
+  private setTrouble(part: DerivedPart, problem: string | null): void {
+    if (problem === null) {
+      this.troubles.delete(part);
+      return;
+    }
+    this.troubles.set(part, problem);
+    this.troubleCounts[part]++;
   }
 
   private threadEnded(): void {
     if (this.ended !== null) return;
-    const { elapsedMs, log, onFailure } = this.options;
+    const { elapsedMs, log } = this.options;
     const error = this.fault ?? new Error("the follower's thread has ended");
     this.fault = null;
-    this.setTrouble(error.message);
-    this.isInTrouble = false;
+    this.setTrouble('history', error.message);
     const nowMs = elapsedMs();
     this.restartedAtMs = this.restartedAtMs.filter((atMs) => nowMs - atMs < RESTARTS_WITHIN_MS);
-    if (this.restartedAtMs.length >= RESTARTS_MAX) {
-      this.end('the follower has failed');
-      onFailure(error);
-      return;
-    }
+    const isOften = this.restartedAtMs.length >= RESTARTS_MAX;
+    const afterMs = isOften ? RESTARTS_WITHIN_MS : RESTART_AFTER_MS;
     const problem = String(error.stack);
-    log.error({ problem }, "the follower's thread has ended and will be restarted");
+    log.error({ problem, afterMs }, "the follower's thread has ended and will be restarted");
     // A thread that could not start has not failed: there was no file descriptor for it, say.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_WORKER_INIT_FAILED')
       this.restartedAtMs.push(nowMs);
@@ -251,11 +227,16 @@ export class Follower {
     this.restart = setTimeout(() => {
       this.restart = null;
       this.thread = this.startThread();
-    }, RESTART_AFTER_MS);
+    }, afterMs);
   }
 
   private end(reason: string): void {
     this.ended ??= reason;
     this.history.end(reason);
   }
+}
+
+function noCounts(): Record<DerivedPart, number> {
+  const counts = DERIVED_PARTS.map((part) => [part, 0] as const);
+  return Object.fromEntries(counts) as Record<DerivedPart, number>;
 }

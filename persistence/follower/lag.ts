@@ -1,7 +1,4 @@
-/**
- * The follower's lag: how long the oldest commit that is not in the history has been durable, and
- * whether the number of such commands grows too much.
- */
+/** The follower's lag: how long the oldest commit that is not in the history has been durable. */
 
 /** Commits within this time share the time of the first: the lag is at most so much too large. */
 const MARK_MS = 100;
@@ -44,31 +41,5 @@ export class CommitMarks {
   private forget(projectedSequence: number): void {
     const done = this.marks.findIndex(({ sequence }) => sequence > projectedSequence);
     this.marks.splice(0, done === -1 ? this.marks.length : done);
-  }
-}
-
-/**
- * A bound on the growth of the lag, in commands. A follower that has fallen behind by more than
- * this, from where it was closest to the journal's end, is not keeping up. A follower that builds
- * the history anew starts far behind; this alone is no reason to refuse orders, but it must not
- * fall back further.
- */
-export class LagBound {
-  private projected = 0;
-  private leastCommands = Number.POSITIVE_INFINITY;
-
-  constructor(private readonly commandsMax: number) {}
-
-  isExceeded(durableSequence: number, projectedSequence: number): boolean {
-    if (projectedSequence < this.projected) this.reset();
-    this.projected = projectedSequence;
-    const commands = durableSequence - projectedSequence;
-    if (commands < this.leastCommands) this.leastCommands = commands;
-    return commands - this.leastCommands > this.commandsMax;
-  }
-
-  /** Counts from the next call: while the follower could not work, it could not keep up. */
-  reset(): void {
-    this.leastCommands = Number.POSITIVE_INFINITY;
   }
 }

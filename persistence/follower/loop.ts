@@ -8,8 +8,12 @@
  * - If the history is far behind the newest snapshot, or cannot be built because segments before it
  *   are missing or damaged, or does not work for long, another engine checks the journal's end from
  *   that snapshot and takes the snapshots, until the history's has caught up (end-check.ts).
+ * - A failure to make the history from a sound journal is one of the program, so it is tried again
+ *   only once an hour, or by the next program.
  * - Any other failure (a full disk, say) is reported as trouble and retried, after a quarter of a
- *   second at first and ten seconds at most. Trading does not depend on it.
+ *   second at first and ten seconds at most.
+ *
+ * Trading depends on none of these but on a digest that differs.
  *
  * Reads that come before the first session is open wait for it; between sessions they are
  * `unavailable`. A session does not check the batches before its snapshot: those of the journal's
@@ -17,23 +21,24 @@
  * them.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { FAULT_REMEDY, HistoryFault } from '../history/fault.js';
 import { HistoryDamage } from '../history/rows.js';
 import { removeHistory } from '../history/store.js';
-import { JournalError, JournalUnavailable, partsOf, restoreCommand } from '../journal/errors.js';
+import { JournalError, restoreCommand } from '../journal/errors.js';
 import { MissingSegments } from '../journal/reader.js';
 import { prepareSnapshotFolder } from '../recovery/snapshot/folder.js';
 import { EndCheck } from './end-check.js';
-import type { FromFollower } from './messages.js';
 import type { WaitingRead } from './read-queue.js';
 import { FollowerSession, newestSnapshot, type SessionOptions } from './session.js';
+import { snapshotRemedy } from './snapshots.js';
 
 /** The pause after a failure; doubled for each further one, up to the longest. */
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 10_000;
+/** The same program fails at the same command again, and comes to it from an older snapshot each time. */
+const FAULT_WAIT_MS = 3_600_000;
 /** After so many failures in a row, several seconds, the journal's end does not wait any longer. */
 const FAILURES_WITHOUT_CHECK = 5;
-
-export type FollowerNews = Extract<FromFollower, { kind: 'disagreement' | 'trouble' }>;
 
 export class FollowerLoop {
   private session: FollowerSession | null = null;
@@ -43,27 +48,22 @@ export class FollowerLoop {
   private readonly stopped = new AbortController();
   private disagreed = false;
   private wasDamaged = false;
-  /** Failures since the follower last caught up, and the last of them (null: none). */
+  /** Since the follower last caught up. */
   private failures = 0;
-  private problem: string | null;
   private endCheck: EndCheck | null = null;
   private checking: Promise<void> | null = null;
 
   constructor(
     private readonly options: SessionOptions,
-    private readonly report: (news: FollowerNews) => void,
-    /** Why the thread before this one ended: solved when this one has caught up. */
-    problem: string | null = null,
-  ) {
-    this.problem = problem;
-  }
+    private readonly disagrees: (sequence: number, message: string) => void,
+  ) {}
 
   /** Settles when the follower is closed or has found a disagreement. */
   async run(): Promise<void> {
     while (!this.isOver()) {
       try {
         // The files of the other engine, which may be writing one, are not a crash's.
-        if (this.checking === null) await prepareSnapshotFolder(this.options.folder);
+        if (this.checking === null) await this.prepareSnapshots();
         this.session = await FollowerSession.open(this.options, () => this.endCheck);
         const { session } = this;
         if (session.isFarBehind) this.startEndCheck();
@@ -120,23 +120,31 @@ export class FollowerLoop {
       this.wasDamaged = true;
       return;
     }
-    const { message: said, stack } = error as Error;
-    // The tools take an option instead.
-    const message =
-      error instanceof MissingSegments
-        ? `${partsOf(said).what} To bring them back, also while it trades: ${restoreCommand(folder)}`
-        : said;
-    this.problem = message;
-    const problem = isOld || error instanceof JournalUnavailable ? message : String(stack);
-    const isLost = isOld || error instanceof MissingSegments;
-    const what = isLost
-      ? 'there is no history, which cannot be built from this journal; trading goes on'
-      : 'the follower has failed and will retry';
-    log.error({ problem }, what);
-    this.report({ kind: 'trouble', problem: message });
-    await this.closeSession(what);
+    this.options.troubles.failed('history', error, this.remedyOf(error, isOld));
+    const isFault = error instanceof HistoryFault;
+    const isLost = isOld || isFault || error instanceof MissingSegments;
+    await this.closeSession(isLost ? 'the history cannot be made' : 'it will be tried again');
     if (isLost || this.failures >= FAILURES_WITHOUT_CHECK) this.startEndCheck();
-    await this.pause();
+    await (isFault ? this.wait(FAULT_WAIT_MS) : this.pause());
+  }
+
+  private remedyOf(error: unknown, isOld: boolean): string {
+    const { folder } = this.options;
+    if (error instanceof HistoryFault)
+      return `${FAULT_REMEDY} What fails: npm run replay -- --data ${folder} verify`;
+    if (isOld || error instanceof MissingSegments)
+      return `To bring back what is missing, also while it trades: ${restoreCommand(folder)}`;
+    return `It is tried again. If it stays, see the disk and the rights of ${folder}: npm run doctor -- --data ${folder}`;
+  }
+
+  /** Without the folder there are no snapshots, and everything else works. */
+  private async prepareSnapshots(): Promise<void> {
+    const { folder, troubles } = this.options;
+    try {
+      await prepareSnapshotFolder(folder);
+    } catch (error) {
+      troubles.failed('snapshots', error, snapshotRemedy(folder));
+    }
   }
 
   /** Whether only the history needs what is damaged. The other engine finds what is after it. */
@@ -152,9 +160,14 @@ export class FollowerLoop {
   }
 
   private async checkEnd(): Promise<void> {
-    const { log } = this.options;
     const isCaughtUp = () =>
       this.isOver() || (this.session?.sequence ?? -1) >= (this.endCheck?.sequence ?? 0);
+    do await this.checkEndOnce(isCaughtUp);
+    while (!isCaughtUp());
+  }
+
+  private async checkEndOnce(isCaughtUp: () => boolean): Promise<void> {
+    const { log } = this.options;
     let check: EndCheck | null = null;
     try {
       check = await EndCheck.open(this.options);
@@ -164,8 +177,12 @@ export class FollowerLoop {
         log.info({ sequence }, "the journal's end is checked while the history is behind");
       await check.run(isCaughtUp);
     } catch (error) {
-      if (error instanceof JournalError) this.disagree(error);
-      else log.error({ problem: String((error as Error).stack) }, "the journal's end is unchecked");
+      if (error instanceof JournalError) {
+        this.disagree(error);
+        return;
+      }
+      log.error({ problem: String((error as Error).stack) }, "the journal's end is unchecked");
+      await this.wait(LONGEST_WAIT_MS);
     } finally {
       await check?.close();
       this.endCheck = null;
@@ -174,16 +191,16 @@ export class FollowerLoop {
 
   /** Longer after each failure in a row. */
   private pause(): Promise<void> {
-    const waitMs = Math.min(FIRST_WAIT_MS * 2 ** this.failures++, LONGEST_WAIT_MS);
-    return delay(waitMs, undefined, { signal: this.stopped.signal }).catch(() => {});
+    return this.wait(Math.min(FIRST_WAIT_MS * 2 ** this.failures++, LONGEST_WAIT_MS));
+  }
+
+  private wait(ms: number): Promise<void> {
+    return delay(ms, undefined, { signal: this.stopped.signal }).catch(() => {});
   }
 
   private caughtUp(): void {
     this.failures = 0;
-    if (this.problem === null) return;
-    this.problem = null;
-    this.options.log.info({}, 'the follower works again');
-    this.report({ kind: 'trouble', problem: null });
+    this.options.troubles.works('history');
   }
 
   private async closeSession(reason: string): Promise<void> {
@@ -203,7 +220,7 @@ export class FollowerLoop {
   private disagree(error: JournalError): void {
     this.disagreed = true;
     const sequence = error.firstBadSequence ?? this.options.board.get('applied') + 1;
-    this.report({ kind: 'disagreement', sequence, message: error.message });
+    this.disagrees(sequence, error.message);
     this.close();
   }
 }

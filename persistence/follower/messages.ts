@@ -2,6 +2,7 @@
 
 import type { HistoryReply, HistoryRequest } from '../history/requests.js';
 import type { JournalPlace } from '../replication/source.js';
+import type { DerivedPart } from './troubles.js';
 
 export interface FollowerData {
   folder: string;
@@ -10,8 +11,8 @@ export interface FollowerData {
   snapshotEveryCommands: number;
   snapshotEveryMs: number;
   dayFiles: number;
-  /** Why the thread before this one ended; null: there was none. */
-  problem: string | null;
+  /** What could not be made by the thread before this one. */
+  troubles: ReadonlyMap<DerivedPart, string>;
 }
 
 export type ToFollower =
@@ -27,8 +28,8 @@ export type FromFollower =
   | { kind: 'log'; level: LogLevel; fields: object; message: string }
   /** A snapshot was written and read back, and the journal is to vouch for it. */
   | { kind: 'snapshot'; sequence: number; hash: string }
-  /** The follower cannot continue now and retries; null: it works again. */
-  | { kind: 'trouble'; problem: string | null }
+  /** A part that is made from the journal cannot be made now; null: it can again. */
+  | { kind: 'trouble'; part: DerivedPart; problem: string | null }
   /** Final: the journal is damaged, or leads to another state than the exchange has. */
   | { kind: 'disagreement'; sequence: number; message: string };
 

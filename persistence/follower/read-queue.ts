@@ -8,7 +8,12 @@
  * Always holds: every read is answered once; if its session ends first, with `unavailable`.
  */
 import type { Engine } from '../../engine/engine.js';
-import { isStored, type PreparedAnswer, prepareAnswer } from '../history/answers.js';
+import {
+  isStored,
+  type PreparedAnswer,
+  prepareAnswer,
+  type StoredRequest,
+} from '../history/answers.js';
 import type { Leaderboards } from '../history/leaderboard/leaderboard.js';
 import type { HistoryReads } from '../history/reads.js';
 import type {
@@ -19,7 +24,9 @@ import type {
   LeaderboardPage,
   RequestOf,
 } from '../history/requests.js';
+import { HistoryDamage } from '../history/rows.js';
 import type { TrueAt } from '../history/true-at.js';
+import { fileProblem } from '../storage/sqlite-codes.js';
 
 /** They read many rows: pages of markets, and what is put together from several lists. */
 const LONG: ReadonlySet<HistoryKind> = new Set([
@@ -54,9 +61,12 @@ interface ReadsOptions {
   engine: Engine;
   boards: Leaderboards;
   database: HistoryReads;
+  /** The database cannot be read, or is damaged. */
   failed: (error: unknown) => void;
   /** Called when a group is done, or a board is ready: other reads may be served. */
   groupEnded: () => void;
+  boardReady: () => void;
+  boardsFailed: (error: unknown) => void;
 }
 
 export class FollowerReads {
@@ -90,8 +100,7 @@ export class FollowerReads {
 
   serve(projectedSequence: number): void {
     if (this.waiting.length === 0) return;
-    const { engine, database } = this.options;
-    const { sequence, nowMs: atMs } = engine;
+    const { sequence, nowMs: atMs } = this.options.engine;
     const isGroupTime = this.group === null && projectedSequence === sequence;
     const group: PreparedRead[] = [];
     const waiting = this.waiting;
@@ -101,16 +110,22 @@ export class FollowerReads {
       const isLong = LONG.has(request.kind);
       if (read.isGivenUp()) done(GIVEN_UP);
       else if (minSequence > sequence) this.waiting.push(read);
-      else if (!isStored(request) && !this.isReady(request)) this.waiting.push(read);
-      else if (!isStored(request))
-        done({ status: 'ok', sequence, atMs, answer: this.fromEngine(request) });
+      else if (!isStored(request)) this.serveBoard(request, read, { sequence, atMs });
       else if (!isGroupTime || (isLong && group.some((other) => other.isLong)))
         this.waiting.push(read);
-      else group.push({ run: prepareAnswer(engine, database, request), isLong, done });
+      else group.push({ run: this.prepare(request), isLong, done });
     }
     if (group.length === 0) return;
     group.sort((a, b) => Number(a.isLong) - Number(b.isLong));
     this.startGroup(group, { sequence, atMs });
+  }
+
+  /** Those that wait for a board, which has failed. */
+  refuseBoards(reason: string): void {
+    const { waiting } = this;
+    this.waiting = waiting.filter(({ request }) => isStored(request));
+    for (const { request, done } of waiting)
+      if (!isStored(request)) done({ status: 'unavailable', reason });
   }
 
   end(reason: string): void {
@@ -135,10 +150,10 @@ export class FollowerReads {
     try {
       await begun;
       for (reading = group.shift(); reading !== undefined; reading = group.shift()) {
-        const answer = await reading.run();
+        const reply = await this.replyTo(reading, at);
         // Before the last answer: once all are sent, no call into SQLite is under way.
         if (group.length === 0) await database.end();
-        reading.done({ status: 'ok', ...at, answer });
+        reading.done(reply);
       }
     } catch (error) {
       const reason = (error as Error).message;
@@ -151,12 +166,45 @@ export class FollowerReads {
     groupEnded();
   }
 
-  /** Whether the board of a request can answer; if not, it is prepared. */
-  private isReady({ metric, period }: RequestOf<'leaderboard' | 'rank'>): boolean {
-    const { boards, failed, groupEnded } = this.options;
-    const board = boards.of(metric, period);
-    if (!board.isReady) board.prepare(groupEnded, failed);
-    return board.isReady;
+  private prepare(request: StoredRequest): PreparedAnswer {
+    const { engine, database } = this.options;
+    try {
+      return prepareAnswer(engine, database, request);
+    } catch (error) {
+      return () => Promise.reject(error);
+    }
+  }
+
+  /** A fault of one read, which is not one of the file, refuses that read alone. */
+  private async replyTo({ run }: PreparedRead, at: TrueAt): Promise<HistoryReply> {
+    try {
+      return { status: 'ok', ...at, answer: await run() };
+    } catch (error) {
+      if (error instanceof HistoryDamage || fileProblem(error) !== null) throw error;
+      return { status: 'unavailable', reason: String((error as Error).stack) };
+    }
+  }
+
+  private serveBoard(
+    request: RequestOf<'leaderboard' | 'rank'>,
+    read: WaitingRead<FollowerRequest>,
+    at: TrueAt,
+  ): void {
+    const { boards, boardReady, boardsFailed, groupEnded } = this.options;
+    const { metric, period } = request;
+    try {
+      const board = boards.of(metric, period);
+      if (board.isReady) {
+        read.done({ status: 'ok', ...at, answer: this.fromEngine(request) });
+        boardReady();
+        return;
+      }
+      this.waiting.push(read);
+      board.prepare(groupEnded, boardsFailed);
+    } catch (error) {
+      read.done({ status: 'unavailable', reason: (error as Error).message });
+      boardsFailed(error);
+    }
   }
 
   private fromEngine(

@@ -146,6 +146,8 @@ export class FollowerSession {
       database,
       failed: (error) => this.fail(error),
       groupEnded: () => this.serve(),
+      boardReady: () => options.troubles.works('leaderboards'),
+      boardsFailed: (error) => this.boardsFailed(error),
     });
   }
 
@@ -288,9 +290,13 @@ export class FollowerSession {
     const { store, checked } = this.opened;
     if (this.projection !== null || this.sequence < store.progress.sequence) return;
     await inTurns(this.checkTradeCounts());
-    this.projection = new Projection(this.engine, checked.state, (userId) =>
-      this.boards.changed(userId),
-    );
+    this.projection = new Projection(this.engine, checked.state, (userId) => {
+      try {
+        this.boards.changed(userId);
+      } catch (error) {
+        this.boardsFailed(error);
+      }
+    });
     this.serve();
   }
 
@@ -365,8 +371,26 @@ export class FollowerSession {
     this.hasOpened = false;
     this.dayFiles.update((error) => {
       if (error instanceof HistoryDamage) this.fail(error);
-      else this.options.log.warn({ err: String(error) }, 'a file of a day could not be made');
+      else this.dayFilesFailed(error);
     });
+  }
+
+  private boardsFailed(error: unknown): void {
+    this.boards.clear();
+    const remedy = 'They are made anew at the next request. If it stays, report the problem.';
+    this.options.troubles.failed('leaderboards', error, remedy);
+    this.reads.refuseBoards((error as Error).message);
+  }
+
+  private dayFilesFailed(error: unknown): void {
+    const { troubles, folder } = this.options;
+    if (error === null) troubles.works('dayFiles');
+    else
+      troubles.failed(
+        'dayFiles',
+        error,
+        `It is tried again when a market opens. See the disk and the rights of ${folder}/days.`,
+      );
   }
 
   /** Settles when everything that was applied is in the history, or after a failure. */

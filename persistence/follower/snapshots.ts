@@ -30,6 +30,7 @@ import type { SnapshotWriting } from '../recovery/snapshot/thread.js';
 import { vouchAt } from '../recovery/snapshot/vouched.js';
 import type { FollowerLog } from './messages.js';
 import type { ProgressBoard } from './progress-board.js';
+import type { Troubles } from './troubles.js';
 
 export interface SnapshotSchedule {
   everyCommands: number;
@@ -44,6 +45,7 @@ export interface SnapshotsOptions {
   writeSnapshot: WriteSnapshot;
   board: ProgressBoard;
   log: FollowerLog;
+  troubles: Troubles;
   /** Called when a snapshot is on disk, for the exchange to vouch for it. */
   snapshotWritten: (sequence: number, hash: string) => void;
 }
@@ -51,6 +53,10 @@ export interface SnapshotsOptions {
 interface WrittenSnapshot {
   sequence: number;
   hash: string;
+}
+
+export function snapshotRemedy(folder: string): string {
+  return `The next one is tried when it is due; until then a start replays more. See the disk and the rights of ${folder}/snapshots.`;
 }
 
 export class FollowerSnapshots {
@@ -96,12 +102,17 @@ export class FollowerSnapshots {
 
   /**
    * Copies the state in turns, between which other work and messages get theirs. The caller applies
-   * no command until this settles: the engine is still at `position`.
+   * no command until this settles: the engine is still at `position`. A failure costs the snapshot
+   * and nothing else.
    */
   async take(engine: Engine, position: JournalPosition): Promise<void> {
-    const content = await inTurns(copyState(engine, position));
-    if (this.writing === null) this.write(content);
-    else this.waiting = content;
+    try {
+      const content = await inTurns(copyState(engine, position));
+      if (this.writing === null) this.write(content);
+      else this.waiting = content;
+    } catch (error) {
+      this.failed(error);
+    }
   }
 
   /** Called after every command of the journal: one that vouches for a snapshot makes it count. */
@@ -124,7 +135,11 @@ export class FollowerSnapshots {
     this.writing = this.options.writeSnapshot(this.options.folder, content);
     this.writing.done.then(
       (hash) => this.written({ sequence, hash }, stateBytes),
-      (error: Error) => this.failed(sequence, error),
+      (error: Error) => {
+        if (this.writing === null) return;
+        this.failed(error);
+        this.writeWaiting();
+      },
     );
   }
 
@@ -152,6 +167,7 @@ export class FollowerSnapshots {
     const { folder, board, log } = this.options;
     this.last = snapshot;
     log.info({ sequence, stateBytes }, 'a snapshot was written and read back');
+    this.options.troubles.works('snapshots');
     if (this.vouch !== null) this.judge(this.vouch);
     removeOldSnapshots(folder, { sequence, vouchedSequence: board.get('snapshotSequence') });
     this.options.snapshotWritten(sequence, hash);
@@ -159,10 +175,9 @@ export class FollowerSnapshots {
   }
 
   /** Not retried: the journal has everything, and the next snapshot is enough. */
-  private failed(sequence: number, error: Error): void {
-    if (this.writing === null) return;
-    this.options.log.error({ sequence, err: error.message }, 'a snapshot could not be written');
-    this.writeWaiting();
+  private failed(error: unknown): void {
+    const { troubles, folder } = this.options;
+    troubles.failed('snapshots', error, snapshotRemedy(folder));
   }
 
   private writeWaiting(): void {

@@ -10,6 +10,7 @@ import { lowerPriority } from '../storage/thread-priority.js';
 import { FollowerLoop } from './loop.js';
 import type { FollowerData, FollowerLog, FromFollower, LogLevel, ToFollower } from './messages.js';
 import { ProgressBoard } from './progress-board.js';
+import { Troubles } from './troubles.js';
 
 const PRIORITY_STEPS = 10;
 
@@ -36,6 +37,12 @@ const loop = new FollowerLoop(
     dayFiles: data.dayFiles,
     board,
     log,
+    troubles: new Troubles(
+      folder,
+      log,
+      (part, problem) => post({ kind: 'trouble', part, problem }),
+      data.troubles,
+    ),
     snapshots: { everyCommands: snapshotEveryCommands, everyMs: snapshotEveryMs },
     writeSnapshot: writeSnapshotInThread,
     snapshotWritten: (sequence, hash) => post({ kind: 'snapshot', sequence, hash }),
@@ -51,8 +58,7 @@ const loop = new FollowerLoop(
       );
     },
   },
-  post,
-  data.problem,
+  (sequence, message) => post({ kind: 'disagreement', sequence, message }),
 );
 
 lowerPriority(PRIORITY_STEPS);

@@ -21,7 +21,7 @@ import { CLOSED_POSITION, POINTS_CREDIT } from './runs/format.js';
 
 /** Requests that the database answers; the others need the engine or the journal. */
 type StoredKind = Exclude<keyof HistoryAnswers, 'journalBatch' | 'leaderboard' | 'rank'>;
-type StoredRequest = RequestOf<StoredKind>;
+export type StoredRequest = RequestOf<StoredKind>;
 export type PreparedAnswer = () => Promise<HistoryAnswers[StoredKind]>;
 
 type Prepare<Kind extends StoredKind> = (

@@ -100,13 +100,16 @@ export class DayFiles {
 
   constructor(private readonly options: DayFilesOptions) {}
 
-  /** Called when a market was added. @param failed told why a file could not be made. */
-  update(failed: (error: unknown) => void): void {
+  /** Called when a market was added. @param done told why a file could not be made; null: all are. */
+  update(done: (error: unknown) => void): void {
     if (this.making !== null || this.isClosed || this.options.days === 0) return;
     this.making = this.make()
-      .catch((error: unknown) => {
-        if (!this.isClosed) failed(error);
-      })
+      .then(
+        () => done(null),
+        (error: unknown) => {
+          if (!this.isClosed) done(error);
+        },
+      )
       .finally(() => {
         this.making = null;
       });

@@ -5,11 +5,15 @@
  *
  * `applying` is called before the engine applies a command and `applied` after it. At the end of a
  * journal batch, `drain` returns the changes, which are written in one transaction (store.ts).
+ *
+ * Always holds: whatever fails here is thrown as a {@link HistoryFault}, which is about the history
+ * and never about the journal. The projection must not be used afterwards.
  */
 import { Outcome, Side, ticksIn } from '../../engine/interface/domain.js';
 import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/events.js';
 import { atOnce, type Work } from '../../engine/storage/pieces.js';
 import { AccountEntries, type AccountsEngine } from './account/entries.js';
+import { HistoryFault } from './fault.js';
 import {
   FewPendingLists,
   type ListAdditions,
@@ -93,13 +97,21 @@ export class Projection {
 
   /** Called before the engine applies a command. */
   applying(atMs: number): void {
-    this.markets.advance(atMs);
+    try {
+      this.markets.advance(atMs);
+    } catch (error) {
+      throw new HistoryFault(this.engine.sequence + 1, error);
+    }
   }
 
   /** Called after the engine has applied a command: makes entries and rows of its events. */
   applied(): void {
-    this.readEvents();
-    this.accounts.end();
+    try {
+      this.readEvents();
+      this.accounts.end();
+    } catch (error) {
+      throw new HistoryFault(this.engine.sequence, error);
+    }
   }
 
   /** All changes since the last call; called at the end of a journal batch. */
@@ -109,15 +121,18 @@ export class Projection {
 
   /** {@link drain} in pieces. No command may be applied in between. */
   *drainInPieces(): Work<HistoryChanges> {
-    const { accounts } = this;
-    const lists = {
-      ...(yield* accounts.drainInPieces()),
-      marketTrade: this.marketTrades.drain(),
-      pointsCredit: yield* this.pointsCredits.drainInPieces(),
-      marketBook: this.marketBooks.drain(),
-      assetPrice: this.assetPrices.drain(),
-    };
-    return { lists, ...this.markets.drain() };
+    try {
+      const lists = {
+        ...(yield* this.accounts.drainInPieces()),
+        marketTrade: this.marketTrades.drain(),
+        pointsCredit: yield* this.pointsCredits.drainInPieces(),
+        marketBook: this.marketBooks.drain(),
+        assetPrice: this.assetPrices.drain(),
+      };
+      return { lists, ...this.markets.drain() };
+    } catch (error) {
+      throw new HistoryFault(this.engine.sequence, error);
+    }
   }
 
   private readEvents(): void {

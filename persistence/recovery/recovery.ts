@@ -91,7 +91,10 @@ export async function recoverFromSnapshot(
 /** Called after a command was applied; the engine has its result and events. */
 export type Applied = (records: RecordBuffer, at: number) => void;
 
-/** What the owner of a {@link JournalFollower} is told. Nothing is applied before it answers. */
+/**
+ * What the owner of a {@link JournalFollower} is told. Nothing is applied before it answers. What
+ * it throws passes unchanged: it is the owner's failure, and says nothing of the journal.
+ */
 interface Watch {
   /** Before each batch. False: it is not applied, and `follow` ends. */
   mayApply?: () => boolean | Promise<boolean>;
@@ -212,18 +215,23 @@ export class JournalFollower {
   /** Checks and applies the command at `at`, and returns where the next one starts. */
   private applyOne(at: number, sequence: number): number {
     const { engine, records, watch } = this;
+    const next = this.checkOne(at, sequence);
+    watch.applying?.(timeOf(records, at));
     try {
-      const next = checkRecord(records, at);
-      watch.applying?.(timeOf(records, at));
       engine.applyRecord(records, at);
-      watch.applied?.(records, at);
-      return next;
     } catch (error) {
-      const { message } = error as Error;
-      if (error instanceof RecordError)
-        throw mismatch(sequence, `cannot be decoded: ${message}`, error);
       const kind = KIND_NAMES[kindAt(records, at)];
-      throw mismatch(sequence, `(${kind}) cannot be applied: ${message}`, error);
+      throw mismatch(sequence, `(${kind}) cannot be applied: ${(error as Error).message}`, error);
+    }
+    watch.applied?.(records, at);
+    return next;
+  }
+
+  private checkOne(at: number, sequence: number): number {
+    try {
+      return checkRecord(this.records, at);
+    } catch (error) {
+      throw mismatch(sequence, `cannot be decoded: ${(error as Error).message}`, error);
     }
   }
 }

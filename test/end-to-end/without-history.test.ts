@@ -25,7 +25,7 @@ for (const name of ['history.db', 'history.db-wal', 'history.db-shm'])
 const server = await TestServer.start({}, folder, first.clock.nowMs());
 const ada = await server.register('ada');
 await eventually(async () =>
-  expect((await server.api.get('/ready')).text).toContain('there may be no history'),
+  expect((await server.api.get('/ready')).json).toMatchObject({ failing: ['history'] }),
 );
 afterAll(() => server.stop());
 
@@ -57,7 +57,7 @@ const QUERIES: Record<string, string> = {
 test('every read of history is unavailable at once', async () => {
   const routes = ROUTES.filter(
     ({ method, path, errors }) =>
-      method === 'GET' && path !== '/markets/:id' && errors?.includes('unavailable'),
+      method === 'GET' && path !== '/markets/:id' && errors?.includes('history_unavailable'),
   );
   expect(routes.length).toBe(13);
   for (const { path } of routes) {
@@ -66,7 +66,7 @@ test('every read of history is unavailable at once', async () => {
     const { status, json } = await server.api.get(asked, ada.token);
     expect([status, json.error?.code, json.error?.details], asked).toEqual([
       503,
-      'unavailable',
+      'history_unavailable',
       { executed: false },
     ]);
   }

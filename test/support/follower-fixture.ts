@@ -9,6 +9,7 @@ import { FollowerLoop } from '../../persistence/follower/loop.js';
 import type { FollowerLog } from '../../persistence/follower/messages.js';
 import { ProgressBoard } from '../../persistence/follower/progress-board.js';
 import type { WriteSnapshot } from '../../persistence/follower/snapshots.js';
+import { type ReportTrouble, Troubles } from '../../persistence/follower/troubles.js';
 import type {
   HistoryAnswers,
   HistoryKind,
@@ -117,8 +118,8 @@ export interface TestFollower {
   disagreements: { sequence: number; message: string }[];
   /** The snapshots for which it asked the exchange to vouch. */
   written: { sequence: number; hash: string }[];
-  /** The problems that it reported, in order; null: solved. */
-  troubles: (string | null)[];
+  /** The problems that it reported, in order, by part; null: solved. */
+  troubles: Parameters<ReportTrouble>[];
   /** Reads once everything durable is projected; throws when the history is unavailable. */
   read<Kind extends HistoryKind>(request: RequestOf<Kind>): Promise<HistoryAnswers[Kind]>;
   reply<Kind extends HistoryKind>(
@@ -151,15 +152,15 @@ export function startFollower(
     journal,
     board,
     log,
+    troubles: new Troubles(folder, log, (part, problem) => troubles.push([part, problem])),
     snapshots,
     dayFiles: 0,
     writeSnapshot,
     readSnapshot,
     snapshotWritten: (sequence: number, hash: string) => written.push({ sequence, hash }),
   };
-  const loop = new FollowerLoop(options, (what) => {
-    if (what.kind === 'disagreement') disagreements.push(what);
-    else troubles.push(what.problem);
+  const loop = new FollowerLoop(options, (sequence, message) => {
+    disagreements.push({ sequence, message });
   });
   const running = loop.run();
   const reply: TestFollower['reply'] = async (request, minSequence) => {
@@ -170,7 +171,7 @@ export function startFollower(
       // It has just found damage or a lock, and restarts.
       const willCome =
         answer.status === 'unavailable' &&
-        /rebuilt|will retry|history\.db|SQLITE_BUSY/.test(answer.reason);
+        /rebuilt|will be tried again|history\.db|SQLITE_BUSY/.test(answer.reason);
       if (!willCome) return answer as HistoryReply<typeof request.kind> as never;
       await new Promise((resolve) => setTimeout(resolve, 5));
     }

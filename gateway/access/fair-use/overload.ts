@@ -1,15 +1,14 @@
 /**
- * Overload: whether requests arrive faster than the disk can store commands, or the follower can
- * follow them. If so, changes are refused before they are executed, instead of being queued until
- * clients time out, or until the history is hours behind. Accepted commands are answered. Reads
- * also wait for the disk and are refused when too many do.
+ * Overload: whether requests arrive faster than the disk can store commands. If so, changes are
+ * refused before they are executed, instead of being queued until clients time out. Accepted
+ * commands are answered. Reads also wait for the disk and are refused when too many do. What is made
+ * from the journal, such as the history, refuses no change, however far it is behind.
  *
  * Cancels are not shed with the other changes, because they lower the risk of the client that sends
  * them. They have a reserve of a tenth above each limit of what may wait, and are refused only when
- * the reserve is full too, however long the disk stalls or the follower is behind. So the number of
- * waiting commands stays bounded.
+ * the reserve is full too, however long the disk stalls. So the number of waiting commands stays
+ * bounded.
  */
-import type { Follower } from '../../../persistence/follower/follower.js';
 import type { Sequencer } from '../../../persistence/sequencer.js';
 import type { ElapsedMs } from './token-buckets.js';
 
@@ -49,8 +48,6 @@ export class Overload {
     private readonly sequencer: Backlog,
     private readonly limits: OverloadLimits,
     private readonly elapsedMs: ElapsedMs,
-    /** null: on a replica, which executes nothing. */
-    private readonly follower: Pick<Follower, 'isTooFarBehind'> | null,
   ) {}
 
   /** To be called after each command. The first one that waits starts the measured time. */
@@ -62,10 +59,7 @@ export class Overload {
 
   /** Whether a client's change must be refused; to be called for each. */
   refusesChange(): boolean {
-    const refuses =
-      this.stalledMs() > this.limits.stallMs ||
-      this.isFull(0) ||
-      this.follower?.isTooFarBehind === true;
+    const refuses = this.stalledMs() > this.limits.stallMs || this.isFull(0);
     if (refuses) this.refusedChanges++;
     return refuses;
   }

@@ -130,7 +130,7 @@ export abstract class Answer<Server extends Serving = Serving>
     return false;
   }
 
-  /** Refuses the request because too much waits for the disk or the follower. */
+  /** Refuses the request because too much waits for the disk. */
   refuseOverloaded(): false {
     this.addHeader('Retry-After', '1');
     return this.refuseUnavailable();

@@ -41,7 +41,7 @@ export const accountHistoryRoutes: Route[] = [
     query: views.LedgerQuery,
     responses: { 200: views.Ledger },
     produces: LIST_TYPES,
-    errors: ['unavailable'],
+    errors: ['history_unavailable'],
     handle(call) {
       const { userId, engine, query } = call;
       const filter = filterOf(call);
@@ -67,7 +67,7 @@ export const accountHistoryRoutes: Route[] = [
     query: views.OrdersQuery,
     responses: { 200: views.Orders },
     produces: LIST_TYPES,
-    errors: ['unavailable'],
+    errors: ['history_unavailable'],
     handle(call) {
       const filter = filterOf(call);
       if (filter === null) return;
@@ -83,7 +83,7 @@ export const accountHistoryRoutes: Route[] = [
     summary: 'One of your orders, open or closed',
     userParameter: 'id',
     responses: { 200: views.OrderRecord },
-    errors: ['order_not_found', 'unavailable'],
+    errors: ['order_not_found', 'history_unavailable'],
     handle(call) {
       const { userId, engine } = call;
       const orderId = idNumber('o', call.parameter('orderId'));

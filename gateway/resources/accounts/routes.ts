@@ -16,7 +16,7 @@ export const userRoutes: Route[] = [
     summary: 'The profile of a user; of a private one the name and the date only',
     userParameter: 'id',
     responses: { 200: views.Profile },
-    errors: ['user_not_found', 'unavailable'],
+    errors: ['user_not_found', 'history_unavailable'],
     handle(call) {
       const account = findAccount(call, 'id');
       if (account === null) return;

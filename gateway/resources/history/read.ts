@@ -6,6 +6,7 @@ import type {
 } from '../../../persistence/history/requests.js';
 import type { TrueAt } from '../../../persistence/history/true-at.js';
 import type { Call } from '../../http/call.js';
+import { HISTORY_UNAVAILABLE } from '../../http/errors.js';
 import { cursorOf, type PageRequest, startOf } from '../paging.js';
 
 /**
@@ -20,7 +21,7 @@ export function readHistory<Kind extends HistoryKind>(
   call: Call,
   request: RequestOf<Kind>,
   respond: (answer: HistoryAnswers[Kind], at: TrueAt) => void,
-  refuse: () => void = () => call.refuseUnavailable(),
+  refuse: () => void = () => call.refuseNow(HISTORY_UNAVAILABLE),
 ): void {
   const { gateway } = call;
   const { sequencer, waits } = gateway;

@@ -29,7 +29,7 @@ export const historyRoutes: Route[] = [
     query: views.PastMarketsQuery,
     costAtMost: entriesAskedFor,
     responses: { 200: views.PastMarkets },
-    errors: ['unavailable'],
+    errors: ['history_unavailable'],
     handle(call) {
       const { engine, query } = call;
       if (query.asset !== undefined && !isListed(call, query.asset)) return;
@@ -56,7 +56,7 @@ export const historyRoutes: Route[] = [
     query: PagedQuery,
     responses: { 200: views.MarketTrades },
     produces: LIST_TYPES,
-    errors: ['market_not_found', 'unavailable'],
+    errors: ['market_not_found', 'history_unavailable'],
     handle(call) {
       const name = call.parameter('marketId');
       const marketId = marketIdNumber(call.engine, name);
@@ -77,7 +77,7 @@ export const historyRoutes: Route[] = [
     query: views.UserTradesQuery,
     responses: { 200: views.UserTrades },
     produces: LIST_TYPES,
-    errors: ['missing_token', 'user_not_found', 'unavailable'],
+    errors: ['missing_token', 'user_not_found', 'history_unavailable'],
     handle(call) {
       const userId = findShownAccount(call, 'id')?.userId;
       if (userId === undefined) return;
@@ -101,7 +101,7 @@ export const historyRoutes: Route[] = [
     caching: 'private',
     query: PagedQuery,
     responses: { 200: views.Points },
-    errors: ['unavailable'],
+    errors: ['history_unavailable'],
     handle(call) {
       const { userId } = call;
       answerPage(call, `points/u${userId}`, { kind: 'pointsCredits', userId }, (page, end) => {
@@ -121,7 +121,7 @@ export const historyRoutes: Route[] = [
     summary: 'The users with the highest profit, volume or points',
     query: views.LeaderboardQuery,
     responses: { 200: views.Leaderboard },
-    errors: ['unavailable'],
+    errors: ['history_unavailable'],
     handle(call) {
       const { metric, period, limit } = call.query;
       const list = `leaderboard/${metric}/${period}`;

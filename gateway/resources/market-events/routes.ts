@@ -114,7 +114,7 @@ export const marketEventRoutes: Route[] = [
     caching: 'public',
     query: request.PagedQuery,
     responses: { 200: MarketEvents },
-    errors: ['market_not_found', 'market_not_resolved', 'unavailable'],
+    errors: ['market_not_found', 'market_not_resolved', 'history_unavailable'],
     handle(call) {
       const { engine, query } = call;
       const marketId = marketIdNumber(engine, call.parameter('marketId'));
@@ -144,7 +144,7 @@ export const marketEventRoutes: Route[] = [
     summary: 'The prices that the start price and the end price of a market are averages of',
     caching: 'public',
     responses: { 200: MarketTicks },
-    errors: ['market_not_found', 'unavailable'],
+    errors: ['market_not_found', 'history_unavailable'],
     handle(call) {
       const { engine } = call;
       const marketId = marketIdNumber(engine, call.parameter('marketId'));
@@ -169,7 +169,7 @@ export const marketEventRoutes: Route[] = [
     summary: 'The hash of the batch of the journal that holds a sequence',
     query: DigestQuery,
     responses: { 200: Digest },
-    errors: ['unavailable'],
+    errors: ['history_unavailable'],
     handle(call) {
       const { sequence } = call.query;
       const { durableSequence } = call.gateway.sequencer;

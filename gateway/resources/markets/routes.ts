@@ -11,7 +11,7 @@ import { stateText, type TrueAt } from '../../../persistence/history/true-at.js'
 import { answerCoded } from '../../http/answers/coded-answer.js';
 import { hashTag } from '../../http/answers/entity-tags.js';
 import type { Call } from '../../http/call.js';
-import { errorAnswer } from '../../http/errors.js';
+import { errorAnswer, HISTORY_UNAVAILABLE } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { isListed, marketNumber } from '../find.js';
 import { readHistory } from '../history/read.js';
@@ -35,7 +35,7 @@ export const marketRoutes: Route[] = [
     summary: 'All markets, upcoming and past ones included, newest first',
     query: schemas.MarketsQuery,
     responses: { 200: schemas.Markets },
-    errors: ['unavailable'],
+    errors: ['history_unavailable'],
     handle(call) {
       const { asset } = call.query;
       if (asset !== undefined && !isListed(call, asset)) return;
@@ -64,7 +64,7 @@ export const marketRoutes: Route[] = [
     summary: 'One market, upcoming, active or past, with its price history',
     caching: 'public',
     responses: { 200: schemas.MarketDetail },
-    errors: ['market_not_found', 'unavailable'],
+    errors: ['market_not_found', 'history_unavailable'],
     handle(call) {
       const { engine } = call;
       const marketId = marketNumber(engine, call.parameter('id'));
@@ -127,7 +127,7 @@ export const marketRoutes: Route[] = [
 function answerWithoutHistory(call: Call, marketId: number): void {
   const { engine } = call;
   const market = engine.market(marketId);
-  if (market === null || hasEnded(market.status)) call.refuseUnavailable();
+  if (market === null || hasEnded(market.status)) call.refuseNow(HISTORY_UNAVAILABLE);
   else call.answerWhenDurable(200, marketText(engine, market, null));
 }
 

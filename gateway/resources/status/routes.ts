@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import { SOURCE_FRESH_MS } from '../../../engine/interface/parameters.js';
 import type { Reads } from '../../../engine/reads.js';
+import { DERIVED_PARTS } from '../../../persistence/follower/troubles.js';
 import { errorAnswer } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { responseObject, responseSchema } from '../../json/components.js';
@@ -20,6 +21,12 @@ export const Health = responseObject('Health', 'The process is alive', {
   status: z.literal('ok').describe('The state'),
 });
 
+const failing = z
+  .array(z.enum(DERIVED_PARTS))
+  .describe(
+    'What is made from the journal and cannot be made now; its reads are refused. Trading does not depend on it',
+  );
+
 export const Ready = responseObject('Ready', 'The exchange accepts traffic', {
   status: z.literal('ready').describe('The state'),
   warning: z
@@ -28,6 +35,7 @@ export const Ready = responseObject('Ready', 'The exchange accepts traffic', {
     .describe(
       'Trading continues, but something is failing and is retried. The log has the details.',
     ),
+  failing: failing.optional(),
 });
 
 export const Status = responseObject('Status', 'The progress of the exchange', {
@@ -55,6 +63,7 @@ export const Status = responseObject('Status', 'The progress of the exchange', {
   paused: z
     .array(z.string())
     .describe('What takes no new orders: everything, or assets, or markets'),
+  failing,
   startedAtMs: response.timeMs,
   prices: z
     .array(
@@ -128,7 +137,12 @@ export const operationRoutes: Route[] = [
       const reason = gateway.notReady();
       const warning = gateway.warning();
       const unavailable = { executed: false, reason };
-      const ready = { status: 'ready', ...(warning === null ? {} : { warning }) } as const;
+      const { failing } = gateway.standing;
+      const ready = {
+        status: 'ready',
+        ...(warning === null ? {} : { warning }),
+        ...(failing.length === 0 ? {} : { failing }),
+      } as const;
       if (reason !== null) call.refuseWhenDurable(errorAnswer('unavailable', unavailable));
       else call.answerJson<typeof Ready>(ready);
     },
@@ -153,6 +167,7 @@ export const operationRoutes: Route[] = [
         role,
         epoch,
         paused: pausesIn(call.engine),
+        failing: standing.failing,
         startedAtMs,
         prices,
         nowMs,

@@ -44,6 +44,12 @@ export class Leaderboards {
     for (let i = 0; i < this.inUse.length; i++) this.inUse[i]!.changed(userId);
   }
 
+  /** After a failure: the next request of each board makes it anew. */
+  clear(): void {
+    this.boards.clear();
+    this.inUse.length = 0;
+  }
+
   of(metric: MetricName, period: PeriodName): Board {
     const key = `${metric} ${period}`;
     let board = this.boards.get(key);

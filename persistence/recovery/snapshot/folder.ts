@@ -57,5 +57,5 @@ export function removeOldSnapshots(
 }
 
 function namesIn(folder: string): string[] {
-  return statSync(folder, { throwIfNoEntry: false }) === undefined ? [] : readdirSync(folder);
+  return statSync(folder, { throwIfNoEntry: false })?.isDirectory() ? readdirSync(folder) : [];
 }

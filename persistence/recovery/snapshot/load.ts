@@ -12,7 +12,6 @@ import { GENESIS, type JournalPosition } from '../../journal/format.js';
 import type { JournalSource } from '../../journal/store.js';
 import { type LoadedSnapshot, readSnapshot } from './file.js';
 import { listSnapshots, type SnapshotName } from './folder.js';
-import { SnapshotError } from './format.js';
 import { vouchedHash } from './vouched.js';
 
 export interface SnapshotLog {
@@ -100,9 +99,6 @@ async function tryToLoad(
     if (loaded.header.sequence === snapshot.sequence) return loaded;
     warn(log, snapshot, `its sequence is ${loaded.header.sequence}, not the one in its name`);
   } catch (error) {
-    const isExpected =
-      error instanceof SnapshotError || (error as NodeJS.ErrnoException).code !== undefined;
-    if (!isExpected) throw error;
     warn(log, snapshot, (error as Error).message);
   }
   return null;

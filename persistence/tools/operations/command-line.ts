@@ -121,7 +121,7 @@ function addArchive(program: Command, say: Say): void {
     });
 }
 
-/** Exit status 1: an exchange does not start. */
+/** Exit status 1: an exchange does not start, or only without a part that it makes. */
 class NotWell extends JournalError {}
 
 function addDoctor(program: Command, say: Say): void {
@@ -131,9 +131,10 @@ function addDoctor(program: Command, say: Say): void {
     .requiredOption('--data <folder>', "the exchange's data folder")
     .option('--backup <folder>', 'its backup')
     .action(async ({ data, backup }: { data: string; backup?: string }) => {
-      const { starts, text } = await diagnose({ data, backup: backup ?? null });
+      const { starts, isComplete, text } = await diagnose({ data, backup: backup ?? null });
       say(text);
       if (!starts) throw new NotWell(`no exchange starts on ${data}`, null);
+      if (!isComplete) throw new NotWell('an exchange starts, without what is named above', null);
     });
 }
 

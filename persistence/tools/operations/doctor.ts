@@ -7,6 +7,7 @@
  * begins.
  */
 import { existsSync } from 'node:fs';
+import { readTroubles, troubleText } from '../../follower/troubles.js';
 import { JournalError, partsOf, restoreCommand } from '../../journal/errors.js';
 import { HEAD_FILE } from '../../journal/format.js';
 import { listSegments, segmentName } from '../../journal/segments.js';
@@ -29,6 +30,8 @@ interface DoctorRequest {
 export interface Diagnosis {
   /** Whether an exchange starts on the data folder. */
   starts: boolean;
+  /** Whether all can be made that is made from the journal, as far as the exchange last knew. */
+  isComplete: boolean;
   text: string;
 }
 
@@ -79,7 +82,10 @@ export async function diagnose(
     } else if (ofBackup.asWhole instanceof JournalError) ofBackup = null;
   }
   lines.push('', ...advice({ data: ofData, backup: ofBackup }));
-  return { starts: !(ofData.asStart instanceof JournalError), text: lines.join('\n') };
+  const troubles = readTroubles(data);
+  lines.push(...troubles.map(troubleText));
+  const starts = !(ofData.asStart instanceof JournalError);
+  return { starts, isComplete: troubles.length === 0, text: lines.join('\n') };
 }
 
 async function examineBackup(data: string, backup: string | null, lines: string[]) {

@@ -28,7 +28,7 @@ function standingOf(folder: string, snapshotSequence: number, freeBytes = 0): St
   return new Standing({
     folder,
     hasJournal: true,
-    follower: { status: { snapshotSequence } },
+    follower: { status: { snapshotSequence, troubles: new Map() } },
     clock: { nowMs: () => 0 },
     freeBytes: () => freeBytes,
     leading: () => ({ role: 'leader', epoch: null, leader: null, standbys: null }),

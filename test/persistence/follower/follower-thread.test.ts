@@ -9,11 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Outcome, TimeInForce } from '../../../engine/interface/domain.js';
-import {
-  FOLLOWER_LAG_COMMANDS,
-  Follower,
-  type FollowerOptions,
-} from '../../../persistence/follower/follower.js';
+import { Follower, type FollowerOptions } from '../../../persistence/follower/follower.js';
 import { ProgressBoard } from '../../../persistence/follower/progress-board.js';
 import type {
   HistoryAnswers,
@@ -37,7 +33,6 @@ const LIMITS = {
   snapshotEveryCommands: 1_000_000,
   snapshotEveryMs: 300_000,
   dayFiles: 0,
-  lagCommandsMax: FOLLOWER_LAG_COMMANDS,
 };
 const folders = new Folders();
 const closers: (() => Promise<void>)[] = [];
@@ -100,7 +95,6 @@ async function openExchange(
       sequencer.submit({ kind: 'vouchForSnapshot', snapshotSequence, snapshotHash }),
     onDisagreement: (sequence, message) =>
       log.error({ sequence, problem: message }, 'disagreement'),
-    onFailure: (error) => log.error({ problem: error.message }, 'failure'),
     ...options,
   });
   let nowMs = START_MS;
@@ -227,11 +221,8 @@ describe('the thread', () => {
     await follower.close();
   });
 
-  it('is restarted when it dies and continues where it was, a limited number of times', async () => {
-    const onFailure = vi.fn();
-    const { sequencer, follower, log, read, durable } = await openExchange(folders.make(), {
-      onFailure,
-    });
+  it('is restarted when it dies and continues where it was, at longer intervals when that is often', async () => {
+    const { sequencer, follower, log, read, durable } = await openExchange(folders.make());
     setUp(sequencer);
     const trades = { kind: 'userTrades', userId: 1, limit: 100, cursor: null } as const;
     const thread = threadOf(follower);
@@ -250,13 +241,11 @@ describe('the thread', () => {
     expect(log.of('error').map(({ message }) => message)).toEqual(
       Array(RESTARTS).fill("the follower's thread has ended and will be restarted"),
     );
-    expect(onFailure).not.toHaveBeenCalled();
+    expect(follower.status.troubles.get('history')).toBeUndefined();
     await endThread(follower);
-    expect(onFailure).toHaveBeenCalledTimes(1);
-    expect(await read(trades)).toEqual({
-      status: 'unavailable',
-      reason: 'the follower has failed',
-    });
+    expect(log.of('error').at(-1)!.fields).toMatchObject({ afterMs: 600_000 });
+    expect(follower.status.troubleCounts.history).toBe(RESTARTS + 1);
+    expect(await read(trades)).toMatchObject({ status: 'unavailable' });
   });
 
   it('can be closed at any moment of its start, and the next one continues', async () => {
@@ -280,30 +269,6 @@ describe('the thread', () => {
     expect(answerOf(await read(trades)).entries).toHaveLength(30);
   });
 
-  it('bounds its lag while it is restarted, too, and works again afterwards', async () => {
-    const options = { lagCommandsMax: 10 };
-    const { sequencer, follower, durable } = await openExchange(folders.make(), options);
-    setUp(sequencer);
-    await durable();
-    await eventually(() => expect(follower.status.lagCommands).toBe(0));
-    expect(follower.isTooFarBehind).toBe(false);
-    // The pause before the restart lasts as long as the test wants.
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    try {
-      await endThread(follower);
-      expect(follower.isTooFarBehind).toBe(false);
-      for (let i = 0; i < 10; i++) trade(sequencer, 1, 2);
-      await durable();
-      expect(follower.status.trouble).not.toBeNull();
-      expect(follower.isTooFarBehind).toBe(true);
-      vi.advanceTimersByTime(RESTART_AFTER_MS);
-    } finally {
-      vi.useRealTimers();
-    }
-    await eventually(() => expect(follower.isTooFarBehind).toBe(false));
-    await eventually(() => expect(follower.status.trouble).toBeNull());
-  });
-
   it('can be ended during long work, and starts no such work once it is closing', () => {
     const end = vi.fn();
     const board = new ProgressBoard();
@@ -321,7 +286,7 @@ describe('the thread', () => {
     const folder = folders.make();
     writeFileSync(folder, 'a file where the folder must be');
     const log = new Log();
-    const onFailure = vi.fn();
+    const disagrees = vi.fn();
     const follower = new Follower({
       folder,
       journal: { folder },
@@ -329,14 +294,13 @@ describe('the thread', () => {
       durableSequence: 0,
       log,
       elapsedMs: () => 0,
-      onSnapshot: onFailure,
-      onDisagreement: onFailure,
-      onFailure,
+      onSnapshot: disagrees,
+      onDisagreement: disagrees,
     });
     closers.push(() => follower.close());
-    await eventually(() => expect(log.of('error').length).toBeGreaterThan(1));
-    expect(log.of('error')[0]!.message).toBe('the follower has failed and will retry');
-    expect(onFailure).not.toHaveBeenCalled();
+    await eventually(() => expect(follower.status.troubleCounts.history).toBeGreaterThan(1));
+    expect(follower.status.troubles.size).toBe(2);
+    expect(disagrees).not.toHaveBeenCalled();
   });
 
   it.runIf(process.platform === 'linux')(
@@ -366,7 +330,6 @@ describe('the thread', () => {
 
 /** The number of restarts within ten minutes. */
 const RESTARTS = 5;
-const RESTART_AFTER_MS = 1_000;
 
 function threadOf(follower: Follower): Worker {
   return (follower as unknown as { thread: Worker }).thread;

@@ -123,6 +123,8 @@ describe('reads from the trading thread', () => {
       database: null as unknown as HistoryReads,
       failed: nothing,
       groupEnded: nothing,
+      boardReady: nothing,
+      boardsFailed: nothing,
     });
     const done = vi.fn();
     let isLate = false;

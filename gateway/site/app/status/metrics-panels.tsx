@@ -138,7 +138,7 @@ function Commits({ from, to }: Between) {
 
 function Follower({ to }: { to: Metrics }) {
   const seconds = to.sum('exchange_follower_lag_seconds');
-  const isRetrying = to.sum('exchange_follower_retrying') === 1;
+  const isRetrying = (to.sum('exchange_follower_retrying') ?? 0) > 0;
   return (
     <Figures
       title="Follower"

@@ -17,6 +17,13 @@ const JOURNALS = {
   unreplicated: 'in a database without replication',
 } as const;
 
+const PARTS: Record<Status['failing'][number], string> = {
+  history: 'history',
+  leaderboards: 'leaderboards',
+  dayFiles: 'new files of days',
+  snapshots: 'new snapshots',
+};
+
 export function StatusView() {
   const reading = useReading(() => status(publicApi), 'status');
   const { again } = reading;
@@ -58,10 +65,15 @@ export function StatusView() {
 }
 
 /** What most people come for. */
-function sentenceOf({ prices, paused }: Pick<Status, 'prices' | 'paused'>): string {
+function sentenceOf(now: Pick<Status, 'prices' | 'paused' | 'failing'>): string {
+  const { prices, paused, failing } = now;
   const listed = new Intl.ListFormat('en', { type: 'conjunction' });
   if (paused.length > 0)
-    return `New orders are paused: ${listed.format(paused)}. ${sentenceOf({ prices, paused: [] })}`;
+    return `New orders are paused: ${listed.format(paused)}. ${sentenceOf({ ...now, paused: [] })}`;
+  if (failing.length > 0) {
+    const parts = listed.format(failing.map((part) => PARTS[part]));
+    return `Trading works, but there may be none of this now: ${parts}. ${sentenceOf({ ...now, failing: [] })}`;
+  }
   const named = (wrong: (price: Status['prices'][number]) => boolean) =>
     listed.format(prices.filter(wrong).map(({ asset }) => asset));
   const held = named((price) => price.held !== null);

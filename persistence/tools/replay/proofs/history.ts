@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type sqlite3 from 'sqlite3';
 import type { Engine } from '../../../../engine/engine.js';
+import { FAULT_REMEDY, HistoryFault } from '../../../history/fault.js';
 import { emptyHistoryState, Projection } from '../../../history/projection.js';
 import { HistoryDamage } from '../../../history/rows.js';
 import { HISTORY_FILE } from '../../../history/runs/format.js';
@@ -71,18 +72,18 @@ export class HistoryComparison {
   }
 
   applying(atMs: number): void {
-    if (!this.isDone) this.projection.applying(atMs);
+    if (!this.isDone) this.orFault(() => this.projection.applying(atMs));
   }
 
   applied(): void {
-    if (!this.isDone) this.projection.applied();
+    if (!this.isDone) this.orFault(() => this.projection.applied());
   }
 
   async proven(position: JournalPosition): Promise<void> {
     if (this.isDone) return;
     const isThere = position.sequence >= this.sequence;
     if (isThere || this.projection.pendingEntries >= PENDING_ENTRIES) await this.commit(position);
-    if (!isThere) return;
+    if (this.isDone || !isThere) return;
     try {
       if (!this.inTransaction) await this.begin();
       if (position.sequence >= this.sequence) await this.compare(position);
@@ -130,9 +131,28 @@ export class HistoryComparison {
     this.sequence = rows[0]!.sequence;
   }
 
-  private async commit({ sequence, hash }: JournalPosition): Promise<void> {
+  /** That this program cannot make the history is a finding about the history. */
+  private orFault<Result>(work: () => Result): Result | null {
     try {
-      await this.store.commit(this.projection.drain(), { sequence, hash });
+      return work();
+    } catch (error) {
+      if (!(error instanceof HistoryFault)) throw error;
+      this.isDone = true;
+      this.findings.push({
+        file: HISTORY_FILE,
+        place: `sequence ${error.sequence}`,
+        what: `${error.message}. This is a fault of this version of the program: the journal is intact`,
+        remedy: FAULT_REMEDY,
+      });
+      return null;
+    }
+  }
+
+  private async commit({ sequence, hash }: JournalPosition): Promise<void> {
+    const changes = this.orFault(() => this.projection.drain());
+    if (changes === null) return;
+    try {
+      await this.store.commit(changes, { sequence, hash });
     } catch (error) {
       throw new UsageError(
         `the history for the comparison cannot be written to ${this.temporary}: ${(error as Error).message}`,

@@ -1,0 +1,93 @@
+/**
+ * What is made from the journal, and why a part of it cannot be made now. Trading depends on none of
+ * it: a part that fails is logged with what mends it, counted, and tried again. For `doctor`, the
+ * failing parts are in a file of the data folder, which exists only while there are any.
+ */
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { partsOf } from '../journal/errors.js';
+import { FILE_MODE } from '../storage/files.js';
+import type { FollowerLog } from './messages.js';
+
+export const TROUBLES_FILE = 'troubles.json';
+export const DERIVED_PARTS = ['history', 'leaderboards', 'dayFiles', 'snapshots'] as const;
+export type DerivedPart = (typeof DERIVED_PARTS)[number];
+
+export interface Trouble {
+  part: DerivedPart;
+  problem: string;
+  /** What the operator can do. */
+  remedy: string;
+}
+
+/** Why a part cannot be made now; null: it is made again. */
+export type ReportTrouble = (part: DerivedPart, problem: string | null) => void;
+
+const NAMES: Record<DerivedPart, string> = {
+  history: 'the history',
+  leaderboards: 'the leaderboards',
+  dayFiles: 'the files of days',
+  snapshots: 'the snapshots',
+};
+
+export class Troubles {
+  private readonly failing = new Map<DerivedPart, Trouble>();
+
+  constructor(
+    private readonly folder: string,
+    private readonly log: FollowerLog,
+    private readonly report: ReportTrouble,
+    /** What failed in the thread before this one: until it is made again. */
+    failing: Iterable<readonly [DerivedPart, string]> = [],
+  ) {
+    for (const trouble of readTroubles(folder)) this.failing.set(trouble.part, trouble);
+    for (const [part, problem] of failing) this.failing.set(part, { part, problem, remedy: '' });
+  }
+
+  failed(part: DerivedPart, error: unknown, remedy: string): void {
+    const { message, stack } = error as Error;
+    const { what: problem } = partsOf(message);
+    // What fails at each try in the same way is logged once.
+    if (this.failing.get(part)?.problem !== problem)
+      this.log.error(
+        { part, problem, remedy, stack },
+        `${NAMES[part]} cannot be made now; trading continues`,
+      );
+    this.failing.set(part, { part, problem, remedy });
+    this.save();
+    this.report(part, problem);
+  }
+
+  works(part: DerivedPart): void {
+    if (!this.failing.delete(part)) return;
+    this.log.info({ part }, `${NAMES[part]} can be made again`);
+    this.save();
+    this.report(part, null);
+  }
+
+  /** The file only informs: on a full disk there is none. */
+  private save(): void {
+    const path = join(this.folder, TROUBLES_FILE);
+    try {
+      if (this.failing.size === 0) rmSync(path, { force: true });
+      else writeFileSync(path, JSON.stringify([...this.failing.values()]), { mode: FILE_MODE });
+    } catch {}
+  }
+}
+
+/** What could not be made when the exchange last ran in the folder. */
+export function readTroubles(folder: string): Trouble[] {
+  try {
+    const troubles: Trouble[] = JSON.parse(readFileSync(join(folder, TROUBLES_FILE), 'utf8'));
+    return troubles.filter(({ part }) => DERIVED_PARTS.includes(part));
+  } catch {
+    // None, or a file that a crash has cut.
+    return [];
+  }
+}
+
+/** As an operator reads it. */
+export function troubleText({ part, problem, remedy }: Trouble): string {
+  const name = NAMES[part];
+  return `${name[0]!.toUpperCase()}${name.slice(1)} cannot be made: ${problem}. ${remedy}`;
+}

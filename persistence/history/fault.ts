@@ -1,0 +1,23 @@
+/**
+ * A failure to make the history from a journal that is sound. It is a fault of the program: the same
+ * commands fail again, and a fixed program goes on from where the history ends.
+ */
+export class HistoryFault extends Error {
+  override name = 'HistoryFault';
+
+  constructor(
+    /** The command whose entries cannot be made. */
+    readonly sequence: number,
+    cause: unknown,
+  ) {
+    super(
+      `the history cannot be made from the command at sequence ${sequence}: ${(cause as Error).message}`,
+      { cause },
+    );
+  }
+}
+
+/** An exchange trades without a history meanwhile. */
+export const FAULT_REMEDY =
+  'Nothing is lost, and trading does not depend on it. Report it, install a version of the program that can make ' +
+  'the history, and start that: it continues from where the history ends.';
