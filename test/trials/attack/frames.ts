@@ -13,7 +13,7 @@ import { extent } from '../../support/extent.js';
 import type { Stage, User } from './stage.js';
 
 /** Real time of each attack. */
-const ATTACK_MS = extent(60_000, 5_000);
+const ATTACK_MS = extent(20_000, 3_000);
 const SOCKETS = 4;
 /** Not that of the probe. */
 const ATTACKER = '127.0.0.2';
