@@ -18,7 +18,9 @@ const SOCKETS = 4;
 /** Not that of the probe. */
 const ATTACKER = '127.0.0.2';
 const PROBE_EVERY_MS = 10;
+/** Or twice what it is without the attack, on a machine that has other work. */
 const PROBE_P99_MS = 100;
+const QUIET_MS = 2_000;
 const WRITE_BYTES = 64 * 1024;
 
 const MASK = '00000000';
@@ -120,14 +122,19 @@ async function flood(
     const socket = connect({ host: HOST, port, localAddress: ATTACKER });
     let isClosed = false;
     socket.on('error', () => {});
-    socket.on('close', () => (isClosed = true));
+    const closing = new Promise<void>((resolve) =>
+      socket.on('close', () => {
+        isClosed = true;
+        resolve();
+      }),
+    );
     socket.resume();
     socket.write(HANDSHAKE);
     await sleep(5);
     socket.write(first);
     counts.opened++;
     while (!isClosed && performance.now() < untilMs) {
-      await written(socket, block);
+      await Promise.race([written(socket, block), closing]);
       counts.bytes += block.length;
       await sleep(block.length === 0 ? 100 : pauseMs);
     }
@@ -136,22 +143,24 @@ async function flood(
   return counts;
 }
 
-/** Resolves when the operating system has taken the bytes, or the connection has ended. */
+/** Resolves when the operating system has taken the bytes. */
 function written(socket: Socket, bytes: Buffer): Promise<void> {
   return new Promise((resolve) => {
-    socket.once('close', () => resolve());
     socket.write(bytes, () => resolve());
   });
 }
 
 async function besideProbe(stage: Stage, attack: () => Promise<string>): Promise<string> {
+  const quiet = new Probe(stage);
+  await sleep(QUIET_MS);
+  const { p99: quietMs } = await quiet.result();
   const probe = new Probe(stage);
   const before = await stage.residentBytes();
   const told = await attack();
   const { p50, p99 } = await probe.result();
   const grownMb = ((await stage.residentBytes()) - before) / 2 ** 20;
-  const report = `${told}; probe p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms; ${grownMb.toFixed(0)} MiB`;
-  expect(p99, report).toBeLessThan(PROBE_P99_MS);
+  const report = `${told}; probe p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, without the attack ${quietMs.toFixed(1)}; ${grownMb.toFixed(0)} MiB`;
+  expect(p99, report).toBeLessThan(Math.max(PROBE_P99_MS, 2 * quietMs));
   return report;
 }
 
