@@ -18,7 +18,9 @@ export function RulesView() {
           </p>
           <p>
             A share of the right answer pays $1.00, a share of the other one nothing. A price of 60¢
-            therefore means a chance of about 60%.
+            therefore means a chance of about 60%. The percentages on the page are no quotes: the
+            exchange computes them from the asset's price, its average so far, how much it moves,
+            and the time left.
           </p>
         </Panel>
         <Panel title="How a market is decided">
@@ -51,8 +53,9 @@ export function RulesView() {
             fills, you cancel it, or the market ends.
           </p>
           <p>
-            You can sell before the end. Claim what you won in your portfolio; what you do not claim
-            is paid after 24 hours.
+            You can sell before the end, while somebody bids: the value of a position is what its
+            sale would bring now. Claim what you won in your portfolio; what you do not claim is
+            paid after 24 hours.
           </p>
           <p>
             An order is final once it is confirmed: it is then on the exchange's disk, and "Verify"

@@ -77,20 +77,27 @@ function Pairs() {
 function positionCells(of: Position) {
   const worth = worthMicros(of);
   const paid = paidMicros(of);
-  const profit = paid === null ? null : worth - paid;
+  const profit = paid === null || worth === null ? null : worth - paid;
+  const { outcome } = of;
   return [
     <>
-      <Outcome of={of.outcome} /> {slotName(of.marketId)}
+      {outcome === null ? 'Fees of' : <Outcome of={outcome} />} {slotName(of.marketId)}
     </>,
-    shares(toLots(of.shares)),
-    averageCents(toMicros(of.averagePrice)),
-    <Money key="value" micros={worth} />,
+    outcome === null ? '\u2013' : shares(toLots(of.shares)),
+    of.averagePrice === null ? '\u2013' : averageCents(toMicros(of.averagePrice)),
+    worth === null ? (
+      <span key="value" class="soft">
+        No bids
+      </span>
+    ) : (
+      <Money key="value" micros={worth} />
+    ),
     profit === null ? '\u2013' : <Gain key="profit" micros={profit} />,
     of.status === 'claimable' ? (
       <Action
         key="claim"
         class="plain strong"
-        label={`Claim ${of.outcome} ${slotName(of.marketId)}`}
+        label={`Claim ${outcome ?? 'fees'} ${slotName(of.marketId)}`}
         run={() => tell(() => claimOne(of.marketId))}
       >
         Claim
@@ -100,9 +107,9 @@ function positionCells(of: Position) {
         key="sell"
         type="button"
         class="plain"
-        aria-label={`Sell all ${of.outcome} ${slotName(of.marketId)}`}
+        aria-label={`Sell all ${outcome} ${slotName(of.marketId)}`}
         disabled={of.marketId !== market.value?.id}
-        onClick={() => sellAll(of.outcome)}
+        onClick={() => outcome !== null && sellAll(outcome)}
       >
         Sell all
       </button>

@@ -1,14 +1,19 @@
-/** The odds of UP over the time of the market that is shown, in ticks: the middle of its book. */
+/**
+ * The odds of UP. Over the time of the market that is shown, in ticks: its price, which is the
+ * middle of a narrow book. Now: the chance by the price of the asset, which needs no quotes.
+ */
 import { computed, effect, signal } from '@preact/signals';
 import type { MarketDetail } from '../../../client/types.js';
 import { best } from '../model/book.js';
 import { exchangeNowMs } from '../model/clock.js';
-import { market } from '../model/markets.js';
+import { chance, market } from '../model/markets.js';
 import type { Point } from './plot.js';
 
 const POINT_EVERY_MS = 1_000;
 /** A middle may be half a tick. */
 const TICKS_PER_DOLLAR = 1_000;
+/** The exchange's rule: a wider book has no price. */
+const MAX_SPREAD_TICKS = 100;
 
 export const odds = signal<{ marketId: string; points: readonly Point[] }>({
   marketId: '',
@@ -24,22 +29,23 @@ export function readOdds({ id, priceHistory }: Pick<MarketDetail, 'id' | 'priceH
 }
 
 function oddsOf(history: MarketDetail['priceHistory']): Point[] {
-  return (history ?? []).map(({ atMs, UP }) => ({ atMs, value: UP * TICKS_PER_DOLLAR }));
+  return (history ?? []).flatMap(({ atMs, UP }) =>
+    UP === null ? [] : [{ atMs, value: UP * TICKS_PER_DOLLAR }],
+  );
 }
 
-/** In ticks, of UP; an empty side of the book is at its end. null: both are empty. */
+/** In ticks, of UP; null: a wide or one-sided book has none. */
 function middle(): number | null {
   const bid = best.UP.bid.value;
   const ask = best.UP.ask.value;
-  return bid === null && ask === null ? null : ((bid ?? 0) + (ask ?? TICKS_PER_DOLLAR)) / 2;
+  return bid === null || ask === null || ask - bid > MAX_SPREAD_TICKS ? null : (bid + ask) / 2;
 }
 
-/** In whole per cent, together 100; null: no market is known. */
+/** In whole per cent, together 100; null: not known. */
 export const chances = computed(() => {
   const shown = market.value;
-  if (shown === null) return null;
-  const ticks = middle() ?? shown.prices.UP * TICKS_PER_DOLLAR;
-  const up = Math.min(Math.max(Math.round(ticks / 10), 1), 99);
+  if (shown === null || chance.value?.marketId !== shown.id) return null;
+  const up = Math.min(Math.max(Math.round(chance.value.up * 100), 1), 99);
   return { UP: up, DOWN: 100 - up };
 });
 

@@ -1,6 +1,8 @@
 /** The question that the market asks, the odds of its two answers, and what decides it. */
 import { useComputed } from '@preact/signals';
+import type { Market } from '../../../client/types.js';
 import { chances } from '../chart/odds.js';
+import { best, book } from '../model/book.js';
 import { now } from '../model/clock.js';
 import {
   areKnown,
@@ -86,10 +88,15 @@ function Question() {
   );
 }
 
-/** How likely each answer is, by the middle of the book. */
+/** How likely each answer is, by the price of the asset, with quotes or without. */
 function Odds() {
   const of = chances.value;
-  if (of === null) return <div class="odds" />;
+  if (of === null)
+    return (
+      <div class="odds">
+        <p class="odds-note">{quotesText()}</p>
+      </div>
+    );
   return (
     <div class="odds">
       <p>
@@ -101,8 +108,23 @@ function Odds() {
       <p>
         <strong>{of.DOWN}%</strong> <Outcome of="DOWN" />
       </p>
+      <p class="odds-note">{quotesText()}</p>
     </div>
   );
+}
+
+/** What the percentages are; and without quotes, who leads. */
+function quotesText(): string {
+  const shown = market.value;
+  const { bid, ask } = best.UP;
+  if (shown === null || book.value === null) return NO_NOTE;
+  if (bid.value !== null && ask.value !== null)
+    return `The chance by the price of ${shown.asset}, not a quote`;
+  const quotes = bid.value === null && ask.value === null ? 'No quotes' : 'Quotes on one side only';
+  if (price.value === null) return quotes;
+  const difference = price.value - shown.startPrice;
+  const leader = difference < 0 ? 'DOWN' : 'UP';
+  return `${quotes}; ${leader} leads by ${assetPrice(Math.abs(difference))}`;
 }
 
 const UNKNOWN = '\u2013';
@@ -177,6 +199,12 @@ function Average() {
   );
 }
 
+/** What decided a market that is resolved. */
+export function endText({ endPrice, voidReason }: Market): string {
+  if (endPrice !== null) return ` at ${assetPrice(endPrice)}`;
+  return voidReason === null ? ' without a price' : `, declared by an operator: ${voidReason}`;
+}
+
 /** How the market before ended. */
 function LastResult() {
   const last = lastEnded.value;
@@ -191,8 +219,7 @@ function LastResult() {
       ) : (
         <>
           <Outcome of={last.resolution} />
-          {last.endPrice === null ? ' without a price' : ` at ${assetPrice(last.endPrice)}`}{' '}
-          <a href={`#/market/${last.id}`}>See result</a>
+          {endText(last)} <a href={`#/market/${last.id}`}>See result</a>
         </>
       )}
     </p>

@@ -5,7 +5,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { asset } from '../model/markets.js';
 import { SLOT_MS, type Slot, slots } from '../model/slots.js';
-import { clockTime } from '../parts/format.js';
+import { clockTime, offsetText } from '../parts/format.js';
 import { Outcome, Sign } from '../parts/outcome.js';
 import { Panel } from '../parts/panel.js';
 
@@ -76,7 +76,7 @@ export function SlotGrid() {
         {day.map((slot, index) => (
           <li
             key={slot.startsAtMs}
-            data-hour={index % QUARTERS === 0 ? new Date(slot.startsAtMs).getHours() : undefined}
+            data-hour={index % QUARTERS === 0 ? hourName(slot.startsAtMs) : undefined}
           >
             <Cell slot={slot} isStop={index === stop} />
           </li>
@@ -84,6 +84,11 @@ export function SlotGrid() {
       </ul>
     </Panel>
   );
+}
+
+/** With the offset from UTC where the hour occurs twice: "1 \u22124". */
+function hourName(atMs: number): string {
+  return `${new Date(atMs).getHours()}${offsetText(atMs).replace('UTC', '')}`;
 }
 
 function Cell({ slot, isStop }: { slot: Slot; isStop: boolean }) {

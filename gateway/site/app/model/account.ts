@@ -4,10 +4,14 @@
  */
 import { computed, signal } from '@preact/signals';
 import { toLots, toMicros } from '../../../client/amounts.js';
+import { positions as readPositions } from '../../../client/index.js';
 import type { Account, RestingOrder } from '../../../client/stream/account.js';
 import type { Position } from '../../../client/types.js';
-import { best, type OutcomeName } from './book.js';
+import { book, type OutcomeName } from './book.js';
+import { api } from './exchange.js';
 import { market } from './markets.js';
+
+const TICKS_PER_DOLLAR = 1_000;
 
 interface Balance {
   availableMicros: number;
@@ -45,21 +49,60 @@ export const claimable = computed(() =>
   positions.value.filter(({ status }) => status === 'claimable'),
 );
 
+/** What the exchange said last of the positions in markets that are not shown. */
+const elsewhere = signal<readonly Position[]>([]);
+
+/** Their books change, of which the stream of the account says nothing. */
+export async function readElsewhere(userId: string): Promise<void> {
+  const shown = market.peek()?.id;
+  const isElsewhere = (of: Position) => of.status === 'open' && of.marketId !== shown;
+  if (document.hidden || !positions.peek().some(isElsewhere)) return;
+  elsewhere.value = (await readPositions(api, userId, { status: 'open', limit: 200 })).positions;
+}
+
 /**
- * What a position is worth now, by the exchange's rule: at the middle of the book that is shown. Of
- * another market, or of a book without a middle, as the exchange said last.
+ * What a sale of the position would bring now, by the exchange's rule: the bids of others, by
+ * depth. Of a market that is not shown, as the exchange said last. null: nobody bids.
  */
-export function worthMicros(of: Position): number {
-  const { bid, ask } = best[of.outcome];
-  const isShown = of.marketId === market.value?.id;
-  if (!isShown || bid.value === null || ask.value === null) return toMicros(of.value);
-  return Math.floor((toLots(of.shares) * (bid.value + ask.value)) / 2);
+export function worthMicros(of: Position): number | null {
+  const shown = book.value;
+  if (of.status === 'claimable' || of.outcome === null) return microsOrNull(of.value);
+  if (shown?.marketId !== of.marketId) {
+    const isSame = (one: Position) =>
+      one.marketId === of.marketId && one.outcome === of.outcome && one.shares === of.shares;
+    return microsOrNull((elsewhere.value.find(isSame) ?? of).value);
+  }
+  const own = ownBidLots(of.marketId, of.outcome);
+  let leftLots = toLots(of.shares);
+  let micros = 0;
+  for (const { priceTicks, lots } of shown.levels(of.outcome, 'bids')) {
+    const soldLots = Math.min(leftLots, Math.max(0, lots - (own.get(priceTicks) ?? 0)));
+    leftLots -= soldLots;
+    micros += soldLots * priceTicks;
+    if (leftLots === 0) break;
+  }
+  return micros === 0 ? null : micros;
+}
+
+const microsOrNull = (dollars: number | null) => (dollars === null ? null : toMicros(dollars));
+
+/** One's own bids for an outcome, by price: an offer of the other outcome is one, too. */
+function ownBidLots(marketId: string, outcome: OutcomeName): Map<number, number> {
+  const own = new Map<number, number>();
+  for (const each of orders.value) {
+    if (each.marketId !== marketId || (each.side === 'BUY') !== (each.outcome === outcome))
+      continue;
+    const ticks = each.side === 'BUY' ? each.priceTicks : TICKS_PER_DOLLAR - each.priceTicks;
+    own.set(ticks, (own.get(ticks) ?? 0) + each.lots);
+  }
+  return own;
 }
 
 export function forgetAccount(): void {
   balance.value = null;
   orders.value = [];
   positions.value = [];
+  elsewhere.value = [];
   trueAt.value = 0;
 }
 

@@ -10,18 +10,21 @@ import { Account } from '../../../client/stream/account.js';
 import { Book as LocalBook } from '../../../client/stream/book.js';
 import { MarketList } from '../../../client/stream/markets.js';
 import { Stream } from '../../../client/stream/stream.js';
-import { forgetAccount, setAccount } from './account.js';
+import { forgetAccount, readElsewhere, setAccount } from './account.js';
 import { type Book, received } from './book.js';
 import { heard } from './clock.js';
 import { api, connection } from './exchange.js';
 import { beforePaint } from './frame.js';
-import { asset, market, readActive, setActive } from './markets.js';
+import { asset, market, noteChance, readActive, setActive } from './markets.js';
 import { observePrice, readEarlier, readMissedPrices, showPricesOf } from './prices.js';
 import { generation, sessionRevoked, user } from './session.js';
 import { noteEnded, readSlots } from './slots.js';
 import { observeTrades, readTape } from './tape.js';
 
 type Levels = Book['levels'];
+
+/** How often positions of markets that are not shown are valued anew. */
+const ELSEWHERE_MS = 3_000;
 
 const stream = signal<Stream | null>(null);
 
@@ -66,7 +69,7 @@ function followUser(from: Stream | null, userId: string | null): (() => void) | 
   if (from === null || userId === null) return undefined;
   const account = new Account();
   const show = () => setAccount(account);
-  return from.subscribe('user', {
+  const stop = from.subscribe('user', {
     onMessage(message) {
       if (!account.apply(message)) from.restart('user');
       beforePaint(show);
@@ -76,6 +79,11 @@ function followUser(from: Stream | null, userId: string | null): (() => void) | 
       if (from.failure === null) sessionRevoked();
     },
   });
+  const timer = setInterval(() => void quietly(readElsewhere(userId)), ELSEWHERE_MS);
+  return () => {
+    clearInterval(timer);
+    stop();
+  };
 }
 
 function followPrices(from: Stream | null, of: string): (() => void) | undefined {
@@ -87,6 +95,7 @@ function followPrices(from: Stream | null, of: string): (() => void) | undefined
       heard(atMs);
       if (data.price !== null && data.observedAtMs !== null)
         observePrice(of, data.price, data.observedAtMs);
+      if (of === asset.peek()) beforePaint(() => noteChance(data.marketId, data.indicative));
     },
     onGap: () => void quietly(readMissedPrices()),
   });

@@ -45,6 +45,14 @@ export const asset = computed(() => {
 export const market = computed(() => active.value.get(asset.value) ?? null);
 export const lastEnded = computed(() => ended.value.get(asset.value) ?? null);
 
+/** How likely UP is in the market that is shown, by the price of its asset; it is no quote. */
+export const chance = signal<{ marketId: string; up: number } | null>(null);
+
+/** What the exchange says with a price, or with a market. */
+export function noteChance(marketId: string | null, said: Market['indicative']): void {
+  chance.value = marketId === null || said === null ? null : { marketId, up: said.UP };
+}
+
 export function remember(chosen: string): void {
   remembered.value = chosen;
 }

@@ -12,7 +12,7 @@ import { readOdds } from '../chart/odds.js';
 import type { Point } from '../chart/plot.js';
 import { publicApi } from './exchange.js';
 import { beforePaint } from './frame.js';
-import { market } from './markets.js';
+import { chance, market, noteChance } from './markets.js';
 
 /** The window in which the average counts. */
 export const SETTLEMENT_MS = 60_000;
@@ -42,6 +42,7 @@ export function showPricesOf(chosen: string): void {
   asset = chosen;
   forget();
   price.value = null;
+  chance.value = null;
   pointsVersion.value++;
 }
 
@@ -101,7 +102,10 @@ export async function readEarlier(current: Market): Promise<void> {
     .sort((one, other) => one.atMs - other.atMs);
   const firstLive = points[0]?.atMs ?? Number.POSITIVE_INFINITY;
   points = [...earlier.filter(({ atMs }) => atMs < firstLive), ...points];
-  if (price.value === null) price.value = current.assetPrice;
+  if (price.value === null) {
+    price.value = current.assetPrice;
+    noteChance(current.id, current.indicative);
+  }
   pointsVersion.value++;
 }
 

@@ -91,24 +91,53 @@ export function duration(ms: number): string {
   return hours === 0 ? rest : `${hours}:${rest}`;
 }
 
-/** Hours and minutes in the time zone of the reader. */
+const MINUTE_MS = 60_000;
+/** Longer than clocks are ever set back, and shorter than the time to the next change. */
+const AROUND_MS = 6 * 60 * MINUTE_MS;
+
+/** Minutes by which the reader's clocks are ahead of UTC. */
+const localOffset = (atMs: number): number => -new Date(atMs).getTimezoneOffset();
+
+/**
+ * The offset from UTC, where the reader's clocks show the same time twice because they are set
+ * back: " UTC−5"; elsewhere nothing.
+ */
+export function offsetText(atMs: number, offsetAt = localOffset): string {
+  const offset = offsetAt(atMs);
+  const isTwice = [atMs - AROUND_MS, atMs + AROUND_MS].some((aroundMs) => {
+    const other = offsetAt(aroundMs);
+    return other !== offset && offsetAt(atMs + (offset - other) * MINUTE_MS) === other;
+  });
+  if (!isTwice) return '';
+  const minutes = Math.abs(offset);
+  const rest = minutes % 60 === 0 ? '' : `:${two(minutes % 60)}`;
+  return ` UTC${offset < 0 ? MINUS : '+'}${Math.floor(minutes / 60)}${rest}`;
+}
+
+/** Hours and minutes in the time zone of the reader, with the offset where they occur twice. */
 export function clockTime(atMs: number): string {
+  return `${hoursAndMinutes(atMs)}${offsetText(atMs)}`;
+}
+
+function hoursAndMinutes(atMs: number): string {
   const date = new Date(atMs);
   return `${two(date.getHours())}:${two(date.getMinutes())}`;
 }
 
 export function clockSeconds(atMs: number): string {
-  return `${clockTime(atMs)}:${two(new Date(atMs).getSeconds())}`;
+  return `${hoursAndMinutes(atMs)}:${two(new Date(atMs).getSeconds())}${offsetText(atMs)}`;
+}
+
+function day(atMs: number): string {
+  return new Date(atMs).toLocaleDateString('en', { day: 'numeric', month: 'short' });
 }
 
 export function dayAndTime(atMs: number): string {
-  const date = new Date(atMs);
-  const day = date.toLocaleDateString('en', { day: 'numeric', month: 'short' });
-  return `${day}, ${clockTime(atMs)}`;
+  return `${day(atMs)}, ${clockTime(atMs)}`;
 }
 
 export function dayAndSeconds(atMs: number): string {
-  return `${dayAndTime(atMs)}:${two(new Date(atMs).getSeconds())}`;
+  return `${day(atMs)}, ${clockSeconds(atMs)}`;
 }
 
 /** The first millisecond of a day such as 2026-11-22 for the reader; undefined: no day. */

@@ -54,6 +54,7 @@ function Result({ of }: { of: MarketDetail }) {
         <Figure
           label="Result"
           value={of.resolution === null ? of.status : <Outcome of={of.resolution} />}
+          {...(of.voidReason !== null && { note: `By an operator: ${of.voidReason}` })}
         />
         <Figure
           label="Price to beat"

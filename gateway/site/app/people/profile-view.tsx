@@ -72,12 +72,12 @@ function OpenPositions({ userId }: { userId: string }) {
             key: `${each.marketId} ${each.outcome}`,
             cells: [
               <>
-                <Outcome of={each.outcome} />{' '}
+                {each.outcome === null ? 'Fees of' : <Outcome of={each.outcome} />}{' '}
                 <a href={`#/market/${each.marketId}`}>{slotName(each.marketId)}</a>
               </>,
               shares(toLots(each.shares)),
-              averageCents(toMicros(each.averagePrice)),
-              dollars(toMicros(each.value)),
+              each.averagePrice === null ? '\u2013' : averageCents(toMicros(each.averagePrice)),
+              each.value === null ? 'No bids' : dollars(toMicros(each.value)),
             ],
           }))
         }

@@ -4,7 +4,7 @@
  */
 import { computed, effect, signal } from '@preact/signals';
 import { toLots, toMicros } from '../../../client/amounts.js';
-import { userTrades } from '../../../client/index.js';
+import { type CallOptions, userTrades } from '../../../client/index.js';
 import type { Paging, Position, UserTrade } from '../../../client/types.js';
 import { positions, trueAt } from '../model/account.js';
 import { api } from '../model/exchange.js';
@@ -65,7 +65,7 @@ export function feesOf(
 export function paidMicros(of: Position): number | null {
   const fees = known.value.get(of.marketId);
   if (fees?.about !== aboutOf(of.marketId) || fees.sums === null) return null;
-  return toMicros(of.cost) + fees.sums[of.outcome];
+  return toMicros(of.cost) + (of.outcome === null ? 0 : fees.sums[of.outcome]);
 }
 
 function aboutOf(marketId: string): string {
@@ -87,18 +87,17 @@ async function read(marketId: string): Promise<void> {
   const [about, sequence] = [aboutOf(marketId), trueAt.peek()];
   const ownLots = { UP: 0, DOWN: 0 };
   for (const each of positions.peek())
-    if (each.marketId === marketId) ownLots[each.outcome] = toLots(each.shares);
-  const readPage = (paging: Paging) =>
-    userTrades(api, user.peek()?.userId ?? '', { ...paging, marketId });
+    if (each.marketId === marketId && each.outcome !== null)
+      ownLots[each.outcome] = toLots(each.shares);
+  const readPage = (paging: Paging, options: CallOptions) =>
+    userTrades(api, user.peek()?.userId ?? '', { ...paging, marketId }, options);
   try {
     const trades = await everyEntry(readPage, 'trades', sequence);
-    if (trades !== 'behind') {
-      const found =
-        trades === 'many'
-          ? { trades: [], sums: null }
-          : { trades, sums: feesOf(trades.reverse(), ownLots) };
-      known.value = new Map(known.peek()).set(marketId, { about, ...found });
-    }
+    const found =
+      trades === 'many'
+        ? { trades: [], sums: null }
+        : { trades, sums: feesOf(trades.reverse(), ownLots) };
+    known.value = new Map(known.peek()).set(marketId, { about, ...found });
   } catch {
     // It is tried again.
   }

@@ -1,32 +1,29 @@
-/** Lists of the history as a whole, which is behind what the page shows for a moment. */
-import { pages } from '../../../client/index.js';
+/**
+ * Lists of the history as a whole, as new as what the page shows: they name its sequence, so that
+ * no cache answers with an older one.
+ */
+import { type CallOptions, pages } from '../../../client/index.js';
 import type { Paging } from '../../../client/types.js';
 
 type Page<Field extends string, Entry> = Record<Field, Entry[]> & {
   nextCursor: string | null;
-  sequence: number;
 };
 
 /** What a page adds up: ten of the exchange's pages. */
 const ENTRIES_MAX = 2_000;
 
 /**
- * Every entry, in the list's order. `behind`: the history did not have all up to the sequence yet.
- * `many`: there are too many to add up on a page.
+ * Every entry, in the list's order. `many`: there are too many to add up on a page.
+ * @throws if the history does not have all up to the sequence in time
  */
 export async function everyEntry<Field extends string, Entry>(
-  read: (paging: Paging) => Promise<Page<Field, Entry>>,
+  read: (paging: Paging, options: CallOptions) => Promise<Page<Field, Entry>>,
   field: Field,
-  sequence: number,
-): Promise<Entry[] | 'behind' | 'many'> {
+  minSequence: number,
+): Promise<Entry[] | 'many'> {
   const entries: Entry[] = [];
-  let reached = Number.POSITIVE_INFINITY;
-  const readPage = async (paging: Paging) => {
-    const page = await read(paging);
-    reached = Math.min(reached, page.sequence);
-    return page;
-  };
+  const readPage = (paging: Paging) => read(paging, { minSequence });
   for await (const entry of pages<Field, Entry>(readPage, field))
     if (entries.push(entry) > ENTRIES_MAX) return 'many';
-  return reached < sequence ? 'behind' : entries;
+  return entries;
 }

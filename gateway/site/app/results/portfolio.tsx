@@ -41,12 +41,18 @@ const UNKNOWN = '\u2013';
 interface Result {
   marketId: string;
   endsAtMs: number;
-  profitMicros: number;
+  /** null: nobody bids for what one still has there. */
+  profitMicros: number | null;
 }
 
 export function Portfolio() {
   const money = balance.value;
-  const worth = useComputed(() => positions.value.reduce((sum, of) => sum + worthMicros(of), 0));
+  const worth = useComputed(() =>
+    positions.value.reduce((sum, of) => sum + (worthMicros(of) ?? 0), 0),
+  );
+  const unsaleable = useComputed(
+    () => positions.value.filter((of) => worthMicros(of) === null).length,
+  ).value;
   const total = money === null ? null : money.availableMicros + money.heldMicros + worth.value;
   const shown = (micros: number | null | undefined) =>
     micros == null ? UNKNOWN : <Money micros={micros} />;
@@ -57,7 +63,11 @@ export function Portfolio() {
           <Figure class="large" label="Portfolio value" value={shown(total)} name="total" />
           <Figure label="Available" value={shown(money?.availableMicros)} name="available" />
           <Figure label="In open orders" value={shown(money?.heldMicros)} name="held" />
-          <Figure label="Positions" value={shown(money && worth.value)} />
+          <Figure
+            label="Positions"
+            value={shown(money && worth.value)}
+            note={unsaleable === 0 ? '\u00a0' : `Without ${unsaleable} that nobody bids for`}
+          />
         </dl>
         <p class="soft small panel-note">
           As of journal entry <span data-figure="sequence">{whole(trueAt.value)}</span>
@@ -116,7 +126,7 @@ function Results({ totalMicros }: { totalMicros: number }) {
           const all = [...flows.keys()]
             .map((marketId) => {
               const endsAtMs = startOf(marketId) + SLOT_MS;
-              return { marketId, endsAtMs, profitMicros: profitOf(flows, marketId) ?? 0 };
+              return { marketId, endsAtMs, profitMicros: profitOf(flows, marketId) };
             })
             .filter(({ endsAtMs }) => endsAtMs > fromMs)
             .sort((one, other) => one.endsAtMs - other.endsAtMs);
@@ -148,9 +158,9 @@ interface ShownProps {
 function Shown(props: ShownProps) {
   const { of } = props;
   const nowMs = useComputed(() => now.value - (now.value % MINUTE_MS)).value;
-  const profit = of.reduce((sum, { profitMicros }) => sum + profitMicros, 0);
+  const profit = of.reduce((sum, { profitMicros }) => sum + (profitMicros ?? 0), 0);
   const over = of.filter(({ endsAtMs }) => endsAtMs <= nowMs);
-  const won = over.filter(({ profitMicros }) => profitMicros > 0).length;
+  const won = over.filter(({ profitMicros }) => (profitMicros ?? 0) > 0).length;
   return (
     <>
       <dl class="figures panel-body">
@@ -174,7 +184,7 @@ function Shown(props: ShownProps) {
               {slotNameWithDay(marketId)}
             </a>,
             endsAtMs <= nowMs ? clockTime(endsAtMs) : 'open',
-            <Gain key="profit" micros={profitMicros} />,
+            profitMicros === null ? UNKNOWN : <Gain key="profit" micros={profitMicros} />,
           ],
         }))}
       />
@@ -185,7 +195,7 @@ function Shown(props: ShownProps) {
 /** The value after each market; under the pointer, also what was won since the beginning. */
 function Line({ of, all, fromMs, toMs, totalMicros, nowMs }: ShownProps & { nowMs: number }) {
   const sum = (results: readonly Result[]) =>
-    results.reduce((total, { profitMicros }) => total + profitMicros, 0);
+    results.reduce((total, { profitMicros }) => total + (profitMicros ?? 0), 0);
   const endMs = Math.min(toMs, nowMs);
   let value = totalMicros - sum(all);
   const start = value;
@@ -193,7 +203,7 @@ function Line({ of, all, fromMs, toMs, totalMicros, nowMs }: ShownProps & { nowM
   for (const { endsAtMs, profitMicros } of of) {
     const atMs = Math.min(endsAtMs, endMs);
     points.push({ atMs, value });
-    value += profitMicros;
+    value += profitMicros ?? 0;
     points.push({ atMs, value });
   }
   points.push({ atMs: endMs, value });

@@ -32,8 +32,9 @@ export function Results() {
   );
 }
 
-function sentence({ marketId, resolution, sums }: Settlement): string {
-  const result = `${slotName(marketId)}: ${resolution === 'VOID' ? 'void' : `${resolution} won`}.`;
+function sentence({ marketId, resolution, voidReason, sums }: Settlement): string {
+  const why = voidReason ? `, declared by an operator: ${voidReason}` : '';
+  const result = `${slotName(marketId)}: ${resolution === 'VOID' ? `void${why}` : `${resolution} won`}.`;
   if (sums === null) return `${result} You traded too often in it to add up your result here.`;
   const { lots, payoutMicros, profitMicros } = sums;
   const had = (['UP', 'DOWN'] as const)
@@ -42,5 +43,7 @@ function sentence({ marketId, resolution, sums }: Settlement): string {
     .join(' and ');
   const pays = payoutMicros === 0 ? 'nothing' : dollars(payoutMicros);
   const sum = `${profitMicros < 0 ? 'Loss' : 'Profit'}: ${gain(profitMicros)}.`;
-  return `${result} You had ${had}, which pays ${pays}. ${sum}`;
+  // The fees of a VOID market come back, also without shares.
+  const owned = had === '' ? 'Its fees come back' : `You had ${had}`;
+  return `${result} ${owned}, which pays ${pays}. ${sum}`;
 }

@@ -5,7 +5,7 @@
  */
 import { effect, signal } from '@preact/signals';
 import { toLots, toMicros } from '../../../client/amounts.js';
-import { ledger, market as readMarket } from '../../../client/index.js';
+import { type CallOptions, ledger, market as readMarket } from '../../../client/index.js';
 import type { Ledger, Market, Paging } from '../../../client/types.js';
 import { positions, trueAt } from '../model/account.js';
 import { api, publicApi } from '../model/exchange.js';
@@ -21,6 +21,7 @@ interface Place {
 
 export interface Settlement extends Place {
   resolution: NonNullable<Market['resolution']>;
+  voidReason: Market['voidReason'];
   /** null: too many entries to add up on a page. */
   sums: { lots: { UP: number; DOWN: number }; payoutMicros: number; profitMicros: number } | null;
 }
@@ -50,8 +51,8 @@ export function settlementOf(resolution: Settlement['resolution'], entries: read
   for (const { cause, available, held, shares } of entries) {
     profitMicros += toMicros(available) + toMicros(held);
     if (cause === 'fee') feesMicros -= toMicros(available);
-    if (cause === 'claim') isPaid ||= available > 0;
-    else if (shares !== null) lots[shares.outcome] += toLots(shares.change);
+    if (cause === 'claim' || cause === 'refund') isPaid ||= available > 0;
+    if (cause !== 'claim' && shares !== null) lots[shares.outcome] += toLots(shares.change);
   }
   const payoutMicros =
     resolution === 'VOID'
@@ -88,14 +89,15 @@ async function settle(place: Place, sequence: number): Promise<void> {
   if (reading.has(marketId)) return;
   reading.add(marketId);
   try {
-    const { resolution } = await readMarket(publicApi, marketId);
-    const read = (paging: Paging) => ledger(api, userId, { ...paging, marketId });
-    const entries = resolution === null ? 'behind' : await everyEntry(read, 'entries', sequence);
-    if (resolution !== null && entries !== 'behind') {
+    const { resolution, voidReason } = await readMarket(publicApi, marketId);
+    const read = (paging: Paging, options: CallOptions) =>
+      ledger(api, userId, { ...paging, marketId }, options);
+    if (resolution !== null) {
+      const entries = await everyEntry(read, 'entries', sequence);
       const sums = entries === 'many' ? null : settlementOf(resolution, entries);
       forget(place);
-      if (sums === null || sums.lots.UP + sums.lots.DOWN > 0)
-        unread.value = [...unread.peek(), { userId, marketId, resolution, sums }];
+      if (sums === null || sums.lots.UP + sums.lots.DOWN + sums.payoutMicros > 0)
+        unread.value = [...unread.peek(), { userId, marketId, resolution, voidReason, sums }];
       return;
     }
   } catch {

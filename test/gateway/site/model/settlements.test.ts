@@ -25,6 +25,18 @@ test.each([
   ['UP', [entry('claim', 20, 'UP', -20), entry('fill', -10, 'UP', 20)], 20_000_000, 10_000_000],
   ['UP', LOST, 0, -10_050_000],
   ['VOID', [entry('fee', -0.05), entry('fill', -10, 'UP', 20)], 10_050_000, 0],
+  // All shares were sold, and the fee has come back.
+  [
+    'VOID',
+    [
+      entry('refund', 0.05),
+      entry('fill', 9, 'UP', -20),
+      entry('fee', -0.05),
+      entry('fill', -10, 'UP', 20),
+    ],
+    50_000,
+    -1_000_000,
+  ],
   [
     'UP',
     [entry('fill', 6, 'UP', -10), entry('fee', -0.05), entry('fill', -10, 'UP', 20)],
