@@ -190,6 +190,11 @@ export class Reads {
     return this.state.actions.newestFirst();
   }
 
+  /** Why an operator declared the market VOID; null: none has, or it was long ago. */
+  voidReason(marketId: number): string | null {
+    return this.state.actions.voidReason(marketId);
+  }
+
   /** The rules in force. */
   rules(): Rules {
     return this.state.rules.view();
@@ -253,6 +258,19 @@ export class Reads {
   /** When that price was observed; null: none yet. */
   assetPriceObservedAtMs(asset: number): number | null {
     return this.state.prices.lastObserved(asset);
+  }
+
+  /** Changes with each price of the asset, in this process alone. */
+  pricesInserted(asset: number): number {
+    return this.state.prices.insertedCount(asset);
+  }
+
+  /**
+   * Of the last minutes, the oldest price and then each that was observed at least `everyMs` after
+   * the one before: pairs of observedAtMs and priceMicros.
+   */
+  sampledPrices(asset: number, everyMs: number): number[] {
+    return this.state.prices.sampled(asset, everyMs);
   }
 
   /** The greatest number of a client's executed command; tokenId 0: the password. -1: no token. */
@@ -396,9 +414,47 @@ export class Reads {
     return row === 0 ? null : this.positionAt(row);
   }
 
-  /** Positions with shares, oldest first. */
+  /**
+   * What a sale of `lots` would bring now, by the bids for the outcome. `ownId`: the user whose own
+   * bids do not count; 0: all count. null: nobody bids.
+   */
+  proceedsMicros(marketId: number, outcome: Outcome, lots: number, ownId: number): number | null {
+    const { markets, levels } = this.state;
+    const slot = markets.find(marketId);
+    if (slot === 0 || !markets.takesOrders(slot)) return null;
+    // A bid for DOWN rests on UP's side of the asks, at its own price.
+    const side = outcome === Outcome.UP ? 0 : 1;
+    const ladder = markets.ladder(slot, side);
+    let level = levels.best(ladder);
+    if (level === 0) return null;
+    const own = this.ownBidLots(slot, side, ownId);
+    let leftLots = lots;
+    let micros = 0;
+    for (; level !== 0 && leftLots > 0; level = levels.nextBelow(ladder, level)) {
+      const bidLots = levels.lots(levelRow(ladder, level)) - (own.get(level) ?? 0);
+      const soldLots = Math.min(leftLots, bidLots);
+      leftLots -= soldLots;
+      micros += soldLots * level;
+    }
+    return micros === 0 ? null : micros;
+  }
+
+  /** By level. */
+  private ownBidLots(slot: number, side: number, userId: number): Map<number, number> {
+    const { users, orders, accounts } = this.state;
+    const lots = new Map<number, number>();
+    if (!users.exists(userId)) return lots;
+    for (let row = accounts.firstOrder(userId); row !== 0; row = orders.userAfter(row)) {
+      if (orders.slot(row) !== slot || bookSideOf(orders.kind(row)) !== side) continue;
+      const level = orders.level(row);
+      lots.set(level, (lots.get(level) ?? 0) + orders.lots(row));
+    }
+    return lots;
+  }
+
+  /** Positions with shares, and those with fees to give back; oldest first. */
   positions(userId: number): PositionView[] {
-    const { users, positions, accounts } = this.state;
+    const { users, positions, accounts, markets } = this.state;
     const views: PositionView[] = [];
     if (!users.exists(userId)) return views;
     for (
@@ -407,7 +463,8 @@ export class Reads {
       row = positions.owners.userAfter(row)
     ) {
       const view = this.positionAt(row);
-      if (view.upLots + view.downLots > 0) views.push(view);
+      const isVoid = markets.resolution(positions.owners.slot(row)) === Resolution.VOID;
+      if (view.upLots + view.downLots > 0 || (isVoid && view.feesMicros > 0)) views.push(view);
     }
     return views;
   }
@@ -563,6 +620,7 @@ export class Reads {
       downHeldLots: positions.heldLots(row, Outcome.DOWN),
       upCostMicros: positions.costMicros(row, Outcome.UP),
       downCostMicros: positions.costMicros(row, Outcome.DOWN),
+      feesMicros: positions.feesMicros(row),
     };
   }
 }

@@ -129,6 +129,8 @@ export interface PositionView {
   downHeldLots: number;
   upCostMicros: number;
   downCostMicros: number;
+  /** The fees that a VOID market gives back. */
+  feesMicros: number;
 }
 
 export interface OrderView {

@@ -34,6 +34,8 @@ export interface CallOptions {
    * repeated, because its first answer is not remembered.
    */
   clientSequence?: number | undefined;
+  /** Of a read: the answer includes this sequence, and no cache gives it. */
+  minSequence?: number | undefined;
 }
 
 export type Query = Record<string, string | number | boolean | null | undefined>;
@@ -67,6 +69,9 @@ export interface CsvPage {
 export function path(literals: TemplateStringsArray, ...parts: string[]): string {
   return String.raw({ raw: literals }, ...parts.map(encodeURIComponent));
 }
+
+/** For browsers; the types of Node.js, which has no cache, do not know it. */
+const UNCACHED: object = { cache: 'no-store' };
 
 /** Fields of requests that are amounts: given as text or as a number, written as a number. */
 const AMOUNTS = new Set(['amount', 'shares', 'price']);
@@ -120,10 +125,9 @@ export class Api {
     }
   }
 
-  private addressOf({ path, query = {} }: Call): string {
-    const given = Object.entries(query).filter(
-      ([, value]) => value !== undefined && value !== null,
-    );
+  private addressOf({ path, query = {}, options }: Call): string {
+    const all = { ...query, minSequence: options?.minSequence };
+    const given = Object.entries(all).filter(([, value]) => value !== undefined && value !== null);
     const pairs = given.map(([name, value]) => `${name}=${encodeURIComponent(`${value}`)}`);
     return `${this.url}${path}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`;
   }
@@ -143,7 +147,8 @@ export class Api {
     if (body !== undefined) headers.set('content-type', 'application/json');
     const timeout = AbortSignal.timeout(this.retries.timeoutMs);
     const signal = options?.signal ? AbortSignal.any([options.signal, timeout]) : timeout;
-    return { method, headers, signal, ...(body === undefined ? {} : { body }) };
+    const caching = options?.minSequence === undefined ? {} : UNCACHED;
+    return { method, headers, signal, ...caching, ...(body === undefined ? {} : { body }) };
   }
 }
 

@@ -36,6 +36,8 @@ export interface CalledRoute extends AnsweredRoute {
    * other as an order. null: it is not counted.
    */
   quota?: Quota | null | ((body: Uint8Array) => Quota);
+  /** Answers a command that the engine refused with this code; false: as every other refusal. */
+  refuses?(call: Call, code: CodeName, command: Command): boolean;
 }
 
 /** What a request counts as for fair use, unless its body says so; null: it is not counted. */
@@ -63,6 +65,7 @@ export class Call<Body = unknown, Query = unknown>
 
   /** What the request counts as; null: it is not counted. */
   quota: Quota | null;
+  private readonly refuses: CalledRoute['refuses'];
   private readonly bill = new Bill(this);
   /** The sequence that the answer must include, and whether the client has named it. */
   minSequence = 0;
@@ -78,6 +81,7 @@ export class Call<Body = unknown, Query = unknown>
   ) {
     super(gateway, route, counts, request, response, inFlight);
     this.quota = route === null ? null : quotaOf(route);
+    this.refuses = route?.refuses;
   }
 
   get userId(): number {
@@ -184,7 +188,7 @@ export class Call<Body = unknown, Query = unknown>
     const { error, retryAfter } = refusalAnswer(refusal);
     if (retryAfter !== null) this.addHeader('Retry-After', retryAfter);
     if (refusal.code === 'unavailable') this.refuseNow(error);
-    else this.refuseWhenDurable(error);
+    else if (this.refuses?.(this, refusal.code, command) !== true) this.refuseWhenDurable(error);
     return null;
   }
 }

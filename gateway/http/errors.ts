@@ -71,6 +71,7 @@ export const ERRORS = {
       'The orders of the group have filled as much as it allows, and the rest was cancelled. It takes no orders until you reset it. Nothing was traded.',
     market_not_resolved: 'The market is not resolved yet. Try again when its status is "resolved".',
     nothing_to_claim: 'There is nothing to claim.',
+    already_paid: 'The winnings were paid already.',
     insufficient_liquidity:
       'Not enough orders match at an acceptable price. Nothing was traded or charged.',
     post_only_would_trade:

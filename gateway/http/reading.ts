@@ -173,9 +173,7 @@ function readMinSequence(call: Call, route: Route, text: string): boolean {
   const sequence = MIN_SEQUENCE.test(text) ? Number(text) : Number.NaN;
   if (!Number.isSafeInteger(sequence))
     return call.refuseNow(invalidRequest({ minSequence: 'must be a sequence, such as 901' }));
-  if (sequence > call.minSequence) {
-    call.minSequence = sequence;
-    call.namesSequence = true;
-  }
+  call.namesSequence = true;
+  call.minSequence = Math.max(call.minSequence, sequence);
   return true;
 }

@@ -5,6 +5,7 @@ import { type Assets, idNumber, marketIdNumber } from '../../engine/interface/no
 import type { AccountView } from '../../engine/interface/views.js';
 import type { Call } from '../http/call.js';
 import { errorAnswer, invalidRequest } from '../http/errors.js';
+import { readHistory } from './history/read.js';
 
 /** The account whose id is the path parameter; null: refused. */
 export function findAccount(call: Call, parameter: string): AccountView | null {
@@ -68,19 +69,27 @@ export interface Filter {
   isSet: boolean;
 }
 
-/** The filters of a list of an account: a market and a range of time; null: refused. */
-export function filterOf(call: Call<unknown, FilterQuery>): Filter | null {
-  const { marketId: marketName, fromMs = null, toMs = null } = call.query;
-  const marketId = marketName === undefined ? null : marketIdNumber(call.engine, marketName);
-  if (marketId === 0) {
-    call.refuseNow(invalidRequest({ marketId: 'must be the id of a market' }));
-    return null;
-  }
+/**
+ * Reads the filters of a list, a market and a range of time, and responds. A market that never was
+ * is refused, as in a path: an empty list would say that nothing happened in it.
+ */
+export function withFilter(
+  call: Call<unknown, FilterQuery>,
+  respond: (filter: Filter) => void,
+): void {
+  const { engine, query } = call;
+  const { marketId: marketName, fromMs = null, toMs = null } = query;
   if (fromMs !== null && toMs !== null && fromMs > toMs) {
     call.refuseNow(invalidRequest({ fromMs: 'must not be after toMs' }));
-    return null;
+    return;
   }
+  const marketId = marketName === undefined ? null : marketIdNumber(engine, marketName);
   const isSet = marketId !== null || fromMs !== null || toMs !== null;
   const name = isSet ? `?${marketId ?? ''}/${fromMs ?? ''}/${toMs ?? ''}` : '';
-  return { name, bounds: { marketId, fromMs, toMs }, isSet };
+  const filter = { name, bounds: { marketId, fromMs, toMs }, isSet };
+  if (marketId === null || engine.hasMarket(marketId)) respond(filter);
+  else
+    readHistory(call, { kind: 'marketTrades', marketId, limit: 1, cursor: null }, (trades) => {
+      if (call.finds(trades, 'market_not_found')) respond(filter);
+    });
 }

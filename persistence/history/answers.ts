@@ -8,6 +8,8 @@
 import type { Engine } from '../../engine/engine.js';
 import { ledgerEnd, readLedger } from './account/ledger.js';
 import { ordersEnd, readNamedOrder, readOrder, readOrders } from './account/orders.js';
+import { readPayment } from './account/payment.js';
+import { indicativeTicks } from './market-json/chance.js';
 import { bytesOf, contentHashOf, marketListBytes, marketParts } from './market-json/market.js';
 import type { HistoryReads } from './reads.js';
 import {
@@ -48,6 +50,10 @@ const PREPARE: { readonly [Kind in StoredKind]: Prepare<Kind> } = {
     const end = ordersEnd(lists, request.userId, engine.orders(request.userId));
     return () => readOrder(entries, end, request);
   },
+  payment: (request, { lists, entries }) => {
+    const count = lists.lengths.userEvent.of(request.userId);
+    return () => readPayment(entries, request, count);
+  },
   pointsCredits: (request, database, engine) => {
     const microPoints = engine.account(request.userId)?.microPoints ?? 0;
     const read = database.listOfUser(POINTS_CREDIT, request);
@@ -75,11 +81,13 @@ const PREPARE: { readonly [Kind in StoredKind]: Prepare<Kind> } = {
     const { sequence, nowMs: atMs } = engine;
     const prices = assetPrices(engine);
     const known = engine.market(marketId);
+    const indicative = known && indicativeTicks(engine, known);
     const read = database.market(marketId);
     return async () => {
       const found = await read();
       if (found === null) return null;
-      const parts = bytesOf(marketParts(engine, known ?? viewOfPast(found.market), found.points));
+      const view = known ?? viewOfPast(found.market);
+      const parts = bytesOf(marketParts(engine, view, indicative, found.points));
       const frame = { sequence, atMs, open: '', close: '', spareBytes: 0 };
       const bytes = marketListBytes([parts], prices, frame);
       return { bytes, contentHash: contentHashOf([parts], '') };

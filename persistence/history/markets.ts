@@ -18,7 +18,7 @@ import {
 } from '../../engine/interface/domain.js';
 import { EventSlot } from '../../engine/interface/events.js';
 import { addSaturating } from '../../engine/storage/arithmetic.js';
-import { EVEN_HALF_TICKS, upHalfTicks } from './market-json/market.js';
+import { NO_PRICE, upPrice } from './market-json/market.js';
 import { checksumOf, MARKET, type RowOf } from './runs/format.js';
 import { RecordBuffer } from './runs/writer.js';
 
@@ -52,8 +52,8 @@ export class MarketHistory {
   sequence = 0;
   pointsSequence = 0;
   /** UP's price before the last command that crossed a mark, while the market is upcoming. */
-  halfTicksBefore = EVEN_HALF_TICKS;
-  /** In triples: time, UP's price in half ticks, the asset's price in micros (0: none). */
+  halfTicksBefore = NO_PRICE;
+  /** In triples: time, UP's price in half ticks or NO_PRICE, the asset's in micros (0: none). */
   readonly points: number[] = [];
 
   constructor(readonly marketId: number) {}
@@ -140,10 +140,9 @@ export class Markets {
     for (let asset = 0; asset < engine.assetCount; asset++)
       this.pricesBefore[asset] = engine.assetPriceMicros(asset) ?? 0;
     for (const market of this.active) {
-      this.addPoints(market, this.nextMarkMs, atMs, upHalfTicks(engine.market(market.marketId)!));
+      this.addPoints(market, this.nextMarkMs, atMs, this.upHalfTicks(market.marketId));
     }
-    for (const market of this.upcoming)
-      market.halfTicksBefore = upHalfTicks(engine.market(market.marketId)!);
+    for (const market of this.upcoming) market.halfTicksBefore = this.upHalfTicks(market.marketId);
     this.nextMarkMs = markAfter(atMs);
   }
 
@@ -184,8 +183,7 @@ export class Markets {
     this.active.add(market);
     if (isLate) {
       const priceMicros = engine.assetPriceMicros(assetOfMarket(marketId)) ?? 0;
-      const halfTicks = upHalfTicks(engine.market(marketId)!);
-      this.addPoint(market, market.openedAtMs, halfTicks, priceMicros);
+      this.addPoint(market, market.openedAtMs, this.upHalfTicks(marketId), priceMicros);
     } else this.addPoints(market, startsAtMs, engine.nowMs, market.halfTicksBefore);
   }
 
@@ -244,6 +242,10 @@ export class Markets {
     this.addedIds = [];
     this.endedIds = [];
     return { markets: this.records.drain(), prices, addedIds, endedIds };
+  }
+
+  private upHalfTicks(marketId: number): number {
+    return upPrice(this.engine.market(marketId)!)?.halfTicks ?? NO_PRICE;
   }
 
   /** At the marks from `fromMs` to `toMs`, both included, but not after the market's end. */

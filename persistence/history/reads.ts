@@ -14,12 +14,11 @@ import {
   WINDOW_MS,
 } from '../../engine/interface/domain.js';
 import { MAX_TIME_MS } from '../../engine/interface/limits.js';
-import type { Assets } from '../../engine/interface/notation.js';
 import { closeDatabase, execute, openDatabase, query } from '../storage/sqlite.js';
 import type { MEASURED } from './lists.js';
 import { readMarketEvents, readMarketTicks } from './market-events.js';
 import { MarketJsonCache } from './market-json/cache.js';
-import { bytesOf, type HashedParts, marketParts } from './market-json/market.js';
+import { bytesOf, type HashedParts, type MarketAssets, marketParts } from './market-json/market.js';
 import {
   type HistoryAnswers,
   type MarketRecord,
@@ -170,20 +169,23 @@ export class HistoryReads {
   }
 
   /** As parts of JSON. A resolved market with its price history is read from the database once. */
-  pastMarketParts(request: RequestOf<'pastMarketTexts'>, assets: Assets): Read<Page<HashedParts>> {
+  pastMarketParts(
+    request: RequestOf<'pastMarketTexts'>,
+    assets: MarketAssets,
+  ): Read<Page<HashedParts>> {
     const { entries: ids, nextCursor } = this.pastPage(request);
     if (!request.withPrices)
       return async () => {
         const rows = await this.marketRows(ids);
         const partsOf = (row: MarketRow) =>
-          bytesOf(marketParts(assets, viewOfPast(withoutChecksum(row)), null));
+          bytesOf(marketParts(assets, viewOfPast(withoutChecksum(row)), null, null));
         return { entries: rows.map(partsOf), nextCursor };
       };
     return async () => {
       const found = new Map(ids.map((marketId) => [marketId, this.cache.get(marketId)]));
       const rows = await this.marketRows(ids.filter((id) => found.get(id) === undefined));
       for (const { market, points } of await this.withPoints(rows)) {
-        const parts = bytesOf(marketParts(assets, viewOfPast(market), points));
+        const parts = bytesOf(marketParts(assets, viewOfPast(market), null, points));
         found.set(market.marketId, parts);
         if (market.status === MarketStatus.RESOLVED) this.cache.add(market.marketId, parts);
       }

@@ -13,6 +13,7 @@ import {
 import type { AccountView, MarketView } from '../../engine/interface/views.js';
 import type { LedgerPage, LedgerRequest } from './account/ledger.js';
 import type { OrderRecord, OrdersPage, OrdersRequest } from './account/orders.js';
+import type { Payment } from './account/payment.js';
 import type {
   LeaderboardCursor,
   MetricName,
@@ -57,6 +58,8 @@ export type HistoryRequest =
   | ({ kind: 'ledger' } & LedgerRequest)
   | ({ kind: 'userOrders' } & OrdersRequest)
   | { kind: 'userOrder'; userId: number; orderId: number }
+  /** What a resolved market has paid a user. */
+  | { kind: 'payment'; userId: number; marketId: number }
   | ({ kind: 'pointsCredits'; userId: number } & PageRequest)
   | ({ kind: 'closedPositions'; userId: number } & PageRequest)
   | ({ kind: 'marketTrades'; marketId: number } & PageRequest)
@@ -165,6 +168,7 @@ export interface HistoryAnswers {
   userOrders: OrdersPage;
   /** null: the user has placed no such order. */
   userOrder: OrderRecord | null;
+  payment: Payment | null;
   /** With the user's total points. */
   pointsCredits: Page<PointsCredit> & { microPoints: number };
   closedPositions: Page<ClosedPosition>;

@@ -96,7 +96,9 @@ export function shownMarket(market: MarketRow, points: readonly number[]): objec
   for (let i = 0; i < points.length; i += 3) {
     const [atMs, up, micros] = points.slice(i, i + 3) as [number, number, number];
     const assetPrice = micros === 0 ? null : micros / 1e6;
-    priceHistory.push({ atMs, UP: up / 2_000, DOWN: (2_000 - up) / 2_000, assetPrice });
+    const shown =
+      up === 0 ? { UP: null, DOWN: null } : { UP: up / 2_000, DOWN: (2_000 - up) / 2_000 };
+    priceHistory.push({ atMs, ...shown, assetPrice });
   }
   return {
     startsAtMs: startOfMarketMs(market.marketId),
@@ -330,7 +332,7 @@ class Oracle {
       const shown = this.shown.findLast((state) => state.atMs < atMs)!;
       points.push(
         atMs,
-        shown.upHalfTicks.get(marketId) ?? 1_000,
+        shown.upHalfTicks.get(marketId) ?? 0,
         shown.assetPrices[assetOfMarket(marketId)]!,
       );
     }
@@ -339,9 +341,9 @@ class Oracle {
 }
 
 function upHalfTicksOf(engine: Engine, marketId: number): number {
-  const { bestBidTicks, bestAskTicks, lastTradeTicks } = engine.market(marketId)!;
-  if (bestBidTicks !== null && bestAskTicks !== null) return bestBidTicks + bestAskTicks;
-  return lastTradeTicks === null ? 1_000 : lastTradeTicks * 2;
+  const { bestBidTicks: bid, bestAskTicks: ask, lastTradeTicks } = engine.market(marketId)!;
+  if (bid !== null && ask !== null && ask <= bid + 100) return bid + ask;
+  return (lastTradeTicks ?? 0) * 2;
 }
 
 function add(lists: Map<number, Entry[]>, key: number, row: Entry): void {

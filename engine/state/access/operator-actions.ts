@@ -39,6 +39,13 @@ export class OperatorActions {
     return this.actions.map((action) => ({ ...action })).reverse();
   }
 
+  /** Why an operator declared the market VOID; null: none of the kept actions did. */
+  voidReason(marketId: number): string | null {
+    const isIt = (one: OperatorActionView) =>
+      one.kind === CommandKind.voidMarket && one.marketId === marketId;
+    return this.actions.findLast(isIt)?.reason ?? null;
+  }
+
   archive(archive: Archive): void {
     this.lastId = archive.number(this.lastId);
     const count = archive.number(this.actions.length);

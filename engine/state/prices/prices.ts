@@ -28,6 +28,8 @@ interface AssetPrices {
   lastPriceMicros: number;
   /** When the last price was observed. */
   lastObservedAtMs: number;
+  /** Prices since this engine was made. */
+  insertedCount: number;
   /**
    * The reference price that was asked for last, and its time; -1 once a price came that may change
    * it.
@@ -61,6 +63,7 @@ export class Prices {
       start: 0,
       lastPriceMicros: 0,
       lastObservedAtMs: 0,
+      insertedCount: 0,
       referenceAtMs: -1,
       referenceMicros: null,
     });
@@ -86,6 +89,26 @@ export class Prices {
   lastObserved(asset: number): number | null {
     const prices = this.assets[asset]!;
     return prices.lastPriceMicros === 0 ? null : prices.lastObservedAtMs;
+  }
+
+  /** Changes with each price; it is not part of the state. */
+  insertedCount(asset: number): number {
+    return this.assets[asset]!.insertedCount;
+  }
+
+  /**
+   * Of the remembered prices the oldest, and then each that was observed at least `everyMs` after
+   * the one before: pairs of time and price.
+   */
+  sampled(asset: number, everyMs: number): number[] {
+    const prices = this.assets[asset]!;
+    const samples: number[] = [];
+    for (let at = prices.start; at < prices.observedAtMs.length; ) {
+      const atMs = prices.observedAtMs[at]!;
+      samples.push(atMs, prices.priceMicros[at]!);
+      at = firstAfter(prices, atMs + everyMs - 1);
+    }
+    return samples;
   }
 
   guard(asset: number): PriceGuard {
@@ -122,6 +145,7 @@ export class Prices {
       prices.observedAtMs.splice(at, 0, observedAtMs);
       prices.priceMicros.splice(at, 0, priceMicros);
     }
+    prices.insertedCount++;
     if (observedAtMs < prices.referenceAtMs) prices.referenceAtMs = -1;
     if (observedAtMs >= prices.lastObservedAtMs) {
       prices.lastObservedAtMs = observedAtMs;

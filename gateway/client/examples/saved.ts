@@ -64,7 +64,8 @@ async function claimWon(api: Api, account: Account): Promise<void> {
   for (const [marketId, outcomes] of account.positions) {
     if (!outcomes.some(({ status }) => status === 'claimable')) continue;
     await claim(api, marketId).catch((error) => {
-      if (!isRefusal(error, 'nothing_to_claim', 'market_not_found')) throw error;
+      // It may have been paid while the bot was not running.
+      if (!isRefusal(error, 'nothing_to_claim', 'already_paid')) throw error;
     });
   }
 }

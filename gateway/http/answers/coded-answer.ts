@@ -2,7 +2,8 @@
  * Answers with an ETag, compressed if the client accepts it: what is large or rarely changes. A
  * client that sends the ETag back in If-None-Match gets 304 while the content is the same.
  *
- * Always holds: an answer shows only what is durable, coded or not, 304 included.
+ * Always holds: an answer shows only what is durable, coded or not, 304 included. Who names a
+ * `minSequence` gets a body, never 304: a cache would answer with an old sequence.
  */
 import { sharedBytes } from '../../../persistence/storage/shared-bytes.js';
 import type { Call } from '../call.js';
@@ -23,7 +24,8 @@ export function answerCoded(
   body: string | Uint8Array,
   tag: string | null = null,
 ): void {
-  const { ifNoneMatch, acceptEncoding } = call.request;
+  const { acceptEncoding } = call.request;
+  const ifNoneMatch = call.namesSequence ? '' : call.request.ifNoneMatch;
   const bytes = typeof body === 'string' ? sharedCopy(body) : body;
   const { coding, refusesIdentity } = acceptedCoding(acceptEncoding);
   const isSmall = bytes.byteLength < SMALL_BYTES;

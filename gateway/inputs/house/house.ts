@@ -15,7 +15,7 @@ import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { SubmitRefused } from '../../../persistence/sequencer.js';
 import type { Clock } from '../../observe/clock.js';
 import type { Submitter } from '../../observe/watched-sequencer.js';
-import { MarketMaker, PULL_BEFORE_END_MS } from './market-maker.js';
+import { MarketMaker } from './market-maker.js';
 import type { ObservedPrice } from './prices.js';
 
 export const HOUSE_USERNAME = 'house';
@@ -107,12 +107,7 @@ export class House {
   private arm(): void {
     const { clock } = this.options;
     const nowMs = this.nowMs();
-    let delayMs = Math.max(REVIEW_REAL_MS, clock.delayUntilMs(nowMs + REVIEW_MS));
-    for (let asset = 0; asset < this.engine.assetCount; asset++) {
-      const market = this.engine.market(this.engine.activeMarket(asset));
-      const pullAtMs = market === null ? 0 : market.endsAtMs - PULL_BEFORE_END_MS;
-      if (pullAtMs > nowMs) delayMs = Math.min(delayMs, clock.delayUntilMs(pullAtMs));
-    }
+    const delayMs = Math.max(REVIEW_REAL_MS, clock.delayUntilMs(nowMs + REVIEW_MS));
     this.timer = setTimeout(() => {
       for (let asset = 0; asset < this.engine.assetCount; asset++)
         this.maker?.review(asset, this.nowMs());

@@ -4,7 +4,8 @@
  * It reads no clock and sets no timer, so a simulation can drive it for days.
  *
  * Always holds: all its orders are post-only. After a price, no order rests that the new fair value
- * makes too good, and while prices are stale or held back, or near a market's end, none does. Its
+ * makes too good, and while prices are stale or held back, none does. It quotes to a market's end,
+ * wider where a price can still change much: without quotes nobody could sell a position then. Its
  * loss is limited by its exposure and money in a market, and by what it may lose in an hour and a
  * day. Its orders, positions and profit are read from the engine, so it continues after a crash as
  * after a pause, except that the hour and the day begin anew.
@@ -36,9 +37,10 @@ import {
 } from '../../../engine/interface/results.js';
 import type { MarketView, OrderView, PositionView } from '../../../engine/interface/views.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
-import { AVERAGED_MS, type FairValue, fairValue } from './fair-value.js';
+import { fairChance, volatilityOf } from '../../../persistence/history/market-json/chance.js';
+import { AVERAGED_MS, type FairValue } from '../../../persistence/history/market-json/fair-value.js';
 import { FillLosses, LossLimit } from './losses.js';
-import { type ObservedPrice, RecentPrices } from './prices.js';
+import { type ObservedPrice, PriceAges } from './prices.js';
 import {
   changesTo,
   halfSpreadTicks,
@@ -49,8 +51,6 @@ import {
   type QuotePlan,
 } from './quotes.js';
 
-/** It has no quotes in a market for this much exchange time before its end. */
-export const PULL_BEFORE_END_MS = 20_000;
 /** It has no quotes if the last price is older than this, and than two usual intervals. */
 const MAX_PRICE_AGE_MS = 2_000;
 
@@ -82,7 +82,7 @@ interface MarketMakerOptions {
 }
 
 interface AssetState {
-  readonly prices: RecentPrices;
+  readonly ages: PriceAges;
   readonly losses: FillLosses;
   /** How far the fair value may be from what a taker can know. */
   deviationTicks: number;
@@ -110,12 +110,12 @@ export class MarketMaker {
 
   /** A price that the engine stored. Quotes that it makes too good are gone when this returns. */
   observe(asset: number, price: ObservedPrice, nowMs: number): void {
-    const { prices, losses } = this.stateOf(asset);
-    prices.add(price, nowMs);
+    const { ages, losses } = this.stateOf(asset);
+    ages.add(price, nowMs);
     const market = this.engine.market(this.engine.activeMarket(asset));
     if (market !== null) {
-      const { probability } = this.fairOf(market, nowMs);
-      losses.mark(market.marketId, probability * MICROS_PER_SET, nowMs - prices.horizonMs);
+      const { probability } = this.fairOf(market);
+      losses.mark(market.marketId, probability * MICROS_PER_SET, nowMs - ages.horizonMs);
       this.reviewMarket(market, nowMs);
     }
   }
@@ -176,7 +176,7 @@ export class MarketMaker {
 
   private stateOf(asset: number): AssetState {
     this.assets[asset] ??= {
-      prices: new RecentPrices(),
+      ages: new PriceAges(),
       losses: new FillLosses(),
       deviationTicks: 0,
       short: false,
@@ -184,14 +184,14 @@ export class MarketMaker {
     return this.assets[asset];
   }
 
-  private isQuotable(market: MarketView, { prices }: AssetState, nowMs: number): boolean {
+  private isQuotable(market: MarketView, { ages }: AssetState, nowMs: number): boolean {
     // In the minute before the start, the start price forms, and what is known of it moves the chance.
     const isFair = market.startPriceMicros !== null || market.startsAtMs - nowMs > AVERAGED_MS;
     return (
       isFair &&
-      market.endsAtMs - nowMs > PULL_BEFORE_END_MS &&
-      prices.last !== null &&
-      nowMs - prices.last.observedAtMs <= Math.max(MAX_PRICE_AGE_MS, 2 * prices.horizonMs) &&
+      market.endsAtMs > nowMs &&
+      ages.lastAtMs !== null &&
+      nowMs - ages.lastAtMs <= Math.max(MAX_PRICE_AGE_MS, 2 * ages.horizonMs) &&
       this.engine.heldPrice(market.asset) === null &&
       this.isWithinLimit(nowMs)
     );
@@ -209,17 +209,9 @@ export class MarketMaker {
     return !isReached;
   }
 
-  private fairOf({ asset, startPriceMicros, endsAtMs }: MarketView, nowMs: number): FairValue {
-    if (startPriceMicros === null) return EVEN;
-    const { prices } = this.stateOf(asset);
-    const { priceMicros } = prices.last!;
-    return fairValue({
-      priceMicros,
-      startPriceMicros,
-      remainingMs: Math.max(0, endsAtMs - nowMs),
-      averageMicros: prices.averageMicros(endsAtMs - AVERAGED_MS, nowMs) ?? priceMicros,
-      volatility: prices.volatility,
-    });
+  /** Only a market whose asset has a price is quoted. */
+  private fairOf(market: MarketView): FairValue {
+    return fairChance(this.engine, market) ?? EVEN;
   }
 
   private wanted(
@@ -229,11 +221,11 @@ export class MarketMaker {
     nowMs: number,
   ): Wanted {
     const { marketId } = market;
-    const { prices } = state;
-    const { probability, perSecond, perVolatility } = this.fairOf(market, nowMs);
-    const aheadMs = Math.max(prices.horizonMs, nowMs - prices.last!.observedAtMs);
+    const { ages } = state;
+    const { probability, perSecond, perVolatility } = this.fairOf(market);
+    const aheadMs = Math.max(ages.horizonMs, nowMs - ages.lastAtMs!);
     const moved = perSecond * Math.sqrt(aheadMs / 1_000);
-    const misjudged = perVolatility * prices.volatilityError;
+    const misjudged = perVolatility * volatilityOf(this.engine, market.asset).error;
     const deviationTicks = Math.hypot(moved, misjudged) * MICROS_PER_SET;
     const isActive = market.status === MarketStatus.ACTIVE;
     if (isActive) state.deviationTicks = deviationTicks;

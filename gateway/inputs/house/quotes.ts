@@ -38,7 +38,7 @@ const QUOTE_LEVELS: readonly QuoteLevel[] = [
 const SIZED_BY_TICKS = 25;
 
 const BASE_HALF_SPREAD_TICKS = 5;
-const MAX_HALF_SPREAD_TICKS = 300;
+const MAX_HALF_SPREAD_TICKS = 450;
 /** Standard deviations of the fair value in half a spread, and more for each of the extra ones. */
 const USUAL_DEVIATIONS = 4;
 const DEVIATIONS_PER_EXTRA = 2;

@@ -9,7 +9,7 @@ import type { Call } from '../../http/call.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { jsonText } from '../../json/serializer.js';
 import { answerList, type Columns, columnsOf, LIST_TYPES } from '../csv.js';
-import { type Filter, filterOf } from '../find.js';
+import { type Filter, withFilter } from '../find.js';
 import { answerPage, type PageEnd, readHistory } from '../history/read.js';
 import { type PageRequest, pageOf, refuseCursor } from '../paging.js';
 import * as views from './views.js';
@@ -41,19 +41,18 @@ export const accountHistoryRoutes: Route[] = [
     query: views.LedgerQuery,
     responses: { 200: views.Ledger },
     produces: LIST_TYPES,
-    errors: ['history_unavailable'],
+    errors: ['market_not_found', 'history_unavailable'],
     handle(call) {
       const { userId, engine, query } = call;
-      const filter = filterOf(call);
-      if (filter === null) return;
-      const list = `ledger/u${userId}/${query.cause ?? ''}${filter.name}`;
       const { cause = null } = query;
-      const request = { kind: 'ledger', userId, cause, ...filter.bounds } as const;
-      answerPage(call, list, request, (page, end) => {
-        const entries = page.entries.map((line) => views.ledgerEntryOf(engine, line));
-        const path = `/users/u${userId}/ledger`;
-        const listed = { path, columns: LEDGER_COLUMNS, entries, ...end };
-        answerList(call, listed, () => jsonText<typeof views.Ledger>({ entries, ...end }));
+      withFilter(call, ({ name, bounds }) => {
+        const list = `ledger/u${userId}/${query.cause ?? ''}${name}`;
+        answerPage(call, list, { kind: 'ledger', userId, cause, ...bounds }, (page, end) => {
+          const entries = page.entries.map((line) => views.ledgerEntryOf(engine, line));
+          const path = `/users/u${userId}/ledger`;
+          const listed = { path, columns: LEDGER_COLUMNS, entries, ...end };
+          answerList(call, listed, () => jsonText<typeof views.Ledger>({ entries, ...end }));
+        });
       });
     },
   }),
@@ -67,14 +66,14 @@ export const accountHistoryRoutes: Route[] = [
     query: views.OrdersQuery,
     responses: { 200: views.Orders },
     produces: LIST_TYPES,
-    errors: ['history_unavailable'],
+    errors: ['market_not_found', 'history_unavailable'],
     handle(call) {
-      const filter = filterOf(call);
-      if (filter === null) return;
       const { status, clientOrderId } = call.query;
-      if (clientOrderId !== undefined) answerNamed(call, filter, clientOrderId, status ?? 'all');
-      else if (status === undefined && !filter.isSet) answerResting(call);
-      else answerHistory(call, filter, status ?? 'open');
+      withFilter(call, (filter) => {
+        if (clientOrderId !== undefined) answerNamed(call, filter, clientOrderId, status ?? 'all');
+        else if (status === undefined && !filter.isSet) answerResting(call);
+        else answerHistory(call, filter, status ?? 'open');
+      });
     },
   }),
 

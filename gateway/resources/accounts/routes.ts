@@ -1,11 +1,12 @@
 /** Accounts: profile, balance, positions, referral. */
 
+import type { z } from 'zod';
 import { Privacy } from '../../../engine/interface/domain.js';
 import { type ReceiptWriter, resultFields } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { jsonText } from '../../json/serializer.js';
-import { filterOf, findAccount, findShownAccount } from '../find.js';
+import { type Filter, findAccount, findShownAccount, withFilter } from '../find.js';
 import { readHistory } from '../history/read.js';
 import { pageOf } from '../paging.js';
 import * as views from './views.js';
@@ -57,28 +58,11 @@ export const userRoutes: Route[] = [
     userParameter: 'id',
     query: views.PositionsQuery,
     responses: { 200: views.Positions },
-    errors: ['missing_token', 'user_not_found'],
+    errors: ['missing_token', 'user_not_found', 'market_not_found', 'history_unavailable'],
     handle(call) {
       const account = findShownAccount(call, 'id');
-      if (account === null) return;
-      const filter = filterOf(call);
-      if (filter === null) return;
-      const { engine, query } = call;
-      const { marketId } = filter.bounds;
-      const listed = positionsOf(call, account.userId).filter(
-        ({ market }) =>
-          (marketId === null || market.marketId === marketId) &&
-          (query.status === undefined || views.positionStatus(market) === query.status),
-      );
-      const page = pageOf(call, listed, {
-        list: `positions/u${account.userId}${filter.name}${query.status ?? ''}`,
-        positionOf: placeOf,
-        newestFirst: true,
-      });
-      if (page === null) return;
-      const positions = page.entries.map((position) => views.positionOf(engine, position));
-      const { nextCursor } = page;
-      call.answerJson<typeof views.Positions>({ positions, nextCursor, ...call.trueAt });
+      if (account !== null)
+        withFilter(call, (filter) => answerPositions(call, account.userId, filter));
     },
   }),
 
@@ -153,9 +137,30 @@ export const userRoutes: Route[] = [
   }),
 ];
 
-/** Orders positions by market, UP before DOWN. */
-function placeOf(position: views.OpenPosition): number {
-  return position.marketId * 2 + (1 - position.outcome);
+type PositionsCall = Call<unknown, z.output<typeof views.PositionsQuery>>;
+
+function answerPositions(call: PositionsCall, userId: number, filter: Filter): void {
+  const { engine, query } = call;
+  const { marketId } = filter.bounds;
+  const listed = positionsOf(call, userId).filter(
+    ({ market }) =>
+      (marketId === null || market.marketId === marketId) &&
+      (query.status === undefined || views.positionStatus(market) === query.status),
+  );
+  const page = pageOf(call, listed, {
+    list: `positions/u${userId}${filter.name}${query.status ?? ''}`,
+    positionOf: placeOf,
+    newestFirst: true,
+  });
+  if (page === null) return;
+  const positions = page.entries.map((position) => views.positionOf(engine, position, call.userId));
+  const { nextCursor } = page;
+  call.answerJson<typeof views.Positions>({ positions, nextCursor, ...call.trueAt });
+}
+
+/** Orders positions by market, the fees that come back before UP before DOWN. */
+function placeOf({ marketId, outcome }: views.OpenPosition): number {
+  return marketId * 3 + (outcome === null ? 2 : 1 - outcome);
 }
 
 function positionsOf(call: Call, userId: number): views.OpenPosition[] {

@@ -1,7 +1,12 @@
 /** The bodies of accounts: profile, balance, positions, referral; and what makes them. */
 
 import { z } from 'zod';
-import { MarketStatus, Outcome, Privacy as PrivacyCode } from '../../../engine/interface/domain.js';
+import {
+  MarketStatus,
+  Outcome,
+  Privacy as PrivacyCode,
+  Resolution,
+} from '../../../engine/interface/domain.js';
 import { type Assets, marketIdText, outcomeName } from '../../../engine/interface/notation.js';
 import type {
   AccountView,
@@ -14,11 +19,17 @@ import {
   HALVES_PER_SET,
   halfTicksText,
   resolvedHalfTicks,
-  upHalfTicks,
+  shownHalfTicks,
 } from '../../../persistence/history/market-json/market.js';
 import type { TrueAt } from '../../../persistence/history/true-at.js';
 import { bodyObject, responseObject } from '../../json/components.js';
-import { averagePriceMicros, type Decimal, lots, micros } from '../../json/decimal.js';
+import {
+  averagePriceMicros,
+  type Decimal,
+  lots,
+  micros,
+  microsOrNull,
+} from '../../json/decimal.js';
 import * as request from '../../json/fields.js';
 import * as response from '../../json/response-fields.js';
 import { jsonText, type Writable } from '../../json/serializer.js';
@@ -75,13 +86,26 @@ export const PositionsQuery = request.ownQuery({
 export const Position = responseObject('Position', 'Shares of one outcome of a market', {
   marketId: response.marketId,
   asset: response.asset,
-  outcome: response.outcome,
-  shares: response.shares,
-  averagePrice: response.price,
+  outcome: response.outcome
+    .nullable()
+    .describe('What the shares win by; null: the fees that a VOID market gives back'),
+  shares: response.shares.describe('Shares; 0: fees that come back'),
+  averagePrice: response.price.nullable().describe('What a share has cost; null: there are none'),
   cost: response.money,
-  price: response.price,
-  value: response.money,
-  unrealizedProfit: response.money,
+  price: response.price
+    .nullable()
+    .describe('US dollars per share, by the `prices` of the market; null: it has none'),
+  value: response.money
+    .nullable()
+    .describe(
+      'US dollars: what a sale of all the shares would bring now, by the bids of others; once the market is resolved, `payout`; null: nobody bids',
+    ),
+  payout: response.money.describe(
+    'US dollars: what the shares pay if their outcome wins; once the market is resolved, what they pay',
+  ),
+  unrealizedProfit: response.money
+    .nullable()
+    .describe('US dollars: `value` less `cost`; null: there is no value'),
   status: positionStates.describe('The state'),
   endsAtMs: response.timeMs,
 });
@@ -129,48 +153,71 @@ export function balanceText(account: AccountView): string {
   return JSON.stringify(balanceFieldsOf(account));
 }
 
-/** The shares of one outcome of a position. */
+/** The shares of one outcome of a position; or, with the outcome null, the fees to give back. */
 export interface OpenPosition {
   marketId: number;
-  outcome: Outcome;
+  outcome: Outcome | null;
   lots: number;
   costMicros: number;
+  refundMicros: number;
   market: MarketView;
 }
 
 /**
- * The outcomes that the user holds shares of in one market, without the losing outcome of a
- * resolved market: it is worth nothing and there is nothing to claim.
+ * The outcomes that the user holds shares of in one market, and what a VOID market gives back. The
+ * losing outcome of a resolved market is left out: it is worth nothing, and there is nothing to
+ * claim.
  */
 export function openPositions(position: PositionView, market: MarketView): OpenPosition[] {
-  const { marketId, upLots, downLots, upCostMicros, downCostMicros } = position;
-  const up = { outcome: Outcome.UP, lots: upLots, costMicros: upCostMicros };
-  const down = { outcome: Outcome.DOWN, lots: downLots, costMicros: downCostMicros };
-  return [up, down]
-    .map((side) => ({ ...side, marketId, market }))
-    .filter(({ outcome, lots }) => lots > 0 && priceHalfTicks(market, outcome) > 0);
+  const { marketId, upLots, downLots, upCostMicros, downCostMicros, feesMicros } = position;
+  const up = { outcome: Outcome.UP, lots: upLots, costMicros: upCostMicros, refundMicros: 0 };
+  const down = { ...up, outcome: Outcome.DOWN, lots: downLots, costMicros: downCostMicros };
+  const isVoid = market.resolution === Resolution.VOID;
+  const fees = { outcome: null, lots: 0, costMicros: 0, refundMicros: isVoid ? feesMicros : 0 };
+  return [up, down, fees]
+    .map((each) => ({ ...each, marketId, market }))
+    .filter(
+      ({ outcome, lots, refundMicros }) =>
+        refundMicros > 0 ||
+        (lots > 0 && inOutcome(outcome, resolvedHalfTicks(market.resolution)) !== 0),
+    );
 }
 
-/** What a share is worth now, in half ticks: its price, or after the resolution its payout. */
-function priceHalfTicks(market: MarketView, outcome: Outcome): number {
-  const up = resolvedHalfTicks(market.resolution) ?? upHalfTicks(market);
+/** Of the outcome, by what UP has; null stays null. */
+function inOutcome(outcome: Outcome | null, up: number | null): number | null {
+  if (up === null || outcome === null) return null;
   return outcome === Outcome.UP ? up : HALVES_PER_SET - up;
 }
 
-export function positionOf(assets: Assets, position: OpenPosition): Writable<typeof Position> {
-  const { marketId, outcome, costMicros, market } = position;
-  const price = priceHalfTicks(market, outcome);
-  const valueMicros = mulDivFloor(position.lots, price, 2);
+interface PositionReads extends Assets {
+  proceedsMicros(marketId: number, outcome: Outcome, lots: number, ownId: number): number | null;
+}
+
+/** `readerId`: whose own bids do not count for the value; 0: all count. */
+export function positionOf(
+  reads: PositionReads,
+  position: OpenPosition,
+  readerId: number,
+): Writable<typeof Position> {
+  const { marketId, outcome, costMicros, refundMicros, market } = position;
+  const pays = inOutcome(outcome, resolvedHalfTicks(market.resolution));
+  const price = inOutcome(outcome, shownHalfTicks(market));
+  const payoutMicros = refundMicros + mulDivFloor(position.lots, pays ?? HALVES_PER_SET, 2);
+  const valueMicros =
+    outcome === null || pays !== null
+      ? payoutMicros
+      : reads.proceedsMicros(marketId, outcome, position.lots, readerId);
   return {
-    marketId: marketIdText(assets, marketId),
-    asset: assets.assetSymbol(market.asset),
-    outcome: outcomeName(outcome),
+    marketId: marketIdText(reads, marketId),
+    asset: reads.assetSymbol(market.asset),
+    outcome: outcome === null ? null : outcomeName(outcome),
     shares: lots(position.lots),
-    averagePrice: micros(averagePriceMicros(costMicros, position.lots)!),
+    averagePrice: microsOrNull(averagePriceMicros(costMicros, position.lots)),
     cost: micros(costMicros),
-    price: JSON.rawJSON(halfTicksText(price)),
-    value: micros(valueMicros),
-    unrealizedProfit: micros(valueMicros - costMicros),
+    price: price === null ? null : JSON.rawJSON(halfTicksText(price)),
+    value: microsOrNull(valueMicros),
+    payout: micros(payoutMicros),
+    unrealizedProfit: microsOrNull(valueMicros === null ? null : valueMicros - costMicros),
     status: positionStatus(market),
     endsAtMs: market.endsAtMs,
   };
@@ -180,8 +227,12 @@ export function positionStatus({ status }: MarketView): 'open' | 'claimable' {
   return status === MarketStatus.RESOLVED ? 'claimable' : 'open';
 }
 
-export function positionText(assets: Assets, position: OpenPosition): string {
-  return jsonText<typeof Position>(positionOf(assets, position));
+export function positionText(
+  reads: PositionReads,
+  position: OpenPosition,
+  readerId: number,
+): string {
+  return jsonText<typeof Position>(positionOf(reads, position, readerId));
 }
 
 /** What a profile shows of every account. */

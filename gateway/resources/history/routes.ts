@@ -13,7 +13,7 @@ import { micros } from '../../json/decimal.js';
 import { entriesAskedFor, PagedQuery } from '../../json/fields.js';
 import { jsonText } from '../../json/serializer.js';
 import { answerList, columnsOf, LIST_TYPES } from '../csv.js';
-import { filterOf, findShownAccount, isListed } from '../find.js';
+import { findShownAccount, isListed, withFilter } from '../find.js';
 import { cursorOf, startOf, startPosition } from '../paging.js';
 import { answerPage, type PageEnd, readHistory } from './read.js';
 import * as views from './views.js';
@@ -33,17 +33,16 @@ export const historyRoutes: Route[] = [
     handle(call) {
       const { engine, query } = call;
       if (query.asset !== undefined && !isListed(call, query.asset)) return;
-      const filter = filterOf(call);
-      if (filter === null) return;
-      const list = `history?asset=${query.asset ?? ''}${filter.name}`;
-      const asset = query.asset === undefined ? null : engine.findAsset(query.asset);
-      const { fromMs, toMs } = filter.bounds;
-      const withPrices = query.priceHistory === 'on';
-      const wanted = { kind: 'pastMarketTexts', asset, fromMs, toMs, withPrices } as const;
-      if (startOf(call, list) === undefined || !call.affords(query.limit)) return;
-      answerPage(call, list, wanted, (page, end) => {
-        const bytes = withPageEnd(page.bytes, end);
-        answerCoded(call, end.sequence, bytes, hashTag(page.contentHash));
+      withFilter(call, ({ name, bounds: { fromMs, toMs } }) => {
+        const list = `history?asset=${query.asset ?? ''}${name}`;
+        const asset = query.asset === undefined ? null : engine.findAsset(query.asset);
+        const withPrices = query.priceHistory === 'on';
+        const wanted = { kind: 'pastMarketTexts', asset, fromMs, toMs, withPrices } as const;
+        if (startOf(call, list) === undefined || !call.affords(query.limit)) return;
+        answerPage(call, list, wanted, (page, end) => {
+          const bytes = withPageEnd(page.bytes, end);
+          answerCoded(call, end.sequence, bytes, hashTag(page.contentHash));
+        });
       });
     },
   }),
@@ -77,19 +76,18 @@ export const historyRoutes: Route[] = [
     query: views.UserTradesQuery,
     responses: { 200: views.UserTrades },
     produces: LIST_TYPES,
-    errors: ['missing_token', 'user_not_found', 'history_unavailable'],
+    errors: ['missing_token', 'user_not_found', 'market_not_found', 'history_unavailable'],
     handle(call) {
       const userId = findShownAccount(call, 'id')?.userId;
       if (userId === undefined) return;
-      const filter = filterOf(call);
-      if (filter === null) return;
-      const list = `trades/u${userId}${filter.name}`;
-      const request = { kind: 'userTrades', userId, ...filter.bounds } as const;
-      answerPage(call, list, request, (page, end) => {
-        const trades = page.entries.map((trade) => views.userTradeOf(call.engine, trade));
-        const path = `/users/u${userId}/trades`;
-        const listed = { path, columns: USER_TRADE_COLUMNS, entries: trades, ...end };
-        answerList(call, listed, () => jsonText<typeof views.UserTrades>({ trades, ...end }));
+      withFilter(call, ({ name, bounds }) => {
+        const list = `trades/u${userId}${name}`;
+        answerPage(call, list, { kind: 'userTrades', userId, ...bounds }, (page, end) => {
+          const trades = page.entries.map((trade) => views.userTradeOf(call.engine, trade));
+          const path = `/users/u${userId}/trades`;
+          const listed = { path, columns: USER_TRADE_COLUMNS, entries: trades, ...end };
+          answerList(call, listed, () => jsonText<typeof views.UserTrades>({ trades, ...end }));
+        });
       });
     },
   }),

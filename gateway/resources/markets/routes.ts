@@ -11,8 +11,9 @@ import { stateText, type TrueAt } from '../../../persistence/history/true-at.js'
 import { answerCoded } from '../../http/answers/coded-answer.js';
 import { hashTag } from '../../http/answers/entity-tags.js';
 import type { Call } from '../../http/call.js';
-import { errorAnswer, HISTORY_UNAVAILABLE } from '../../http/errors.js';
+import { HISTORY_UNAVAILABLE } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
+import { endedAnswer, refuseWithoutMarket } from '../ended-market.js';
 import { isListed, marketNumber } from '../find.js';
 import { readHistory } from '../history/read.js';
 import { startOf } from '../paging.js';
@@ -82,12 +83,12 @@ export const marketRoutes: Route[] = [
     summary: 'The order book of a market, best prices first',
     query: schemas.DepthQuery,
     responses: { 200: schemas.Orderbook },
-    errors: ['market_not_found'],
+    errors: ['market_not_found', 'market_not_active'],
     handle(call) {
       const { engine } = call;
       const marketId = marketNumber(engine, call.parameter('marketId'));
       if (!engine.hasMarket(marketId)) {
-        call.refuseWhenDurable(errorAnswer('market_not_found'));
+        refuseWithoutMarket(call, marketId);
         return;
       }
       const { depth } = call.query;
@@ -106,10 +107,14 @@ export const marketRoutes: Route[] = [
     responses: { 200: schemas.Quote },
     errors: ['market_not_found', 'market_not_active'],
     handle(call) {
-      const market = call.engine.market(marketNumber(call.engine, call.parameter('marketId')));
-      if (!call.finds(market, 'market_not_found')) return;
+      const marketId = marketNumber(call.engine, call.parameter('marketId'));
+      const market = call.engine.market(marketId);
+      if (market === null) {
+        refuseWithoutMarket(call, marketId);
+        return;
+      }
       if (hasEnded(market.status)) {
-        call.refuseWhenDurable(errorAnswer('market_not_active'));
+        call.refuseWhenDurable(endedAnswer(market));
         return;
       }
       const { side, outcome, amount = 0, shares = MAX_ORDER_LOTS, price } = call.query;

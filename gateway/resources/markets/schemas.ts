@@ -73,6 +73,11 @@ export function missingOfQuote(
   if (side === 'SELL' && shares === undefined) problem('shares', 'is required with side SELL');
 }
 
+const bestPrices = (text: string) => {
+  const best = response.price.nullable();
+  return z.strictObject({ UP: best, DOWN: best }).describe(`${text} for each outcome; null: none`);
+};
+
 const marketFields = {
   id: response.marketId.describe('The id'),
   type: z.literal('15m').describe('The length of the window'),
@@ -85,6 +90,10 @@ const marketFields = {
       'Whether the market is upcoming or active and, by decision of an operator, takes no new orders',
     ),
   resolution: response.resolution.nullable(),
+  voidReason: z
+    .string()
+    .nullable()
+    .describe('Why an operator declared the market VOID; null: no operator did'),
   startsAtMs: response.timeMs,
   endsAtMs: response.timeMs,
   startPrice: response.money
@@ -101,11 +110,24 @@ const marketFields = {
       'US dollars: in the last minute, the average so far of the price that becomes `endPrice`; otherwise null',
     ),
   assetPrice: response.money.nullable().describe('US dollars: the price of the asset now'),
+  indicative: z
+    .strictObject({ UP: response.price, DOWN: response.price })
+    .nullable()
+    .describe(
+      'How likely each outcome is by the price of the asset, its average so far, its volatility and the time left. No quote: nobody need trade at it. null: the market is not active, or there is no recent price',
+    ),
   prices: z
     .strictObject({ UP: response.price, DOWN: response.price })
+    .nullable()
     .describe(
-      'The middle of the book, else the last trade, else 0.5; of a resolved market what a share pays: 1 and 0, or 0.5 each if VOID',
+      'The middle of the book if its best bid and ask are at most 0.1 apart, else the last trade, else null; of a resolved market what a share pays: 1 and 0, or 0.5 each if VOID',
     ),
+  pricesFrom: z
+    .enum(['book', 'trade'])
+    .nullable()
+    .describe('Where `prices` are from; null: there are none, or the market is resolved'),
+  bestBid: bestPrices('The highest price that a buyer offers'),
+  bestAsk: bestPrices('The lowest price that a seller asks'),
   volume: response.money.describe('US dollars traded'),
   openInterest: response.shares.describe('Shares of each outcome that users own'),
   feeRate: response.decimal
@@ -118,8 +140,8 @@ export const Market = responseObject('Market', 'A market', { ...marketFields, ..
 /** Prices of the outcomes and of the asset, every 5 s and at both ends of the market's window. */
 const PricePoint = responseObject('PricePoint', 'The prices of a market at a time', {
   atMs: response.timeMs,
-  UP: response.price,
-  DOWN: response.price,
+  UP: response.price.nullable().describe('As in `prices`; null: there was no price'),
+  DOWN: response.price.nullable().describe('As in `prices`; null: there was no price'),
   assetPrice: response.money
     .nullable()
     .describe('US dollars: the price of the asset; null before the first one'),

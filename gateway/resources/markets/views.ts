@@ -3,6 +3,11 @@ import { Side } from '../../../engine/interface/domain.js';
 import { type Assets, marketIdText, outcomeName } from '../../../engine/interface/notation.js';
 import type { MarketView, QuoteView } from '../../../engine/interface/views.js';
 import {
+  type ChanceReads,
+  indicativeTicks,
+} from '../../../persistence/history/market-json/chance.js';
+import {
+  type MarketAssets,
   marketParts,
   marketText as writeMarket,
 } from '../../../persistence/history/market-json/market.js';
@@ -11,17 +16,16 @@ import { averagePriceMicros, lots, micros, microsOrNull, ticks } from '../../jso
 import { jsonText, type Writable } from '../../json/serializer.js';
 import type { Quote } from './schemas.js';
 
-interface MarketReads extends Assets {
+interface MarketReads extends MarketAssets, ChanceReads {
   readonly sequence: number;
-  readonly nowMs: number;
-  assetPriceMicros(asset: number): number | null;
 }
 
 /** A market of the engine, now. */
 export function marketText(reads: MarketReads, market: MarketView, points?: null): string {
   const priceMicros = reads.assetPriceMicros(market.asset);
   const { sequence, nowMs: atMs } = reads;
-  return writeMarket(marketParts(reads, market, points), priceMicros, { sequence, atMs });
+  const parts = marketParts(reads, market, indicativeTicks(reads, market), points);
+  return writeMarket(parts, priceMicros, { sequence, atMs });
 }
 
 interface QuotedOrder {

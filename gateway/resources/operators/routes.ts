@@ -135,7 +135,7 @@ export const operatorRoutes: Route[] = [
         cancelAtMs: engine.cancelAtMs(userId),
         balance: balanceFieldsOf(account),
         orders: engine.orders(userId).map((order) => orderOf(engine, order)),
-        positions: positions.map((position) => positionOf(engine, position)),
+        positions: positions.map((position) => positionOf(engine, position, userId)),
         ...call.trueAt,
       });
       call.answerWhenDurable(200, text);

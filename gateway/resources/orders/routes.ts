@@ -8,6 +8,7 @@ import type { Asking } from '../../http/request.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { CLIENT_ID, EmptyBody, NO_CLIENT_ID, ownQuery } from '../../json/fields.js';
 import { Problems } from '../../json/problems.js';
+import { refuseEnded } from '../ended-market.js';
 import { marketNumber } from '../find.js';
 import {
   AmendBody,
@@ -36,7 +37,12 @@ const NamedOrderQuery = ownQuery({
   clientOrderId: z.string().regex(CLIENT_ID, NO_CLIENT_ID).describe('Your own name for the order'),
 });
 
-const CANCEL_ERRORS = ['market_not_found', 'order_not_found', 'order_closed'] as const;
+const CANCEL_ERRORS = [
+  'market_not_found',
+  'market_not_active',
+  'order_not_found',
+  'order_closed',
+] as const;
 const AMEND_ERRORS = [
   ...CANCEL_ERRORS,
   'market_paused',
@@ -47,7 +53,7 @@ const AMEND_ERRORS = [
   'too_small_to_rest',
 ] as const;
 
-const CHANGE = { access: 'session', idempotent: true } as const;
+const CHANGE = { access: 'session', idempotent: true, refuses: refuseEnded } as const;
 const reader = new OperationReader();
 
 export const tradingRoutes: Route[] = [
@@ -89,7 +95,7 @@ export const tradingRoutes: Route[] = [
     summary: 'Claim the winnings in a resolved market',
     body: EmptyBody,
     responses: { 200: schemas.ClaimReceipt },
-    errors: ['market_not_found', 'market_not_resolved', 'nothing_to_claim'],
+    errors: ['market_not_found', 'market_not_resolved', 'nothing_to_claim', 'already_paid'],
     ...single('claim', receipts.claimReceipt),
   }),
 
@@ -134,7 +140,7 @@ export const tradingRoutes: Route[] = [
     summary: 'Cancel all your resting orders in a market',
     body: EmptyBody,
     responses: { 200: schemas.CancelAllReceipt },
-    errors: ['market_not_found'],
+    errors: ['market_not_found', 'market_not_active'],
     ...single('cancelAll', receipts.cancelAllReceipt),
   }),
 

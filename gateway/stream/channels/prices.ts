@@ -1,11 +1,16 @@
 /**
- * `prices:<asset>`: the latest price of an asset by time of observation. Every accepted price sends
- * a message; a late one does not change the latest price but sends a message too.
+ * `prices:<asset>`: the latest price of an asset by time of observation, and what it says of the
+ * active market. Every accepted price sends a message; a late one does not change the latest price
+ * but sends a message too.
  */
 import { z } from 'zod';
 import type { Engine } from '../../../engine/engine.js';
+import { marketIdText } from '../../../engine/interface/notation.js';
+import { indicativeTicks } from '../../../persistence/history/market-json/chance.js';
+import { indicativeText } from '../../../persistence/history/market-json/market.js';
 import { microsTextOrNull } from '../../json/decimal.js';
-import { asset, count, money } from '../../json/response-fields.js';
+import { asset, count, marketId, money } from '../../json/response-fields.js';
+import { Market } from '../../resources/markets/schemas.js';
 import { Channel, DATA } from './channel.js';
 
 const data = z
@@ -15,6 +20,8 @@ const data = z
     observedAtMs: count
       .nullable()
       .describe('When the price was observed, in milliseconds since the epoch'),
+    marketId: marketId.nullable().describe('The active market; null: none'),
+    indicative: Market.shape.indicative,
   })
   .describe(DATA);
 export const PRICES = {
@@ -38,7 +45,10 @@ class PricesChannel extends Channel {
     const { engine, asset } = this;
     const price = microsTextOrNull(engine.assetPriceMicros(asset));
     const observedAtMs = engine.assetPriceObservedAtMs(asset);
-    return `{"asset":"${engine.assetSymbol(asset)}","price":${price},"observedAtMs":${observedAtMs}}`;
+    const market = engine.market(engine.activeMarket(asset));
+    const name = market === null ? 'null' : `"${marketIdText(engine, market.marketId)}"`;
+    const indicative = market === null ? null : indicativeTicks(engine, market);
+    return `{"asset":"${engine.assetSymbol(asset)}","price":${price},"observedAtMs":${observedAtMs},"marketId":${name}${indicativeText(indicative)}}`;
   }
 
   protected takeChanges(): string {

@@ -104,7 +104,7 @@ class UserChannel extends Channel {
       const market = engine.market(marketId);
       const position = engine.position(userId, marketId);
       const outcomes = market === null || position === null ? [] : openPositions(position, market);
-      const texts = outcomes.map((outcome) => positionText(engine, outcome));
+      const texts = outcomes.map((outcome) => positionText(engine, outcome, userId));
       return `{"marketId":"${marketIdText(engine, marketId)}","outcomes":[${texts.join(',')}]}`;
     }).join(',');
   }

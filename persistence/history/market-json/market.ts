@@ -15,6 +15,7 @@ import {
   microsText,
   resolutionName,
   statusName,
+  ticksText,
 } from '../../../engine/interface/notation.js';
 import type { MarketView } from '../../../engine/interface/views.js';
 import { sharedBytes } from '../../storage/shared-bytes.js';
@@ -22,8 +23,10 @@ import { stateText, type TrueAt } from '../true-at.js';
 
 /** Prices are in half ticks, because the middle of a book may lie between two ticks. */
 export const HALVES_PER_SET = MICROS_PER_SET * 2;
-/** UP's price without a book and without a trade. */
-export const EVEN_HALF_TICKS = HALVES_PER_SET / 2;
+/** In a price history: there was no price. */
+export const NO_PRICE = 0;
+/** The widest book whose middle is a price. */
+const MAX_SPREAD_TICKS = 100;
 
 export const halfTicksText = (halfTicks: number) => `${halfTicks / HALVES_PER_SET}`;
 
@@ -35,11 +38,18 @@ export function resolvedHalfTicks(resolution: Resolution): number | null {
     case Resolution.DOWN:
       return 0;
     case Resolution.VOID:
-      return EVEN_HALF_TICKS;
+      return HALVES_PER_SET / 2;
     case Resolution.NONE:
       return null;
   }
 }
+
+/** JSON in ASCII: `ascii` writes no other characters. */
+const asciiJson = (text: string) =>
+  JSON.stringify(text).replace(
+    /[^ -~]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 
 /** A basis point of a dollar is 100 micros. */
 const feeRateText = (basisPoints: number | null) =>
@@ -50,20 +60,44 @@ const microsTextOrNull = (micros: number | null) => (micros === null ? 'null' : 
 const ascii = (text: string): Uint8Array => Buffer.from(text, 'latin1');
 const COMMA = ascii(',');
 
-/** UP's price in half ticks: the middle of the book, else the last trade, else 0.5. */
-export function upHalfTicks(market: MarketView): number {
-  const { bestBidTicks, bestAskTicks, lastTradeTicks } = market;
-  if (bestBidTicks !== null && bestAskTicks !== null) return bestBidTicks + bestAskTicks;
-  return lastTradeTicks === null ? EVEN_HALF_TICKS : lastTradeTicks * 2;
+/** UP's price before the resolution, in half ticks, and where it is from; null: there is none. */
+interface UpPrice {
+  halfTicks: number;
+  from: 'book' | 'trade';
 }
+
+/** The middle of a narrow book, else the last trade. A wide or one-sided book is no price. */
+export function upPrice({
+  bestBidTicks,
+  bestAskTicks,
+  lastTradeTicks,
+}: MarketView): UpPrice | null {
+  if (bestBidTicks !== null && bestAskTicks !== null)
+    if (bestAskTicks - bestBidTicks <= MAX_SPREAD_TICKS)
+      return { halfTicks: bestBidTicks + bestAskTicks, from: 'book' };
+  return lastTradeTicks === null ? null : { halfTicks: lastTradeTicks * 2, from: 'trade' };
+}
+
+/** {@link upPrice} or what UP pays, in half ticks; null: there is no price. */
+export function shownHalfTicks(market: MarketView): number | null {
+  return resolvedHalfTicks(market.resolution) ?? upPrice(market)?.halfTicks ?? null;
+}
+
+export interface MarketAssets extends Assets {
+  voidReason(marketId: number): string | null;
+}
+
+/** The chance of UP in an active market by the asset's price, in ticks (chance.ts); or null. */
+type Indicative = number | null;
 
 /**
  * The JSON of a market, as strings or bytes, without the values that change with every command: the
- * asset's price, and the sequence and the time.
+ * asset's price, the chance by that price, and the sequence and the time.
  */
 export interface MarketParts<Part> {
   asset: number;
   head: Part;
+  indicative: Indicative;
   tail: Part;
 }
 
@@ -72,28 +106,34 @@ export interface MarketParts<Part> {
  * now; absent: the JSON has none.
  */
 export function marketParts(
-  assets: Assets,
+  assets: MarketAssets,
   market: MarketView,
+  indicative: Indicative,
   points?: Float64Array | null,
 ): MarketParts<string> {
+  const { bestBidTicks: bid, bestAskTicks: ask } = market;
   const symbol = assets.assetSymbol(market.asset);
   const resolution = resolutionName(market.resolution);
-  const up = resolvedHalfTicks(market.resolution) ?? upHalfTicks(market);
+  const reason = market.resolution === Resolution.VOID ? assets.voidReason(market.marketId) : null;
+  const pays = resolvedHalfTicks(market.resolution);
+  const price = pays === null ? upPrice(market) : { halfTicks: pays, from: null };
   const head =
     `{"id":"${marketIdText(assets, market.marketId)}","type":"15m","asset":"${symbol}","title":"${title(symbol, market)}"` +
     `,"status":"${statusName(market.status)}","paused":${market.paused},"resolution":${resolution === null ? 'null' : `"${resolution}"`}` +
+    `,"voidReason":${reason === null ? 'null' : asciiJson(reason)}` +
     `,"startsAtMs":${market.startsAtMs},"endsAtMs":${market.endsAtMs}` +
     `,"startPrice":${microsTextOrNull(market.startPriceMicros)}` +
     `,"startPriceFinal":${market.startPriceFinal}` +
     `,"endPrice":${microsTextOrNull(market.endPriceMicros)},"resolvedAtMs":${market.resolvedAtMs}` +
     `,"averageSoFar":${microsTextOrNull(market.averageSoFarMicros)},"assetPrice":`;
   const tail =
-    `,"prices":{${BOTH_PRICES[up]!}}` +
+    `,"prices":${pricesText(price?.halfTicks ?? null)},"pricesFrom":${price?.from ? `"${price.from}"` : 'null'}` +
+    `,"bestBid":${bothTicksText(bid, invert(ask))},"bestAsk":${bothTicksText(ask, invert(bid))}` +
     `,"volume":${microsText(market.volumeMicros)}` +
     `,"openInterest":${lotsText(market.openInterestLots)}` +
     `,"feeRate":${feeRateText(market.feeBasisPoints)},"tickSize":0.001,"lotSize":0.001` +
     `${points === undefined ? '' : `,"priceHistory":${priceHistoryText(points)}`},`;
-  return { asset: market.asset, head, tail };
+  return { asset: market.asset, head, indicative, tail };
 }
 
 /** With the SHA-256 of both parts. */
@@ -101,9 +141,9 @@ export interface HashedParts extends MarketParts<Uint8Array> {
   hash: Uint8Array;
 }
 
-export function bytesOf({ asset, head, tail }: MarketParts<string>): HashedParts {
+export function bytesOf({ head, tail, ...parts }: MarketParts<string>): HashedParts {
   const hash = createHash('sha256').update(head).update(tail).digest();
-  return { asset, head: ascii(head), tail: ascii(tail), hash };
+  return { ...parts, head: ascii(head), tail: ascii(tail), hash };
 }
 
 /** SHA-256 over markets, in base64url. `extra`: what else the text says of them. */
@@ -115,11 +155,11 @@ export function contentHashOf(markets: readonly HashedParts[], extra: string): s
 
 /** The whole JSON, of the state at which the asset's price is `assetPriceMicros`. */
 export function marketText(
-  { head, tail }: MarketParts<string>,
+  { head, indicative, tail }: MarketParts<string>,
   assetPriceMicros: number | null,
   at: TrueAt,
 ): string {
-  return `${head}${microsTextOrNull(assetPriceMicros)}${tail}${stateText(at)}`;
+  return `${head}${microsTextOrNull(assetPriceMicros)}${indicativeText(indicative)}${tail}${stateText(at)}`;
 }
 
 export interface ListFrame extends TrueAt {
@@ -142,9 +182,9 @@ export function marketListBytes(
   const prices = assetPricesMicros.map((micros) => ascii(microsTextOrNull(micros)));
   const end = ascii(stateText(trueAt));
   const pieces = [ascii(open)];
-  markets.forEach(({ asset, head, tail }, i) => {
+  markets.forEach(({ asset, head, indicative, tail }, i) => {
     if (i > 0) pieces.push(COMMA);
-    pieces.push(head, prices[asset]!, tail, end);
+    pieces.push(head, prices[asset]!, ascii(indicativeText(indicative)), tail, end);
   });
   pieces.push(ascii(close));
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
@@ -159,17 +199,32 @@ export function marketListBytes(
 
 const bothPrices = (up: number) =>
   `"UP":${halfTicksText(up)},"DOWN":${halfTicksText(HALVES_PER_SET - up)}`;
+const NO_PRICES = '"UP":null,"DOWN":null';
 /** By UP's price in half ticks. */
 const BOTH_PRICES = Array.from({ length: HALVES_PER_SET + 1 }, (_, up) => bothPrices(up));
 
-/** In triples of (atMs, UP's price in half ticks, the asset's price in micros or 0 for none). */
+const pricesText = (up: number | null) => (up === null ? 'null' : `{${BOTH_PRICES[up]!}}`);
+/** With a comma before it. */
+export const indicativeText = (upTicks: Indicative) =>
+  `,"indicative":${pricesText(upTicks === null ? null : upTicks * 2)}`;
+
+const invert = (ticks: number | null) => (ticks === null ? null : MICROS_PER_SET - ticks);
+const ticksTextOrNull = (ticks: number | null) => (ticks === null ? 'null' : ticksText(ticks));
+const bothTicksText = (up: number | null, down: number | null) =>
+  `{"UP":${ticksTextOrNull(up)},"DOWN":${ticksTextOrNull(down)}}`;
+
+/**
+ * In triples of (atMs, UP's price in half ticks or NO_PRICE, the asset's price in micros or 0 for
+ * none).
+ */
 function priceHistoryText(points: Float64Array | null): string {
   if (points === null) return 'null';
   let text = '';
   for (let i = 0; i < points.length; i += 3) {
     const assetPrice = points[i + 2]! === 0 ? null : points[i + 2]!;
     const separator = i === 0 ? '' : ',';
-    text += `${separator}{"atMs":${points[i]},${BOTH_PRICES[points[i + 1]!]!},"assetPrice":${microsTextOrNull(assetPrice)}}`;
+    const prices = points[i + 1] === NO_PRICE ? NO_PRICES : BOTH_PRICES[points[i + 1]!]!;
+    text += `${separator}{"atMs":${points[i]},${prices},"assetPrice":${microsTextOrNull(assetPrice)}}`;
   }
   return `[${text}]`;
 }

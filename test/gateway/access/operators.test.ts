@@ -214,6 +214,7 @@ test('declares an active market VOID: half a dollar a share, fees refunded, noth
     status: 'resolved',
     resolution: 'VOID',
     prices: { UP: 0.5, DOWN: 0.5 },
+    voidReason: BECAUSE.reason,
   });
   // The next window has its market again.
   await server.passTime(WINDOW_START_MS + 2 * WINDOW_MS + 2_000, 102_000);

@@ -105,7 +105,7 @@ async function expectAccount({ api, userId }: Trader, account: Account): Promise
   );
   const { positions } = await client.positions(api, userId, { limit: 200 });
   for (const { marketId, outcome, shares } of positions)
-    expect(account.lots(marketId, outcome)).toBe(client.toLots(shares));
+    expect(account.lots(marketId, outcome!)).toBe(client.toLots(shares));
   expect([...account.positions.values()].flat()).toHaveLength(positions.length);
 }
 

@@ -86,7 +86,6 @@ describe('queries', () => {
     ['/users/u1', 'full', ['full=1']],
     ['/users/u1/positions', 'limit', ['limit=1000']],
     ['/users/u1/positions', 'status', ['status=closed']],
-    ['/users/u1/positions', 'marketId', ['marketId=x', 'marketId=']],
     ['/users/u1/vaults', 'cursor', ['cursor=abc']],
     ['/vaults', 'sort', ['sort=apr']],
   ];

@@ -4,14 +4,16 @@
  */
 import { Big } from 'big.js';
 import { describe, expect, test } from 'vitest';
+import { Prices } from '../../../engine/state/prices/prices.js';
 import { normalRandom, uniformRandom } from '../../../gateway/inputs/feeds/random.js';
+import { PriceAges } from '../../../gateway/inputs/house/prices.js';
+import { type ChanceReads, volatilityOf } from '../../../persistence/history/market-json/chance.js';
 import {
   type FairValueInput,
   fairValue,
   normalCdf,
   normalDensity,
-} from '../../../gateway/inputs/house/fair-value.js';
-import { RecentPrices } from '../../../gateway/inputs/house/prices.js';
+} from '../../../persistence/history/market-json/fair-value.js';
 
 const YEAR_MS = 365.25 * 86_400_000;
 const perMs = (annual: number) => annual / Math.sqrt(YEAR_MS);
@@ -152,34 +154,29 @@ describe('the fair value', () => {
   });
 });
 
-describe('recent prices', () => {
+/** The prices of an asset as the engine keeps them. */
+class Remembered {
+  private readonly prices = new Prices();
+
+  constructor() {
+    this.prices.add('BTC');
+  }
+
+  add(priceMicros: number, atMs: number): void {
+    this.prices.forgetOld(0, atMs);
+    this.prices.insert(0, atMs, priceMicros);
+  }
+
+  get volatility() {
+    return volatilityOf(this as unknown as ChanceReads, 0);
+  }
+
+  pricesInserted = () => this.prices.insertedCount(0);
+  sampledPrices = (asset: number, everyMs: number) => this.prices.sampled(asset, everyMs);
+}
+
+describe('the volatility', () => {
   const START_MS = 1_763_700_300_000;
-  const add = (prices: RecentPrices, priceMicros: number, atMs: number) =>
-    prices.add({ priceMicros, observedAtMs: atMs }, atMs);
-
-  test('the average weighs each price by the time it was the latest', () => {
-    const prices = new RecentPrices();
-    expect(prices.last).toBeNull();
-    expect(prices.averageMicros(START_MS, START_MS + 1)).toBeNull();
-    add(prices, 100, START_MS - 5_000);
-    add(prices, 200, START_MS + 10_000);
-    add(prices, 400, START_MS + 40_000);
-    add(prices, 999, START_MS + 39_000);
-    expect(prices.last).toEqual({ priceMicros: 400, observedAtMs: START_MS + 40_000 });
-    expect(prices.averageMicros(START_MS, START_MS + 60_000)).toBe(
-      (100 * 10 + 200 * 30 + 400 * 20) / 60,
-    );
-    expect(prices.averageMicros(START_MS, START_MS + 20_000)).toBe(150);
-    expect(prices.averageMicros(START_MS - 60_000, START_MS)).toBe(100);
-    expect(prices.averageMicros(START_MS - 60_000, START_MS - 5_000)).toBeNull();
-  });
-
-  test('keeps the price in force at the start of the kept time, and drops older ones', () => {
-    const prices = new RecentPrices();
-    for (let i = 0; i <= 4_000; i++) add(prices, 1_000 + i, START_MS + i * 100);
-    expect(prices.averageMicros(START_MS, START_MS + 100_000)).toBeNull();
-    expect(prices.averageMicros(START_MS + 340_000, START_MS + 340_100)).toBe(4_400);
-  });
 
   test.each([
     [0.3, 250],
@@ -188,16 +185,17 @@ describe('recent prices', () => {
     [0.8, 30_000],
   ])('measures the volatility %d of prices every %d ms', (annual, everyMs) => {
     const normal = normalRandom(uniformRandom('volatility'));
-    const prices = new RecentPrices();
+    const prices = new Remembered();
     let price = 95_000_000_000;
     let sum = 0;
     let errors = 0;
     for (let i = 0; i < 20_000; i++) {
       price *= Math.exp(perMs(annual) * Math.sqrt(everyMs) * normal());
-      add(prices, Math.round(price), START_MS + i * everyMs);
+      prices.add(Math.round(price), START_MS + i * everyMs);
       if (i < 10_000) continue;
-      sum += prices.volatility ** 2;
-      errors += (Math.log(prices.volatility / perMs(annual)) / prices.volatilityError) ** 2;
+      const { perMs: measured, error } = prices.volatility;
+      sum += measured ** 2;
+      errors += (Math.log(measured / perMs(annual)) / error) ** 2;
     }
     // As far off as it says, from what are few independent moves.
     expect(errors / 10_000).toBeGreaterThan(0.2);
@@ -207,18 +205,19 @@ describe('recent prices', () => {
     expect(found / annual).toBeLessThan(1.12);
   });
 
-  test('the volatility starts with an assumption and stays within bounds', () => {
-    const prices = new RecentPrices();
-    expect(prices.volatility * Math.sqrt(YEAR_MS)).toBeCloseTo(0.6, 10);
-    for (let i = 0; i < 10_000; i++) add(prices, 95_000_000_000, START_MS + i * 1_000);
-    expect(prices.volatility * Math.sqrt(YEAR_MS)).toBeCloseTo(0.25, 10);
+  test('starts with an assumption and stays within bounds', () => {
+    const prices = new Remembered();
+    const annual = () => prices.volatility.perMs * Math.sqrt(YEAR_MS);
+    expect(annual()).toBeCloseTo(0.6, 10);
+    for (let i = 0; i < 10_000; i++) prices.add(95_000_000_000, START_MS + i * 1_000);
+    expect(annual()).toBeCloseTo(0.25, 10);
     for (let i = 0; i < 1_000; i++)
-      add(prices, 1_000_000 * (1 + (i % 2)), START_MS + 10_000_000 + i * 1_000);
-    expect(prices.volatility * Math.sqrt(YEAR_MS)).toBeCloseTo(5, 10);
+      prices.add(1_000_000 * (1 + (i % 2)), START_MS + 10_000_000 + i * 1_000);
+    expect(annual()).toBeCloseTo(5, 10);
   });
 
-  test('says how old the last price usually is when the next one comes', () => {
-    const prices = new RecentPrices();
+  test('the house knows how old the last price usually is when the next one comes', () => {
+    const prices = new PriceAges();
     expect(prices.horizonMs).toBe(250);
     const add = (atMs: number) =>
       prices.add({ priceMicros: 1_000, observedAtMs: START_MS + atMs }, START_MS + atMs + 150);

@@ -159,7 +159,7 @@ describe('a plan', () => {
     expect(halfSpreadTicks(0, 0)).toBe(5);
     expect(halfSpreadTicks(10, 0)).toBe(45);
     expect(halfSpreadTicks(10, 1.5)).toBe(75);
-    expect(halfSpreadTicks(10, 100)).toBe(300);
+    expect(halfSpreadTicks(10, 100)).toBe(450);
   });
 });
 

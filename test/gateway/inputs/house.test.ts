@@ -5,10 +5,10 @@ import type { Command } from '../../../engine/interface/commands.js';
 import { MarketStatus, Outcome, Side, TimeInForce } from '../../../engine/interface/domain.js';
 import { openFileFeed } from '../../../gateway/inputs/feeds/file.js';
 import { checkTickFile } from '../../../gateway/inputs/feeds/tick-file.js';
-import { AVERAGED_MS, fairValue } from '../../../gateway/inputs/house/fair-value.js';
 import { cancelHouseOrders, HOUSE_USERNAME, House } from '../../../gateway/inputs/house/house.js';
-import { RecentPrices } from '../../../gateway/inputs/house/prices.js';
 import type { Submitter } from '../../../gateway/observe/watched-sequencer.js';
+import { volatilityOf } from '../../../persistence/history/market-json/chance.js';
+import { AVERAGED_MS, fairValue } from '../../../persistence/history/market-json/fair-value.js';
 import { ManualClock } from '../../support/clock.js';
 import { buy, DOLLAR, registration, sell, WINDOW_START_MS } from '../../support/engine-support.js';
 import { eventually } from '../../support/eventually.js';
@@ -23,13 +23,10 @@ const WINDOW_MS = 900_000;
 let clock: ManualClock;
 let exchange: Exchange;
 let house: House;
-/** The price of BTC. */
-let seenPrices: RecentPrices;
 let logged: { level: number; msg: string }[];
 
 beforeEach(async () => {
   logged = [];
-  seenPrices = new RecentPrices();
   clock = new ManualClock(WINDOW_START_MS, 1);
   exchange = await Exchange.open(folders.make(), clock);
   exchange.do({ kind: 'listAsset', symbol: 'BTC' });
@@ -54,7 +51,6 @@ function newHouse(fundsMicros = FUNDS_MICROS, sequencer: Submitter = exchange): 
 function price(dollars: number, asset = 0): void {
   const { priceMicros, observedAtMs } = exchange.price(asset, dollars);
   house.observe(asset, { priceMicros, observedAtMs });
-  if (asset === 0) seenPrices.add({ priceMicros, observedAtMs }, clock.nowMs());
 }
 
 const houseId = () => exchange.engine.findUser(HOUSE_USERNAME);
@@ -137,11 +133,11 @@ function fairTicks(): number {
   const remainingMs = market().endsAtMs - clock.nowMs();
   expect(remainingMs).toBeGreaterThan(AVERAGED_MS);
   const { probability } = fairValue({
-    priceMicros: seenPrices.last!.priceMicros,
+    priceMicros: exchange.engine.assetPriceMicros(0)!,
     startPriceMicros: market().startPriceMicros!,
     remainingMs,
     averageMicros: 0,
-    volatility: seenPrices.volatility,
+    volatility: volatilityOf(exchange.engine, 0).perMs,
   });
   return probability * 1_000;
 }
@@ -173,7 +169,8 @@ describe('a market’s life', () => {
     await eventually(() => expect(fillsInFull(Outcome.UP, 300)).toBe(true));
   });
 
-  test('widens spreads a minute before the end, and quotes nothing in the last 20 seconds', async () => {
+  test('widens spreads a minute before the end, and quotes until the end', async () => {
+    exchange.scheduler.start();
     house.start();
     price(95_000);
     await quoted();
@@ -181,11 +178,10 @@ describe('a market’s life', () => {
     const early = spread();
     await pass(WINDOW_MS - 61_000, 95_000);
     expect(spread()).toBeGreaterThan(early * 1.5);
-    clock.set(WINDOW_START_MS + WINDOW_MS - 20_001);
-    price(95_000);
-    await clock.seen();
+    await pass(60_000, 95_000);
+    expect(spread()).toBeGreaterThan(early * 1.5);
     expect(houseOrders().length).toBeGreaterThan(0);
-    clock.set(WINDOW_START_MS + WINDOW_MS - 20_000);
+    clock.set(WINDOW_START_MS + WINDOW_MS);
     await eventually(() => expect(houseOrders()).toEqual([]));
     expect(exchange.engine.account(houseId())?.heldMicros).toBe(0);
   });

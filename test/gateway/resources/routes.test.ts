@@ -50,7 +50,6 @@ test('filters choose markets by asset and status, and positions by market and st
   const claimable = [{ status: 'claimable', price: 1, value: 100, unrealizedProfit: 40 }];
   expect(await positions(`status=claimable&marketId=${MARKET}`)).toMatchObject(claimable);
   expect(await positions('status=open')).toEqual([]);
-  expect(await positions('marketId=btc-15m-1763699400')).toEqual([]);
   expect(await positions('', ada)).toEqual([]);
 });
 

@@ -214,6 +214,8 @@ test('prices show the price observed last, even if an earlier one arrives late',
     asset: 'ETH',
     price: null,
     observedAtMs: null,
+    marketId: null,
+    indicative: null,
   });
   const { channel } = bench.follow('prices:BTC');
   bench.nowMs += 2_000;

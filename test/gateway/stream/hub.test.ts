@@ -122,7 +122,7 @@ describe('sequence numbers', () => {
   });
 
   test('channels of all kinds are forgotten without subscribers, and release their messages', async () => {
-    const bench = new Bench({ keptMs: 1_000, keptCharactersInAll: 3_000 });
+    const bench = new Bench({ keptMs: 1_000, keptCharactersInAll: 4_000 });
     const names = ['markets', `book:${MARKET}`, `trades:${MARKET}`, 'prices:BTC', 'user'];
     const followed = names.map((name) => bench.follow(name, 1));
     const stays = bench.follow('prices:BTC').channel;

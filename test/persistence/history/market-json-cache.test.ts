@@ -7,6 +7,7 @@ import { MarketJsonCache } from '../../../persistence/history/market-json/cache.
 
 const partsOf = (bytes: number) => ({
   asset: 0,
+  indicative: null,
   head: new Uint8Array(10),
   tail: new Uint8Array(bytes - 10),
   hash: new Uint8Array(32),

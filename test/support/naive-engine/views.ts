@@ -7,6 +7,7 @@ import {
   MarketStatus,
   type Outcome,
   type Privacy,
+  Resolution,
   SelfTrade,
   Side,
 } from '../../../engine/interface/domain.js';
@@ -147,12 +148,14 @@ export function quoteView(state: NaiveState, request: QuoteRequest): QuoteView |
   };
 }
 
-/** Positions with lots, in order of creation. */
+/** Positions with lots, or with fees that a VOID market gives back, in order of creation. */
 export function positionViews(state: NaiveState, userId: number): PositionView[] {
-  const own = (position: NaivePosition) =>
-    position.userId === userId && position.lots[0] + position.lots[1] > 0;
   return state.markets
-    .flatMap((market) => market.positions.filter(own).map((position) => ({ market, position })))
+    .flatMap((market) => market.positions.map((position) => ({ market, position })))
+    .filter(({ market, position: { userId: ownerId, lots, fees } }) => {
+      const isRefunded = market.resolution === Resolution.VOID && fees.gt(0);
+      return ownerId === userId && (lots[0] + lots[1] > 0 || isRefunded);
+    })
     .sort((a, b) => a.position.number - b.position.number)
     .map(({ market, position }) => positionView(market, position));
 }
@@ -166,6 +169,7 @@ function positionView(market: NaiveMarket, position: NaivePosition): PositionVie
     downHeldLots: heldLotsOf(market, position.userId, 1),
     upCostMicros: micros(position.cost[0]),
     downCostMicros: micros(position.cost[1]),
+    feesMicros: micros(position.fees),
   };
 }
 

@@ -16,9 +16,8 @@ import { EVENT_LENGTHS, EventSlot, EventType } from '../../../engine/interface/e
 import { ResultHead } from '../../../engine/interface/results.js';
 import type { MarketView } from '../../../engine/interface/views.js';
 import { normalRandom } from '../../../gateway/inputs/feeds/random.js';
-import { AVERAGED_MS, fairValue } from '../../../gateway/inputs/house/fair-value.js';
 import { MarketMaker } from '../../../gateway/inputs/house/market-maker.js';
-import { RecentPrices } from '../../../gateway/inputs/house/prices.js';
+import { AVERAGED_MS, fairValue } from '../../../persistence/history/market-json/fair-value.js';
 import { buy, DOLLAR, registration, sell, WINDOW_START_MS } from '../../support/engine-support.js';
 
 const HOUSE_FUNDS_MICROS = 1_000_000 * DOLLAR;
@@ -49,7 +48,8 @@ export class SimulatedMarket {
   /** The price at the end of the step, which the exchange has not got before. */
   priceMicros = 95_000 * DOLLAR;
   private readonly maker: MarketMaker;
-  private readonly known = new RecentPrices();
+  /** Of the prices of the market's last minute, which all count for the same time. */
+  private readonly lastMinute = { marketId: 0, sum: 0, count: 0 };
   private readonly normal: () => number;
   private readonly stepDeviation: number;
 
@@ -85,12 +85,13 @@ export class SimulatedMarket {
   }
 
   /** The probability of UP by what is known at the end of the step. */
-  probability({ startPriceMicros, endsAtMs }: MarketView): number {
+  probability({ marketId, startPriceMicros, endsAtMs }: MarketView): number {
+    const { sum, count } = this.lastMinuteOf(marketId);
     return fairValue({
       priceMicros: this.priceMicros,
       startPriceMicros: startPriceMicros!,
       remainingMs: Math.max(0, endsAtMs - this.nowMs),
-      averageMicros: this.known.averageMicros(endsAtMs - AVERAGED_MS, this.nowMs) ?? 0,
+      averageMicros: sum / Math.max(1, count),
       volatility: VOLATILITY,
     }).probability;
   }
@@ -131,7 +132,7 @@ export class SimulatedMarket {
     strategy.beforePrice?.(this);
     if (this.engine.nextDueMs() <= this.nowMs) this.submit({ kind: 'advanceTime' });
     const price = { priceMicros: this.priceMicros, observedAtMs: this.nowMs };
-    this.known.add(price, this.nowMs);
+    this.noteLastMinute();
     if (strategy.isSilent?.(this) !== true) {
       this.must({ kind: 'observePrice', asset: 0, ...price });
       this.maker.observe(0, price, this.nowMs);
@@ -139,6 +140,20 @@ export class SimulatedMarket {
     if (this.nowMs % REVIEW_MS === 0) this.maker.review(0, this.nowMs);
     if (this.nowMs % CLAIM_MS === 0) this.maker.claimWinnings();
     strategy.afterPrice?.(this);
+  }
+
+  private lastMinuteOf(marketId: number) {
+    if (this.lastMinute.marketId !== marketId)
+      Object.assign(this.lastMinute, { marketId, sum: 0, count: 0 });
+    return this.lastMinute;
+  }
+
+  private noteLastMinute(): void {
+    const { market } = this;
+    if (market === null || this.nowMs < market.endsAtMs - AVERAGED_MS) return;
+    const lastMinute = this.lastMinuteOf(market.marketId);
+    lastMinute.sum += this.priceMicros;
+    lastMinute.count++;
   }
 
   private takeBelow(outcome: Outcome, worthTicks: number, bestTicks: number | null): void {

@@ -96,7 +96,8 @@ class Books:
             try:
                 self.exchange.claim(market_id)
             except ExchangeError as error:
-                if error.code not in ("nothing_to_claim", "market_not_found"):
+                # It may have been paid while the bot was not running.
+                if error.code not in ("nothing_to_claim", "already_paid"):
                     raise
 
     def is_flat(self) -> bool:

@@ -231,3 +231,24 @@ test.each(['/openapi.json', '/asyncapi.json', '/docs/stream', '/docs/swagger-ui-
     expect([again.statusCode, await again.body.text()]).toEqual([304, '']);
   },
 );
+
+test('who names a sequence gets an answer with it, never 304', async () => {
+  const path = `/markets/${MARKET}`;
+  const { etag } = (await get(path)).headers as { etag: string };
+  // Another account: the content is the same, and the sequence is not.
+  await server.register('carol');
+  await server.followed();
+  const { sequence } = (await server.api.get('/status')).json;
+  const known = { 'if-none-match': etag };
+  expect((await get(path, known)).status).toBe(304);
+  for (const [query, headers] of [
+    [`?minSequence=${sequence}`, known],
+    ['', { ...known, 'min-sequence': `${sequence}` }],
+    // A sequence that every answer has: a kept one may still be older than it.
+    ['?minSequence=1', known],
+  ] as const) {
+    const { status, text } = await get(`${path}${query}`, headers);
+    expect(status).toBe(200);
+    expect(JSON.parse(text).sequence).toBeGreaterThanOrEqual(sequence);
+  }
+});

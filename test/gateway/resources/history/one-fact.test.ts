@@ -32,13 +32,14 @@ const COMPARED = {
   ],
   trade: ['atMs matchType outcome price shares side tradeId value'],
   position: [
-    'asset averagePrice cost endsAtMs marketId outcome price shares status unrealizedProfit value',
+    'asset averagePrice cost endsAtMs marketId outcome payout price shares status',
+    'unrealizedProfit value',
   ],
   balance: ['available held'],
   market: [
-    'asset assetPrice averageSoFar endPrice endsAtMs feeRate id lotSize openInterest paused',
-    'priceHistory prices resolution resolvedAtMs startPrice startPriceFinal startsAtMs status',
-    'tickSize title type volume',
+    'asset assetPrice averageSoFar bestAsk bestBid endPrice endsAtMs feeRate id indicative lotSize',
+    'openInterest paused priceHistory prices pricesFrom resolution resolvedAtMs startPrice',
+    'startPriceFinal startsAtMs status tickSize title type voidReason volume',
   ],
   user: ['profit rank userId username volume'],
 };
