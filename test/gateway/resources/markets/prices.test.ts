@@ -164,6 +164,7 @@ test('the price history has no price where there was none', async () => {
   await cancelAll();
   server.clock.set(WINDOW_START_MS + 16_000);
   await server.advance();
+  await server.followed();
   const { json } = await server.api.read(`/markets/${MARKET}`);
   const shown = json.priceHistory.map(({ UP, DOWN }: { UP: number; DOWN: number }) => [UP, DOWN]);
   // At the opening, then every 5 s.
