@@ -23,6 +23,7 @@
  *   the batches held here;
  * - targets are released in order of sequence, and only when the journal has reported that sequence
  *   as durable;
+ * - while another exchange may lead (only a journal on PostgreSQL has others), nothing is released;
  * - after a failure (of a commit, of the engine, of a release) nothing is committed or released any
  *   more, and `onFatal` is called, once. The process must then end: memory is ahead of the disk,
  *   and only the journal has the truth.
@@ -51,7 +52,7 @@ const FEW_BYTES = 2 * 1024;
 const SPARE_BUFFERS = 2;
 
 /** The part of a journal that the sequencer needs. */
-export type SequencerLog = Pick<CommitLog, 'append' | 'close'> & {
+export type SequencerLog = Pick<CommitLog, 'append' | 'close' | 'isSole' | 'whenSole'> & {
   readonly end: Pick<JournalPosition, 'sequence' | 'digest'>;
 };
 
@@ -132,6 +133,7 @@ export class Sequencer {
     this.batchBytes = options.batchBytes ?? BATCH_BYTES;
     this.backlogLimitBytes = options.backlogBytes ?? BACKLOG_BYTES;
     this.durable = sequence;
+    journal.whenSole?.(() => this.release());
   }
 
   /** Every command up to this sequence is on disk. */
@@ -318,8 +320,10 @@ export class Sequencer {
     // Called within a release: the running loop releases the target.
     if (this.releasing) return;
     this.releasing = true;
+    const { journal } = this.options;
     try {
-      while (this.failure === null) {
+      // A process that was paused may find that another one leads: what waits is then never sent.
+      while (this.failure === null && (journal.isSole === undefined || journal.isSole())) {
         const target = this.waiting.take(this.durable);
         if (target === null) break;
         target.release();

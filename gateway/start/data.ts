@@ -16,6 +16,7 @@ import type { Leader } from '../../persistence/replication/postgres/postgres-jou
 import { ReplicatedFolder } from '../../persistence/replication/replicated-folder.js';
 import type { JournalPlace } from '../../persistence/replication/source.js';
 import { ConfigError, withVariable } from '../inputs/config-error.js';
+import { elapsedMs } from '../observe/clock.js';
 import type { ReplicatedJournal } from './config.js';
 import { type StandbyOptions, standBy } from './standby.js';
 
@@ -73,6 +74,7 @@ export async function lockData(options: LockOptions): Promise<LockedData> {
       onWaiting,
       onLost,
       signal: options.signal,
+      elapsedMs,
     });
     return { data, place: { postgres: address }, replicated: data };
   } catch (error) {

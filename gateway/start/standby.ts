@@ -148,7 +148,8 @@ async function leadership(
     void compareSecrets(options, leader);
   };
   const journal = await retried(
-    () => PostgresJournal.takeOver({ address, isUnreplicated, standby, signal, onWaiting }),
+    () =>
+      PostgresJournal.takeOver({ address, isUnreplicated, standby, signal, onWaiting, elapsedMs }),
     options,
   );
   log.info({ epoch: journal.epoch, sequence: tail.sequence }, 'this exchange leads now');

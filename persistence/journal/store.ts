@@ -40,6 +40,13 @@ export interface CommitLog {
    */
   append(batch: BatchContent, done: CommitDone): void;
   close(): Promise<void>;
+  /**
+   * Whether no other exchange can have written to the journal, so that what is known of it may be
+   * answered. Cheap: asked before each answer. Absent: no other exchange can write to it.
+   */
+  isSole?(): boolean;
+  /** Calls `again` whenever {@link isSole} may be true again. */
+  whenSole?(again: () => void): void;
 }
 
 /** One of any number of readers, also while the journal grows. */

@@ -105,6 +105,8 @@ export class ReplicatedFolder {
         return journal.end;
       },
       append: (batch, done) => journal.append(batch, done),
+      isSole: () => journal.isSole(),
+      whenSole: (again) => journal.whenSole(again),
       close: release,
     });
   }

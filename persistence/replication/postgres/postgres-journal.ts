@@ -5,7 +5,9 @@
  * returned one row, which PostgreSQL does when a quorum of standbys has it on disk. Each statement
  * returns the settings under which it was committed, and a batch that took long is reported only
  * after a later statement has returned them again: a change of the settings lets the statements
- * that wait go on. After the first failure nothing is written any more. What became of a batch
+ * that wait go on. What others may see of it is answered only within the lease, as counted from when
+ * its last renewal was sent, on a clock that also counts the time in which the process was paused:
+ * afterwards another exchange may lead. After the first failure nothing is written any more. What became of a batch
  * whose connection was lost is unknown: it is never reported, and the next leader reads what is
  * there before it answers anything.
  */
@@ -61,6 +63,11 @@ export interface PostgresJournalOptions {
   standby?: Standby;
   /** Ends the waiting: then `takeOver` rejects. */
   signal?: AbortSignal;
+  /**
+   * Milliseconds on a clock that does not go back and counts the time in which the process is
+   * paused. Default: the lease is not watched, by one that answers nobody.
+   */
+  elapsedMs?: () => number;
 }
 
 export interface Leader {
@@ -92,12 +99,15 @@ export class PostgresJournal implements CommitLog {
   /** What each renewal says. */
   private said = { address: '', serving: '', secret: '' };
   private isWatching = false;
+  private again: (() => void) | null = null;
 
   private constructor(
     private readonly options: PostgresJournalOptions,
     private readonly client: pg.Client,
     readonly epoch: number,
     public end: JournalPosition,
+    /** On the clock of the options: until then no other exchange can lead, unless it is forced. */
+    private leaseEndsMs: number,
   ) {
     client.on('error', (error) => this.fail(connectionLost(error)));
     client.on('end', () => this.fail(connectionLost(new Error('the connection has ended'))));
@@ -131,7 +141,7 @@ export class PostgresJournal implements CommitLog {
       const writer = await leadership(client, leader, options);
       if (warning !== null) throw notReplicated(warning);
       const end = await new PostgresSource(client, describeAddress(address), false).end();
-      const { epoch, lastSequence, hash } = writer;
+      const { epoch, lastSequence, hash, leaseEndsMs } = writer;
       if (end.sequence !== lastSequence || !end.hash.equals(hash)) {
         throw new JournalError(
           `the journal's last row ends at ${end.sequence}, but the writer's row says ${lastSequence}: ` +
@@ -139,11 +149,22 @@ export class PostgresJournal implements CommitLog {
           end.sequence + 1,
         );
       }
-      return new PostgresJournal(options, client, epoch, end);
+      return new PostgresJournal(options, client, epoch, end, leaseEndsMs);
     } catch (error) {
       await client.end().catch(() => {});
       throw error;
     }
+  }
+
+  /** Whether the lease has not ended: this is still the leader. */
+  isSole(): boolean {
+    const { elapsedMs } = this.options;
+    return elapsedMs === undefined || elapsedMs() < this.leaseEndsMs;
+  }
+
+  /** `again` is called after each renewal. */
+  whenSole(again: () => void): void {
+    this.again = again;
   }
 
   /** Where it serves clients; empty until it does. */
@@ -183,10 +204,11 @@ export class PostgresJournal implements CommitLog {
     this.writing = true;
     const values = [this.epoch, firstSequence, lastSequence, records, digest, hash, LEASE_MS];
     const unanswered = this.watch();
+    const sentMs = this.nowMs();
     this.client.query({ name: 'append', text: APPEND_SQL, values }).then(
       async ({ rows }) => {
         clearTimeout(unanswered);
-        this.checkRow(rows[0]);
+        this.checkRow(rows[0], sentMs);
         // Sent after the batch, so its answer shows the settings after the commit.
         if (this.failure === null && this.renewing !== null) await this.renewing;
         this.writing = false;
@@ -243,10 +265,12 @@ export class PostgresJournal implements CommitLog {
 
   private async renewed({ address, serving, secret }: PostgresJournal['said']): Promise<void> {
     const unanswered = this.watch();
+    const sentMs = this.nowMs();
     try {
       const values = [this.epoch, LEASE_MS, address, serving, secret];
       const { rows } = await this.client.query({ name: 'renew', text: RENEW_SQL, values });
-      this.checkRow(rows[0]);
+      this.checkRow(rows[0], sentMs);
+      if (this.failure === null) this.again?.();
       this.standbys = Number(rows[0]?.standbys ?? 0);
       const successor = rows[0]?.successor ?? '';
       if (successor !== '' && this.failure === null) {
@@ -259,13 +283,19 @@ export class PostgresJournal implements CommitLog {
     clearTimeout(unanswered);
   }
 
-  private checkRow(row: DurabilitySettings | undefined): void {
+  private nowMs(): number {
+    return this.options.elapsedMs?.() ?? 0;
+  }
+
+  /** The database counts the lease from when it has the statement, which is after it was sent. */
+  private checkRow(row: DurabilitySettings | undefined, sentMs: number): void {
     if (row === undefined) {
       this.fail(takenOver(this.epoch));
       return;
     }
     const problem = durabilityProblem(row, this.options.isUnreplicated);
     if (problem !== null) this.fail(problem);
+    else this.leaseEndsMs = Math.max(this.leaseEndsMs, sentMs + LEASE_MS);
   }
 
   /**
@@ -309,13 +339,14 @@ interface Writer {
   epoch: number;
   lastSequence: number;
   hash: Buffer;
+  leaseEndsMs: number;
 }
 
 /** Raises the epoch as soon as the lease of the leader before is over. */
 async function leadership(
   client: pg.Client,
   leader: string,
-  { isForced = false, onWaiting, standby, signal }: PostgresJournalOptions,
+  { isForced = false, onWaiting, standby, signal, elapsedMs }: PostgresJournalOptions,
 ): Promise<Writer> {
   const ask = async (text: string, values: unknown[], isWaiting: boolean) => {
     // Missing from the types of pg. A process that waits its turn does not wait for a silent node:
@@ -327,11 +358,13 @@ async function leadership(
   let known: Leader | null = null;
   for (let asks = 0; ; asks++) {
     const values = [leader, LEASE_MS, isForced, standby?.id ?? ''];
+    const sentMs = elapsedMs?.() ?? 0;
     const [writer] = await ask(TAKE_OVER_SQL, values, standby !== undefined || asks > 0);
     // int8 comes as text.
     if (writer !== undefined) {
       const { epoch, last_sequence: last, hash } = writer;
-      return { epoch: Number(epoch), lastSequence: Number(last), hash };
+      const leaseEndsMs = sentMs + LEASE_MS;
+      return { epoch: Number(epoch), lastSequence: Number(last), hash, leaseEndsMs };
     }
     if (asks % (REGISTER_EVERY_MS / ASK_EVERY_MS) === 0) {
       if (standby !== undefined) {

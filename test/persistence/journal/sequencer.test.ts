@@ -248,6 +248,36 @@ describe('release', () => {
     expect(released).toEqual(['at the start', 'at the end', 'long ago']);
   });
 
+  it('waits, also of what is durable, while another exchange may lead', async () => {
+    const folder = folders.make();
+    const journal = await openJournal({ folder });
+    journals.push(journal);
+    let isSole = true;
+    let again = () => {};
+    const watched = {
+      get end() {
+        return journal.end;
+      },
+      append: journal.append.bind(journal),
+      close: journal.close.bind(journal),
+      isSole: () => isSole,
+      whenSole: (called: () => void) => (again = called),
+    };
+    const { sequencer, released, target, submit } = await setup({ journal: watched });
+    sequencer.releaseAt(0, target('leads'));
+    // As a clock finds that counts the time in which the process was paused.
+    isSole = false;
+    sequencer.releaseAt(0, target('a read'));
+    submit(1);
+    sequencer.releaseAt(1, target('a receipt'));
+    await eventually(() => sequencer.backlog === 0);
+    again();
+    expect(released).toEqual(['leads']);
+    isSole = true;
+    again();
+    expect(released).toEqual(['leads', 'a read', 'a receipt']);
+  });
+
   it('is immediate for durable commands while later ones are pending', async () => {
     const { sequencer, held, released, target, submit } = await setup({ hold: true });
     submit(2);

@@ -7,7 +7,10 @@ import { PostgresCluster } from '../../../../bench/cluster/postgres.js';
 import { JournalBatches } from '../../../../persistence/follower/journal-batches.js';
 import type { BatchContent } from '../../../../persistence/journal/format.js';
 import type { JournalBatch } from '../../../../persistence/journal/store.js';
-import { PostgresJournal } from '../../../../persistence/replication/postgres/postgres-journal.js';
+import {
+  LEASE_MS,
+  PostgresJournal,
+} from '../../../../persistence/replication/postgres/postgres-journal.js';
 import { PostgresSource } from '../../../../persistence/replication/postgres/postgres-source.js';
 import { eventually } from '../../../support/eventually.js';
 
@@ -52,6 +55,26 @@ test('a database without a journal gets none where there must be one', async () 
   await expect(required()).rejects.toThrow(/there is no journal in .*REQUIRE_JOURNAL=off/);
   await (await takeOver()).close();
   await (await required()).close();
+});
+
+test('a leader whose clock has passed the end of its lease answers only after the next renewal', async () => {
+  let nowMs = 0;
+  const journal = await PostgresJournal.takeOver({
+    address: cluster.address,
+    isUnreplicated: false,
+    elapsedMs: () => nowMs,
+  });
+  expect(journal.isSole()).toBe(true);
+  // As after a pause of the process.
+  nowMs = LEASE_MS * 10;
+  expect(journal.isSole()).toBe(false);
+  await new Promise<void>((resolve) => journal.whenSole(() => journal.isSole() && resolve()));
+  expect(journal.isSole()).toBe(true);
+  nowMs += LEASE_MS;
+  expect(journal.isSole()).toBe(false);
+  expect(await append(journal)).toBeNull();
+  expect(journal.isSole()).toBe(true);
+  await journal.close();
 });
 
 describe('the older leader', () => {
