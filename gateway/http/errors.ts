@@ -10,7 +10,7 @@ import type { Refusal } from '../commands/execution.js';
 import { CANCEL_REASONS, DROP_REASONS } from '../json/cancel-reasons.js';
 import { responseObject } from '../json/components.js';
 import { lotsText, microsText } from '../json/decimal.js';
-import { cut, type FieldProblems } from '../json/problems.js';
+import { cut, type FieldProblems, PROBLEMS_MAX } from '../json/problems.js';
 
 type Entries<Code extends string> = Record<Code, { status: number; message: string }>;
 
@@ -173,19 +173,15 @@ export function scopeInsufficient(scope: string, required: 'trade' | 'password')
   return errorAnswer('scope_insufficient', { scope, required });
 }
 
-/** Problems listed in one answer. */
-const PROBLEMS_MAX = 20;
 /** Characters of a client's field name that are returned. All valid names are shorter. */
 const NAME_CHARACTERS_MAX = 60;
 
-/** 400 with each field and its problem; only the first ones if there are very many. */
+/** 400 with the first fields that have a problem. */
 export function invalidRequest(problems: FieldProblems): ErrorAnswer {
-  const all = Object.entries(problems);
-  const named = all
+  const named = Object.entries(problems)
     .slice(0, PROBLEMS_MAX)
     .map(([field, problem]) => [cut(field, NAME_CHARACTERS_MAX), problem]);
   const sentences = named.map(([field, problem]) => `${field} ${problem}`);
-  if (all.length > named.length) sentences.push(`and ${all.length - named.length} more`);
   const message = `The request is not valid: ${sentences.join('; ')}.`;
   return errorAnswer('invalid_request', Object.fromEntries(named), message);
 }

@@ -1,10 +1,20 @@
 /**
- * Checks what clients send, over HTTP and over the stream, in one order: duplicate keys, numbers
- * that a double cannot hold, and the schema.
+ * Checks what clients send, over HTTP and over the stream, in one order: unknown fields and lists
+ * that are too long, duplicate keys, numbers that a double cannot hold, and the schema.
+ *
+ * Always holds: each check ends the reading, the first at its third problem. So what is wrong with
+ * a text costs no more than the text of the largest request, however long it is.
  */
-import type { z } from 'zod';
+import { z } from 'zod';
 import { inexactNumber } from './decimal.js';
-import { addProblem, cut, type FieldProblems, fieldProblems, problemText } from './problems.js';
+import {
+  addProblem,
+  cut,
+  type FieldProblems,
+  fieldProblems,
+  PROBLEMS_MAX,
+  problemText,
+} from './problems.js';
 import { repeatedKey } from './repeated-key.js';
 
 /** JSON as it was sent. */
@@ -28,12 +38,14 @@ export function checkJson<Schema extends z.ZodType>(
   whole: string,
   missing?: Missing,
 ): Checked<Schema> {
+  const excess = excessIn(schema, json);
+  if (excess !== null) return { problems: fieldProblems(excess, whole) };
   const repeated = repeatedKey(json, text, colons);
   if (repeated !== null) return { problems: { [repeated]: 'is duplicated' } };
   const inexact = inexactNumber(text);
   if (inexact !== null)
     return { problems: { [whole]: `contains a number with too many digits: ${cut(inexact)}` } };
-  return checkFields(schema, json, whole, missing);
+  return checkKnown(schema, json, whole, missing);
 }
 
 export function checkFields<Schema extends z.ZodType>(
@@ -42,10 +54,97 @@ export function checkFields<Schema extends z.ZodType>(
   whole: string,
   missing?: Missing,
 ): Checked<Schema> {
-  const parsed = schema.safeParse(input, { error: problemText });
-  if (parsed.success) return { value: parsed.data, problems: null };
-  const problems = fieldProblems(parsed.error, whole);
+  const excess = excessIn(schema, input);
+  if (excess !== null) return { problems: fieldProblems(excess, whole) };
+  return checkKnown(schema, input, whole, missing);
+}
+
+function checkKnown<Schema extends z.ZodType>(
+  schema: Schema,
+  input: unknown,
+  whole: string,
+  missing?: Missing,
+): Checked<Schema> {
+  const { value, issues } = run(schema, input);
+  if (issues.length === 0) return { value: value as z.output<Schema>, problems: null };
+  const problems = fieldProblems(issues, whole);
   if (typeof input === 'object' && input !== null)
     missing?.(input, (name, message) => addProblem(problems, name, message));
   return { problems };
+}
+
+const CONTEXT = { async: false, error: problemText } as const;
+
+/** As safeParse, with the first problems only. */
+function run(schema: z.ZodType, input: unknown): { value: unknown; issues: z.core.$ZodIssue[] } {
+  const result = schema._zod.run({ value: input, issues: [] }, CONTEXT);
+  if (result instanceof Promise) throw new Error('a schema of a request waits');
+  const issues = result.issues
+    .slice(0, PROBLEMS_MAX)
+    .map((issue) => z.core.util.finalizeIssue(issue, CONTEXT, z.core.config()));
+  return { value: result.value, issues };
+}
+
+/**
+ * What makes reading end before the schema reads: fields that it does not have, or a list that is
+ * too long. null: nothing.
+ */
+function excessIn(wrapped: z.ZodType, input: unknown): z.core.$ZodIssue[] | null {
+  if (typeof input !== 'object' || input === null) return null;
+  const schema = unwrapped(wrapped);
+  if (schema instanceof z.ZodArray)
+    return Array.isArray(input) ? excessInList(schema, input) : null;
+  const fields = fieldsOf(schema, input as Record<string, unknown>);
+  if (fields === null) return null;
+  const keys: string[] = [];
+  for (const key in input)
+    if (!Object.hasOwn(fields, key) && keys.push(key) === PROBLEMS_MAX) break;
+  if (keys.length > 0)
+    return [{ code: 'unrecognized_keys', keys, path: [], message: '', input: {} }];
+  for (const [key, value] of Object.entries(input)) {
+    const found = excessIn(fields[key] as z.ZodType, value);
+    if (found !== null) return under(key, found);
+  }
+  return null;
+}
+
+function excessInList(schema: z.ZodArray, list: unknown[]): z.core.$ZodIssue[] | null {
+  const rules = schema.def.checks?.map(({ _zod }) => _zod.def as LengthRule);
+  const longest = rules?.find(({ check }) => check === 'max_length');
+  if (longest !== undefined && list.length > longest.maximum) {
+    const message = longest.error?.() ?? 'has too many entries';
+    return [{ code: 'custom', path: [], message, input: [] }];
+  }
+  for (const [index, element] of list.entries()) {
+    const found = excessIn(schema.element as z.ZodType, element);
+    if (found !== null) return under(index, found);
+  }
+  return null;
+}
+
+interface LengthRule {
+  check: string;
+  maximum: number;
+  error?: () => string;
+}
+
+function under(key: string | number, issues: z.core.$ZodIssue[]): z.core.$ZodIssue[] {
+  return issues.map((issue) => ({ ...issue, path: [key, ...issue.path] }));
+}
+
+/** What an optional field is, or one with a default. */
+function unwrapped(schema: z.ZodType): z.ZodType {
+  const { innerType } = schema.def as { innerType?: z.ZodType };
+  return innerType === undefined ? schema : unwrapped(innerType);
+}
+
+/** The fields that an object may have; null: the schema is of none, or of another. */
+function fieldsOf(schema: z.ZodType, input: Record<string, unknown>): z.ZodRawShape | null {
+  if (schema instanceof z.ZodObject) return schema.shape;
+  if (!(schema instanceof z.ZodDiscriminatedUnion)) return null;
+  const { discriminator } = schema.def;
+  const named = input[discriminator] as z.core.util.Primitive;
+  for (const option of schema.options as z.ZodObject[])
+    if (option.shape[discriminator]!._zod.values?.has(named) === true) return option.shape;
+  return null;
 }

@@ -74,6 +74,9 @@ export function averagePriceMicros(valueMicros: number, lots: number): number | 
 
 /** A double may be unable to hold a run of this many digits and points. */
 const LONG_NUMBER = /[\d.]{16}/;
+/** No text that a schema takes has as many long numbers, or as many strings and numbers. */
+const LONG_MAX = 100;
+const TOKENS_MAX = 12_000;
 /** The strings and the numbers of a JSON text. */
 const JSON_TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
@@ -83,8 +86,11 @@ const JSON_TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
  */
 export function inexactNumber(json: string): string | null {
   if (!LONG_NUMBER.test(json)) return null;
+  let [tokens, long] = [0, 0];
   for (const [token] of json.matchAll(JSON_TOKENS)) {
+    if (tokens++ === TOKENS_MAX) break;
     if (token.startsWith('"') || !LONG_NUMBER.test(token)) continue;
+    if (long++ === LONG_MAX) return token;
     const value = Number(token);
     if (Number.isFinite(value) && !new Big(token).eq(new Big(value))) return token;
   }

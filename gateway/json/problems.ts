@@ -15,6 +15,9 @@ export class Problems {
   };
 }
 
+/** Reading ends at so many. */
+export const PROBLEMS_MAX = 3;
+
 /** Characters of a client's text that an error message repeats. */
 const REPEATED_CHARACTERS_MAX = 40;
 
@@ -47,9 +50,9 @@ export function problemText(issue: z.core.$ZodRawIssue): string | undefined {
 }
 
 /** Field → its first problem. `whole` names the request's part, for problems of no field. */
-export function fieldProblems(error: z.ZodError, whole: string): FieldProblems {
+export function fieldProblems(issues: readonly z.core.$ZodIssue[], whole: string): FieldProblems {
   const problems: FieldProblems = {};
-  for (const issue of error.issues) {
+  for (const issue of issues) {
     const path = issue.path.map(String);
     if (issue.code === 'unrecognized_keys') {
       for (const key of issue.keys)

@@ -45,6 +45,8 @@ function memberCount(value: unknown, depth: number): number {
 
 /** The strings and the punctuation of a JSON text. */
 const TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g;
+/** No text that a schema takes has more, unless a key hides a value. */
+const TOKENS_MAX = 12_000;
 
 /** An object or an array that is being read. */
 interface Frame {
@@ -58,8 +60,10 @@ interface Frame {
 
 function findRepeatedKey(text: string): string | null {
   const frames: Frame[] = [];
+  let left = TOKENS_MAX;
   for (const [token] of text.matchAll(TOKENS)) {
     const frame = frames.at(-1);
+    if (left-- === 0) return pathOf(frames.slice(0, 1));
     switch (token) {
       case '{':
         frames.push({ keys: new Set(), key: '', place: 0, expectsKey: true });

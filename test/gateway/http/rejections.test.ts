@@ -129,17 +129,23 @@ test('every missing field is named, also those that depend on others', async () 
     ['/batch', {}, { operations: required }],
     [
       '/batch',
-      { operations: [{ op: 'buy' }, { op: 'sell', outcome: 'UP' }, { op: 'cancel' }, {}] },
+      { operations: [{ op: 'buy', outcome: 'UP' }] },
+      { 'operations.0.marketId': required, 'operations.0.amount': size },
+    ],
+    [
+      '/batch',
+      { operations: [{ op: 'sell', outcome: 'UP' }] },
+      { 'operations.0.marketId': required, 'operations.0.shares': required },
+    ],
+    [
+      '/batch',
+      { operations: [{ op: 'cancel' }] },
       {
         'operations.0.marketId': required,
-        'operations.0.amount': size,
-        'operations.1.marketId': required,
-        'operations.1.shares': required,
-        'operations.2.marketId': required,
-        'operations.2.orderId': 'is required (or clientOrderId)',
-        'operations.3.marketId': required,
+        'operations.0.orderId': 'is required (or clientOrderId)',
       },
     ],
+    ['/batch', { operations: [{}] }, { 'operations.0.marketId': required }],
     ['/auth/register', {}, { username: required, password: required }],
     ['/vaults/flex/stake', {}, { amount: required }],
   ];
