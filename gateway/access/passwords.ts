@@ -7,6 +7,7 @@
  */
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
 import { FairQueue, type FairQueueLimits, type Requester } from './fair-use/fair-queue.js';
+import { KnownAddresses } from './fair-use/known-addresses.js';
 import type { ElapsedMs } from './fair-use/token-buckets.js';
 
 /** About 80 hashes at the default cost; most clients wait longer for an answer. */
@@ -29,8 +30,9 @@ export class Passwords {
     private readonly costLog2: number,
     elapsedMs: ElapsedMs,
     limits = LIMITS,
+    known = new KnownAddresses(),
   ) {
-    this.queue = new FairQueue(limits, elapsedMs);
+    this.queue = new FairQueue(limits, elapsedMs, known);
     this.dummy = format(costLog2, randomBytes(SALT_BYTES), randomBytes(KEY_BYTES));
     this.checkCostLog2 = costLog2;
   }
@@ -59,7 +61,7 @@ export class Passwords {
       const derived = await this.deriveEvenly(password, saltBytes, Number(costLog2));
       return timingSafeEqual(derived, Buffer.from(key!, 'base64url'));
     });
-    if (matches === true) this.queue.know(address);
+    if (matches === true) this.queue.known.add(address);
     return matches;
   }
 

@@ -14,6 +14,7 @@ import type { Command } from '../../engine/interface/commands.js';
 import type { Assets } from '../../engine/interface/notation.js';
 import { RecordBuffer } from '../../engine/interface/records.js';
 import { ResultHead } from '../../engine/interface/results.js';
+import type { KnownAddresses } from '../access/fair-use/known-addresses.js';
 import type { ElapsedMs } from '../access/fair-use/token-buckets.js';
 import { TokenMap } from '../access/token-map.js';
 import { onlyCancels } from '../commands/cancels.js';
@@ -51,6 +52,8 @@ export const OWN_BYTES = 2 * 1024;
 /** Refusals of a request that has not reached the engine, nor its remembered answers. */
 const BEFORE_THE_ENGINE: ReadonlySet<number> = new Set([401, 403, 429, 503]);
 const NUMBERS = 2 ** 32;
+/** The key of such an address is a number. */
+const IPV4 = /^\d+$/;
 
 /** The connection to the core. */
 export interface CoreLink extends FrameSink {
@@ -66,8 +69,8 @@ export interface ForwarderOptions {
   elapsedMs: ElapsedMs;
   /** Whether the core may be lost and another one come, to which requests are sent again. */
   mayMove: boolean;
-  /** Told of a request whose session the core has named. */
-  onSession?: (answer: Answer) => void;
+  /** Addresses that the core knows. */
+  known: KnownAddresses;
   /** Told the sequence that an answer is true at before it is given; `go` gives it. */
   onAnswer?: (of: { userId: number; route: Route; sequence: number }, go: () => void) => void;
 }
@@ -147,6 +150,11 @@ export class Forwarder {
 
   /** Handles a frame; false: it is not about a request. @throws FrameError */
   receive(frame: FrameReader): boolean {
+    if (frame.kind === ToEdge.known) {
+      const key = frame.text();
+      this.options.known.add(IPV4.test(key) ? Number(key) : key);
+      return true;
+    }
     if (frame.kind > ToEdge.dropped) return false;
     if (frame.kind === ToEdge.notServed) this.options.link.leave();
     const waiting = this.waiting.get(frame.id);
@@ -264,10 +272,9 @@ export class Forwarder {
     const [sequence, userId, number] = [frame.number(), frame.integer(), frame.integer()];
     const tokenId = frame.number();
     const { userToken: token } = answer.request;
-    if (number !== 0) {
-      this.sessions.add({ token, number, userId, tokenId });
-      if (!answer.isOver) this.options.onSession?.(answer);
-    }
+    if (number !== 0) this.sessions.add({ token, number, userId, tokenId });
+    else if (userId !== 0 && token === '' && !answer.isOver)
+      this.options.known.renew(answer.address);
     if (route.body !== undefined && isDoubtful && BEFORE_THE_ENGINE.has(status)) {
       if (!answer.isOver) answer.refuseNow(OUTCOME_UNKNOWN);
       return;

@@ -12,6 +12,7 @@ import { type FolderLock, lockFolder } from '../../persistence/journal/folder-lo
 import { JournalTail } from '../../persistence/replication/journal-tail.js';
 import type { JournalPlace } from '../../persistence/replication/source.js';
 import { createPrivateFolder } from '../../persistence/storage/files.js';
+import { KnownAddresses } from '../access/fair-use/known-addresses.js';
 import { Overload } from '../access/fair-use/overload.js';
 import { readReplicaKeys } from '../access/replica-keys.js';
 import { Sessions } from '../access/sessions.js';
@@ -116,12 +117,20 @@ async function open(parts: Parts, started: Started): Promise<Running> {
   started.add(() => metrics.stop());
   const waits = new SequenceWaits(() => sequencer.durableSequence);
   const lastAnswers = new LastAnswers();
-  const toLeader = leaderOf(parts, waits, lastAnswers);
+  const known = new KnownAddresses();
+  const toLeader = leaderOf(parts, waits, lastAnswers, known);
   const { link, forwarder, remote } = toLeader;
   started.add(() => link.stop());
   const { feed } = config;
   const clock = new FollowedClock(tail.engine, feed.kind === 'live' ? 1 : feed.speed);
-  const gateway = gatewayOf(parts, { clock, metrics, waits, link, isStopping: () => stopping });
+  const gateway = gatewayOf(parts, {
+    clock,
+    metrics,
+    waits,
+    link,
+    known,
+    isStopping: () => stopping,
+  });
   started.add(() => gateway.coder.stop());
   const serve = replicaService({ forwarder, lastAnswers, ageMs: () => tail.ageMs });
   const ownRoutes = operatorRoutes.map((route) =>
@@ -176,7 +185,12 @@ interface ToLeader {
 }
 
 /** The connection to the leader, and what goes over it. */
-function leaderOf(parts: Parts, waits: SequenceWaits, lastAnswers: LastAnswers): ToLeader {
+function leaderOf(
+  parts: Parts,
+  waits: SequenceWaits,
+  lastAnswers: LastAnswers,
+  known: KnownAddresses,
+): ToLeader {
   const { log, tail, sequencer } = parts;
   const link: LeaderLink = new LeaderLink({
     key: () => parts.key,
@@ -202,6 +216,7 @@ function leaderOf(parts: Parts, waits: SequenceWaits, lastAnswers: LastAnswers):
     assets: sequencer.engine,
     elapsedMs,
     mayMove: true,
+    known,
     onAnswer: ({ userId, route, sequence }, go) => {
       lastAnswers.note(userId, sequence);
       if (isOfCredentials(route) && sequence > sequencer.durableSequence) waits.wait(sequence, go);
@@ -245,14 +260,15 @@ interface Own {
   metrics: Metrics;
   waits: SequenceWaits;
   link: LeaderLink;
+  known: KnownAddresses;
   isStopping: () => boolean;
 }
 
-function gatewayOf(parts: Parts, { clock, metrics, waits, link, isStopping }: Own): Gateway {
+function gatewayOf(parts: Parts, { clock, metrics, waits, link, known, isStopping }: Own): Gateway {
   const { config, log, fail, sessions, tail, sequencer, follower, place } = parts;
   const isBehind = () => tail.ageMs > AGE_MS_MAX;
   return {
-    ...partsFrom(config, log),
+    ...partsFrom(config, log, known),
     sequencer,
     waits,
     journal: place,

@@ -10,6 +10,7 @@ import { AccessKeys } from '../access/access-keys.js';
 import type { AddressKey } from '../access/fair-use/addresses.js';
 import { ConnectionCap } from '../access/fair-use/connections.js';
 import { FairUse } from '../access/fair-use/fair-use.js';
+import { KnownAddresses } from '../access/fair-use/known-addresses.js';
 import { Passwords } from '../access/passwords.js';
 import { serveContract } from '../contract/serve.js';
 import type { PeerOptions } from '../edge/core/peer.js';
@@ -34,14 +35,14 @@ import type { Config } from './config.js';
 import { type ConnectionReadings, registerReadings } from './readings.js';
 
 /** The parts that depend on the configuration alone. */
-export function partsFrom(config: Config, log: Log) {
+export function partsFrom(config: Config, log: Log, known = new KnownAddresses()) {
   return {
     config,
     log,
     warnings: new RationedLog(log),
     partners: new AccessKeys(config.partnerKeys),
     operators: new AccessKeys(config.operatorKeys),
-    passwords: new Passwords(config.passwordCostLog2, elapsedMs),
+    passwords: new Passwords(config.passwordCostLog2, elapsedMs, undefined, known),
     fairUse: new FairUse(config.fairUse, elapsedMs),
     unsent: new UnsentAnswers(config.unsent, elapsedMs),
     coder: new AnswerCoder(log),
@@ -103,7 +104,7 @@ export class Servers {
     const { config, gateway } = this.options;
     const { passwords, unsent } = gateway;
     const http = new HttpServer(serviceOf(gateway, serve), routes);
-    const isKnown = (address: AddressKey) => passwords.queue.isKnown(address);
+    const isKnown = (address: AddressKey) => passwords.queue.known.has(address);
     const connections = new ConnectionCap(
       config.connections,
       stream,

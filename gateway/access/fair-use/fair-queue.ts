@@ -1,7 +1,7 @@
 /**
  * A queue for work that is done one task at a time, such as hashing a password, and that any client
  * may request. Waiting addresses take turns, one task each, in two lanes that take turns too: one
- * for known addresses (see {@link FairQueue.know}), one for all others. So a flood from one address
+ * for known addresses (known-addresses.ts), one for all others. So a flood from one address
  * delays others by one task per turn, and a flood from any number of unknown addresses delays a
  * known one by one task.
  *
@@ -12,6 +12,7 @@
  * - no task waits longer than `waitMs`, and a task that gets no turn is refused exactly once.
  */
 import type { AddressKey } from './addresses.js';
+import { KnownAddresses } from './known-addresses.js';
 import { Lane, type LaneLimits } from './lane.js';
 import type { ElapsedMs } from './token-buckets.js';
 
@@ -28,14 +29,10 @@ export interface Requester {
   readonly isOver: boolean;
 }
 
-/** Maximum number of known addresses; the least recently confirmed one is forgotten first. */
-const KNOWN_MAX = 10_000;
-
 export class FairQueue {
   private isBusy = false;
   private isClosed = false;
   private refused = 0;
-  private readonly known = new Set<AddressKey>();
   private readonly knownLane: Lane<Waiter>;
   private readonly otherLane: Lane<Waiter>;
   /** The lane whose turn is next. */
@@ -49,6 +46,7 @@ export class FairQueue {
   constructor(
     private readonly limits: FairQueueLimits,
     private readonly elapsedMs: ElapsedMs,
+    readonly known = new KnownAddresses(),
   ) {
     this.knownLane = new Lane(limits);
     this.otherLane = new Lane(limits);
@@ -73,20 +71,6 @@ export class FairQueue {
     } finally {
       this.passOn();
     }
-  }
-
-  /** Marks the address as known: from now on, its tasks wait in the known lane. */
-  know(address: AddressKey): void {
-    this.known.delete(address);
-    if (this.known.size >= KNOWN_MAX) {
-      const oldest = this.known.values().next();
-      if (oldest.done !== true) this.known.delete(oldest.value);
-    }
-    this.known.add(address);
-  }
-
-  isKnown(address: AddressKey): boolean {
-    return this.known.has(address);
   }
 
   /** Refuses all waiting and future tasks. The running task continues. */

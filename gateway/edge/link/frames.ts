@@ -70,6 +70,8 @@ export const ToEdge = {
   streamResult: 18,
   /** Asks to be told when the client of a stream has read most of what was sent. */
   streamAskRead: 19,
+  /** An address from which a correct password was sent. */
+  known: 20,
 } as const;
 
 export const ResultFlag = { replayed: 1, limited: 2, refused: 4 } as const;

@@ -8,6 +8,7 @@ import { programVersion } from '../../../persistence/storage/program-folder.js';
 import type { AddressKey } from '../../access/fair-use/addresses.js';
 import { ConnectionCap } from '../../access/fair-use/connections.js';
 import { FairUse } from '../../access/fair-use/fair-use.js';
+import { KnownAddresses } from '../../access/fair-use/known-addresses.js';
 import { serveContract } from '../../contract/serve.js';
 import { Acceptor, handingOut } from '../../http/acceptor.js';
 import { Answer } from '../../http/answers/answer.js';
@@ -38,9 +39,6 @@ import {
 import { ThreadStreams } from './streams.js';
 
 const TELL_MS = 500;
-/** Addresses that have signed in, which have a reserve of connections. */
-const KNOWN_ADDRESSES_MAX = 10_000;
-
 const NOT_MEASURED = { observe: () => {} };
 
 /** A request, which nearly always the core answers. */
@@ -88,7 +86,7 @@ class EdgeThread {
   private readonly cap: ConnectionCap;
   private readonly link: RingLink;
   private readonly streams: ThreadStreams;
-  private readonly known = new Set<AddressKey>();
+  private readonly known = new KnownAddresses();
   private readonly teller: NodeJS.Timeout;
   /** Accepts connections for all threads; null: another one does. */
   private acceptor: Acceptor | null = null;
@@ -156,10 +154,7 @@ class EdgeThread {
       assets,
       elapsedMs,
       mayMove: false,
-      onSession: ({ address }) => {
-        known.add(address);
-        if (known.size > KNOWN_ADDRESSES_MAX) known.delete(known.values().next().value!);
-      },
+      known,
     });
   }
 

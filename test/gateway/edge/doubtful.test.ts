@@ -3,6 +3,7 @@
  * at the key: nobody may say that it was not executed.
  */
 import { expect, test } from 'vitest';
+import { KnownAddresses } from '../../../gateway/access/fair-use/known-addresses.js';
 import { Forwarder } from '../../../gateway/edge/forwarder.js';
 import { FrameWriter, ToEdge } from '../../../gateway/edge/link/frames.js';
 import type { Answer } from '../../../gateway/http/answers/answer.js';
@@ -42,7 +43,9 @@ test.each([
   ['a read', '/vaults', 503, 503],
 ] as const)('%s to %s that is sent again and answered with %i', (_name, path, status, expected) => {
   const link = new CapturedLink();
-  const forwarder = new Forwarder({ link, assets: {} as never, elapsedMs: () => 0, mayMove: true });
+  const known = new KnownAddresses();
+  const assets = {} as never;
+  const forwarder = new Forwarder({ link, assets, elapsedMs: () => 0, mayMove: true, known });
   const answers: number[] = [];
   const send = () => forwarder.forward(asked(answers), routeOf(path), new ReceivedBody(NONE));
   const answer = () => {

@@ -94,7 +94,7 @@ describe('turns', () => {
 
   test('delay a known address by one task when 500 others flood the queue, and an unknown one by one task each', async () => {
     const line = new Line();
-    line.queue.know('known');
+    line.queue.known.add('known');
     for (let i = 0; i < 500; i++) line.flood(`stranger-${i}`, 2);
     // The lane is full: every address has one task waiting, and one of the first's is running.
     expect(line.queue.waitingCount).toBe(500);
@@ -188,7 +188,7 @@ describe('limits', () => {
         let asked = 0;
         for (const { kind, address } of steps) {
           if (kind === 'ask') void line.ask(`${asked++}`, address);
-          else if (kind === 'know') line.queue.know(address);
+          else if (kind === 'know') line.queue.known.add(address);
           else await line.step();
           expect(line.queue.waitingCount).toBeLessThanOrEqual(12);
         }
