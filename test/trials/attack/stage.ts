@@ -35,12 +35,14 @@ export interface User {
 export class Stage {
   readonly api: ApiClient;
   readonly port: number;
+  readonly pid: number;
   readonly random = new Random(SEED);
   private users = 0;
 
   constructor({ process }: TrialExchange) {
     this.api = new ApiClient(`http://${HOST}:${process.port}`);
     this.port = process.port;
+    this.pid = process.pid;
   }
 
   async register(): Promise<User> {
