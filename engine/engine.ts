@@ -136,6 +136,7 @@ export class Engine extends Reads {
     state.refuse(Code.ok, 0, 0);
     state.fillsLeft = MAX_FILLS_PER_ORDER;
     state.passesLeft = MAX_PASSES_PER_COMMAND;
+    state.makersSeen = 0;
     state.accounts.setTime(atMs);
     if (state.orderDetails.hasEnded) state.orderDetails.forgetEnded();
     state.idempotency.forgetExpired(atMs);

@@ -397,6 +397,7 @@ export class Reads {
     taker.budgetLeft = request.side === Side.BUY ? request.budgetMicros : 0;
     taker.lotsLeft = request.sizeLots;
     this.state.passesLeft = MAX_PASSES_PER_COMMAND;
+    this.state.makersSeen = 0;
     const nextMakerLevel = walk(this.state, taker, MAX_FILLS_PER_ORDER);
     return {
       filledLots: taker.filledLots,
@@ -406,6 +407,11 @@ export class Reads {
       worstTicks: taker.fillCount === 0 ? null : taker.worstTicks,
       fillCount: taker.fillCount,
     };
+  }
+
+  /** Resting orders that the last command, or a quote since then, looked at before trading. */
+  get makersSeen(): number {
+    return this.state.makersSeen;
   }
 
   position(userId: number, marketId: number): PositionView | null {
@@ -488,31 +494,46 @@ export class Reads {
     };
   }
 
+  /** How many orders rest. */
+  orderCount(userId: number): number {
+    return this.state.users.exists(userId) ? this.state.accounts.orderCount(userId) : 0;
+  }
+
+  /** The ids of resting orders, oldest first. */
+  orderIds(userId: number): Float64Array {
+    const { orders, accounts } = this.state;
+    const ids = new Float64Array(this.orderCount(userId));
+    let row = ids.length === 0 ? 0 : accounts.firstOrder(userId);
+    for (let i = 0; row !== 0; row = orders.userAfter(row)) ids[i++] = orders.id(row);
+    return ids.sort();
+  }
+
   /** Resting orders, oldest first. */
   orders(userId: number): OrderView[] {
-    const { users, orders, orderGroups, markets, accounts } = this.state;
-    const views: OrderView[] = [];
-    if (!users.exists(userId)) return views;
-    for (let row = accounts.firstOrder(userId); row !== 0; row = orders.userAfter(row)) {
-      const kind = orders.kind(row);
-      views.push({
-        orderId: orders.id(row),
-        clientOrderId: orders.nameAt(row),
-        marketId: markets.id(orders.slot(row)),
-        userId,
-        side: sideOf(kind),
-        outcome: outcomeOf(kind),
-        priceTicks: ownTicks(kind, orders.level(row)),
-        sizeLots: orders.lots(row),
-        originalLots: orders.originalLots(row),
-        ...this.fillsOf(row),
-        groupId: orders.group(row) === 0 ? 0 : orderGroups.groupId(orders.group(row)),
-        postOnly: orders.postOnly(row),
-        selfTrade: orders.selfTrade(row) as SelfTrade,
-        placedAtMs: placedAtMs(this.state, row),
-      });
-    }
-    return views.sort((a, b) => a.orderId - b.orderId);
+    return Array.from(this.orderIds(userId), (orderId) => this.order(orderId));
+  }
+
+  /** An order that rests. */
+  order(orderId: number): OrderView {
+    const { orders, orderGroups, markets } = this.state;
+    const row = orders.find(orderId);
+    const kind = orders.kind(row);
+    return {
+      orderId,
+      clientOrderId: orders.nameAt(row),
+      marketId: markets.id(orders.slot(row)),
+      userId: orders.userId(row),
+      side: sideOf(kind),
+      outcome: outcomeOf(kind),
+      priceTicks: ownTicks(kind, orders.level(row)),
+      sizeLots: orders.lots(row),
+      originalLots: orders.originalLots(row),
+      ...this.fillsOf(row),
+      groupId: orders.group(row) === 0 ? 0 : orderGroups.groupId(orders.group(row)),
+      postOnly: orders.postOnly(row),
+      selfTrade: orders.selfTrade(row) as SelfTrade,
+      placedAtMs: placedAtMs(this.state, row),
+    };
   }
 
   /** The user's order groups, oldest first. */

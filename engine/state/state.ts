@@ -92,6 +92,8 @@ export class State {
   fillsLeft = 0;
   /** Orders that are due which the current command may still pass over; negative: it met more. */
   passesLeft = 0;
+  /** Resting orders that the current command, or a quote, has looked at before it traded. */
+  makersSeen = 0;
   /** Resting orders that expire at this time or before are due, but not worked off; -1: none. */
   overdueMs = -1;
   /** Orders with a larger id are of an atomic batch that runs, and may be undone. */

@@ -1,10 +1,12 @@
 /**
- * Whether a command, or a request, only cancels: it then counts as cancels for fair use, and has a
- * reserve under overload.
+ * What a command, or a request, counts as for fair use. One that only cancels counts as cancels,
+ * and has a reserve under overload.
  */
 import { CommandRecord } from '../../engine/interface/command-record.js';
 import { type Command, CommandKind } from '../../engine/interface/commands.js';
+import { MAX_BATCH_OPERATIONS } from '../../engine/interface/limits.js';
 import { type RecordBuffer, wordsOf } from '../../engine/interface/records.js';
+import { unitsOfBody, type Wanted } from '../access/fair-use/charges.js';
 
 const CANCEL_KINDS = ['cancel', 'cancelAll', 'cancelEverywhere'] as const;
 const CANCELS: ReadonlySet<string> = new Set(CANCEL_KINDS);
@@ -15,24 +17,6 @@ export function onlyCancels(command: Command): boolean {
     : CANCELS.has(command.kind);
 }
 
-const OP = Buffer.from('"op"');
-const CANCEL = Buffer.from('"cancel');
-
-/**
- * Whether the first operation of a batch cancels, from the bytes of its body: all that is looked at
- * before the sender is known. Without one, the batch does not only cancel.
- */
-export function beginsWithCancel(body: Uint8Array): boolean {
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
-  for (let at = bytes.indexOf(OP); at >= 0; at = bytes.indexOf(OP, at + 1)) {
-    const colon = afterSpace(bytes, at + OP.length);
-    if (bytes[colon] !== 0x3a) continue;
-    const value = afterSpace(bytes, colon + 1);
-    return bytes.subarray(value, value + CANCEL.length).equals(CANCEL);
-  }
-  return false;
-}
-
 function afterSpace(bytes: Uint8Array, from: number): number {
   let at = from;
   for (let code = bytes[at]; code === 0x20 || (code! >= 0x09 && code! <= 0x0d); code = bytes[at])
@@ -41,10 +25,7 @@ function afterSpace(bytes: Uint8Array, from: number): number {
 }
 
 /** What fair use and the limits ask of a command that is a record. */
-export interface RecordSummary {
-  /** A batch has several; any other command is one. */
-  operations: number;
-  onlyCancels: boolean;
+export interface RecordSummary extends Wanted {
   isBatch: boolean;
   /** A batch of which all or nothing is executed. */
   isAtomic: boolean;
@@ -54,13 +35,45 @@ const CANCEL_NUMBERS: ReadonlySet<number> = new Set(CANCEL_KINDS.map((kind) => C
 const command = new CommandRecord();
 const operation = new CommandRecord();
 
+/** What a command counts as. A batch costs its operations. */
+export function wantedOf(command: Command): Wanted {
+  const quota = onlyCancels(command) ? 'cancels' : 'orders';
+  return { quota, units: command.kind === 'batch' ? command.operations.length : 1 };
+}
+
+const OP = Buffer.from('"op"');
+const CANCEL = Buffer.from('"cancel');
+/** Of the message around the operations. */
+const ENVELOPES = ['"order"', '"batch"'].map((op) => Buffer.from(op));
+
+/**
+ * What a body or a message counts as that has not been read: its operations by their names,
+ * wherever they stand, and its bytes. With an operation that does not cancel, or none, it does not
+ * only cancel.
+ */
+export function wantedOfUnread(text: Uint8Array): Wanted {
+  const bytes = Buffer.from(text.buffer, text.byteOffset, text.byteLength);
+  let operations = 0;
+  let onlyCancels = true;
+  for (let at = bytes.indexOf(OP); at >= 0; at = bytes.indexOf(OP, at + 1)) {
+    const colon = afterSpace(bytes, at + OP.length);
+    if (bytes[colon] !== 0x3a) continue;
+    const value = afterSpace(bytes, colon + 1);
+    if (ENVELOPES.some((op) => bytes.subarray(value, value + op.length).equals(op))) continue;
+    onlyCancels &&= bytes.subarray(value, value + CANCEL.length).equals(CANCEL);
+    if (++operations === MAX_BATCH_OPERATIONS) break;
+  }
+  const quota = onlyCancels && operations > 0 ? 'cancels' : 'orders';
+  return { quota, units: Math.max(operations, unitsOfBody(text.byteLength)) };
+}
+
 /** Sums up the first record, which was checked; null: some of it is not the user's. */
 export function summaryOf(records: RecordBuffer, userId: number): RecordSummary | null {
   command.open(records, 0);
   if (command.userId !== userId) return null;
   if (command.kind !== CommandKind.batch) {
-    const onlyCancels = CANCEL_NUMBERS.has(command.kind);
-    return { operations: 1, onlyCancels, isBatch: false, isAtomic: false };
+    const quota = CANCEL_NUMBERS.has(command.kind) ? 'cancels' : 'orders';
+    return { units: 1, quota, isBatch: false, isAtomic: false };
   }
   const isAtomic = command.isSet;
   const operations = command.operationCount;
@@ -71,5 +84,6 @@ export function summaryOf(records: RecordBuffer, userId: number): RecordSummary 
     if (operation.userId !== userId) return null;
     onlyCancels &&= CANCEL_NUMBERS.has(operation.kind);
   }
-  return { operations, onlyCancels, isBatch: true, isAtomic };
+  const quota = onlyCancels ? 'cancels' : 'orders';
+  return { units: operations, quota, isBatch: true, isAtomic };
 }

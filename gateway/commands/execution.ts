@@ -10,6 +10,8 @@ import {
 } from '../../engine/interface/results.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
 import { type Sequencer, SubmitRefused } from '../../persistence/sequencer.js';
+import { unitsOfSeen } from '../access/fair-use/charges.js';
+import type { Bill, FairUse } from '../access/fair-use/fair-use.js';
 import { elapsedMs } from '../observe/clock.js';
 import type { Log } from '../observe/log.js';
 import type { Metrics } from '../observe/metrics.js';
@@ -17,7 +19,8 @@ import type { RationedLog } from '../observe/rationed-log.js';
 
 /** What executes commands. */
 export interface Executor {
-  readonly sequencer: Pick<Sequencer, 'submit' | 'submitRecord'>;
+  readonly sequencer: Pick<Sequencer, 'submit' | 'submitRecord' | 'engine'>;
+  readonly fairUse: FairUse;
   readonly metrics: Metrics;
   readonly log: Log;
   readonly warnings: RationedLog;
@@ -28,6 +31,8 @@ export interface Executor {
 /** The request that a command comes from. */
 export interface Submission {
   readonly receivedMs: number;
+  /** What it has paid; it owes what the command costs besides. */
+  readonly bill: Bill;
   /** What the log says about it. */
   readonly logFields: object;
 }
@@ -62,7 +67,7 @@ function notExecuted(code: Refusal['code']): Execution {
 export function execute(executor: Executor, command: Command, submission: Submission): Execution {
   if (executor.halted() !== null) return NOT_ACCEPTED;
   const { metrics, sequencer } = executor;
-  const { logFields } = submission;
+  const { logFields, bill } = submission;
   const startedMs = elapsedMs();
   let result: NumberBuffer;
   try {
@@ -76,6 +81,7 @@ export function execute(executor: Executor, command: Command, submission: Submis
     return notExecuted('invalid_command');
   }
   const appliedMs = elapsedMs();
+  oweMakers(executor, bill);
   metrics.receiveMs.observe(startedMs - submission.receivedMs);
   metrics.applyMs.observe(appliedMs - startedMs);
   const refusal = refusalIn(result, isAtomicBatch(command));
@@ -87,14 +93,22 @@ export function execute(executor: Executor, command: Command, submission: Submis
 export function executeRecord(
   executor: Executor,
   records: RecordBuffer,
-  logFields: object,
+  { bill, ...logFields }: { bill: Bill; user: number },
 ): NumberBuffer | null {
   if (executor.halted() !== null) return null;
   try {
-    return executor.sequencer.submitRecord(records, 0);
+    const result = executor.sequencer.submitRecord(records, 0);
+    oweMakers(executor, bill);
+    return result;
   } catch (error) {
     return notAccepted(executor, error, logFields).result;
   }
+}
+
+/** A command may look at many orders and trade with none. */
+function oweMakers({ sequencer, fairUse }: Executor, bill: Bill): void {
+  const units = unitsOfSeen(sequencer.engine.makersSeen);
+  if (units > 0) fairUse.owe(bill, units);
 }
 
 /** Rethrows a failure. */

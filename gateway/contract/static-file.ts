@@ -11,12 +11,12 @@ import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { programFolder } from '../../persistence/storage/program-folder.js';
 import { writeCrossOrigin } from '../access/cross-origin.js';
-import { Bill } from '../access/fair-use/fair-use.js';
+import { FILE_BYTES } from '../access/fair-use/charges.js';
 import { acceptedCoding, type Coding } from '../http/answers/accept-encoding.js';
 import { namesTag } from '../http/answers/entity-tags.js';
 import { writeLast } from '../http/answers/last-answer.js';
-import { writeError } from '../http/answers/write-error.js';
-import { errorAnswer, rateLimited } from '../http/errors.js';
+import { paysReads, writeError } from '../http/answers/write-error.js';
+import { errorAnswer } from '../http/errors.js';
 import type { Serving } from '../http/gateway.js';
 import type { Request } from '../http/request.js';
 import type { Handler, Router } from '../http/router.js';
@@ -79,9 +79,6 @@ export function buildFile(path: string, content: Uint8Array | string): void {
   writeFileSync(`${file}.gz`, gzipSync(content, { level: 9 }));
 }
 
-/** Counts as one read: writing this much takes about as long as an ordinary read. */
-const BYTES_PER_READ = 64 * 1024;
-
 /** Answers GET and HEAD of the path with the file, and other methods with 405. */
 export function serveFile(router: Router, path: string, file: StaticFile, server: Serving): void {
   serveChoice(router, path, { files: [file], choose: () => 0 }, server);
@@ -100,7 +97,7 @@ export function serveChoice(
   { files, choose }: FileChoice,
   server: Serving,
 ): void {
-  const { fairUse, unsent } = server;
+  const { unsent } = server;
   const serve = (response: uWS.HttpResponse, request: Request, raw: uWS.HttpRequest) => {
     const chosen = choose(raw);
     const file = files[chosen]!;
@@ -108,14 +105,9 @@ export function serveChoice(
     const isHead = request.method === 'head';
     const isKnown = namesTag(request.ifNoneMatch, form.etag);
     const address = request.addressFrom(response);
-    const reads = isKnown || isHead ? 1 : Math.ceil(form.bytes.byteLength / BYTES_PER_READ);
-    const result = fairUse.charge('reads', new Bill({ address }), reads);
+    const reads = isKnown || isHead ? 1 : Math.ceil(form.bytes.byteLength / FILE_BYTES);
     response.cork(() => {
-      if (result !== null && !result.granted) {
-        const { error, retryAfter } = rateLimited(result.waitMs);
-        writeError(response, error, { unsent, isHead, header: ['Retry-After', retryAfter] });
-        return;
-      }
+      if (!paysReads(server, response, request, reads)) return;
       writeFileHead(response, file, form, isKnown);
       writeCrossOrigin(response, request.origin, server.config.siteOrigins);
       if (isKnown) writeLast(response, '');
@@ -127,12 +119,14 @@ export function serveChoice(
 }
 
 /** Registers a handler of GET and HEAD; other methods are 405. */
-export function onRead(router: Router, path: string, serve: Handler, { unsent }: Serving): void {
+export function onRead(router: Router, path: string, serve: Handler, server: Serving): void {
   router.on('get', path, serve);
   router.on('head', path, serve);
-  router.on('any', path, (response) => {
+  router.on('any', path, (response, request) => {
+    const { unsent } = server;
     const options = { unsent, isHead: false, header: ['Allow', 'GET, HEAD'] } as const;
-    writeError(response, errorAnswer('method_not_allowed'), options);
+    if (paysReads(server, response, request))
+      writeError(response, errorAnswer('method_not_allowed'), options);
   });
 }
 

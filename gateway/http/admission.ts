@@ -1,14 +1,17 @@
 /**
- * Whether a request may be read: the exchange can take it, its sender is known and within the
- * limits, and may use the route. The checks have a fixed order, and look at nothing that was asked
- * for. Each returns false if the request has been refused.
+ * Admission, in one order for every transport: whether the exchange can take what is asked for,
+ * what it costs, whose it is, and what they may do. A request over HTTP is admitted before it is
+ * read; a message of the stream, or a record of an edge, as a command ({@link admitCommand}).
+ *
+ * Always holds: what was asked for is charged in full, whether it is refused after that or not.
+ * Only what is refused for overload, or for a rate, has paid nothing.
  */
 import { isAllowed } from '../access/allowed-addresses.js';
 import { isSameSite, readSessionCookie, tokenIn } from '../access/cookie.js';
 import type { AddressKey } from '../access/fair-use/addresses.js';
-import { Bill, type RateLimitState } from '../access/fair-use/fair-use.js';
+import type { Wanted } from '../access/fair-use/charges.js';
+import type { Bill, RateLimitState } from '../access/fair-use/fair-use.js';
 import { SCOPE_NAMES, Scope, type Session } from '../access/sessions.js';
-import type { RecordSummary } from '../commands/cancels.js';
 import type { ReceivedBody } from './body.js';
 import type { Call } from './call.js';
 import {
@@ -22,10 +25,13 @@ import {
 import type { Gateway } from './gateway.js';
 import type { Route } from './route.js';
 
+const SECOND_MS = 1_000;
+
+/** Each check returns false if the request has been refused. */
 export function admit(call: Call, route: Route, body: ReceivedBody): boolean {
   if (call.gateway.isStopping()) return call.refuseUnavailable();
-  if (typeof route.quota === 'function') call.countAs(route.quota(body.bytes));
-  if (isOverloaded(call, route)) return call.refuseOverloaded();
+  if (typeof route.quota === 'function') call.quota = route.quota(body);
+  if (isOverloaded(call)) return call.refuseOverloaded();
   switch (route.access) {
     case 'open':
     case 'openOrPartner':
@@ -41,27 +47,38 @@ export function admit(call: Call, route: Route, body: ReceivedBody): boolean {
   }
 }
 
-/** Charges the request one read or change, before it is read; see {@link Route.costAtMost}. */
+/** Charges the request what it asks for, before it is read. */
 function affords(
   call: Call,
   route: Route,
   body: ReceivedBody,
   payer: Session | null = null,
 ): boolean {
-  const { costAtMost } = route;
-  if (costAtMost === undefined) return call.affords(1, payer);
-  return call.affords(1, payer, () => costAtMost(call.request.rawQuery, body.bytes));
+  call.leastUnits = body.units;
+  const units = route.units?.(call.request.rawQuery, body) ?? 1;
+  if (call.quota !== null) return call.affords(units, payer);
+  // One that is more than an answer for nothing.
+  if (units === 1 || !call.gateway.fairUse.floods(call.address, units)) return true;
+  call.closeAfterAnswer();
+  return call.refuseNow(rateLimited(SECOND_MS).error);
 }
 
 /**
  * Whether the disk or the follower is behind. A request that is not counted for fair use, such as a
  * health check, is never refused for that.
  */
-function isOverloaded(call: Call, route: Route): boolean {
-  if (call.quota === null) return false;
+function isOverloaded(call: Call): boolean {
   const { overload } = call.gateway;
-  if (route.body === undefined) return overload.refusesRead();
-  return call.quota === 'cancels' ? overload.refusesCancel() : overload.refusesChange();
+  switch (call.quota) {
+    case null:
+      return false;
+    case 'reads':
+      return overload.refusesRead();
+    case 'cancels':
+      return overload.refusesCancel();
+    default:
+      return overload.refusesChange();
+  }
 }
 
 /** Even where no session is required, a request with the cookie must not come from another site. */
@@ -96,15 +113,31 @@ function admitUser(call: Call, route: Route, body: ReceivedBody): boolean {
   return affords(call, route, body, session) && admitSession(call, route, session);
 }
 
-/** The client of a command that an edge has read. */
-export interface RecordSender {
+function admitSession(call: Call, route: Route, session: Session): boolean {
+  if (call.request.userToken === '' && route.method !== 'GET' && isCrossSite(call))
+    return call.refuseNow(errorAnswer('cross_site_request'));
+  if (session.tokenId !== 0) {
+    const refusal = refusalOfNamed(session, call, call.engine.nowMs, route);
+    if (refusal !== null) return call.refuseNow(refusal);
+  }
+  if (call.request.userToken === '') call.gateway.passwords.queue.known.renew(call.address);
+  call.session = session;
+  return true;
+}
+
+function isCrossSite(call: Call): boolean {
+  return !isSameSite(call.request, call.gateway.config.siteOrigins);
+}
+
+/** Where a command comes from. */
+export interface Sender {
   readonly address: AddressKey;
+  /** That address in its IPv6 form of 16 bytes. */
   readonly addressBytes: Uint8Array;
 }
 
-/** Whether that command is executed. */
-export interface RecordAdmission {
-  /** null: it is. */
+export interface Admission {
+  /** null: it is executed. */
   refusal: ErrorAnswer | null;
   retryAfter: string | null;
   rateLimit: RateLimitState | null;
@@ -112,6 +145,12 @@ export interface RecordAdmission {
   isOfState: boolean;
 }
 
+/** Over HTTP, a request without a session is not read so far. */
+const NOT_SIGNED_IN = errorAnswer(
+  'missing_token',
+  {},
+  'Orders require a session. Connect with the x-user-token header or the service-session cookie, or first send {"op":"auth","token":"..."}.',
+);
 const ADMITTED = admission(null);
 const OVERLOADED = admission(UNAVAILABLE, null, '1');
 
@@ -120,63 +159,46 @@ function admission(
   rateLimit: RateLimitState | null = null,
   retryAfter: string | null = null,
   isOfState = false,
-): RecordAdmission {
+): Admission {
   return { refusal, retryAfter, rateLimit, isOfState };
 }
 
-/** Admits a command of a session that was admitted before. */
-export function admitRecord(
+/** `session`: valid before; null: nobody is signed in. `bill`: of the sender. */
+export function admitCommand(
   { overload, sessions, sequencer, fairUse }: Gateway,
-  session: Session,
-  sender: RecordSender,
-  { operations, onlyCancels }: RecordSummary,
-): RecordAdmission {
+  session: Session | null,
+  sender: Sender,
+  bill: Bill,
+  { quota, units }: Wanted,
+): Admission {
   const { engine } = sequencer;
-  if (onlyCancels ? overload.refusesCancel() : overload.refusesChange()) return OVERLOADED;
-  const fault = sessions.faultOf(session, engine);
-  const bill = new Bill(sender);
-  if (fault === null) bill.payer = session;
-  const paid = fairUse.charge(onlyCancels ? 'cancels' : 'orders', bill, operations);
+  if (quota === 'cancels' ? overload.refusesCancel() : overload.refusesChange()) return OVERLOADED;
+  const fault = session === null ? null : sessions.faultOf(session, engine);
+  bill.payer = fault === null ? session : null;
+  const paid = fairUse.charge(quota, bill, units);
   if (paid !== null && !paid.granted) {
     const { error, retryAfter } = rateLimited(paid.waitMs);
     return admission(error, paid, retryAfter);
   }
   if (fault !== null) return admission(errorAnswer(fault), paid, null, true);
-  const refusal =
-    session.tokenId === 0 ? null : refusalOfNamed(session, sender, engine.nowMs, ORDER);
+  if (session === null) return admission(NOT_SIGNED_IN, paid);
+  const refusal = session.tokenId === 0 ? null : refusalOfNamed(session, sender, engine.nowMs);
   return refusal === null && paid === null ? ADMITTED : admission(refusal, paid);
 }
 
-const ORDER = { method: 'POST' } as const;
-
-function admitSession(call: Call, route: Route, session: Session): boolean {
-  if (call.request.userToken === '' && route.method !== 'GET' && isCrossSite(call))
-    return call.refuseNow(errorAnswer('cross_site_request'));
-  if (session.tokenId !== 0) {
-    const refusal = refusalOfNamed(session, call, call.engine.nowMs, route);
-    if (refusal !== null) return call.refuseNow(refusal);
-  }
-  call.session = session;
-  return true;
-}
-
-/** Why a named token does not allow the request; null: it does. */
-function refusalOfNamed(
+/** Why a named token does not allow a request, by default an order; null: it does. */
+export function refusalOfNamed(
   session: Session,
-  sender: Pick<RecordSender, 'addressBytes'>,
+  { addressBytes }: Pick<Sender, 'addressBytes'>,
   nowMs: number,
-  { method, handlesCredentials }: Pick<Route, 'method' | 'handlesCredentials'>,
+  { method = 'POST', handlesCredentials = false } = {},
 ): ErrorAnswer | null {
   const { scope, allowedAddresses } = session;
-  if (allowedAddresses !== null && !isAllowed(allowedAddresses, sender.addressBytes))
+  if (allowedAddresses !== null && !isAllowed(allowedAddresses, addressBytes))
     return errorAnswer('address_not_allowed');
   session.lastUsedAtMs = nowMs;
-  if (handlesCredentials === true) return scopeInsufficient(SCOPE_NAMES[scope], 'password');
+  if (handlesCredentials) return scopeInsufficient(SCOPE_NAMES[scope], 'password');
   if (scope < Scope.TRADE && method !== 'GET')
     return scopeInsufficient(SCOPE_NAMES[scope], 'trade');
   return null;
-}
-
-function isCrossSite(call: Call): boolean {
-  return !isSameSite(call.request, call.gateway.config.siteOrigins);
 }

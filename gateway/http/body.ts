@@ -4,7 +4,10 @@
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { isUtf8 } from 'node:buffer';
+import { unitsOfBody, type Wanted } from '../access/fair-use/charges.js';
+import { wantedOfUnread } from '../commands/cancels.js';
 import { colonCount } from '../json/repeated-key.js';
+import type { AskedBody } from './answers/answer.js';
 import { BODY_BYTES_MAX } from './request.js';
 
 /** Real time within which a body must arrive. */
@@ -15,9 +18,10 @@ const DROPPED_BYTES_MAX = 16 * BODY_BYTES_MAX;
 const PIECES_MAX = 4_096;
 
 /** A complete body, or one that is too large. */
-export class ReceivedBody {
+export class ReceivedBody implements AskedBody {
   /** null: not decoded yet; undefined: it is not UTF-8. */
   private decoded: string | null | undefined = null;
+  private asked: Wanted | null = null;
   private isParsed = false;
   private parsed: unknown;
 
@@ -27,11 +31,13 @@ export class ReceivedBody {
     readonly tooLarge = false,
     /** Whether the client is still sending. */
     readonly unread = false,
+    /** What it has cost to receive it, and will to read it. */
+    readonly units = unitsOfBody(bytes.byteLength),
   ) {}
 
   /** A copy that has bytes of its own, which stay valid. */
   kept(): ReceivedBody {
-    return new ReceivedBody(this.bytes.slice(), this.tooLarge, this.unread);
+    return new ReceivedBody(this.bytes.slice(), this.tooLarge, this.unread, this.units);
   }
 
   /** undefined: it is not UTF-8. */
@@ -56,6 +62,11 @@ export class ReceivedBody {
       this.parsed = parseJson(this);
     }
     return this.parsed;
+  }
+
+  get wanted(): Wanted {
+    this.asked ??= wantedOfUnread(this.bytes);
+    return this.asked;
   }
 
   get colons(): number {
@@ -94,8 +105,13 @@ export function receiveBody(response: HttpResponse, done: (body: ReceivedBody) =
     }
     if (!isLast && length <= DROPPED_BYTES_MAX && pieces <= PIECES_MAX) return;
     finished = true;
-    if (tooLarge) done(new ReceivedBody(EMPTY, true, !isLast));
-    else done(new ReceivedBody(isWhole ? new Uint8Array(data) : kept.subarray(0, length)));
+    const units = unitsOfBody(Math.min(length, BODY_BYTES_MAX), pieces);
+    const bytes = isWhole ? new Uint8Array(data) : kept.subarray(0, length);
+    done(
+      tooLarge
+        ? new ReceivedBody(EMPTY, true, !isLast, units)
+        : new ReceivedBody(bytes, false, false, units),
+    );
   });
 }
 

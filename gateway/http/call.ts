@@ -11,37 +11,30 @@ import type { Command } from '../../engine/interface/commands.js';
 import type { Assets } from '../../engine/interface/notation.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
 import type { TrueAt } from '../../persistence/history/true-at.js';
-import { Bill, type Quota, signInKey } from '../access/fair-use/fair-use.js';
+import { unitsOfAnswer } from '../access/fair-use/charges.js';
+import { type Quota, signInKey } from '../access/fair-use/fair-use.js';
 import type { Session } from '../access/sessions.js';
 import { execute, type Submission } from '../commands/execution.js';
 import type { ReceiptWriter } from '../commands/receipt.js';
 import { jsonText, type Writable } from '../json/serializer.js';
 import type { AnswerCounts } from '../observe/metrics.js';
 import { Answer, type AnsweredRoute } from './answers/answer.js';
-import {
-  type ErrorAnswer,
-  type ErrorCode,
-  errorAnswer,
-  rateLimited,
-  refusalAnswer,
-} from './errors.js';
+import { type ErrorAnswer, type ErrorCode, errorAnswer, refusalAnswer } from './errors.js';
 import type { Gateway } from './gateway.js';
 import type { InFlight } from './in-flight.js';
 import type { Asking, Request } from './request.js';
 
 /** The part of a route that a call depends on. */
 export interface CalledRoute extends AnsweredRoute {
-  /**
-   * What a request counts as for fair use, or how its body says so. Default: a GET as a read, any
-   * other as an order. null: it is not counted.
-   */
-  quota?: Quota | null | ((body: Uint8Array) => Quota);
   /** Answers a command that the engine refused with this code; false: as every other refusal. */
   refuses?(call: Call, code: CodeName, command: Command): boolean;
 }
 
-/** What a request counts as for fair use, unless its body says so; null: it is not counted. */
-export function quotaOf({ method, quota }: CalledRoute): Quota | null {
+/**
+ * What a request counts as for fair use, unless its body says so; null: it is not counted. Default:
+ * a GET as a read, any other as an order.
+ */
+export function quotaOf({ method, quota }: AnsweredRoute): Quota | null {
   if (quota !== undefined && typeof quota !== 'function') return quota;
   return method === 'GET' ? 'reads' : 'orders';
 }
@@ -66,7 +59,8 @@ export class Call<Body = unknown, Query = unknown>
   /** What the request counts as; null: it is not counted. */
   quota: Quota | null;
   private readonly refuses: CalledRoute['refuses'];
-  private readonly bill = new Bill(this);
+  /** What it costs at least: its body. */
+  leastUnits = 1;
   /** The sequence that the answer must include, and whether the client has named it. */
   minSequence = 0;
   namesSequence = false;
@@ -80,7 +74,7 @@ export class Call<Body = unknown, Query = unknown>
     inFlight: InFlight<Answer>,
   ) {
     super(gateway, route, counts, request, response, inFlight);
-    this.quota = route === null ? null : quotaOf(route);
+    this.quota = route === null ? 'reads' : quotaOf(route);
     this.refuses = route?.refuses;
   }
 
@@ -112,24 +106,19 @@ export class Call<Body = unknown, Query = unknown>
   }
 
   /**
-   * Charges the request `count` in all for fair use: its address, and the user of `payer`, if any.
-   * Returns false if that exceeds a limit; the request has then paid nothing, and the client has
-   * been answered. `costOf`: what it may cost, if that is not known yet.
+   * Charges the request `count` in all for fair use, at least what its body costs: its address, and
+   * the user of `payer`, if any. As {@link Answer.pays}.
    */
-  affords(
-    count: number,
-    payer: Session | null = this.session,
-    costOf: (() => number) | null = null,
-  ): boolean {
-    const { quota, bill } = this;
-    if (quota === null) return true;
-    bill.payer = payer;
-    const result = this.gateway.fairUse.charge(quota, bill, count, costOf);
-    this.rateLimit = result;
-    if (result === null || result.granted) return true;
-    const { error, retryAfter } = rateLimited(result.waitMs);
-    this.addHeader('Retry-After', retryAfter);
-    return this.refuseNow(error);
+  affords(count: number, payer: Session | null = this.session): boolean {
+    if (this.quota === null) return true;
+    this.bill.payer = payer;
+    return this.pays(this.quota, Math.max(count, this.leastUnits));
+  }
+
+  /** It has cost so much besides. */
+  owes(count: number): void {
+    if (count === 0 || this.quota === null || this.isOver) return;
+    this.rateLimit = this.gateway.fairUse.owe(this.bill, count);
   }
 
   /** Charges an attempt to sign in with this username from this address. */
@@ -138,18 +127,13 @@ export class Call<Body = unknown, Query = unknown>
     return this.affords(1);
   }
 
-  /** Counts the request as something else from now on. It is one that is counted. */
-  countAs(quota: Quota): void {
-    this.gateway.fairUse.giveBack(this.quota!, this.bill);
-    this.quota = quota;
-  }
-
   /** Answers with the exchange's state as of `sequence`; by default, the current state. */
   answerWhenDurable(
     status: number,
     text: string | Uint8Array,
     sequence = this.engine.sequence,
   ): void {
+    if (this.quota === 'reads') this.owes(unitsOfAnswer(text));
     this.prepare(status, text);
     this.gateway.sequencer.releaseAt(sequence, this);
   }

@@ -20,6 +20,11 @@ const UNKNOWN_ENCODING = errorAnswer(
   {},
   'Send the body without a Content-Encoding: compressed bodies are not read.',
 );
+/** No route has more. */
+const PARAMETERS_MAX = 32;
+const TOO_MANY_PARAMETERS = invalidRequest({
+  query: `has more than ${PARAMETERS_MAX} parameters`,
+});
 const MIN_SEQUENCE_NAME = 'minSequence';
 const MIN_SEQUENCE = /^\d{1,16}$/;
 const JSON_IN_UTF8 = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;
@@ -27,6 +32,7 @@ const JSON_IN_UTF8 = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;
 export function read(call: Call, route: Route, body: ReceivedBody): boolean {
   call.command = readCommand(call, route, body);
   if (call.command !== null) return true;
+  if (hasTooMany(call.request.rawQuery)) return call.refuseNow(TOO_MANY_PARAMETERS);
   if (!readMe(call, route)) return false;
   if (namesAnotherUser(call, route, body)) return call.refuseNow(errorAnswer('user_mismatch'));
   return readBody(call, route, body) && readQuery(call, route);
@@ -42,6 +48,13 @@ export function readCommand(asking: Asking, route: Route, body: ReceivedBody): C
   const isJson = contentType === JSON_TYPE || body.bytes.length === 0;
   if (rawQuery !== '' || !isJson || contentEncoding !== '' || body.tooLarge) return null;
   return readKey(asking, route) === null ? route.command.read(asking, body.bytes) : null;
+}
+
+/** Seen before any is read. */
+function hasTooMany(rawQuery: string): boolean {
+  let count = 1;
+  for (let at = rawQuery.indexOf('&'); at >= 0; at = rawQuery.indexOf('&', at + 1)) count++;
+  return count > PARAMETERS_MAX;
 }
 
 /** `me` in the place of a user's id is the signed-in user. */

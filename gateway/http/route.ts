@@ -6,6 +6,7 @@ import type { z } from 'zod';
 import type { Command, CommandName } from '../../engine/interface/commands.js';
 import type { ReceiptWriter } from '../commands/receipt.js';
 import { NoQuery } from '../json/fields.js';
+import type { AskedBody } from './answers/answer.js';
 import type { Call, CalledRoute } from './call.js';
 import type { ErrorCode } from './errors.js';
 import type { Asking } from './request.js';
@@ -58,10 +59,10 @@ export interface Route<Body = unknown, Query = unknown> extends CalledRoute {
   /** Whether an unvalidated body names a user other than `subject` elsewhere than in `userId`. */
   namesAnother?(body: object, subject: string): boolean;
   /**
-   * The most that a request may count as, seen before it is read; absent: 1. One that is refused
-   * before it is read is told to wait for that.
+   * What a request counts as, seen before it is read; absent: 1. Its body may cost more, and so may
+   * its answer (access/fair-use/charges.ts).
    */
-  costAtMost?(query: string, body: Uint8Array): number;
+  units?(query: string, body: AskedBody): number;
   /**
    * Who answers a read that reaches a replica. `process`: always the replica, because it is about
    * the process that answers. `leader`: the leader, because the answer is not in the journal.

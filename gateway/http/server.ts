@@ -63,7 +63,8 @@ export class HttpServer<A extends Answer = Answer> {
     }
     for (const [path, methods] of methodsByPath) this.refuseOtherMethods(path, methods);
     this.router.on('any', '/*', (response, request) => {
-      this.begin(response, request, null).refuseNow(errorAnswer('route_not_found'));
+      const call = this.begin(response, request, null);
+      if (call.pays('reads', 1)) call.refuseNow(errorAnswer('route_not_found'));
     });
   }
 
@@ -148,6 +149,7 @@ export class HttpServer<A extends Answer = Answer> {
     const { siteOrigins } = this.server.config;
     this.router.on('any', BASE + path, (response, request) => {
       const call = this.begin(response, request, null);
+      if (!call.pays('reads', 1)) return;
       if (isPreflight(request, siteOrigins)) {
         for (const header of preflightHeaders(allowed)) call.addHeader(...header);
         call.answerNow(204, '');
@@ -227,7 +229,7 @@ export class HttpServer<A extends Answer = Answer> {
     const call = this.begin(response, request, null);
     setImmediate(() => {
       call.closeAfterAnswer();
-      call.refuseNow(invalidRequest(problems));
+      if (call.pays('reads', 1)) call.refuseNow(invalidRequest(problems));
     });
   };
 

@@ -3,6 +3,7 @@
  * position of the last entry returned, so new entries do not shift a page.
  */
 
+import { unitsOfSeen } from '../access/fair-use/charges.js';
 import type { Call } from '../http/call.js';
 import { invalidRequest } from '../http/errors.js';
 
@@ -35,6 +36,7 @@ export function pageOf<Entry>(
   order: ListOrder<Entry>,
 ): Page<Entry> | null {
   const { limit } = call.query;
+  call.owes(unitsOfSeen(entries.length));
   const after = startOf(call, order.list);
   if (after === undefined) return null;
   let start = 0;

@@ -29,9 +29,9 @@ export class CancelOnDisconnect {
 
   /** Schedules the cancellation of the user's current orders. */
   add(userId: number): void {
-    const lastOrder = this.sequencer.engine.orders(userId).at(-1);
-    if (lastOrder === undefined) return;
-    this.lastOrders.set(userId, lastOrder.orderId);
+    const lastOrderId = this.sequencer.engine.orderIds(userId).at(-1);
+    if (lastOrderId === undefined) return;
+    this.lastOrders.set(userId, lastOrderId);
     if (this.timer === null) this.immediate ??= setImmediate(this.run);
   }
 
@@ -76,9 +76,9 @@ export class CancelOnDisconnect {
 
   private cancelOrdersOf(userId: number, lastOrderId: number): void {
     const { engine } = this.sequencer;
-    const restingBefore = engine.orders(userId).length;
+    const restingBefore = engine.orderCount(userId);
     this.sequencer.submit({ kind: 'cancelDisconnected', userId, lastOrderId });
-    const cancelled = restingBefore - engine.orders(userId).length;
+    const cancelled = restingBefore - engine.orderCount(userId);
     const release = () => {
       this.log.info({ user: userId, orders: cancelled }, 'orders were cancelled on disconnect');
     };

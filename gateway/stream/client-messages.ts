@@ -70,6 +70,14 @@ export const ClientMessage = z.discriminatedUnion('op', [
 ]);
 export type ClientMessage = z.output<typeof ClientMessage>;
 
+const ID = /"id"\s*:\s*"([\w .:-]{1,64})"/;
+
+/** The usual id of a message that is not read; undefined: it has none. */
+export function idIn(text: Uint8Array): string | undefined {
+  const { buffer, byteOffset, byteLength } = text;
+  return ID.exec(Buffer.from(buffer, byteOffset, byteLength).toString('latin1'))?.[1];
+}
+
 /** The id of a message that may be invalid; undefined: it has no valid one. */
 export function idOf(json: unknown): string | undefined {
   const value = typeof json === 'object' && json !== null ? (json as { id?: unknown }).id : null;

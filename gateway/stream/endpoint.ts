@@ -1,5 +1,5 @@
 /** The path of the stream, wherever its sockets are: what they all have, and who gets no socket. */
-import { writeError } from '../http/answers/write-error.js';
+import { paysReads, writeError } from '../http/answers/write-error.js';
 import { errorAnswer, invalidRequest } from '../http/errors.js';
 import type { Serving } from '../http/gateway.js';
 import type { Router } from '../http/router.js';
@@ -22,12 +22,15 @@ export const SOCKET_BEHAVIOR = {
 };
 
 /** Answers requests that do not ask for a WebSocket. */
-export function serveNoUpgrade(router: Router, { unsent }: Serving): void {
-  router.on('get', STREAM_PATH, (response) => {
+export function serveNoUpgrade(router: Router, server: Serving): void {
+  const { unsent } = server;
+  router.on('get', STREAM_PATH, (response, request) => {
+    if (!paysReads(server, response, request)) return;
     const error = invalidRequest({ Upgrade: 'must be websocket' });
     writeError(response, error, { unsent, isHead: false });
   });
   router.on('any', STREAM_PATH, (response, request) => {
+    if (!paysReads(server, response, request)) return;
     const options = { unsent, isHead: request.method === 'head', header: ALLOW };
     writeError(response, errorAnswer('method_not_allowed'), options);
   });

@@ -4,12 +4,13 @@
  * The credential is the header x-user-token or, without it, the session cookie; none is required,
  * and none is read from the URL. An invalid one is refused, not ignored. The cookie is accepted
  * only from the site's own pages, because browsers let any page open a WebSocket to any host. For
- * fair use, a handshake is a read of its address.
+ * fair use, a handshake is several reads of its address.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { isAllowed } from '../access/allowed-addresses.js';
 import { isSameSite, readSessionCookie } from '../access/cookie.js';
 import type { AddressKey } from '../access/fair-use/addresses.js';
+import { HANDSHAKE_UNITS } from '../access/fair-use/charges.js';
 import { Bill } from '../access/fair-use/fair-use.js';
 import type { Session } from '../access/sessions.js';
 import { type ErrorAnswer, errorAnswer, rateLimited, UNAVAILABLE } from '../http/errors.js';
@@ -59,7 +60,7 @@ export function admitStream(
 ): { session: Session | null } | StreamRefusal {
   const { fairUse, sessions, sequencer } = gateway;
   if (gateway.isStopping()) return refusal(UNAVAILABLE);
-  const result = fairUse.charge('reads', new Bill(asked), 1);
+  const result = fairUse.charge('reads', new Bill(asked), HANDSHAKE_UNITS);
   if (result !== null && !result.granted) {
     const { error, retryAfter } = rateLimited(result.waitMs);
     return refusal(error, ['Retry-After', retryAfter]);

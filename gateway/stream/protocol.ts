@@ -8,12 +8,18 @@
  *   have one order;
  * - for fair use, a message is a read of its address and its user, and so is each further channel
  *   that it names, and every {@link MESSAGES_PER_READ} messages that a `resume` replays. Order
- *   entry counts as orders instead (orders/order-entry.ts).
+ *   entry counts as orders instead (orders/order-entry.ts; all of it: access/fair-use/charges.ts).
  */
 import { isAllowed } from '../access/allowed-addresses.js';
-import { Bill } from '../access/fair-use/fair-use.js';
+import {
+  operationsOfRefusal,
+  unitsOfAnswer,
+  unitsOfBody,
+  type Wanted,
+} from '../access/fair-use/charges.js';
+import { Bill, type Quota } from '../access/fair-use/fair-use.js';
 import { SCOPE_NAMES, Scope, type Session } from '../access/sessions.js';
-import { onlyCancels } from '../commands/cancels.js';
+import { wantedOf, wantedOfUnread } from '../commands/cancels.js';
 import {
   type ErrorAnswer,
   errorAnswer,
@@ -35,7 +41,7 @@ import {
 } from './channels/message-text.js';
 import { channelNamed } from './channels/names.js';
 import type { ClientMessage } from './client-messages.js';
-import { idOf } from './client-messages.js';
+import { idIn, idOf } from './client-messages.js';
 import type { Connection, Subscription } from './connection.js';
 import type { Connections } from './connections.js';
 import type { Hub } from './hub.js';
@@ -52,6 +58,7 @@ import {
 } from './orders/order-messages.js';
 import { READS_PER_REPLAY, UserResumes } from './resume/user-resumes.js';
 
+const RATE_LIMITED = errorAnswer('rate_limited').status;
 const MESSAGES_PER_READ = 100;
 export function userLimitMessage({ connectionsPerUser }: StreamLimits): string {
   return `The user has ${connectionsPerUser} connections, which is the limit.`;
@@ -95,66 +102,92 @@ export class Protocol {
     }
     const receivedMs = this.options.elapsedMs();
     const { engine } = this.options.gateway.sequencer;
+    const text = new Uint8Array(bytes);
+    const bill = new Bill(connection);
+    bill.payer = connection.session;
+    // Only order entry may be so large. It pays before it is read.
+    if (text.length > this.options.limits.messageBytes) {
+      const { quota, units } = wantedOfUnread(text);
+      if (!this.allows(connection, bill, units, idIn(text), quota)) return;
+    }
     if (!isBinary && connection.userId !== 0) {
-      const request = this.reader.read(engine, new Uint8Array(bytes), connection.userId);
+      const request = this.reader.read(engine, text, connection.userId);
       if (request !== null) {
-        this.enter(connection, request, receivedMs);
+        this.enter(connection, request, bill, text.length, receivedMs);
         return;
       }
     }
     const message = readJson(bytes, isBinary);
-    if (isOrderEntry(message.json)) this.enterUnread(connection, message, receivedMs);
-    else if (this.afford(connection, 1)) this.handle(connection, message);
+    if (isOrderEntry(message.json))
+      this.enterUnread(connection, message, bill, wantedOfUnread(text), receivedMs);
+    else if (this.afford(connection, 1)) this.handle(connection, message, bill);
   }
 
-  /** Order entry that is valid. */
-  private enter(connection: Connection, request: OrderRequest, receivedMs: number): void {
-    const { remote } = this.options;
-    const refusal =
-      remote === null
-        ? this.orders.execute(connection, request, receivedMs)
-        : this.enterElsewhere(remote, connection, request);
-    if (refusal !== null) this.refuseOrder(connection, refusal, request.id);
-  }
-
-  /** Order entry on a replica, for the leader. */
-  private enterElsewhere(
-    remote: OrdersElsewhere,
+  /** Order entry that is valid, of so many bytes. On a replica, the leader executes it. */
+  private enter(
     connection: Connection,
     request: OrderRequest,
-  ): ErrorAnswer | null {
-    const what = onlyCancels(request.command) ? 'cancels' : 'orders';
-    return this.orders.refusal(connection, what) ?? remote.send(connection, request);
+    bill: Bill,
+    bytes: number,
+    receivedMs: number,
+  ): void {
+    const { remote } = this.options;
+    const wanted = wantedOf(request.command);
+    wanted.units = Math.max(wanted.units, unitsOfBody(bytes));
+    const refusal =
+      this.orders.admit(connection, wanted, bill) ??
+      (remote === null
+        ? this.orders.execute(connection, request, bill, receivedMs)
+        : remote.send(connection, request));
+    if (refusal !== null) this.refuseOrder(connection, refusal, request.id, wanted.units);
   }
 
   /** Order entry that the schemas read, and refuse if it is invalid. */
   private enterUnread(
     connection: Connection,
-    { json, text, colons, problem }: ReceivedMessage,
+    { json, text, colons, bytes }: ReceivedMessage,
+    bill: Bill,
+    wanted: Wanted,
     receivedMs: number,
   ): void {
     const { engine } = this.options.gateway.sequencer;
     const { userId } = connection;
-    // Checked like a cancel: whether it is one is known only after it has been read.
-    const refusal = this.orders.refusal(connection, 'cancels') ?? problem;
+    const refuse = (error: ErrorAnswer) =>
+      this.refuseOrder(connection, error, idOf(json), wanted.units);
+    const refusal = this.orders.admit(connection, wanted, bill);
     if (refusal !== null) {
-      this.refuseOrder(connection, refusal, idOf(json));
+      refuse(refusal);
       return;
     }
     if (namesAnother(json as object, `u${userId}`)) {
-      this.refuseOrder(connection, errorAnswer('user_mismatch'), idOf(json));
+      refuse(errorAnswer('user_mismatch'));
       return;
     }
     const message = parsed({ json, text, colons });
     const request =
       'status' in message ? message : orderRequest(engine, userId, message as OrderEntryMessage);
-    if ('status' in request) this.refuseOrder(connection, request, idOf(json));
-    else this.enter(connection, request, receivedMs);
+    if ('status' in request) refuse(request);
+    else this.enter(connection, request, bill, bytes, receivedMs);
   }
 
   /** Answers at once, but not before earlier answers. */
-  private refuseOrder(connection: Connection, error: ErrorAnswer, id: string | undefined): void {
-    if (this.afford(connection, 1)) this.refuse(connection, error, { id });
+  private refuseOrder(
+    connection: Connection,
+    error: ErrorAnswer,
+    id: string | undefined,
+    units: number,
+  ): void {
+    if (this.affordRefusal(connection, error, units)) this.refuse(connection, error, { id });
+  }
+
+  /**
+   * Charges the connection a refusal of order entry that asked for so many units. A client that
+   * does not wait as it is told to is closed. As {@link afford}.
+   */
+  affordRefusal(connection: Connection, { status }: ErrorAnswer, units: number): boolean {
+    const { fairUse } = this.options.gateway;
+    const isFlood = status === RATE_LIMITED && fairUse.floods(connection.address);
+    return this.afford(connection, isFlood ? Number.POSITIVE_INFINITY : operationsOfRefusal(units));
   }
 
   /**
@@ -179,9 +212,10 @@ export class Protocol {
     });
   }
 
-  private handle(connection: Connection, received: ReceivedMessage): void {
+  private handle(connection: Connection, received: ReceivedMessage, bill: Bill): void {
     const { gateway, limits } = this.options;
     const id = idOf(received.json);
+    if (!this.allows(connection, bill, unitsOfBody(received.bytes), id)) return;
     if (received.bytes > limits.messageBytes) {
       const text = `The message is larger than ${limits.messageBytes} bytes.`;
       this.refuse(connection, errorAnswer('body_too_large', {}, text), { id });
@@ -191,9 +225,6 @@ export class Protocol {
       this.refuse(connection, received.problem, { id });
       return;
     }
-    const bill = new Bill(connection);
-    bill.payer = connection.session;
-    if (!this.allows(connection, bill, 1, id)) return;
     const message = parsed(received);
     if ('status' in message) this.refuse(connection, message, { id });
     else if (gateway.isStopping()) this.refuse(connection, UNAVAILABLE, { id });
@@ -260,18 +291,21 @@ export class Protocol {
   }
 
   /**
-   * Charges a message `reads` in all. Returns false if the address or user exceeds its rate; the
-   * error says when to retry.
+   * Charges a message `units` in all, at least what it has paid. Returns false if the address or
+   * user exceeds its rate; the error says when to retry.
    */
   private allows(
     connection: Connection,
     bill: Bill,
-    reads: number,
+    units: number,
     id: string | undefined,
+    quota: Quota = 'reads',
   ): boolean {
-    const result = this.options.gateway.fairUse.charge('reads', bill, reads);
+    const { fairUse } = this.options.gateway;
+    const result = fairUse.charge(quota, bill, Math.max(units, bill.paid));
     if (result === null || result.granted) return true;
-    this.refuse(connection, rateLimited(result.waitMs).error, { id });
+    const { error } = rateLimited(result.waitMs);
+    if (this.affordRefusal(connection, error, units)) this.refuse(connection, error, { id });
     return false;
   }
 
@@ -286,14 +320,18 @@ export class Protocol {
     if (!this.allows(connection, bill, names.length, id)) return;
     const { stamp } = this.options.hub;
     const begun: Begun[] = [];
+    let owed = 0;
     for (const name of names) {
       const channel = this.channelFor(connection, name);
       if ('status' in channel) this.refuse(connection, channel, { id, channel: name });
       else {
         const subscription = connection.subscribe(channel);
-        begun.push({ subscription, texts: [channel.snapshot(stamp, id)] });
+        const snapshot = channel.snapshot(stamp, id);
+        owed += unitsOfAnswer(snapshot);
+        begun.push({ subscription, texts: [snapshot] });
       }
     }
+    if (owed > 0) this.options.gateway.fairUse.owe(bill, owed);
     this.begin(connection, begun);
   }
 

@@ -10,7 +10,7 @@
 import type { WebSocketBehavior } from 'uWebSockets.js';
 import { isAllowed } from '../access/allowed-addresses.js';
 import { writeError } from '../http/answers/write-error.js';
-import { errorAnswer, UNAVAILABLE } from '../http/errors.js';
+import { type ErrorAnswer, errorAnswer, UNAVAILABLE } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
 import type { Router } from '../http/router.js';
 import { atMost, elapsedMs } from '../observe/clock.js';
@@ -275,8 +275,13 @@ export class StreamServer {
   }
 
   /** Refuses a message once what came before is durable, if the connection is within its rate. */
-  whenAfforded(connection: Connection, refuse: () => void): void {
-    if (this.protocol.afford(connection, 1)) this.whenDurable(refuse);
+  whenAfforded(
+    connection: Connection,
+    error: ErrorAnswer,
+    units: number,
+    refuse: () => void,
+  ): void {
+    if (this.protocol.affordRefusal(connection, error, units)) this.whenDurable(refuse);
   }
 
   /** A ping or a pong has come, which counts as a message. */

@@ -285,6 +285,7 @@ function firstMakerLevel(state: State, taker: Taker): number {
   while (level !== 0 && level + taker.level >= MICROS_PER_SET) {
     let row = levels.first(levelRow(ladder, level));
     for (; row !== 0; row = orders.after(row)) {
+      state.makersSeen++;
       if (isOverdue(state, row)) {
         if (!mayPass(state)) return TOO_MANY_DUE;
         continue;
@@ -336,6 +337,7 @@ export function walk(state: State, taker: Taker, maxFills: number): number {
   while (level !== 0 && level + taker.level >= MICROS_PER_SET) {
     let row = levels.first(levelRow(ladder, level));
     for (; row !== 0; row = orders.after(row)) {
+      state.makersSeen++;
       const group = orders.group(row);
       if (group !== 0 && orderGroups.walk.hasTripped(group)) continue;
       if (isOverdue(state, row)) {

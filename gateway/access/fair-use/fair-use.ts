@@ -5,8 +5,9 @@
  * have reserves elsewhere, too: of what waits for the disk (overload.ts), of keys (the engine's
  * state/access/room.ts) and of what waits for the core (edge/forwarder.ts).
  *
- * Always holds: a request pays all that it costs, to both buckets, or nothing. So a client that is
- * alone and waits for as long as a refusal says is served.
+ * Always holds: a request pays all that it asks for, to both buckets, or nothing. So a client that
+ * is alone and waits for as long as a refusal says is served. What it turns out to cost besides, it
+ * owes: its buckets go into debt. charges.ts says what costs how much.
  *
  * Reading a socket's address takes up to a tenth of an order's time. So for a signed-in user,
  * tokens of the address are taken in advance, and it is not read again until they are used up.
@@ -60,6 +61,8 @@ export interface Payer {
 
 /** What one request has paid so far. What it costs may be known only after it was read. */
 export class Bill {
+  /** What it counts as; meaningless until it was charged. */
+  quota: Quota = 'reads';
   byAddress = 0;
   /** Tokens from those that the session has taken from its address in advance. */
   byAhead = 0;
@@ -75,16 +78,24 @@ export class Bill {
   get userKey(): PartyKey | null {
     return this.signIn ?? this.payer?.payerId ?? null;
   }
+
+  /** In all, as both parties have paid it. */
+  get paid(): number {
+    return this.byAddress + this.byAhead || this.byUser;
+  }
 }
 
 /** Maximum number of tokens taken in advance. */
 const AHEAD_MAX = 16;
 /** At most the burst of the address divided by this is taken in advance. */
 const AHEAD_PART = 16;
+/** Answers that an address gets for nothing, above which each closes its connection. */
+const FREE_ANSWERS: Rate = { perSecond: 1_000, burst: 2_000 };
 
 export class FairUse {
   private readonly buckets: Record<Quota, Record<Party, TokenBuckets<PartyKey> | null>>;
   private readonly refused: Record<Quota, Record<Party, number>>;
+  private readonly freeAnswers = new TokenBuckets<PartyKey>(FREE_ANSWERS);
 
   constructor(
     readonly rates: FairUseRates,
@@ -99,31 +110,43 @@ export class FairUse {
 
   /**
    * Makes a request pay `count` in all. Returns the state of the bucket that limits it most; null:
-   * no limit, or enough tokens were taken in advance. What is refused has paid nothing, and is told
-   * to wait for all that it may cost, `costOf()`.
+   * no limit, or enough tokens were taken in advance. What is refused has paid nothing.
    */
-  charge(
-    quota: Quota,
-    bill: Bill,
-    count: number,
-    costOf?: (() => number) | null,
-  ): RateLimitResult | null {
+  charge(quota: Quota, bill: Bill, count: number): RateLimitResult | null {
+    this.giveBack(bill);
+    bill.quota = quota;
     const { address, user } = this.buckets[quota];
     if (address === null && user === null) return null;
-    this.giveBack(quota, bill);
     const nowMs = this.elapsedMs();
     const ofAddress = this.payByAddress(quota, bill, count, nowMs);
     if (ofAddress === false || !this.payByUser(quota, bill, count, nowMs)) {
-      this.giveBack(quota, bill);
-      const cost = costOf?.() ?? count;
-      return this.refusal(quota, bill, Math.max(cost, count), nowMs);
+      this.giveBack(bill);
+      return this.refusal(quota, bill, count, nowMs);
     }
     if (user !== null && bill.userKey !== null) return { granted: true, ...user.state, waitMs: 0 };
     return ofAddress === null ? null : { granted: true, ...address!.state, waitMs: 0 };
   }
 
+  /** What a charged request has cost besides. Returns the state of a bucket, as {@link charge}. */
+  owe(bill: Bill, count: number): RateLimitState | null {
+    const { address, user } = this.buckets[bill.quota];
+    const { userKey } = bill;
+    const nowMs = this.elapsedMs();
+    address?.owe(bill.sender.address, count, nowMs);
+    if (user === null || userKey === null) return address?.state ?? null;
+    user.owe(userKey, count, nowMs);
+    return user.state;
+  }
+
+  /** Whether the address has had more answers for nothing than it may; to be called for each. */
+  floods(address: AddressKey, count = 1): boolean {
+    if (this.rates.reads.address === null) return false;
+    return !this.freeAnswers.take(address, count, this.elapsedMs());
+  }
+
   /** Takes back what the request has paid. */
-  giveBack(quota: Quota, bill: Bill): void {
+  private giveBack(bill: Bill): void {
+    const { quota } = bill;
     const { address, user } = this.buckets[quota];
     if (bill.byAddress > 0) address!.giveBack(bill.sender.address, bill.byAddress);
     if (bill.byAhead > 0) aheadOf(bill.payer!)[quota] += bill.byAhead;

@@ -55,10 +55,15 @@ export class TokenBuckets<Key> {
   /** Takes `count` tokens if the bucket has them, else none. */
   take(key: Key, count: number, nowMs: number): boolean {
     if (this.waitMs(key, count, nowMs) > 0) return false;
-    this.debtMs += count * this.tokenMs;
+    this.owe(key, count, nowMs);
+    return true;
+  }
+
+  /** Takes `count` tokens, whether the bucket has them or not. */
+  owe(key: Key, count: number, nowMs: number): void {
+    this.debtMs = this.debtOf(key, nowMs) + count * this.tokenMs;
     if (!this.fullAtMs.has(key)) this.makeRoom(nowMs);
     this.fullAtMs.set(key, nowMs + this.debtMs);
-    return true;
   }
 
   /** Gives back tokens that were taken. */

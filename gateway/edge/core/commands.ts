@@ -8,6 +8,7 @@
 import type { RecordBuffer } from '../../../engine/interface/records.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import type { ReleaseTarget } from '../../../persistence/sequencer.js';
+import type { Bill } from '../../access/fair-use/fair-use.js';
 import type { RecordSummary } from '../../commands/cancels.js';
 import { executeRecord, logInvalid, refusalIn } from '../../commands/execution.js';
 import { refusalAnswer } from '../../http/errors.js';
@@ -44,9 +45,9 @@ export class EdgeCommands {
    * Executes the first record and returns its result, valid until the next command; null: it did
    * not reach the engine. The result must go to {@link begin} and {@link end} next.
    */
-  execute(records: RecordBuffer, userId: number): NumberBuffer | null {
+  execute(records: RecordBuffer, user: number, bill: Bill): NumberBuffer | null {
     if (this.open.count === 0) this.open.receivedMs = elapsedMs();
-    return executeRecord(this.options.gateway, records, { user: userId });
+    return executeRecord(this.options.gateway, records, { user, bill });
   }
 
   /** Begins the frame of a result, behind those before it. */

@@ -12,8 +12,9 @@
 import { kindAt } from '../../../engine/interface/command-record.js';
 import { RecordBuffer } from '../../../engine/interface/records.js';
 import { type AddressKey, addressKey } from '../../access/fair-use/addresses.js';
+import { Bill } from '../../access/fair-use/fair-use.js';
 import type { Session } from '../../access/sessions.js';
-import { admitRecord, type RecordAdmission, type RecordSender } from '../../http/admission.js';
+import { type Admission, admitCommand, type Sender } from '../../http/admission.js';
 import { type Answer, limitHeaders } from '../../http/answers/answer.js';
 import { JSON_TYPE } from '../../http/answers/response-head.js';
 import { ReceivedBody } from '../../http/body.js';
@@ -52,7 +53,7 @@ export interface PeerOptions extends EdgeCommandsOptions {
 
 const writer = new FrameWriter();
 
-export class EdgePeer implements EdgeOfCalls, RecordSender {
+export class EdgePeer implements EdgeOfCalls, Sender {
   readonly gateway: Gateway;
   readonly served: ServedRoutes;
   readonly sink: BlockSink;
@@ -61,6 +62,7 @@ export class EdgePeer implements EdgeOfCalls, RecordSender {
   private readonly records = new RecordBuffer();
   private readonly commands: EdgeCommands;
   private readonly streams: CoreStreams;
+  private readonly stopTelling: () => void;
   /** The client's address in the frame that is read. */
   addressBytes: Uint8Array = new Uint8Array(0);
   readonly inFlight: InFlight<Answer>;
@@ -75,6 +77,9 @@ export class EdgePeer implements EdgeOfCalls, RecordSender {
     this.inFlight = new InFlight(options.onChange);
     this.commands = new EdgeCommands(options);
     this.streams = options.streamsOf(options.sink, this.commands, options.isBehind);
+    this.stopTelling = this.gateway.passwords.queue.known.tell((address) =>
+      this.sink.send(writer.begin(ToEdge.known, 0).text(`${address}`)),
+    );
   }
 
   get address(): AddressKey {
@@ -111,6 +116,7 @@ export class EdgePeer implements EdgeOfCalls, RecordSender {
   /** The connection is lost. */
   closed(): void {
     this.streams.allClosed();
+    this.stopTelling();
   }
 
   /** Whether every request is answered, and no other will come. */
@@ -128,9 +134,10 @@ export class EdgePeer implements EdgeOfCalls, RecordSender {
     else {
       const summary = loadRecord(records, frame.rest(), session.userId);
       const served = this.served.ofKind(kindAt(records, 0))!;
-      const admission = admitRecord(gateway, session, this, summary);
+      const bill = new Bill(this);
+      const admission = admitCommand(gateway, session, this, bill, summary);
       const { refusal, rateLimit } = admission;
-      const result = refusal === null ? commands.execute(records, session.userId) : null;
+      const result = refusal === null ? commands.execute(records, session.userId, bill) : null;
       if (result === null) {
         this.refuse(number, session, served, { ...admission, refusal: refusal ?? UNAVAILABLE });
         return;
@@ -153,7 +160,7 @@ export class EdgePeer implements EdgeOfCalls, RecordSender {
     number: number,
     { userId }: Session,
     { counts }: ServedRoute,
-    { refusal, rateLimit, retryAfter, isOfState }: RecordAdmission & { refusal: ErrorAnswer },
+    { refusal, rateLimit, retryAfter, isOfState }: Admission & { refusal: ErrorAnswer },
   ): void {
     const { sequencer } = this.gateway;
     const sequence = isOfState ? sequencer.engine.sequence : 0;

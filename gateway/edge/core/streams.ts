@@ -7,6 +7,7 @@
  */
 import { RecordBuffer } from '../../../engine/interface/records.js';
 import { addressKey } from '../../access/fair-use/addresses.js';
+import { Bill } from '../../access/fair-use/fair-use.js';
 import { Tally } from '../../access/fair-use/tally.js';
 import type { Session } from '../../access/sessions.js';
 import { UNAVAILABLE } from '../../http/errors.js';
@@ -149,16 +150,18 @@ export class CoreStreams {
     connection.unansweredPings = 0;
     if (connection.isEnding) return;
     const { orders } = stream;
-    const refusal = orders.admit(connection, summary);
-    const result = refusal === null ? commands.execute(records, connection.userId) : null;
+    const bill = new Bill(connection);
+    const refusal = orders.admit(connection, summary, bill);
+    const result = refusal === null ? commands.execute(records, connection.userId, bill) : null;
     if (result !== null) {
       commands.begin(ToEdge.streamResult, number).integer(request);
       commands.end(result, summary, orders.countsOf(summary.isBatch), connection);
       return;
     }
     commands.flush();
-    const { status: own, text } = refusal ?? UNAVAILABLE;
-    stream.whenAfforded(connection, () => {
+    const error = refusal ?? UNAVAILABLE;
+    const { status: own, text } = error;
+    stream.whenAfforded(connection, error, summary.units, () => {
       const flags = ResultFlag.refused;
       writer.begin(ToEdge.streamResult, number, { flags, own }).integer(request).text(text);
       sink.send(writer);

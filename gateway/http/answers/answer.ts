@@ -10,16 +10,23 @@ import type { HttpResponse } from 'uWebSockets.js';
 import type { ReleaseTarget } from '../../../persistence/sequencer.js';
 import { writeCrossOrigin } from '../../access/cross-origin.js';
 import type { AddressKey } from '../../access/fair-use/addresses.js';
-import type { RateLimitState } from '../../access/fair-use/fair-use.js';
+import type { Wanted } from '../../access/fair-use/charges.js';
+import { Bill, type Quota, type RateLimitState } from '../../access/fair-use/fair-use.js';
 import { elapsedMs } from '../../observe/clock.js';
 import type { AnswerCounts, RouteName } from '../../observe/metrics.js';
-import { type ErrorAnswer, UNAVAILABLE } from '../errors.js';
+import { type ErrorAnswer, rateLimited, UNAVAILABLE } from '../errors.js';
 import type { Serving } from '../gateway.js';
 import type { InFlight, Receivable } from '../in-flight.js';
 import type { Request } from '../request.js';
 import { writeLast } from './last-answer.js';
 import { JSON_TYPE, writeHeadWithId, writeStatus } from './response-head.js';
 import type { Recipient } from './unsent-answers.js';
+
+/** A body that has not been read. */
+export interface AskedBody {
+  /** What it counts as, if it is of operations. */
+  readonly wanted: Wanted;
+}
 
 /** The part of a route that its answers depend on. */
 export interface AnsweredRoute extends RouteName {
@@ -31,6 +38,8 @@ export interface AnsweredRoute extends RouteName {
    * client that does so by itself.
    */
   caching?: 'public' | 'private';
+  /** What a request counts as for fair use; null: it is not counted. See {@link quotaOf}. */
+  quota?: Quota | null | ((body: AskedBody) => Quota);
 }
 
 /** An answer that the core made for an edge, without the headers that all answers have. */
@@ -58,6 +67,7 @@ export abstract class Answer<Server extends Serving = Serving>
   rateLimit: RateLimitState | null = null;
   /** When the command was applied; 0: not yet. */
   protected appliedMs = 0;
+  readonly bill = new Bill(this);
   private closeConnection = false;
   private ended = false;
   private isAborted = false;
@@ -110,6 +120,20 @@ export abstract class Answer<Server extends Serving = Serving>
   /** Closes the connection after the answer, because the rest of the request will not be read. */
   closeAfterAnswer(): void {
     this.closeConnection = true;
+  }
+
+  /**
+   * Charges the request `count` in all. Returns false if that exceeds a limit; the request has then
+   * paid nothing, and the client has been answered.
+   */
+  pays(quota: Quota, count: number): boolean {
+    const result = this.gateway.fairUse.charge(quota, this.bill, count);
+    // What no route serves is described without these headers.
+    if (this.route !== null) this.rateLimit = result;
+    if (result === null || result.granted) return true;
+    const { error, retryAfter } = rateLimited(result.waitMs);
+    this.addHeader('Retry-After', retryAfter);
+    return this.refuseNow(error);
   }
 
   /** Answers without state, so the answer need not wait for the disk. */
@@ -179,8 +203,10 @@ export abstract class Answer<Server extends Serving = Serving>
     this.end();
   }
 
-  /** Sends the answer. */
+  /** Sends the answer. One of too many that cost nothing closes its connection. */
   protected send(): void {
+    const isFree = this.status === 429 || this.status === 503 || this.route?.quota === null;
+    if (isFree && this.gateway.fairUse.floods(this.address)) this.closeConnection = true;
     writing = this;
     this.response!.cork(writeNow);
   }

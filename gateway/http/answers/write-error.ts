@@ -3,7 +3,10 @@
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { addressKey } from '../../access/fair-use/addresses.js';
-import type { ErrorAnswer } from '../errors.js';
+import { Bill } from '../../access/fair-use/fair-use.js';
+import { type ErrorAnswer, rateLimited } from '../errors.js';
+import type { Serving } from '../gateway.js';
+import type { Request } from '../request.js';
 import { writeLast } from './last-answer.js';
 import { JSON_TYPE, writeHead, writeStatus } from './response-head.js';
 import type { UnsentAnswers } from './unsent-answers.js';
@@ -12,19 +15,42 @@ interface ErrorOptions {
   unsent: UnsentAnswers;
   /** HEAD is answered without the body. */
   isHead: boolean;
+  /** Closes the connection. */
+  isLast?: boolean;
   /** An additional header, name and value. */
   header?: readonly [string, string] | null;
+}
+
+/**
+ * Charges what is not a route as so many reads of its address. Returns false if that exceeds the
+ * limit; the client has then been answered. To be called corked.
+ */
+export function paysReads(
+  { fairUse, unsent }: Pick<Serving, 'fairUse' | 'unsent'>,
+  response: HttpResponse,
+  request: Request,
+  reads = 1,
+): boolean {
+  const address = request.addressFrom(response);
+  const paid = fairUse.charge('reads', new Bill({ address }), reads);
+  if (paid === null || paid.granted) return true;
+  const { error, retryAfter } = rateLimited(paid.waitMs);
+  const isHead = request.method === 'head';
+  const isLast = fairUse.floods(address);
+  writeError(response, error, { unsent, isHead, isLast, header: ['Retry-After', retryAfter] });
+  return false;
 }
 
 /** To be called corked. */
 export function writeError(
   response: HttpResponse,
   { status, text }: ErrorAnswer,
-  { unsent, isHead, header = null }: ErrorOptions,
+  { unsent, isHead, isLast = false, header = null }: ErrorOptions,
 ): void {
   writeStatus(response, status);
   writeHead(response, JSON_TYPE, false);
   if (header !== null) response.writeHeader(...header);
   if (isHead) writeLast(response, '', Buffer.byteLength(text));
+  else if (isLast) writeLast(response, text);
   else unsent.send(response, text, { address: addressKey(response.getRemoteAddress()) });
 }

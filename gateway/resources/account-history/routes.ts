@@ -100,13 +100,13 @@ type OrdersCall = Call<unknown, PageRequest>;
 
 function answerResting(call: OrdersCall): void {
   const { engine, userId } = call;
-  const page = pageOf(call, engine.orders(userId), {
+  const page = pageOf(call, Array.from(engine.orderIds(userId)), {
     list: `orders/u${userId}`,
-    positionOf: (order) => order.orderId,
+    positionOf: (orderId) => orderId,
     newestFirst: false,
   });
   if (page === null) return;
-  const orders = page.entries.map((order) => views.restingOrderOf(engine, order));
+  const orders = page.entries.map((id) => views.restingOrderOf(engine, engine.order(id)));
   answerOrders(call, orders, { nextCursor: page.nextCursor, ...call.trueAt });
 }
 

@@ -2,6 +2,7 @@
 
 import type { z } from 'zod';
 import { Privacy } from '../../../engine/interface/domain.js';
+import { unitsOfSeen } from '../../access/fair-use/charges.js';
 import { type ReceiptWriter, resultFields } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
 import { defineRoute, type Route } from '../../http/route.js';
@@ -158,6 +159,9 @@ function answerPositions(call: PositionsCall, userId: number, filter: Filter): v
   call.answerJson<typeof views.Positions>({ positions, nextCursor, ...call.trueAt });
 }
 
+/** Its market is looked at, too. */
+const ROWS_OF_POSITION = 10;
+
 /** Orders positions by market, the fees that come back before UP before DOWN. */
 function placeOf({ marketId, outcome }: views.OpenPosition): number {
   return marketId * 3 + (outcome === null ? 2 : 1 - outcome);
@@ -165,8 +169,9 @@ function placeOf({ marketId, outcome }: views.OpenPosition): number {
 
 function positionsOf(call: Call, userId: number): views.OpenPosition[] {
   const { engine } = call;
-  return engine
-    .positions(userId)
+  const positions = engine.positions(userId);
+  call.owes(unitsOfSeen(positions.length * ROWS_OF_POSITION));
+  return positions
     .flatMap((position) => views.openPositions(position, engine.market(position.marketId)!))
     .sort((a, b) => placeOf(b) - placeOf(a));
 }

@@ -10,8 +10,7 @@
  */
 import type { z } from 'zod';
 import type { Batch } from '../../../engine/interface/commands.js';
-import { MAX_BATCH_OPERATIONS } from '../../../engine/interface/limits.js';
-import { beginsWithCancel, onlyCancels } from '../../commands/cancels.js';
+import { onlyCancels } from '../../commands/cancels.js';
 import type { Call } from '../../http/call.js';
 import { invalidRequest, ORDER_ERRORS } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
@@ -56,8 +55,8 @@ export const batchRoutes: Route[] = [
       admits: (call, command) => isAllowed(call, command as Batch),
     },
     // The rest of the batch is looked at once it has been read.
-    quota: (body) => (beginsWithCancel(body) ? 'cancels' : 'orders'),
-    costAtMost: (_query, body) => operationsNamedIn(body),
+    quota: ({ wanted }) => wanted.quota,
+    units: (_query, { wanted }) => wanted.units,
     handle(call) {
       const batch = parsedBatch(call);
       if (batch !== null && isAllowed(call, batch)) call.execute(batch, 200, batchReceipt);
@@ -65,22 +64,9 @@ export const batchRoutes: Route[] = [
   }),
 ];
 
-const OPERATION_NAME = Buffer.from('"op"');
-
-/** How many operations an unread body may have: their names, wherever they stand. */
-function operationsNamedIn(body: Uint8Array): number {
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  let count = 0;
-  for (let at = 0; count < MAX_BATCH_OPERATIONS; count++) {
-    at = bytes.indexOf(OPERATION_NAME, at) + 1;
-    if (at === 0) break;
-  }
-  return count;
-}
-
 /**
- * Counts the operations. A batch that begins with a cancel was let in as one. If it holds anything
- * else, all of it counts as orders and must pass as they do.
+ * Counts the operations. A batch that seemed to cancel only was let in as that. If it holds
+ * anything else, all of it counts as orders and must pass as they do.
  */
 function isAllowed(call: Call, batch: Batch): boolean {
   if (call.quota === 'cancels' && !onlyCancels(batch)) {
@@ -88,7 +74,7 @@ function isAllowed(call: Call, batch: Batch): boolean {
       call.refuseOverloaded();
       return false;
     }
-    call.countAs('orders');
+    call.quota = 'orders';
   }
   return call.affords(batch.operations.length);
 }

@@ -27,7 +27,7 @@ export const historyRoutes: Route[] = [
     summary: 'Markets that have ended, newest first, each with its price history',
     caching: 'public',
     query: views.PastMarketsQuery,
-    costAtMost: entriesAskedFor,
+    units: entriesAskedFor,
     responses: { 200: views.PastMarkets },
     errors: ['history_unavailable'],
     handle(call) {

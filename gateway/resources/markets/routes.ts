@@ -8,6 +8,7 @@ import {
 } from '../../../engine/interface/limits.js';
 import type { HashedText } from '../../../persistence/history/requests.js';
 import { stateText, type TrueAt } from '../../../persistence/history/true-at.js';
+import { unitsOfSeen } from '../../access/fair-use/charges.js';
 import { answerCoded } from '../../http/answers/coded-answer.js';
 import { hashTag } from '../../http/answers/entity-tags.js';
 import type { Call } from '../../http/call.js';
@@ -123,6 +124,7 @@ export const marketRoutes: Route[] = [
       const { engine, userId } = call;
       const limits = { budgetMicros: amount, sizeLots: shares, priceTicks: price ?? worstTicks };
       const quote = engine.quote({ ...order, ...limits, userId })!;
+      call.owes(unitsOfSeen(engine.makersSeen));
       call.answerWhenDurable(200, quoteText(engine, order, quote, call.trueAt));
     },
   }),

@@ -94,7 +94,7 @@ export const signInRoutes: Route[] = [
   defineRoute('POST', '/auth/logout', {
     access: 'open',
     summary: 'Clear the session cookie; the token itself stays valid until the password changes',
-    quota: null,
+    quota: 'reads',
     body: request.EmptyBody,
     responses: { 204: null },
     setsCookie: true,

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { SOURCE_FRESH_MS } from '../../../engine/interface/parameters.js';
 import type { Reads } from '../../../engine/reads.js';
 import { DERIVED_PARTS } from '../../../persistence/follower/troubles.js';
+import { METRICS_UNITS } from '../../access/fair-use/charges.js';
 import { errorAnswer } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { responseObject, responseSchema } from '../../json/components.js';
@@ -202,6 +203,7 @@ export const operationRoutes: Route[] = [
   defineRoute('GET', '/metrics', {
     ...OF_PROCESS,
     quota: null,
+    units: () => METRICS_UNITS,
     summary:
       'Metrics in the Prometheus text format. Only at the address for operators, if there is one',
     produces: [METRICS_TYPE],

@@ -222,12 +222,6 @@ export function tooManyUnanswered(outstandingMax: number): ErrorAnswer {
   return errorAnswer('limit_reached', {}, message);
 }
 
-export const NOT_SIGNED_IN = errorAnswer(
-  'missing_token',
-  {},
-  'Orders require a session. Connect with the x-user-token header or the service-session cookie, or first send {"op":"auth","token":"..."}.',
-);
-
 /** A single operation as a batch of one, whose fields are named `operations.0.price`. */
 function asBatch(json: object): object {
   return 'operation' in json ? { operations: [json.operation] } : json;
