@@ -84,7 +84,7 @@ async function streams({ port }: Stage, untilMs: number, token: string, message:
   return told;
 }
 
-/** Asks for the time until told to stop, in a thread of its own: the attackers keep this one busy. */
+/** Asks for the time until told to stop, in a thread of its own: attackers keep this one busy. */
 const PROBE = `
   const { parentPort, workerData } = require('node:worker_threads');
   const { Agent, get } = require('node:http');
