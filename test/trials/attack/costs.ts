@@ -16,8 +16,9 @@ import { mainThreadCpuMsOf } from '../../../bench/measure/process-cpu.js';
 import { extent } from '../../support/extent.js';
 import type { Stage, User } from './stage.js';
 
-/** Client, attackers and exchange share two cores. */
+/** Or twice what it is without the attack, on a machine that has other work. */
 const PROBE_P99_MS = 100;
+const QUIET_MS = 2_000;
 const ATTACKER = '127.0.0.9';
 const CONNECTIONS = 24;
 const ATTACK_MS = extent(10_000, 5_000);
@@ -106,25 +107,35 @@ const PROBE = `
   ask();
 `;
 
+/** Begins to ask. Returns how to end that, with what was seen. */
+function probeOf({ port }: Stage): () => Promise<{ p50: number; p99: number }> {
+  const worker = new Worker(PROBE, { eval: true, workerData: { host: HOST, port } });
+  return async () => {
+    const seen = new Promise<number[]>((resolve) => worker.once('message', resolve));
+    worker.postMessage('stop');
+    const waits = (await seen).sort((a, b) => a - b);
+    const at = (part: number) => waits[Math.floor(waits.length * part)]!;
+    return { p50: at(0.5), p99: at(0.99) };
+  };
+}
+
 /** Has the probe ask while `attack` runs, and tells what it saw. */
 async function probed(stage: Stage, attack: (untilMs: number) => Promise<object>): Promise<string> {
-  const probe = new Worker(PROBE, { eval: true, workerData: { host: HOST, port: stage.port } });
+  const quiet = probeOf(stage);
+  await sleep(QUIET_MS);
+  const without = await quiet();
+  const probe = probeOf(stage);
   const cpuMs = mainThreadCpuMsOf(stage.pid);
   const told = await attack(performance.now() + ATTACK_MS);
   const core = ((mainThreadCpuMsOf(stage.pid) - cpuMs) / ATTACK_MS) * 100;
-  const waits = await new Promise<number[]>((resolve) => {
-    probe.once('message', resolve);
-    probe.postMessage('stop');
-  });
-  waits.sort((a, b) => a - b);
-  const at = (part: number) => waits[Math.floor(waits.length * part)]!;
+  const { p50, p99 } = await probe();
   const limited = (await stage.api.get('/metrics')).text
     .split('\n')
     .filter((line) => /^exchange_rate_limited_total.* [1-9]/.test(line))
     .map((line) => line.replace(/^\w+/, ''));
-  const seen = `probe p50 ${at(0.5).toFixed(1)} ms, p99 ${at(0.99).toFixed(1)} ms`;
+  const seen = `probe p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, without the attack ${without.p99.toFixed(1)}`;
   const summary = `${seen}; trading thread ${core.toFixed(0)}%; ${JSON.stringify(told)}; ${limited}`;
-  expect(at(0.99), summary).toBeLessThan(PROBE_P99_MS);
+  expect(p99, summary).toBeLessThan(Math.max(PROBE_P99_MS, 2 * without.p99));
   return summary;
 }
 
