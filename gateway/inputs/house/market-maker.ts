@@ -38,7 +38,10 @@ import {
 import type { MarketView, OrderView, PositionView } from '../../../engine/interface/views.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { fairChance, volatilityOf } from '../../../persistence/history/market-json/chance.js';
-import { AVERAGED_MS, type FairValue } from '../../../persistence/history/market-json/fair-value.js';
+import {
+  AVERAGED_MS,
+  type FairValue,
+} from '../../../persistence/history/market-json/fair-value.js';
 import { FillLosses, LossLimit } from './losses.js';
 import { type ObservedPrice, PriceAges } from './prices.js';
 import {
