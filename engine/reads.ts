@@ -508,6 +508,26 @@ export class Reads {
     return ids.sort();
   }
 
+  rests(orderId: number): boolean {
+    return this.state.orders.find(orderId) !== 0;
+  }
+
+  /**
+   * What an order had filled before it last came to rest, and the fee for that: of an order that
+   * rests, or that ended in the last command.
+   */
+  filledBeforeRest(orderId: number) {
+    const { orders, orderDetails } = this.state;
+    const row = orders.find(orderId);
+    const details = row === 0 ? orderDetails.findEnded(orderId) : orders.details(row);
+    if (details === 0) return { filledLots: 0, valueMicros: 0, feeMicros: 0 };
+    return {
+      filledLots: orderDetails.filledLots(details),
+      valueMicros: orderDetails.valueMicros(details),
+      feeMicros: orderDetails.feeMicros(details),
+    };
+  }
+
   /** Resting orders, oldest first. */
   orders(userId: number): OrderView[] {
     return Array.from(this.orderIds(userId), (orderId) => this.order(orderId));

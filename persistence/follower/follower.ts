@@ -92,8 +92,9 @@ export class Follower {
     };
     this.thread = this.startThread();
     this.history = new HistoryClient({
-      send: (id, request, minSequence) => this.send({ kind: 'read', id, request, minSequence }),
-      giveUp: (id) => this.board.set('givenUpRead', id),
+      send: (id, request, minSequence, reader) =>
+        this.send({ kind: 'read', id, request, minSequence, reader }),
+      giveUp: (id) => this.send({ kind: 'giveUp', id }),
       lagMs: () => this.lagMs(),
       elapsedMs,
       problem: () =>

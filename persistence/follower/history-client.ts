@@ -6,6 +6,7 @@
  * number of requests that the follower has not answered is bounded, those that were given up
  * included.
  */
+import type { Reader } from '../history/read-turns.js';
 import type { HistoryKind, HistoryReply, HistoryRequest, RequestOf } from '../history/requests.js';
 
 /** The longest lag of the follower, and the longest time to an answer. */
@@ -16,8 +17,8 @@ const PENDING_MAX = 10_000;
 type Done = (reply: HistoryReply) => void;
 
 export interface HistoryLink {
-  send(id: number, request: HistoryRequest, minSequence: number): void;
-  /** Nobody waits any more for the request with this id, and for those before it. */
+  send(id: number, request: HistoryRequest, minSequence: number, reader: Reader): void;
+  /** Nobody waits any more for the request with this id: its reading ends. */
   giveUp(id: number): void;
   /** Time since the oldest commit that is not in the history. */
   lagMs(): number;
@@ -26,9 +27,15 @@ export interface HistoryLink {
   problem(): string | null;
 }
 
+/** `done` is null: given up. */
+interface PendingRead {
+  done: Done | null;
+  askedMs: number;
+}
+
 export class HistoryClient {
-  /** By id, in order: what the follower has not answered. `done` is null: given up. */
-  private readonly pending = new Map<number, { done: Done | null; askedMs: number }>();
+  /** By id, in order: what the follower has not answered. */
+  private readonly pending = new Map<number, PendingRead>();
   private lastId = 0;
   private sweeper: NodeJS.Timeout | null = null;
 
@@ -37,22 +44,27 @@ export class HistoryClient {
   /**
    * Sends a request. `done` is called once, possibly before this returns. `minSequence` is the
    * durable sequence when the request came, so the answer includes all that the client was told.
+   * Reads of one reader are served one after another. Returns what gives the request up: `done` is
+   * not called any more then.
    */
   read<Kind extends HistoryKind>(
     request: RequestOf<Kind>,
     minSequence: number,
     done: (reply: HistoryReply<Kind>) => void,
-  ): void {
+    reader: Reader = 0,
+  ): () => void {
     const problem = this.link.problem() ?? this.refusal();
     if (problem !== null) {
       done({ status: 'unavailable', reason: problem });
-      return;
+      return () => {};
     }
     const id = ++this.lastId;
     // The answer to a request is of the request's kind.
-    this.pending.set(id, { done: done as Done, askedMs: this.link.elapsedMs() });
+    const read: PendingRead = { done: done as Done, askedMs: this.link.elapsedMs() };
+    this.pending.set(id, read);
     this.sweeper ??= setInterval(() => this.sweep(), SWEEP_MS);
-    this.link.send(id, request, minSequence);
+    this.link.send(id, request, minSequence, reader);
+    return () => this.giveUp(id, read);
   }
 
   answered(id: number, reply: HistoryReply): void {
@@ -77,15 +89,18 @@ export class HistoryClient {
     return this.pending.size >= PENDING_MAX ? 'too many reads of the history are waiting' : null;
   }
 
+  private giveUp(id: number, read: PendingRead): void {
+    if (read.done !== null && this.pending.has(id)) this.link.giveUp(id);
+    read.done = null;
+  }
+
   private sweep(): void {
     const askedBeforeMs = this.link.elapsedMs() - HISTORY_LAG_MAX_MS;
     const late: Done[] = [];
     for (const [id, read] of this.pending) {
       if (read.askedMs > askedBeforeMs) break;
-      if (read.done === null) continue;
-      late.push(read.done);
-      read.done = null;
-      this.link.giveUp(id);
+      if (read.done !== null) late.push(read.done);
+      this.giveUp(id, read);
     }
     const reason = 'the history took too long to answer';
     for (const done of late) done({ status: 'unavailable', reason });

@@ -1,5 +1,6 @@
 /** The messages between the trading thread and the follower's thread. */
 
+import type { Reader } from '../history/read-turns.js';
 import type { HistoryReply, HistoryRequest } from '../history/requests.js';
 import type { JournalPlace } from '../replication/source.js';
 import type { DerivedPart } from './troubles.js';
@@ -18,7 +19,9 @@ export interface FollowerData {
 export type ToFollower =
   /** There are durable commands that the follower has not applied. */
   | { kind: 'wake' }
-  | { kind: 'read'; id: number; request: HistoryRequest; minSequence: number }
+  | { kind: 'read'; id: number; request: HistoryRequest; minSequence: number; reader: Reader }
+  /** The answer to this read is not waited for any more. */
+  | { kind: 'giveUp'; id: number }
   | { kind: 'close' };
 
 export type LogLevel = 'info' | 'warn' | 'error';

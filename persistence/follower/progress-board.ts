@@ -11,15 +11,7 @@
  * to a process that is ending and receives no events.
  */
 
-const SLOTS = [
-  'durable',
-  'applied',
-  'projected',
-  'snapshotSequence',
-  'entryCount',
-  /** Nobody waits for this read of the history, and for those before it. */
-  'givenUpRead',
-] as const;
+const SLOTS = ['durable', 'applied', 'projected', 'snapshotSequence', 'entryCount'] as const;
 type Slot = (typeof SLOTS)[number];
 
 /** Three flags, and a word that is not used. */

@@ -1,24 +1,19 @@
 /**
  * The queue of reads. Leaderboards are served when the follower's engine has reached the requested
- * sequence and the board is ready. Reads of the database are served in groups, when the history is
- * at the engine's sequence. A group sees one transaction and one state of the engine, so each
- * answer is true at one sequence. At most one long read is in a group, at its end: pages of markets
- * with price histories, of statements and of orders delay only each other.
+ * sequence and the board is ready. Reads of the database begin when the history is at the engine's
+ * sequence: then the lengths of the lists and what may still change are noted, so each answer is
+ * true at one sequence. They go on while the history grows, because entries never change.
  *
- * Always holds: every read is answered once; if its session ends first, with `unavailable`.
+ * Always holds: every read is answered once; if its session ends first, with `unavailable`. Of one
+ * reader (read-turns.ts), one read of the database is under way; the others wait for it.
  */
 import type { Engine } from '../../engine/engine.js';
-import {
-  isStored,
-  type PreparedAnswer,
-  prepareAnswer,
-  type StoredRequest,
-} from '../history/answers.js';
+import { isStored, prepareAnswer, type StoredRequest } from '../history/answers.js';
 import type { Leaderboards } from '../history/leaderboard/leaderboard.js';
+import { type Reader, ReadStopped, ReadTurns, type Turn } from '../history/read-turns.js';
 import type { HistoryReads } from '../history/reads.js';
 import type {
   HistoryAnswers,
-  HistoryKind,
   HistoryReply,
   HistoryRequest,
   LeaderboardPage,
@@ -28,14 +23,6 @@ import { HistoryDamage } from '../history/rows.js';
 import type { TrueAt } from '../history/true-at.js';
 import { fileProblem } from '../storage/sqlite-codes.js';
 
-/** They read many rows: pages of markets, and what is put together from several lists. */
-const LONG: ReadonlySet<HistoryKind> = new Set([
-  'pastMarketTexts',
-  'ledger',
-  'userOrders',
-  'marketEvents',
-]);
-
 export type Answered = (reply: HistoryReply) => void;
 
 type FollowerRequest = Exclude<HistoryRequest, { kind: 'journalBatch' }>;
@@ -43,6 +30,7 @@ type FollowerRequest = Exclude<HistoryRequest, { kind: 'journalBatch' }>;
 export interface WaitingRead<Request = HistoryRequest> {
   request: Request;
   minSequence: number;
+  reader: Reader;
   done: Answered;
   /** Whether nobody waits for the answer any more: then it is not worked out. */
   isGivenUp: () => boolean;
@@ -50,31 +38,24 @@ export interface WaitingRead<Request = HistoryRequest> {
 
 export const GIVEN_UP = { status: 'unavailable', reason: 'nobody waits for it any more' } as const;
 
-/** A read of a group, which is run after the group's transaction has begun. */
-interface PreparedRead {
-  run: PreparedAnswer;
-  isLong: boolean;
-  done: Answered;
-}
-
 interface ReadsOptions {
   engine: Engine;
   boards: Leaderboards;
-  database: HistoryReads;
+  /** What a read sees of the history, as it is now. */
+  readsIn: (turn: Turn) => HistoryReads;
   /** The database cannot be read, or is damaged. */
   failed: (error: unknown) => void;
-  /** Called when a group is done, or a board is ready: other reads may be served. */
-  groupEnded: () => void;
+  /** Called when a read is answered, or a board is ready: other reads may be served. */
+  readEnded: () => void;
   boardReady: () => void;
   boardsFailed: (error: unknown) => void;
 }
 
 export class FollowerReads {
-  /** Settles when the last group has begun its transaction; before, nothing may be written. */
-  begun: Promise<void> = Promise.resolve();
   private waiting: WaitingRead<FollowerRequest>[] = [];
-  /** The unread rest of the current group; null: there is none. */
-  private group: PreparedRead[] | null = null;
+  /** The read of the database that is under way, by reader. */
+  private readonly running = new Map<Reader, WaitingRead>();
+  private readonly turns = new ReadTurns();
   private ended: string | null = null;
 
   constructor(private readonly options: ReadsOptions) {}
@@ -84,40 +65,33 @@ export class FollowerReads {
     else this.waiting.push(read);
   }
 
-  /** Whether a read waits, for the engine or for its group. */
+  /** Whether a read waits, for the engine or for another read. */
   get areWaiting(): boolean {
     return this.waiting.length > 0;
   }
 
-  /** Whether a group could be served if the history were at the engine's sequence. */
+  /** Whether a read could begin if the history were at the engine's sequence. */
   get areDue(): boolean {
-    if (this.group !== null) return false;
     const { sequence } = this.options.engine;
     return this.waiting.some(
-      ({ request, minSequence }) => minSequence <= sequence && isStored(request),
+      ({ request, minSequence, reader }) =>
+        minSequence <= sequence && isStored(request) && !this.running.has(reader),
     );
   }
 
   serve(projectedSequence: number): void {
     if (this.waiting.length === 0) return;
     const { sequence, nowMs: atMs } = this.options.engine;
-    const isGroupTime = this.group === null && projectedSequence === sequence;
-    const group: PreparedRead[] = [];
     const waiting = this.waiting;
     this.waiting = [];
     for (const read of waiting) {
-      const { request, minSequence, done } = read;
-      const isLong = LONG.has(request.kind);
+      const { request, minSequence, reader, done } = read;
       if (read.isGivenUp()) done(GIVEN_UP);
       else if (minSequence > sequence) this.waiting.push(read);
       else if (!isStored(request)) this.serveBoard(request, read, { sequence, atMs });
-      else if (!isGroupTime || (isLong && group.some((other) => other.isLong)))
-        this.waiting.push(read);
-      else group.push({ run: this.prepare(request), isLong, done });
+      else if (projectedSequence !== sequence || this.running.has(reader)) this.waiting.push(read);
+      else void this.run(read, request, { sequence, atMs });
     }
-    if (group.length === 0) return;
-    group.sort((a, b) => Number(a.isLong) - Number(b.isLong));
-    this.startGroup(group, { sequence, atMs });
   }
 
   /** Those that wait for a board, which has failed. */
@@ -128,61 +102,43 @@ export class FollowerReads {
       if (!isStored(request)) done({ status: 'unavailable', reason });
   }
 
+  /** A query that is under way is not waited for. */
   end(reason: string): void {
     this.ended = reason;
-    for (const { done } of [...this.waiting, ...(this.group ?? [])])
+    for (const { done } of [...this.waiting, ...this.running.values()])
       done({ status: 'unavailable', reason });
     this.waiting = [];
-    this.group?.splice(0);
+    this.running.clear();
   }
 
-  private startGroup(group: PreparedRead[], at: TrueAt): void {
-    this.group = group;
-    const begun = this.options.database.begin(at.sequence);
-    // A failure is handled by the group.
-    this.begun = begun.catch(() => {});
-    void this.readGroup(group, begun, at);
-  }
-
-  private async readGroup(group: PreparedRead[], begun: Promise<void>, at: TrueAt): Promise<void> {
-    const { database, failed, groupEnded } = this.options;
-    let reading: PreparedRead | undefined;
+  /**
+   * Prepares the read before this returns. A fault of the read, which is not one of the file,
+   * refuses that read alone.
+   */
+  private async run(read: WaitingRead, request: StoredRequest, at: TrueAt): Promise<void> {
+    const { engine, readsIn, failed, readEnded } = this.options;
+    const { reader, done } = read;
+    this.running.set(reader, read);
+    const turn = this.turns.of(reader, () => this.ended !== null || read.isGivenUp());
+    let reply: HistoryReply;
+    let failure: unknown = null;
     try {
-      await begun;
-      for (reading = group.shift(); reading !== undefined; reading = group.shift()) {
-        const reply = await this.replyTo(reading, at);
-        // Before the last answer: once all are sent, no call into SQLite is under way.
-        if (group.length === 0) await database.end();
-        reading.done(reply);
-      }
+      reply = {
+        status: 'ok',
+        ...at,
+        answer: await prepareAnswer(engine, readsIn(turn), request)(),
+      };
     } catch (error) {
-      const reason = (error as Error).message;
-      if (reading !== undefined) group.push(reading);
-      for (const { done } of group.splice(0)) done({ status: 'unavailable', reason });
-      failed(error);
-      return;
+      if (error instanceof HistoryDamage || fileProblem(error) !== null) failure = error;
+      const { message, stack } = error as Error;
+      const isExpected = failure !== null || error instanceof ReadStopped;
+      reply = { status: 'unavailable', reason: isExpected ? message : String(stack) };
     }
-    this.group = null;
-    groupEnded();
-  }
-
-  private prepare(request: StoredRequest): PreparedAnswer {
-    const { engine, database } = this.options;
-    try {
-      return prepareAnswer(engine, database, request);
-    } catch (error) {
-      return () => Promise.reject(error);
-    }
-  }
-
-  /** A fault of one read, which is not one of the file, refuses that read alone. */
-  private async replyTo({ run }: PreparedRead, at: TrueAt): Promise<HistoryReply> {
-    try {
-      return { status: 'ok', ...at, answer: await run() };
-    } catch (error) {
-      if (error instanceof HistoryDamage || fileProblem(error) !== null) throw error;
-      return { status: 'unavailable', reason: String((error as Error).stack) };
-    }
+    // After the end, it has its answer.
+    if (!this.running.delete(reader)) return;
+    done(reply);
+    if (failure === null) readEnded();
+    else failed(failure);
   }
 
   private serveBoard(
@@ -190,7 +146,7 @@ export class FollowerReads {
     read: WaitingRead<FollowerRequest>,
     at: TrueAt,
   ): void {
-    const { boards, boardReady, boardsFailed, groupEnded } = this.options;
+    const { boards, boardReady, boardsFailed, readEnded } = this.options;
     const { metric, period } = request;
     try {
       const board = boards.of(metric, period);
@@ -200,7 +156,7 @@ export class FollowerReads {
         return;
       }
       this.waiting.push(read);
-      board.prepare(groupEnded, boardsFailed);
+      board.prepare(readEnded, boardsFailed);
     } catch (error) {
       read.done({ status: 'unavailable', reason: (error as Error).message });
       boardsFailed(error);

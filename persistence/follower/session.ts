@@ -26,7 +26,7 @@ import { DayFiles } from '../history/day-files.js';
 import { Leaderboards } from '../history/leaderboard/leaderboard.js';
 import { MEASURED } from '../history/lists.js';
 import { type HistoryChanges, Projection } from '../history/projection.js';
-import { HistoryReads } from '../history/reads.js';
+import { HistoryReads, ReadDatabase } from '../history/reads.js';
 import { HistoryDamage } from '../history/rows.js';
 import { addPastMarket, type CommittedLists, HistoryStore } from '../history/store.js';
 import { inTurns } from '../history/turns.js';
@@ -79,7 +79,7 @@ interface Opened {
   store: HistoryStore;
   checked: CheckedHistory;
   start: StartingPoint;
-  database: HistoryReads;
+  database: ReadDatabase;
 }
 
 /** The sequence of the newest snapshot; one beyond the journal's end is not of this journal. */
@@ -140,12 +140,14 @@ export class FollowerSession {
     this.batches = new JournalBatches(options.journal);
     const { folder, log, dayFiles: days } = options;
     this.dayFiles = new DayFiles({ folder, assets: this.engine, lists: this.lists, days, log });
+    const openMarket = (marketId: number) => this.projection!.openMarket(marketId);
+    const state = { lists: this.lists, openMarket };
     this.reads = new FollowerReads({
       engine: this.engine,
       boards: this.boards,
-      database,
+      readsIn: (turn) => new HistoryReads(database, state, turn),
       failed: (error) => this.fail(error),
-      groupEnded: () => this.serve(),
+      readEnded: () => this.readEnded(),
       boardReady: () => options.troubles.works('leaderboards'),
       boardsFailed: (error) => this.boardsFailed(error),
     });
@@ -177,7 +179,7 @@ export class FollowerSession {
       }
       const read = options.readSnapshot;
       const start = await loadNewestSnapshot({ folder, reader, log, notAfter: sequence, read });
-      const database = await HistoryReads.open(folder, checked.lists);
+      const database = await ReadDatabase.open(folder);
       closers.push(database);
       board.set('projected', sequence);
       board.set('entryCount', store.entryCount);
@@ -340,7 +342,6 @@ export class FollowerSession {
 
   private async commit(draining: Promise<HistoryChanges>, end: JournalPosition): Promise<void> {
     const changes = await draining;
-    await this.reads.begun;
     await this.opened.store.commit(changes, end);
     this.afterCommit(changes);
   }
@@ -408,6 +409,12 @@ export class FollowerSession {
   private serve(): void {
     if (this.projection !== null && !this.follower.isWithinBatch)
       this.reads.serve(this.board.get('projected'));
+  }
+
+  /** The next read of the same reader may need what is not in the history yet. */
+  private readEnded(): void {
+    this.serve();
+    if (this.reads.areWaiting) this.wake();
   }
 
   /** Settles when there is a commit to follow, or at `wake`. */

@@ -61,6 +61,9 @@ const loop = new FollowerLoop(
   (sequence, message) => post({ kind: 'disagreement', sequence, message }),
 );
 
+/** Reads that the trading thread waits for. */
+const unanswered = new Set<number>();
+
 lowerPriority(PRIORITY_STEPS);
 
 port.on('message', (message: ToFollower) => {
@@ -69,12 +72,19 @@ port.on('message', (message: ToFollower) => {
       loop.wake();
       break;
     case 'read': {
-      const { id, request, minSequence } = message;
-      const done = (reply: HistoryReply) => post({ kind: 'answer', id, reply });
-      const isGivenUp = () => id <= board.get('givenUpRead');
-      loop.read({ request, minSequence, done, isGivenUp });
+      const { id, request, minSequence, reader } = message;
+      unanswered.add(id);
+      const done = (reply: HistoryReply) => {
+        unanswered.delete(id);
+        post({ kind: 'answer', id, reply });
+      };
+      const isGivenUp = () => !unanswered.has(id);
+      loop.read({ request, minSequence, reader, done, isGivenUp });
       break;
     }
+    case 'giveUp':
+      unanswered.delete(message.id);
+      break;
     case 'close':
       loop.close();
       // Without an open port, the thread ends when the loop ends.

@@ -28,7 +28,7 @@ import { createPrivateFolder, FILE_MODE, syncPath } from '../storage/files.js';
 import { freeBytesAt } from '../storage/room.js';
 import type { EventCursor, MarketEventsPage } from './market-events.js';
 import { eventText } from './market-json/event-text.js';
-import { HistoryReads } from './reads.js';
+import { HistoryReads, ReadDatabase } from './reads.js';
 import type { MarketRecord } from './requests.js';
 import type { CommittedLists } from './store.js';
 
@@ -123,7 +123,7 @@ export class DayFiles {
 
   private async make(): Promise<void> {
     const { folder, days, assets, lists } = this.options;
-    let database: HistoryReads | null = null;
+    let database: ReadDatabase | null = null;
     try {
       for (const [asset, marketsByDay] of countMarkets(lists.knownMarketIds)) {
         const symbol = assets.assetSymbol(asset);
@@ -132,9 +132,10 @@ export class DayFiles {
         const kept = over.slice(-days);
         const made = await datesIn(folder, symbol);
         for (const day of kept.filter((day) => !made.includes(dateOf(day)))) {
-          database ??= await HistoryReads.open(folder, lists);
-          const markets = await marketsOf(database, asset, day);
-          if (markets.length === marketsByDay.get(day)) await this.makeOne(database, day, markets);
+          database ??= await ReadDatabase.open(folder);
+          const reads = new HistoryReads(database, { lists, openMarket: () => null });
+          const markets = await marketsOf(reads, asset, day);
+          if (markets.length === marketsByDay.get(day)) await this.makeOne(reads, day, markets);
         }
         for (const date of made.filter((date) => kept.length > 0 && date < dateOf(kept[0]!)))
           await rm(dayFilePath(folder, symbol, date + SUFFIX)!);
@@ -145,7 +146,7 @@ export class DayFiles {
   }
 
   private async makeOne(
-    database: HistoryReads,
+    reads: HistoryReads,
     day: number,
     markets: readonly MarketRecord[],
   ): Promise<void> {
@@ -155,7 +156,7 @@ export class DayFiles {
     const path = dayFilePath(folder, asset, date + SUFFIX)!;
     const temporary = `${path}.tmp`;
     await createPrivateFolder(daysFolder(folder, asset));
-    const lines = Readable.from(this.linesOf(database, markets), { highWaterMark: 1 });
+    const lines = Readable.from(this.linesOf(reads, markets), { highWaterMark: 1 });
     await pipeline(lines, createGzip(), createWriteStream(temporary, { mode: FILE_MODE }));
     await syncPath(temporary);
     await rename(temporary, path);
@@ -165,7 +166,7 @@ export class DayFiles {
 
   /** In pages, between which the thread does other work. */
   private async *linesOf(
-    database: HistoryReads,
+    reads: HistoryReads,
     markets: readonly MarketRecord[],
   ): AsyncGenerator<string, void, void> {
     const { folder, assets } = this.options;
@@ -178,7 +179,7 @@ export class DayFiles {
         if ((freeBytesAt(folder) ?? FREE_BYTES_MIN) < FREE_BYTES_MIN)
           throw new Error(`${folder} has less than ${FREE_BYTES_MIN / 2 ** 20} MiB free`);
         const request = { kind: 'marketEvents', marketId, limit: PAGE_EVENTS, cursor } as const;
-        const page: MarketEventsPage = (await database.marketEvents(request)())!;
+        const page: MarketEventsPage = (await reads.marketEvents(request)())!;
         yield page.entries.map((event) => `${eventText(event)}\n`).join('');
         cursor = page.nextCursor;
       } while (cursor !== null);
@@ -198,14 +199,10 @@ function countMarkets(marketIds: Iterable<number>): Map<number, Map<number, numb
 }
 
 /** Those of the day that are resolved, oldest first. */
-async function marketsOf(
-  database: HistoryReads,
-  asset: number,
-  day: number,
-): Promise<MarketRecord[]> {
+async function marketsOf(reads: HistoryReads, asset: number, day: number): Promise<MarketRecord[]> {
   const [fromMs, toMs] = [day * DAY_MS, (day + 1) * DAY_MS - 1];
   const wanted = { asset, fromMs, toMs, limit: MARKETS_IN_DAY, cursor: null };
-  const { entries } = await database.pastMarkets({ kind: 'pastMarkets', ...wanted })();
+  const { entries } = await reads.pastMarkets({ kind: 'pastMarkets', ...wanted })();
   return entries.filter(({ status }) => status === MarketStatus.RESOLVED).reverse();
 }
 

@@ -14,6 +14,7 @@ import {
   ASSET_PRICE,
   CLOSED_POSITION,
   type ListLayout,
+  ORDER_END,
   POINTS_CREDIT,
   RUN_ENTRIES,
   USER_BALANCE,
@@ -112,6 +113,7 @@ export const MEASURED = [
   USER_EVENT,
   USER_BALANCE,
   ASSET_PRICE,
+  ORDER_END,
 ] as const;
 type Measured = (typeof MEASURED)[number];
 export type ListLengths = Record<Measured['name'], ListCounts>;

@@ -19,6 +19,7 @@ import {
 import { EventSlot } from '../../engine/interface/events.js';
 import { addSaturating } from '../../engine/storage/arithmetic.js';
 import { NO_PRICE, upPrice } from './market-json/market.js';
+import type { MarketRecord } from './requests.js';
 import { checksumOf, MARKET, type RowOf } from './runs/format.js';
 import { RecordBuffer } from './runs/writer.js';
 
@@ -62,6 +63,12 @@ export class MarketHistory {
     return startOfMarketMs(this.marketId) + WINDOW_MS;
   }
 
+  /** A copy. */
+  get stored(): StoredMarket {
+    const record = Object.fromEntries(ROW.map((name) => [name, this[name]]));
+    return { market: record as unknown as MarketRecord, points: Float64Array.from(this.points) };
+  }
+
   writeRow(records: RecordBuffer): void {
     const row = ROW.map((name) => this[name]);
     for (const value of row) records.put(value);
@@ -78,6 +85,12 @@ export class MarketHistory {
     market.points.push(...points);
     return market;
   }
+}
+
+/** A market, and its price history as marketPrices has it (format.ts), oldest first. */
+export interface StoredMarket {
+  market: MarketRecord;
+  points: Float64Array;
 }
 
 export type MarketsEngine = Pick<
@@ -144,6 +157,11 @@ export class Markets {
     }
     for (const market of this.upcoming) market.halfTicksBefore = this.upHalfTicks(market.marketId);
     this.nextMarkMs = markAfter(atMs);
+  }
+
+  /** A copy of a market that the engine still has. */
+  stored(marketId: number): StoredMarket | null {
+    return this.known.get(marketId)?.stored ?? null;
   }
 
   /** The market, whose row the caller changes. */

@@ -13,6 +13,7 @@ import { Outcome, Side, ticksIn } from '../../engine/interface/domain.js';
 import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/events.js';
 import { atOnce, type Work } from '../../engine/storage/pieces.js';
 import { AccountEntries, type AccountsEngine } from './account/entries.js';
+import { OrderEnds, type OrdersEngine } from './account/order-ends.js';
 import { HistoryFault } from './fault.js';
 import {
   FewPendingLists,
@@ -22,7 +23,13 @@ import {
   lengthsOf,
   PendingLists,
 } from './lists.js';
-import { type MarketChanges, Markets, type MarketsEngine, type MarketsState } from './markets.js';
+import {
+  type MarketChanges,
+  Markets,
+  type MarketsEngine,
+  type MarketsState,
+  type StoredMarket,
+} from './markets.js';
 import {
   ASSET_PRICE,
   columnsOf,
@@ -32,7 +39,7 @@ import {
   POINTS_CREDIT,
 } from './runs/format.js';
 
-export type ProjectedEngine = MarketsEngine & AccountsEngine;
+export type ProjectedEngine = MarketsEngine & AccountsEngine & OrdersEngine;
 
 /** What new entries are numbered from, and the markets that may still change. */
 export interface HistoryState extends MarketsState {
@@ -46,6 +53,8 @@ export function emptyHistoryState(): HistoryState {
 /** What one transaction writes. */
 export interface HistoryChanges extends MarketChanges {
   lists: Record<ListName, ListAdditions>;
+  /** Rows of amendedOrder; of one order, the last counts. */
+  amendedOrders: Buffer;
 }
 
 const { trade, orderPlaced, orderCancelled, orderAmended, pointsCredited } = EventType;
@@ -74,6 +83,7 @@ export class Projection {
   private readonly assetPrices = new FewPendingLists(ASSET_PRICE);
   private readonly pointsCredits: PendingLists;
   private readonly accounts: AccountEntries;
+  private readonly orderEnds: OrderEnds;
   private readonly markets: Markets;
 
   /**
@@ -87,12 +97,18 @@ export class Projection {
   ) {
     this.accounts = new AccountEntries(engine, state.lengths, changed);
     this.pointsCredits = new PendingLists(POINTS_CREDIT, state.lengths.pointsCredit);
+    this.orderEnds = new OrderEnds(engine, state.lengths.orderEnd);
     this.markets = new Markets(engine, state);
   }
 
   /** Entries of users' lists that the next `drain` returns. */
   get pendingEntries(): number {
     return this.accounts.pendingEntries + this.pointsCredits.count;
+  }
+
+  /** A copy of a market that the engine still has. */
+  openMarket(marketId: number): StoredMarket | null {
+    return this.markets.stored(marketId);
   }
 
   /** Called before the engine applies a command. */
@@ -122,21 +138,23 @@ export class Projection {
   /** {@link drain} in pieces. No command may be applied in between. */
   *drainInPieces(): Work<HistoryChanges> {
     try {
+      const { orderEnd, amendedOrders } = this.orderEnds.drain();
       const lists = {
+        orderEnd,
         ...(yield* this.accounts.drainInPieces()),
         marketTrade: this.marketTrades.drain(),
         pointsCredit: yield* this.pointsCredits.drainInPieces(),
         marketBook: this.marketBooks.drain(),
         assetPrice: this.assetPrices.drain(),
       };
-      return { lists, ...this.markets.drain() };
+      return { lists, amendedOrders, ...this.markets.drain() };
     } catch (error) {
       throw new HistoryFault(this.engine.sequence, error);
     }
   }
 
   private readEvents(): void {
-    const { markets, accounts } = this;
+    const { markets, accounts, orderEnds } = this;
     const { values, length } = this.engine.events;
     let hasPrice = false;
     for (let at = 0; at < length; at += EVENT_LENGTHS[values[at]!]!) {
@@ -144,15 +162,19 @@ export class Projection {
       switch (values[at]) {
         case trade:
           this.addMarketTrade(values, at);
+          orderEnds.trade(values, at);
           break;
         case orderPlaced:
           this.addBook(values, at, Placed.priceTicks, values[at + Placed.restingLots]!);
+          orderEnds.placed(values, at);
           break;
         case orderCancelled:
           this.addBook(values, at, Cancelled.priceTicks, 0 - values[at + Cancelled.sizeLots]!);
+          orderEnds.cancelled(values, at);
           break;
         case orderAmended:
           this.addAmendment(values, at);
+          orderEnds.amendment(values, at);
           break;
         case setsSplit:
           this.addSets(values, at, values[at + Sets.sizeLots]!);

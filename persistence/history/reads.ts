@@ -1,7 +1,7 @@
 /**
- * Reads of the history, on their own connection, one request at a time. A read is prepared when the
- * history is at some sequence. `begin` opens a transaction at that sequence, and the prepared reads
- * see that state until `end`, whatever is written meanwhile.
+ * What one read sees of the history. It is prepared when the history is at some sequence: then the
+ * lengths of its lists are noted, and the markets that may still change. Everything else that it
+ * reads afterwards, query by query, never changes.
  *
  * Always holds: an answer is complete and as written. A gap in the ordinals of a page, or a missing
  * market, is a {@link HistoryDamage}, never a shorter list.
@@ -14,11 +14,14 @@ import {
   WINDOW_MS,
 } from '../../engine/interface/domain.js';
 import { MAX_TIME_MS } from '../../engine/interface/limits.js';
-import { closeDatabase, execute, openDatabase, query } from '../storage/sqlite.js';
+import { UPCOMING_WINDOWS } from '../../engine/interface/parameters.js';
+import { closeDatabase, openDatabase, query } from '../storage/sqlite.js';
 import type { MEASURED } from './lists.js';
 import { readMarketEvents, readMarketTicks } from './market-events.js';
 import { MarketJsonCache } from './market-json/cache.js';
 import { bytesOf, type HashedParts, type MarketAssets, marketParts } from './market-json/market.js';
+import type { StoredMarket } from './markets.js';
+import type { Turn } from './read-turns.js';
 import {
   type HistoryAnswers,
   type MarketRecord,
@@ -37,14 +40,8 @@ import {
   RUN_ENTRIES,
   USER_TRADE,
 } from './runs/format.js';
-import { ListReader } from './runs/reader.js';
+import { ENTRIES_MAX, ListReader } from './runs/reader.js';
 import { type CommittedLists, historyPath } from './store.js';
-
-/** A market, and its price history as marketPrices has it (format.ts), oldest first. */
-export interface StoredMarket {
-  market: MarketRecord;
-  points: Float64Array;
-}
 
 type MarketRow = RowOf<typeof MARKET>;
 
@@ -60,42 +57,51 @@ interface PageOf {
   newest: number;
 }
 
-export class HistoryReads {
-  private readonly cache = new MarketJsonCache();
-  readonly entries = new ListReader((sql, parameters) => this.query(sql, parameters));
+/** The connection for reads, and the texts that all of them share. */
+export class ReadDatabase {
+  readonly texts = new MarketJsonCache();
 
-  private constructor(
-    private readonly database: sqlite3.Database,
-    readonly lists: CommittedLists,
-  ) {}
+  private constructor(private readonly database: sqlite3.Database) {}
 
-  /** @param lists must be as of the last transaction whenever a read is prepared. */
-  static async open(folder: string, lists: CommittedLists): Promise<HistoryReads> {
+  static async open(folder: string): Promise<ReadDatabase> {
     const mode = sqlite3.OPEN_READONLY | sqlite3.OPEN_FULLMUTEX;
-    return new HistoryReads(await openDatabase(historyPath(folder), mode), lists);
+    return new ReadDatabase(await openDatabase(historyPath(folder), mode));
   }
 
-  /** Begins the transaction. @throws HistoryDamage when the history is not at `sequence`. */
-  async begin(sequence: number): Promise<void> {
+  /** @throws HistoryDamage, or another error of SQLite. */
+  async query<Row>(sql: string, parameters: readonly (number | string)[]): Promise<Row[]> {
     try {
-      await execute(this.database, 'BEGIN');
-      const [progress] = await this.query<{ sequence: number }>('SELECT sequence FROM progress');
-      if (progress === undefined) throw new HistoryDamage('progress', 'id 1', 'it is missing');
-      if (progress.sequence !== sequence) {
-        const problem = `its sequence is ${progress.sequence}, but ${sequence} was written`;
-        throw new HistoryDamage('progress', 'id 1', problem);
-      }
+      return await query<Row>(this.database, sql, parameters);
     } catch (error) {
       throw asDamage(error);
     }
   }
 
-  async end(): Promise<void> {
-    await execute(this.database, 'COMMIT');
-  }
-
+  /** Once the query that is under way has ended. */
   close(): Promise<void> {
     return closeDatabase(this.database);
+  }
+}
+
+export interface ReadState {
+  /** As of the last transaction. */
+  lists: CommittedLists;
+  /** A copy of a market that may still change, if it is one. */
+  openMarket: (marketId: number) => StoredMarket | null;
+}
+
+export class HistoryReads {
+  readonly entries: ListReader;
+  readonly lists: CommittedLists;
+
+  /** @param turn runs each query. */
+  constructor(
+    private readonly database: ReadDatabase,
+    private readonly state: ReadState,
+    private readonly turn: Turn = (query) => query(),
+  ) {
+    this.lists = state.lists;
+    this.entries = new ListReader((sql, parameters) => this.query(sql, parameters));
   }
 
   userTrades(request: RequestOf<'userTrades'>): Read<Page<UserTrade>> {
@@ -124,48 +130,42 @@ export class HistoryReads {
 
   /** null: there never was such a market. */
   marketEvents(request: RequestOf<'marketEvents'>): Read<HistoryAnswers['marketEvents']> {
-    return this.ofMarket(request.marketId, async (row, prices) => {
-      const market = withoutChecksum(row);
+    return this.ofMarket(request.marketId, async (market, prices) => {
       return { market, ...(await readMarketEvents(this.entries, market, prices, request)) };
     });
   }
 
   /** null: there never was such a market. */
   marketTicks({ marketId }: RequestOf<'marketTicks'>): Read<HistoryAnswers['marketTicks']> {
-    return this.ofMarket(marketId, (row, prices) =>
-      readMarketTicks(this.entries, withoutChecksum(row), prices),
+    return this.ofMarket(marketId, (market, prices) =>
+      readMarketTicks(this.entries, market, prices),
     );
   }
 
   market(marketId: number): Read<StoredMarket | null> {
-    return this.ofMarket(marketId, async (row) => (await this.withPoints([row]))[0]!);
+    const open = this.state.openMarket(marketId);
+    if (open !== null) return async () => open;
+    return this.ofMarket(marketId, async (market) => (await this.withPoints([market]))[0]!);
   }
 
   /**
-   * Reads something about a market, given its row and the number of its asset's prices; null: there
-   * never was such a market.
+   * Reads something about a market, given its record and the number of its asset's prices; null:
+   * there never was such a market.
    */
   private ofMarket<Answer>(
     marketId: number,
-    read: (row: MarketRow, prices: number) => Promise<Answer>,
+    read: (market: MarketRecord, prices: number) => Promise<Answer>,
   ): Read<Answer | null> {
-    const isKnown = this.lists.knownMarketIds.has(marketId);
+    if (!this.lists.knownMarketIds.has(marketId)) return async () => null;
     const prices = this.lists.lengths.assetPrice.of(assetOfMarket(marketId));
-    return async () => {
-      const sql = `${selectRows(MARKET)} WHERE marketId = ?`;
-      const [row] = await this.query<MarketRow>(sql, [marketId]);
-      if (row !== undefined) {
-        checkRow(MARKET, row);
-        return read(row, prices);
-      }
-      if (isKnown) throw new HistoryDamage('market', `marketId ${marketId}`, 'it is missing');
-      return null;
-    };
+    const rows = this.marketRows([marketId]);
+    return async () => read((await rows())[0]!, prices);
   }
 
   pastMarkets(request: RequestOf<'pastMarkets'>): Read<Page<MarketRecord>> {
     const { entries: ids, nextCursor } = this.pastPage(request);
-    return async () => ({ entries: (await this.marketRows(ids)).map(withoutChecksum), nextCursor });
+    const rows = this.marketRows(ids);
+    return async () => ({ entries: await rows(), nextCursor });
   }
 
   /** As parts of JSON. A resolved market with its price history is read from the database once. */
@@ -174,48 +174,56 @@ export class HistoryReads {
     assets: MarketAssets,
   ): Read<Page<HashedParts>> {
     const { entries: ids, nextCursor } = this.pastPage(request);
-    if (!request.withPrices)
-      return async () => {
-        const rows = await this.marketRows(ids);
-        const partsOf = (row: MarketRow) =>
-          bytesOf(marketParts(assets, viewOfPast(withoutChecksum(row)), null, null));
-        return { entries: rows.map(partsOf), nextCursor };
-      };
+    if (!request.withPrices) {
+      const read = this.marketRows(ids);
+      const partsOf = (market: MarketRecord) =>
+        bytesOf(marketParts(assets, viewOfPast(market), null, null));
+      return async () => ({ entries: (await read()).map(partsOf), nextCursor });
+    }
+    const { texts } = this.database;
+    const found = new Map(ids.map((marketId) => [marketId, texts.get(marketId)]));
+    const missing = ids.filter((marketId) => found.get(marketId) === undefined);
+    const open = missing.flatMap((marketId) => this.state.openMarket(marketId) ?? []);
+    const isOpen = new Set(open.map(({ market }) => market.marketId));
+    const read = this.marketRows(missing.filter((marketId) => !isOpen.has(marketId)));
     return async () => {
-      const found = new Map(ids.map((marketId) => [marketId, this.cache.get(marketId)]));
-      const rows = await this.marketRows(ids.filter((id) => found.get(id) === undefined));
-      for (const { market, points } of await this.withPoints(rows)) {
+      for (const { market, points } of [...open, ...(await this.withPoints(await read()))]) {
         const parts = bytesOf(marketParts(assets, viewOfPast(market), null, points));
         found.set(market.marketId, parts);
-        if (market.status === MarketStatus.RESOLVED) this.cache.add(market.marketId, parts);
+        if (market.status === MarketStatus.RESOLVED) texts.add(market.marketId, parts);
       }
       return { entries: ids.map((marketId) => found.get(marketId)!), nextCursor };
     };
   }
 
-  /** The trades of a market are in its window, so every filter is a range of time. */
+  /** A market trades from when it is listed to its end, so every filter is a range of time. */
   private async filteredTrades(
     request: RequestOf<'userTrades'>,
     count: number,
   ): Promise<Page<UserTrade>> {
     const { userId: id, limit, cursor, marketId = null } = request;
-    const startsAtMs = marketId === null ? 0 : startOfMarketMs(marketId);
-    const endsAtMs = marketId === null ? MAX_TIME_MS : startsAtMs + WINDOW_MS;
-    const fromMs = Math.max(request.fromMs ?? 0, startsAtMs);
-    const toMs = Math.min(request.toMs ?? MAX_TIME_MS, endsAtMs);
+    let [fromMs, toMs] = [request.fromMs ?? 0, request.toMs ?? MAX_TIME_MS];
+    if (marketId !== null) {
+      const startsAtMs = startOfMarketMs(marketId);
+      fromMs = Math.max(fromMs, startsAtMs - UPCOMING_WINDOWS * WINDOW_MS);
+      toMs = Math.min(toMs, startsAtMs + WINDOW_MS);
+    }
     const firstAt = (value: number) =>
       this.entries.firstFrom(USER_TRADE, { id, count, column: 'atMs', value });
     const first = await firstAt(fromMs);
     let last = (await firstAt(toMs + 1)) - 1;
     if (cursor !== null) last = Math.min(last, cursor - 1);
     const found: UserTrade[] = [];
-    for (; last >= first && found.length <= limit; last -= RUN_ENTRIES) {
+    let read = 0;
+    for (; last >= first && found.length <= limit && read < ENTRIES_MAX; last -= RUN_ENTRIES) {
+      read += RUN_ENTRIES;
       const place = { id, first: Math.max(first, last - RUN_ENTRIES + 1), last };
       for (const trade of await this.entries.newestFirst(USER_TRADE, place))
         if (marketId === null || trade.marketId === marketId) found.push(trade);
     }
     const entries = found.slice(0, limit);
-    return { entries, nextCursor: found.length > limit ? entries.at(-1)!.ordinal : null };
+    if (found.length > limit) return { entries, nextCursor: entries.at(-1)!.ordinal };
+    return { entries, nextCursor: last >= first ? last + 1 : null };
   }
 
   private async list<Layout extends ListLayout>(
@@ -246,45 +254,40 @@ export class HistoryReads {
     return { entries, nextCursor: ids.length > limit ? entries.at(-1)! : null };
   }
 
-  private async marketRows(ids: readonly number[]): Promise<MarketRow[]> {
-    const sql = `${selectRows(MARKET)} WHERE marketId IN (SELECT value FROM json_each(?)) ORDER BY marketId DESC`;
-    const rows = await this.query<MarketRow>(sql, [JSON.stringify(ids)]);
-    for (let i = 0; i < Math.max(ids.length, rows.length); i++) {
-      const row = rows[i];
-      if (row !== undefined) checkRow(MARKET, row);
-      if (row?.marketId !== ids[i])
-        throw new HistoryDamage('market', `marketId ${ids[i]}`, 'it is missing');
-    }
-    return rows;
+  /** In the order of the ids, which are known. */
+  private marketRows(ids: readonly number[]): Read<MarketRecord[]> {
+    const found = new Map(ids.map((id) => [id, this.state.openMarket(id)?.market]));
+    const closed = ids.filter((id) => found.get(id) === undefined);
+    const sql = `${selectRows(MARKET)} WHERE marketId IN (SELECT value FROM json_each(?))`;
+    return async () => {
+      const rows =
+        closed.length === 0 ? [] : await this.query<MarketRow>(sql, [JSON.stringify(closed)]);
+      for (const row of rows) {
+        checkRow(MARKET, row);
+        const { checksum: _, ...market } = row;
+        found.set(row.marketId, market);
+      }
+      return ids.map((marketId) => found.get(marketId) ?? missing('market', marketId));
+    };
   }
 
-  private async withPoints(markets: readonly MarketRow[]): Promise<StoredMarket[]> {
+  private async withPoints(markets: readonly MarketRecord[]): Promise<StoredMarket[]> {
+    if (markets.length === 0) return [];
     const ids = JSON.stringify(markets.map(({ marketId }) => marketId));
     const sql = 'SELECT * FROM marketPrices WHERE marketId IN (SELECT value FROM json_each(?))';
     const rows = await this.query<PricesRow>(sql, [ids]);
     const prices = new Map(rows.map((row) => [row.marketId, row]));
     return markets.map((market) => {
-      const row = prices.get(market.marketId);
-      if (row === undefined) {
-        throw new HistoryDamage('marketPrices', `marketId ${market.marketId}`, 'it is missing');
-      }
-      return { market: withoutChecksum(market), points: pointsOf(row) };
+      const row = prices.get(market.marketId) ?? missing('marketPrices', market.marketId);
+      return { market, points: pointsOf(row) };
     });
   }
 
-  private async query<Row>(
-    sql: string,
-    parameters: readonly (number | string)[] = [],
-  ): Promise<Row[]> {
-    try {
-      return await query<Row>(this.database, sql, parameters);
-    } catch (error) {
-      throw asDamage(error);
-    }
+  query<Row>(sql: string, parameters: readonly (number | string)[]): Promise<Row[]> {
+    return this.turn(() => this.database.query<Row>(sql, parameters));
   }
 }
 
-function withoutChecksum<Row extends { checksum: number }>(row: Row): Omit<Row, 'checksum'> {
-  const { checksum: _, ...rest } = row;
-  return rest;
+function missing(table: string, marketId: number): never {
+  throw new HistoryDamage(table, `marketId ${marketId}`, 'it is missing');
 }

@@ -24,6 +24,7 @@ import type { ListLengths } from './lists.js';
 import type { HistoryChanges } from './projection.js';
 import { asDamage, HistoryDamage } from './rows.js';
 import {
+  AMENDED_ORDER,
   COUNTED,
   type CountedName,
   checksumOf,
@@ -39,9 +40,11 @@ import {
 } from './runs/format.js';
 import { insertRuns, replaceRows } from './runs/writer.js';
 
-/** Pages (4 KiB) in the write-ahead log before a checkpoint; and the size of SQLite's cache. */
-const CHECKPOINT_PAGES = 4_000;
+/** Pages (16 KiB) in the write-ahead log before a checkpoint; and the size of SQLite's cache. */
+const CHECKPOINT_PAGES = 1_000;
 const CACHE_KIBIBYTES = 65_536;
+/** Runs of 256 entries have some 2,400 bytes, of which few would fit into a page of 4 KiB. */
+const PAGE_BYTES = 16_384;
 const BUSY_TIMEOUT_MS = 5_000;
 
 /** The end of the last journal batch in the history, and the number of entries of each kind. */
@@ -85,6 +88,7 @@ export class HistoryStore {
     readonly database: sqlite3.Database,
     private readonly inserts: Record<ListName, sqlite3.Statement>,
     private readonly replaceMarkets: sqlite3.Statement,
+    private readonly replaceAmended: sqlite3.Statement,
     public progress: Progress,
   ) {}
 
@@ -107,8 +111,9 @@ export class HistoryStore {
       for (const layout of LISTS)
         inserts[layout.name] = await prepare(database, insertRuns(layout));
       const replaceMarkets = await prepare(database, replaceRows(MARKET));
+      const replaceAmended = await prepare(database, replaceRows(AMENDED_ORDER));
       const all = inserts as Record<ListName, sqlite3.Statement>;
-      return new HistoryStore(database, all, replaceMarkets, progress);
+      return new HistoryStore(database, all, replaceMarkets, replaceAmended, progress);
     } catch (error) {
       await closeDatabase(database);
       throw asDamage(error);
@@ -130,6 +135,8 @@ export class HistoryStore {
       }
       if (changes.markets.length > 0)
         await called((done) => this.replaceMarkets.run([changes.markets], done));
+      if (changes.amendedOrders.length > 0)
+        await called((done) => this.replaceAmended.run([changes.amendedOrders], done));
       for (const { marketId, points, sequence } of changes.prices) {
         const bytes = Buffer.from(points.buffer, points.byteOffset, points.byteLength);
         const row = [marketId, bytes, sequence, pricesChecksum(marketId, points, sequence)];
@@ -159,6 +166,7 @@ export class HistoryStore {
   async close(): Promise<void> {
     for (const statement of Object.values(this.inserts)) await finalize(statement);
     await finalize(this.replaceMarkets);
+    await finalize(this.replaceAmended);
     await closeDatabase(this.database);
   }
 
@@ -171,6 +179,7 @@ export class HistoryStore {
 
 async function configure(database: sqlite3.Database): Promise<void> {
   database.configure('busyTimeout', BUSY_TIMEOUT_MS);
+  await execute(database, `PRAGMA page_size = ${PAGE_BYTES}`);
   await execute(database, 'PRAGMA journal_mode = WAL');
   // A power cut can undo whole transactions, which are rebuilt from the journal. Only checkpoints
   // sync.

@@ -69,6 +69,8 @@ export abstract class Answer<Server extends Serving = Serving>
   protected appliedMs = 0;
   readonly bill = new Bill(this);
   private closeConnection = false;
+  /** Called if the client leaves before the answer: what it asked for need not be worked out. */
+  onLeft: (() => void) | null = null;
   private ended = false;
   private isAborted = false;
 
@@ -192,6 +194,7 @@ export abstract class Answer<Server extends Serving = Serving>
   abort(): void {
     if (this.ended) return;
     this.isAborted = true;
+    this.onLeft?.();
     this.end();
   }
 

@@ -2,6 +2,7 @@
 import type {
   HistoryAnswers,
   HistoryKind,
+  HistoryReply,
   RequestOf,
 } from '../../../persistence/history/requests.js';
 import type { TrueAt } from '../../../persistence/history/true-at.js';
@@ -15,7 +16,8 @@ import { cursorOf, type PageRequest, startOf } from '../paging.js';
  * history is unavailable.
  *
  * A replica's follower reads the journal by itself, so it may be ahead of the replica's engine: the
- * answer then waits until the engine has reached its sequence.
+ * answer then waits until the engine has reached its sequence. Reads of one account, or of one address
+ * without an account, are served one after another.
  */
 export function readHistory<Kind extends HistoryKind>(
   call: Call,
@@ -31,7 +33,8 @@ export function readHistory<Kind extends HistoryKind>(
   };
   // Within a batch that is being applied, the engine may have more than is durable here.
   const minSequence = Math.max(sequencer.durableSequence, call.minSequence);
-  gateway.history.read(request, minSequence, (reply) => {
+  const reader = call.userId === 0 ? call.address : call.userId;
+  const answered = (reply: HistoryReply<Kind>) => {
     if (call.isOver) return;
     if (reply.status === 'unavailable') {
       refuseFor(reply.reason);
@@ -52,7 +55,8 @@ export function readHistory<Kind extends HistoryKind>(
         if (isReached) answerNow();
         else refuseFor(`the history is at ${sequence}, which this process has not reached`);
       });
-  });
+  };
+  call.onLeft = gateway.history.read(request, minSequence, answered, reader);
 }
 
 /** Those whose answer is a page that one number places. */

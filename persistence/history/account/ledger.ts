@@ -14,7 +14,7 @@ import {
   USER_EVENT,
   USER_TRADE,
 } from '../runs/format.js';
-import type { ListReader } from '../runs/reader.js';
+import { ENTRIES_MAX, type ListReader } from '../runs/reader.js';
 import type { CommittedLists } from '../store.js';
 import {
   type AccountChange,
@@ -70,9 +70,6 @@ const NO_BALANCE: Balance = {
 
 /** Stored balances between which lines are read at a time. */
 const STEP = 6;
-/** A page with filters ends, perhaps not full, when it has read this many entries. */
-const ENTRIES_MAX = 30_000;
-
 /** What is captured when the read is prepared: all that the history has of the account. */
 export interface LedgerEnd extends Balance {
   /** The number of stored balances. */

@@ -1,10 +1,8 @@
 /**
- * The orders of an account, open and closed, newest first, out of the events of their placing,
- * amending and cancelling, and of their trades. What the engine knows of an order that rests is the
+ * The orders of an account, open and closed, newest first, out of the events of their placing and,
+ * of orders that have rested, of their ends (order-ends.ts). What an order that ended at once has
+ * filled is in the trades of its command. What the engine knows of an order that rests is the
  * engine's.
- *
- * An order trades as taker in the commands that place it, and as maker at its own price from then
- * on. So the entries of a closed order are read in the order of their numbers, until it is closed.
  */
 import {
   CancelReason,
@@ -15,10 +13,23 @@ import {
 } from '../../../engine/interface/domain.js';
 import { type EventRecord, EventType, nameIn } from '../../../engine/interface/events.js';
 import type { OrderView } from '../../../engine/interface/views.js';
-import { HistoryDamage } from '../rows.js';
-import { type EntryOf, RUN_ENTRIES, TAKER, USER_EVENT, USER_TRADE } from '../runs/format.js';
-import type { ListReader } from '../runs/reader.js';
+import type { ListCounts } from '../lists.js';
+import { checkRow, HistoryDamage, selectRows } from '../rows.js';
+import {
+  AMENDED_ORDER,
+  ENDED_ANEW,
+  type EntryOf,
+  FILLED_IN_BOOK,
+  ORDER_END,
+  type RowOf,
+  RUN_ENTRIES,
+  TAKER,
+  USER_EVENT,
+  USER_TRADE,
+} from '../runs/format.js';
+import { ENTRIES_MAX, type ListReader } from '../runs/reader.js';
 import type { CommittedLists } from '../store.js';
+import { blockOf } from './order-ends.js';
 import { eventOf, type UserEventEntry } from './user-event.js';
 
 /**
@@ -87,6 +98,7 @@ export interface OrdersPage {
 }
 
 type TradeEntry = EntryOf<typeof USER_TRADE>;
+type EndEntry = EntryOf<typeof ORDER_END>;
 
 /** The entry in which an order was placed. */
 interface Placed {
@@ -97,9 +109,6 @@ interface Placed {
   /** 0: none. */
   groupId: number;
 }
-
-/** A page with filters ends, perhaps not full, when it has read this many entries. */
-const ENTRIES_MAX = 30_000;
 
 /** The events that an order is read from when it was placed. */
 const OF_ORDERS: readonly number[] = [
@@ -112,6 +121,8 @@ const OF_ORDERS: readonly number[] = [
 export interface OrdersEnd {
   events: number;
   trades: number;
+  /** By block of orders. */
+  ends: ListCounts;
   resting: ReadonlyMap<number, OrderView>;
 }
 
@@ -123,6 +134,7 @@ export function ordersEnd(
   return {
     events: lists.lengths.userEvent.of(userId),
     trades: lists.lengths.userTrade.of(userId),
+    ends: lists.lengths.orderEnd,
     resting: new Map(resting.map((order) => [order.orderId, order])),
   };
 }
@@ -240,182 +252,173 @@ function isWanted({ event }: Placed, request: OrdersRequest, { resting }: Orders
 /** The records of placed orders, in the order given. */
 async function recordsOf(
   lists: ListReader,
-  id: number,
+  userId: number,
   end: OrdersEnd,
   placed: readonly Placed[],
 ): Promise<OrderRecord[]> {
-  if (placed.length === 0) return [];
-  const orders = placed.map((each) => new Order(each, end.resting.get(each.event.orderId)));
-  await new Completion(lists, id, end, orders).run();
-  return orders.map((order) => order.record);
-}
-
-class Order {
-  readonly record: OrderRecord;
-  /** What rests, as far as was read; 0 if nothing more is to be read. */
-  lotsLeft: number;
-  readonly sequence: number;
-  readonly ordinal: number;
-
-  constructor({ entry, event, name, groupId }: Placed, resting: OrderView | undefined) {
-    const { restingLots, status } = event;
-    this.sequence = entry.sequence;
-    this.ordinal = entry.ordinal;
-    this.lotsLeft = resting === undefined ? restingLots : 0;
-    this.record = {
-      orderId: event.orderId,
-      clientOrderId: name,
-      marketId: event.marketId,
-      userId: event.userId,
-      side: event.side as Side,
-      outcome: event.outcome as Outcome,
-      priceTicks: event.priceTicks,
-      timeInForce: event.timeInForce,
-      postOnly: event.postOnly === 1,
-      selfTrade: event.selfTrade as SelfTrade,
-      groupId,
-      expiresAtMs: event.expiresAtMs === 0 ? null : event.expiresAtMs,
-      originalLots: event.sizeLots,
-      filledLots: 0,
-      restingLots: 0,
-      valueMicros: 0,
-      feeMicros: 0,
-      end: OrderState.OPEN,
-      reason: 0,
-      placedAtMs: entry.atMs,
-      closedAtMs: null,
-    };
-    if (resting !== undefined) this.show(resting);
-    else if (restingLots === 0) this.endAtOnce(status, entry.atMs);
-  }
-
-  get rests(): boolean {
-    return this.record.closedAtMs === null;
-  }
-
-  /** All but the fees and the time of the placing: the engine's is that of the last one. */
-  private show(resting: OrderView): void {
-    const { priceTicks, originalLots, filledLots, valueMicros, feeMicros } = resting;
-    const terms = { priceTicks, originalLots, restingLots: resting.sizeLots };
-    Object.assign(this.record, { ...terms, filledLots, valueMicros, feeMicros });
-  }
-
-  /** In the command that placed it. */
-  private endAtOnce(status: number, atMs: number): void {
-    if (status === OrderStatus.FILLED) this.close(OrderState.FILLED, atMs);
-    else if (status === OrderStatus.STOPPED_UNFILLED)
-      this.close(OrderState.CANCELLED, atMs, CancelReason.SELF_TRADE);
-    else if (status === OrderStatus.STOPPED)
-      this.close(OrderState.UNFILLED, atMs, CancelReason.SELF_TRADE);
-    else if (status === OrderStatus.ORDER_GROUP)
-      this.close(OrderState.UNFILLED, atMs, CancelReason.ORDER_GROUP);
-    else if (status === OrderStatus.TRADE_LIMIT) this.close(OrderState.TRADE_LIMIT, atMs);
-    else if (status === OrderStatus.TOO_SMALL_TO_REST)
-      this.close(OrderState.TOO_SMALL_TO_REST, atMs);
-    else this.close(OrderState.UNFILLED, atMs);
-  }
-
-  private close(end: OrderState, atMs: number, reason = 0): void {
-    Object.assign(this.record, { end, reason, closedAtMs: atMs });
-  }
-
-  fillAsTaker({ sizeLots, priceTicks, feeMicros }: TradeEntry): void {
-    this.fill(sizeLots, priceTicks);
-    this.record.feeMicros += feeMicros;
-  }
-
-  fillAsMaker({ sizeLots, priceTicks, atMs }: TradeEntry): void {
-    this.fill(sizeLots, priceTicks);
-    this.lotsLeft -= sizeLots;
-    if (this.lotsLeft === 0) this.close(OrderState.FILLED, atMs);
-  }
-
-  private fill(lots: number, priceTicks: number): void {
-    this.record.filledLots += lots;
-    this.record.valueMicros += lots * priceTicks;
-  }
-
-  /** An event after the first. */
-  read(event: EventRecord, atMs: number): void {
-    const { record } = this;
-    if (event.type === 'orderPlaced') {
-      this.lotsLeft = event.restingLots;
-      if (event.restingLots === 0) this.endAtOnce(event.status, atMs);
-    } else if (event.type === 'orderAmended') {
-      record.priceTicks = event.priceTicks;
-      record.originalLots = event.originalLots;
-      this.lotsLeft = event.sizeLots;
-      if (event.sizeLots === 0) this.close(OrderState.FILLED, atMs);
-    } else if (event.type === 'orderCancelled') {
-      this.close(OrderState.CANCELLED, atMs, event.reason);
+  const hasRested = ({ event }: Placed) => event.restingLots > 0 && !end.resting.has(event.orderId);
+  const rested = placed.filter(hasRested).map(({ event }) => event.orderId);
+  const ends = await endsOf(lists, end, rested);
+  const originals = await amendedLots(lists, rested);
+  const trades = new TakerTrades(lists, userId, end.trades);
+  const records: OrderRecord[] = [];
+  // Oldest first, as the trades are read.
+  for (const each of placed.toReversed()) {
+    const { entry, event } = each;
+    const record = placedRecord(each);
+    const resting = end.resting.get(event.orderId);
+    if (resting !== undefined) show(record, resting);
+    else if (event.restingLots > 0) {
+      const last = ends.get(event.orderId) ?? unknownEnd(userId, event.orderId);
+      record.originalLots = originals.get(event.orderId) ?? event.sizeLots;
+      endInBook(record, last);
+    } else {
+      for (const trade of await trades.of(event.orderId, entry.sequence)) fill(record, trade);
+      endAtOnce(record, event.status, entry.atMs);
     }
+    records.push(record);
   }
+  return records.reverse();
 }
 
-/** Reads on from the oldest of some orders until it is known what became of all of them. */
-class Completion {
-  private readonly byId = new Map<number, Order>();
-  /** Closed orders of which the end is to be read. */
-  private readonly unfinished = new Set<number>();
-  private readonly oldestSequence: number;
-  private readonly newestSequence: number;
-  private readonly firstEvent: number;
+function unknownEnd(userId: number, orderId: number): never {
+  const what = 'it neither rests nor was filled or cancelled';
+  throw new HistoryDamage(ORDER_END.name, `userId ${userId}, orderId ${orderId}`, what);
+}
+
+/** The last entry of each order in orderEnd. */
+async function endsOf(
+  lists: ListReader,
+  { ends }: OrdersEnd,
+  orderIds: readonly number[],
+): Promise<Map<number, EndEntry>> {
+  const found = new Map<number, EndEntry>();
+  for (const id of new Set(orderIds.map(blockOf)))
+    for (const entry of await lists.oldestFirst(ORDER_END, { id, first: 1, last: ends.of(id) }))
+      found.set(entry.orderId, entry);
+  return found;
+}
+
+/** All that those of the orders that were amended were to fill. */
+async function amendedLots(
+  lists: ListReader,
+  orderIds: readonly number[],
+): Promise<Map<number, number>> {
+  if (orderIds.length === 0) return new Map();
+  const sql = `${selectRows(AMENDED_ORDER)} WHERE orderId IN (SELECT value FROM json_each(?))`;
+  const rows = await lists.query<RowOf<typeof AMENDED_ORDER>>(sql, [JSON.stringify(orderIds)]);
+  for (const row of rows) checkRow(AMENDED_ORDER, row);
+  return new Map(rows.map(({ orderId, originalLots }) => [orderId, originalLots]));
+}
+
+/** As it was placed. */
+function placedRecord({ entry, event, name, groupId }: Placed): OrderRecord {
+  return {
+    orderId: event.orderId,
+    clientOrderId: name,
+    marketId: event.marketId,
+    userId: event.userId,
+    side: event.side as Side,
+    outcome: event.outcome as Outcome,
+    priceTicks: event.priceTicks,
+    timeInForce: event.timeInForce,
+    postOnly: event.postOnly === 1,
+    selfTrade: event.selfTrade as SelfTrade,
+    groupId,
+    expiresAtMs: event.expiresAtMs === 0 ? null : event.expiresAtMs,
+    originalLots: event.sizeLots,
+    filledLots: 0,
+    restingLots: 0,
+    valueMicros: 0,
+    feeMicros: 0,
+    end: OrderState.OPEN,
+    reason: 0,
+    placedAtMs: entry.atMs,
+    closedAtMs: null,
+  };
+}
+
+/** All but the time of the placing: the engine's is that of the last one. */
+function show(record: OrderRecord, resting: OrderView): void {
+  const { priceTicks, originalLots, filledLots, valueMicros, feeMicros } = resting;
+  const terms = { priceTicks, originalLots, restingLots: resting.sizeLots };
+  Object.assign(record, { ...terms, filledLots, valueMicros, feeMicros });
+}
+
+function endInBook(record: OrderRecord, entry: EndEntry): void {
+  const { how, leftLots, priceTicks, filledLots, valueMicros, feeMicros, atMs } = entry;
+  Object.assign(record, { priceTicks, filledLots, valueMicros, feeMicros });
+  if (how >= ENDED_ANEW) {
+    endAtOnce(record, how - ENDED_ANEW, atMs);
+    return;
+  }
+  record.filledLots = record.originalLots - leftLots;
+  record.valueMicros += (record.filledLots - filledLots) * priceTicks;
+  const state = how === FILLED_IN_BOOK ? OrderState.FILLED : OrderState.CANCELLED;
+  close(record, state, atMs, how === FILLED_IN_BOOK ? 0 : how);
+}
+
+/** In the command that placed it. */
+function endAtOnce(record: OrderRecord, status: number, atMs: number): void {
+  if (status === OrderStatus.FILLED) close(record, OrderState.FILLED, atMs);
+  else if (status === OrderStatus.STOPPED_UNFILLED)
+    close(record, OrderState.CANCELLED, atMs, CancelReason.SELF_TRADE);
+  else if (status === OrderStatus.STOPPED)
+    close(record, OrderState.UNFILLED, atMs, CancelReason.SELF_TRADE);
+  else if (status === OrderStatus.ORDER_GROUP)
+    close(record, OrderState.UNFILLED, atMs, CancelReason.ORDER_GROUP);
+  else if (status === OrderStatus.TRADE_LIMIT) close(record, OrderState.TRADE_LIMIT, atMs);
+  else if (status === OrderStatus.TOO_SMALL_TO_REST)
+    close(record, OrderState.TOO_SMALL_TO_REST, atMs);
+  else close(record, OrderState.UNFILLED, atMs);
+}
+
+function close(record: OrderRecord, end: OrderState, closedAtMs: number, reason = 0): void {
+  Object.assign(record, { end, reason, closedAtMs });
+}
+
+function fill(record: OrderRecord, { sizeLots, priceTicks, feeMicros }: TradeEntry): void {
+  record.filledLots += sizeLots;
+  record.valueMicros += sizeLots * priceTicks;
+  record.feeMicros += feeMicros;
+}
+
+/** The trades of orders in the commands that placed them, read in the order of the commands. */
+class TakerTrades {
+  /** Consecutive trades of the account, from the first with the sequence `from` on. */
+  private trades: TradeEntry[] = [];
+  private from = Number.POSITIVE_INFINITY;
+  /** The ordinal of the next trade to read. */
+  private next = 1;
 
   constructor(
     private readonly lists: ListReader,
     private readonly id: number,
-    private readonly end: OrdersEnd,
-    orders: readonly Order[],
-  ) {
-    for (const order of orders) {
-      this.byId.set(order.record.orderId, order);
-      if (order.lotsLeft > 0) this.unfinished.add(order.record.orderId);
+    private readonly count: number,
+  ) {}
+
+  async of(orderId: number, sequence: number): Promise<TradeEntry[]> {
+    if (sequence < this.from || sequence > this.lastSequence) {
+      const at = { id: this.id, count: this.count, column: 'sequence', value: sequence } as const;
+      this.next = await this.lists.firstFrom(USER_TRADE, at);
+      this.trades = [];
+      this.from = sequence;
+      await this.read();
     }
-    this.newestSequence = Math.max(...orders.map(({ sequence }) => sequence));
-    this.oldestSequence = Math.min(...orders.map(({ sequence }) => sequence));
-    this.firstEvent = Math.min(...orders.map(({ ordinal }) => ordinal)) + 1;
+    while (this.lastSequence === sequence && this.next <= this.count) await this.read();
+    return this.trades.filter(
+      (trade) => trade.sequence === sequence && trade.orderId === orderId && trade.role === TAKER,
+    );
   }
 
-  async run(): Promise<void> {
-    const { end, id, lists, unfinished, firstEvent } = this;
-    const at = { id, count: end.trades, column: 'sequence', value: this.oldestSequence } as const;
-    const firstTrade = await lists.firstFrom(USER_TRADE, at);
-    const trades = lists.from(USER_TRADE, { id, first: firstTrade, last: end.trades });
-    const events = lists.from(USER_EVENT, { id, first: firstEvent, last: end.events });
-    let trade = (await trades.next()).value ?? null;
-    let event = (await events.next()).value ?? null;
-    while (unfinished.size > 0 || (trade !== null && trade.sequence <= this.newestSequence)) {
-      if (trade !== null && trade.number < (event?.number ?? Number.POSITIVE_INFINITY)) {
-        this.readTrade(trade);
-        trade = (await trades.next()).value ?? null;
-      } else if (event !== null) {
-        this.readEvent(event);
-        event = (await events.next()).value ?? null;
-      } else break;
-    }
-    const [lost] = unfinished;
-    if (lost === undefined) return;
-    const what = 'it neither rests nor was filled or cancelled';
-    throw new HistoryDamage(USER_EVENT.name, `userId ${id}, orderId ${lost}`, what);
+  private get lastSequence(): number {
+    return this.trades.at(-1)?.sequence ?? Number.POSITIVE_INFINITY;
   }
 
-  private readTrade(trade: TradeEntry): void {
-    const order = this.byId.get(trade.orderId);
-    if (order === undefined || this.end.resting.has(trade.orderId)) return;
-    if (trade.role === TAKER) order.fillAsTaker(trade);
-    else order.fillAsMaker(trade);
-    this.finish(order);
-  }
-
-  private readEvent(entry: UserEventEntry): void {
-    const event = eventOf(entry);
-    if (!('orderId' in event) || !this.unfinished.has(event.orderId)) return;
-    const order = this.byId.get(event.orderId)!;
-    order.read(event, entry.atMs);
-    this.finish(order);
-  }
-
-  private finish(order: Order): void {
-    if (!order.rests) this.unfinished.delete(order.record.orderId);
+  private async read(): Promise<void> {
+    const last = Math.min(this.count, this.next + RUN_ENTRIES - 1);
+    const place = { id: this.id, first: this.next, last };
+    this.trades.push(...(await this.lists.oldestFirst(USER_TRADE, place)));
+    this.next = last + 1;
   }
 }

@@ -17,6 +17,9 @@
  *   marketBook       the list of each market's orders that came to rest or were cancelled, as
  *                    changes of a price level
  *   assetPrice       the list of each asset's prices, as they arrived
+ *   orderEnd         how orders ended that had rested, in lists of ORDERS_IN_BLOCK consecutive order
+ *                    numbers. If an order has several entries, the last counts
+ *   amendedOrder     a row per order that was amended: all that it was to fill, in the end
  *   market           a row per market that ever opened, replaced as the market changes
  *   marketPrices     the price history of a market: 64-bit floats, little-endian, in triples of
  *                    (time, UP's price in half ticks, the asset's price in micros, 0: none yet)
@@ -229,6 +232,40 @@ export const ASSET_PRICE = {
   negatives: [],
 } as const satisfies ListLayout;
 
+/** The orders whose ends are in one list. */
+export const ORDERS_IN_BLOCK = 1_024;
+
+export const ORDER_END = {
+  name: 'orderEnd',
+  tag: 13,
+  key: 'orderBlock',
+  columns: [
+    'orderId',
+    /** A CancelReason; FILLED_IN_BOOK; or ENDED_ANEW plus the OrderStatus. */
+    'how',
+    /** What was left of it, and where. */
+    'leftLots',
+    'priceTicks',
+    /** What it had filled before it last came to rest; ENDED_ANEW: all. */
+    'filledLots',
+    'valueMicros',
+    'feeMicros',
+    'atMs',
+  ],
+  negatives: [],
+} as const satisfies ListLayout;
+
+export const FILLED_IN_BOOK = 63;
+/** It was amended, placed anew, and did not come to rest. */
+export const ENDED_ANEW = 64;
+
+export const AMENDED_ORDER = {
+  name: 'amendedOrder',
+  tag: 14,
+  key: 'orderId',
+  columns: ['originalLots'],
+} as const satisfies TableLayout;
+
 export const MARKET = {
   name: 'market',
   tag: 5,
@@ -269,6 +306,7 @@ export const LISTS = [
   USER_BALANCE,
   MARKET_BOOK,
   ASSET_PRICE,
+  ORDER_END,
 ] as const;
 export type ListName = (typeof LISTS)[number]['name'];
 
@@ -325,6 +363,7 @@ const PROGRESS_SQL = `CREATE TABLE progress (
 export const SCHEMA: readonly string[] = [
   ...LISTS.map(runsSql),
   tableSql(MARKET),
+  tableSql(AMENDED_ORDER),
   MARKET_PRICES_SQL,
   PROGRESS_SQL,
 ];

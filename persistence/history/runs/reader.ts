@@ -8,6 +8,9 @@ import { ByteReader, MalformedBytes } from '../../storage/bytes.js';
 import { HistoryDamage } from '../rows.js';
 import { type EntryOf, type ListLayout, negativesOf, RUN_ENTRIES, runChecksum } from './format.js';
 
+/** A page with filters ends, perhaps not full, when it has read this many entries. */
+export const ENTRIES_MAX = 30_000;
+
 export type Query = <Row>(sql: string, parameters: readonly (number | string)[]) => Promise<Row[]>;
 
 interface Place {
@@ -29,7 +32,10 @@ interface Search<Layout extends ListLayout> {
 }
 
 export class ListReader {
-  constructor(private readonly query: Query) {}
+  /** The run that {@link at} read last: the end of a search is within one. */
+  private last: { layout: ListLayout; id: number; entries: { ordinal: number }[] } | null = null;
+
+  constructor(readonly query: Query) {}
 
   /** Newest first. */
   async newestFirst<Layout extends ListLayout>(
@@ -70,7 +76,17 @@ export class ListReader {
     id: number,
     ordinal: number,
   ): Promise<EntryOf<Layout>> {
-    return (await this.newestFirst(layout, { id, first: ordinal, last: ordinal }))[0]!;
+    const isThere = this.last?.layout === layout && this.last.id === id;
+    const first = isThere ? this.last!.entries[0]!.ordinal : 0;
+    const known = isThere ? this.last!.entries[ordinal - first] : undefined;
+    if (known !== undefined) return known as EntryOf<Layout>;
+    const { key } = layout;
+    const sql = `${selectRuns(layout)} WHERE ${key} = ? AND firstOrdinal <= ?
+      ORDER BY firstOrdinal DESC LIMIT 1`;
+    const runs = await this.query<RunRow>(sql, [id, ordinal]);
+    const [found] = cutOut(layout, runs, { id, first: ordinal, last: ordinal });
+    this.last = { layout, id, entries: readRun(layout, runs[0]!) };
+    return found!;
   }
 
   /** The ordinal of the first entry whose column has at least the value; count + 1: none has. */

@@ -120,15 +120,15 @@ describe('reads from the trading thread', () => {
       engine,
       boards: new Leaderboards(engine),
       // Not reached: the sequence that both ask for has not come.
-      database: null as unknown as HistoryReads,
+      readsIn: () => null as unknown as HistoryReads,
       failed: nothing,
-      groupEnded: nothing,
+      readEnded: nothing,
       boardReady: nothing,
       boardsFailed: nothing,
     });
     const done = vi.fn();
     let isLate = false;
-    const read = { request: TRADES, minSequence: 1 };
+    const read = { request: TRADES, minSequence: 1, reader: 0 };
     reads.read({ ...read, done, isGivenUp: () => isLate });
     reads.read({ ...read, done: nothing, isGivenUp: () => false });
     reads.serve(0);

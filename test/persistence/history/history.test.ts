@@ -6,9 +6,17 @@ import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { buyOrder, registration, WINDOW_START_MS } from '../../../bench/workload/open-market.js';
 import { Random } from '../../../bench/workload/random.js';
 import { Engine } from '../../../engine/engine.js';
-import { assetOfMarket, MarketStatus, Resolution } from '../../../engine/interface/domain.js';
+import {
+  assetOfMarket,
+  MarketStatus,
+  marketIdOf,
+  Resolution,
+  TimeInForce,
+  WINDOW_MS,
+} from '../../../engine/interface/domain.js';
 import { checkHistory } from '../../../persistence/history/check.js';
 import { ListCounts, PendingLists } from '../../../persistence/history/lists.js';
 import type { EventCursor } from '../../../persistence/history/market-events.js';
@@ -17,7 +25,11 @@ import {
   type HistoryChanges,
   Projection,
 } from '../../../persistence/history/projection.js';
-import { type HistoryAnswers, PAGE_END_BYTES } from '../../../persistence/history/requests.js';
+import {
+  type HistoryAnswers,
+  PAGE_END_BYTES,
+  type RequestOf,
+} from '../../../persistence/history/requests.js';
 import { HistoryDamage } from '../../../persistence/history/rows.js';
 import {
   type CountedName,
@@ -331,6 +343,24 @@ describe('a full disk', () => {
   });
 });
 
+it('finds the trades of a market that were made before its window', async () => {
+  const marketId = marketIdOf(0, WINDOW_START_MS + WINDOW_MS);
+  const terms = { marketId, sizeLots: 10_000, priceTicks: 500 };
+  const early = [
+    { kind: 'listAsset', symbol: 'BTC' } as const,
+    { kind: 'listMarkets', asset: 0, ahead: true } as const,
+    registration(1, 1e9),
+    registration(2, 1e9),
+    buyOrder({ userId: 1, ...terms, timeInForce: TimeInForce.GTC }),
+    buyOrder({ userId: 2, ...terms, outcome: 1 }),
+  ].map((command) => ({ command, atMs: WINDOW_START_MS }));
+  const folder = folders.make();
+  await journalOf(folder, early);
+  const follower = start(folder, early.length);
+  const request = { kind: 'userTrades', userId: 1, limit: 9, cursor: null, marketId } as const;
+  expect((await follower.read(request)).entries).toMatchObject([{ marketId, sizeLots: 10_000 }]);
+});
+
 describe('damage', () => {
   it('a bit anywhere in the file: the answers are right', async () => {
     const random = new Random(`${SEED}:bits`);
@@ -398,9 +428,10 @@ describe('damage', () => {
     'DELETE FROM market',
   ])('after %s a market is named with its row, and the history is rebuilt', async (sql) => {
     const folder = folders.copy(complete);
-    const [{ id }] = (await rowsOf(folder, 'SELECT max(marketId) AS id FROM market')) as [
-      { id: number },
-    ];
+    const [{ id }] = (await rowsOf(
+      folder,
+      'SELECT max(marketId) AS id FROM market WHERE isClosed = 1',
+    )) as [{ id: number }];
     const follower = start(folder);
     await follower.read({ kind: 'rank', userId: 1, metric: 'profit', period: 'all' });
     await changeOne(folder, `${sql} WHERE marketId = ${id}`);
@@ -433,6 +464,16 @@ describe('damage', () => {
         const lines = await all((cursor) => follower.read({ ...request, cursor }));
         const { availableMicros, heldMicros } = expected.engine.account(id)!;
         expect(lines[0]!.balance).toEqual({ availableMicros, heldMicros });
+        break;
+      }
+      case 'orderEnd': {
+        const filter = { clientOrderId: null, marketId: null, fromMs: null, toMs: null };
+        for (let userId = 1; userId <= expected.engine.userCount; userId++) {
+          const request = { kind: 'userOrders', userId, status: 'closed', limit: 50, ...filter };
+          const page = (cursor: number | null) =>
+            follower.read({ ...(request as RequestOf<'userOrders'>), cursor });
+          for (const { closedAtMs } of await all(page)) expect(closedAtMs).not.toBeNull();
+        }
         break;
       }
       case 'marketBook':

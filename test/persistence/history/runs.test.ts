@@ -7,7 +7,7 @@ import {
   PendingLists,
 } from '../../../persistence/history/lists.js';
 import { emptyHistoryState, Projection } from '../../../persistence/history/projection.js';
-import { HistoryReads } from '../../../persistence/history/reads.js';
+import { HistoryReads, ReadDatabase } from '../../../persistence/history/reads.js';
 import type { Page, PointsCredit } from '../../../persistence/history/requests.js';
 import { HistoryDamage } from '../../../persistence/history/rows.js';
 import {
@@ -80,21 +80,16 @@ async function historyOf(transactions: readonly number[]): Promise<Credits> {
   }
   const { lists } = await checkHistory(store.database, store.progress);
   await store.close();
-  const reads = await HistoryReads.open(folder, lists);
+  const database = await ReadDatabase.open(folder);
   let isOpen = true;
   const close = async () => {
-    if (isOpen) await reads.close();
+    if (isOpen) await database.close();
     isOpen = false;
   };
   closers.push(close);
-  const page = async (limit: number, cursor: number | null) => {
-    await reads.begin(transactions.length);
-    try {
-      return await reads.listOfUser(POINTS_CREDIT, { userId: 5, limit, cursor })();
-    } finally {
-      await reads.end();
-    }
-  };
+  const reads = new HistoryReads(database, { lists, openMarket: () => null });
+  const page = (limit: number, cursor: number | null) =>
+    reads.listOfUser(POINTS_CREDIT, { userId: 5, limit, cursor })();
   return { folder, page, close };
 }
 

@@ -3,7 +3,7 @@
  * comparison with a replay (history.ts). Reads a page at a time, which bounds memory.
  */
 import type sqlite3 from 'sqlite3';
-import { LISTS, type ListLayout, MARKET } from '../../../history/runs/format.js';
+import { AMENDED_ORDER, LISTS, type ListLayout, MARKET } from '../../../history/runs/format.js';
 import { type RunRow, readRun, selectRuns } from '../../../history/runs/reader.js';
 import { query } from '../../../storage/sqlite.js';
 
@@ -25,6 +25,7 @@ export interface ComparedTable {
 export const COMPARED: readonly ComparedTable[] = [
   ...LISTS.map(listOf),
   tableOf(MARKET.name, [MARKET.key]),
+  tableOf(AMENDED_ORDER.name, [AMENDED_ORDER.key]),
   tableOf('marketPrices', ['marketId']),
   tableOf('progress', ['id']),
 ];

@@ -74,7 +74,7 @@ async function countEntries(folder: string): Promise<number> {
   let count = 0;
   const counted = [
     ...LISTS.map(({ name }) => [name, 'coalesce(sum(count), 0)']),
-    ...['market', 'marketPrices', 'progress'].map((name) => [name, 'count(*)']),
+    ...['market', 'amendedOrder', 'marketPrices', 'progress'].map((name) => [name, 'count(*)']),
   ];
   await withDatabase(historyPath(folder), async (database) => {
     for (const [name, sum] of counted) {

@@ -1,0 +1,71 @@
+/**
+ * The turns in which the reads of the history use the database: one query at a time. The next turn
+ * goes to the reader with the fewest of the last turns, so a reader with long reads delays others
+ * by the query that runs, and itself by all that it asks for.
+ *
+ * Always holds: a read that was given up gets no further turn.
+ */
+
+/** Who asks: an account, or an address. */
+export type Reader = number | string;
+
+/** Runs a query in the read's turn. @throws ReadStopped */
+export type Turn = <Rows>(query: () => Promise<Rows>) => Promise<Rows>;
+
+/** The answer is not waited for any more, or the session ends. */
+export class ReadStopped extends Error {
+  override name = 'ReadStopped';
+}
+
+/** The counts of turns are halved after so many. */
+const REMEMBERED_TURNS = 256;
+
+interface Waiting {
+  reader: Reader;
+  begin: () => void;
+}
+
+export class ReadTurns {
+  private readonly waiting: Waiting[] = [];
+  private readonly turns = new Map<Reader, number>();
+  private sinceHalved = 0;
+  private isBusy = false;
+
+  /** The turns of one read. */
+  of(reader: Reader, isStopped: () => boolean): Turn {
+    return async (query) => {
+      if (this.isBusy) await new Promise<void>((begin) => this.waiting.push({ reader, begin }));
+      this.isBusy = true;
+      try {
+        if (isStopped()) throw new ReadStopped('nobody waits for it any more');
+        this.count(reader);
+        return await query();
+      } finally {
+        this.next();
+      }
+    };
+  }
+
+  /** Hands the turn over. It stays taken, so that no other read comes between. */
+  private next(): void {
+    let best = 0;
+    for (let i = 1; i < this.waiting.length; i++)
+      if (this.turnsOf(this.waiting[i]!) < this.turnsOf(this.waiting[best]!)) best = i;
+    const [next] = this.waiting.splice(best, 1);
+    if (next === undefined) this.isBusy = false;
+    else next.begin();
+  }
+
+  private turnsOf({ reader }: Waiting): number {
+    return this.turns.get(reader) ?? 0;
+  }
+
+  private count(reader: Reader): void {
+    this.turns.set(reader, (this.turns.get(reader) ?? 0) + 1);
+    if (++this.sinceHalved < REMEMBERED_TURNS) return;
+    this.sinceHalved = 0;
+    for (const [each, turns] of this.turns)
+      if (turns > 1) this.turns.set(each, turns >> 1);
+      else this.turns.delete(each);
+  }
+}
