@@ -25,8 +25,8 @@ const ORDER_BITS = 10;
 const ORDER_MASK = (1 << ORDER_BITS) - 1;
 /** The bits above them: an operator has frozen the user; it is established; it has a family. */
 const FROZEN = 1 << ORDER_BITS;
-const ESTABLISHED = 2 << ORDER_BITS;
-const IN_FAMILY = 4 << ORDER_BITS;
+export const ESTABLISHED = 2 << ORDER_BITS;
+export const IN_FAMILY = 4 << ORDER_BITS;
 const DAY_SHIFT = ORDER_BITS + 3;
 /** What a new day leaves as it is. */
 const BESIDE_DAY = (1 << DAY_SHIFT) - 1;
@@ -116,9 +116,18 @@ export class Accounts extends AccountTable {
     this.setDayAndOrders(userId, this.dayAndOrders(userId) | ESTABLISHED);
   }
 
+  /** ESTABLISHED and IN_FAMILY, of a user to whom they apply, in one read. */
+  standing(userId: number): number {
+    return this.dayAndOrders(userId) & (ESTABLISHED | IN_FAMILY);
+  }
+
+  isInFamily(userId: number): boolean {
+    return (this.dayAndOrders(userId) & IN_FAMILY) !== 0;
+  }
+
   /** A user with sub-accounts and these have the same number; 0: the user has no family. */
   family(userId: number): number {
-    return (this.dayAndOrders(userId) & IN_FAMILY) === 0 ? 0 : this.bases.family(userId);
+    return this.isInFamily(userId) ? this.bases.family(userId) : 0;
   }
 
   joinFamily(userId: number, family: number): void {

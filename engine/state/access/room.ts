@@ -40,7 +40,7 @@ import { LONGEST_REMEMBERED_WORDS } from '../../interface/results.js';
 import type { Archive } from '../../storage/archive.js';
 import { Table } from '../../storage/table.js';
 import type { UndoLog } from '../../storage/undo.js';
-import type { Accounts } from '../accounts.js';
+import { type Accounts, ESTABLISHED, IN_FAMILY } from '../accounts.js';
 
 /** `resultWords`: the memory for remembered results, in words of 4 bytes. */
 export const Pool = {
@@ -111,17 +111,18 @@ interface Parts extends PoolSize {
   /** What newcomers share, and of it the part in which each has only what is assured. */
   newcomers: number;
   assuredOfNewcomers: number;
+  /** Less what is used, what newcomers and others alike may still share. */
+  ample: number;
 }
 
 function partsOf(pool: PoolSize): Parts {
   const { size } = pool;
-  return {
-    ...pool,
-    open: size - Math.floor(size / 16),
-    assuredPart: Math.floor(size / 4),
-    newcomers: Math.floor(size / 2),
-    assuredOfNewcomers: Math.floor(size / 8),
-  };
+  const open = size - Math.floor(size / 16);
+  const assuredPart = Math.floor(size / 4);
+  const newcomers = Math.floor(size / 2);
+  const assuredOfNewcomers = Math.floor(size / 8);
+  const ample = Math.min(open - assuredPart, newcomers - assuredOfNewcomers);
+  return { ...pool, open, assuredPart, newcomers, assuredOfNewcomers, ample };
 }
 
 /** What the accounts of each family have together: a row of pools for each family, from 1 on. */
@@ -149,7 +150,7 @@ export class Room {
 
   constructor(
     undo: UndoLog,
-    private readonly accounts: Pick<Accounts, 'isEstablished' | 'family'>,
+    private readonly accounts: Pick<Accounts, 'isEstablished' | 'isInFamily' | 'standing' | 'family'>,
     private readonly isOfExchange: (userId: number) => boolean,
   ) {
     this.used = undo.block(POOL_COUNT);
@@ -184,6 +185,14 @@ export class Room {
 
   /** Whether a user that has `own` may take another place. */
   mayTake(pool: Pool, userId: number, own: number, isCancel = false): boolean {
+    // Sufficient for newcomers and others alike, because newcomers have at most `used`.
+    const { most, ample } = this.parts[pool]!;
+    const isAmple = own < most && own * SHARES < ample - this.used[pool]!;
+    if (isAmple && !this.accounts.isInFamily(userId)) return true;
+    return this.mayTakeOfFew(pool, userId, own, isCancel);
+  }
+
+  private mayTakeOfFew(pool: Pool, userId: number, own: number, isCancel: boolean): boolean {
     // For a client order id, an older one is forgotten: the user's own, or else anybody's.
     const family = pool === Pool.clientOrderIds ? 0 : this.accounts.family(userId);
     const mine = family === 0 ? own : this.families.of(family, pool);
@@ -206,9 +215,11 @@ export class Room {
   /** To be called for all that a user takes, and, with a negative change, gives back. */
   count(pool: Pool, userId: number, change: number): void {
     this.used[pool]! += change;
-    if (!this.accounts.isEstablished(userId)) this.ofNewcomers[pool]! += change;
-    const family = this.accounts.family(userId);
-    if (family !== 0) this.families.add(family, pool, change);
+    const standing = this.accounts.standing(userId);
+    if (standing === ESTABLISHED) return;
+    if ((standing & ESTABLISHED) === 0) this.ofNewcomers[pool]! += change;
+    if ((standing & IN_FAMILY) !== 0)
+      this.families.add(this.accounts.family(userId), pool, change);
   }
 
   /** A new family, of a user who has these of each pool; returns its number. */
