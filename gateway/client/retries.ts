@@ -10,8 +10,9 @@ export interface Retries {
   /** The first wait; each further one is twice as long, less a random part of up to half. */
   firstWaitMs: number;
   /**
-   * The longest wait. If the exchange asks for a longer one, the call fails at once, and the error's
-   * `retryAfterMs` says when the request can succeed: whether to wait that long is up to you.
+   * The longest wait. If the exchange asks for a longer one, the call fails at once, and the
+   * error's `retryAfterMs` says when the request can succeed: whether to wait that long is up to
+   * you.
    */
   longestWaitMs: number;
 }

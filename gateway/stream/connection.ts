@@ -101,8 +101,8 @@ export class Connection {
   /** Whether it is about to close, so that nothing more is read from it. */
   isEnding = false;
   /**
-   * While a `resume` takes messages from the journal: the number of the last one that was sent. What
-   * is said to have been sent before must not be beyond it.
+   * While a `resume` takes messages from the journal: the number of the last one that was sent.
+   * What is said to have been sent before must not be beyond it.
    */
   resumedTo = Number.POSITIVE_INFINITY;
   /** Called once when the client has read most of what was sent, or has left. */

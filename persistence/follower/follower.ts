@@ -3,19 +3,19 @@
  * alone, which checks that the journal leads to the exchange's state, writes snapshots, and keeps
  * the history and the leaderboards.
  *
- * Always holds: the trading thread never waits for the follower, and no failure here stops a change.
- * Only if the journal disagrees with the exchange, `onDisagreement` is called, once. A thread that
- * fails is restarted and continues where it was: after a second, and after ten minutes once it has
- * failed RESTARTS_MAX times within them.
+ * Always holds: the trading thread never waits for the follower, and no failure here stops a
+ * change. Only if the journal disagrees with the exchange, `onDisagreement` is called, once. A
+ * thread that fails is restarted and continues where it was: after a second, and after ten minutes
+ * once it has failed RESTARTS_MAX times within them.
  */
 import { Worker } from 'node:worker_threads';
 import type { JournalPlace } from '../replication/source.js';
 import { compiledFile } from '../storage/program-folder.js';
 import { HistoryClient } from './history-client.js';
 import { CommitMarks } from './lag.js';
-import type { FollowerData, FollowerLog, FromFollower, ToFollower } from './messages.js';
+import type { FollowerData, FromFollower, ToFollower } from './messages.js';
 import { ProgressBoard } from './progress-board.js';
-import { DERIVED_PARTS, type DerivedPart } from './troubles.js';
+import { DERIVED_PARTS, type DerivedPart, type FollowerLog } from './troubles.js';
 
 /** The most quick restarts of a failed thread, within what time, and after what pause. */
 const RESTARTS_MAX = 5;

@@ -35,7 +35,10 @@ import { snapshotRemedy } from './snapshots.js';
 /** The pause after a failure; doubled for each further one, up to the longest. */
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 10_000;
-/** The same program fails at the same command again, and comes to it from an older snapshot each time. */
+/**
+ * The same program fails at the same command again, and comes to it from an older snapshot each
+ * time.
+ */
 const FAULT_WAIT_MS = 3_600_000;
 /** After so many failures in a row, several seconds, the journal's end does not wait any longer. */
 const FAILURES_WITHOUT_CHECK = 5;

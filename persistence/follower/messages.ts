@@ -3,7 +3,7 @@
 import type { Reader } from '../history/read-turns.js';
 import type { HistoryReply, HistoryRequest } from '../history/requests.js';
 import type { JournalPlace } from '../replication/source.js';
-import type { DerivedPart } from './troubles.js';
+import type { DerivedPart, LogLevel } from './troubles.js';
 
 export interface FollowerData {
   folder: string;
@@ -24,8 +24,6 @@ export type ToFollower =
   | { kind: 'giveUp'; id: number }
   | { kind: 'close' };
 
-export type LogLevel = 'info' | 'warn' | 'error';
-
 export type FromFollower =
   | { kind: 'answer'; id: number; reply: HistoryReply }
   | { kind: 'log'; level: LogLevel; fields: object; message: string }
@@ -35,5 +33,3 @@ export type FromFollower =
   | { kind: 'trouble'; part: DerivedPart; problem: string | null }
   /** Final: the journal is damaged, or leads to another state than the exchange has. */
   | { kind: 'disagreement'; sequence: number; message: string };
-
-export type FollowerLog = Record<LogLevel, (fields: object, message: string) => void>;

@@ -28,9 +28,8 @@ import { copyState, type SnapshotContent } from '../recovery/snapshot/file.js';
 import { listSnapshots, removeOldSnapshots } from '../recovery/snapshot/folder.js';
 import type { SnapshotWriting } from '../recovery/snapshot/thread.js';
 import { vouchAt } from '../recovery/snapshot/vouched.js';
-import type { FollowerLog } from './messages.js';
 import type { ProgressBoard } from './progress-board.js';
-import type { Troubles } from './troubles.js';
+import type { FollowerLog, Troubles } from './troubles.js';
 
 export interface SnapshotSchedule {
   everyCommands: number;

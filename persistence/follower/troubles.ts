@@ -1,13 +1,15 @@
 /**
- * What is made from the journal, and why a part of it cannot be made now. Trading depends on none of
- * it: a part that fails is logged with what mends it, counted, and tried again. For `doctor`, the
- * failing parts are in a file of the data folder, which exists only while there are any.
+ * What is made from the journal, and why a part of it cannot be made now. Trading depends on none
+ * of it: a part that fails is logged with what mends it, counted, and tried again. For `doctor`,
+ * the failing parts are in a file of the data folder, which exists only while there are any.
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { partsOf } from '../journal/errors.js';
 import { FILE_MODE } from '../storage/files.js';
-import type { FollowerLog } from './messages.js';
+
+export type LogLevel = 'info' | 'warn' | 'error';
+export type FollowerLog = Record<LogLevel, (fields: object, message: string) => void>;
 
 export const TROUBLES_FILE = 'troubles.json';
 export const DERIVED_PARTS = ['history', 'leaderboards', 'dayFiles', 'snapshots'] as const;

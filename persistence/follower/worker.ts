@@ -8,9 +8,9 @@ import { readSnapshot } from '../recovery/snapshot/file.js';
 import { writeSnapshotInThread } from '../recovery/snapshot/thread.js';
 import { lowerPriority } from '../storage/thread-priority.js';
 import { FollowerLoop } from './loop.js';
-import type { FollowerData, FollowerLog, FromFollower, LogLevel, ToFollower } from './messages.js';
+import type { FollowerData, FromFollower, ToFollower } from './messages.js';
 import { ProgressBoard } from './progress-board.js';
-import { Troubles } from './troubles.js';
+import { type FollowerLog, type LogLevel, Troubles } from './troubles.js';
 
 const PRIORITY_STEPS = 10;
 

@@ -100,7 +100,9 @@ export class DayFiles {
 
   constructor(private readonly options: DayFilesOptions) {}
 
-  /** Called when a market was added. @param done told why a file could not be made; null: all are. */
+  /**
+   * Called when a market was added. @param done told why a file could not be made; null: all are.
+   */
   update(done: (error: unknown) => void): void {
     if (this.making !== null || this.isClosed || this.options.days === 0) return;
     this.making = this.make()

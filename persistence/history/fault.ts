@@ -1,6 +1,6 @@
 /**
- * A failure to make the history from a journal that is sound. It is a fault of the program: the same
- * commands fail again, and a fixed program goes on from where the history ends.
+ * A failure to make the history from a journal that is sound. It is a fault of the program: the
+ * same commands fail again, and a fixed program goes on from where the history ends.
  */
 export class HistoryFault extends Error {
   override name = 'HistoryFault';

@@ -60,9 +60,7 @@ const QUERIES: Record<string, string> = {
 test('every read of history is unavailable at once', async () => {
   const routes = ROUTES.filter(
     ({ method, path, errors }) =>
-      method === 'GET' &&
-      !WITHOUT_IT.includes(path) &&
-      errors?.includes('history_unavailable'),
+      method === 'GET' && !WITHOUT_IT.includes(path) && errors?.includes('history_unavailable'),
   );
   expect(routes.length).toBe(13);
   for (const { path } of routes) {

@@ -32,7 +32,7 @@ class Store {
   readonly entries: Idempotency;
   private readonly room = new Room(
     new UndoLog(),
-    { isEstablished: () => false, family: () => 0 },
+    { isEstablished: () => false, isInFamily: () => false, standing: () => 0, family: () => 0 },
     () => false,
   );
   private readonly hash = new TextHash();

@@ -6,10 +6,13 @@
 import { Engine } from '../../engine/engine.js';
 import { RecordBuffer } from '../../engine/interface/records.js';
 import { FollowerLoop } from '../../persistence/follower/loop.js';
-import type { FollowerLog } from '../../persistence/follower/messages.js';
 import { ProgressBoard } from '../../persistence/follower/progress-board.js';
 import type { WriteSnapshot } from '../../persistence/follower/snapshots.js';
-import { type ReportTrouble, Troubles } from '../../persistence/follower/troubles.js';
+import {
+  type FollowerLog,
+  type ReportTrouble,
+  Troubles,
+} from '../../persistence/follower/troubles.js';
 import type {
   HistoryAnswers,
   HistoryKind,

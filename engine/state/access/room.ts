@@ -150,7 +150,10 @@ export class Room {
 
   constructor(
     undo: UndoLog,
-    private readonly accounts: Pick<Accounts, 'isEstablished' | 'isInFamily' | 'standing' | 'family'>,
+    private readonly accounts: Pick<
+      Accounts,
+      'isEstablished' | 'isInFamily' | 'standing' | 'family'
+    >,
     private readonly isOfExchange: (userId: number) => boolean,
   ) {
     this.used = undo.block(POOL_COUNT);
@@ -218,8 +221,7 @@ export class Room {
     const standing = this.accounts.standing(userId);
     if (standing === ESTABLISHED) return;
     if ((standing & ESTABLISHED) === 0) this.ofNewcomers[pool]! += change;
-    if ((standing & IN_FAMILY) !== 0)
-      this.families.add(this.accounts.family(userId), pool, change);
+    if ((standing & IN_FAMILY) !== 0) this.families.add(this.accounts.family(userId), pool, change);
   }
 
   /** A new family, of a user who has these of each pool; returns its number. */

@@ -1,8 +1,8 @@
 /**
  * Overload: whether requests arrive faster than the disk can store commands. If so, changes are
  * refused before they are executed, instead of being queued until clients time out. Accepted
- * commands are answered. Reads also wait for the disk and are refused when too many do. What is made
- * from the journal, such as the history, refuses no change, however far it is behind.
+ * commands are answered. Reads also wait for the disk and are refused when too many do. What is
+ * made from the journal, such as the history, refuses no change, however far it is behind.
  *
  * Cancels are not shed with the other changes, because they lower the risk of the client that sends
  * them. They have a reserve of a tenth above each limit of what may wait, and are refused only when

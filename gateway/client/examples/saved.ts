@@ -137,18 +137,22 @@ export async function run(bot: Bot, look: (isStopping: boolean) => Promise<void>
   stream.close();
 }
 
-let quietUntilMs = 0;
+let isQuiet = false;
 
-/** If the exchange asks for a long wait, the bot cancels what rests and sends nothing until then. */
+/**
+ * If the exchange asks for a long wait, the bot cancels what rests and sends nothing until then.
+ */
 async function patiently({ api, userId }: Bot, act: () => Promise<void>): Promise<void> {
-  if (Date.now() < quietUntilMs) return;
+  if (isQuiet) return;
   try {
     await act();
   } catch (error) {
     if (!isRefusal(error) || error.retryAfterMs === null) throw error;
-    quietUntilMs = Date.now() + error.retryAfterMs;
-    const until = new Date(quietUntilMs).toISOString();
-    process.stderr.write(`${error.message} Nothing is sent until ${until}.\n`);
+    isQuiet = true;
+    setTimeout(() => {
+      isQuiet = false;
+    }, error.retryAfterMs);
+    process.stderr.write(`${error.message} Nothing is sent for ${error.retryAfterMs / 1_000} s.\n`);
     // Prices move meanwhile. Room for the keys of cancels is kept free.
     if (error.retryAfterMs > LONG_MS) await cancelEverywhere(api, userId);
   }

@@ -14,8 +14,8 @@ export interface Subscriber<Of extends Kind> {
   onGap?: (() => void) | undefined;
   /**
    * The channel has ended. null: its market was closed. An error: it was refused, or the stream has
-   * ended. Without this callback, a refusal is thrown where nothing catches it, which ends a program
-   * of Node.js.
+   * ended. Without this callback, a refusal is thrown where nothing catches it, which ends a
+   * program of Node.js.
    */
   onEnd?: ((error: Error | null) => void) | undefined;
 }

@@ -32,9 +32,9 @@ export interface StreamOptions {
   /** After each change: whether the connection is open, and if not, the close code. */
   onState?: (isOpen: boolean, code: number | null) => void;
   /**
-   * The stream has ended for good, because the token was refused, was revoked or has expired. Orders
-   * still rest. Without this callback, the error is thrown where nothing catches it, which ends a
-   * program of Node.js.
+   * The stream has ended for good, because the token was refused, was revoked or has expired.
+   * Orders still rest. Without this callback, the error is thrown where nothing catches it, which
+   * ends a program of Node.js.
    */
   onEnd?: (error: ExchangeError) => void;
   /** The token expires soon: the stream ends then, and orders still rest. */

@@ -22,7 +22,9 @@ export const ToCore = {
   streamAsked: 3,
   /** A client of a replica's stream sends orders, or has signed in again. */
   streamJoined: 4,
-  /** A stream says something, in text or binary; has sent too much; answers a ping; or has ended. */
+  /**
+   * A stream says something, in text or binary; has sent too much; answers a ping; or has ended.
+   */
   streamMessage: 5,
   streamExceeded: 6,
   streamPong: 7,

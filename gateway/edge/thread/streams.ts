@@ -186,7 +186,8 @@ export class ThreadStreams {
 
   /**
    * Counts a frame as the core counts messages, so that no client can send the core more than it
-   * will answer. Returns false if the stream exceeds its rate: then nothing more of it is passed on.
+   * will answer. Returns false if the stream exceeds its rate: then nothing more of it is passed
+   * on.
    */
   private afford(number: number, stream: Stream): boolean {
     if (stream.hasExceeded) {

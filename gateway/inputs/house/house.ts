@@ -1,7 +1,7 @@
 /**
  * The house: an ordinary account, without privileges, that quotes both sides of every market that
- * trades, so that orders usually find liquidity. Here are its account and its turns; what it quotes is in
- * market-maker.ts.
+ * trades, so that orders usually find liquidity. Here are its account and its turns; what it quotes
+ * is in market-maker.ts.
  *
  * Always holds: it submits commands only after a price, when the caller no longer needs the
  * engine's result, and in its own turns of the event loop.

@@ -188,7 +188,8 @@ export class MarketMaker {
   }
 
   private isQuotable(market: MarketView, { ages }: AssetState, nowMs: number): boolean {
-    // In the minute before the start, the start price forms, and what is known of it moves the chance.
+    // In the minute before the start, the start price forms, and what is known of it moves the
+    // chance.
     const isFair = market.startPriceMicros !== null || market.startsAtMs - nowMs > AVERAGED_MS;
     return (
       isFair &&

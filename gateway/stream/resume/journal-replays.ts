@@ -4,8 +4,8 @@
  *
  * Always holds:
  * - at most one thread replays at a time, at a low priority, and no more commands than stated.
- *   Wishes that come meanwhile are answered together by the next replays, so that a thousand clients
- *   that resume after a restart cost a few dozen;
+ *   Wishes that come meanwhile are answered together by the next replays, so that a thousand
+ *   clients that resume after a restart cost a few dozen;
  * - a user (a sub-account counts as its parent) has at most one window, which goes to at most
  *   {@link AT_ONCE} of its connections at a time. All users have at most {@link HELD_BYTES_MAX};
  * - users take turns, in two lanes that take turns too: one for newcomers, who have at most half of

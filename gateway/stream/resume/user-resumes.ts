@@ -6,8 +6,8 @@
  * Always holds:
  * - the messages are those that were sent, or would have been, in order and without a gap. If they
  *   cannot be given, the client gets a `gap` and a snapshot;
- * - in one turn of the event loop, one page of one connection is sent, and it is paid for before, as
- *   reads of the user and of the address;
+ * - in one turn of the event loop, one page of one connection is sent, and it is paid for before,
+ *   as reads of the user and of the address;
  * - what one user's resumes take in this thread is bounded (limits.ts), and a client that does not
  *   read its pages is closed.
  */
@@ -207,7 +207,9 @@ export class UserResumes {
     }, result.waitMs);
   }
 
-  /** The messages since the last window, which the channel has kept, or a snapshot; then new ones. */
+  /**
+   * The messages since the last window, which the channel has kept, or a snapshot; then new ones.
+   */
   private finish(resume: Resume, since: readonly string[] | null): void {
     const { connection, subscription, after, id } = resume;
     const { stamp } = this.options.hub;

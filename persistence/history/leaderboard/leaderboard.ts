@@ -2,7 +2,8 @@
  * The leaderboards: users by profit, volume or points, over all time, the current UTC day or week
  * of the exchange's time, from the follower's engine.
  *
- * A private user is listed only if they want that, with the figures as they were when the day began.
+ * A private user is listed only if they want that, with the figures as they were when the day
+ * began.
  *
  * By profit, a user of the day or week is listed after their first trade, split, merge, settlement
  * or points in it, and one of all time with a trade, points or a profit other than 0; by volume or

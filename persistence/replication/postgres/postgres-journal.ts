@@ -5,11 +5,11 @@
  * returned one row, which PostgreSQL does when a quorum of standbys has it on disk. Each statement
  * returns the settings under which it was committed, and a batch that took long is reported only
  * after a later statement has returned them again: a change of the settings lets the statements
- * that wait go on. What others may see of it is answered only within the lease, as counted from when
- * its last renewal was sent, on a clock that also counts the time in which the process was paused:
- * afterwards another exchange may lead. After the first failure nothing is written any more. What became of a batch
- * whose connection was lost is unknown: it is never reported, and the next leader reads what is
- * there before it answers anything.
+ * that wait go on. What others may see of it is answered only within the lease, as counted from
+ * when its last renewal was sent, on a clock that also counts the time in which the process was
+ * paused: afterwards another exchange may lead. After the first failure nothing is written any
+ * more. What became of a batch whose connection was lost is unknown: it is never reported, and the
+ * next leader reads what is there before it answers anything.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';

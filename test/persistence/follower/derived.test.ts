@@ -1,6 +1,6 @@
 /**
- * Whatever fails of that which is made from the journal, no change stops: the journal is followed to
- * its end and its digests are compared, the failing part is named with a remedy, its reads are
+ * Whatever fails of that which is made from the journal, no change stops: the journal is followed
+ * to its end and its digests are compared, the failing part is named with a remedy, its reads are
  * refused, and a program without the fault makes it from where it ends. The errors are thrown in
  * this thread's copies of the parts.
  */

@@ -1,7 +1,9 @@
-/** What waits in memory, and what happens beyond: the table in the documents is the one in the code. */
+/**
+ * What waits in memory, and what happens beyond: the table in the documents is the one in the code.
+ */
 import { readFile } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { queuesOf } from '../../../gateway/observe/queues.js';
+import { queuesOf } from '../../../gateway/start/queues.js';
 import { STREAM_LIMITS } from '../../../gateway/stream/limits.js';
 import { TestServer } from '../../support/server.js';
 
