@@ -13,7 +13,7 @@ from decimal import Decimal
 from quarter_hour import Client, ExchangeError, Live, Retries
 
 URL, MARKET, MODE = sys.argv[1:]
-RETRIES = Retries(first_wait=0.001)
+RETRIES = Retries(first_wait=0.05)
 PASSWORD = "correct horse battery"
 RESTS = {"shares": 2, "price": "0.5", "timeInForce": "GTC"}
 

@@ -1,0 +1,220 @@
+/**
+ * The four example bots when something ends: each says why it cannot go on and exits with status 1,
+ * or goes on and exits with status 0 and books that are the exchange's.
+ */
+import { cpSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import * as client from '../../../gateway/client/index.js';
+import { Api } from '../../../gateway/client/index.js';
+import { eventually } from '../../support/eventually.js';
+import { BotProcess } from '../../support/load/bots.js';
+import { MARKET, TestServer, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
+import { ROOT } from '../../support/sources.js';
+import { streamLimits } from '../stream/support.js';
+import { findPython } from './find-python.js';
+import { Relay } from './relay.js';
+
+const PASSWORD = 'an example, not a secret';
+const DAY_MS = 24 * 60 * 60_000;
+const python = await findPython();
+
+let server: TestServer;
+let folder: string;
+let relay: Relay;
+let bots: Bot[] = [];
+afterEach(async () => {
+  for (const bot of bots.splice(0)) await bot.stop('SIGKILL');
+  relay.stop();
+  await server.stop();
+  await rm(folder, { recursive: true });
+});
+
+class Bot extends BotProcess {
+  readonly file: string;
+
+  constructor(readonly name: 'market-maker' | 'taker' | 'market_maker' | 'taker_py') {
+    super();
+    this.file = join(folder, `${name}.json`);
+  }
+
+  start(): void {
+    if (this.name === 'market-maker' || this.name === 'taker') {
+      const program = join(ROOT, 'dist/gateway/client/examples', `${this.name}.js`);
+      this.run(process.execPath, [program, `${relay.url}/api`, this.name, this.file]);
+      return;
+    }
+    const program = join(folder, `${this.name.replace('_py', '')}.py`);
+    const env = { ...process.env, PYTHONPATH: folder, PYTHONDONTWRITEBYTECODE: '1' };
+    this.run(python!.program, [program, relay.url, this.name, this.file], env);
+  }
+
+  /** Fails until there are books. */
+  get books() {
+    return JSON.parse(readFileSync(this.file, 'utf8'));
+  }
+
+  /** Whether it owns shares, by its books. */
+  get hasShares(): boolean {
+    const { positions } = this.books.account;
+    return (Array.isArray(positions) ? positions : Object.keys(positions)).length > 0;
+  }
+
+  async signedIn() {
+    const api = new Api({ url: `${server.api.url}/api` });
+    const { token, userId } = await client.login(api, { username: this.name, password: PASSWORD });
+    api.token = token;
+    return { api, userId };
+  }
+}
+
+async function start(which: (bot: Bot) => boolean = () => true): Promise<void> {
+  server = await TestServer.withMarket(streamLimits({ heartbeatMs: 200 }));
+  relay = await Relay.to(server.exchange.port);
+  folder = await mkdtemp(join(tmpdir(), 'bots-'));
+  cpSync(join(ROOT, 'gateway/client/python/quarter_hour.py'), join(folder, 'quarter_hour.py'));
+  cpSync(join(ROOT, 'gateway/client/python/examples'), folder, { recursive: true });
+  const names = python?.modes.includes('stream')
+    ? (['market-maker', 'taker', 'market_maker', 'taker_py'] as const)
+    : (['market-maker', 'taker'] as const);
+  bots = names.map((name) => new Bot(name)).filter(which);
+}
+
+async function signedUp(username: string): Promise<Api> {
+  const api = new Api({ url: `${server.api.url}/api` });
+  api.token = (await client.register(api, { username, password: PASSWORD })).token;
+  return api;
+}
+
+/** Sells to the bids of the makers, and then cheaply to the takers, until each bot has shares. */
+async function trade(): Promise<void> {
+  const api = await signedUp('seller');
+  await client.split(api, MARKET, 4_000);
+  for (const bot of bots) bot.start();
+  await untilShares('m', async () => {
+    const bids = { outcome: 'UP', shares: 50, price: '0.48' } as const;
+    await client.sell(api, MARKET, bids).catch((error) => expect(client.isRefusal(error)));
+  });
+  const offers = { outcome: 'UP', shares: 500, price: '0.45', timeInForce: 'GTC' } as const;
+  await client.sell(api, MARKET, offers);
+  await untilShares('t');
+}
+
+/** Until each bot whose name starts so has shares. */
+function untilShares(start: string, meanwhile = async () => {}): Promise<void> {
+  return eventually(async () => {
+    for (const bot of bots.filter(({ name }) => name.startsWith(start))) {
+      if (!bot.hasShares) await meanwhile();
+      expect(bot.hasShares, `${bot.name} ${bot.errors}`).toBe(true);
+    }
+  });
+}
+
+const closed = () => server.passTime(WINDOW_START_MS + WINDOW_MS + 3_000, 100_100);
+
+/** Each ends by itself once its market is paid, with books that are the exchange's. */
+async function expectGoodEnds(): Promise<void> {
+  const exits = await Promise.all(bots.map((bot) => bot.stop('SIGTERM')));
+  expect(exits, bots.map(({ errors }) => errors).join('')).toEqual(bots.map(() => 0));
+  for (const bot of bots) {
+    const { api, userId } = await bot.signedIn();
+    const { available, held } = await client.balance(api, userId);
+    const { gaps, isFinished, byCause, causes } = bot.books;
+    expect({ name: bot.name, gaps, isFinished }).toEqual({
+      name: bot.name,
+      gaps: 0,
+      isFinished: true,
+    });
+    const micros = byCause === undefined ? Object.values<number>(causes).map(client.toMicros) : [];
+    const sums = Object.values<number>(byCause ?? {}).concat(micros);
+    const sum = sums.reduce((total, each) => total + each, 0);
+    expect(sum, bot.name).toBe(client.toMicros(available) + client.toMicros(held));
+  }
+}
+
+test('a dead token: status 1, why, and that orders still rest', async () => {
+  await start();
+  await trade();
+  for (const bot of bots) {
+    const { api } = await bot.signedIn();
+    await client.changePassword(api, { currentPassword: PASSWORD, newPassword: 'another one' });
+  }
+  for (const bot of bots) {
+    expect(await bot.exit, `${bot.name} ${bot.errors}`).toBe(1);
+    expect(bot.errors, bot.name).toMatch(/cannot go on: token_revoked/);
+    expect(bot.errors, bot.name).toMatch(/Its \d+ orders still rest/);
+  }
+});
+
+test('a market that is void', async () => {
+  await start();
+  await trade();
+  server.clock.set(WINDOW_START_MS + WINDOW_MS + 120_000);
+  await server.advance();
+  const { json } = await server.api.get(`/markets/${MARKET}`);
+  expect(json.resolution).toBe('VOID');
+  await expectGoodEnds();
+});
+
+test('a day away, while the market was paid', async () => {
+  await start();
+  await trade();
+  await Promise.all(bots.map((bot) => bot.stop('SIGKILL')));
+  await closed();
+  await server.passTime(server.clock.nowMs() + DAY_MS + WINDOW_MS, 100_100);
+  for (const bot of bots) bot.start();
+  await eventually(() => {
+    for (const bot of bots) expect(bot.hasShares, `${bot.name} ${bot.errors}`).toBe(false);
+  });
+  await expectGoodEnds();
+});
+
+test('deltas that are lost, each once', async () => {
+  await start();
+  await trade();
+  const lost = new Set<string>();
+  relay.loses = (text) => {
+    const loses = text.includes('"delta"') && lost.size % 3 !== 1 && !lost.has(text);
+    lost.add(text);
+    return loses;
+  };
+  await eventually(() => expect(lost.size).toBeGreaterThan(10));
+  await closed();
+  await expectGoodEnds();
+});
+
+test('killed across the end of the market', async () => {
+  await start();
+  await trade();
+  await Promise.all(bots.map((bot) => bot.stop('SIGKILL')));
+  await closed();
+  for (const bot of bots) bot.start();
+  await eventually(() => {
+    for (const bot of bots) expect(bot.hasShares, `${bot.name} ${bot.errors}`).toBe(false);
+  });
+  await expectGoodEnds();
+});
+
+test.each(['taker', 'taker_py'])('an order of %s that meets thousands of others', async (taker) => {
+  await start(({ name }) => name === taker);
+  let largest = 0;
+  relay.loses = (text) => {
+    if (text.startsWith('{"type":"part"')) largest = Math.max(largest, JSON.parse(text).parts);
+    return false;
+  };
+  const offer = { op: 'sell', marketId: MARKET, outcome: 'UP', shares: '0.002' } as const;
+  const order = { ...offer, price: '0.45', timeInForce: 'GTC' } as const;
+  const orders = Array.from({ length: 100 }, () => order);
+  for (let seller = 0; seller < 5; seller++) {
+    const api = await signedUp(`seller-${seller}`);
+    await client.split(api, MARKET, 2);
+    for (let i = 0; i < 10; i++) await client.batch(api, orders);
+  }
+  for (const bot of bots) bot.start();
+  await untilShares('t');
+  expect(largest).toBeGreaterThan(1);
+  await closed();
+  await expectGoodEnds();
+});
