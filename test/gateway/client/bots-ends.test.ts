@@ -20,6 +20,10 @@ import { Relay } from './relay.js';
 const PASSWORD = 'an example, not a secret';
 const DAY_MS = 24 * 60 * 60_000;
 const python = await findPython();
+const NAMES = python?.modes.includes('stream')
+  ? (['market-maker', 'taker', 'market_maker', 'taker_py'] as const)
+  : (['market-maker', 'taker'] as const);
+const TAKERS = NAMES.filter((name) => name.startsWith('taker'));
 
 let server: TestServer;
 let folder: string;
@@ -76,10 +80,7 @@ async function start(which: (bot: Bot) => boolean = () => true): Promise<void> {
   folder = await mkdtemp(join(tmpdir(), 'bots-'));
   cpSync(join(ROOT, 'gateway/client/python/quarter_hour.py'), join(folder, 'quarter_hour.py'));
   cpSync(join(ROOT, 'gateway/client/python/examples'), folder, { recursive: true });
-  const names = python?.modes.includes('stream')
-    ? (['market-maker', 'taker', 'market_maker', 'taker_py'] as const)
-    : (['market-maker', 'taker'] as const);
-  bots = names.map((name) => new Bot(name)).filter(which);
+  bots = NAMES.map((name) => new Bot(name)).filter(which);
 }
 
 async function signedUp(username: string): Promise<Api> {
@@ -197,7 +198,7 @@ test('killed across the end of the market', async () => {
   await expectGoodEnds();
 });
 
-test.each(['taker', 'taker_py'])('an order of %s that meets thousands of others', async (taker) => {
+test.each(TAKERS)('an order of %s that meets thousands of others', async (taker) => {
   await start(({ name }) => name === taker);
   let largest = 0;
   relay.loses = (text) => {
