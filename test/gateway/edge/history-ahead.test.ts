@@ -32,9 +32,9 @@ function replica(historyAt: number, limitMs: number) {
   });
   const fail = (error: unknown) => answers.push(`failed: ${(error as Error).message}`);
   const gateway = { history, sequencer, waits, warnings: { warn: () => {} }, fail };
-  const refuseUnavailable = () => answers.push('unavailable');
+  const refuseNow = () => answers.push('unavailable');
   const read = (minSequence = 0) => {
-    const call = { gateway, isOver: false, minSequence, refuseUnavailable };
+    const call = { gateway, isOver: false, minSequence, refuseNow };
     readHistory(call as unknown as Call, REQUEST, (_order, { sequence }) => {
       const release = () => answers.push(`${sequence} at ${sequencer.durableSequence}`);
       sequencer.releaseAt(sequence, { release });

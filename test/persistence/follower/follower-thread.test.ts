@@ -54,8 +54,8 @@ function setUp(sequencer: Sequencer): void {
 
 /** The grants, the price, and the market that it opens. */
 const ENTRIES_OF_SETUP = USERS + 2;
-/** Each user's order and side of the trade, the level on which one rested, and the public trade. */
-const ENTRIES_OF_TRADE = 2 + 2 + 1 + 1;
+/** Each user's order and side, the level on which one rested and its end, and the public trade. */
+const ENTRIES_OF_TRADE = 2 + 2 + 1 + 1 + 1;
 
 /** A maker and a taker: one trade. */
 function trade(sequencer: Sequencer, maker: number, taker: number): void {
