@@ -72,7 +72,7 @@ def check_losses():
 
 def check_large_messages():
     """A message of the exchange may be larger than a part."""
-    with signed_in("taker") as taker, Live(taker, {}) as live:
+    with signed_in("ending-taker") as taker, Live(taker, {}) as live:
         order = {"op": "buy", "marketId": MARKET, "outcome": "UP", "timeInForce": "GTC"}
         order = {**order, "shares": Decimal("0.01"), "price": Decimal("0.6")}
         for name in ("one", "two"):
