@@ -29,7 +29,7 @@ import { freeBytesAt } from '../storage/room.js';
 import type { EventCursor, MarketEventsPage } from './market-events.js';
 import { eventText } from './market-json/event-text.js';
 import { HistoryReads, ReadDatabase } from './reads.js';
-import type { MarketRecord } from './requests.js';
+import type { MarketRecord } from './runs/format.js';
 import type { CommittedLists } from './store.js';
 
 const DAY_MS = 86_400_000;

@@ -17,14 +17,12 @@ import {
   ASSET_PRICE,
   type EntryOf,
   type ListLayout,
-  type MARKET,
   MARKET_BOOK,
   MARKET_TRADE,
-  type RowOf,
+  type MarketRecord,
 } from './runs/format.js';
 import type { ListReader } from './runs/reader.js';
 
-type MarketRecord = Omit<RowOf<typeof MARKET>, 'checksum'>;
 type Trade = EntryOf<typeof MARKET_TRADE>;
 type Book = EntryOf<typeof MARKET_BOOK>;
 type Price = EntryOf<typeof ASSET_PRICE>;

@@ -19,8 +19,7 @@ import {
 import { EventSlot } from '../../engine/interface/events.js';
 import { addSaturating } from '../../engine/storage/arithmetic.js';
 import { NO_PRICE, upPrice } from './market-json/market.js';
-import type { MarketRecord } from './requests.js';
-import { checksumOf, MARKET, type RowOf } from './runs/format.js';
+import { checksumOf, MARKET, type MarketRecord, type RowOf } from './runs/format.js';
 import { RecordBuffer } from './runs/writer.js';
 
 const MARK_MS = 5_000;

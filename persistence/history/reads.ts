@@ -24,7 +24,6 @@ import type { StoredMarket } from './markets.js';
 import type { Turn } from './read-turns.js';
 import {
   type HistoryAnswers,
-  type MarketRecord,
   type Page,
   type RequestOf,
   type UserTrade,
@@ -36,6 +35,7 @@ import {
   type ListLayout,
   MARKET,
   MARKET_TRADE,
+  type MarketRecord,
   type RowOf,
   RUN_ENTRIES,
   USER_TRADE,

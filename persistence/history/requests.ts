@@ -24,10 +24,9 @@ import type { MarketEventsPage, MarketEventsRequest, MarketTicks } from './marke
 import type {
   CLOSED_POSITION,
   EntryOf,
-  MARKET,
   MARKET_TRADE,
+  MarketRecord,
   POINTS_CREDIT,
-  RowOf,
   USER_TRADE,
 } from './runs/format.js';
 import type { TrueAt } from './true-at.js';
@@ -94,9 +93,6 @@ export type MarketTradeEntry = EntryOf<typeof MARKET_TRADE>;
 export type PointsCredit = EntryOf<typeof POINTS_CREDIT>;
 /** A position that a resolution closed, with what it paid. */
 export type ClosedPosition = EntryOf<typeof CLOSED_POSITION>;
-
-/** As of its last event; `MARKET` (format.ts) says what zeros mean. */
-export type MarketRecord = Omit<RowOf<typeof MARKET>, 'checksum'>;
 
 /** A market that has ended, as the engine shows it. */
 export function viewOfPast(market: MarketRecord): MarketView {

@@ -16,8 +16,8 @@ import { cursorOf, type PageRequest, startOf } from '../paging.js';
  * history is unavailable.
  *
  * A replica's follower reads the journal by itself, so it may be ahead of the replica's engine: the
- * answer then waits until the engine has reached its sequence. Reads of one account, or of one address
- * without an account, are served one after another.
+ * answer then waits until the engine has reached its sequence. Reads of one account, or of one
+ * address without an account, are served one after another.
  */
 export function readHistory<Kind extends HistoryKind>(
   call: Call,

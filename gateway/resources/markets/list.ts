@@ -10,8 +10,8 @@
 import { type MarketStatusName, statusName } from '../../../engine/interface/notation.js';
 import { PAYOUT_DELAY_MS } from '../../../engine/interface/parameters.js';
 import type { MarketView } from '../../../engine/interface/views.js';
-import type { MarketRecord, Page } from '../../../persistence/history/requests.js';
-import { viewOfPast } from '../../../persistence/history/requests.js';
+import { type Page, viewOfPast } from '../../../persistence/history/requests.js';
+import type { MarketRecord } from '../../../persistence/history/runs/format.js';
 import { stateText } from '../../../persistence/history/true-at.js';
 import type { Call } from '../../http/call.js';
 import { readHistory } from '../history/read.js';

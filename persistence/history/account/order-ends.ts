@@ -55,7 +55,9 @@ export class OrderEnds {
     return { orderEnd: this.ends.drain(), amendedOrders: this.amended.drain() };
   }
 
-  /** If the maker's order is gone by the end of the command, this trade or a later event ended it. */
+  /**
+   * If the maker's order is gone by the end of the command, this trade or a later event ended it.
+   */
   trade(values: Float64Array, at: number): void {
     this.take(values, at);
     const orderId = values[at + Trade.makerOrderId]!;

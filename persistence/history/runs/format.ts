@@ -17,7 +17,8 @@
  *   marketBook       the list of each market's orders that came to rest or were cancelled, as
  *                    changes of a price level
  *   assetPrice       the list of each asset's prices, as they arrived
- *   orderEnd         how orders ended that had rested, in lists of ORDERS_IN_BLOCK consecutive order
+ *   orderEnd         how orders ended that had rested, in lists of ORDERS_IN_BLOCK consecutive
+ *   order
  *                    numbers. If an order has several entries, the last counts
  *   amendedOrder     a row per order that was amended: all that it was to fill, in the end
  *   market           a row per market that ever opened, replaced as the market changes
@@ -296,6 +297,9 @@ export const MARKET = {
     'isClosed',
   ],
 } as const satisfies TableLayout;
+
+/** As of its last event; `MARKET` says what zeros mean. */
+export type MarketRecord = Omit<RowOf<typeof MARKET>, 'checksum'>;
 
 export const LISTS = [
   USER_TRADE,
