@@ -308,6 +308,11 @@ export const COMMANDS = {
     number: 52,
     fields: { ...USER, fromUserId: 'number', toUserId: 'number', amountMicros: 'number' },
   },
+  /** Gives a user who has forgotten the password another credential; all tokens end. */
+  resetCredential: {
+    number: 53,
+    fields: { userId: 'user', credential: 'text', ...OPERATOR },
+  },
 } as const satisfies Record<string, CommandEntry>;
 
 type Commands = typeof COMMANDS;

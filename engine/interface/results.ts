@@ -138,6 +138,7 @@ export const RESULT_FIELDS = {
   operatorCancel: ['actionId', 'cancelledOrders'],
   voidMarket: ['actionId'],
   setRules: ['actionId'],
+  resetCredential: ['actionId'],
   recordUpgrade: ['toVersion'],
 } as const satisfies Record<CommandName, readonly string[]>;
 

@@ -9,7 +9,14 @@ import type { CommandName, CommandOf } from '../interface/commands.js';
 import { byKind } from '../interface/records.js';
 import type { State } from '../state/state.js';
 import { setCancelAfter } from './access/cancel-after.js';
-import { operatorCancel, setFrozen, setPaused, setRules, voidMarket } from './access/operators.js';
+import {
+  operatorCancel,
+  resetCredential,
+  setFrozen,
+  setPaused,
+  setRules,
+  voidMarket,
+} from './access/operators.js';
 import { createToken, revokeToken } from './access/tokens.js';
 import { checkCollateral } from './invariants.js';
 import { claim } from './markets/claim.js';
@@ -81,6 +88,7 @@ const RARE: { [K in RareKind]: (state: State, command: CommandOf<K>) => number }
   operatorCancel,
   voidMarket,
   setRules,
+  resetCredential,
   vouchForSnapshot,
   recordUpgrade,
   createOrderGroup,

@@ -59,19 +59,24 @@ function isOneTooMany(partners: Partners, name: string | null): boolean {
 
 export function setCredential(state: State, command: CommandOf<'setCredential'>): number {
   if (!isText(command.credential, 0, MAX_CREDENTIAL_LENGTH)) return Code.invalid_command;
-  const { users, tokens } = state;
+  const { users } = state;
   if (!users.exists(command.userId)) return Code.user_not_found;
   if (users.parent(command.userId) !== 0) return Code.user_not_found;
-  for (const userId of [command.userId, ...users.subAccounts(command.userId)]) {
-    const credential = userId === command.userId ? command.credential : '';
-    const version = users.setCredential(userId, credential);
+  changeCredential(state, command.userId, command.credential);
+  state.result.write(command.userId, users.credentialVersion(command.userId));
+  return Code.ok;
+}
+
+/** All tokens of the user and of its sub-accounts end. */
+export function changeCredential(state: State, ofUserId: number, text: string): void {
+  const { users, tokens } = state;
+  for (const userId of [ofUserId, ...users.subAccounts(ofUserId)]) {
+    const version = users.setCredential(userId, userId === ofUserId ? text : '');
     tokens.removeAllOf(userId);
     state.events.write(EventType.credentialSet, userId, version);
   }
   state.schedule.findNext();
-  state.learnSecret(command.credential);
-  state.result.write(command.userId, users.credentialVersion(command.userId));
-  return Code.ok;
+  state.learnSecret(text);
 }
 
 export function setPrivacy(state: State, command: CommandOf<'setPrivacy'>): number {

@@ -9,6 +9,7 @@ import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:c
 import { FairQueue, type FairQueueLimits, type Requester } from './fair-use/fair-queue.js';
 import { KnownAddresses } from './fair-use/known-addresses.js';
 import type { ElapsedMs } from './fair-use/token-buckets.js';
+import { isCode } from './sign-in-codes.js';
 
 /** About 80 hashes at the default cost; most clients wait longer for an answer. */
 const WAIT_MS = 5_000;
@@ -46,11 +47,12 @@ export class Passwords {
   }
 
   /**
-   * Whether the password matches the credential (an empty one never does); null as for {@link
-   * hash}. After a match, the queue treats the address as known.
+   * Whether the password matches the credential (an empty one and a code's never do); null as for
+   * {@link hash}. After a match, the queue treats the address as known.
    */
   async verify(password: string, credential: string, client: Requester): Promise<boolean | null> {
-    const parts = (credential || this.dummy).split('$');
+    const isPassword = credential !== '' && !isCode(credential);
+    const parts = (isPassword ? credential : this.dummy).split('$');
     const [scheme, costLog2, blockSize, parallelism, salt, key] = parts;
     if (`${scheme} ${blockSize} ${parallelism}` !== `scrypt ${BLOCK_SIZE} ${PARALLELISM}`)
       throw new Error('a credential is not in the format of this version');

@@ -123,6 +123,7 @@ const WEIGHTS = {
   operatorCancel: 0.2,
   voidMarket: 0.03,
   setRules: 0.2,
+  resetCredential: 0.3,
   recordUpgrade: 0.1,
 } satisfies Partial<Record<CommandName, number>>;
 
@@ -466,6 +467,11 @@ export class RandomCommands {
     operatorCancel: () => ({ ...this.one(), ...SIGNED }),
     voidMarket: () => ({ marketId: this.marketId(), ...SIGNED }),
     setRules: () => ({ ...this.rules(), ...SIGNED }),
+    resetCredential: () => ({
+      ...this.one(),
+      credential: `code ${this.random.whole(1, 9)}`,
+      ...SIGNED,
+    }),
     recordUpgrade: () => ({
       fromVersion: this.random.whole(0, 2),
       toVersion: this.random.whole(1, 3),

@@ -12,7 +12,11 @@ import { CommandKind, type CommandOf } from '../../interface/commands.js';
 import { CancelReason, MarketStatus } from '../../interface/domain.js';
 import { EventType } from '../../interface/events.js';
 import { isText } from '../../interface/fields.js';
-import { MAX_REASON_LENGTH, MAX_REFERENCE_LENGTH } from '../../interface/limits.js';
+import {
+  MAX_CREDENTIAL_LENGTH,
+  MAX_REASON_LENGTH,
+  MAX_REFERENCE_LENGTH,
+} from '../../interface/limits.js';
 import { areRules } from '../../interface/rule-sets.js';
 import type { OperatorActionView } from '../../interface/views.js';
 import { PausedBy } from '../../state/access/pauses.js';
@@ -21,6 +25,7 @@ import { isIntegerBetween } from '../../storage/arithmetic.js';
 import { nextMarkets, voidByOperator } from '../markets/market-life.js';
 import { isOverdue } from '../orders/find-order.js';
 import { cancelOrder } from '../orders/rest-order.js';
+import { changeCredential } from '../users.js';
 
 /** Neither a market nor an asset: everything. */
 export function setPaused(state: State, command: CommandOf<'setPaused'>): number {
@@ -117,6 +122,20 @@ export function setRules(state: State, command: CommandOf<'setRules'>): number {
   return Code.ok;
 }
 
+/** The credential stands for a code that the gateway has made (gateway/access/sign-in-codes.ts). */
+export function resetCredential(state: State, command: CommandOf<'resetCredential'>): number {
+  const { userId, credential } = command;
+  if (!isSigned(command) || !isText(credential, 1, MAX_CREDENTIAL_LENGTH))
+    return Code.invalid_command;
+  const { users } = state;
+  const hasPassword =
+    users.exists(userId) && users.parent(userId) === 0 && !users.isOfExchange(userId);
+  if (!hasPassword) return Code.user_not_found;
+  changeCredential(state, userId, credential);
+  state.result.write(remember(state, command, { userId }));
+  return Code.ok;
+}
+
 function cancelOrdersOf(state: State, userId: number): number {
   const { accounts, orders } = state;
   let cancelled = 0;
@@ -136,7 +155,8 @@ type AnyOperatorCommand =
   | CommandOf<'setFrozen'>
   | CommandOf<'operatorCancel'>
   | CommandOf<'voidMarket'>
-  | CommandOf<'setRules'>;
+  | CommandOf<'setRules'>
+  | CommandOf<'resetCredential'>;
 
 function isSigned({ operator, reason }: AnyOperatorCommand): boolean {
   return isText(operator, 1, MAX_REFERENCE_LENGTH) && isText(reason, 1, MAX_REASON_LENGTH);

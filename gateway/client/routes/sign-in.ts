@@ -38,6 +38,15 @@ export function login(
   return api.call({ method: 'POST', path: '/auth/login', body, repeat: 'harmless', options });
 }
 
+/** Sets a new password with a code of the operator, which can be used once. */
+export function recover(
+  api: Api,
+  account: { username: string; code: string; newPassword: string },
+  options?: CallOptions,
+): Promise<SignedIn> {
+  return api.call({ method: 'POST', path: '/auth/recover', body: account, options });
+}
+
 /** Clears the cookie; a token stays valid. */
 export function logout(api: Api, options?: CallOptions): Promise<void> {
   return api.call({

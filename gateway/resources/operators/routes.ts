@@ -13,6 +13,8 @@ import { marketIdNumber, marketIdText } from '../../../engine/interface/notation
 import { RESULT_HEAD_LENGTH, ResultHead } from '../../../engine/interface/results.js';
 import { areRules, FIRST_RULES } from '../../../engine/interface/rule-sets.js';
 import type { OperatorActionView } from '../../../engine/interface/views.js';
+import { CODE_LASTS_MS, credentialOf, newCode } from '../../access/sign-in-codes.js';
+import { resultFields } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
 import { errorAnswer, invalidRequest } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
@@ -69,6 +71,15 @@ export const operatorRoutes: Route[] = [
       },
     }),
   ),
+  defineRoute('POST', '/operator/users/:id/sign-in-code', {
+    ...OF_OPERATORS,
+    summary:
+      'Make a code with which a user who has forgotten the password sets a new one, once; the password and all tokens end now',
+    body: schemas.ReasonBody,
+    responses: { 200: schemas.SignInCode },
+    errors: ['user_not_found'],
+    handle: makeSignInCode,
+  }),
   defineRoute('POST', '/operator/markets/:id/void', {
     ...OF_OPERATORS,
     summary:
@@ -204,6 +215,29 @@ function setPaused(call: Call<PauseFields>, paused: boolean): void {
   run(call, { kind: 'setPaused', marketId, asset, paused, operator: call.operator!, reason });
 }
 
+/** A sub-account has no password: its parent is signed in. */
+function makeSignInCode(call: Call<{ reason: string }>): void {
+  const account = findAccount(call, 'id');
+  if (account === null) return;
+  const { userId } = account;
+  const code = newCode();
+  const endsAtMs = call.gateway.clock.nowMs() + CODE_LASTS_MS;
+  const credential = credentialOf(code, endsAtMs);
+  const { reason } = call.body;
+  const command = { userId, credential, operator: call.operator!, reason };
+  const result = call.submit({ kind: 'resetCredential', ...command });
+  if (result === null) return;
+  const { sequence, atMs } = resultFields('resetCredential', result);
+  logAction(call, sequence);
+  call.answerJson<typeof schemas.SignInCode>({ code, endsAtMs, sequence, atMs }, sequence);
+}
+
+function logAction(call: Call, sequence: number): void {
+  const { log, sequencer } = call.gateway;
+  const fields = actionOf(call, call.engine.operatorActions()[0]!);
+  sequencer.releaseAt(sequence, { release: () => log.warn(fields, 'an operator acted') });
+}
+
 /** What the body leaves out stays as it is; in set 1 it is what the set has. */
 function setRules(call: Call<z.infer<typeof schemas.RulesBody>>): void {
   const { ruleSet, feeRate, vaultShare, orderAmount, openOrders, restingOrderValue, reason } =
@@ -256,12 +290,8 @@ function run(call: Call<{ reason: string }>, command: Command): void {
     const done = { sequence: values[ResultHead.sequence]!, atMs: values[ResultHead.atMs]! };
     // The field after the first, in the results of those that have one.
     const cancelledOrders = values[RESULT_HEAD_LENGTH + 1]!;
-    const { log, sequencer } = call.gateway;
-    // A market that was VOID already is no action.
-    if (isActive) {
-      const fields = actionOf(call, call.engine.operatorActions()[0]!);
-      sequencer.releaseAt(done.sequence, { release: () => log.warn(fields, 'an operator acted') });
-    }
+    // Voiding a VOID market is not logged.
+    if (isActive) logAction(call, done.sequence);
     if (command.kind === 'setPaused')
       call.answerJson<typeof schemas.Paused>({ paused: pausesIn(call.engine), ...done });
     else if (command.kind === 'setFrozen' || command.kind === 'operatorCancel')
@@ -290,6 +320,7 @@ function actionOf(call: Call, action: OperatorActionView) {
 function nameOf({ kind, isSet }: OperatorActionView): ActionName {
   if (kind === CommandKind.setPaused) return isSet ? 'pause' : 'resume';
   if (kind === CommandKind.setRules) return 'set_rules';
+  if (kind === CommandKind.resetCredential) return 'sign_in_code';
   if (kind === CommandKind.setFrozen) return isSet ? 'freeze' : 'unfreeze';
   return kind === CommandKind.voidMarket ? 'void' : 'cancel_orders';
 }

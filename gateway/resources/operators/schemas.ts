@@ -85,6 +85,12 @@ export const CancelledOrders = z.strictObject({
   ...response.state,
 });
 
+export const SignInCode = z.strictObject({
+  code: z.string().describe('For the user alone. It is shown only in this answer'),
+  endsAtMs: response.timeMs.describe('Until when the user can set a new password with it'),
+  ...response.state,
+});
+
 export const OperatorUser = z.strictObject({
   userId: response.userId,
   username: z.string(),
@@ -145,6 +151,7 @@ export const ACTION_NAMES = [
   'cancel_orders',
   'void',
   'set_rules',
+  'sign_in_code',
 ] as const;
 export const ActionsQuery = z.strictObject(paging);
 export const Actions = z.strictObject({

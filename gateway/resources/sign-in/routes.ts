@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { clearedSessionCookie, sessionCookie } from '../../access/cookie.js';
+import { CODE_LENGTH_MAX, fitsCode } from '../../access/sign-in-codes.js';
 import { resultFields } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
 import { errorAnswer } from '../../http/errors.js';
@@ -22,6 +23,11 @@ const RegisterBody = bodyObject('RegisterBody', 'A new account', {
 const LoginBody = bodyObject('LoginBody', 'The credentials of a user', {
   username,
   password: request.triedPassword.describe('The password'),
+});
+const RecoverBody = bodyObject('RecoverBody', 'A new password, with a code of the operator', {
+  username,
+  code: z.string().max(CODE_LENGTH_MAX, 'is too long').describe('The code of the operator'),
+  newPassword: request.password.describe('The password from now on'),
 });
 const PasswordBody = bodyObject('PasswordBody', 'A change of password', {
   ...request.own,
@@ -88,6 +94,38 @@ export const signInRoutes: Route[] = [
       if (!call.affordsSignIn(username)) return;
       const userId = call.engine.findUser(username);
       if (await isPasswordOf(call, userId, password)) await answerSignedIn(call, userId, 200);
+    },
+  }),
+
+  defineRoute('POST', '/auth/recover', {
+    access: 'open',
+    summary:
+      'Set a new password with a code of the operator, which can be used once, and sign in; all older tokens have ended',
+    quota: 'signIns',
+    body: RecoverBody,
+    responses: { 200: SignedIn },
+    errors: ['wrong_credentials'],
+    setsCookie: true,
+    async handle(call) {
+      const { engine, gateway } = call;
+      const { username, code, newPassword } = call.body;
+      if (!call.affordsSignIn(username)) return;
+      const userId = engine.findUser(username);
+      const fits = () =>
+        fitsCode(
+          engine.credential(userId) ?? '',
+          code,
+          Math.max(engine.nowMs, gateway.clock.nowMs()),
+        );
+      const credential = fits() ? await hashOrRefuse(call, newPassword) : '';
+      if (credential === null) return;
+      // Meanwhile another request may have used the code.
+      if (!fits()) {
+        call.refuseWhenDurable(errorAnswer('wrong_credentials'));
+        return;
+      }
+      if (call.submit({ kind: 'setCredential', userId, credential }) === null) return;
+      await answerSignedIn(call, userId, 200);
     },
   }),
 

@@ -1,7 +1,7 @@
 /** What is loaded when it is first shown: together, as these share most parts. */
 export { AccountView as account } from './account/account-view.js';
 export { AmendDialog as amend } from './account/amend.js';
-export { SignIn as signIn, SignUp as register } from './account/entrance.js';
+export { Recover as recover, SignIn as signIn, SignUp as register } from './account/entrance.js';
 export { KeyList as keys } from './key-list.js';
 export { PastView as past } from './past/past-view.js';
 export { ReplayView as replay } from './past/replay-view.js';

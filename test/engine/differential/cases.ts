@@ -116,6 +116,7 @@ const ANSWERS: Record<CommandName, CaseName[]> = {
   operatorCancel: ['ok', 'invalid_command', 'user_not_found'],
   voidMarket: ['ok', 'invalid_command', 'market_not_found', 'market_not_active'],
   setRules: ['ok', 'invalid_command'],
+  resetCredential: ['ok', 'invalid_command', 'user_not_found'],
   recordUpgrade: ['ok', 'invalid_command'],
   revokeToken: ['ok', 'user_not_found', 'token_not_found'],
 };

@@ -1,5 +1,7 @@
 /** Operators over real HTTP: pauses, frozen users, cancelled orders, VOID, and a restart. */
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { request } from 'undici';
 import { afterAll, expect, test } from 'vitest';
 import { eventually } from '../../support/eventually.js';
@@ -8,6 +10,7 @@ import {
   MARKET,
   PARTNER_KEY,
   PARTNER_KEYS,
+  PASSWORD,
   TestServer,
   type Trader,
   WINDOW_MS,
@@ -310,4 +313,49 @@ test('the log has each action in the words of the API', async () => {
     { ...none, action: 'resume', asset: 'ETH' },
     { ...none, action: 'unfreeze', userId: ada.userId },
   ]);
+});
+
+test('a user who has forgotten the password gets a code, sets a new one with it once, and all sessions end', async () => {
+  const eve = await server.register('eve');
+  const { json: named } = await api.post('/auth/tokens', { name: 'bot', scope: 'read' }, eve.token);
+  const recover = (code: string, newPassword = 'a new password of eve') =>
+    api.post('/auth/recover', { username: 'eve', code, newPassword });
+  const login = (password: string) => api.post('/auth/login', { username: 'eve', password });
+  expect(codeOf(await recover('7K2MD-0Q9XA-3VT8H-JW5RC'))).toBe('401 wrong_credentials');
+
+  const first = await done(`users/${eve.userId}/sign-in-code`);
+  for (const token of [eve.token, named.token])
+    expect(codeOf(await api.get('/auth/session', token))).toBe('401 token_revoked');
+  expect(codeOf(await login(PASSWORD))).toBe('401 wrong_credentials');
+  expect(codeOf(await login(first.code))).toBe('401 wrong_credentials');
+
+  const { code, endsAtMs } = await done(`users/${eve.userId}/sign-in-code`);
+  expect(code).toMatch(/^[0-9A-Z]{5}(-[0-9A-Z]{5}){3}$/);
+  expect(endsAtMs).toBe(server.clock.nowMs() + 86_400_000);
+  expect(codeOf(await recover(first.code))).toBe('401 wrong_credentials');
+  expect(codeOf(await recover(code, 'short'))).toBe('400 invalid_request');
+  const recovered = await recover(code.toLowerCase().replaceAll('-', ' '));
+  expect(recovered.status).toBe(200);
+  expect((await api.get('/auth/session', recovered.json.token)).json.username).toBe('eve');
+  expect((await login('a new password of eve')).status).toBe(200);
+  expect(codeOf(await recover(code))).toBe('401 wrong_credentials');
+
+  const { actions } = (await operate('GET', '/operator/actions')).json;
+  expect(actions[0]).toMatchObject({
+    action: 'sign_in_code',
+    userId: eve.userId,
+    operator: 'olga',
+  });
+  // Neither the journal nor the log can give it away.
+  for (const file of ['journal.db', 'journal.db-wal'])
+    for (const secret of [code, code.replaceAll('-', '')])
+      expect(readFileSync(join(server.folder, file)).includes(secret)).toBe(false);
+  expect(server.logged.join('')).not.toContain(code);
+  expect(actionsLogged().at(-1)).toMatchObject({ action: 'sign_in_code', userId: eve.userId });
+
+  const late = await done(`users/${eve.userId}/sign-in-code`);
+  await server.passTime(server.clock.nowMs() + 86_400_000, 95_000);
+  expect(codeOf(await recover(late.code))).toBe('401 wrong_credentials');
+  const house = server.exchange.sequencer.engine.findUser('house');
+  expect(codeOf(await act(`users/u${house}/sign-in-code`))).toBe('404 user_not_found');
 });

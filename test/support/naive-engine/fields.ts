@@ -132,6 +132,7 @@ const FORMS: Record<CommandName, Record<string, Check>> = {
   operatorCancel: isSigned,
   voidMarket: isSigned,
   setRules: isSigned,
+  resetCredential: { ...isSigned, credential: text(1, MAX_CREDENTIAL_LENGTH) },
   recordUpgrade: {
     fromVersion: whole(0, Number.MAX_SAFE_INTEGER),
     toVersion: whole(1, Number.MAX_SAFE_INTEGER),

@@ -20,7 +20,14 @@ import { REJECT_FIELDS, RESULT_FIELDS } from '../../../engine/interface/results.
 import { POOL_SIZES } from '../../../engine/state/access/room.js';
 import { setCancelAfter } from './access/cancel-after.js';
 import { createOrderGroup, removeOrderGroup, resetOrderGroup } from './access/groups.js';
-import { operatorCancel, setFrozen, setPaused, setRules, voidMarket } from './access/operators.js';
+import {
+  operatorCancel,
+  resetCredential,
+  setFrozen,
+  setPaused,
+  setRules,
+  voidMarket,
+} from './access/operators.js';
 import { createToken, revokeToken, tokenViews } from './access/tokens.js';
 import {
   createSubAccount,
@@ -80,7 +87,7 @@ export class NaiveEngine {
     this.memory.forgetExpired(atMs);
     passTime(this.state, atMs);
     this.result = this.answer(asRecorded(command));
-    const setsCredential = command.kind === 'register' || command.kind === 'setCredential';
+    const setsCredential = 'credential' in command;
     if (setsCredential && this.result[1] === Code.ok && command.credential !== '')
       this.state.hadCredential = true;
   }
@@ -316,6 +323,7 @@ const RULES: {
   operatorCancel,
   voidMarket,
   setRules,
+  resetCredential,
   recordUpgrade: (_state, { toVersion }) => ok({ toVersion }),
 };
 

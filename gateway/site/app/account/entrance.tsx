@@ -1,19 +1,21 @@
-/** Registration and signing in, with every refusal beside its field. */
+/** Registration, signing in and a new password, with every refusal beside its field. */
 import { useSignal } from '@preact/signals';
 import { ExchangeError } from '../../../client/errors.js';
 import { closeDialog, openDialog } from '../model/dialog.js';
 import { sentenceOf } from '../model/exchange.js';
-import { signIn, signUp } from '../model/session.js';
+import { signIn, signInWithCode, signUp } from '../model/session.js';
 import { Dialog } from '../parts/dialog.js';
 import { TextField } from '../parts/fields.js';
 import { Form } from '../parts/form.js';
 
-type Field = 'username' | 'password' | 'referralCode' | 'form';
+type Field = 'username' | 'password' | 'code' | 'newPassword' | 'referralCode' | 'form';
 type Problems = Partial<Record<Field, string>>;
 
 const LABELS: Record<string, string> = {
   username: 'The username',
   password: 'The password',
+  code: 'The code',
+  newPassword: 'The password',
   referralCode: 'The code',
 };
 const FIELD_OF_CODE: Record<string, Field> = {
@@ -33,6 +35,9 @@ function problemsOf(error: unknown): Problems {
     ),
   );
 }
+
+const WRONG_CODE =
+  'The username or the code is wrong, or the code was used or is older than a day.';
 
 export const SignIn = () => <Entrance isNew={false} />;
 export const SignUp = () => <Entrance isNew={true} />;
@@ -61,6 +66,13 @@ function Entrance({ isNew }: { isNew: boolean }) {
       </button>
     </p>
   );
+  const forgotten = !isNew && (
+    <p class="soft">
+      <button type="button" class="link" onClick={() => openDialog('recover')}>
+        Forgot your password?
+      </button>
+    </p>
+  );
   return (
     <Dialog title={isNew ? 'Create an account' : 'Sign in'}>
       <Form
@@ -68,7 +80,12 @@ function Entrance({ isNew }: { isNew: boolean }) {
         send={send}
         refused={refused}
         problem={found.form}
-        after={other}
+        after={
+          <>
+            {other}
+            {forgotten}
+          </>
+        }
       >
         <TextField
           label="Username"
@@ -96,6 +113,65 @@ function Entrance({ isNew }: { isNew: boolean }) {
             problem={found.referralCode}
           />
         )}
+      </Form>
+    </Dialog>
+  );
+}
+
+/** A new password, with a code that the operator of the exchange has given the user. */
+export function Recover() {
+  const username = useSignal('');
+  const code = useSignal('');
+  const newPassword = useSignal('');
+  const problems = useSignal<Problems>({});
+  const send = async () => {
+    problems.value = {};
+    await signInWithCode(username.peek(), code.peek(), newPassword.peek());
+    closeDialog();
+  };
+  const refused = (error: unknown) => {
+    const isWrong = error instanceof ExchangeError && error.code === 'wrong_credentials';
+    problems.value = isWrong ? { code: WRONG_CODE } : problemsOf(error);
+  };
+  const found = problems.value;
+  const other = (
+    <p class="soft">
+      {'Remember it? '}
+      <button type="button" class="link" onClick={() => openDialog('signIn')}>
+        Sign in
+      </button>
+    </p>
+  );
+  return (
+    <Dialog title="Set a new password">
+      <p class="soft">
+        Ask the operator of the exchange for a code. It works once, for one day, and signs you out
+        everywhere else.
+      </p>
+      <Form button="Set password" send={send} refused={refused} problem={found.form} after={other}>
+        <TextField
+          label="Username"
+          name="username"
+          autocomplete="username"
+          value={username}
+          problem={found.username}
+        />
+        <TextField
+          label="Code"
+          name="code"
+          autocomplete="one-time-code"
+          value={code}
+          problem={found.code}
+        />
+        <TextField
+          label="New password"
+          name="newPassword"
+          type="password"
+          autocomplete="new-password"
+          value={newPassword}
+          problem={found.newPassword}
+          hint="At least 8 characters"
+        />
       </Form>
     </Dialog>
   );

@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals';
 import type { RestingOrder } from '../../../client/stream/account.js';
 
-type DialogName = 'register' | 'signIn' | 'keys' | 'amend';
+type DialogName = 'register' | 'signIn' | 'recover' | 'keys' | 'amend';
 
 export const dialog = signal<DialogName | null>(null);
 /** The order that the dialog for amending is about. */

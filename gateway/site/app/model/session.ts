@@ -9,6 +9,7 @@ import {
   isRefusal,
   login,
   logout,
+  recover,
   register,
   session,
 } from '../../../client/index.js';
@@ -61,6 +62,14 @@ effect(() => {
 
 export async function signIn(username: string, password: string): Promise<void> {
   enter(await login(api, { username, password }));
+}
+
+export async function signInWithCode(
+  username: string,
+  code: string,
+  newPassword: string,
+): Promise<void> {
+  enter(await recover(api, { username, code, newPassword }));
 }
 
 export async function signUp(

@@ -1,6 +1,7 @@
 /** The naive engine's operators: pauses, frozen users, cancelled orders, VOID by decision. */
 import { CommandKind, type CommandOf } from '../../../../engine/interface/commands.js';
 import { CancelReason, MarketStatus } from '../../../../engine/interface/domain.js';
+import { setCredential } from '../accounts.js';
 import { voidNow } from '../market.js';
 import { cancelOrder, ordersOf } from '../orders.js';
 import {
@@ -15,6 +16,7 @@ import {
   userOf,
   withSubAccounts,
 } from '../state.js';
+import { isOfExchange } from './room.js';
 
 /** Whether the market, its asset or everything is paused. */
 export function isPaused(state: NaiveState, market: NaiveMarket): boolean {
@@ -83,6 +85,15 @@ export function setRules(state: NaiveState, command: CommandOf<'setRules'>): Ans
   return remembered(state, command, {}, { rules });
 }
 
+export function resetCredential(state: NaiveState, command: CommandOf<'resetCredential'>): Answer {
+  const { userId, credential } = command;
+  const user = userOf(state, userId);
+  if (user === undefined || user.parentId !== 0 || isOfExchange(user))
+    return reject('user_not_found');
+  setCredential(state, { kind: 'setCredential', userId, credential });
+  return remembered(state, command, {}, { userId });
+}
+
 function cancelAllOf(state: NaiveState, userId: number): number {
   const orders = ordersOf(state, userId).sort((a, b) => a.restNumber - b.restNumber);
   for (const { marketId, orderId } of orders) {
@@ -104,7 +115,8 @@ function remembered(
     | CommandOf<'setFrozen'>
     | CommandOf<'operatorCancel'>
     | CommandOf<'voidMarket'>
-    | CommandOf<'setRules'>,
+    | CommandOf<'setRules'>
+    | CommandOf<'resetCredential'>,
   fields: Record<string, number>,
   subject: object,
 ): Answer {

@@ -1,0 +1,48 @@
+/**
+ * Codes with which a user who has forgotten the password sets a new one. An operator makes a code
+ * and gives it to the user.
+ *
+ * Always holds: a code is known only to its maker's answer. The journal has a credential in its
+ * place, `code$<end, in milliseconds since the epoch>$<SHA-256 of the code, base64url>`, which no
+ * password matches. A code has 100 random bits, so the hash needs no salt and no cost. It is used
+ * once, because the new password's credential replaces it.
+ */
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+
+/** How long a code can be used. */
+export const CODE_LASTS_MS = 24 * 60 * 60_000;
+/** Crockford's: none looks like another. */
+const LETTERS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const GROUPS = 4;
+const GROUP_LETTERS = 5;
+export const CODE_LENGTH_MAX = 64;
+
+/** As in `7K2MD-0Q9XA-…`. */
+export function newCode(): string {
+  const letters = Array.from(randomBytes(GROUPS * GROUP_LETTERS), (byte) => LETTERS[byte % 32]);
+  return Array.from({ length: GROUPS }, (_, i) =>
+    letters.slice(i * GROUP_LETTERS, (i + 1) * GROUP_LETTERS).join(''),
+  ).join('-');
+}
+
+export function credentialOf(code: string, endsAtMs: number): string {
+  return `code$${endsAtMs}$${hashOf(code).toString('base64url')}`;
+}
+
+export function isCode(credential: string): boolean {
+  return credential.startsWith('code$');
+}
+
+/** Whether a credential is that of the code, and the code has not ended. */
+export function fitsCode(credential: string, code: string, nowMs: number): boolean {
+  if (!isCode(credential)) return false;
+  const [, endsAtMs, hash] = credential.split('$');
+  const isRight = timingSafeEqual(Buffer.from(hash!, 'base64url'), hashOf(code));
+  return isRight && nowMs < Number(endsAtMs);
+}
+
+/** Case, and what separates the groups, do not count. */
+function hashOf(code: string): Buffer {
+  const letters = code.toUpperCase().replaceAll(/[^0-9A-Z]/g, '');
+  return createHash('sha256').update(letters).digest();
+}
