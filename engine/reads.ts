@@ -232,6 +232,11 @@ export class Reads {
     };
   }
 
+  /** The partner's transfer that a command made; null: it made none. */
+  transferMadeAt(sequence: number): { partner: string; reference: string } | null {
+    return this.state.transfers.madeAt(sequence);
+  }
+
   /** The name of a partner by its number in events; null: none. */
   partnerName(partner: number): string | null {
     return this.state.users.partners.nameOf(partner);

@@ -45,6 +45,22 @@ export class Transfers {
     return row === 0 ? null : this.read(row);
   }
 
+  /** Who made the transfer of a command, and its reference; null: the command made none. */
+  madeAt(sequence: number): { partner: string; reference: string } | null {
+    // Rows are in the order of their commands.
+    let [from, to] = [1, this.count];
+    while (from < to) {
+      const middle = (from + to) >>> 1;
+      if (this.sequences.get(middle) < sequence) from = middle + 1;
+      else to = middle;
+    }
+    if (this.count === 0 || this.sequences.get(from) !== sequence) return null;
+    const name = this.names.get(from);
+    const partnerAt = name.indexOf(':') + 1;
+    const referenceAt = partnerAt + Number(name.slice(0, partnerAt - 1));
+    return { partner: name.slice(partnerAt, referenceAt), reference: name.slice(referenceAt) };
+  }
+
   add(partner: string, reference: string, transfer: Transfer): void {
     const name = nameOf(partner, reference);
     this.count++;

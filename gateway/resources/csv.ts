@@ -11,12 +11,43 @@ const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
 /** The forms of a list: the usual one, and what the header Accept can ask for. */
 export const LIST_TYPES = [JSON_TYPE, CSV_TYPE];
 
-/** The name of each column, and the field of an entry that is in it. */
-export type Columns = readonly (readonly [name: string, field: string, inner?: string])[];
+/** The name of each column, and the field of an entry that is in it, or the text of all entries. */
+type Column =
+  | readonly [name: string, field: string, inner?: string]
+  | readonly [name: string, field: string, written: (value: unknown) => string];
+export type Columns = readonly Column[];
 
-/** A column for each field, under its name. */
+/** All money is in it. */
+export const CURRENCY: Column = ['currency', '', () => 'USD'];
+
+/** A column for each field, under its name, a date beside each time, and the currency. */
 export function columnsOf(entry: z.ZodObject): Columns {
-  return Object.keys(entry.shape).map((name) => [name, name]);
+  const columns = Object.keys(entry.shape).flatMap((name): Columns => {
+    return name.endsWith('tMs') ? timeColumns(name) : [[name, name]];
+  });
+  return [...columns, CURRENCY];
+}
+
+/** A time in milliseconds, and the same to the second as spreadsheets read it, in UTC. */
+export function timeColumns(name: string): Columns {
+  return [
+    [name, name],
+    [name.replace(/Ms$/, 'Utc'), name, dateText],
+  ];
+}
+
+/** A spreadsheet would take text that begins like this for a formula. */
+const FORMULA = /^[=+\-@\t]/;
+
+/** A column with text that somebody else has chosen: one that looks like a formula is marked. */
+export function foreignText(name: string): Column {
+  const written = (text: unknown) =>
+    text === null ? '' : quoted(FORMULA.test(`${text}`) ? `'${text}` : `${text}`);
+  return [name, name, written];
+}
+
+function dateText(atMs: unknown): string {
+  return atMs === null ? '' : new Date(Number(atMs)).toISOString().slice(0, 19).replace('T', ' ');
 }
 
 export interface Page {
@@ -46,7 +77,6 @@ export function answerList(call: Call, page: Page, json: () => string): void {
   answerCoded(call, sequence, csvText(page));
 }
 
-/** No value contains a comma, a quote or a line break, so none is quoted. */
 export function csvText({ columns, entries }: Pick<Page, 'columns' | 'entries'>): string {
   const head = columns.map(([name]) => name);
   return [head, ...entries.map((entry) => valuesOf(columns, entry))]
@@ -57,6 +87,7 @@ export function csvText({ columns, entries }: Pick<Page, 'columns' | 'entries'>)
 function valuesOf(columns: Columns, entry: object): string[] {
   return columns.map(([, field, inner]) => {
     const outer = (entry as Record<string, unknown>)[field];
+    if (typeof inner === 'function') return inner(outer);
     if (inner === undefined || outer === null) return valueText(outer);
     return valueText((outer as Record<string, unknown>)[inner]);
   });
@@ -65,7 +96,13 @@ function valuesOf(columns: Columns, entry: object): string[] {
 /** Numbers are as exact as in JSON; null is empty. */
 function valueText(value: unknown): string {
   if (value === null) return '';
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return typeof value === 'string' ? quoted(value) : JSON.stringify(value);
+}
+
+const SEPARATORS = /[",\r\n]/;
+
+function quoted(text: string): string {
+  return SEPARATORS.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 /** Whether the header Accept prefers CSV to JSON. Without a preference the answer is JSON. */

@@ -8,20 +8,33 @@ import type { OrdersRequest } from '../../../persistence/history/account/orders.
 import type { Call } from '../../http/call.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { jsonText } from '../../json/serializer.js';
-import { answerList, type Columns, columnsOf, LIST_TYPES } from '../csv.js';
+import {
+  answerList,
+  type Columns,
+  CURRENCY,
+  columnsOf,
+  foreignText,
+  LIST_TYPES,
+  timeColumns,
+} from '../csv.js';
 import { type Filter, withFilter } from '../find.js';
 import { answerPage, type PageEnd, readHistory } from '../history/read.js';
 import { type PageRequest, pageOf, refuseCursor } from '../paging.js';
 import * as views from './views.js';
 
 export const LEDGER_COLUMNS: Columns = [
+  ['entryId', 'entryId'],
+  ['eventId', 'eventId'],
   ['sequence', 'sequence'],
-  ['atMs', 'atMs'],
+  ...timeColumns('atMs'),
   ['cause', 'cause'],
   ['marketId', 'marketId'],
   ['orderId', 'orderId'],
   ['tradeId', 'tradeId'],
   ['depositId', 'depositId'],
+  ['counterparty', 'counterparty'],
+  foreignText('reference'),
+  CURRENCY,
   ['available', 'available'],
   ['held', 'held'],
   ['outcome', 'shares', 'outcome'],

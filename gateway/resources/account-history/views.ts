@@ -1,6 +1,7 @@
 /** The queries and the bodies of statements and orders, and what makes their entries. */
 
 import { z } from 'zod';
+import type { Engine } from '../../../engine/engine.js';
 import { CancelReason, Side, TimeInForce } from '../../../engine/interface/domain.js';
 import {
   type Assets,
@@ -9,7 +10,7 @@ import {
   sideName,
 } from '../../../engine/interface/notation.js';
 import type { OrderView } from '../../../engine/interface/views.js';
-import { CAUSES } from '../../../persistence/history/account/changes.js';
+import { CAUSES, CHANGES_MAX } from '../../../persistence/history/account/changes.js';
 import type { LedgerLine } from '../../../persistence/history/account/ledger.js';
 import {
   OrderState,
@@ -46,6 +47,12 @@ export const OrdersQuery = request.ownQuery({
 });
 
 const LedgerEntry = responseObject('LedgerEntry', 'A change of money or shares', {
+  entryId: z.string().describe('The entry: permanent, and no other of the account has it'),
+  eventId: z
+    .string()
+    .describe(
+      'What happened: the entries of one event share it, such as a trade or a split and its fee',
+    ),
   sequence: z.int().min(1).describe('The journal sequence of the command'),
   atMs: response.timeMs,
   cause: z
@@ -57,6 +64,16 @@ const LedgerEntry = responseObject('LedgerEntry', 'A change of money or shares',
   orderId: response.orderId.nullable(),
   tradeId: response.tradeId.nullable(),
   depositId: response.depositId.nullable(),
+  counterparty: z
+    .string()
+    .nullable()
+    .describe(
+      'Where money came from or went to: the name of the partner of a deposit or withdrawal, the id of the other account of a transfer, of the referred user; null: the exchange',
+    ),
+  reference: z
+    .string()
+    .nullable()
+    .describe('The reference of the partner of a deposit or withdrawal; null: there is none'),
   available: response.money.describe('The change of the available money, in US dollars'),
   held: response.money.describe('The change of the held money, in US dollars'),
   shares: z
@@ -137,16 +154,25 @@ const TIMES_IN_FORCE = {
   [TimeInForce.GTC]: 'GTC',
 } as const;
 
-export function ledgerEntryOf(assets: Assets, line: LedgerLine): Writable<typeof LedgerEntry> {
-  const { sequence, atMs, cause, marketId, orderId, tradeId, depositId, shares, balance } = line;
+type Named = Assets & Pick<Engine, 'transferMadeAt'>;
+
+export function ledgerEntryOf(engine: Named, line: LedgerLine): Writable<typeof LedgerEntry> {
+  const { position, sequence, atMs, cause, marketId, orderId, tradeId, depositId } = line;
+  const { otherId, shares, balance } = line;
+  const isTransfer = cause === 'deposit' || cause === 'withdrawal';
+  const transfer = isTransfer ? engine.transferMadeAt(sequence) : null;
   return {
+    entryId: `l${position}`,
+    eventId: `e${Math.floor(position / CHANGES_MAX)}`,
     sequence,
     atMs,
     cause,
-    marketId: marketId === 0 ? null : marketIdText(assets, marketId),
+    marketId: marketId === 0 ? null : marketIdText(engine, marketId),
     orderId: orderId === 0 ? null : `o${orderId}`,
     tradeId: tradeId === 0 ? null : `t${tradeId}`,
     depositId: depositId === 0 ? null : `d${depositId}`,
+    counterparty: transfer?.partner ?? (otherId === 0 ? null : `u${otherId}`),
+    reference: transfer?.reference ?? null,
     available: micros(line.availableMicros),
     held: micros(line.heldMicros),
     shares:

@@ -46,6 +46,8 @@ export interface AccountChange {
   orderId: number;
   tradeId: number;
   depositId: number;
+  /** The account that money came from or went to. */
+  otherId: number;
   availableMicros: number;
   heldMicros: number;
   shares: { outcome: Outcome; lots: number } | null;
@@ -70,9 +72,11 @@ export function changesOf(event: EventRecord): AccountChange[] {
     case 'withdrawn':
       return [payment(event, 'withdrawal', 0 - event.amountMicros)];
     case 'transferredIn':
-      return [payment(event, 'transfer_in', event.amountMicros)];
+      return [payment({ ...event, otherId: event.fromUserId }, 'transfer_in', event.amountMicros)];
     case 'transferredOut':
-      return [payment(event, 'transfer_out', 0 - event.amountMicros)];
+      return [
+        payment({ ...event, otherId: event.toUserId }, 'transfer_out', 0 - event.amountMicros),
+      ];
     case 'orderPlaced':
       return changeOfHold(event, event.restingLots * event.priceTicks);
     case 'orderCancelled':
@@ -96,7 +100,13 @@ export function changesOf(event: EventRecord): AccountChange[] {
       return [...claimsOf(event), ...(event.refundMicros > 0 ? [refund] : [])];
     }
     case 'referralEarned':
-      return [payment({ ...event, userId: event.referrerId }, 'referral', event.amountMicros)];
+      return [
+        payment(
+          { ...event, userId: event.referrerId, otherId: event.userId },
+          'referral',
+          event.amountMicros,
+        ),
+      ];
     case 'staked':
       return [payment(event, 'stake', 0 - event.amountMicros)];
     case 'unstaked': {
@@ -142,7 +152,7 @@ export function changesOf(event: EventRecord): AccountChange[] {
 /** The taker pays or receives available money. A maker who buys pays from the order's hold. */
 export function changesOfSide(trade: TradeSide): AccountChange[] {
   const { userId, marketId, orderId, tradeId, sizeLots, feeMicros } = trade;
-  const ids = { userId, marketId, orderId, tradeId, depositId: 0 };
+  const ids = { userId, marketId, orderId, tradeId, depositId: 0, otherId: 0 };
   const valueMicros = sizeLots * trade.priceTicks;
   const isBuy = trade.side === Side.BUY;
   const isHeld = isBuy && trade.role !== TAKER;
@@ -187,14 +197,15 @@ interface Payment {
   userId: number;
   marketId?: number;
   depositId?: number;
+  otherId?: number;
 }
 
 function payment(
-  { userId, marketId = 0, depositId = 0 }: Payment,
+  { userId, marketId = 0, depositId = 0, otherId = 0 }: Payment,
   cause: Cause,
   availableMicros: number,
 ): AccountChange {
-  const ids = { userId, marketId, depositId, orderId: 0, tradeId: 0 };
+  const ids = { userId, marketId, depositId, otherId, orderId: 0, tradeId: 0 };
   return { ...ids, cause, availableMicros, heldMicros: 0, shares: null };
 }
 

@@ -4,6 +4,7 @@
  * numbers.
  */
 import { expect } from 'vitest';
+import { credentialOf } from '../../../gateway/access/sign-in-codes.js';
 import type { RouteExample } from '../../../gateway/contract/examples.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import {
@@ -81,8 +82,14 @@ export class ContractSession {
     await this.use('POST /auth/login', { body: login('ada') });
     await this.use('POST /auth/logout');
     const change = { currentPassword: PASSWORD, newPassword: 'a better password than that' };
-    const changed = await this.use('PUT /auth/password', { body: change, token });
-    return [bob.token, changed.token];
+    await this.use('PUT /auth/password', { body: change, token });
+    const code = '7K2MD-0Q9XA-3VT8H-JW5RC';
+    const credential = credentialOf(code, this.server.clock.nowMs() + 86_400_000);
+    const action = { userId: Number(ADA.slice(1)), operator: 'olga', reason: 'forgotten' };
+    this.server.submit({ kind: 'resetCredential', credential, ...action });
+    const recovery = { username: 'ada', code, newPassword: 'another better password' };
+    const { token: last } = await this.use('POST /auth/recover', { body: recovery });
+    return [bob.token, last];
   }
 
   private async access(token: string): Promise<void> {

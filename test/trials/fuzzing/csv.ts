@@ -21,7 +21,11 @@ import { CAUSES } from '../../../persistence/history/account/changes.js';
 import type { OrderState } from '../../../persistence/history/account/orders.js';
 import type { Target } from './fuzz.js';
 
-const assets: Assets = { assetSymbol: () => 'BTC', findAsset: () => 0 };
+const assets: Parameters<typeof ledgerEntryOf>[0] & Assets = {
+  assetSymbol: () => 'BTC',
+  findAsset: () => 0,
+  transferMadeAt: (sequence) => ({ partner: 'acme', reference: `="${sequence}",` }),
+};
 const MARKET = marketIdOf(0, 1_763_700_300_000);
 const REASONS = Object.keys(CANCEL_REASONS).map(Number);
 const MOST_ENTRIES = 5;
@@ -42,6 +46,7 @@ function ledgerEntry(of: Numbers) {
     orderId: of(6, 3),
     tradeId: of(7, 3),
     depositId: of(8, 3),
+    otherId: of(0, 2),
     availableMicros,
     heldMicros,
     shares: of(4, 2) === 0 ? null : { outcome: of(5, 2) as Outcome, lots: of(6) },
@@ -81,11 +86,20 @@ function cellsOf(entry: object): string[] {
     typeof value === 'number' ? context!.source : value;
   const read = JSON.parse(JSON.stringify(entry), text) as Record<string, object | null>;
   // What a statement has in an object has a column each.
-  const cells = Object.entries(read).flatMap(([field, value]) => {
+  const cells: unknown[] = Object.entries(read).flatMap(([field, value]): unknown[] => {
+    if (field.endsWith('tMs')) return [value, dateOf(value)];
+    if (field === 'reference') return [value === null ? null : `'${value}`, 'USD'];
     if (field === 'shares' && value === null && 'balance' in read) return [null, null];
     return value !== null && typeof value === 'object' ? Object.values(value) : [value];
   });
+  if (!('reference' in read)) cells.push('USD');
   return cells.map((cell) => (cell === null ? '' : `${cell}`));
+}
+
+function dateOf(atMs: unknown): string | null {
+  if (atMs === null) return null;
+  const [day, time] = new Date(Number(atMs)).toJSON().split('T');
+  return `${day} ${time!.slice(0, 8)}`;
 }
 
 function compare(what: string, text: string, entries: readonly object[]): void {

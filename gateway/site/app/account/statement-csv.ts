@@ -28,3 +28,19 @@ export async function readStatement(
   } while (cursor !== null);
   return parts;
 }
+
+/** Account, filter and days: `statement-u2-fee-2026-01-01-to-2026-01-31.csv`. */
+export function fileName(userId: string, { cause, marketId, fromMs, toMs }: LedgerFilter): string {
+  const days = [
+    fromMs === undefined ? [] : [dayOf(fromMs)],
+    toMs === undefined ? [] : ['to', dayOf(toMs)],
+  ].flat();
+  return `${['statement', userId, cause, marketId, ...days].filter(Boolean).join('-')}.csv`;
+}
+
+/** The day that the form has, which is that of this machine. */
+function dayOf(atMs: number): string {
+  const date = new Date(atMs);
+  const parts = [date.getFullYear(), date.getMonth() + 1, date.getDate()];
+  return parts.map((part) => String(part).padStart(2, '0')).join('-');
+}

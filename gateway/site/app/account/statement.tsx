@@ -14,7 +14,7 @@ import { Money } from '../parts/money.js';
 import { Outcome } from '../parts/outcome.js';
 import { Paged } from '../parts/paged.js';
 import { Panel } from '../parts/panel.js';
-import { readStatement } from './statement-csv.js';
+import { fileName, readStatement } from './statement-csv.js';
 
 type Entry = Ledger['entries'][number];
 type Cause = Entry['cause'];
@@ -132,7 +132,7 @@ function Download({ userId, filter }: { userId: string; filter: Signal<LedgerFil
     const parts = await readStatement(api, userId, filter.peek(), (entries) => {
       said.value = `${entries} ${entries === 1 ? 'entry' : 'entries'}`;
     });
-    save(new Blob(parts, { type: 'text/csv' }), `statement-${userId}.csv`);
+    save(new Blob(parts, { type: 'text/csv' }), fileName(userId, filter.peek()));
   };
   return (
     <span class="actions">

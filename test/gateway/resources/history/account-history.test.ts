@@ -1,8 +1,13 @@
 /** Statements, orders and filters over HTTP: bytes, pages, filters, CSV and refusals. */
+import { readFileSync } from 'node:fs';
+import { parse } from 'csv-parse/sync';
 import { afterAll, describe, expect, test } from 'vitest';
+import { fileName } from '../../../../gateway/site/app/account/statement-csv.js';
 import {
   type Answer,
   MARKET,
+  PARTNER_KEY,
+  PARTNER_KEYS,
   TestServer,
   type Trader,
   WINDOW_MS,
@@ -13,12 +18,14 @@ const read = (path: string, token = ada.token) => server.api.read(path, token);
 const ledger = (query = '') => read(`/users/${ada.userId}/ledger${query}`);
 const orders = (query = '') => read(`/users/${ada.userId}/orders${query}`);
 
-const server = await TestServer.withMarket();
+const server = await TestServer.withMarket({ partnerKeys: PARTNER_KEYS });
 const ada = await server.register('ada');
 const bob = await server.register('bob');
 const { api } = server;
 const post = (trader: Trader, side: string, body: object) =>
   api.post(`/markets/15m/${MARKET}/${side}`, body, trader.token);
+const utc = (atMs: unknown) =>
+  atMs === null ? '' : new Date(Number(atMs)).toISOString().slice(0, 19).replace('T', ' ');
 const limit = { outcome: 'UP', timeInForce: 'GTC' };
 await post(bob, 'buy', { ...limit, outcome: 'DOWN', shares: 30, price: 0.5 });
 await post(ada, 'buy', { outcome: 'UP', amount: 5 });
@@ -84,6 +91,10 @@ describe('the statement', () => {
     expect((await ledger(`?fromMs=0&toMs=${all[0].atMs}`)).json.entries).toEqual(all);
   });
 
+  // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field
+  const startOf = ({ entryId, eventId, sequence, atMs }: any) =>
+    [entryId, eventId, sequence, atMs, utc(atMs)].join(',');
+
   test('is CSV for a client that prefers it', async () => {
     const path = `/users/${ada.userId}/ledger?limit=2`;
     const options = { token: ada.token, headers: { accept: 'text/csv' } };
@@ -94,9 +105,9 @@ describe('the statement', () => {
     expect(answer.headers['vary']).toContain('Accept');
     const [stake, release] = json.entries;
     expect(answer.text).toBe(
-      'sequence,atMs,cause,marketId,orderId,tradeId,depositId,available,held,outcome,shares,balanceAvailable,balanceHeld\r\n' +
-        `${stake.sequence},${stake.atMs},stake,,,,d1,-100,0,,,${stake.balance.available},10\r\n` +
-        `${release.sequence},${release.atMs},release,${MARKET},o4,,,2.5,-2.5,,,${release.balance.available},10\r\n`,
+      'entryId,eventId,sequence,atMs,atUtc,cause,marketId,orderId,tradeId,depositId,counterparty,reference,currency,available,held,outcome,shares,balanceAvailable,balanceHeld\r\n' +
+        `${startOf(stake)},stake,,,,d1,,,USD,-100,0,,,${stake.balance.available},10\r\n` +
+        `${startOf(release)},release,${MARKET},o4,,,,,USD,2.5,-2.5,,,${release.balance.available},10\r\n`,
     );
     const next = /^<\/api(.*)>; rel="next"$/.exec(`${answer.headers['link']}`)![1]!;
     const rest = await server.api.send('GET', next, undefined, options);
@@ -122,8 +133,17 @@ describe('the statement', () => {
       expect(entries.length).toBeGreaterThan(0);
       const { text, headers: got } = await read(path);
       const [head, ...lines] = text.trimEnd().split('\r\n');
-      expect(head).toBe(Object.keys(entries[0]).join(','));
-      expect(lines).toEqual(entries.map((entry: object) => Object.values(entry).join(',')));
+      const cells = (entry: object, of: (name: string, value: unknown) => unknown[]) =>
+        Object.entries(entry).flatMap(([name, value]) => of(name, value));
+      const isTime = (name: string) => name.endsWith('tMs');
+      const names = cells(entries[0], (name) =>
+        isTime(name) ? [name, name.replace('Ms', 'Utc')] : [name],
+      );
+      expect(head).toBe([...names, 'currency'].join(','));
+      const rows = entries.map((entry: object) =>
+        cells(entry, (name, value) => (isTime(name) ? [value, utc(value)] : [value])),
+      );
+      expect(lines).toEqual(rows.map((row: unknown[]) => [...row, 'USD'].join(',')));
       if (json.nextCursor === null) return;
       const next = /^<\/api(.*)>; rel="next"$/.exec(`${got['link']}`)![1]!;
       expect((await read(next)).text.split('\r\n')[1]).not.toBe(lines[0]);
@@ -216,4 +236,68 @@ test('after the end, orders are closed and shares are claimed', async () => {
   expect(lost.json.entries).toMatchObject([
     { available: 0, shares: { outcome: 'DOWN', change: -30 } },
   ]);
+});
+
+describe('a statement for accountants', () => {
+  const csv = async (trader: Trader) => {
+    const options = { token: trader.token, headers: { accept: 'text/csv' } };
+    const path = `/users/${trader.userId}/ledger?limit=200`;
+    const { text } = await server.api.send('GET', path, undefined, options);
+    return parse(text, { columns: true, record_delimiter: '\r\n' }) as Record<string, string>[];
+  };
+
+  test('tells two equal splits in one batch apart, and ties each fee to its split', async () => {
+    const split = { op: 'split', marketId: MARKET, shares: 20 };
+    const eve = await server.register('eve');
+    const { status, text } = await api.post('/batch', { operations: [split, split] }, eve.token);
+    expect(status, text).toBe(200);
+    const rows = (await csv(eve)).filter(({ cause }) => cause === 'split' || cause === 'fee');
+    expect(rows).toHaveLength(6);
+    expect(new Set(rows.map(({ entryId }) => entryId)).size).toBe(6);
+    const events = [...new Set(rows.map(({ eventId }) => eventId))];
+    expect(events).toHaveLength(2);
+    for (const event of events) {
+      const causes = rows.filter(({ eventId }) => eventId === event).map(({ cause }) => cause);
+      expect(causes.sort()).toEqual(['fee', 'split', 'split']);
+    }
+  });
+
+  test('ties the fee of an order to it, and names who a transfer was with', async () => {
+    const fee = (await csv(ada)).find(({ cause }) => cause === 'fee')!;
+    expect(fee['orderId']).toMatch(/^o\d+$/);
+    const partner = await server.registerByPartner('pat');
+    const sub = await api.post(
+      `/users/${partner.userId}/sub-accounts`,
+      { username: 'pat-sub' },
+      partner.token,
+    );
+    const body = { userId: partner.userId, amount: 50, reference: '=1,"x"' };
+    const options = { headers: { authorization: `Bearer ${PARTNER_KEY}` } };
+    expect((await api.send('POST', '/partner/deposits', body, options)).status).toBe(201);
+    const moved = { from: partner.userId, to: sub.json.userId, amount: 5 };
+    const path = `/users/${partner.userId}/transfers`;
+    expect((await api.post(path, moved, partner.token)).status).toBe(200);
+    const rows = await csv(partner);
+    const of = (cause: string) => rows.find((row) => row['cause'] === cause)!;
+    expect(of('deposit')).toMatchObject({ counterparty: 'acme', reference: `'=1,"x"` });
+    expect(of('transfer_out')).toMatchObject({ counterparty: sub.json.userId, reference: '' });
+  });
+
+  test('has the columns of the recipes in API.md', async () => {
+    const [row] = await csv(ada);
+    const text = readFileSync(new URL('../../../../gateway/API.md', import.meta.url), 'utf8');
+    const recipes = /\| program \| its column \| ours \|\n[^\n]*\n((?:\|.*\n)+)/.exec(text)![1]!;
+    const named = [...recipes.matchAll(/`(\w+)`/g)].map(([, name]) => name!);
+    expect(named.length).toBeGreaterThan(10);
+    for (const name of named) expect(Object.keys(row!)).toContain(name);
+    expect(row).toMatchObject({ currency: 'USD', atUtc: utc(row!['atMs']) });
+  });
+
+  test('the file that the site saves is named by account, filter and days', () => {
+    const [fromMs, toMs] = [new Date(2026, 0, 1).getTime(), new Date(2026, 0, 31).getTime()];
+    expect(fileName('u2', { cause: 'fee', fromMs, toMs })).toBe(
+      'statement-u2-fee-2026-01-01-to-2026-01-31.csv',
+    );
+    expect(fileName('u2', {})).toBe('statement-u2.csv');
+  });
 });
