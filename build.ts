@@ -1,6 +1,7 @@
 /**
  * `npm run build`: compiles the project into dist/, unless nothing has changed since the last time.
- * Every command that runs compiled code begins with it.
+ * Every command that runs compiled code begins with it. With `--if-missing`, as the operator's tools
+ * call it, it compiles only where there is no complete dist/: an exchange may be running from it.
  *
  * Always holds: dist/.inputs describes the files that dist/ was made from, and is written last.
  */
@@ -43,7 +44,13 @@ function run(program: string, ...args: string[]): void {
 }
 
 const now = inputs();
-if (!existsSync(INPUTS) || readFileSync(INPUTS, 'utf8') !== now) {
+const built = existsSync(INPUTS) ? readFileSync(INPUTS, 'utf8') : null;
+if (built !== null && built !== now && process.argv.includes('--if-missing')) {
+  process.stderr.write(
+    'This is the program as it was built: the source has changed since then. While no exchange runs ' +
+      'from this folder, npm run build compiles it.\n',
+  );
+} else if (built !== now) {
   process.stderr.write('Compiling, which takes about 15 seconds.\n');
   rmSync(INPUTS, { force: true });
   try {
