@@ -5,13 +5,15 @@
  * output.
  */
 import '../persistence/compiler-flags.js';
+import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { FilesGone, JournalError } from '../persistence/journal/errors.js';
 import { programVersion } from '../persistence/storage/program-folder.js';
+import { troubleOf, troubleText } from '../persistence/storage/trouble.js';
 import type { TlsFiles } from './http/acceptor.js';
 import { hostAndPort, isAnyAddress, schemeOf } from './http/listen-addresses.js';
 import { ConfigError } from './inputs/config-error.js';
-import { createLog, type Log } from './observe/log.js';
+import { createLog, type Log, leavesHoles } from './observe/log.js';
 import { type Config, readConfig } from './start/config.js';
 import { checkCertificate, warnOfOpenAddresses } from './start/encryption.js';
 import { type Running, startExchange } from './start/exchange.js';
@@ -35,6 +37,8 @@ async function main(): Promise<void> {
   process.stdout.on('error', () => {});
   const asked = readConfig(process.env);
   const log = createLog(asked.logLevel);
+  if (leavesHoles())
+    log.warn('THE LOG CANNOT BE ROTATED: it is a file that was not opened for appending. Use 2>>');
   for (const [variable, like] of misspelt(process.env))
     log.warn({ variable, like }, 'this variable is unknown and has no effect: is it misspelt?');
   const config = withinLimits(asked, processLimits(), log);
@@ -42,7 +46,7 @@ async function main(): Promise<void> {
   warnOfOpenAddresses(config, log);
   // No client is answered: only the journal says what happened. The reason stands last.
   const onFatal = (error: Error) => {
-    console.error(`The exchange has ended: ${error.message}`);
+    console.error(`The exchange has ended: ${said(error)}`);
     process.exit(error instanceof FilesGone ? FILES_GONE : 1);
   };
   const waiting = new AbortController();
@@ -82,6 +86,7 @@ async function main(): Promise<void> {
   if (signal.aborted) return shutDown(exchange);
   if (mayHaveOthers) await reload(exchange, config, log);
   sayIfItIsAGame(config, log);
+  if ('isNew' in exchange && exchange.isNew) sayThatItIsNew(config, log);
   console.log(addresses(exchange, config));
   if (config.role !== 'replica' && config.feed.kind !== 'live')
     console.log(firstTrade(baseOf(exchange.port, config), config.assets[0]!));
@@ -92,6 +97,17 @@ function sayIfItIsAGame({ role, feed, startingBalanceMicros }: Config, log: Log)
   if (role === 'replica') return;
   if (feed.kind !== 'live') log.warn('PRICES ARE NOT REAL: they are simulated or from a file');
   if (startingBalanceMicros > 0) log.warn('PLAY MONEY: every new account is given some');
+}
+
+/** A volume that was not mounted looks like this. */
+function sayThatItIsNew({ dataFolder, journal }: Config, log: Log): void {
+  const place = journal === null ? resolve(dataFolder) : journal.url;
+  log.warn(
+    { journal: place },
+    `A NEW, EMPTY EXCHANGE: there was no journal in ${place}, and one was created. If there should have ` +
+      'been one, stop now: a volume may be missing, or DATA_FOLDER be another. REQUIRE_JOURNAL=on ' +
+      'refuses such a start',
+  );
 }
 
 /** The environment says everything: an argument is a mistake, or asks for help. */
@@ -131,7 +147,7 @@ async function checkNextCertificate(tls: TlsFiles, log: Log): Promise<void> {
   try {
     await checkCertificate(tls, log);
   } catch (error) {
-    log.error({ problem: (error as Error).message }, 'this process cannot serve with these files');
+    log.error({ problem: said(error) }, 'this process cannot serve with these files');
   }
 }
 
@@ -144,7 +160,7 @@ async function reload(exchange: Running, { tls }: Config, log: Log): Promise<voi
     await exchange.renewCertificate();
     log.info('new connections have the certificate that was read again');
   } catch (error) {
-    log.error({ problem: (error as Error).message }, 'the certificate stays as it was');
+    log.error({ problem: said(error) }, 'the certificate stays as it was');
   }
 }
 
@@ -155,7 +171,7 @@ async function reloadKeys(exchange: Running, log: Log): Promise<void> {
     const [partnerKeys, operatorKeys] = [config.partnerKeys.length, config.operatorKeys.length];
     log.info({ partnerKeys, operatorKeys, ...read }, 'keys and secrets were read again');
   } catch (error) {
-    log.error({ problem: (error as Error).message }, 'keys and secrets stay as they were');
+    log.error({ problem: said(error) }, 'keys and secrets stay as they were');
   }
 }
 
@@ -180,7 +196,7 @@ async function shutDown(exchange: Running): Promise<void> {
     await exchange.stop();
     process.exit(0);
   } catch (error) {
-    console.error(`The exchange did not stop cleanly: ${(error as Error).message}`);
+    console.error(`The exchange did not stop cleanly: ${said(error)}`);
     process.exit(1);
   }
 }
@@ -217,7 +233,11 @@ function firstTrade(base: string, asset: string): string {
 function explain(error: unknown): string {
   if (error instanceof ConfigError) return `The configuration is not valid:\n${error.message}`;
   if (error instanceof JournalError) return `The journal was refused: ${error.message}`;
-  return error instanceof Error ? `The exchange cannot start: ${error.message}` : String(error);
+  return `The exchange cannot start: ${said(error)}`;
+}
+
+function said(error: unknown): string {
+  return troubleText(troubleOf(error));
 }
 
 main().catch((error: unknown) => {

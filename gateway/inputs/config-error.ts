@@ -1,5 +1,5 @@
 /** Errors of the configuration, for the operator. */
-import { fileProblem } from '../../persistence/storage/sqlite-codes.js';
+import { isOfFile, troubleOf, troubleText } from '../../persistence/storage/trouble.js';
 
 /** A variable has an invalid value. */
 export class ConfigError extends Error {}
@@ -20,12 +20,10 @@ export async function withVariable<T>(
   try {
     return await work();
   } catch (error) {
-    const isExpected =
-      error instanceof Error &&
-      ('syscall' in error ||
-        fileProblem(error) !== null ||
-        classes.some((kind) => error instanceof kind));
+    const isExpected = isOfFile(error) || classes.some((kind) => error instanceof kind);
     if (!isExpected) throw error;
-    throw new ConfigError(`${name} cannot be used: ${error.message}`, { cause: error });
+    throw new ConfigError(`${name} cannot be used: ${troubleText(troubleOf(error))}`, {
+      cause: error,
+    });
   }
 }

@@ -4,6 +4,7 @@
  * secret are censored here.
  */
 import { EventEmitter } from 'node:events';
+import { constants, fstatSync, readFileSync } from 'node:fs';
 import {
   type DestinationStream,
   destination,
@@ -65,6 +66,20 @@ export function bounded(
   const output = destination({ dest: place, sync: true, maxLength });
   output.on('error', () => {});
   return output;
+}
+
+/**
+ * Whether the log is a file that was not opened for appending: after a truncation, the next line
+ * would stand behind as many NUL bytes as there were bytes. Only Linux says it.
+ */
+export function leavesHoles(descriptor = STANDARD_ERROR): boolean {
+  try {
+    if (!fstatSync(descriptor).isFile()) return false;
+    const info = readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8');
+    return (Number.parseInt(/^flags:\s*(\d+)/m.exec(info)![1]!, 8) & constants.O_APPEND) === 0;
+  } catch {
+    return false;
+  }
 }
 
 /** Says how many lines were dropped, once lines can be written again. */

@@ -5,6 +5,7 @@
 import { statSync } from 'node:fs';
 import type { FollowerStatus } from '../../persistence/follower/follower.js';
 import type { DerivedPart } from '../../persistence/follower/troubles.js';
+import { overdueIn } from '../../persistence/journal/sealing.js';
 import { archivedCount, listSegments } from '../../persistence/journal/segments.js';
 import { type LastBackup, lastBackup } from '../../persistence/recovery/last-backup.js';
 import { snapshotNameOf } from '../../persistence/recovery/snapshot/folder.js';
@@ -28,6 +29,8 @@ interface Parts {
   hasJournal: boolean;
   follower: { readonly status: Pick<FollowerStatus, 'snapshotSequence' | 'troubles'> };
   clock: { nowMs(): number };
+  /** What a start has found damaged before the newest snapshot; null: nothing. */
+  damage?: string | null;
   /** What is free on the folder's disk. Default: what the system says. */
   freeBytes?: () => number | null;
   leading: () => Leading;
@@ -38,6 +41,11 @@ const RATE_MS_MIN = 600_000;
 const DAY_MS = 86_400_000;
 
 const MEBIBYTE = 1024 * 1024;
+const DAMAGED =
+  'a part of the journal before the newest snapshot is damaged or missing: npm run doctor says what to do';
+const UNSEALED =
+  'a full file of the journal cannot be sealed, and so not be archived: the log names it and the remedy';
+
 /** A snapshot of a large exchange takes more. */
 const LOW_BYTES = 512 * MEBIBYTE;
 
@@ -89,6 +97,33 @@ export class Standing {
       // As without free descriptors.
       return null;
     }
+  }
+
+  /** Full files of the journal that should be sealed and are not; null: it cannot be asked. */
+  get unsealed(): number | null {
+    const { folder, hasJournal } = this.parts;
+    if (!hasJournal) return null;
+    try {
+      return overdueIn(folder, machineMs()).length;
+    } catch {
+      return null;
+    }
+  }
+
+  /** 1: a part of the journal that trading does not need is damaged or missing. */
+  get damaged(): number {
+    return this.parts.damage === undefined || this.parts.damage === null ? 0 : 1;
+  }
+
+  /** What is wrong while the exchange serves. Public, so without details; these are in the log. */
+  get warnings(): string[] {
+    const { failingWarning, diskWarning, damaged, unsealed } = this;
+    return [
+      failingWarning,
+      diskWarning,
+      damaged === 0 ? null : DAMAGED,
+      unsealed === null || unsealed === 0 ? null : UNSEALED,
+    ].filter((each) => each !== null);
   }
 
   /** What is free where the data folder is; null: that is not known. */
@@ -149,6 +184,16 @@ export function registerStanding(metrics: Metrics, standing: Standing, version: 
   });
   metrics.gauges('exchange_segments', 'Files of the journal', 'place', () =>
     Object.entries(standing.segments ?? {}),
+  );
+  metrics.gauge(
+    'exchange_segments_unsealed',
+    'Full files of the journal that should be sealed and are not',
+    () => standing.unsealed,
+  );
+  metrics.gauge(
+    'exchange_journal_damaged',
+    '1: a part of the journal before the newest snapshot is damaged or missing',
+    () => standing.damaged,
   );
   metrics.gauge(
     'exchange_clock_ahead_seconds',

@@ -11,6 +11,7 @@ import {
   MAX_TRANSFER_MICROS,
 } from '../../engine/interface/limits.js';
 import { isPostgres } from '../../persistence/replication/postgres/address.js';
+import { troubleOf, troubleText } from '../../persistence/storage/trouble.js';
 import type { AccessKey } from '../access/access-keys.js';
 import type { ConnectionLimits } from '../access/fair-use/connections.js';
 import type { FairUseRates } from '../access/fair-use/fair-use.js';
@@ -432,8 +433,7 @@ function readKeyFile(variable: string, path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    throw new ConfigError(
-      `${variable} names a file that cannot be read: ${(error as Error).message}`,
-    );
+    const said = troubleText(troubleOf(error));
+    throw new ConfigError(`${variable} names a file that cannot be read: ${said}`);
   }
 }

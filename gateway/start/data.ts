@@ -15,6 +15,7 @@ import {
 import type { Leader } from '../../persistence/replication/postgres/postgres-journal.js';
 import { ReplicatedFolder } from '../../persistence/replication/replicated-folder.js';
 import type { JournalPlace } from '../../persistence/replication/source.js';
+import { troubleOf, troubleText } from '../../persistence/storage/trouble.js';
 import { ConfigError, withVariable } from '../inputs/config-error.js';
 import { elapsedMs } from '../observe/clock.js';
 import type { ReplicatedJournal } from './config.js';
@@ -24,6 +25,10 @@ import { type StandbyOptions, standBy } from './standby.js';
 export interface Data {
   readonly notice: string | null;
   readonly remark: string | null;
+  /** There was no journal. */
+  readonly isNew: boolean;
+  /** What is damaged before the newest snapshot; null: nothing. */
+  readonly damage: string | null;
   recover(options: StartOptions): Promise<Engine>;
   openJournal(): Promise<CommitLog>;
   release(): Promise<void>;
@@ -49,6 +54,7 @@ export async function lockData(options: LockOptions): Promise<LockedData> {
       acceptMissingMark,
       segmentBytes,
       onLost,
+      log,
     };
     const lock = () => DataFolder.lock(folderOptions);
     const data = await withVariable('DATA_FOLDER', lock);
@@ -103,6 +109,6 @@ function check(variable: string, files: Parameters<typeof readSecrets>[0]): void
   try {
     readSecrets(files);
   } catch (error) {
-    throw new ConfigError(`${variable}: ${(error as Error).message}`);
+    throw new ConfigError(`${variable}: ${troubleText(troubleOf(error))}`);
   }
 }

@@ -62,6 +62,8 @@ export interface Running {
 }
 
 export interface Exchange extends Running {
+  /** There was no journal, and this start has created one. */
+  readonly isNew: boolean;
   readonly sequencer: WatchedSequencer;
 }
 
@@ -366,7 +368,8 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
     return { sessionSecrets: secrets.length, replicaKeys: keys?.length ?? 0 };
   };
   const renewCertificate = () => servers.renewCertificate();
-  return { address, port, operationsPort, sequencer, stop, reload, renewCertificate };
+  const { isNew } = parts.data;
+  return { address, port, operationsPort, sequencer, isNew, stop, reload, renewCertificate };
 }
 
 async function listenToReplicas(replicas: ReplicaListener, parts: Parts): Promise<void> {
@@ -408,6 +411,7 @@ function gatewayOf(parts: Parts, priceTicks: PriceTicks, isStopping: () => boole
   const standing = new Standing({
     folder: config.dataFolder,
     hasJournal: config.journal === null,
+    damage: parts.data.damage,
     follower,
     clock,
     leading: () => ({
@@ -433,7 +437,9 @@ function gatewayOf(parts: Parts, priceTicks: PriceTicks, isStopping: () => boole
     waits: new SequenceWaits(() => sequencer.engine.sequence),
     notReady: () => (isStopping() ? 'stopping' : sequencer.halted),
     warning: () =>
-      standing.failingWarning ?? standing.diskWarning ?? priceTicks.warning(clock.nowMs()),
+      [...standing.warnings, priceTicks.warning(clock.nowMs())]
+        .filter((each) => each !== null)
+        .join('; ') || null,
     halted: () => sequencer.halted,
     fail,
   };

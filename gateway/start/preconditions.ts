@@ -8,6 +8,7 @@ import { noJournal } from '../../persistence/journal/errors.js';
 import { mustBeUsable } from '../../persistence/recovery/data-folder.js';
 import { findJournal } from '../../persistence/recovery/evidence.js';
 import { noRoom, proveRoom } from '../../persistence/storage/room.js';
+import { TroubleError } from '../../persistence/storage/trouble.js';
 import { readSecrets } from '../access/secret.js';
 import { hostAndPort } from '../http/listen-addresses.js';
 import { withVariable } from '../inputs/config-error.js';
@@ -80,6 +81,6 @@ export function checkRoom(folder: string): void {
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
     if (!['ENOSPC', 'EDQUOT', 'EFBIG'].includes(code)) throw error;
-    throw new Error(noRoom(folder, message), { cause: error });
+    throw new TroubleError(noRoom(folder, message), error);
   }
 }

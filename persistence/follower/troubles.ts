@@ -5,8 +5,8 @@
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { partsOf } from '../journal/errors.js';
 import { FILE_MODE } from '../storage/files.js';
+import { isOfFile, troubleOf, troubleText } from '../storage/trouble.js';
 
 export type LogLevel = 'info' | 'warn' | 'error';
 export type FollowerLog = Record<LogLevel, (fields: object, message: string) => void>;
@@ -15,7 +15,7 @@ export const TROUBLES_FILE = 'troubles.json';
 export const DERIVED_PARTS = ['history', 'leaderboards', 'dayFiles', 'snapshots'] as const;
 export type DerivedPart = (typeof DERIVED_PARTS)[number];
 
-export interface Trouble {
+export interface PartTrouble {
   part: DerivedPart;
   problem: string;
   /** What the operator can do. */
@@ -33,7 +33,7 @@ const NAMES: Record<DerivedPart, string> = {
 };
 
 export class Troubles {
-  private readonly failing = new Map<DerivedPart, Trouble>();
+  private readonly failing = new Map<DerivedPart, PartTrouble>();
 
   constructor(
     private readonly folder: string,
@@ -46,13 +46,17 @@ export class Troubles {
     for (const [part, problem] of failing) this.failing.set(part, { part, problem, remedy: '' });
   }
 
-  failed(part: DerivedPart, error: unknown, remedy: string): void {
-    const { message, stack } = error as Error;
-    const { what: problem } = partsOf(message);
+  /** @param otherwise the remedy, unless the error is of a file and has one. */
+  failed(part: DerivedPart, error: unknown, otherwise: string): void {
+    const told = troubleOf(error);
+    const { problem } = told;
+    const isFile = isOfFile(error) && told.remedy !== null;
+    const remedy = isFile ? told.remedy : otherwise;
+    const where = isFile ? { file: told.file } : { stack: (error as Error).stack };
     // What fails at each try in the same way is logged once.
     if (this.failing.get(part)?.problem !== problem)
       this.log.error(
-        { part, problem, remedy, stack },
+        { part, problem, remedy, ...where },
         `${NAMES[part]} cannot be made now; trading continues`,
       );
     this.failing.set(part, { part, problem, remedy });
@@ -78,9 +82,9 @@ export class Troubles {
 }
 
 /** What could not be made when the exchange last ran in the folder. */
-export function readTroubles(folder: string): Trouble[] {
+export function readTroubles(folder: string): PartTrouble[] {
   try {
-    const troubles: Trouble[] = JSON.parse(readFileSync(join(folder, TROUBLES_FILE), 'utf8'));
+    const troubles: PartTrouble[] = JSON.parse(readFileSync(join(folder, TROUBLES_FILE), 'utf8'));
     return troubles.filter(({ part }) => DERIVED_PARTS.includes(part));
   } catch {
     // None, or a file that a crash has cut.
@@ -89,7 +93,8 @@ export function readTroubles(folder: string): Trouble[] {
 }
 
 /** As an operator reads it. */
-export function troubleText({ part, problem, remedy }: Trouble): string {
+export function partTroubleText({ part, problem, remedy }: PartTrouble): string {
   const name = NAMES[part];
-  return `${name[0]!.toUpperCase()}${name.slice(1)} cannot be made: ${problem}. ${remedy}`;
+  const what = `${name[0]!.toUpperCase()}${name.slice(1)} cannot be made: ${problem}`;
+  return troubleText({ problem: what, remedy });
 }

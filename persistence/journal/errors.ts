@@ -1,13 +1,12 @@
 /**
  * The two failures of a journal: it is damaged or unusable, or it cannot be read now, which says
- * nothing about its contents and is retried.
+ * nothing about its contents and is retried. Both say what is wrong and what to do, as fields.
  */
-import { basename, dirname } from 'node:path';
+import { dirname } from 'node:path';
 import { fileProblem } from '../storage/sqlite-codes.js';
+import { type Told, TroubleError, troubleOf } from '../storage/trouble.js';
 
-const UNCHANGED = 'Nothing was changed.';
-/** In a message, what comes before says what is wrong, and what follows what to do. */
-const PARTS = /^(.*?) ?((?:Nothing was changed|It was left as it is)\..*)$/s;
+export const UNCHANGED = 'Nothing was changed.';
 
 /**
  * What the operator should do about a folder whose journal is damaged or incomplete. Only `doctor`
@@ -22,19 +21,13 @@ export function adviceFor(folder: string, otherwise = ''): string {
   );
 }
 
-/** A message as what is wrong, and what to do; null: it does not say. */
-export function partsOf(message: string): { what: string; remedy: string | null } {
-  const [, what, remedy = null] = PARTS.exec(message) ?? [message, message];
-  return { what: what!, remedy };
-}
-
 /** Brings back what a folder lacks, and what in it is damaged. */
 export function restoreCommand(folder: string): string {
   return `npm run archive -- --data ${folder} --to <the archive> --restore`;
 }
 
-/** The message is for the operator, and says what is wrong and what to do. */
-export class JournalError extends Error {
+/** `file` is the one that is damaged; null: it is not one file. */
+export class JournalError extends TroubleError {
   override name = 'JournalError';
 
   /**
@@ -42,13 +35,11 @@ export class JournalError extends Error {
    *   proven. null when the error is not about the journal's contents (the folder is in use, say).
    */
   constructor(
-    message: string,
+    told: string | Told,
     readonly firstBadSequence: number | null,
     cause?: unknown,
-    /** The name of the damaged file; null: it is not one file. */
-    readonly file: string | null = null,
   ) {
-    super(message, { cause });
+    super(told, cause);
   }
 }
 
@@ -65,15 +56,23 @@ export function damageOf(
   cause?: unknown,
   otherwise?: string,
 ): JournalError {
-  const message = `${path}${what}. ${adviceFor(dirname(path), otherwise)}`;
-  return new JournalError(message, firstBad, cause, basename(path));
+  return new JournalError(damageTold(path, what, otherwise), firstBad, cause);
+}
+
+export function damageTold(path: string, what: string, otherwise?: string): Told {
+  return { problem: `${path}${what}`, file: path, remedy: adviceFor(dirname(path), otherwise) };
 }
 
 /** An exchange that must not be a new one has no journal. */
 export function noJournal(place: string): JournalError {
   return new JournalError(
-    `there is no journal in ${place}, and REQUIRE_JOURNAL=on. ${UNCHANGED} If there was one, bring it ` +
-      'back: npm run doctor says how. For a new exchange, start once with REQUIRE_JOURNAL=off.',
+    {
+      problem: `there is no journal in ${place}, and REQUIRE_JOURNAL=on`,
+      file: place,
+      remedy:
+        `${UNCHANGED} If there was one, bring it back: npm run doctor says how. For a new exchange, ` +
+        'start once with REQUIRE_JOURNAL=off.',
+    },
     null,
   );
 }
@@ -89,12 +88,8 @@ export class FilesGone extends JournalNotWritten {
 }
 
 /** The journal cannot be read now. Nothing is known to be wrong with it. */
-export class JournalUnavailable extends Error {
+export class JournalUnavailable extends TroubleError {
   override name = 'JournalUnavailable';
-
-  constructor(message: string, cause?: unknown) {
-    super(message, { cause });
-  }
 }
 
 /** What had been committed is no longer in the journal. */
@@ -106,12 +101,19 @@ export function removedEnd(sequence: number, durable: number): JournalError {
   );
 }
 
+const CHECKS =
+  'Check that this user may read the file and write to its folder (SQLite needs this even to ' +
+  'read), that the disk works, that the process may open more files, and that no other program ' +
+  'has locked the file.';
+
 function fileUnavailable(path: string, cause: Error): JournalUnavailable {
+  const { problem, remedy } = troubleOf(cause);
   return new JournalUnavailable(
-    `${path} cannot be read now: ${cause.message}. Nothing is known to be wrong with it, ` +
-      'and nothing was changed. Check that this user may read the file and write to its ' +
-      'folder (SQLite needs this even to read), that the disk works, that the process may ' +
-      'open more files, and that no other program has locked the file.',
+    {
+      problem: `${path} cannot be read now: ${problem}. Nothing is known to be wrong with it`,
+      file: path,
+      remedy: `${UNCHANGED} ${remedy ?? CHECKS}`,
+    },
     cause,
   );
 }

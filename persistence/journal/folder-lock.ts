@@ -35,12 +35,9 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
   } catch (error) {
     await closeDatabase(database);
     if ((error as { errno?: number }).errno !== sqlite3.BUSY) throw error;
-    const what = `the data folder ${folder} is in use: another exchange has it open`;
-    throw new JournalError(
-      `${what}. Stop that exchange first, or use another folder.`,
-      null,
-      error,
-    );
+    const problem = `the data folder ${folder} is in use: another exchange has it open`;
+    const remedy = 'Stop that exchange first, or use another folder.';
+    throw new JournalError({ problem, file: folder, remedy }, null, error);
   }
   // Closing ends the transaction, and with it the lock.
   return { release: () => closeDatabase(database) };

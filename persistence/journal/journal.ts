@@ -8,13 +8,14 @@
  */
 import { join } from 'node:path';
 import { closeDatabase, finalize } from '../storage/sqlite.js';
+import { troubleOf } from '../storage/trouble.js';
 import { JournalError, JournalNotWritten } from './errors.js';
 import type { FolderLock } from './folder-lock.js';
 import { type BatchContent, HEAD_FILE, hashOf, type JournalPosition } from './format.js';
 import { HeadMark, type Mark } from './head-mark.js';
 import { type Durability, type OpenSegment, openSegment } from './open-segment.js';
 import { OwnFiles } from './own-files.js';
-import { seal, sealLeft } from './seal.js';
+import { Sealing, type SealingLog } from './sealing.js';
 import { listSegments, SEGMENT_BYTES, segmentAt } from './segments.js';
 import { type CommitDone, type CommitLog, mustBeNext } from './store.js';
 
@@ -30,6 +31,8 @@ export interface FoundJournal {
   notice: string | null;
   /** What is normal, and yet worth a line in the log. */
   remark: string | null;
+  /** What is damaged or missing before the newest snapshot, so that a start does not need it. */
+  damage: string | null;
 }
 
 export interface JournalOptions {
@@ -39,14 +42,16 @@ export interface JournalOptions {
   segmentBytes?: number | undefined;
   /** Called when a file is no longer under its name: nothing is committed any more. */
   onLost?: ((error: JournalError) => void) | undefined;
+  /** Where to say that a segment cannot be sealed. Default: nowhere. */
+  log?: SealingLog | undefined;
 }
+
+const SILENT: SealingLog = { info: () => {}, error: () => {} };
 
 export class Journal implements CommitLog {
   private failure: JournalError | null = null;
   private writing = false;
   private ownFiles: OwnFiles;
-  /** Segments that are full, and are sealed one after the other. */
-  private sealing: Promise<void> = Promise.resolve();
 
   private constructor(
     private readonly options: JournalOptions,
@@ -55,6 +60,7 @@ export class Journal implements CommitLog {
     private segment: OpenSegment,
     private readonly mark: HeadMark,
     private readonly lock: FolderLock,
+    private readonly sealing: Sealing,
   ) {
     this.ownFiles = this.filesOf(segment);
   }
@@ -73,9 +79,10 @@ export class Journal implements CommitLog {
     const mark = new HeadMark(join(folder, HEAD_FILE), markAt(found.end));
     try {
       const number = listSegments(folder).at(-1)?.number ?? 1;
-      await sealLeft(folder, number);
+      const sealing = new Sealing(options.log ?? SILENT);
+      await sealing.sealLeft(folder, number);
       const segment = await openSegment(options, number, found.end);
-      return new Journal(options, found.notice, found.end, segment, mark, lock);
+      return new Journal(options, found.notice, found.end, segment, mark, lock, sealing);
     } catch (error) {
       await mark.close();
       throw error;
@@ -125,10 +132,7 @@ export class Journal implements CommitLog {
     this.ownFiles = this.filesOf(this.segment);
     await finalize(full.insert);
     const { path } = segmentAt(this.folder, full.number);
-    // A failure is not one of the journal: the next start seals the segment.
-    this.sealing = this.sealing
-      .then(() => seal(path, full.database, () => this.failure !== null))
-      .catch(() => {});
+    this.sealing.add(path, full.database);
   }
 
   /** Closes the journal and releases the folder. Not while a batch is being written. */
@@ -137,7 +141,7 @@ export class Journal implements CommitLog {
       throw new Error('the journal cannot be closed while a batch is being written');
     this.failure ??= new JournalError('the journal is closed', null);
     this.ownFiles.close();
-    await this.sealing;
+    await this.sealing.close();
     await finalize(this.segment.insert);
     await this.mark.close();
     try {
@@ -171,9 +175,15 @@ function markAt(end: JournalPosition): Mark {
 }
 
 function failed(error: Error): JournalNotWritten {
+  const { problem, file, remedy } = troubleOf(error);
   return new JournalNotWritten(
-    `the journal could not be written: ${error.message}. Commands that were not ` +
-      'acknowledged may be lost; no other is. Free or repair the disk, and start again.',
+    {
+      problem:
+        `the journal could not be written: ${problem}. Commands that were not acknowledged may be ` +
+        'lost; no other is',
+      file,
+      remedy: remedy ?? 'Free or repair the disk, and start again.',
+    },
     null,
     error,
   );

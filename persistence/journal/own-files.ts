@@ -33,9 +33,13 @@ export class OwnFiles {
     this.close();
     this.onGone(
       new FilesGone(
-        `${this.paths[at]} was removed, moved or replaced while the exchange wrote to it, and what is ` +
-          'in the file that it wrote to is lost unless that one is put back. It stops now. Put it back ' +
-          'if it was moved; otherwise restore a backup into a new folder.',
+        {
+          problem:
+            `${this.paths[at]} was removed, moved or replaced while the exchange wrote to it, and what is ` +
+            'in the file that it wrote to is lost unless that one is put back. It stops now',
+          file: this.paths[at]!,
+          remedy: 'Put it back if it was moved; otherwise restore a backup into a new folder.',
+        },
         null,
       ),
     );

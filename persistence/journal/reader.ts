@@ -16,8 +16,8 @@ import {
   JournalError,
   JournalUnavailable,
   MixedSegments,
-  partsOf,
   restoreCommand,
+  UNCHANGED,
 } from './errors.js';
 import { FORMAT_VERSION, GENESIS, HEAD_FILE, type JournalPosition } from './format.js';
 import { type Mark, type MarkState, readMark } from './head-mark.js';
@@ -261,7 +261,7 @@ export class JournalReader implements JournalSource {
     const { path, number } = segmentAt(this.folder, segment.number + 1);
     const error = this.broken.get(number);
     if (error === undefined) return;
-    const what = partsOf(error.message).what.slice(path.length).replace(/\.$/, '');
+    const what = error.problem.slice(path.length);
     throw damageOf(path, what, sequence + 1, error.cause);
   }
 
@@ -311,9 +311,10 @@ export class JournalReader implements JournalSource {
     const broken = this.broken.get(first - 1);
     if (broken !== undefined) return broken;
     const names = namesOf([segmentAt(this.folder, 1), segmentAt(this.folder, first - 1)]);
-    return new MissingSegments(
-      `the commands from sequence ${sequence} on are in ${names}, and were moved to an archive. ` +
-        `Nothing was changed. Bring them back: ${restoreCommand(this.folder)}`,
-    );
+    return new MissingSegments({
+      problem: `the commands from sequence ${sequence} on are in ${names}, and were moved to an archive`,
+      file: this.folder,
+      remedy: `${UNCHANGED} Bring them back, also while it trades: ${restoreCommand(this.folder)}`,
+    });
   }
 }

@@ -10,7 +10,14 @@ import { basename } from 'node:path';
 import type sqlite3 from 'sqlite3';
 import { closeDatabase, query } from '../storage/sqlite.js';
 import { endOfJoined, JOINED_ROWS_SQL, type JoinedRows, MEASURE_SQL } from './chain.js';
-import { damageOf, JournalError, MixedSegments, unreadable } from './errors.js';
+import {
+  damageOf,
+  damageTold,
+  JournalError,
+  MixedSegments,
+  UNCHANGED,
+  unreadable,
+} from './errors.js';
 import {
   APPLICATION_ID,
   DIGEST_FORM,
@@ -363,20 +370,23 @@ export class SegmentReader {
   }
 
   private mixed(what: string, firstBad: number): JournalError {
-    const { message, firstBadSequence, file } = damageOf(this.path, what, firstBad);
-    return new MixedSegments(message, firstBadSequence, undefined, file);
+    return new MixedSegments(damageTold(this.path, what), firstBad);
   }
 
   private otherVersion(found: number): JournalError {
     const what = `${this.path} is a journal of version ${found}`;
-    const why =
+    const told =
       this.version === FORMAT_VERSION
-        ? `this program reads and writes version ${FORMAT_VERSION}. The format or the engine's ` +
-          'rules differ between versions, so a replay would not rebuild the same state. Nothing ' +
-          'was changed. Use this folder with the program that wrote it; for this program, set ' +
-          'DATA_FOLDER to a new folder.'
-        : `npm run upgrade reads version ${this.version}. Nothing was changed.`;
-    return new JournalError(`${what}; ${why}`, null);
+        ? {
+            problem:
+              `${what}; this program reads and writes version ${FORMAT_VERSION}. The format or the ` +
+              "engine's rules differ between versions, so a replay would not rebuild the same state",
+            remedy:
+              `${UNCHANGED} Use this folder with the program that wrote it; for this program, set ` +
+              'DATA_FOLDER to a new folder.',
+          }
+        : { problem: `${what}; npm run upgrade reads version ${this.version}`, remedy: UNCHANGED };
+    return new JournalError({ ...told, file: this.path }, null);
   }
 
   private bad(sequence: number, what: string): JournalError {

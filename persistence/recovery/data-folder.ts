@@ -12,7 +12,7 @@ import { Engine } from '../../engine/engine.js';
 import type { JournalError } from '../journal/errors.js';
 import { type FolderLock, hasLock, LOCK_FILE, lockFolder } from '../journal/folder-lock.js';
 import { HEAD_FILE } from '../journal/format.js';
-import { type FoundJournal, Journal } from '../journal/journal.js';
+import { type FoundJournal, Journal, type JournalOptions } from '../journal/journal.js';
 import type { Durability } from '../journal/open-segment.js';
 import { readJournal } from '../journal/read-only.js';
 import type { JournalReader } from '../journal/reader.js';
@@ -41,6 +41,7 @@ export interface DataFolderOptions {
   segmentBytes?: number | undefined;
   /** Called when somebody has removed or replaced a file of the journal: the process must end. */
   onLost?: ((error: JournalError) => void) | undefined;
+  log?: JournalOptions['log'];
 }
 
 /**
@@ -112,6 +113,16 @@ export class DataFolder {
     return this.found.remark;
   }
 
+  /** There was no journal, and the first commit creates one. */
+  get isNew(): boolean {
+    return this.found.isNew;
+  }
+
+  /** What is damaged in a part of the journal that a start does not need; null: nothing. */
+  get damage(): string | null {
+    return this.found.damage;
+  }
+
   /**
    * The engine at the end of the journal. Called before {@link openJournal}.
    * @throws JournalError when the journal does not lead to the state that the exchange had.
@@ -129,8 +140,8 @@ export class DataFolder {
 
   /** Opens the journal, which holds the lock from now on. Called once. */
   async openJournal(): Promise<Journal> {
-    const { folder, durability = 'full', segmentBytes, onLost } = this.options;
-    const options = { folder, durability, segmentBytes, onLost };
+    const { folder, durability = 'full', segmentBytes, onLost, log } = this.options;
+    const options = { folder, durability, segmentBytes, onLost, log };
     const journal = await Journal.open(options, this.found, this.folderLock);
     this.isLocked = false;
     return journal;

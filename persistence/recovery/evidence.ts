@@ -93,8 +93,8 @@ export async function derivedFilesOf(folder: string): Promise<DerivedFiles> {
   return { snapshots: listSnapshots(folder), historySequence: await historySequence(folder) };
 }
 
-/** A history that is damaged or of another version is rebuilt, and proves nothing. */
-async function historySequence(folder: string): Promise<number> {
+/** The end of history.db; 0 for one that is damaged or of another version: it is rebuilt. */
+export async function historySequence(folder: string): Promise<number> {
   const path = historyPath(folder);
   if (!existsSync(path)) return 0;
   try {
@@ -121,15 +121,22 @@ export async function checkDerivedFiles(
   for (const snapshot of snapshots) {
     if (snapshot.sequence > end && (await isUndamaged(snapshot)))
       throw new JournalError(
-        `${aheadOfJournal(snapshot, end)}. ${adviceFor(folder, copied('the snapshot'))}`,
+        {
+          problem: aheadOfJournal(snapshot, end),
+          remedy: adviceFor(folder, copied('the snapshot')),
+        },
         end + 1,
       );
   }
   if (historySequence <= end) return;
   throw new JournalError(
-    `the journal ends at sequence ${end}, but ${HISTORY_FILE} was made from commands up to ` +
-      `${historySequence}, which had been committed: acknowledged commands are missing from ` +
-      `the journal. ${adviceFor(folder, copied(HISTORY_FILE))}`,
+    {
+      problem:
+        `the journal ends at sequence ${end}, but ${HISTORY_FILE} was made from commands up to ` +
+        `${historySequence}, which had been committed: acknowledged commands are missing from ` +
+        'the journal',
+      remedy: adviceFor(folder, copied(HISTORY_FILE)),
+    },
     end + 1,
   );
 }

@@ -14,7 +14,7 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { adviceFor, damageOf, JournalError, partsOf, restoreCommand } from '../journal/errors.js';
+import { adviceFor, damageOf, JournalError, restoreCommand, UNCHANGED } from '../journal/errors.js';
 import { GENESIS, HEAD_FILE, type JournalPosition } from '../journal/format.js';
 import { BEHIND_MAX } from '../journal/head-mark.js';
 import type { FoundJournal } from '../journal/journal.js';
@@ -60,7 +60,7 @@ export async function judgeFolder(
   // Before the journal, which a running exchange extends: so it is never behind these files.
   const derived = await derivedFilesOf(folder);
   if (!hasJournal(folder, derived, options.acceptMissingMark)) {
-    return { isNew: true, end: GENESIS, notice: null, remark: 'a new journal was created' };
+    return { isNew: true, end: GENESIS, notice: null, remark: null, damage: null };
   }
   // Before SQLite opens the file: closing a file releases the locks that SQLite holds on it in this
   // process.
@@ -73,7 +73,7 @@ export async function judgeFolder(
       const needed = options.checkAll === true ? null : snapshot;
       const from = (needed?.sequence ?? reader.firstSequence - 1) + 1;
       const { end, damage } = await provenFrom(from, needed, reader);
-      const older = [...(damage === null ? [] : [damage]), ...(await reader.checkJoints(from))];
+      const problems = [...(damage === null ? [] : [damage]), ...(await reader.checkJoints(from))];
       await reader.checkStructure(end.sequence, from);
       if (!isWritable) throw notWritable(lastPath, end.sequence);
       await checkDerivedFiles(folder, derived, end.sequence);
@@ -81,14 +81,18 @@ export async function judgeFolder(
       const notices = [
         await markNotice(folder, reader, end, options.acceptMissingMark),
         missing.notice,
-        older.length === 0 ? null : notNeeded(older, folder, needed!),
+        problems.length === 0 ? null : notNeeded(problems, folder, needed!),
       ];
-      const notice = notices.filter((each) => each !== null).join('; ');
       const { remark } = missing;
-      return { isNew: false, end, notice: notice === '' ? null : notice, remark };
+      const older = joined(notices.slice(1));
+      return { isNew: false, end, notice: joined(notices), remark, damage: older };
     },
     options.version,
   );
+}
+
+function joined(texts: readonly (string | null)[]): string | null {
+  return texts.filter((each) => each !== null).join('; ') || null;
 }
 
 /** In a folder while it is made (operations/folders.ts). */
@@ -102,9 +106,13 @@ export function refuseUnfinished(folder: string): void {
   const copy = join(folder, UNFINISHED_COPY);
   if (existsSync(copy))
     throw new JournalError(
-      `${folder} is a copy that was interrupted, so commands are missing at its end. Nothing was ` +
-        'changed. Make it again: a backup into the same folder goes on, anything else needs a new ' +
-        `one. Only to accept the loss of what was not copied, remove ${copy}.`,
+      {
+        problem: `${folder} is a copy that was interrupted, so commands are missing at its end`,
+        file: copy,
+        remedy:
+          `${UNCHANGED} Make it again: a backup into the same folder goes on, anything else needs a new ` +
+          `one. Only to accept the loss of what was not copied, remove ${copy}.`,
+      },
       null,
     );
 }
@@ -176,8 +184,11 @@ function judgeMissing(
   }
   if (snapshot === null) {
     throw new SegmentsNeeded(
-      `a start needs older segments (${names}), which were moved to an archive. Nothing was ` +
-        `changed. Bring them back: ${restoreCommand(folder)}`,
+      {
+        problem: `a start needs older segments (${names}), which were moved to an archive`,
+        file: folder,
+        remedy: `${UNCHANGED} Bring them back: ${restoreCommand(folder)}`,
+      },
       null,
     );
   }
@@ -186,13 +197,17 @@ function judgeMissing(
     return { notice: null, remark };
   }
   const problems = lost.map(
-    ({ segment, error }) => error ?? new Error(`${segment.path} is missing`),
+    ({ segment, error }) => error ?? { problem: `${segment.path} is missing` },
   );
   return { notice: notNeeded(problems, folder, snapshot), remark: null };
 }
 
-function notNeeded(problems: Error[], folder: string, { sequence }: JournalPosition): string {
-  const what = problems.map(({ message }) => partsOf(message).what.replace(/\.$/, '')).join('; ');
+function notNeeded(
+  problems: readonly { problem: string }[],
+  folder: string,
+  { sequence }: JournalPosition,
+): string {
+  const what = problems.map(({ problem }) => problem).join('; ');
   return (
     `${what}; a start does not need it, because the snapshot of sequence ${sequence} is after it. ` +
     `What can be done: npm run doctor -- --data ${folder}`
@@ -230,11 +245,16 @@ async function markNotice(
       'from a copy)'
     : '';
   throw new UnmarkedJournal(
-    `${join(folder, HEAD_FILE)} is ${state}${older}, so it is unknown whether the journal, which ` +
-      `ends at sequence ${end.sequence}, is complete. ` +
-      adviceFor(folder, 'Only if it is known to be: start once with ACCEPT_MISSING_MARK=on'),
+    {
+      problem:
+        `${join(folder, HEAD_FILE)} is ${state}${older}, so it is unknown whether the journal, which ` +
+        `ends at sequence ${end.sequence}, is complete`,
+      file: join(folder, HEAD_FILE),
+      remedy: adviceFor(
+        folder,
+        'Only if it is known to be: start once with ACCEPT_MISSING_MARK=on',
+      ),
+    },
     end.sequence + 1,
-    undefined,
-    HEAD_FILE,
   );
 }

@@ -44,6 +44,9 @@ export class ReplicatedFolder {
   /** The operator need not know anything about it. */
   readonly notice = null;
   readonly remark = null;
+  readonly damage = null;
+  /** The journal had no command when this process began to lead. */
+  readonly isNew: boolean;
   private isHeld = true;
 
   private constructor(
@@ -53,7 +56,9 @@ export class ReplicatedFolder {
     readonly leader: PostgresJournal,
     /** The tail that a standby has followed; null: the engine is rebuilt. */
     private readonly tail: JournalTail | null,
-  ) {}
+  ) {
+    this.isNew = leader.end.sequence === 0;
+  }
 
   /**
    * Locks the folder and becomes the journal's leader, as soon as there is no other.

@@ -10,8 +10,8 @@ import {
   statSync,
 } from 'node:fs';
 import { mkdir, open, opendir } from 'node:fs/promises';
-import { userInfo } from 'node:os';
 import { dirname, resolve } from 'node:path';
+import { TroubleError } from './trouble.js';
 
 const FOLDER_MODE = 0o700;
 export const FILE_MODE = 0o600;
@@ -43,32 +43,17 @@ function unlessExisting(error: NodeJS.ErrnoException): void {
 
 /** The operating system does not say which file it is when an operation on an open one fails. */
 export function named(error: unknown, path: string): unknown {
-  const isNameless = error instanceof Error && 'syscall' in error && !('path' in error);
-  if (isNameless) error.message += ` '${path}'`;
+  if (error instanceof Error && 'code' in error) (error as NodeJS.ErrnoException).path ??= path;
   return error;
 }
 
-/** @throws the system's error, with what to do, if this user may not use what is there. */
+/** @throws the system's error if this user may not use what is there. */
 export function mayUse(path: string, mode = constants.R_OK | constants.W_OK): void {
   try {
     accessSync(path, mode);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') return;
-    if (code === 'EACCES') (error as Error).message += `: ${ownerRemedy(path)}`;
-    throw error;
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
-}
-
-function ownerRemedy(path: string): string {
-  const found = statSync(path);
-  const { username, uid } = userInfo();
-  if (found.uid === uid) return `its owner may not use it. Run: chmod u+rwX ${path}`;
-  return (
-    `it belongs to ${found.uid === 0 ? 'root' : `the user ${found.uid}`}, and this program runs as ` +
-    `${username}, which must own the folder and all that is in it: ` +
-    `chown -R ${username} ${found.isDirectory() ? path : dirname(path)}`
-  );
 }
 
 /** Opens a file for `work`, and closes it afterwards. Flag w creates a private file. */
@@ -116,6 +101,8 @@ export async function syncPath(path: string): Promise<void> {
   const file = await open(path, 'r');
   try {
     await file.sync();
+  } catch (error) {
+    throw named(error, path);
   } finally {
     await file.close();
   }
@@ -123,14 +110,16 @@ export async function syncPath(path: string): Promise<void> {
 
 /**
  * The text of a file with a secret, without the line break at its end.
- * @throws Error when other users may read it; the operating system's error
+ * @throws TroubleError when other users may read it; the operating system's error
  */
 export function readPrivateText(path: string): string {
   const found = statSync(path);
-  if (!found.isFile()) throw Object.assign(new Error(`${path} is not a file`), { syscall: 'open' });
+  if (!found.isFile()) throw new TroubleError({ problem: `${path} is not a file`, file: path });
   if ((found.mode & 0o077) !== 0)
-    throw Object.assign(new Error(`${path} can be read by other users. Run: chmod 600 ${path}`), {
-      syscall: 'open',
+    throw new TroubleError({
+      problem: `${path} can be read by other users`,
+      file: path,
+      remedy: `Run: chmod 600 ${path}`,
     });
   return readFileSync(path, 'utf8').trimEnd();
 }

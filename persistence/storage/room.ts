@@ -2,6 +2,7 @@
 import { rmSync, statfsSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { withFile } from './files.js';
+import type { Trouble } from './trouble.js';
 
 const PIECE_BYTES = 1024 * 1024;
 /** What the journal may write before it frees space: its log until the next fold, and batches. */
@@ -36,16 +37,18 @@ export function proveRoom(folder: string): void {
 }
 
 /** What {@link proveRoom} would find by writing, as far as the free space shows it; null: room. */
-export function roomProblem(folder: string, free = freeBytesAt(folder)): string | null {
+export function roomProblem(folder: string, free = freeBytesAt(folder)): Trouble | null {
   if (free === null || free >= NEEDED_BYTES) return null;
   return noRoom(folder, `${Math.floor(free / 1024)} KiB are free`);
 }
 
-export function noRoom(folder: string, why: string): string {
-  return (
-    `${folder} has no room: the journal needs ${NEEDED_BYTES / 2 ** 20} MiB to start, and they could not be written ` +
-    `(${why}). Nothing was changed. Free disk space, or raise the quota or the limit (ulimit -f). ` +
-    'Older segments can be moved to another disk, also from a full one: npm run archive -- --data ' +
-    `${folder} --to <the archive>`
-  );
+export function noRoom(folder: string, why: string): Trouble {
+  return {
+    problem: `${folder} has no room: the journal needs ${NEEDED_BYTES / 2 ** 20} MiB to start, and they could not be written (${why})`,
+    file: folder,
+    remedy:
+      'Nothing was changed. Free disk space, or raise the quota or the limit (ulimit -f). Older ' +
+      'segments can be moved to another disk, also from a full one: npm run archive -- --data ' +
+      `${folder} --to <the archive>`,
+  };
 }

@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { readPrivateText } from './files.js';
+import { TroubleError } from './trouble.js';
 
 export const SECRET_FILE = 'session-secret';
 export const SECRET_BYTES = 32;
@@ -15,11 +16,13 @@ export function secretsIn(path: string): Buffer[] | null {
   if (!existsSync(path)) return null;
   const secrets = parseSecrets(readPrivateText(path));
   if (secrets !== null) return secrets;
-  throw new Error(
-    `${path} must contain one to ${SECRETS_MAX} session secrets, one to a line. Nothing was ` +
-      `changed. Put a copy of it back: cp -p <the backup>/${SECRET_FILE} ${path}. To end all ` +
-      'sessions instead, stop the exchange and delete the file: a start makes a new one.',
-  );
+  throw new TroubleError({
+    problem: `${path} must contain one to ${SECRETS_MAX} session secrets, one to a line`,
+    file: path,
+    remedy:
+      `Nothing was changed. Put a copy of it back: cp -p <the backup>/${SECRET_FILE} ${path}. To ` +
+      'end all sessions instead, stop the exchange and delete the file: a start makes a new one.',
+  });
 }
 
 /** null: the text has another form. */

@@ -6,8 +6,9 @@
  * the write-ahead log from being reused, and it would grow without bound.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import sqlite3 from 'sqlite3';
-import { mayUse } from './files.js';
+import { named } from './files.js';
 
 /** A promise of what `start` passes to its callback. */
 export function called<Value = void>(
@@ -22,19 +23,21 @@ export function called<Value = void>(
 export async function openDatabase(path: string, mode: number): Promise<sqlite3.Database> {
   let database: sqlite3.Database;
   await called((done) => (database = new sqlite3.Database(path, mode, done))).catch((error) => {
-    error.message += `: ${path}`;
-    try {
-      mayUse(path);
-    } catch (denied) {
-      error.message += `. ${(denied as Error).message}`;
-    }
-    throw error;
+    throw named(error, path);
   });
   return database!;
 }
 
+/** The path of a database, also of one that was opened by a URI. */
+function fileOf(database: sqlite3.Database): string {
+  const { filename } = database as unknown as { filename: string };
+  return filename.startsWith('file:') ? fileURLToPath(filename.split('?', 1)[0]!) : filename;
+}
+
 export function execute(database: sqlite3.Database, sql: string): Promise<void> {
-  return called((done) => database.exec(sql, done));
+  return called<void>((done) => database.exec(sql, done)).catch((error) => {
+    throw named(error, fileOf(database));
+  });
 }
 
 /** Attempts of a read that is refused with READONLY, and the pause between them. */
@@ -55,7 +58,7 @@ export async function query<Row>(
       return await called<Row[]>((done) => database.all<Row>(sql, parameters, done));
     } catch (error) {
       const isRefused = (error as { errno?: number }).errno === sqlite3.READONLY;
-      if (!isRefused || attempt === READ_ATTEMPTS_MAX) throw error;
+      if (!isRefused || attempt === READ_ATTEMPTS_MAX) throw named(error, fileOf(database));
       await sleep(READ_RETRY_MS);
     }
   }

@@ -3,6 +3,7 @@ import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { JournalError, JournalUnavailable } from '../journal/errors.js';
 import { FolderDisturbed } from '../journal/read-only.js';
 import { programVersion } from '../storage/program-folder.js';
+import { isOfFile, troubleOf, troubleText } from '../storage/trouble.js';
 import { UsageError } from './replay/input/arguments.js';
 
 type Stream = Pick<NodeJS.WriteStream, 'write'>;
@@ -43,7 +44,7 @@ export async function statusOf(
       return ExitStatus.DAMAGE;
     }
     if (!isRefusal(error)) throw error;
-    notices.write(`error: ${error.message}\n`);
+    notices.write(`error: ${troubleText(troubleOf(error))}\n`);
     return ExitStatus.USAGE;
   }
 }
@@ -53,7 +54,7 @@ const REFUSALS = [UsageError, JournalUnavailable, FolderDisturbed];
 /** The request cannot be carried out, or the operating system has refused it (a full disk, say). */
 function isRefusal(error: unknown): error is Error {
   const isOurs = REFUSALS.some((kind) => error instanceof kind);
-  return isOurs || (error instanceof Error && 'syscall' in error);
+  return isOurs || isOfFile(error);
 }
 
 /** Makes commander report an invalid value with its option. */

@@ -252,7 +252,9 @@ describe('a data folder that cannot be used', () => {
     for (const name of ['session-secret', 'journal.lock']) {
       for (const path of paths) chownSync(path, NOBODY, NOBODY);
       chownSync(join(folder, name), 0, 0);
-      const remedy = new RegExp(`${name}': it belongs to root.*chown -R nobody ${folder}`);
+      const remedy = new RegExp(
+        `${name} cannot be used \\(EACCES\\): it belongs to root.*chown -R nobody ${folder}`,
+      );
       await expectRefused(startProgram({}, { uid: NOBODY }), named, remedy);
       const ask = [DOCTOR, 'doctor', '--data', folder];
       const { status, stderr } = spawnSync(process.execPath, ask, { uid: NOBODY, gid: NOBODY });
@@ -266,7 +268,7 @@ describe('not enough disk space', () => {
   test('a limit on file sizes, which acts like a full disk or a quota', async () => {
     await expectRefused(
       startProgram({}, { limits: [`--fsize=${MEBIBYTE}`] }),
-      'cannot start',
+      'DATA_FOLDER cannot be used',
       'has no room',
       'EFBIG',
     );

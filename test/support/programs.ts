@@ -26,7 +26,7 @@ export class ChildServer {
   stderr = '';
   private readonly exited: Promise<number | null>;
 
-  private constructor(variables: Record<string, string>, limits: readonly string[]) {
+  private constructor(variables: Record<string, string>, limits: readonly string[], uid?: number) {
     const { PATH = '' } = process.env;
     const environment = {
       PATH,
@@ -39,7 +39,11 @@ export class ChildServer {
     };
     const limited = limits.length === 0 ? [] : ['prlimit', ...limits];
     const [command, ...args] = [...limited, process.execPath, MAIN];
-    this.child = spawn(command!, args, { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.child = spawn(command!, args, {
+      env: environment,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      ...(uid === undefined ? {} : { uid, gid: uid }),
+    });
     this.child.stdout!.on('data', (data) => (this.stdout += data));
     this.child.stderr!.on('data', (data) => (this.stderr += data));
     this.exited = new Promise((resolve) => this.child.on('close', resolve));
@@ -49,8 +53,12 @@ export class ChildServer {
    * Include `DATA_FOLDER` in the variables. `limits` are prlimit options, such as --nofile=256.
    * Does not wait.
    */
-  static spawn(variables: Record<string, string>, limits: readonly string[] = []): ChildServer {
-    return new ChildServer(variables, limits);
+  static spawn(
+    variables: Record<string, string>,
+    limits: readonly string[] = [],
+    uid?: number,
+  ): ChildServer {
+    return new ChildServer(variables, limits, uid);
   }
 
   /** Resolves when the program listens; rejects with its output when it exits first. */
@@ -96,9 +104,13 @@ export class Exchanges {
     return join(this.work, 'data');
   }
 
-  spawn(variables: Record<string, string> = {}, limits: readonly string[] = []): ChildServer {
+  spawn(
+    variables: Record<string, string> = {},
+    limits: readonly string[] = [],
+    uid?: number,
+  ): ChildServer {
     const own = { DATA_FOLDER: this.folder, ...this.variables, ...variables };
-    const server = ChildServer.spawn(own, limits);
+    const server = ChildServer.spawn(own, limits, uid);
     this.servers.push(server);
     return server;
   }

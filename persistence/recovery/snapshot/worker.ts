@@ -3,6 +3,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { lowerPriority } from '../../storage/thread-priority.js';
+import { troubleOf, troubleText } from '../../storage/trouble.js';
 import { writeSnapshot } from './file.js';
 import { snapshotNameOf } from './folder.js';
 import type { SnapshotResult, SnapshotTask } from './thread.js';
@@ -17,7 +18,7 @@ function write({ folder, header, pieces }: SnapshotTask): SnapshotResult {
     });
     return { hash };
   } catch (error) {
-    return { problem: (error as Error).message };
+    return { problem: troubleText(troubleOf(error)) };
   }
 }
 

@@ -5,8 +5,8 @@
  * loses nothing else. No command is advised that would refuse what was found.
  */
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { JournalError, MixedSegments, partsOf, restoreCommand } from '../../journal/errors.js';
+import { basename, join } from 'node:path';
+import { JournalError, MixedSegments, restoreCommand } from '../../journal/errors.js';
 import type { FoundJournal } from '../../journal/journal.js';
 import { listSegments, segmentNumber } from '../../journal/segments.js';
 import { listSnapshots } from '../../recovery/snapshot/folder.js';
@@ -38,10 +38,9 @@ export function advice(places: Places): string[] {
   ];
 }
 
-function remedyOf({ message }: JournalError, backup: Examined | null): string {
-  const { remedy } = partsOf(message);
-  const named = remedy?.replace('<the backup>', backup?.folder ?? '<the backup>');
-  return named?.replace('Nothing was changed. ', '') ?? "Do what is said under 'problem'.";
+function remedyOf({ remedy }: JournalError, backup: Examined | null): string {
+  if (remedy === null) return "Do what is said under 'problem'.";
+  return remedy.replace('<the backup>', backup?.folder ?? '<the backup>');
 }
 
 function withoutSecret(folder: string, backup: Examined | null): string[] {
@@ -61,10 +60,10 @@ const startAs = (variables: string) => `start it as it was started before, with 
 /** An older segment may be in an archive: with it, more can be kept. */
 function inAnArchive({ folder, asStart }: Examined): string[] {
   const { file } = asStart as JournalError;
-  const number = file === null ? null : segmentNumber(file);
+  const number = file === null ? null : segmentNumber(basename(file));
   if (number === null || number === listSegments(folder).at(-1)?.number) return [];
   return [
-    `If there is an archive that has ${file}, bring it back, and run doctor again:`,
+    `If there is an archive that has ${basename(file!)}, bring it back, and run doctor again:`,
     `  ${restoreCommand(folder)}`,
   ];
 }
@@ -110,7 +109,7 @@ function olderDamage(
   { file, firstBadSequence }: JournalError,
   end: number,
 ) {
-  const what = file ?? 'the damaged part';
+  const what = file === null ? 'the damaged part' : basename(file);
   const restore = [
     `If an archive has ${what}, bring it back, also while it trades:`,
     `  ${restoreCommand(data.folder)}`,

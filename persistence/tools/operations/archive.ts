@@ -6,8 +6,9 @@
  * was read back. One comes back only if the journal's chain of hashes leads through it to where the
  * next one begins. No file of the archive is replaced, and one that is in the way in the data
  * folder is kept there under another name. Only segments are moved that end before the oldest
- * snapshot for which the journal vouches, so every start finds what it needs. A file says where one
- * was, and how large: what is missing without it is lost.
+ * snapshot for which the journal vouches, so every start finds what it needs, and only what
+ * history.db has been made from, unless the operator goes without. A file says where one was, and
+ * how large: what is missing without it is lost.
  *
  * The archive is not trusted. Nothing is written through a link, and no more is unpacked than the
  * segment had.
@@ -24,14 +25,15 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
+import { HISTORY_FILE } from '../../history/runs/format.js';
 import { JournalError } from '../../journal/errors.js';
 import type { JournalPosition } from '../../journal/format.js';
 import { readJournal } from '../../journal/read-only.js';
 import type { JournalReader } from '../../journal/reader.js';
-import { isSealed, markSealed } from '../../journal/seal.js';
+import { isSealed, markSealed, unsealedTrouble } from '../../journal/sealing.js';
 import { SegmentReader } from '../../journal/segment-reader.js';
 import {
   archivedMark,
@@ -41,11 +43,13 @@ import {
   segmentName,
   segmentNumber,
 } from '../../journal/segments.js';
+import { historySequence } from '../../recovery/evidence.js';
 import { checksumIn } from '../../recovery/snapshot/file.js';
 import { listSnapshots } from '../../recovery/snapshot/folder.js';
 import { vouchedHash } from '../../recovery/snapshot/vouched.js';
 import { createPrivateFolder, FILE_MODE, fileHash, named, syncPath } from '../../storage/files.js';
 import { openReadOnly } from '../../storage/read-only.js';
+import type { Trouble } from '../../storage/trouble.js';
 import { checkFolder } from '../replay/input/replay-journal.js';
 import { mustBeApart, OperationRefused } from './folders.js';
 
@@ -55,6 +59,8 @@ interface ArchiveRequest {
   /** The data folder. */
   folder: string;
   archive: string;
+  /** Move also what history.db has not been made from yet. */
+  withoutHistory?: boolean;
 }
 
 export interface Archived {
@@ -62,17 +68,20 @@ export interface Archived {
   moved: string[];
   /** The oldest snapshot for which the journal vouches; 0: there is none. */
   oldestSnapshot: number;
+  /** Why one stays that should have been moved; null: none does. */
+  problem: Trouble | null;
 }
 
 /**
  * Moves what may be moved.
  * @throws OperationRefused if the archive has another file under the name of one of them.
  */
-export async function archiveSegments({ folder, archive }: ArchiveRequest): Promise<Archived> {
+export async function archiveSegments(request: ArchiveRequest): Promise<Archived> {
+  const { folder, archive } = request;
   await checkFolder(folder);
   mustBeArchive(folder, archive);
-  const find = (reader: JournalReader) => movableSegments({ folder, archive }, reader);
-  const { movable, oldestSnapshot } = await readJournal(folder, find);
+  const find = (reader: JournalReader) => movableSegments(request, reader);
+  const { movable, oldestSnapshot, problem } = await readJournal(folder, find);
   for (const { segment, packed, end, hash } of movable) {
     if (!(await endsAt(segment, end))) throw changed(segment.path);
     if (existsSync(packed) && !(await isPacked(packed, hash)))
@@ -89,13 +98,17 @@ export async function archiveSegments({ folder, archive }: ArchiveRequest): Prom
       await copyThrough(path, packed, createGzip(), async (copy) => {
         if (!(await isPacked(copy, hash))) throw changed(path);
       });
-    writeMark(archivedMark(path), statSync(path).size);
+    const { size } = statSync(path);
+    // On a full disk an empty file can be made, and the segment makes room for what is in it.
+    writeMark(archivedMark(path), '');
     await syncPath(folder);
     rmSync(path);
     for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
+    writeMark(archivedMark(path), `${size}\n`);
   }
   await syncPath(folder);
-  return { moved: movable.map(({ segment }) => segmentName(segment.number)), oldestSnapshot };
+  const moved = movable.map(({ segment }) => segmentName(segment.number));
+  return { moved, oldestSnapshot, problem };
 }
 
 /** @throws OperationRefused for a data folder, or a folder that is not apart from `folder`. */
@@ -105,12 +118,13 @@ function mustBeArchive(folder: string, archive: string): void {
     throw new OperationRefused(`${archive} is a data folder, or a backup, and no archive`);
 }
 
-/** What a segment had, which bounds how much is unpacked. */
-function writeMark(path: string, bytes: number): void {
+/** What a segment had, which bounds how much is unpacked. An empty mark counts, too. */
+function writeMark(path: string, text: string): void {
   try {
-    writeFileSync(path, `${bytes}\n`, { mode: FILE_MODE });
+    writeFileSync(path, text, { mode: FILE_MODE });
   } catch (error) {
-    throw named(error, path);
+    // Another program has taken the room, or holds the segment open.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC' || text === '') throw named(error, path);
   }
 }
 
@@ -125,19 +139,44 @@ interface MovableSegment {
 }
 
 async function movableSegments(
-  { folder, archive }: ArchiveRequest,
+  { folder, archive, withoutHistory = false }: ArchiveRequest,
   reader: JournalReader,
-): Promise<{ movable: MovableSegment[]; oldestSnapshot: number }> {
+): Promise<{ movable: MovableSegment[] } & Pick<Archived, 'oldestSnapshot' | 'problem'>> {
   const oldestSnapshot = await oldestVouched(folder, reader);
+  const historyEnd = withoutHistory ? Number.POSITIVE_INFINITY : await historySequence(folder);
   const { segments } = reader;
   const movable: MovableSegment[] = [];
   for (const [i, { segment }] of segments.entries()) {
     const end = segments[i + 1]?.start;
-    if (end === undefined || end.sequence > oldestSnapshot || !isSealed(segment.path)) break;
+    if (end === undefined || end.sequence > oldestSnapshot) break;
+    const problem = isSealed(segment.path)
+      ? historyProblem({ folder, archive }, end.sequence, historyEnd)
+      : unsealedTrouble(segment);
+    if (problem !== null) return { movable, oldestSnapshot, problem };
     const packed = packedIn(archive, segment.number);
     movable.push({ segment, packed, end, hash: fileHash(segment.path) });
   }
-  return { movable, oldestSnapshot };
+  return { movable, oldestSnapshot, problem: null };
+}
+
+/** A history that is behind is made from segments: without them there is none. */
+function historyProblem(
+  { folder, archive }: ArchiveRequest,
+  end: number,
+  historyEnd: number,
+): Trouble | null {
+  if (end <= historyEnd) return null;
+  const file = join(folder, HISTORY_FILE);
+  const command = `npm run archive -- --data ${folder} --to ${archive} --without-history`;
+  return {
+    problem:
+      `${file} has been made from the commands up to sequence ${historyEnd} only, and needs the segments ` +
+      'after it',
+    file,
+    remedy:
+      'Run the exchange until exchange_follower_lag_commands is 0, and archive then. To go without ' +
+      `the history until they are brought back: ${command}`,
+  };
 }
 
 /** The sequence of the oldest snapshot for which the journal vouches; 0: there is none. */
@@ -300,11 +339,13 @@ function isDamage(error: unknown): boolean {
 
 function changed(path: string): JournalError {
   return new JournalError(
-    `${path} is not the segment that was sealed: it does not lead to where the next one begins. It ` +
-      'was left as it is. An exchange starts without it, and npm run doctor says what has its ' +
-      'commands. Put no file of a backup in its place: a backup has other segments',
+    {
+      problem: `${path} is not the segment that was sealed: it does not lead to where the next one begins. It was left as it is`,
+      file: path,
+      remedy:
+        'An exchange starts without it, and npm run doctor says what has its commands. Put no file ' +
+        'of a backup in its place: a backup has other segments',
+    },
     null,
-    undefined,
-    basename(path),
   );
 }

@@ -14,6 +14,7 @@ import { readJournal } from '../../journal/read-only.js';
 import type { JournalReader } from '../../journal/reader.js';
 import { listSegments } from '../../journal/segments.js';
 import { judgeFolder, refuseUnfinished } from '../../recovery/judgement.js';
+import { troubleOf } from '../../storage/trouble.js';
 import { checkFolder } from '../replay/input/replay-journal.js';
 import { type CopyEnd, copyJournal, lastTimeOf } from './copy-journal.js';
 import {
@@ -184,8 +185,13 @@ async function copyInto(request: CopyRequest): Promise<CopyReport> {
 /** The message of an exchange that trades would be of no use. */
 function notCopied(to: string, { cause }: JournalNotWritten): JournalError {
   return new JournalError(
-    `the copy in ${to} could not be written: ${(cause as Error).message}. A new copy is removed; ` +
-      'an earlier backup is as it was, or longer. Free or repair the disk, and copy again',
+    {
+      problem:
+        `the copy in ${to} could not be written: ${troubleOf(cause).problem}. A new copy is removed; ` +
+        'an earlier backup is as it was, or longer',
+      file: to,
+      remedy: 'Free or repair the disk, and copy again',
+    },
     null,
     cause,
   );

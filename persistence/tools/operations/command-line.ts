@@ -89,6 +89,13 @@ function addRestore(program: Command, say: Say): void {
     });
 }
 
+interface ArchiveOptions {
+  data: string;
+  to: string;
+  restore: boolean;
+  withoutHistory: boolean;
+}
+
 function addArchive(program: Command, say: Say): void {
   program
     .command('archive')
@@ -98,16 +105,19 @@ function addArchive(program: Command, say: Say): void {
     .requiredOption('--data <folder>', "the exchange's data folder")
     .requiredOption('--to <folder>', 'the archive')
     .option('--restore', 'bring back all that the data folder lacks', false)
-    .action(async ({ data, to, restore }: { data: string; to: string; restore: boolean }) => {
-      const request = { folder: data, archive: to };
+    .option('--without-history', 'move also what history.db has not been made from yet', false)
+    .action(async ({ data, to, restore, withoutHistory }: ArchiveOptions) => {
+      const request = { folder: data, archive: to, withoutHistory };
       if (!restore) {
-        const { moved, oldestSnapshot } = await archiveSegments(request);
-        return say(
+        const { moved, oldestSnapshot, problem } = await archiveSegments(request);
+        say(
           moved.length === 0
             ? `No segment was moved to ${to}: one is moved when it is sealed and ends before the ` +
                 `oldest snapshot that the journal vouches for (sequence ${oldestSnapshot || 'none'}).`
             : `Segments moved to ${to}: ${moved.join(', ')}`,
         );
+        if (problem !== null) throw new NotWell(problem, null);
+        return;
       }
       const { segments, unproven } = await restoreSegments(request);
       const names = segments.map(({ number }) => segmentName(number)).join(', ');
@@ -121,7 +131,7 @@ function addArchive(program: Command, say: Say): void {
     });
 }
 
-/** Exit status 1: an exchange does not start, or only without a part that it makes. */
+/** Exit status 1: an exchange does not start, lacks a part, or something was left undone. */
 class NotWell extends JournalError {}
 
 function addDoctor(program: Command, say: Say): void {

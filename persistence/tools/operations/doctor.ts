@@ -7,15 +7,17 @@
  * begins.
  */
 import { existsSync } from 'node:fs';
-import { readTroubles, troubleText } from '../../follower/troubles.js';
-import { JournalError, partsOf, restoreCommand } from '../../journal/errors.js';
+import { partTroubleText, readTroubles } from '../../follower/troubles.js';
+import { JournalError, restoreCommand } from '../../journal/errors.js';
 import { HEAD_FILE } from '../../journal/format.js';
+import { unsealedIn, unsealedTrouble } from '../../journal/sealing.js';
 import { listSegments, segmentName } from '../../journal/segments.js';
 import { mustBeUsable } from '../../recovery/data-folder.js';
 import { SegmentsNeeded } from '../../recovery/judgement.js';
 import { listSnapshots } from '../../recovery/snapshot/folder.js';
 import { isUndamaged } from '../../recovery/snapshot/load.js';
 import { roomProblem } from '../../storage/room.js';
+import { type Trouble, troubleOf, troubleText } from '../../storage/trouble.js';
 import { advice } from './advice.js';
 import { isArchive } from './archive.js';
 import { lastTimeOf } from './copy-journal.js';
@@ -42,7 +44,7 @@ export interface Diagnosis {
  */
 export async function diagnose(
   { data, backup }: DoctorRequest,
-  roomProblemOf: (folder: string) => string | null = roomProblem,
+  roomProblemOf: (folder: string) => Trouble | null = roomProblem,
 ): Promise<Diagnosis> {
   if (!existsSync(data))
     throw new OperationRefused(
@@ -52,7 +54,7 @@ export async function diagnose(
   try {
     mustBeUsable(data);
   } catch (error) {
-    throw new JournalError((error as Error).message, null);
+    throw new JournalError(troubleOf(error), null);
   }
   const lines: string[] = [];
   let ofBackup = await examineBackup(data, backup, lines);
@@ -83,7 +85,7 @@ export async function diagnose(
   }
   lines.push('', ...advice({ data: ofData, backup: ofBackup }));
   const troubles = readTroubles(data);
-  lines.push(...troubles.map(troubleText));
+  lines.push(...troubles.map(partTroubleText));
   const starts = !(ofData.asStart instanceof JournalError);
   return { starts, isComplete: troubles.length === 0, text: lines.join('\n') };
 }
@@ -118,10 +120,12 @@ async function describe(what: string, examined: Examined): Promise<string[]> {
   ];
   // As a start says it, without its advice to ask here.
   const problem = asStart instanceof SegmentsNeeded ? asStart : (damage ?? asStart);
-  if (problem instanceof JournalError) lines.push(`  problem: ${partsOf(problem.message).what}`);
+  if (problem instanceof JournalError) lines.push(`  problem: ${problem.problem}`);
   else if (starts && !asStart.isNew)
     for (const note of [asStart.notice, asStart.remark])
       if (note !== null) lines.push(`  note: ${note}`);
+  for (const segment of unsealedIn(folder))
+    lines.push(`  note: ${troubleText(unsealedTrouble(segment))}`);
   return lines;
 }
 

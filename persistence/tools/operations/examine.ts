@@ -22,6 +22,7 @@ import {
 import { recoverFromSnapshot } from '../../recovery/recovery.js';
 import { listSnapshots } from '../../recovery/snapshot/folder.js';
 import { SECRET_FILE, secretsIn } from '../../storage/session-secret.js';
+import { troubleOf } from '../../storage/trouble.js';
 import { contains } from './folders.js';
 
 type Judged = FoundJournal | JournalError;
@@ -84,7 +85,7 @@ async function judgedByStart(folder: string, acceptMissingMark = false): Promise
     return secretProblem(folder) ?? found;
   } catch (error) {
     if (error instanceof JournalError) return error;
-    if (error instanceof MissingSegments) return new SegmentsNeeded(error.message, null);
+    if (error instanceof MissingSegments) return new SegmentsNeeded(error, null);
     throw error;
   }
 }
@@ -94,7 +95,7 @@ function secretProblem(folder: string): JournalError | null {
     secretsIn(join(folder, SECRET_FILE));
     return null;
   } catch (error) {
-    return new JournalError((error as Error).message, null);
+    return new JournalError(troubleOf(error), null);
   }
 }
 

@@ -213,7 +213,7 @@ it('a folder that others may change is noticed', async () => {
   const data = await DataFolder.lock({ folder });
   expect(data.notice).toMatch(/others than its owner may change.*chmod 700/);
   chmodSync(folder, 0o700);
-  expect([data.notice, data.remark]).toEqual([null, 'a new journal was created']);
+  expect([data.notice, data.isNew]).toEqual([null, true]);
   await data.release();
 });
 

@@ -2,13 +2,17 @@
  * A journal of several segments: cut while it is written and read, sealed in the background, left
  * by a kill while it is cut, and without its first segments. Damaged ones: damage.test.ts.
  */
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   closeSync,
+  cpSync,
   existsSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -17,13 +21,18 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import sqlite3 from 'sqlite3';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
-import { listSegments, segmentAt } from '../../../persistence/journal/segments.js';
+import { unsealedIn } from '../../../persistence/journal/sealing.js';
+import { archivedMark, listSegments, segmentAt } from '../../../persistence/journal/segments.js';
 import type { JournalBatch } from '../../../persistence/journal/store.js';
 import { DataFolder, openJournal } from '../../../persistence/recovery/data-folder.js';
+import { closeDatabase, execute, openDatabase } from '../../../persistence/storage/sqlite.js';
+import { eventually } from '../../support/eventually.js';
 import { followAdvice } from '../../support/folders/advice.js';
+import { fill, mounted } from '../../support/folders/full-disk.js';
 import { operate } from '../../support/folders/operations.js';
 import {
   Folders,
@@ -84,6 +93,43 @@ describe('segments', () => {
       expect(statSync(path).mode & 0o777).toBe(0o400);
       expect(existsSync(`${path}-wal`)).toBe(false);
     }
+  });
+
+  it('are sealed while one is read for long: that is logged, bounded in files, and made up for', async () => {
+    const folder = folders.make();
+    const said: { file?: string; remedy?: string }[] = [];
+    const log = {
+      info: (fields: object) => said.push(fields),
+      error: (fields: object) => said.push(fields),
+    };
+    const journal = await openJournal({ folder, segmentBytes: 20_000, log });
+    const engine = new Engine();
+    await write(journal, engine, { batchCount: 1, batchSize: 10 });
+    const { path } = segmentAt(folder, 1);
+    const reader = await openDatabase(path, sqlite3.OPEN_READONLY | sqlite3.OPEN_FULLMUTEX);
+    await execute(reader, 'BEGIN; SELECT count(*) FROM batch');
+    await write(journal, engine, { batchCount: 150, batchSize: 7 });
+    expect(listSegments(folder).length).toBeGreaterThan(6);
+    await eventually(() => expect(unsealedIn(folder).map((each) => each.path)).toEqual([path]));
+    const open = readdirSync('/proc/self/fd').map((fd) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${fd}`);
+      } catch {
+        return '';
+      }
+    });
+    // Of the segment that is written, of the one that is read, journal.head and the lock.
+    expect(open.filter((file) => file.startsWith(folder)).length).toBeLessThan(13);
+    await eventually(() => expect(said).toHaveLength(1));
+    expect(said[0]).toMatchObject({ file: path, remedy: expect.stringContaining('fuser -v') });
+    expect((await operate('doctor', '--data', folder)).out).toContain(
+      `${path} is full and not sealed`,
+    );
+    await execute(reader, 'COMMIT');
+    await closeDatabase(reader);
+    await eventually(() => expect(unsealedIn(folder)).toEqual([]));
+    await eventually(() => expect(said).toHaveLength(2));
+    await journal.close();
   });
 
   it('are followed by a reader while they are cut', async () => {
@@ -155,7 +201,7 @@ it('an older segment that a start does not read: doctor does not advise to resto
 
 describe('an archive', () => {
   const archive = (folder: string, to: string, ...more: string[]) =>
-    operate('archive', '--data', folder, '--to', to, ...more);
+    operate('archive', '--data', folder, '--to', to, '--without-history', ...more);
 
   it('takes the sealed segments before the snapshots, a start says what it cannot prove, and they come back', async () => {
     const folder = folders.copy(original);
@@ -188,6 +234,41 @@ describe('an archive', () => {
       journal: { batches: batches.length + 5 },
     });
     expect((await readAll(folder)).length).toBe(batches.length + 5);
+  });
+
+  it('leaves what the history has not been made from, and one that is not sealed: exit status 1', async () => {
+    const folder = folders.copy(original);
+    const run = await operate('archive', '--data', folder, '--to', folders.make());
+    expect(run).toMatchObject({ status: 1, out: expect.stringContaining('No segment was moved') });
+    expect(run.err).toMatch(
+      /history\.db has been made .* up to sequence 0 only.*--without-history/,
+    );
+    const { path } = segmentAt(folder, 2);
+    chmodSync(path, 0o600);
+    const one = await archive(folder, folders.make());
+    expect(one).toMatchObject({
+      status: 1,
+      out: expect.stringMatching(/moved to \S+: journal\.db\n/),
+    });
+    expect(one.err).toContain(`${path} is full and not sealed`);
+  });
+
+  it('takes segments from a full disk, which then has room', async ({ skip }) => {
+    const folder = folders.make();
+    mkdirSync(folder, { recursive: true });
+    skip(!mounted(folder), 'this user cannot mount a small disk');
+    try {
+      cpSync(original, folder, { recursive: true });
+      fill(folder);
+      const to = folders.make();
+      expect(await archive(folder, to)).toMatchObject({ status: 0, err: '' });
+      expect(readFileSync(archivedMark(segmentAt(folder, 2).path), 'utf8')).toMatch(/^\d+\n$/);
+      rmSync(join(folder, 'filler'));
+      expect(await archive(folder, to, '--restore')).toMatchObject({ status: 0, err: '' });
+      expect(await readAll(folder)).toEqual(batches);
+    } finally {
+      execFileSync('umount', [folder]);
+    }
   });
 
   it('of more than a backup has: the backup goes on when it is back', async () => {
@@ -311,7 +392,8 @@ describe('an archive', () => {
     mkdirSync(dirname(precious), { recursive: true });
     writeFileSync(precious, 'precious');
     symlinkSync(precious, join(archive, 'journal.db.gz.tmp'));
-    const { status } = await operate('archive', '--data', folder, '--to', archive);
+    const request = ['--data', folder, '--to', archive, '--without-history'];
+    const { status } = await operate('archive', ...request);
     expect([status, readFileSync(precious, 'utf8')]).toEqual([0, 'precious']);
 
     const packed = join(archive, 'journal.db.gz');

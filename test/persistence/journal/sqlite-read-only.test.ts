@@ -54,5 +54,5 @@ test('never fails', { timeout: 120_000 }, async () => {
 
 test('a file that cannot be used is named', async () => {
   const path = join(folder, 'missing', 'journal.db');
-  await expect(openDatabase(path, sqlite3.OPEN_READONLY)).rejects.toThrow(path);
+  await expect(openDatabase(path, sqlite3.OPEN_READONLY)).rejects.toMatchObject({ path });
 });

@@ -1,5 +1,6 @@
 /** What is wrong with a data folder: where, what, and what the operator should do. */
-import { type JournalError, partsOf } from '../../../journal/errors.js';
+import { basename } from 'node:path';
+import type { JournalError } from '../../../journal/errors.js';
 import { JOURNAL_FILE } from '../../../journal/format.js';
 import { UnmarkedJournal } from '../../../recovery/judgement.js';
 
@@ -15,10 +16,10 @@ const LEAVE_IT =
   'Keep a copy of the folder as it is, and do not start an exchange on it before the cause is known.';
 
 export function findingOf(error: JournalError): Finding {
-  const { what, remedy } = partsOf(error.message);
+  const { problem: what, file, remedy } = error;
   const isWhole = error instanceof UnmarkedJournal || error.firstBadSequence === null;
   return {
-    file: error.file ?? JOURNAL_FILE,
+    file: file === null ? JOURNAL_FILE : basename(file),
     place: isWhole ? 'as a whole' : `sequence ${error.firstBadSequence}`,
     what,
     remedy: remedy ?? LEAVE_IT,

@@ -22,6 +22,7 @@ import { GENESIS, type JournalPosition } from '../../../journal/format.js';
 import { FolderDisturbed } from '../../../journal/read-only.js';
 import { openReadOnly, type ReadOnlyDatabase } from '../../../storage/read-only.js';
 import { closeDatabase, execute, query } from '../../../storage/sqlite.js';
+import { troubleOf, troubleText } from '../../../storage/trouble.js';
 import { UsageError } from '../input/arguments.js';
 import type { Finding } from '../output/findings.js';
 import { COMPARED, type ComparedTable, type Row } from './history-rows.js';
@@ -155,7 +156,7 @@ export class HistoryComparison {
       await this.store.commit(changes, { sequence, hash });
     } catch (error) {
       throw new UsageError(
-        `the history for the comparison cannot be written to ${this.temporary}: ${(error as Error).message}`,
+        `the history for the comparison cannot be written to ${this.temporary}: ${troubleText(troubleOf(error))}`,
       );
     }
   }

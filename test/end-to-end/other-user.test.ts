@@ -1,0 +1,185 @@
+/**
+ * Files that the user of a program may not use: what each program says names the file, the user and
+ * a command, and after that command the same program works. Needs root, to be another user.
+ */
+import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { eventually } from '../support/eventually.js';
+import { Exchanges } from '../support/programs.js';
+
+const DIST = fileURLToPath(new URL('../../dist/', import.meta.url));
+const OPERATIONS = join(DIST, 'persistence/tools/operations/main.js');
+const REPLAY = join(DIST, 'persistence/tools/replay/main.js');
+const EXCHANGE = join(DIST, 'gateway/main.js');
+const NOBODY = 65_534;
+
+let used: Exchanges;
+let root: string;
+let data: string;
+const mounts: string[] = [];
+
+beforeAll(async () => {
+  used = new Exchanges({ ASSETS: 'BTC' });
+  const server = used.spawn();
+  await used.listening(server);
+  await eventually(() => existsSync(join(used.folder, 'snapshots')));
+  await server.stop();
+});
+afterAll(() => used.end());
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'other-user-'));
+  chmodSync(root, 0o755);
+  data = join(root, 'data');
+});
+afterEach(() => {
+  for (const mount of mounts.splice(0)) spawnSync('umount', [mount]);
+  rmSync(root, { recursive: true, force: true });
+});
+
+/** A copy of a folder that an exchange has used, which belongs to nobody. */
+function copyForNobody(to = data): void {
+  cpSync(used.folder, to, { recursive: true });
+  giveTo(to, NOBODY);
+}
+
+function giveTo(path: string, uid: number): void {
+  chownSync(path, uid, uid);
+  if (lstatSync(path).isDirectory())
+    for (const name of readdirSync(path)) giveTo(join(path, name), uid);
+}
+
+function asNobody(...program: string[]): SpawnSyncReturns<string> {
+  const { PATH } = process.env;
+  return spawnSync(process.execPath, program, {
+    encoding: 'utf8',
+    timeout: 60_000,
+    uid: NOBODY,
+    gid: NOBODY,
+    env: { PATH, PORT: '0', ASSETS: 'BTC', DATA_FOLDER: data },
+  });
+}
+
+/** Does what the program says as root. */
+function follow(text: string): void {
+  const command = /: ((?:chown|chmod|install|mount) [^\n]*?)[.]?$/m.exec(text)?.[1];
+  expect(command, text).toBeDefined();
+  expect(spawnSync('sh', ['-c', command!]).status, command).toBe(0);
+}
+
+const WAYS: Record<string, { make(): void; programs: string[][]; named(): string }> = {
+  'a data folder in a folder of root': {
+    make: () => {},
+    programs: [[EXCHANGE]],
+    named: () => data,
+  },
+  'snapshots of root': {
+    make: () => {
+      copyForNobody();
+      giveTo(join(data, 'snapshots'), 0);
+      chmodSync(join(data, 'snapshots'), 0o700);
+    },
+    programs: [
+      [EXCHANGE],
+      [OPERATIONS, 'doctor', '--data', 'DATA'],
+      [REPLAY, '--data', 'DATA', 'verify'],
+    ],
+    named: () => join(data, 'snapshots'),
+  },
+  'a copy into a folder of root': {
+    make: copyForNobody,
+    programs: [
+      [OPERATIONS, 'backup', '--data', 'DATA', '--to', 'ROOT/copy'],
+      [OPERATIONS, 'restore', '--data', 'DATA', '--to', 'ROOT/copy'],
+      [OPERATIONS, 'copy', '--from', 'DATA', '--to', 'ROOT/copy'],
+    ],
+    named: () => join(root, 'copy'),
+  },
+  'a whole folder of root': {
+    make: () => {
+      copyForNobody();
+      giveTo(data, 0);
+      chmodSync(data, 0o700);
+      mkdirSync(join(root, 'out'));
+      giveTo(join(root, 'out'), NOBODY);
+    },
+    programs: [
+      [EXCHANGE],
+      [OPERATIONS, 'doctor', '--data', 'DATA'],
+      [OPERATIONS, 'backup', '--data', 'DATA', '--to', 'ROOT/out/backup'],
+      [OPERATIONS, 'archive', '--data', 'DATA', '--to', 'ROOT/out/archive'],
+      [REPLAY, '--data', 'DATA', 'verify'],
+    ],
+    named: () => data,
+  },
+  'a disk that is read-only': {
+    make: () => {
+      mkdirSync(data);
+      spawnSync('mount', ['-t', 'tmpfs', 'none', data]);
+      mounts.push(data);
+      copyForNobody();
+      spawnSync('mount', ['-o', 'remount,ro', data]);
+    },
+    programs: [[EXCHANGE]],
+    named: () => data,
+  },
+};
+
+describe.skipIf(process.getuid!() !== 0)('the user of a program', () => {
+  for (const [way, { make, programs, named }] of Object.entries(WAYS))
+    test(`${way}: each program names the file, the user and the command that mends it`, async ({
+      skip,
+    }) => {
+      for (const program of programs) {
+        make();
+        skip(way.includes('disk') && mounts.length === 0, 'this user cannot mount');
+        const args = program.map((each) => each.replace('DATA', data).replace('ROOT', root));
+        const run = () => asNobody(...args);
+        const { status, stdout, stderr } = run();
+        const said = stdout + stderr;
+        expect(status, said).not.toBe(0);
+        expect(said).not.toMatch(/^\s+at /m);
+        expect(said).toContain(named());
+        expect(said).toMatch(/nobody|read-only/);
+        follow(said);
+        if (program[0] === EXCHANGE) await expectOpen();
+        else expect(run(), said).toMatchObject({ status: 0 });
+        for (const mount of mounts.splice(0)) spawnSync('umount', [mount]);
+        for (const name of readdirSync(root)) rmSync(join(root, name), { recursive: true });
+      }
+    });
+
+  test('a history of root: trading goes on, and the log has the command, not stack traces', async () => {
+    copyForNobody();
+    chownSync(join(data, 'history.db'), 0, 0);
+    chmodSync(join(data, 'history.db'), 0o600);
+    const server = used.spawn({ DATA_FOLDER: data }, [], NOBODY);
+    await used.listening(server);
+    await eventually(() => server.stderr.includes('"remedy"'));
+    expect(server.stderr).toContain(`"file":"${data}/history.db"`);
+    expect(server.stderr).not.toContain('    at ');
+    follow(`: ${/"remedy":"[^"]*: (chown[^"]*)"/.exec(server.stderr)![1]}`);
+    await eventually(() => server.stderr.includes('the history can be made again'));
+    await server.stop();
+  });
+
+  async function expectOpen(): Promise<void> {
+    const server = used.spawn({ DATA_FOLDER: data }, [], NOBODY);
+    await used.listening(server);
+    await server.stop();
+    expect(existsSync(data)).toBe(true);
+  }
+});
