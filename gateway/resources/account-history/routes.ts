@@ -8,15 +8,7 @@ import type { OrdersRequest } from '../../../persistence/history/account/orders.
 import type { Call } from '../../http/call.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { jsonText } from '../../json/serializer.js';
-import {
-  answerList,
-  type Columns,
-  CURRENCY,
-  columnsOf,
-  foreignText,
-  LIST_TYPES,
-  timeColumns,
-} from '../csv.js';
+import { answerList, type Columns, CURRENCY, columnsOf, LIST_TYPES, timeColumns } from '../csv.js';
 import { type Filter, withFilter } from '../find.js';
 import { answerPage, type PageEnd, readHistory } from '../history/read.js';
 import { type PageRequest, pageOf, refuseCursor } from '../paging.js';
@@ -33,7 +25,7 @@ export const LEDGER_COLUMNS: Columns = [
   ['tradeId', 'tradeId'],
   ['depositId', 'depositId'],
   ['counterparty', 'counterparty'],
-  foreignText('reference'),
+  ['reference', 'reference'],
   CURRENCY,
   ['available', 'available'],
   ['held', 'held'],

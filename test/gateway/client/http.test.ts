@@ -161,7 +161,7 @@ test('every route of the API is a function that gets its answer', async () => {
   const first = await client.ledgerCsv(api, userId, { limit: 1 });
   expect(first.csv.split('\r\n')).toHaveLength(3);
   const second = await client.ledgerCsv(api, userId, { cursor: first.nextCursor });
-  expect(first.csv).toMatch(/^sequence,atMs,cause,/);
+  expect(first.csv).toMatch(/^entryId,eventId,sequence,atMs,atUtc,cause,/);
   expect(second.csv).not.toContain(first.csv.split('\r\n')[1]);
   expect(second.nextCursor).toBe(null);
   expect((await client.positions(api, userId)).positions[0]!.outcome).toBe('UP');

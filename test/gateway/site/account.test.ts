@@ -41,7 +41,7 @@ test('the statement, its filters, and its file', async () => {
   const file = await readFile(await (await started).path(), 'utf8');
   const lines = file.trimEnd().split('\r\n');
   expect(lines).toHaveLength(212);
-  expect(lines.filter((line) => line.startsWith('sequence,'))).toHaveLength(1);
+  expect(lines.filter((line) => line.startsWith('entryId,'))).toHaveLength(1);
   expect(lines.at(-1)).toContain(',grant,');
 
   await page.getByLabel('Type').selectOption('Play money at the start');

@@ -24,7 +24,7 @@ import type { Target } from './fuzz.js';
 const assets: Parameters<typeof ledgerEntryOf>[0] & Assets = {
   assetSymbol: () => 'BTC',
   findAsset: () => 0,
-  transferMadeAt: (sequence) => ({ partner: 'acme', reference: `="${sequence}",` }),
+  transferMadeAt: (sequence) => ({ partner: 'acme', reference: `-${sequence}` }),
 };
 const MARKET = marketIdOf(0, 1_763_700_300_000);
 const REASONS = Object.keys(CANCEL_REASONS).map(Number);
@@ -88,7 +88,7 @@ function cellsOf(entry: object): string[] {
   // What a statement has in an object has a column each.
   const cells: unknown[] = Object.entries(read).flatMap(([field, value]): unknown[] => {
     if (field.endsWith('tMs')) return [value, dateOf(value)];
-    if (field === 'reference') return [value === null ? null : `'${value}`, 'USD'];
+    if (field === 'reference') return [value, 'USD'];
     if (field === 'shares' && value === null && 'balance' in read) return [null, null];
     return value !== null && typeof value === 'object' ? Object.values(value) : [value];
   });
