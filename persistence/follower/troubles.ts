@@ -50,9 +50,9 @@ export class Troubles {
   failed(part: DerivedPart, error: unknown, otherwise: string): void {
     const told = troubleOf(error);
     const { problem } = told;
-    const isFile = isOfFile(error) && told.remedy !== null;
-    const remedy = isFile ? told.remedy : otherwise;
-    const where = isFile ? { file: told.file } : { stack: (error as Error).stack };
+    const ofFile = isOfFile(error) ? told.remedy : null;
+    const remedy = ofFile ?? otherwise;
+    const where = ofFile !== null ? { file: told.file } : { stack: (error as Error).stack };
     // What fails at each try in the same way is logged once.
     if (this.failing.get(part)?.problem !== problem)
       this.log.error(

@@ -5,7 +5,8 @@
  * `verify` finds what a start refuses.
  * `npm test` tries some of them, chosen by SEED.
  */
-import { existsSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Random } from '../../bench/workload/random.js';
@@ -26,7 +27,8 @@ import { archiveSegments, restoreSegments } from '../../persistence/tools/operat
 import { backup as makeBackup } from '../../persistence/tools/operations/backup.js';
 import { diagnose } from '../../persistence/tools/operations/doctor.js';
 import { extent, SEED } from '../support/extent.js';
-import { followAdvice } from '../support/folders/advice.js';
+import { followCommand, followSteps } from '../support/folders/advice.js';
+import { fill, mounted } from '../support/folders/full-disk.js';
 import {
   appendCommand,
   Folders,
@@ -120,9 +122,11 @@ async function mustStart(folder: string, acceptMissingMark = false): Promise<num
 }
 
 /** Does what is said first; returns how much must be kept, and where a start has it. */
-async function follow(text: string): Promise<{ keeps: number; sequence: number } | null> {
+async function follow(
+  steps: Parameters<typeof followSteps>[0],
+): Promise<{ keeps: number; sequence: number } | null> {
   const folder = cells.make();
-  const done = await followAdvice(text, folder);
+  const done = await followSteps(steps, folder);
   if (done === null) return null;
   const { keeps, folder: started, acceptMissingMark } = done;
   const sequence = await mustStart(started, acceptMissingMark);
@@ -133,14 +137,19 @@ interface Cell {
   folder: string;
   hasBackup: boolean;
   archive: string | null;
+  isFull: boolean;
 }
 
 function unlessExpected(error: unknown): void {
-  if (!(error instanceof JournalError || error instanceof JournalUnavailable)) throw error;
+  const isExpected = error instanceof JournalError || error instanceof JournalUnavailable;
+  if (!isExpected && troubleOf(error).remedy === null) throw error;
 }
 
 /** The outcome in words. @throws when a promise is broken. */
-async function outcomeOf({ folder, hasBackup, archive }: Cell, end: number): Promise<string> {
+async function outcomeOf(
+  { folder, hasBackup, archive, isFull }: Cell,
+  end: number,
+): Promise<string> {
   const request = { data: folder, backup: hasBackup ? backup : null };
   let diagnosis: Awaited<ReturnType<typeof diagnose>>;
   try {
@@ -155,7 +164,17 @@ async function outcomeOf({ folder, hasBackup, archive }: Cell, end: number): Pro
     await restoreSegments({ folder, archive }).catch(unlessExpected);
     diagnosis = await diagnose(request);
   }
-  const { starts, text } = diagnosis;
+  if (isFull && diagnosis.steps.length === 0) {
+    const [command] = /npm run archive -- --data \S+ --to <the archive>(?! --restore)/.exec(
+      diagnosis.trouble?.remedy ?? '',
+    ) ?? [null];
+    if (command !== null) {
+      await followCommand(`${command} --without-history`, cells.make());
+      rmSync(join(folder, 'filler'));
+      diagnosis = await diagnose(request);
+    }
+  }
+  const { starts, trouble, steps, text } = diagnosis;
   if (starts) {
     const sequence = await mustStart(folder);
     if (sequence !== end) throw new Error(`starts at ${sequence} of ${end}, without a word`);
@@ -163,12 +182,10 @@ async function outcomeOf({ folder, hasBackup, archive }: Cell, end: number): Pro
   }
   if (!text.includes('session-secret') && (await replayTool(folder, 'verify')).status === 0)
     throw new Error('verify finds nothing');
-  const done = await follow(text);
+  const done = await follow(steps);
   if (done === null) {
-    if (
-      /: --backup$|<the archive> --restore|said under 'problem'|cp -p .*session-secret/m.test(text)
-    )
-      return 'says what cannot be proven';
+    const isNamed = trouble?.remedy?.includes(folder) === true || /: --backup$/m.test(text);
+    if (isNamed) return 'says what cannot be proven';
     throw new Error(`a dead end: ${text}`);
   }
   const { sequence } = done;
@@ -177,37 +194,62 @@ async function outcomeOf({ folder, hasBackup, archive }: Cell, end: number): Pro
 }
 
 const SITUATIONS = () => [
-  { name: 'no backup', from: whole, hasBackup: false, archive: null },
-  { name: 'a backup', from: whole, hasBackup: true, archive: null },
-  { name: 'archived', from: shortened, hasBackup: false, archive },
-  { name: 'archived and brought back', from: whole, hasBackup: false, archive },
+  { name: 'no backup', from: whole, hasBackup: false, archive: null, isFull: false },
+  { name: 'a backup', from: whole, hasBackup: true, archive: null, isFull: false },
+  { name: 'archived', from: shortened, hasBackup: false, archive, isFull: false },
+  { name: 'archived and brought back', from: whole, hasBackup: false, archive, isFull: false },
+  { name: 'a full disk', from: whole, hasBackup: false, archive: null, isFull: true },
+  { name: 'a full disk, archived', from: shortened, hasBackup: true, archive, isFull: true },
 ];
+
+/** A copy on a disk of its own; null: this user cannot mount one. */
+function copyOnSmallDisk(from: string): string | null {
+  const folder = cells.make();
+  mkdirSync(folder);
+  if (!mounted(folder)) return null;
+  disks.push(folder);
+  cpSync(from, folder, { recursive: true, filter: (path) => !path.endsWith('-shm') });
+  return folder;
+}
+const disks: string[] = [];
+
+function removeCells(): void {
+  for (const disk of disks.splice(0)) execFileSync('umount', [disk]);
+  cells.removeAll();
+}
 
 test('what doctor says, done to the letter, never ends in a dead end or on a mixture', async ({
   annotate,
 }) => {
   const counts = new Map<string, number>();
   const broken: string[] = [];
-  for (const { name: situation, from, hasBackup, archive } of SITUATIONS()) {
+  for (const { name: situation, from, hasBackup, archive, isFull } of SITUATIONS()) {
     const end = await mustStart(cells.copy(from));
     for (const file of filesOf(from)) {
       for (const [what, damage] of Object.entries(DAMAGES)) {
         if (!random.chance(1 / ONE_OF)) continue;
-        const folder = cells.copy(damage.base === 'older' ? older : from);
+        const base = damage.base === 'older' ? older : from;
+        const folder = isFull ? copyOnSmallDisk(base) : cells.copy(base);
+        if (folder === null) continue;
         const sources: Sources = {
           older: join(older, file),
           newer: join(whole, file),
           other: join(other, file),
         };
-        if (!existsSync(join(folder, file)) || !damage.apply(join(folder, file), sources)) continue;
+        if (!existsSync(join(folder, file)) || !damage.apply(join(folder, file), sources)) {
+          removeCells();
+          continue;
+        }
         const expectedEnd = damage.base === 'older' ? await endOf(older) : end;
         try {
-          const outcome = await outcomeOf({ folder, hasBackup, archive }, expectedEnd);
+          if (isFull) fill(folder);
+          const cell = { folder, hasBackup, archive, isFull };
+          const outcome = await outcomeOf(cell, expectedEnd);
           counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
         } catch (error) {
           broken.push(`${situation}, ${file}: ${what}: ${(error as Error).message}`);
         }
-        cells.removeAll();
+        removeCells();
       }
     }
   }

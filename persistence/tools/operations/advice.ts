@@ -21,14 +21,21 @@ interface Places {
   backup: Examined | null;
 }
 
-export function advice(places: Places): string[] {
+export interface Advice {
+  lines: string[];
+  /** What is possible, the best first; none where it starts, or where a remedy is said instead. */
+  steps: Step[];
+}
+
+export function advice(places: Places): Advice {
   const { folder, asStart } = places.data;
-  if (!(asStart instanceof JournalError)) return whenItStarts(places, asStart);
+  if (!(asStart instanceof JournalError))
+    return { lines: whenItStarts(places, asStart), steps: [] };
   const steps = stepsFor(places);
   if (asStart.firstBadSequence === null && !steps.some(({ isInPlace }) => isInPlace))
-    return [remedyOf(asStart, places.backup)];
-  if (steps.length === 0) return [withoutSteps(places)];
-  return [
+    return { lines: [remedyOf(asStart, places.backup)], steps: [] };
+  if (steps.length === 0) return { lines: [withoutSteps(places)], steps };
+  const lines = [
     ...inAnArchive(places.data),
     `Change nothing in ${folder} by hand. What is possible, the best first:`,
     ...steps.flatMap(({ keeps, commands }) => [
@@ -36,6 +43,7 @@ export function advice(places: Places): string[] {
       ...commands.map((command) => `    ${command}`),
     ]),
   ];
+  return { lines, steps };
 }
 
 function remedyOf({ remedy }: JournalError, backup: Examined | null): string {
@@ -140,7 +148,7 @@ function withoutSteps({ data }: Places): string {
   return `Nothing in ${folder} can be proven, and no good backup was named. Name one: --backup`;
 }
 
-interface Step {
+export interface Step {
   /** The last sequence that is there afterwards. */
   keeps: number;
   commands: string[];

@@ -18,7 +18,7 @@ import { listSnapshots } from '../../recovery/snapshot/folder.js';
 import { isUndamaged } from '../../recovery/snapshot/load.js';
 import { roomProblem } from '../../storage/room.js';
 import { type Trouble, troubleOf, troubleText } from '../../storage/trouble.js';
-import { advice } from './advice.js';
+import { advice, type Step } from './advice.js';
 import { isArchive } from './archive.js';
 import { lastTimeOf } from './copy-journal.js';
 import { acknowledgedIn, type Examined, examine, isOfAnother } from './examine.js';
@@ -34,6 +34,9 @@ export interface Diagnosis {
   starts: boolean;
   /** Whether all can be made that is made from the journal, as far as the exchange last knew. */
   isComplete: boolean;
+  /** Why it does not start; null: it does. */
+  trouble: Trouble | null;
+  steps: readonly Step[];
   text: string;
 }
 
@@ -83,11 +86,13 @@ export async function diagnose(
       ofBackup = null;
     } else if (ofBackup.asWhole instanceof JournalError) ofBackup = null;
   }
-  lines.push('', ...advice({ data: ofData, backup: ofBackup }));
-  const troubles = readTroubles(data);
-  lines.push(...troubles.map(partTroubleText));
-  const starts = !(ofData.asStart instanceof JournalError);
-  return { starts, isComplete: troubles.length === 0, text: lines.join('\n') };
+  const { lines: advised, steps } = advice({ data: ofData, backup: ofBackup });
+  lines.push('', ...advised);
+  const failing = readTroubles(data);
+  lines.push(...failing.map(partTroubleText));
+  const trouble = ofData.asStart instanceof JournalError ? ofData.asStart : null;
+  const [starts, isComplete] = [trouble === null, failing.length === 0];
+  return { starts, isComplete, trouble, steps, text: lines.join('\n') };
 }
 
 async function examineBackup(data: string, backup: string | null, lines: string[]) {

@@ -1,4 +1,5 @@
 /** What `doctor` says, done to the letter by the program's own command lines. */
+import type { Step } from '../../../persistence/tools/operations/advice.js';
 import { runTool } from '../replay-tool.js';
 import { operate } from './operations.js';
 
@@ -10,21 +11,37 @@ export interface Followed {
   acceptMissingMark: boolean;
 }
 
-/** Runs what follows the first "keeps", into `folder`; null: nothing can be kept. */
-export async function followAdvice(text: string, folder: string): Promise<Followed | null> {
-  const [, kept, commands] = /keeps everything up to (\d+).*\n((?: {4}.*\n?)+)/.exec(text) ?? [];
-  if (kept === undefined) return null;
-  const keeps = Number(kept);
-  for (const line of commands!.trim().split('\n')) {
+/** Does what the first step says, into `folder`; null: nothing can be kept. */
+export async function followSteps(
+  [step]: readonly Pick<Step, 'keeps' | 'commands'>[],
+  folder: string,
+): Promise<Followed | null> {
+  if (step === undefined) return null;
+  const { keeps, commands } = step;
+  for (const line of commands) {
     const accepted = / ACCEPT_MISSING_MARK=on DATA_FOLDER=(\S+)$/.exec(line)?.[1];
     if (accepted !== undefined) return { keeps, folder: accepted, acceptMissingMark: true };
-    const [, tool, rest] = /npm run (\w+) -- ([^#]*)/.exec(line)!;
-    const args = rest!.replaceAll('<a new folder>', folder).trim().split(' ');
-    const run = tool === 'replay' ? await runTool(...args) : await operate(tool!, ...args);
-    const isAdded = run.status === 1 && run.out.includes('has all that is whole of');
-    if (run.status !== 0 && !isAdded)
-      throw new Error(`${line.trim()}: status ${run.status}: ${run.err}`);
+    await followCommand(line, folder);
   }
-  const inPlace = /npm run archive -- --data (\S+) --to \S+ --restore/.exec(commands!)?.[1];
-  return { keeps, folder: inPlace ?? folder, acceptMissingMark: false };
+  return { keeps, folder, acceptMissingMark: false };
+}
+
+/** `npm run …`, with `folder` for what is to be named. */
+export async function followCommand(line: string, folder: string): Promise<void> {
+  const [, tool, rest] = /npm run (\w+) -- ([^#]*)/.exec(line)!;
+  const args = rest!
+    .replaceAll(/<(a new folder|the archive)>/g, folder)
+    .trim()
+    .split(' ');
+  const run = tool === 'replay' ? await runTool(...args) : await operate(tool!, ...args);
+  const isAdded = run.status === 1 && run.out.includes('has all that is whole of');
+  if (run.status !== 0 && !isAdded)
+    throw new Error(`${line.trim()}: status ${run.status}: ${run.err}`);
+}
+
+/** The same from what is printed. */
+export function followAdvice(text: string, folder: string): Promise<Followed | null> {
+  const [, kept, lines = ''] = /keeps everything up to (\d+).*\n((?: {4}.*\n?)+)/.exec(text) ?? [];
+  const commands = lines.trim().split('\n');
+  return followSteps(kept === undefined ? [] : [{ keeps: Number(kept), commands }], folder);
 }
