@@ -1,7 +1,8 @@
 /**
  * `npm run build`: compiles the project into dist/, unless nothing has changed since the last time.
- * Every command that runs compiled code begins with it. With `--if-missing`, as the operator's tools
- * call it, it compiles only where there is no complete dist/: an exchange may be running from it.
+ * Every command that runs compiled code begins with it. With `--if-missing`, as the operator's
+ * tools call it, it compiles only where there is no complete dist/: an exchange may be running from
+ * it.
  *
  * Always holds: dist/.inputs describes the files that dist/ was made from, and is written last.
  */
