@@ -145,6 +145,10 @@ describe('over the API', () => {
       `{"username":"ada","password":"a:b","password":"${PASSWORD}"}`,
       'password',
     ],
+    'POST /auth/recover': [
+      `{"username":"ada","code":"a:b","code":"a:c","newPassword":"${PASSWORD}1"}`,
+      'code',
+    ],
     'PUT /auth/password': [
       `{"currentPassword":"${PASSWORD}","newPassword":"${PASSWORD}1","newPassword":"${PASSWORD}2"}`,
       'newPassword',

@@ -275,7 +275,7 @@ describe('a statement for accountants', () => {
     expect((await api.send('POST', '/partner/deposits', body, options)).status).toBe(200);
     const moved = { from: partner.userId, to: sub.json.userId, amount: 5 };
     const path = `/users/${partner.userId}/transfers`;
-    expect((await api.post(path, moved, partner.token)).status).toBe(200);
+    expect((await api.post(path, moved, partner.token)).status).toBe(201);
     const rows = await csv(partner);
     const of = (cause: string) => rows.find((row) => row['cause'] === cause)!;
     expect(of('deposit')).toMatchObject({ counterparty: 'acme', reference: 'wire-7' });
