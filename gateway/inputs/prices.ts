@@ -127,6 +127,11 @@ export function checkClock({ config, ticks, log, journalMs }: ClockOptions): voi
   log.warn({ problem }, 'the clock is implausible, but accepted because of ACCEPT_CLOCK');
 }
 
+/** Whether the exchange's time follows the machine's clock. */
+export function followsMachine(feed: PriceFeedConfig): boolean {
+  return feed.kind === 'live' || (feed.kind === 'simulated' && feed.speed === 1);
+}
+
 function simulationClock(speed: number, engine: Engine, log: Log): Clock {
   if (speed === 1) return new SystemClock({ log, notBeforeMs: engine.nowMs });
   const clock = new FeedClock({ startsAtMs: Math.max(machineMs(), engine.nowMs), speed });

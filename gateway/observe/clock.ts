@@ -51,8 +51,6 @@ const SLEW = 0.05;
 const SLOWING = 0.5;
 /** Time for which the machine's clock must stay at its new setting before it is followed. */
 const CONFIRM_MS = 60_000;
-/** The longest jump of a running clock. */
-const JUMP_MS_MAX = 3_600_000;
 
 /** Receives reports about the machine's clock. */
 interface ClockLog {
@@ -75,9 +73,9 @@ interface SystemClockOptions {
  * It never goes back and never stops.
  *
  * The two are compared every second. A difference of up to a second is corrected at 5% of the
- * speed; a larger one if it persists for a minute: forward by a jump, backward by running at half
- * speed. The clock never jumps more than an hour, because a wrong date would end every market; the
- * exchange must then be restarted with a correct clock.
+ * speed. A larger one means that the machine's clock was set: forward, which is never followed,
+ * because it would end markets and forget keys before their time; or backward, which is followed by
+ * running at half speed if it lasts for a minute.
  */
 export class SystemClock implements Clock {
   private readonly log: ClockLog;
@@ -93,7 +91,7 @@ export class SystemClock implements Clock {
   private rate = 0;
   private shownMs = 0;
   /** How far the machine's clock was set, and when that was first seen; null: it was not set. */
-  private step: { aheadMs: number; sinceMs: number; isTold: boolean } | null = null;
+  private step: { aheadMs: number; sinceMs: number } | null = null;
   private isSlowed = false;
 
   constructor({ log, notBeforeMs = 0, wall = machineMs, elapsed = elapsedMs }: SystemClockOptions) {
@@ -144,33 +142,25 @@ export class SystemClock implements Clock {
     this.rate = rate;
   }
 
-  /** Handles a large difference, which is followed only if it persists. */
+  /** Handles a large difference: one forward is not followed, one backward if it persists. */
   private meetStep(aheadMs: number, elapsedMs: number): void {
     if (this.step === null || Math.abs(aheadMs - this.step.aheadMs) > STEP_MS) {
-      this.step = { aheadMs, sinceMs: elapsedMs, isTold: false };
-      this.log.warn(
-        { aheadMs: Math.round(aheadMs) },
-        'the clock of the machine was set; it is followed if the change persists',
-      );
-    } else if (elapsedMs - this.step.sinceMs >= CONFIRM_MS) this.follow(aheadMs, this.step);
-  }
-
-  private follow(aheadMs: number, step: { isTold: boolean }): void {
-    if (aheadMs < 0) {
+      this.step = { aheadMs, sinceMs: elapsedMs };
+      this.tellStep(Math.round(aheadMs));
+    } else if (aheadMs < 0 && elapsedMs - this.step.sinceMs >= CONFIRM_MS) {
       this.slowDown(aheadMs);
       this.makeUpFor(aheadMs, SLOWING);
-    } else if (aheadMs <= JUMP_MS_MAX) {
-      this.log.warn(
-        { aheadMs: Math.round(aheadMs) },
-        'the clock of the exchange jumps to the time of the machine',
-      );
-      this.anchorMs += aheadMs;
-      this.step = null;
-    } else if (!step.isTold) {
-      step.isTold = true;
+    }
+  }
+
+  private tellStep(aheadMs: number): void {
+    if (aheadMs > 0) {
       const text =
-        'the clock of the machine is more than an hour ahead and is not followed: correct it, then restart the exchange';
-      this.log.error({ aheadMs: Math.round(aheadMs) }, text);
+        'the clock of the machine was set forward and is not followed: correct it; if it is right, restart the exchange';
+      this.log.error({ aheadMs }, text);
+    } else {
+      const text = 'the clock of the machine was set back; it is followed if the change persists';
+      this.log.warn({ aheadMs }, text);
     }
   }
 

@@ -18,6 +18,7 @@ import type { JournalPlace } from '../../persistence/replication/source.js';
 import { troubleOf, troubleText } from '../../persistence/storage/trouble.js';
 import { ConfigError, withVariable } from '../inputs/config-error.js';
 import { elapsedMs } from '../observe/clock.js';
+import { Candidate } from './candidate.js';
 import type { ReplicatedJournal } from './config.js';
 import { type StandbyOptions, standBy } from './standby.js';
 
@@ -66,6 +67,8 @@ export async function lockData(options: LockOptions): Promise<LockedData> {
     const data = await standBy({ ...options, address, isUnreplicated });
     return { data, place: { postgres: address }, replicated: data };
   }
+  const { candidateClock: clock, mustServe } = options;
+  const candidate = new Candidate({ clock, mustServe: () => mustServe(null), log });
   const onWaiting = ({ epoch, serving }: Leader) =>
     log.info(
       serving === '' ? { epoch } : { epoch, serving },
@@ -78,6 +81,7 @@ export async function lockData(options: LockOptions): Promise<LockedData> {
       isUnreplicated,
       mustExist: requireJournal,
       onWaiting,
+      candidate,
       onLost,
       signal: options.signal,
       elapsedMs,

@@ -22,11 +22,18 @@ import { ReplicaListener } from '../edge/core/listener.js';
 import type { Gateway } from '../http/gateway.js';
 import { hostAndPort, isAnyAddress, schemeOf } from '../http/listen-addresses.js';
 import { SequenceWaits } from '../http/sequence-waits.js';
+import { CandidateClock } from '../inputs/candidate-clock.js';
 import { withVariable } from '../inputs/config-error.js';
-import { checkClock, checkPriceFile, type Inputs, openInputs } from '../inputs/prices.js';
+import {
+  checkClock,
+  checkPriceFile,
+  followsMachine,
+  type Inputs,
+  openInputs,
+} from '../inputs/prices.js';
 import { Sources } from '../inputs/sources.js';
 import { atMost, elapsedMs } from '../observe/clock.js';
-import type { Log } from '../observe/log.js';
+import { createLog, type Log } from '../observe/log.js';
 import { Metrics } from '../observe/metrics.js';
 import type { PriceTicks } from '../observe/price-ticks.js';
 import { Standing } from '../observe/standing.js';
@@ -37,7 +44,7 @@ import type { Config } from './config.js';
 import { type Data, lockData } from './data.js';
 import { checkDemo } from './demo-at-start.js';
 import { Ending, STOP_MS } from './ending.js';
-import { checkPreconditions, checkRoom } from './preconditions.js';
+import { checkBeforeLeading, checkPreconditions, checkRoom } from './preconditions.js';
 import { ADDRESS_SPACE_GIBIBYTES } from './process-limits.js';
 import { registerVenues } from './readings.js';
 import { existingSecrets, keysOfReplicas, sharedSessionSecrets } from './secrets.js';
@@ -109,14 +116,33 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
     downloads();
   };
   const onLost = fail;
-  const locked = await lockData({ config, log, onLost, startFollower: follow, warmUp, signal });
+  const checkState = (engine: Engine, to: Log) => {
+    if (options.inputs !== undefined) return;
+    const journalMs = engine.sequence === 0 ? null : engine.nowMs;
+    checkClock({ config, ticks, log: to, journalMs });
+    checkDemo({ config, engine, log: to });
+  };
+  const silent = createLog('silent');
+  const mustServe = async (engine: Engine | null) => {
+    if (engine !== null) checkState(engine, silent);
+    await checkBeforeLeading(config);
+  };
+  const isCompared = options.inputs === undefined && !config.acceptClock;
+  const candidateClock = isCompared && followsMachine(config.feed) ? new CandidateClock({}) : null;
+  const locked = await lockData({
+    config,
+    log,
+    onLost,
+    startFollower: follow,
+    warmUp,
+    candidateClock,
+    mustServe,
+    signal,
+  });
   const { data, place, replicated } = locked;
   started.add(() => data.release());
   const engine = await recoverEngine(data, config, log);
-  if (options.inputs === undefined) {
-    checkClock({ config, ticks, log, journalMs: engine.sequence === 0 ? null : engine.nowMs });
-    checkDemo({ config, engine, log });
-  }
+  checkState(engine, log);
   const inputs = options.inputs ?? openInputs({ config, ticks, engine, log, onFailure: fail });
   const { clock } = inputs;
   // Nothing in the folder has been changed up to here, so a refused folder is left as it was.

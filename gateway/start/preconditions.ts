@@ -7,12 +7,15 @@ import { createServer, type Server } from 'node:net';
 import { noJournal } from '../../persistence/journal/errors.js';
 import { mustBeUsable } from '../../persistence/recovery/data-folder.js';
 import { findJournal } from '../../persistence/recovery/evidence.js';
-import { noRoom, proveRoom } from '../../persistence/storage/room.js';
+import { noRoom, proveRoom, roomProblem } from '../../persistence/storage/room.js';
 import { TroubleError } from '../../persistence/storage/trouble.js';
 import { readSecrets } from '../access/secret.js';
 import { hostAndPort } from '../http/listen-addresses.js';
 import { withVariable } from '../inputs/config-error.js';
+import { createLog } from '../observe/log.js';
 import type { Config } from './config.js';
+import { addressOf } from './data.js';
+import { checkCertificate } from './encryption.js';
 
 /**
  * Checks whose the files are, whether there must be a journal, the secret and the addresses.
@@ -36,6 +39,22 @@ export async function checkPreconditions(config: Config): Promise<void> {
   if (replicas !== null)
     addresses.push({ ...replicas, variables: ['REPLICAS_HOST', 'REPLICAS_PORT'] });
   await checkAddresses(addresses);
+}
+
+/**
+ * What can have changed while a process waited for the lead, and would end it as soon as it leads:
+ * its files, and the addresses that it does not have while it waits.
+ * @throws as {@link checkPreconditions} does
+ */
+export async function checkBeforeLeading(config: Config): Promise<void> {
+  const { dataFolder, replicas, journal, tls } = config;
+  const room = roomProblem(dataFolder);
+  if (room !== null) throw new Error(room);
+  await withVariable('DATA_FOLDER', () => readSecrets(dataFolder));
+  if (journal !== null) addressOf(journal);
+  if (tls !== null) await checkCertificate(tls, createLog('silent'));
+  if (replicas !== null)
+    await checkAddresses([{ ...replicas, variables: ['REPLICAS_HOST', 'REPLICAS_PORT'] }]);
 }
 
 interface Address {

@@ -8,6 +8,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Engine } from '../../engine/engine.js';
 import type { Follower } from '../../persistence/follower/follower.js';
 import { JournalError } from '../../persistence/journal/errors.js';
 import { listSnapshots } from '../../persistence/recovery/snapshot/folder.js';
@@ -26,8 +27,10 @@ import { programVersion } from '../../persistence/storage/program-folder.js';
 import { freeBytesAt } from '../../persistence/storage/room.js';
 import { errorAnswer, notLeading } from '../http/errors.js';
 import { hostAndPort } from '../http/listen-addresses.js';
+import type { CandidateClock } from '../inputs/candidate-clock.js';
 import { elapsedMs, machineMs } from '../observe/clock.js';
 import type { Log } from '../observe/log.js';
+import { Candidate } from './candidate.js';
 import type { Config } from './config.js';
 import { compareSecrets } from './secrets.js';
 import { WaitingServer } from './waiting-server.js';
@@ -47,20 +50,27 @@ export interface StandbyOptions {
   startFollower: (place: JournalPlace, durableSequence: number) => Follower;
   /** Prepares what leading needs besides the journal, such as the documents of the API. */
   warmUp: () => void;
+  /** Compares the machine's clock; null: the exchange's time is not the machine's. */
+  candidateClock: CandidateClock | null;
+  /**
+   * Makes all checks of a start that can be made before it leads; without an engine, those that
+   * need none. @throws an Error that says what is wrong
+   */
+  mustServe: (engine: Engine | null) => Promise<void>;
   /** Ends the waiting. */
   signal: AbortSignal;
 }
 
 /** The folder of the leader that this process has become. @throws if `signal` was aborted */
 export async function standBy(options: StandbyOptions): Promise<ReplicatedFolder> {
-  const { config, address, isUnreplicated, log, startFollower, onLost } = options;
+  const { config, address, isUnreplicated, log, startFollower, onLost, candidateClock } = options;
   const folder = config.dataFolder;
   const version = programVersion();
   const folderLock = await lockReplicatedFolder(folder);
   const startedAtMs = machineMs();
   let tail: JournalTail | null = null;
   const status = () => ({ version, ...statusOf(tail, options), startedAtMs });
-  const metrics = () => metricsOf(tail, folder);
+  const metrics = () => metricsOf(tail, options);
   const refusal = () => (tail === null ? RECOVERING : notLeading('standby', tail.head.serving));
   const server = new WaitingServer(config, status, metrics, refusal);
   const operations = new WaitingServer(config, status, metrics, refusal);
@@ -79,7 +89,10 @@ export async function standBy(options: StandbyOptions): Promise<ReplicatedFolder
     options.warmUp();
     follower = startFollower({ postgres: address, prefersStandby: true }, tail.end.sequence);
     tail.start({
-      batchApplied: ({ lastSequence }) => follower?.committed(lastSequence),
+      batchApplied: ({ lastSequence }) => {
+        follower?.committed(lastSequence);
+        candidateClock?.journal.told(tail!.engine.nowMs);
+      },
       onFatal: onLost,
     });
     log.info({ sequence: tail.sequence }, 'the engine is warm');
@@ -115,12 +128,18 @@ function statusOf(tail: JournalTail | null, { isUnreplicated }: StandbyOptions):
 }
 
 /** Under the names that a leader and a replica have for the same. */
-function metricsOf(tail: JournalTail | null, folder: string): string {
+function metricsOf(
+  tail: JournalTail | null,
+  { config: { dataFolder: folder }, candidateClock }: StandbyOptions,
+): string {
+  const aheadMs = candidateClock?.aheadMs ?? null;
   const readings = {
     exchange_leader: 0,
     exchange_epoch: tail?.head.epoch,
     exchange_sequence: tail?.sequence,
     exchange_replica_age_seconds: tail === null ? null : tail.ageMs / 1_000,
+    // The other way round: how far the exchange's time is ahead of this machine's.
+    exchange_clock_ahead_seconds: aheadMs === null ? null : -aheadMs / 1_000,
     exchange_snapshot_sequence: listSnapshots(folder)[0]?.sequence,
     exchange_disk_free_bytes: freeBytesAt(folder),
   };
@@ -133,12 +152,15 @@ async function leadership(
   tail: JournalTail,
   port: number,
 ): Promise<PostgresJournal> {
-  const { config, address, isUnreplicated, signal, log } = options;
+  const { config, address, isUnreplicated, signal, log, candidateClock: clock } = options;
   const standby = {
     id: randomUUID(),
     address: hostAndPort(config.host, port),
     sequence: () => tail.sequence,
   };
+  const mustServe = () => options.mustServe(tail.engine);
+  const candidate = new Candidate({ clock, mustServe, log });
+  const takeover = { address, isUnreplicated, standby, candidate, signal };
   const onWaiting = (leader: Leader) => {
     const { epoch, serving } = leader;
     log.info(
@@ -148,8 +170,7 @@ async function leadership(
     void compareSecrets(options, leader);
   };
   const journal = await retried(
-    () =>
-      PostgresJournal.takeOver({ address, isUnreplicated, standby, signal, onWaiting, elapsedMs }),
+    () => PostgresJournal.takeOver({ ...takeover, onWaiting, elapsedMs }),
     options,
   );
   log.info({ epoch: journal.epoch, sequence: tail.sequence }, 'this exchange leads now');

@@ -15,7 +15,6 @@ import { recoverFromSnapshot, type StartOptions } from '../recovery/recovery.js'
 import { createPrivateFolder } from '../storage/files.js';
 import type { JournalTail } from './journal-tail.js';
 import { PostgresJournal, type PostgresJournalOptions } from './postgres/postgres-journal.js';
-import { openSource } from './source.js';
 
 export interface ReplicatedFolderOptions extends PostgresJournalOptions {
   folder: string;
@@ -88,17 +87,13 @@ export class ReplicatedFolder {
 
   /** The engine at the end of the journal. @throws JournalError */
   async recover(options: StartOptions): Promise<Engine> {
-    const { folder, address } = this.options;
+    const { folder } = this.options;
     const { tail } = this;
-    const reader = await openSource({ postgres: address });
-    try {
-      if (tail === null) return (await recoverFromSnapshot({ ...options, folder, reader })).engine;
-      options.makeRoom?.(tail.engine);
-      await tail.finish(reader);
-      return tail.engine;
-    } finally {
-      await reader.close();
-    }
+    const reader = this.leader.source;
+    if (tail === null) return (await recoverFromSnapshot({ ...options, folder, reader })).engine;
+    options.makeRoom?.(tail.engine);
+    await tail.finish(reader);
+    return tail.engine;
   }
 
   /** Called once. The folder's lock is released when the journal is closed. */

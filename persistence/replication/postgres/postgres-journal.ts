@@ -45,7 +45,7 @@ const RENEW_EVERY_MS = 250;
 const UNANSWERED_MS = 2_000;
 /** Asking for a lease that is not over changes nothing and costs one look at a row. */
 const ASK_EVERY_MS = 20;
-const REGISTER_EVERY_MS = 1_000;
+const LOOK_EVERY_MS = 1_000;
 /** A warning of PostgreSQL: the wait for the standbys was cut short. One machine has the commit. */
 const NOT_REPLICATED = '01000';
 
@@ -61,6 +61,8 @@ export interface PostgresJournalOptions {
   onWaiting?: (leader: Leader) => void;
   /** Says in the journal, while it waits, that it is ready to take over. */
   standby?: Standby;
+  /** Whether it may take over. Default: it may. */
+  candidate?: Candidate;
   /** Ends the waiting: then `takeOver` rejects. */
   signal?: AbortSignal;
   /**
@@ -76,6 +78,16 @@ export interface Leader {
   serving: string;
   /** A fingerprint of the secret with which it signs sessions; empty until it serves. */
   secret: string;
+}
+
+/** Judges whether this process may take over, before each statement that could make it the leader. */
+export interface Candidate {
+  /**
+   * Told before the first of them, and about once a second: the time of the primary, and when the
+   * leader's lease was last renewed.
+   */
+  looked(at: { databaseMs: number; renewedMs: number }): Promise<void>;
+  mayLead(): boolean;
 }
 
 export interface Standby {
@@ -165,6 +177,11 @@ export class PostgresJournal implements CommitLog {
   /** `again` is called after each renewal. */
   whenSole(again: () => void): void {
     this.again = again;
+  }
+
+  /** Reads on the writer's connection, so that a new leader needs no other. Not to be closed. */
+  get source(): PostgresSource {
+    return new PostgresSource(this.client, describeAddress(this.options.address), false);
   }
 
   /** Where it serves clients; empty until it does. */
@@ -346,7 +363,7 @@ interface Writer {
 async function leadership(
   client: pg.Client,
   leader: string,
-  { isForced = false, onWaiting, standby, signal, elapsedMs }: PostgresJournalOptions,
+  { isForced = false, onWaiting, standby, candidate, signal, elapsedMs }: PostgresJournalOptions,
 ): Promise<Writer> {
   const ask = async (text: string, values: unknown[], isWaiting: boolean) => {
     // Missing from the types of pg. A process that waits its turn does not wait for a silent node:
@@ -357,16 +374,24 @@ async function leadership(
   };
   let known: Leader | null = null;
   for (let asks = 0; ; asks++) {
-    const values = [leader, LEASE_MS, isForced, standby?.id ?? ''];
-    const sentMs = elapsedMs?.() ?? 0;
-    const [writer] = await ask(TAKE_OVER_SQL, values, standby !== undefined || asks > 0);
-    // int8 comes as text.
-    if (writer !== undefined) {
-      const { epoch, last_sequence: last, hash } = writer;
-      const leaseEndsMs = sentMs + LEASE_MS;
-      return { epoch: Number(epoch), lastSequence: Number(last), hash, leaseEndsMs };
+    const isLook = asks % (LOOK_EVERY_MS / ASK_EVERY_MS) === 0;
+    if (isLook && candidate !== undefined) {
+      const [row] = await ask(LEADER_SQL, [], true);
+      await candidate.looked({ databaseMs: row.atMs, renewedMs: row.renewedMs });
     }
-    if (asks % (REGISTER_EVERY_MS / ASK_EVERY_MS) === 0) {
+    const mayLead = candidate === undefined || candidate.mayLead();
+    if (mayLead) {
+      const values = [leader, LEASE_MS, isForced, standby?.id ?? ''];
+      const sentMs = elapsedMs?.() ?? 0;
+      const [writer] = await ask(TAKE_OVER_SQL, values, standby !== undefined || asks > 0);
+      // int8 comes as text.
+      if (writer !== undefined) {
+        const { epoch, last_sequence: last, hash } = writer;
+        const leaseEndsMs = sentMs + LEASE_MS;
+        return { epoch: Number(epoch), lastSequence: Number(last), hash, leaseEndsMs };
+      }
+    }
+    if (isLook && mayLead) {
       if (standby !== undefined) {
         const { id, address, sequence } = standby;
         await ask(WAITING_SQL, [id, address, sequence()], true);

@@ -127,7 +127,8 @@ export const STANDBYS_SQL = `
 export const HAND_OVER_SQL = 'UPDATE writer SET successor = $2 WHERE epoch = $1';
 export const WITHDRAW_SQL = "UPDATE writer SET successor = '' WHERE epoch = $1";
 export const LEADER_SQL = `
-  SELECT epoch, serving, secret, (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS "atMs"
+  SELECT epoch, serving, secret, (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS "atMs",
+    (extract(epoch FROM renewed) * 1000)::float8 AS "renewedMs"
   FROM writer`;
 
 /**

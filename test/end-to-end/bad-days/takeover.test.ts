@@ -195,7 +195,7 @@ test('a planned takeover loses no command of clients that wait for the new leade
     expect(await stream.closed).toMatchObject({ code: 1001 });
     expect(await asked).toMatchObject({ code: 0 });
     expect(await leader.server.end()).toBe(0);
-    expect(leader.server.stdout).toContain('A standby leads now, as it was asked to.');
+    expect(leader.server.stdout).toContain('has ended its lease for a standby, as it was asked to');
     leader = standby;
     await eventually(() => all.length > before + 20);
   }

@@ -1,0 +1,110 @@
+/**
+ * The clock of a machine whose exchange may take the lead, compared with what others say that the
+ * time is: the commands of the journal, the leader's lease, and the database. A leader's time goes
+ * into the journal and cannot be undone, so who differs by more than two seconds must not lead.
+ *
+ * Always holds: what others said goes on by elapsed time, so that setting the machine's clock does
+ * not move it. An answer that was slow makes no difference: the time that somebody told last is
+ * never earlier than one that was told before and has gone on since.
+ */
+import { elapsedMs, machineMs } from '../observe/clock.js';
+
+/** The clocks of machines with network time differ by far less. */
+const DIFFERENCE_MS_MAX = 2_000;
+/** What was told longer ago than one or two of these no longer counts, if anything came since. */
+const KEPT_MS = 60_000;
+/** What has been told for less than this may be the past, read late. */
+const SETTLED_MS = 2_000;
+
+type Elapsed = () => number;
+
+/** A time that another tells. */
+class ToldTime {
+  private lastMs = Number.NaN;
+  private firstElapsedMs: number | null = null;
+  private lastElapsedMs = 0;
+  /** Differences between the told and the elapsed time, the largest of two periods. */
+  private older = Number.NEGATIVE_INFINITY;
+  private newest = Number.NEGATIVE_INFINITY;
+  private sinceMs = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    private readonly elapsed: Elapsed,
+    private readonly settledMs: number,
+  ) {}
+
+  /** The same time again says nothing. */
+  told(atMs: number): void {
+    if (atMs === this.lastMs) return;
+    this.lastMs = atMs;
+    const elapsedMs = this.elapsed();
+    this.firstElapsedMs ??= elapsedMs;
+    this.lastElapsedMs = elapsedMs;
+    const isOver = elapsedMs - this.sinceMs > KEPT_MS;
+    if (isOver) {
+      this.older = this.newest;
+      this.sinceMs = elapsedMs;
+    }
+    const offsetMs = atMs - elapsedMs;
+    this.newest = isOver ? offsetMs : Math.max(this.newest, offsetMs);
+  }
+
+  /** null: nothing is known yet. */
+  get nowMs(): number | null {
+    const { firstElapsedMs } = this;
+    if (firstElapsedMs === null || this.lastElapsedMs - firstElapsedMs < this.settledMs)
+      return null;
+    return Math.max(this.older, this.newest) + this.elapsed();
+  }
+}
+
+export class CandidateClock {
+  readonly journal: ToldTime;
+  readonly lease: ToldTime;
+  readonly database: ToldTime;
+  private readonly wall: () => number;
+
+  /** Sources of time, for tests. */
+  constructor({
+    wall = machineMs,
+    elapsed = elapsedMs,
+  }: { wall?: () => number; elapsed?: Elapsed }) {
+    this.wall = wall;
+    this.journal = new ToldTime(elapsed, SETTLED_MS);
+    this.lease = new ToldTime(elapsed, SETTLED_MS);
+    this.database = new ToldTime(elapsed, 0);
+  }
+
+  /** How far the machine's clock is ahead of the one that differs most; null: none is known. */
+  get aheadMs(): number | null {
+    return this.worst()?.aheadMs ?? null;
+  }
+
+  /** Why this machine must not lead, and what to do; null: it may. */
+  get problem(): string | null {
+    const worst = this.worst();
+    if (worst === null || Math.abs(worst.aheadMs) <= DIFFERENCE_MS_MAX) return null;
+    const seconds = (Math.abs(worst.aheadMs) / 1_000).toFixed(1);
+    return (
+      `the clock of this machine is ${seconds} s ${worst.aheadMs > 0 ? 'ahead of' : 'behind'} ${worst.name}, and at most ` +
+      `${DIFFERENCE_MS_MAX / 1_000} s are allowed to a leader. Correct the clock that is wrong: they are compared all ` +
+      'the time. If it is the other one and cannot be corrected, start this exchange once with ACCEPT_CLOCK=on.'
+    );
+  }
+
+  private worst(): { name: string; aheadMs: number } | null {
+    const wallMs = this.wall();
+    const told = [
+      ["the clock of the database's primary", this.database],
+      ["the leader's last lease", this.lease],
+      ["the time of the journal's commands", this.journal],
+    ] as const;
+    let worst: { name: string; aheadMs: number } | null = null;
+    for (const [name, { nowMs }] of told) {
+      if (nowMs === null) continue;
+      const aheadMs = wallMs - nowMs;
+      if (worst === null || Math.abs(aheadMs) > Math.abs(worst.aheadMs)) worst = { name, aheadMs };
+    }
+    return worst;
+  }
+}
