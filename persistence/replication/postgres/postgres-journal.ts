@@ -80,7 +80,7 @@ export interface Leader {
   secret: string;
 }
 
-/** Judges whether this process may take over, before each statement that could make it the leader. */
+/** Judges whether this process may take over, before each statement that could do it. */
 export interface Candidate {
   /**
    * Told before the first of them, and about once a second: the time of the primary, and when the
