@@ -49,7 +49,7 @@ export async function checkPreconditions(config: Config): Promise<void> {
 export async function checkBeforeLeading(config: Config): Promise<void> {
   const { dataFolder, replicas, journal, tls } = config;
   const room = roomProblem(dataFolder);
-  if (room !== null) throw new Error(room);
+  if (room !== null) throw new TroubleError(room);
   await withVariable('DATA_FOLDER', () => readSecrets(dataFolder));
   if (journal !== null) addressOf(journal);
   if (tls !== null) await checkCertificate(tls, createLog('silent'));
