@@ -68,7 +68,9 @@ async function main(): Promise<void> {
     } else reloaded = reloaded.then(() => reload(running, config, log));
   });
   const onHandedOver = () => {
-    console.log('This exchange has ended its lease for a standby, as it was asked to, and has stopped.');
+    console.log(
+      'This exchange has ended its lease for a standby, as it was asked to, and has stopped.',
+    );
     process.exit(0);
   };
   const { signal } = waiting;

@@ -16,9 +16,9 @@ import type { Leader } from '../../persistence/replication/postgres/postgres-jou
 import { ReplicatedFolder } from '../../persistence/replication/replicated-folder.js';
 import type { JournalPlace } from '../../persistence/replication/source.js';
 import { troubleOf, troubleText } from '../../persistence/storage/trouble.js';
+import { Candidate } from '../inputs/candidate.js';
 import { ConfigError, withVariable } from '../inputs/config-error.js';
 import { elapsedMs } from '../observe/clock.js';
-import { Candidate } from './candidate.js';
 import type { ReplicatedJournal } from './config.js';
 import { type StandbyOptions, standBy } from './standby.js';
 

@@ -3,8 +3,8 @@
  * because from then on no other can serve. One that may not says why, waits on, and is asked again.
  */
 import type { Candidate as JournalCandidate } from '../../persistence/replication/postgres/postgres-journal.js';
-import type { CandidateClock } from '../inputs/candidate-clock.js';
 import type { Log } from '../observe/log.js';
+import type { CandidateClock } from './candidate-clock.js';
 
 interface CandidateOptions {
   /** null: it is not compared. */

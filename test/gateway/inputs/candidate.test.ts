@@ -4,9 +4,9 @@
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { PostgresCluster } from '../../../bench/cluster/postgres.js';
+import { Candidate } from '../../../gateway/inputs/candidate.js';
 import { CandidateClock } from '../../../gateway/inputs/candidate-clock.js';
 import { createLog } from '../../../gateway/observe/log.js';
-import { Candidate } from '../../../gateway/start/candidate.js';
 import { PostgresJournal } from '../../../persistence/replication/postgres/postgres-journal.js';
 import { eventually } from '../../support/eventually.js';
 
