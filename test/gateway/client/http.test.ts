@@ -1,5 +1,6 @@
 /** The HTTP part of the client against an exchange: every route, errors, and safe repetitions. */
 import { afterAll, describe, expect, test } from 'vitest';
+import { credentialOf } from '../../../gateway/access/sign-in-codes.js';
 import * as client from '../../../gateway/client/index.js';
 import { Api, ConnectionError, ExchangeError, isRefusal } from '../../../gateway/client/index.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
@@ -221,6 +222,13 @@ test('every route of the API is a function that gets its answer', async () => {
   const { token } = await client.changePassword(api, passwords);
   await expect(client.session(api)).rejects.toMatchObject({ code: 'token_revoked', status: 401 });
   api.token = token;
+  const { username } = await client.profile(api, userId);
+  const code = '7K2MD-0Q9XA-3VT8H-JW5RC';
+  const credential = credentialOf(code, server.clock.nowMs() + 1_000);
+  const action = { userId: Number(userId.slice(1)), operator: 'op', reason: 'a test' };
+  server.submit({ kind: 'resetCredential', credential, ...action });
+  const recovered = await client.recover(apiOf(), { username, code, newPassword: PASSWORD });
+  api.token = recovered.token;
   await client.logout(api);
 
   const missing = ROUTES.map(({ method, path }) => `${method} ${path}`).filter(
