@@ -4,7 +4,7 @@ import { toLots, toMicros } from '../../../client/amounts.js';
 import { isRefusal, ledger } from '../../../client/index.js';
 import type { Ledger, LedgerFilter } from '../../../client/types.js';
 import { balance } from '../model/account.js';
-import { api, problemOf } from '../model/exchange.js';
+import { api } from '../model/exchange.js';
 import { user } from '../model/session.js';
 import { Action } from '../parts/action.js';
 import { Select, TextField } from '../parts/fields.js';
@@ -59,7 +59,7 @@ export function StatementPanel() {
             try {
               return await ledger(api, userId, { ...filter.peek(), cursor });
             } catch (error) {
-              if (!isRefusal(error) || problemOf(error, 'marketId') === null) throw error;
+              if (!isRefusal(error, 'market_not_found')) throw error;
               problem.value = 'No market has this ID.';
               return { entries: [], nextCursor: null };
             }
