@@ -68,7 +68,9 @@ test.skip('without free descriptors, trading continues, the follower retries, an
   await eventually(async () => 'warning' in (await api.get('/ready')).json);
   for (let i = 0; i < 20; i++) await stake();
   expect((await api.get('/ready')).status).toBe(200);
-  expect((await api.get('/metrics')).text).toMatch(/^exchange_follower_retrying\{part="history"\} 1$/m);
+  expect((await api.get('/metrics')).text).toMatch(
+    /^exchange_follower_retrying\{part="history"\} 1$/m,
+  );
   expect((await api.get('/metrics')).text).toMatch(/^exchange_halted 0$/m);
   // A connection that cannot be accepted now waits and disturbs nothing.
   sockets.push(connect(Number(new URL(api.url).port), '127.0.0.1').on('error', () => {}));
@@ -80,7 +82,9 @@ test.skip('without free descriptors, trading continues, the follower retries, an
   expect((await api.get(`/users/${userId}/vaults`, token)).json.deposits).toHaveLength(
     WARM_UP_STAKES + 21,
   );
-  expect((await api.get('/metrics')).text).toMatch(/^exchange_follower_retrying\{part="history"\} 0$/m);
+  expect((await api.get('/metrics')).text).toMatch(
+    /^exchange_follower_retrying\{part="history"\} 0$/m,
+  );
   expect(await server.stop()).toBe(0);
   expect(server.stderr).not.toContain('trading is halted');
 });
