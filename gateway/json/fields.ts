@@ -152,7 +152,7 @@ function formOf(field: z.ZodType) {
   return form;
 }
 
-/** Below this, a time is taken for seconds: it would be before 1973, and 0 is the beginning. */
+/** The year 1973. A smaller number is a time in seconds. */
 const FIRST_TIME_MS = 100_000_000_000;
 
 function queryTime(description: string) {
@@ -161,17 +161,17 @@ function queryTime(description: string) {
     .string()
     .regex(/^\d{1,15}$/, message)
     .transform(Number)
-    .refine((value) => value === 0 || (value >= FIRST_TIME_MS && value <= MAX_TIME_MS), message)
+    .refine((value) => value >= FIRST_TIME_MS && value <= MAX_TIME_MS, message)
     .optional()
-    .meta({ type: 'integer', minimum: 0, maximum: MAX_TIME_MS, description });
+    .meta({ type: 'integer', minimum: FIRST_TIME_MS, maximum: MAX_TIME_MS, description });
 }
 
 export const accountFilters = {
   marketId: z.string().optional().describe('Only of this market'),
   fromMs: queryTime(
-    'Only from this time on, in milliseconds since the epoch, or 0; not after toMs. Seconds are refused',
+    'Only from this time on, in milliseconds since the epoch; not after toMs. Seconds are refused',
   ),
-  toMs: queryTime('Only up to this time, included; in milliseconds, or 0'),
+  toMs: queryTime('Only up to this time, included; in milliseconds'),
 };
 export const timeFilters = { fromMs: accountFilters.fromMs, toMs: accountFilters.toMs };
 

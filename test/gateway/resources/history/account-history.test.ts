@@ -91,7 +91,7 @@ describe('the statement', () => {
     const { json } = await ledger(`?marketId=${MARKET}`);
     expect(json.entries).toHaveLength(7);
     expect((await ledger(`?toMs=${all.at(-1).atMs - 1}`)).json.entries).toEqual([]);
-    expect((await ledger(`?fromMs=0&toMs=${all[0].atMs}`)).json.entries).toEqual(all);
+    expect((await ledger(`?fromMs=100000000000&toMs=${all[0].atMs}`)).json.entries).toEqual(all);
   });
 
   // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field
@@ -195,7 +195,7 @@ describe('the orders', () => {
     expect(await ids('?status=closed')).toEqual(['o4', 'o2']);
     expect(await ids('?status=all')).toEqual(['o5', 'o4', 'o3', 'o2']);
     expect(await ids(`?marketId=${MARKET}`)).toEqual(['o5', 'o3']);
-    expect(await ids('?status=all&fromMs=0&toMs=0')).toEqual([]);
+    expect(await ids('?status=all&toMs=100000000000')).toEqual([]);
     const { json } = await orders('?status=all&limit=3');
     expect(await ids(`?status=all&limit=3&cursor=${json.nextCursor}`)).toEqual(['o2']);
     const other = await orders(`?status=closed&limit=3&cursor=${json.nextCursor}`);
