@@ -50,6 +50,8 @@ export class FollowerLoop {
   private unavailable = '';
   private readonly stopped = new AbortController();
   private disagreed = false;
+  /** The last attempt to prepare the folder of the snapshots failed. */
+  private isFolderUnprepared = false;
   private wasDamaged = false;
   /** Since the follower last caught up. */
   private failures = 0;
@@ -145,7 +147,10 @@ export class FollowerLoop {
     const { folder, troubles } = this.options;
     try {
       await prepareSnapshotFolder(folder);
+      if (this.isFolderUnprepared) troubles.works('snapshots');
+      this.isFolderUnprepared = false;
     } catch (error) {
+      this.isFolderUnprepared = true;
       troubles.failed('snapshots', error, snapshotRemedy(folder));
     }
   }

@@ -114,7 +114,12 @@ export async function syncPath(path: string): Promise<void> {
  */
 export function readPrivateText(path: string): string {
   const found = statSync(path);
-  if (!found.isFile()) throw new TroubleError({ problem: `${path} is not a file`, file: path });
+  if (!found.isFile())
+    throw new TroubleError({
+      problem: `${path} is not a file`,
+      file: path,
+      remedy: `Move ${path} away, and put the file with the secret in its place`,
+    });
   if ((found.mode & 0o077) !== 0)
     throw new TroubleError({
       problem: `${path} can be read by other users`,

@@ -75,7 +75,7 @@ test('without free descriptors, trading continues, the follower retries, and not
   await stake();
 
   starvation.relieve();
-  await eventually(async () => !('warning' in (await api.get('/ready')).json));
+  await eventually(async () => expect((await api.get('/ready')).json).toEqual({ status: 'ready' }));
   expect((await api.read(`/users/${userId}/ledger`, token)).status).toBe(200);
   expect((await api.get(`/users/${userId}/vaults`, token)).json.deposits).toHaveLength(
     WARM_UP_STAKES + 21,

@@ -29,7 +29,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { HISTORY_FILE } from '../../history/runs/format.js';
-import { JournalError } from '../../journal/errors.js';
+import { JournalError, restoreCommand } from '../../journal/errors.js';
 import type { JournalPosition } from '../../journal/format.js';
 import { readJournal } from '../../journal/read-only.js';
 import type { JournalReader } from '../../journal/reader.js';
@@ -149,14 +149,27 @@ async function movableSegments(
   for (const [i, { segment }] of segments.entries()) {
     const end = segments[i + 1]?.start;
     if (end === undefined || end.sequence > oldestSnapshot) break;
-    const problem = isSealed(segment.path)
-      ? historyProblem({ folder, archive }, end.sequence, historyEnd)
-      : unsealedTrouble(segment);
+    const isFollowed = segments[i + 1]!.segment.number === segment.number + 1;
+    let problem: Trouble | null;
+    if (!isFollowed) problem = missingAfter(folder, segment);
+    else if (isSealed(segment.path))
+      problem = historyProblem({ folder, archive }, end.sequence, historyEnd);
+    else problem = unsealedTrouble(segment);
     if (problem !== null) return { movable, oldestSnapshot, problem };
     const packed = packedIn(archive, segment.number);
     movable.push({ segment, packed, end, hash: fileHash(segment.path) });
   }
   return { movable, oldestSnapshot, problem: null };
+}
+
+/** The end of a segment is proven by the start of the next one. */
+function missingAfter(folder: string, { path, number }: Segment): Trouble {
+  const { path: file } = segmentAt(folder, number + 1);
+  return {
+    problem: `${file} is missing, so the end of ${path} cannot be proven`,
+    file,
+    remedy: `To bring it back from an archive: ${restoreCommand(folder)}`,
+  };
 }
 
 /** A history that is behind is made from segments: without them there is none. */

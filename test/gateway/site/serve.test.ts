@@ -81,8 +81,8 @@ test('the scripts are small: the first view, and all of them, compressed', async
   const { text } = await get('/', BROWSER);
   const first = scripts.filter((name) => text.includes(name));
   expect(first.length).toBeGreaterThan(1);
-  expect(bytes(first)).toBeLessThanOrEqual(35_000);
-  expect(bytes(scripts)).toBeLessThanOrEqual(70_000);
+  expect(bytes(first)).toBeLessThanOrEqual(40_000);
+  expect(bytes(scripts)).toBeLessThanOrEqual(80_000);
 });
 
 test('only what was built is served', async () => {
