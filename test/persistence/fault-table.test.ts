@@ -166,9 +166,9 @@ async function outcomeOf(
     await restoreSegments({ folder, archive }).catch(unlessExpected);
     diagnosis = await diagnose(request);
   }
-  if (isFull && diagnosis.steps.length === 0) {
+  if (isFull) {
     const [command] = /npm run archive -- --data \S+ --to <the archive>(?! --restore)/.exec(
-      diagnosis.trouble?.remedy ?? '',
+      diagnosis.text,
     ) ?? [null];
     if (command !== null) {
       // A segment that is damaged or not sealed is not moved, and named.

@@ -69,9 +69,10 @@ export async function diagnose(
       1,
     );
   const room = roomProblemOf(data);
-  if (room !== null && !(ofData.asStart instanceof JournalError))
-    ofData.asStart = new JournalError(room, null);
+  const isSound = !(ofData.asStart instanceof JournalError);
+  if (room !== null && isSound) ofData.asStart = new JournalError(room, null);
   lines.push(...(await describe('The data folder', ofData)));
+  if (room !== null && !isSound) lines.push(`  make room first: ${troubleText(room)}`);
   if (ofBackup !== null) {
     lines.push(...(await describe('The backup', ofBackup)));
     if (ofBackup.good + 1 < ofData.firstSequence) {
