@@ -872,14 +872,6 @@ class _Channel:
         self._heartbeats += self.state == "asked" and (number is not None or self._place is None)
         return self._heartbeats > 1
 
-    def is_ended_by(self, error: ExchangeError) -> bool:
-        """Whether a refusal ends the channel."""
-        if error.code != "limit_reached" or self._place is None:
-            return True
-        # Too much was missed to be sent.
-        self.skip()
-        return False
-
     def skip(self) -> None:
         """The messages since the last one are lost; a snapshot follows."""
         self._place = None
@@ -1196,13 +1188,11 @@ class Live:
         elif wait is not None:
             channel.state = "idle"
             self._try_again(wait, lambda: self._ask(channel))
-        elif channel.is_ended_by(error):
+        else:
             self._forget(channel)
             # Of a channel that has begun: its market was closed while the connection was lost.
             if error.code != "market_not_found" or not channel.has_begun:
                 raise error
-        else:
-            self._ask(channel)
 
     def _try_again(self, seconds: float, again: Callable[[], None]) -> None:
         self._later.append((time.monotonic() + seconds, again))

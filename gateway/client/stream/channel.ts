@@ -82,14 +82,6 @@ export class FollowedChannel {
     return this.state === 'asked' && isListed && ++this.heartbeats > 1;
   }
 
-  /** Returns false if the refusal ends the channel. */
-  refused({ code }: ExchangeError): boolean {
-    if (code !== 'limit_reached' || this.place === null) return false;
-    // Too much was missed to be sent.
-    this.skip();
-    return true;
-  }
-
   /** Whether a refusal means that the market was closed, because the channel was there before. */
   isClosedBy({ code }: ExchangeError): boolean {
     return code === 'market_not_found' && this.hasBegun;

@@ -329,7 +329,6 @@ export class Stream {
     const waitMs = refusalWaitMs(error);
     channel.pause();
     if (waitMs !== null) this.askLater(channel, waitMs);
-    else if (channel.refused(error)) this.ask(channel);
     else this.endChannel(channel, channel.isClosedBy(error) ? null : error);
   }
 
