@@ -55,9 +55,8 @@ export class CoreStreams {
   constructor(private readonly options: CoreStreamsOptions) {
     const { stream, sink } = options;
     this.stopPublishing = stream.publishTo((topic, text) => {
-      if (this.topics.of(topic) === 0) return;
-      if (options.isBehind()) this.cutOff();
-      else sink.send(writer.begin(ToEdge.published, 0).text(topic), bytesOf(text));
+      if (this.topics.of(topic) === 0 || !this.hasRoom()) return;
+      sink.send(writer.begin(ToEdge.published, 0).text(topic), bytesOf(text));
     });
   }
 
@@ -86,10 +85,12 @@ export class CoreStreams {
       this.closed(id, own === CLOSE.slowReader.code ? CLOSE.slowReader : null),
   };
 
-  /** The edge does not keep up: its streams end, so nothing more is sent to it for them. */
-  private cutOff(): void {
+  /** If the edge does not keep up, its streams end: nothing more is sent to it for them. */
+  private readonly hasRoom = (): boolean => {
+    if (!this.options.isBehind()) return true;
     for (const { connection } of [...this.streams.values()]) this.options.stream.cutOff(connection);
-  }
+    return false;
+  };
 
   /** The edge is gone, and so are its clients. */
   allClosed(): void {
@@ -129,9 +130,9 @@ export class CoreStreams {
 
   private add(number: number, connection: Connection, isOfReplica: boolean): void {
     const { sink, stream } = this.options;
-    const { topics } = this;
+    const { topics, hasRoom } = this;
     const onEnd = () => this.closed(number);
-    const socket = new EdgeSocket({ number, sink, topics, onEnd });
+    const socket = new EdgeSocket({ number, sink, topics, hasRoom, onEnd });
     this.streams.set(number, { connection, socket, isOfReplica });
     if (isOfReplica) connection.open(socket);
     else stream.opened(connection, socket);
@@ -193,6 +194,8 @@ interface EdgeSocketOptions {
   number: number;
   sink: FrameSink;
   topics: Tally<string>;
+  /** Asked before each message. */
+  hasRoom: () => boolean;
   /** Called when the exchange closes it, as uWebSockets.js calls its close handler. */
   onEnd: () => void;
 }
@@ -204,8 +207,8 @@ class EdgeSocket implements Socket {
   constructor(private readonly options: EdgeSocketOptions) {}
 
   send(text: string | Uint8Array): void {
-    const { number, sink } = this.options;
-    sink.send(writer.begin(ToEdge.streamText, number), bytesOf(text));
+    const { number, sink, hasRoom } = this.options;
+    if (hasRoom()) sink.send(writer.begin(ToEdge.streamText, number), bytesOf(text));
   }
 
   subscribe(topic: string): boolean {

@@ -2,6 +2,7 @@
  * An exchange whose connections two edges in threads have. Its clients see what those of any
  * exchange see: the trial `edges` runs the tests of HTTP and of the stream at edges.
  */
+import { Worker } from 'node:worker_threads';
 import { afterAll, afterEach, expect, onTestFinished, test } from 'vitest';
 import { eventually } from '../../support/eventually.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';
@@ -93,6 +94,44 @@ test('executes the order of a client that leaves, once, and gives its place to o
   // This one, and a few of the test's client that it keeps for later.
   await eventually(
     async () => (await server.api.metric('exchange_connections{kind="http"}')) <= 10,
+  );
+});
+
+/** Opens streams, and then sends on all of them until one is cut off. */
+const FLOOD = `
+const { parentPort, workerData } = require('node:worker_threads');
+const { WebSocket } = require('ws');
+const message = '"' + 'x'.repeat(60_000) + '"';
+const sockets = Array.from({ length: 16 }, () => new WebSocket(workerData.url));
+let open = 0;
+for (const socket of sockets) {
+  socket.on('error', () => {});
+  socket.on('open', () => ++open === sockets.length && parentPort.postMessage('open'));
+  socket.on('close', (code) => {
+    Atomics.store(workerData.closed, 0, code);
+    Atomics.notify(workerData.closed, 0);
+  });
+}
+// As many as a stream may send at once.
+parentPort.once('message', () => {
+  for (const socket of sockets) for (let i = 0; i < 100; i++) socket.send(message);
+});`;
+
+test('cuts off the stream that sends when too much waits for the core, and counts it', async () => {
+  const closed = new Int32Array(new SharedArrayBuffer(4));
+  const url = `${server.api.url.replace('http', 'ws')}/api/stream`;
+  const worker = new Worker(FLOOD, { eval: true, workerData: { url, closed } });
+  onTestFinished(async () => void (await worker.terminate()));
+  await new Promise((resolve) => worker.once('message', resolve));
+  worker.postMessage('send');
+  // The core, which is this thread, reads nothing meanwhile.
+  Atomics.wait(closed, 0, 0, 60_000);
+  expect(Atomics.load(closed, 0)).toBe(1006);
+  const cutOffs = 'exchange_stream_closed_total{reason="cut_off"}';
+  await eventually(async () => (await server.api.metric(cutOffs)) > 0);
+  await worker.terminate();
+  await eventually(
+    async () => (await server.api.metric('exchange_edge_waiting_bytes{to="core"}')) === 0,
   );
 });
 
