@@ -63,7 +63,16 @@ export interface QuoteRequest {
   userId: number;
 }
 
+/** What one user bids, as of a sequence. */
+interface OwnBids {
+  userId: number;
+  sequence: number;
+  lots: Map<number, Map<number, number>>;
+}
+
 export class Reads {
+  private ownBids: OwnBids = { userId: 0, sequence: -1, lots: new Map() };
+
   constructor(protected readonly state: State) {}
 
   /** The sequence of the last command, 0 before the first. */
@@ -438,11 +447,11 @@ export class Reads {
     const ladder = markets.ladder(slot, side);
     let level = levels.best(ladder);
     if (level === 0) return null;
-    const own = this.ownBidLots(slot, side, ownId);
+    const own = this.ownBidLots(ownId).get(slot * 2 + side);
     let leftLots = lots;
     let micros = 0;
     for (; level !== 0 && leftLots > 0; level = levels.nextBelow(ladder, level)) {
-      const bidLots = levels.lots(levelRow(ladder, level)) - (own.get(level) ?? 0);
+      const bidLots = levels.lots(levelRow(ladder, level)) - (own?.get(level) ?? 0);
       const soldLots = Math.min(leftLots, bidLots);
       leftLots -= soldLots;
       micros += soldLots * level;
@@ -450,15 +459,23 @@ export class Reads {
     return micros === 0 ? null : micros;
   }
 
-  /** By level. */
-  private ownBidLots(slot: number, side: number, userId: number): Map<number, number> {
-    const { users, orders, accounts } = this.state;
-    const lots = new Map<number, number>();
+  /**
+   * By market and side, then by level. Kept for further positions of the same user, since each
+   * would look at all of the user's orders.
+   */
+  private ownBidLots(userId: number): OwnBids['lots'] {
+    const { users, orders, accounts, sequence } = this.state;
+    if (this.ownBids.userId === userId && this.ownBids.sequence === sequence)
+      return this.ownBids.lots;
+    const lots: OwnBids['lots'] = new Map();
+    this.ownBids = { userId, sequence, lots };
     if (!users.exists(userId)) return lots;
     for (let row = accounts.firstOrder(userId); row !== 0; row = orders.userAfter(row)) {
-      if (orders.slot(row) !== slot || bookSideOf(orders.kind(row)) !== side) continue;
+      const book = orders.slot(row) * 2 + bookSideOf(orders.kind(row));
       const level = orders.level(row);
-      lots.set(level, (lots.get(level) ?? 0) + orders.lots(row));
+      const ofBook = lots.get(book) ?? new Map<number, number>();
+      lots.set(book, ofBook);
+      ofBook.set(level, (ofBook.get(level) ?? 0) + orders.lots(row));
     }
     return lots;
   }

@@ -12,6 +12,9 @@ export interface PageRequest {
   cursor?: string | undefined;
 }
 
+/** A market costs as much to look at as so many entries of a list. */
+export const ROWS_OF_MARKET = 10;
+
 const POSITION = [/^\d{1,16}$/];
 
 interface ListOrder<Entry> {

@@ -2,6 +2,7 @@
 
 import type { z } from 'zod';
 import { Privacy } from '../../../engine/interface/domain.js';
+import type { PositionView } from '../../../engine/interface/views.js';
 import { unitsOfSeen } from '../../access/fair-use/charges.js';
 import { type ReceiptWriter, resultFields } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
@@ -9,7 +10,7 @@ import { defineRoute, type Route } from '../../http/route.js';
 import { jsonText } from '../../json/serializer.js';
 import { type Filter, findAccount, findShownAccount, withFilter } from '../find.js';
 import { readHistory } from '../history/read.js';
-import { pageOf } from '../paging.js';
+import { pageOf, ROWS_OF_MARKET, startOf } from '../paging.js';
 import * as views from './views.js';
 
 export const userRoutes: Route[] = [
@@ -142,36 +143,43 @@ type PositionsCall = Call<unknown, z.output<typeof views.PositionsQuery>>;
 
 function answerPositions(call: PositionsCall, userId: number, filter: Filter): void {
   const { engine, query } = call;
-  const { marketId } = filter.bounds;
-  const listed = positionsOf(call, userId).filter(
-    ({ market }) =>
-      (marketId === null || market.marketId === marketId) &&
-      (query.status === undefined || views.positionStatus(market) === query.status),
-  );
-  const page = pageOf(call, listed, {
-    list: `positions/u${userId}${filter.name}${query.status ?? ''}`,
-    positionOf: placeOf,
-    newestFirst: true,
-  });
+  const list = `positions/u${userId}${filter.name}${query.status ?? ''}`;
+  const after = startOf(call, list);
+  if (after === undefined) return;
+  const listed: views.OpenPosition[] = [];
+  let seen = 0;
+  for (const position of newestFirst(engine.positions(userId), filter.bounds.marketId, after)) {
+    if (listed.length > query.limit) break;
+    seen++;
+    const market = engine.market(position.marketId)!;
+    if (query.status === undefined || views.positionStatus(market) === query.status)
+      listed.push(...views.openPositions(position, market));
+  }
+  listed.sort((a, b) => placeOf(b) - placeOf(a));
+  call.owes(unitsOfSeen(seen * ROWS_OF_MARKET + engine.orderCount(call.userId)));
+  const page = pageOf(call, listed, { list, positionOf: placeOf, newestFirst: true });
   if (page === null) return;
   const positions = page.entries.map((position) => views.positionOf(engine, position, call.userId));
   const { nextCursor } = page;
   call.answerJson<typeof views.Positions>({ positions, nextCursor, ...call.trueAt });
 }
 
-/** Its market is looked at, too. */
-const ROWS_OF_POSITION = 10;
-
 /** Orders positions by market, the fees that come back before UP before DOWN. */
 function placeOf({ marketId, outcome }: views.OpenPosition): number {
   return marketId * 3 + (outcome === null ? 2 : 1 - outcome);
 }
 
-function positionsOf(call: Call, userId: number): views.OpenPosition[] {
-  const { engine } = call;
-  const positions = engine.positions(userId);
-  call.owes(unitsOfSeen(positions.length * ROWS_OF_POSITION));
+/** Those of a page that begins after a place, and of one market or of all. */
+function newestFirst(
+  positions: readonly PositionView[],
+  marketId: number | null,
+  after: number | null,
+): PositionView[] {
   return positions
-    .flatMap((position) => views.openPositions(position, engine.market(position.marketId)!))
-    .sort((a, b) => placeOf(b) - placeOf(a));
+    .filter(
+      (position) =>
+        (marketId === null || position.marketId === marketId) &&
+        (after === null || position.marketId * 3 < after),
+    )
+    .sort((a, b) => b.marketId - a.marketId);
 }

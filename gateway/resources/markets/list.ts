@@ -13,9 +13,10 @@ import type { MarketView } from '../../../engine/interface/views.js';
 import { type Page, viewOfPast } from '../../../persistence/history/requests.js';
 import type { MarketRecord } from '../../../persistence/history/runs/format.js';
 import { stateText } from '../../../persistence/history/true-at.js';
+import { unitsOfSeen } from '../../access/fair-use/charges.js';
 import type { Call } from '../../http/call.js';
 import { readHistory } from '../history/read.js';
-import { cursorOf, type PageRequest } from '../paging.js';
+import { cursorOf, type PageRequest, ROWS_OF_MARKET } from '../paging.js';
 import { SharedTexts } from './shared-texts.js';
 import { marketText } from './views.js';
 
@@ -55,17 +56,22 @@ export function answerMarkets(call: MarketsCall, after: number | null): void {
 
 const knownPages = new SharedTexts<string, string>();
 
-/** The requested markets of the engine, newest window first. */
-function knownMarkets({ engine, query }: MarketsCall, after: number | null): MarketView[] {
+/** The requested markets of the engine, newest window first; one more than a page has at most. */
+function knownMarkets(call: MarketsCall, after: number | null): MarketView[] {
+  const { engine, query } = call;
   const markets: MarketView[] = [];
+  let seen = 0;
   for (const marketId of engine.marketIds().reverse()) {
     if (after !== null && marketId >= after) continue;
+    if (markets.length > query.limit) break;
+    seen++;
     const market = engine.market(marketId)!;
     const isAsked =
       (query.status === undefined || statusName(market.status) === query.status) &&
       (query.asset === undefined || engine.assetSymbol(market.asset) === query.asset);
     if (isAsked) markets.push(market);
   }
+  call.owes(unitsOfSeen(seen * ROWS_OF_MARKET));
   return markets;
 }
 
