@@ -1,29 +1,19 @@
 /**
  * Requests that cost more than they are: long bodies of unknown keys, refused batches, pages of
  * long lists, orders that look at many others and trade with none, paths that nothing serves. The
- * senders are at an address of their own and never wait. Beside each, a probe asks for the time.
- *
- * Always holds: the probe is answered within {@link PROBE_P99_MS} nearly always, and an attacker
- * that goes on is refused, or loses the connection.
+ * senders are at an address of their own and never wait, so they are refused, or lose connections.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
 import { Agent, request } from 'undici';
 import { expect } from 'vitest';
 import { WebSocket } from 'ws';
 import { HOST } from '../../../bench/http/load/messages.js';
-import { mainThreadCpuMsOf } from '../../../bench/measure/process-cpu.js';
-import { extent } from '../../support/extent.js';
+import { ATTACK_MS, ATTACKER, besideProbe } from './probe.js';
 import type { Stage, User } from './stage.js';
 
-/** Or twice what it is without the attack, on a machine that has other work. */
-const PROBE_P99_MS = 100;
-const QUIET_MS = 2_000;
-const ATTACKER = '127.0.0.9';
 const CONNECTIONS = 24;
-const ATTACK_MS = extent(10_000, 5_000);
-/** Real time that an attack needs its market for. */
-const MARKET_MS = 13_000;
+/** Real time that an attack needs its market for, or as much of it as a market lasts. */
+const MARKET_MS = Math.min(ATTACK_MS + 3_000, 13_000);
 
 interface Sent {
   method?: 'GET' | 'POST' | 'DELETE';
@@ -85,60 +75,6 @@ async function streams({ port }: Stage, untilMs: number, token: string, message:
   return told;
 }
 
-/** Asks for the time until told to stop, in a thread of its own: attackers keep this one busy. */
-const PROBE = `
-  const { parentPort, workerData } = require('node:worker_threads');
-  const { Agent, get } = require('node:http');
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const waits = [];
-  let over = false;
-  parentPort.once('message', () => { over = true; });
-  const ask = () => {
-    if (over) { parentPort.postMessage(waits); parentPort.close(); agent.destroy(); return; }
-    const startMs = performance.now();
-    get({ agent, host: workerData.host, port: workerData.port, path: '/api/time' }, (answer) => {
-      answer.resume();
-      answer.on('end', () => {
-        waits.push(answer.statusCode === 200 ? performance.now() - startMs : Infinity);
-        setTimeout(ask, 20);
-      });
-    });
-  };
-  ask();
-`;
-
-/** Begins to ask. Returns how to end that, with what was seen. */
-function probeOf({ port }: Stage): () => Promise<{ p50: number; p99: number }> {
-  const worker = new Worker(PROBE, { eval: true, workerData: { host: HOST, port } });
-  return async () => {
-    const seen = new Promise<number[]>((resolve) => worker.once('message', resolve));
-    worker.postMessage('stop');
-    const waits = (await seen).sort((a, b) => a - b);
-    const at = (part: number) => waits[Math.floor(waits.length * part)]!;
-    return { p50: at(0.5), p99: at(0.99) };
-  };
-}
-
-/** Has the probe ask while `attack` runs, and tells what it saw. */
-async function probed(stage: Stage, attack: (untilMs: number) => Promise<object>): Promise<string> {
-  const quiet = probeOf(stage);
-  await sleep(QUIET_MS);
-  const without = await quiet();
-  const probe = probeOf(stage);
-  const cpuMs = mainThreadCpuMsOf(stage.pid);
-  const told = await attack(performance.now() + ATTACK_MS);
-  const core = ((mainThreadCpuMsOf(stage.pid) - cpuMs) / ATTACK_MS) * 100;
-  const { p50, p99 } = await probe();
-  const limited = (await stage.api.get('/metrics')).text
-    .split('\n')
-    .filter((line) => /^exchange_rate_limited_total.* [1-9]/.test(line))
-    .map((line) => line.replace(/^\w+/, ''));
-  const seen = `probe p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, without the attack ${without.p99.toFixed(1)}`;
-  const summary = `${seen}; trading thread ${core.toFixed(0)}%; ${JSON.stringify(told)}; ${limited}`;
-  expect(p99, summary).toBeLessThan(Math.max(PROBE_P99_MS, 2 * without.p99));
-  return summary;
-}
-
 async function readToken({ api }: Stage, { token }: User): Promise<string> {
   const body = { name: 'reader', scope: 'read' };
   return (await api.post('/auth/tokens', body, token)).json.token;
@@ -161,7 +97,7 @@ export const costs: readonly { name: string; attack(stage: Stage): Promise<strin
     attack: (stage) => {
       const body = keysOf(6_500);
       const sent: Sent = { method: 'POST', path: '/auth/logout', body };
-      return probed(stage, (untilMs) => flood(stage, untilMs, () => sent));
+      return besideProbe(stage, (untilMs) => flood(stage, untilMs, () => sent));
     },
   },
   {
@@ -169,7 +105,7 @@ export const costs: readonly { name: string; attack(stage: Stage): Promise<strin
     attack: async (stage) => {
       const { token } = await stage.register();
       const sent: Sent = { method: 'POST', path: '/batch', body: keysOf(6_500), token };
-      return probed(stage, (untilMs) => flood(stage, untilMs, () => sent));
+      return besideProbe(stage, (untilMs) => flood(stage, untilMs, () => sent));
     },
   },
   {
@@ -178,7 +114,7 @@ export const costs: readonly { name: string; attack(stage: Stage): Promise<strin
       const token = await readToken(stage, await stage.register());
       const marketId = await stage.openMarket(MARKET_MS);
       const message = { op: 'batch', id: 'a', operations: batchOf(marketId) };
-      return probed(stage, (untilMs) => streams(stage, untilMs, token, message));
+      return besideProbe(stage, (untilMs) => streams(stage, untilMs, token, message));
     },
   },
   {
@@ -188,7 +124,7 @@ export const costs: readonly { name: string; attack(stage: Stage): Promise<strin
       const marketId = await stage.openMarket(MARKET_MS);
       const body = JSON.stringify({ operations: batchOf(marketId) });
       const sent: Sent = { method: 'POST', path: '/batch', body, token };
-      return probed(stage, (untilMs) => flood(stage, untilMs, () => sent));
+      return besideProbe(stage, (untilMs) => flood(stage, untilMs, () => sent));
     },
   },
   {
@@ -197,7 +133,7 @@ export const costs: readonly { name: string; attack(stage: Stage): Promise<strin
       const user = await stage.register();
       await rest(stage, user, await stage.openMarket(MARKET_MS));
       const sent = { path: '/users/me/orders?limit=1', token: user.token };
-      return probed(stage, (untilMs) => flood(stage, untilMs, () => sent));
+      return besideProbe(stage, (untilMs) => flood(stage, untilMs, () => sent));
     },
   },
   {
@@ -211,7 +147,7 @@ export const costs: readonly { name: string; attack(stage: Stage): Promise<strin
       const fok: Sent = { method: 'POST', path: `${path}/buy`, body: JSON.stringify(terms) };
       const quote = { path: `${path}/quote?side=BUY&outcome=DOWN&amount=90000` };
       const { token } = taker;
-      return probed(stage, (untilMs) =>
+      return besideProbe(stage, (untilMs) =>
         flood(stage, untilMs, (i) => (i % 2 === 0 ? { ...fok, token } : quote)),
       );
     },
@@ -219,7 +155,7 @@ export const costs: readonly { name: string; attack(stage: Stage): Promise<strin
   {
     name: 'paths and methods that nothing serves',
     attack: (stage) =>
-      probed(stage, (untilMs) =>
+      besideProbe(stage, (untilMs) =>
         flood(stage, untilMs, (i) =>
           i % 2 === 0 ? { path: '/nowhere' } : { method: 'DELETE', path: '/time' },
         ),

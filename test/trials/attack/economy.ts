@@ -1,6 +1,7 @@
 /**
  * What the rules of the market and its rewards give to accounts that cost nothing
- * (engine/INCENTIVES.md). There is no house: one user offers everything that is for sale.
+ * (engine/INCENTIVES.md), and what a private account tells. Without the house, one user offers
+ * everything that is for sale.
  */
 import { expect } from 'vitest';
 import { eventually, NO_MARKET_MS } from '../../support/eventually.js';
@@ -35,6 +36,45 @@ async function wall({ api }: Stage, traders: readonly User[], marketId: string, 
     }
   return [...codes];
 }
+
+/** The ids of the upcoming markets that have most of their time before them, the last one first. */
+async function upcomingMarkets({ api }: Stage, count: number): Promise<string[]> {
+  let ids: string[] = [];
+  await eventually(async () => {
+    const { markets } = (await api.get('/markets?status=upcoming&asset=BTC')).json;
+    ids = markets.map(({ id }: { id: string }) => id).slice(0, count);
+    return ids.length === count;
+  }, NO_MARKET_MS);
+  return ids;
+}
+
+/** Attacks that need the house. */
+export const besideHouse: readonly { name: string; attack(stage: Stage): Promise<string> }[] = [
+  {
+    name: 'a pair that mints in an upcoming market meets the offers of the house first',
+    attack: async (stage) => {
+      const [one, other] = await users(stage, 2);
+      const shares = 2_500;
+      let [fees, spent] = [0, 0];
+      for (const marketId of await upcomingMarkets(stage, 3)) {
+        const book = `/markets/15m/${marketId}/orderbook`;
+        await eventually(async () => (await stage.api.get(book)).json.UP.asks.length > 0);
+        const terms = { shares, timeInForce: 'GTC' };
+        const [bid, taken] = await Promise.all([
+          done(stage.order(one!, marketId, 'buy', { ...terms, outcome: 'UP', price: 0.98 })),
+          done(stage.order(other!, marketId, 'buy', { ...terms, outcome: 'DOWN', price: 0.02 })),
+        ]);
+        expect(bid.shares, JSON.stringify(bid)).toBeGreaterThan(0);
+        expect(bid.averagePrice).toBeLessThan(0.75);
+        fees += bid.fee + taken.fee;
+        spent += bid.spent;
+      }
+      expect(fees).toBeGreaterThanOrEqual(spent * 0.005 * 0.99);
+      const split = 3 * shares * 0.005;
+      return `bought ${spent.toFixed(0)} dollars of the house for ${fees.toFixed(2)} of fees; a split of all costs ${split}`;
+    },
+  },
+];
 
 export const economy: readonly { name: string; attack(stage: Stage): Promise<string> }[] = [
   {
@@ -107,6 +147,61 @@ export const economy: readonly { name: string; attack(stage: Stage): Promise<str
       const earned = vaults.json.deposits[0].accruedYield;
       expect(earned).toBeLessThanOrEqual(0.01);
       return `a dollar earned ${earned} of a fee of ${fee}`;
+    },
+  },
+  {
+    name: 'a small order far above the others blocks no upcoming book',
+    attack: async (stage) => {
+      const [attacker, ...others] = await users(stage, 4);
+      let accepted = 0;
+      for (const marketId of await upcomingMarkets(stage, 3)) {
+        const rests = { timeInForce: 'GTC', postOnly: true };
+        const far = { ...rests, outcome: 'UP', price: 0.97, shares: 3 };
+        await done(stage.order(attacker!, marketId, 'buy', far));
+        const down = { outcome: 'DOWN', price: 0.35, shares: 10, timeInForce: 'GTC' };
+        const first = await done(stage.order(others[0]!, marketId, 'buy', down));
+        // It buys what the attacker offers, at the attacker's price.
+        expect([first.shares, first.averagePrice]).toEqual([3, 0.03]);
+        for (const other of others) {
+          await done(stage.order(other, marketId, 'buy', { ...down, postOnly: true }));
+          accepted++;
+        }
+      }
+      return `${accepted} of 9 orders that only rest were accepted`;
+    },
+  },
+  {
+    name: 'a private account that trades tells nothing of it',
+    attack: async (stage) => {
+      const [trader, maker] = await users(stage, 2);
+      const { userId, token } = trader!;
+      const path = `/users/${userId}`;
+      const hidden = { private: true, listed: false };
+      expect((await stage.api.put(`${path}/privacy`, hidden, token)).status).toBe(200);
+      const marketId = await stage.openMarket(MARKET_MS);
+      const offer = { outcome: 'DOWN', price: 0.5, shares: 1_000, timeInForce: 'GTC' };
+      await done(stage.order(maker!, marketId, 'buy', offer));
+      const seen = new Set<string>();
+      const look = async () => {
+        const { json } = await stage.api.get(path);
+        const { sequence: _, atMs: __, ...shown } = json;
+        seen.add(JSON.stringify(shown));
+        for (const list of ['positions', 'trades', 'referral', 'vaults']) {
+          const { status } = await stage.api.get(`${path}/${list}`);
+          expect([list, status]).toEqual([list, 401]);
+        }
+        for (const metric of ['volume', 'profit', 'points'])
+          for (const period of ['day', 'all']) {
+            const board = await stage.api.get(`/leaderboard?metric=${metric}&period=${period}`);
+            expect(board.text).not.toContain(`"${userId}"`);
+          }
+      };
+      for (let i = 1; i <= 10; i++) {
+        await done(stage.order(trader!, marketId, 'buy', { outcome: 'UP', amount: i }));
+        await look();
+      }
+      expect(seen.size).toBe(1);
+      return `10 trades: ${[...seen][0]}`;
     },
   },
 ];
