@@ -1,4 +1,4 @@
-/** CPU time of other processes, from /proc: on other systems than Linux it is not known. */
+/** CPU time, from /proc: on other systems than Linux it is not known. */
 import { readFileSync } from 'node:fs';
 
 /** Of the clock in which /proc counts; 100 on every Linux that Node.js runs on. */
@@ -16,6 +16,11 @@ export function cpuMsOf(pids: readonly number[]): number {
 /** The time of a process's main thread, on which it trades or serves. */
 export function mainThreadCpuMsOf(pid: number): number {
   return ticksOf(`/proc/${pid}/task/${pid}/stat`) * (1_000 / TICKS_PER_SECOND);
+}
+
+/** The time of the thread that asks. */
+export function ownThreadCpuMs(): number {
+  return Number(readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')[0]) / 1e6;
 }
 
 function ticksOf(path: string): number {

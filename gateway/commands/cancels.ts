@@ -6,7 +6,7 @@ import { CommandRecord } from '../../engine/interface/command-record.js';
 import { type Command, CommandKind } from '../../engine/interface/commands.js';
 import { MAX_BATCH_OPERATIONS } from '../../engine/interface/limits.js';
 import { type RecordBuffer, wordsOf } from '../../engine/interface/records.js';
-import { unitsOfBody, type Wanted } from '../access/fair-use/charges.js';
+import { unitsOfText, type Wanted } from '../access/fair-use/charges.js';
 
 const CANCEL_KINDS = ['cancel', 'cancelAll', 'cancelEverywhere'] as const;
 const CANCELS: ReadonlySet<string> = new Set(CANCEL_KINDS);
@@ -48,10 +48,10 @@ const ENVELOPES = ['"order"', '"batch"'].map((op) => Buffer.from(op));
 
 /**
  * What a body or a message counts as that has not been read: its operations by their names,
- * wherever they stand, and its bytes. With an operation that does not cancel, or none, it does not
- * only cancel.
+ * wherever they stand, and what its text costs. With an operation that does not cancel, or none, it
+ * does not only cancel.
  */
-export function wantedOfUnread(text: Uint8Array): Wanted {
+export function wantedOfUnread(text: Uint8Array, leastUnits = unitsOfText(text)): Wanted {
   const bytes = Buffer.from(text.buffer, text.byteOffset, text.byteLength);
   let operations = 0;
   let onlyCancels = true;
@@ -64,7 +64,7 @@ export function wantedOfUnread(text: Uint8Array): Wanted {
     if (++operations === MAX_BATCH_OPERATIONS) break;
   }
   const quota = onlyCancels && operations > 0 ? 'cancels' : 'orders';
-  return { quota, units: Math.max(operations, unitsOfBody(text.byteLength)) };
+  return { quota, units: Math.max(operations, leastUnits) };
 }
 
 /** Sums up the first record, which was checked; null: some of it is not the user's. */

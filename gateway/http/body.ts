@@ -4,7 +4,7 @@
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { isUtf8 } from 'node:buffer';
-import { unitsOfBody, type Wanted } from '../access/fair-use/charges.js';
+import { unitsOfBody, unitsOfText, type Wanted } from '../access/fair-use/charges.js';
 import { wantedOfUnread } from '../commands/cancels.js';
 import { colonCount } from '../json/repeated-key.js';
 import type { AskedBody } from './answers/answer.js';
@@ -32,7 +32,7 @@ export class ReceivedBody implements AskedBody {
     /** Whether the client is still sending. */
     readonly unread = false,
     /** What it has cost to receive it, and will to read it. */
-    readonly units = unitsOfBody(bytes.byteLength),
+    readonly units = unitsOfText(bytes),
   ) {}
 
   /** A copy that has bytes of its own, which stay valid. */
@@ -65,7 +65,7 @@ export class ReceivedBody implements AskedBody {
   }
 
   get wanted(): Wanted {
-    this.asked ??= wantedOfUnread(this.bytes);
+    this.asked ??= wantedOfUnread(this.bytes, this.units);
     return this.asked;
   }
 
@@ -110,7 +110,7 @@ export function receiveBody(response: HttpResponse, done: (body: ReceivedBody) =
     done(
       tooLarge
         ? new ReceivedBody(EMPTY, true, !isLast, units)
-        : new ReceivedBody(bytes, false, false, units),
+        : new ReceivedBody(bytes, false, false, Math.max(units, unitsOfText(bytes))),
     );
   });
 }

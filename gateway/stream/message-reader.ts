@@ -1,4 +1,5 @@
 /** Reads the messages of clients: JSON, then the schemas, as for the bodies of HTTP. */
+import { unitsOfText } from '../access/fair-use/charges.js';
 import { type ErrorAnswer, errorAnswer, invalidRequest } from '../http/errors.js';
 import { checkJson, type ReceivedJson } from '../json/checks.js';
 import { colonCount } from '../json/repeated-key.js';
@@ -15,6 +16,8 @@ const NOT_JSON = errorAnswer(
 /** `json` is undefined if there is a problem. */
 export interface ReceivedMessage extends ReceivedJson {
   bytes: number;
+  /** What it costs to read it. */
+  units: number;
   /** Why it is not JSON; null: it is. */
   problem: ErrorAnswer | null;
 }
@@ -22,7 +25,8 @@ export interface ReceivedMessage extends ReceivedJson {
 /** `bytes`: reused by the caller after this. */
 export function readJson(bytes: ArrayBuffer, isBinary: boolean): ReceivedMessage {
   const buffer = Buffer.from(bytes);
-  const message = { bytes: buffer.length, text: '', colons: 0, json: undefined };
+  const units = unitsOfText(buffer);
+  const message = { bytes: buffer.length, units, text: '', colons: 0, json: undefined };
   if (isBinary) return { ...message, problem: BINARY };
   const text = buffer.toString('utf8');
   try {

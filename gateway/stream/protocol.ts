@@ -215,7 +215,7 @@ export class Protocol {
   private handle(connection: Connection, received: ReceivedMessage, bill: Bill): void {
     const { gateway, limits } = this.options;
     const id = idOf(received.json);
-    if (!this.allows(connection, bill, unitsOfBody(received.bytes), id)) return;
+    if (!this.allows(connection, bill, received.units, id)) return;
     if (received.bytes > limits.messageBytes) {
       const text = `The message is larger than ${limits.messageBytes} bytes.`;
       this.refuse(connection, errorAnswer('body_too_large', {}, text), { id });

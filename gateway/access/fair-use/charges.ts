@@ -22,6 +22,10 @@ export const UNIT_US = 20;
 /** More than an operation has. */
 const BODY_BYTES = 320;
 const BODY_PIECES = 4;
+/** Each may begin an object whose fields no other has, which is the dearest to parse. */
+const BODY_MARKS = 20;
+/** No shorter text has more marks than that. */
+const MARKED_BYTES = 2 * BODY_MARKS;
 const TEXT_BYTES = 1_024;
 /** Copied, or written without a string. */
 const COPIED_BYTES = 16 * 1_024;
@@ -35,9 +39,21 @@ export const METRICS_UNITS = 100;
 /** A refused message of so many units, or part of it, is one of its connection's operations. */
 const REFUSED_UNITS_PER_OPERATION = 20;
 
-/** A body, or a message, that has to be received and parsed. */
+/** A body, or a message, that has to be received. */
 export function unitsOfBody(bytes: number, pieces = 1): number {
   return Math.max(1, Math.ceil(bytes / BODY_BYTES), Math.ceil(pieces / BODY_PIECES));
+}
+
+const MARKS = new Uint8Array(256);
+for (const mark of Buffer.from(':[{')) MARKS[mark] = 1;
+
+/** One that has to be parsed, too: its colons and opening brackets are seen before. */
+export function unitsOfText(bytes: Uint8Array): number {
+  const units = unitsOfBody(bytes.byteLength);
+  if (bytes.byteLength < MARKED_BYTES) return units;
+  let marks = 0;
+  for (let at = 0; at < bytes.length; at++) marks += MARKS[bytes[at]!]!;
+  return Math.max(units, Math.ceil(marks / BODY_MARKS));
 }
 
 /** What an answer costs besides its request, or a snapshot besides its message. */
@@ -67,7 +83,7 @@ interface Charge {
   beyond: string;
 }
 
-const MOST_OF_BODY = 'the body: 205 units, 64 KiB';
+const MOST_OF_BODY = 'the body: 64 KiB, 3,277 units';
 const REFUSED = '429, and nothing is executed';
 
 /** By kind of input. A route is of the kind of its quota. */
@@ -75,7 +91,7 @@ export const CHARGES: readonly Charge[] = [
   {
     kind: 'orders',
     input: 'a change: HTTP, or `order` and `batch` of the stream',
-    cost: 'its operations, at least 1 per 320 bytes of the body or 4 pieces of it; and 1 per 200 resting orders that it looked at before it traded',
+    cost: 'its operations, at least 1 per 320 bytes, 20 colons and opening brackets, or 4 pieces of the body; and 1 per 200 resting orders that it looked at before it traded',
     payer: 'user and address; without a valid session the address',
     most: `100 operations, 25 of orders looked at; ${MOST_OF_BODY}`,
     beyond: REFUSED,
@@ -141,7 +157,7 @@ export const CHARGES: readonly Charge[] = [
   {
     kind: 'message',
     input: '`auth`, `subscribe`, `unsubscribe`, `resume`, `ping`, and messages that are none',
-    cost: 'a read per channel, at least 1 per 320 bytes, and 1 per KiB of a snapshot; 1 per 100 messages of a `resume`, 100 from the journal; and an operation of the connection per channel',
+    cost: 'a read per channel, at least 1 per 320 bytes or 20 colons and opening brackets, and 1 per KiB of a snapshot; 1 per 100 messages of a `resume`, 100 from the journal; and an operation of the connection per channel',
     payer: 'user and address; the connection',
     most: '4 KiB; 50 snapshots',
     beyond:

@@ -5,7 +5,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CHARGES } from '../../../gateway/access/fair-use/charges.js';
+import { ownThreadCpuMs } from '../../../bench/measure/process-cpu.js';
+import { marketIdText } from '../../../engine/interface/notation.js';
+import { CHARGES, UNIT_US } from '../../../gateway/access/fair-use/charges.js';
 import { KnownAddresses } from '../../../gateway/access/fair-use/known-addresses.js';
 import { Passwords } from '../../../gateway/access/passwords.js';
 import { Forwarder } from '../../../gateway/edge/forwarder.js';
@@ -13,7 +15,7 @@ import { FrameWriter, ToEdge } from '../../../gateway/edge/link/frames.js';
 import type { Answer as EdgeAnswer } from '../../../gateway/http/answers/answer.js';
 import { ReceivedBody } from '../../../gateway/http/body.js';
 import { quotaOf } from '../../../gateway/http/call.js';
-import { checkFields } from '../../../gateway/json/checks.js';
+import { checkFields, checkJson } from '../../../gateway/json/checks.js';
 import { BatchBody } from '../../../gateway/resources/batch/requests.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import type { CLIENT_MESSAGES } from '../../../gateway/stream/client-messages.js';
@@ -162,15 +164,52 @@ describe('what is asked for costs the same, executed or not', () => {
     expect((await client.closed).code).toBe(4029);
   });
 
-  test('an invalid body of 64 KB costs its bytes, also where nobody is signed in', async () => {
+  test('an invalid body of 64 KB costs its fields, also where nobody is signed in', async () => {
     const body = Object.fromEntries(Array.from({ length: 6_000 }, (_, i) => [`k${i}`, 0]));
-    const units = Math.ceil(JSON.stringify(body).length / 320);
+    const units = Math.ceil((6_000 + 1) / 20);
     expect(await paidFor('orders', () => post(body, ada.token))).toBe(units);
     const before = remainingIn(await server.api.get('/time'));
     const logout = await server.api.post('/auth/logout', body);
     expect(before - remainingIn(logout)).toBe(units);
     expect(Object.keys(logout.json.error.details)).toEqual(['k0', 'k1', 'k2']);
   });
+});
+
+const BYTES = 65_536;
+const filled = (first: string, piece: (i: number) => string, last: string) => {
+  let text = first;
+  for (let i = 0; text.length + piece(i).length + last.length <= BYTES; i++) text += piece(i);
+  return Buffer.from(text + last);
+};
+const inList = (piece: (i: number) => string) => filled('{"userId":[', piece, '1]}');
+
+test.each([
+  ['brackets', Buffer.from('['.repeat(BYTES))],
+  ['lists in lists', Buffer.from('['.repeat(BYTES / 2) + ']'.repeat(BYTES / 2))],
+  ['objects with a field that no other has', inList((i) => `{"${i.toString(36)}":0},`)],
+  ['unknown fields', filled('{', (i) => `"${i.toString(36)}":0,`, '"-":0}')],
+  ['repeated fields', inList(() => '{"a":0,"a":0},')],
+  ['short lists', inList(() => '[[[]]],')],
+  ['fractions', inList(() => '0.1,')],
+  ['a number of 65,000 digits', filled('{"userId":0.', () => '1', '}')],
+  ['strings of a colon', inList(() => '":",')],
+  ['escapes', filled('{"userId":"', () => '\\u0041', '"}')],
+])('a unit of a refused body of 64 KB pays for 20 µs: %s', (_, bytes) => {
+  let units = 0;
+  const refuse = () => {
+    const body = new ReceivedBody(bytes);
+    units = body.wanted.units;
+    const { json, text = '', colons } = body;
+    if (json === undefined) return;
+    expect(checkJson(BatchBody, { json, text, colons }, 'body').problems).not.toBeNull();
+  };
+  const least = Array.from({ length: 6 }, () => {
+    const startMs = ownThreadCpuMs();
+    for (let i = 0; i < 20; i++) refuse();
+    return ((ownThreadCpuMs() - startMs) * 1_000) / 20 / units;
+  });
+  // Another program may share the core's caches.
+  expect(Math.min(...least)).toBeLessThan(2 * UNIT_US);
 });
 
 describe('reading ends', () => {
@@ -241,6 +280,34 @@ describe('work that grows with the state', () => {
     expect(await paidFor('reads', page, maker.token)).toBe(6);
     expect(views).toBe(1);
     engine.order = order;
+  });
+
+  test('a page of one position looks at two of the markets', async () => {
+    const { engine } = server.exchange.sequencer;
+    const ids = engine.marketIds();
+    const buyer = await server.register('buyer');
+    for (const id of ids) {
+      const path = `/markets/15m/${marketIdText(engine, id)}`;
+      const terms = { price: 0.5, shares: 10, timeInForce: 'GTC' };
+      await server.api.post(`${path}/buy`, { ...terms, outcome: 'UP' }, ada.token);
+      const bought = await server.api.post(
+        `${path}/buy`,
+        { ...terms, outcome: 'DOWN' },
+        buyer.token,
+      );
+      expect(bought.json.shares, bought.text).toBe(10);
+    }
+    expect(ids.length).toBeGreaterThan(3);
+    const looked: number[] = [];
+    const market = engine.market.bind(engine);
+    engine.market = (id) => {
+      looked.push(id);
+      return market(id);
+    };
+    const { json } = await server.api.get('/users/me/positions?limit=1', buyer.token);
+    engine.market = market;
+    expect([json.positions.length, json.nextCursor]).toEqual([1, expect.any(String)]);
+    expect(looked.length).toBeLessThanOrEqual(2);
   });
 
   test('a snapshot of the account, by its bytes', async () => {
