@@ -71,6 +71,8 @@ export class Follower {
   private threadEnd: Promise<void> = Promise.resolve();
   /** Why the thread failed, if that is known. */
   private fault: Error | null = null;
+  /** The start of the thread, or the end of its last step. */
+  private stepBeganMs = 0;
   private restartedAtMs: number[] = [];
   private restart: NodeJS.Timeout | null = null;
   private readonly troubles = new Map<DerivedPart, string>();
@@ -148,6 +150,7 @@ export class Follower {
 
   private startThread(): Worker {
     this.board.threadStarts();
+    this.stepBeganMs = this.options.elapsedMs();
     const workerData = { ...this.workerData, troubles: this.troubles } satisfies FollowerData;
     const thread = new Worker(compiledFile('persistence/follower/worker.js'), { workerData });
     process.once('exit', this.endAtExit);
@@ -181,6 +184,9 @@ export class Follower {
       case 'log':
         this.options.log[message.level](message.fields, message.message);
         break;
+      case 'step':
+        this.stepEnded(message.step, message.fields);
+        break;
       case 'trouble':
         this.setTrouble(message.part, message.problem);
         break;
@@ -191,6 +197,12 @@ export class Follower {
         this.disagreed(message.sequence, message.message);
         break;
     }
+  }
+
+  private stepEnded(step: string, fields: object): void {
+    const nowMs = this.options.elapsedMs();
+    this.options.log.info({ ...fields, tookMs: Math.round(nowMs - this.stepBeganMs) }, step);
+    this.stepBeganMs = nowMs;
   }
 
   private disagreed(sequence: number, problem: string): void {

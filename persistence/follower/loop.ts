@@ -109,7 +109,7 @@ export class FollowerLoop {
   }
 
   private async recoverFrom(error: unknown): Promise<void> {
-    const { log, folder } = this.options;
+    const { log, folder, troubles } = this.options;
     const isOld = error instanceof JournalError && this.isBeforeSnapshot(error);
     if (error instanceof JournalError && !isOld) {
       this.disagree(error);
@@ -119,13 +119,15 @@ export class FollowerLoop {
       const { table, row, message: problem } = error;
       const what = 'the history is damaged and will be rebuilt from the journal';
       log.error({ table, row, problem }, what);
+      const remedy = 'It is rebuilt from the journal; nothing is to be done.';
+      troubles.note({ part: 'history', problem, remedy });
       await this.closeSession('the history is being rebuilt');
       removeHistory(folder);
       if (this.wasDamaged) await this.pause();
       this.wasDamaged = true;
       return;
     }
-    this.options.troubles.failed('history', error, this.remedyOf(error, isOld));
+    troubles.failed('history', error, this.remedyOf(error, isOld));
     const isFault = error instanceof HistoryFault;
     const isLost = isOld || isFault || error instanceof MissingSegments;
     await this.closeSession(isLost ? 'the history cannot be made' : 'it will be tried again');

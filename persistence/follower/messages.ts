@@ -27,6 +27,8 @@ export type ToFollower =
 export type FromFollower =
   | { kind: 'answer'; id: number; reply: HistoryReply }
   | { kind: 'log'; level: LogLevel; fields: object; message: string }
+  /** A step of the thread's start has ended; the trading thread has the clock. */
+  | { kind: 'step'; step: string; fields: object }
   /** A snapshot was written and read back, and the journal is to vouch for it. */
   | { kind: 'snapshot'; sequence: number; hash: string }
   /** A part that is made from the journal cannot be made now; null: it can again. */

@@ -6,6 +6,8 @@
  * Always holds:
  * - after each batch the engine has the digest that the exchange had (recovery.ts), and the chain
  *   is unbroken;
+ * - the history answers as soon as it is at the journal's end; all of it is checked afterwards, in
+ *   the background (check.ts);
  * - history is written in whole batches, one transaction at a time. Waiting entries are bounded:
  *   beyond the limit the next batch is not read before the transaction is done.
  * - while another engine checks the journal's end (end-check.ts), this one takes no snapshots;
@@ -21,10 +23,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Engine } from '../../engine/engine.js';
 import type { Work } from '../../engine/storage/pieces.js';
-import { type CheckedHistory, checkHistory } from '../history/check.js';
+import { HistoryCheck } from '../history/check.js';
 import { DayFiles } from '../history/day-files.js';
 import { Leaderboards } from '../history/leaderboard/leaderboard.js';
 import { MEASURED } from '../history/lists.js';
+import { type OpenedHistory, openHistory } from '../history/opening.js';
 import { type HistoryChanges, Projection } from '../history/projection.js';
 import { HistoryReads, ReadDatabase } from '../history/reads.js';
 import { HistoryDamage } from '../history/rows.js';
@@ -67,6 +70,8 @@ export interface SessionOptions extends SnapshotsOptions {
   readSnapshot: ReadSnapshot;
   /** How many days of each asset have a file; 0: none. */
   dayFiles: number;
+  /** A step of the start has ended. */
+  stepEnded: (step: string, fields: object) => void;
 }
 
 /** What checks the journal's end meanwhile (end-check.ts), and how far it is. */
@@ -77,7 +82,7 @@ interface CheckedEnd {
 interface Opened {
   reader: JournalSource;
   store: HistoryStore;
-  checked: CheckedHistory;
+  checked: OpenedHistory;
   start: StartingPoint;
   database: ReadDatabase;
 }
@@ -100,6 +105,8 @@ export class FollowerSession {
   /** Whether a market has opened since the files of days were made. */
   private hasOpened = true;
   private readonly lists: CommittedLists;
+  private readonly checkEnds = new AbortController();
+  private checking: Promise<void> = Promise.resolve();
   /** null until the engine has reached the end of the history. */
   private projection: Projection | null = null;
   /** What the next transaction writes is being taken out of the projection: nothing is applied. */
@@ -165,8 +172,10 @@ export class FollowerSession {
       closers.push(reader);
       const store = await HistoryStore.open(folder);
       closers.push(store);
-      const checked = await checkHistory(store.database, store.progress);
+      const checked = await openHistory(store.database, store.progress);
+      store.runs = checked.runs;
       const { sequence, hash } = store.progress;
+      options.stepEnded('the history was opened', { historySequence: sequence });
       if (reader.mayLag && (await reader.end()).sequence < sequence)
         throw new JournalUnavailable(`the node has not received sequence ${sequence} yet`);
       const there = await reader.positionAt(sequence);
@@ -184,6 +193,7 @@ export class FollowerSession {
       board.set('projected', sequence);
       board.set('entryCount', store.entryCount);
       const snapshotSequence = start.position.sequence;
+      options.stepEnded('the snapshot was loaded', { snapshotSequence });
       log.info({ historySequence: sequence, snapshotSequence }, 'the follower starts');
       const opened = { reader, store, checked, start, database };
       return new FollowerSession(options, opened, endCheck);
@@ -205,6 +215,7 @@ export class FollowerSession {
   /** Follows the journal until `stop`. Calls `caughtUp` whenever there is nothing left to do. */
   async run(caughtUp: () => void): Promise<void> {
     if (!this.isEnding()) await this.followToEnd();
+    if (!this.isEnding()) this.checking = this.checkHistory();
     while (!this.isEnding()) {
       if (this.board.get('durable') > this.sequence) await this.followCommitted();
       else if (this.reads.areDue && this.isHistoryBehind()) await this.committed();
@@ -238,6 +249,8 @@ export class FollowerSession {
   async close(reason: string): Promise<void> {
     this.failure ??= new Error(reason);
     this.reads.end(reason);
+    this.checkEnds.abort();
+    await this.checking;
     await this.batches.close(reason);
     await this.dayFiles.close();
     await this.committing;
@@ -300,6 +313,20 @@ export class FollowerSession {
       }
     });
     this.serve();
+    this.options.stepEnded('the history answers', { sequence: this.sequence });
+  }
+
+  /** Damage ends the session, and the history is rebuilt. */
+  private async checkHistory(): Promise<void> {
+    const { folder, log, troubles } = this.options;
+    try {
+      const rows = await HistoryCheck.run(folder, this.lists, this.checkEnds.signal);
+      log.info({ rows }, 'all rows of the history were checked');
+    } catch (error) {
+      if (this.checkEnds.signal.aborted) return;
+      if (error instanceof HistoryDamage) this.fail(error);
+      else troubles.failed('history', error, `See the disk: npm run doctor -- --data ${folder}`);
+    }
   }
 
   private *checkTradeCounts(): Work<void> {
@@ -342,6 +369,7 @@ export class FollowerSession {
 
   private async commit(draining: Promise<HistoryChanges>, end: JournalPosition): Promise<void> {
     const changes = await draining;
+    await this.opened.store.storeLengths(this.lists.lengths);
     await this.opened.store.commit(changes, end);
     this.afterCommit(changes);
   }

@@ -59,7 +59,13 @@ export class Troubles {
         { part, problem, remedy, ...where },
         `${NAMES[part]} cannot be made now; trading continues`,
       );
-    this.failing.set(part, { part, problem, remedy });
+    this.note({ part, problem, remedy });
+  }
+
+  /** A part cannot be made now, and the caller has logged it. */
+  note(trouble: PartTrouble): void {
+    const { part, problem } = trouble;
+    this.failing.set(part, trouble);
     this.save();
     this.report(part, problem);
   }

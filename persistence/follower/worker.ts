@@ -45,6 +45,7 @@ const loop = new FollowerLoop(
     ),
     snapshots: { everyCommands: snapshotEveryCommands, everyMs: snapshotEveryMs },
     writeSnapshot: writeSnapshotInThread,
+    stepEnded: (step, fields) => post({ kind: 'step', step, fields }),
     snapshotWritten: (sequence, hash) => post({ kind: 'snapshot', sequence, hash }),
     readSnapshot: async (path) => {
       // Another session of the loop may have calls into SQLite under way.

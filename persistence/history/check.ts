@@ -1,165 +1,164 @@
 /**
- * The check of a history when it is opened, and the state that new entries are numbered from.
+ * The check of a whole history, in the background and slowly: every row is read in pages, with a
+ * pause after each. It begins once the history answers, and the history grows meanwhile.
  *
- * Always holds: each list has the ordinals from 1 to its last, the lists have as many entries as
- * `progress` says, and every market follows the previous one of its asset. Anything else is a
- * {@link HistoryDamage}. Tables are read in pages, so memory is bounded.
+ * Always holds: when it ends, every row that was there at its beginning is what was written, each
+ * list had the ordinals from 1 to its last, and each market that was closed had as many trades and
+ * book changes as its row says. Anything else is a {@link HistoryDamage}. Memory is bounded by the
+ * number of users, blocks of orders and markets.
  */
-import type sqlite3 from 'sqlite3';
-import { assetOfMarket, hasEnded } from '../../engine/interface/domain.js';
-import { query } from '../storage/sqlite.js';
-import { ListCounts, lengthsOf, MEASURED } from './lists.js';
-import { MarketHistory } from './markets.js';
-import type { HistoryState } from './projection.js';
-import { asDamage, checkRow, HistoryDamage, type PricesRow, pointsOf, selectRows } from './rows.js';
+import { setTimeout as delay } from 'node:timers/promises';
+import { ListCounts, MEASURED } from './lists.js';
+import { checkPrevious } from './opening.js';
+import { ReadDatabase } from './reads.js';
+import { checkRow, HistoryDamage, type PricesRow, pointsOf, selectRows } from './rows.js';
 import {
-  type CountedName,
+  AMENDED_ORDER,
   type ListLayout,
-  type ListName,
   MARKET,
   MARKET_BOOK,
   MARKET_TRADE,
   type RowOf,
 } from './runs/format.js';
-import type { CommittedLists, Progress } from './store.js';
+import { checkRun, type RunRow } from './runs/reader.js';
+import type { CommittedLists } from './store.js';
 
-const PAGE_ROWS = 5_000;
-
-/** The state for the writer, and a copy for readers. */
-export interface CheckedHistory {
-  state: HistoryState;
-  lists: CommittedLists;
-}
-
-/** @throws HistoryDamage, or another error of SQLite. */
-export async function checkHistory(
-  database: sqlite3.Database,
-  progress: Progress,
-): Promise<CheckedHistory> {
-  try {
-    const lengths = lengthsOf(() => new ListCounts());
-    for (const layout of MEASURED)
-      await countLists(database, layout, progress, lengths[layout.name]);
-    const ofMarkets: MarketLists = { tradeCount: new Map(), bookCount: new Map() };
-    await countLists(database, MARKET_TRADE, progress, ofMarkets.tradeCount);
-    await countLists(database, MARKET_BOOK, progress, ofMarkets.bookCount);
-    const { open, lastIds, pastIds, knownIds } = await readMarkets(database, progress, ofMarkets);
-    const copies = lengthsOf(({ name }) => lengths[name].copy());
-    return {
-      state: { lengths, markets: open, lastMarketIds: lastIds },
-      lists: { lengths: copies, pastMarketIds: pastIds, knownMarketIds: knownIds },
-    };
-  } catch (error) {
-    throw asDamage(error);
-  }
-}
-
-interface Counts {
-  set(key: number, count: number): void;
-}
-
-interface List {
-  id: number;
-  count: number;
-  first: number;
-  last: number;
-}
-
-async function* inPages<Row>(
-  database: sqlite3.Database,
-  sql: string,
-  keyOf: (row: Row) => number,
-): AsyncGenerator<Row, void> {
-  // Assets are numbered from 0, everything else from 1.
-  for (let after = -1; ; ) {
-    const rows = await query<Row>(database, sql, [after]);
-    yield* rows;
-    if (rows.length < PAGE_ROWS) return;
-    after = keyOf(rows.at(-1)!);
-  }
-}
-
-/** The number of entries in each list of a table. Ordinals must begin at 1 and have no gap. */
-async function countLists(
-  database: sqlite3.Database,
-  { name, key }: ListLayout & { name: ListName },
-  progress: Progress,
-  counts: Counts,
-): Promise<void> {
-  const sql = `SELECT ${key} AS id, sum(count) AS count, min(firstOrdinal) AS first,
-      max(firstOrdinal + count - 1) AS last
-    FROM ${name} WHERE ${key} > ? GROUP BY ${key} ORDER BY ${key} LIMIT ${PAGE_ROWS}`;
-  let total = 0;
-  for await (const { id, count, first, last } of inPages<List>(database, sql, ({ id }) => id)) {
-    if (first !== 1 || last !== count) {
-      const what = `the list has ${count} entries, numbered from ${first} to ${last}`;
-      throw new HistoryDamage(name, `${key} ${id}`, what);
-    }
-    counts.set(id, count);
-    total += count;
-  }
-  checkTotal(name, progress, total);
-}
-
-function checkTotal(name: CountedName, progress: Progress, total: number): void {
-  const expected = progress.counts[name];
-  if (total !== expected)
-    throw new HistoryDamage(name, '(unknown)', `it holds ${total}, not ${expected}`);
-}
+/** What one page reads, in a few milliseconds, and the pause after it. */
+const PAGE_RUNS = 500;
+const PAGE_MARKETS = 100;
+const PAUSE_MS = 10;
 
 type MarketRow = RowOf<typeof MARKET>;
+type Counts = Pick<ListCounts, 'of' | 'set'>;
 
-/** The lists of the markets, by the column of `market` that has their number of entries. */
-type MarketLists = Record<'tradeCount' | 'bookCount', Map<number, number>>;
-const NAME_OF_LIST = { tradeCount: MARKET_TRADE.name, bookCount: MARKET_BOOK.name } as const;
-const COLUMNS_OF_LISTS = ['tradeCount', 'bookCount'] as const;
-
-interface Markets {
-  open: MarketHistory[];
-  lastIds: number[];
-  pastIds: number[];
-  knownIds: Set<number>;
+class MarketCounts extends Map<number, number> implements Counts {
+  of(marketId: number): number {
+    return this.get(marketId) ?? 0;
+  }
 }
 
-async function readMarkets(
-  database: sqlite3.Database,
-  progress: Progress,
-  lists: MarketLists,
-): Promise<Markets> {
-  const markets: Markets = { open: [], lastIds: [], pastIds: [], knownIds: new Set() };
-  const sql = `${selectRows(MARKET)} WHERE marketId > ? ORDER BY marketId LIMIT ${PAGE_ROWS}`;
-  for await (const row of inPages<MarketRow>(database, sql, ({ marketId }) => marketId)) {
-    checkMarket(row, markets, lists);
-    if (row.isClosed === 0) markets.open.push(await withPoints(database, row));
-  }
-  checkTotal(MARKET.name, progress, markets.knownIds.size);
-  return markets;
-}
+export class HistoryCheck {
+  /** Rows that were read. */
+  rows = 0;
+  /** By market that was closed when its row was read. */
+  private readonly trades = new MarketCounts();
+  private readonly books = new MarketCounts();
 
-function checkMarket(row: MarketRow, markets: Markets, lists: MarketLists): void {
-  checkRow(MARKET, row);
-  const { marketId, previousId, status } = row;
-  const asset = assetOfMarket(marketId);
-  if (previousId !== (markets.lastIds[asset] ?? 0)) {
-    throw new HistoryDamage('market', `marketId ${previousId}`, `it is missing before ${marketId}`);
-  }
-  for (const column of COLUMNS_OF_LISTS) {
-    const found = lists[column].get(marketId) ?? 0;
-    if (row[column] !== found) {
-      const what = `the list has ${found} entries, not ${row[column]}`;
-      throw new HistoryDamage(NAME_OF_LIST[column], `marketId ${marketId}`, what);
+  private constructor(
+    private readonly database: ReadDatabase,
+    private readonly lists: CommittedLists,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  /**
+   * Returns the number of rows that were read. @param lists those of the history, as it grows.
+   * @throws HistoryDamage; another error of SQLite; AbortError.
+   */
+  static async run(folder: string, lists: CommittedLists, signal: AbortSignal): Promise<number> {
+    const database = await ReadDatabase.open(folder);
+    try {
+      const check = new HistoryCheck(database, lists, signal);
+      await check.all();
+      return check.rows;
+    } finally {
+      await database.close();
     }
   }
-  markets.lastIds[asset] = marketId;
-  markets.knownIds.add(marketId);
-  if (hasEnded(status)) markets.pastIds.push(marketId);
+
+  private async all(): Promise<void> {
+    for (const layout of MEASURED) await this.checkUsers(layout);
+    await this.checkMarkets();
+    await this.checkOfMarkets(MARKET_TRADE, this.trades);
+    await this.checkOfMarkets(MARKET_BOOK, this.books);
+    await this.checkAmended();
+  }
+
+  /** A list that is shorter than what was committed when its check began has lost its end. */
+  private async checkUsers(layout: (typeof MEASURED)[number]): Promise<void> {
+    const committed = this.lists.lengths[layout.name].copy();
+    const found = new ListCounts();
+    await this.checkRuns(layout, found);
+    for (let id = 0; id < committed.idCount; id++)
+      checkLength(layout, id, found.of(id), committed.of(id));
+  }
+
+  private async checkOfMarkets(layout: ListLayout, expected: MarketCounts): Promise<void> {
+    const found = new MarketCounts();
+    await this.checkRuns(layout, found);
+    for (const [marketId, count] of expected)
+      checkLength(layout, marketId, found.of(marketId), count);
+  }
+
+  /** In the order of writing, in which the runs of a list follow one another. */
+  private async checkRuns(layout: ListLayout, found: Counts): Promise<void> {
+    const { name, key } = layout;
+    const sql = `SELECT rowid AS at, ${key} AS id, firstOrdinal, count, checksum, entries
+      FROM ${name} WHERE rowid > ? ORDER BY rowid LIMIT ${PAGE_RUNS}`;
+    await this.inPages<RunRow & { at: number }>(sql, PAGE_RUNS, 'at', (rows) => {
+      for (const row of rows) {
+        checkRun(layout, row);
+        const { id, firstOrdinal, count } = row;
+        const next = found.of(id) + 1;
+        if (firstOrdinal !== next) {
+          const what = `the run after it begins at ${firstOrdinal}`;
+          throw new HistoryDamage(name, `${key} ${id}, ordinal ${next}`, what);
+        }
+        found.set(id, next + count - 1);
+      }
+    });
+  }
+
+  private async checkMarkets(): Promise<void> {
+    const sql = `${selectRows(MARKET)} WHERE marketId > ? ORDER BY marketId LIMIT ${PAGE_MARKETS}`;
+    const lastIds: number[] = [];
+    await this.inPages<MarketRow>(sql, PAGE_MARKETS, 'marketId', async (rows) => {
+      for (const row of rows) {
+        checkRow(MARKET, row);
+        checkPrevious(row, lastIds);
+        if (row.isClosed === 0) continue;
+        this.trades.set(row.marketId, row.tradeCount);
+        this.books.set(row.marketId, row.bookCount);
+      }
+      await this.checkPrices(rows.map(({ marketId }) => marketId));
+    });
+  }
+
+  private async checkPrices(ids: readonly number[]): Promise<void> {
+    const sql = 'SELECT * FROM marketPrices WHERE marketId BETWEEN ? AND ?';
+    const rows = await this.database.query<PricesRow>(sql, [ids[0] ?? 0, ids.at(-1) ?? 0]);
+    for (const row of rows) pointsOf(row);
+    const found = new Set(rows.map(({ marketId }) => marketId));
+    const lost = ids.find((marketId) => !found.has(marketId));
+    if (lost !== undefined)
+      throw new HistoryDamage('marketPrices', `marketId ${lost}`, 'it is missing');
+  }
+
+  private async checkAmended(): Promise<void> {
+    const sql = `${selectRows(AMENDED_ORDER)} WHERE orderId > ? ORDER BY orderId LIMIT ${PAGE_RUNS}`;
+    await this.inPages<RowOf<typeof AMENDED_ORDER>>(sql, PAGE_RUNS, 'orderId', (rows) => {
+      for (const row of rows) checkRow(AMENDED_ORDER, row);
+    });
+  }
+
+  /** @param sql with a parameter: the key after which the page begins. */
+  private async inPages<Row>(
+    sql: string,
+    pageRows: number,
+    key: keyof Row,
+    check: (rows: Row[]) => void | Promise<void>,
+  ): Promise<void> {
+    for (let after = -1; ; ) {
+      const rows = await this.database.query<Row>(sql, [after]);
+      await check(rows);
+      this.rows += rows.length;
+      await delay(PAUSE_MS, undefined, { signal: this.signal });
+      if (rows.length < pageRows) return;
+      after = rows.at(-1)![key] as number;
+    }
+  }
 }
 
-async function withPoints(database: sqlite3.Database, row: MarketRow): Promise<MarketHistory> {
-  const { marketId } = row;
-  const sql = 'SELECT * FROM marketPrices WHERE marketId = ?';
-  const [prices] = await query<PricesRow>(database, sql, [marketId]);
-  if (prices === undefined)
-    throw new HistoryDamage('marketPrices', `marketId ${marketId}`, 'it is missing');
-  return MarketHistory.fromRow(row, pointsOf(prices), prices.sequence);
+function checkLength({ name, key }: ListLayout, id: number, found: number, expected: number): void {
+  if (found < expected)
+    throw new HistoryDamage(name, `${key} ${id}, ordinal ${found + 1}`, 'it is missing');
 }

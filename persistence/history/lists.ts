@@ -53,16 +53,28 @@ const FIRST_IDS = 1_024;
 /** From this id on there is room for all users. Memory is taken only where it is written to. */
 const MANY_IDS = 65_536;
 
-/** A longer copy, with room for an id; never one for millions of users, which takes 30 ms. */
+/**
+ * A longer copy, with room for an id; never one for millions of users, which takes 30 ms. There can
+ * be more blocks of orders than users.
+ */
 function roomFor(id: number, values: Uint32Array): Uint32Array<ArrayBuffer> {
-  const length = id < MANY_IDS ? values.length * 2 : MAX_USERS + 1;
+  const isMany = id >= MANY_IDS && values.length <= MAX_USERS;
+  const length = isMany ? MAX_USERS + 1 : values.length * 2;
   const larger = new Uint32Array(Math.max(id + 1, length));
   larger.set(values);
   return larger;
 }
 
+/** Lengths are stored in chunks of so many (runs/lengths.ts). */
+export const LENGTHS_IN_CHUNK = 4_096;
+
 /** The number of entries in each user's list; 0 until it is set. */
 export class ListCounts {
+  /** The chunks in which `set` has changed a length. */
+  readonly changedChunks = new Set<number>();
+  private lastChanged = -1;
+  /** 1 more than the largest id that was set. */
+  idCount = 0;
   private counts = new Uint32Array(FIRST_IDS);
 
   of(userId: number): number {
@@ -89,10 +101,42 @@ export class ListCounts {
   set(userId: number, count: number): void {
     if (userId >= this.counts.length) this.grow(userId);
     this.counts[userId] = count;
+    if (userId >= this.idCount) this.idCount = userId + 1;
+    const chunk = Math.floor(userId / LENGTHS_IN_CHUNK);
+    if (chunk === this.lastChanged) return;
+    this.lastChanged = chunk;
+    this.changedChunks.add(chunk);
+  }
+
+  /** All chunks are stored. */
+  stored(): void {
+    this.changedChunks.clear();
+    this.lastChanged = -1;
+  }
+
+  chunk(number: number): Uint32Array {
+    const from = number * LENGTHS_IN_CHUNK;
+    return this.counts.slice(from, from + LENGTHS_IN_CHUNK);
+  }
+
+  setChunk(number: number, counts: Uint32Array): void {
+    const from = number * LENGTHS_IN_CHUNK;
+    const last = from + counts.length - 1;
+    if (last >= this.counts.length) this.grow(last);
+    this.counts.set(counts, from);
+    this.idCount = Math.max(this.idCount, last + 1);
+  }
+
+  total(): number {
+    let total = 0;
+    for (let userId = 0; userId < this.counts.length; userId++) total += this.counts[userId]!;
+    return total;
   }
 
   copy(): ListCounts {
     const copy = new ListCounts();
+    copy.idCount = this.idCount;
+    for (const chunk of this.changedChunks) copy.changedChunks.add(chunk);
     let end = this.counts.length;
     while (end > FIRST_IDS && this.counts[end - 1] === 0) end--;
     const counts = this.counts.subarray(0, end);

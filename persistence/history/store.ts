@@ -2,8 +2,8 @@
  * The one writer of history.db: opens or creates it, then writes transactions.
  *
  * Always holds: a transaction adds whole journal batches and records where they end, or changes
- * nothing. SQLite's structure is checked here when the file is opened; check.ts checks markets and
- * counts, and rows.ts and runs/reader.ts each row that is read.
+ * nothing. A start reads little of the file, however large it is (opening.ts): check.ts reads all
+ * of it in the background, and rows.ts and runs/reader.ts check each row that is read.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,7 +38,8 @@ import {
   pricesChecksum,
   SCHEMA,
 } from './runs/format.js';
-import { insertRuns, replaceRows } from './runs/writer.js';
+import { areLengthsDue, writeLengths } from './runs/lengths.js';
+import { insertRuns, RUN_RECORD_BYTES, replaceRows } from './runs/writer.js';
 
 /** Pages (16 KiB) in the write-ahead log before a checkpoint; and the size of SQLite's cache. */
 const CHECKPOINT_PAGES = 1_000;
@@ -84,6 +85,9 @@ export function addPastMarket(ids: number[], marketId: number): void {
 }
 
 export class HistoryStore {
+  /** Runs that were written since the lengths of the lists were stored; the opener's to set. */
+  runs = 0;
+
   private constructor(
     readonly database: sqlite3.Database,
     private readonly inserts: Record<ListName, sqlite3.Statement>,
@@ -130,8 +134,10 @@ export class HistoryStore {
     try {
       await execute(database, 'BEGIN IMMEDIATE');
       for (const { name } of LISTS) {
-        for (const { records, entries } of changes.lists[name].pieces)
+        for (const { records, entries } of changes.lists[name].pieces) {
           await called((done) => inserts[name].run([records, entries], done));
+          this.runs += records.length / RUN_RECORD_BYTES;
+        }
       }
       if (changes.markets.length > 0)
         await called((done) => this.replaceMarkets.run([changes.markets], done));
@@ -149,6 +155,17 @@ export class HistoryStore {
       throw asDamage(error);
     }
     this.progress = progress;
+  }
+
+  /** Between two commits. @param lengths those of the lists in the database. */
+  async storeLengths(lengths: ListLengths): Promise<void> {
+    if (!areLengthsDue(this.runs, lengths)) return;
+    try {
+      await writeLengths(this.database, lengths);
+    } catch (error) {
+      throw asDamage(error);
+    }
+    this.runs = 0;
   }
 
   /**
@@ -214,9 +231,6 @@ async function checkFormat(database: sqlite3.Database): Promise<void> {
     schema.every(({ sql }, i) => sql === SCHEMA[i]);
   const other = 'the tables are not those of this version';
   if (!isOurs) throw new HistoryDamage('sqlite_schema', 'all rows', other);
-  const problems = await query<{ quick_check: string }>(database, 'PRAGMA quick_check(1)');
-  const problem = problems[0]!.quick_check;
-  if (problem !== 'ok') throw new HistoryDamage('(structure)', '(unknown)', problem);
 }
 
 /** @throws HistoryDamage when it is not what was written. */

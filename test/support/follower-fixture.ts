@@ -160,6 +160,7 @@ export function startFollower(
     dayFiles: 0,
     writeSnapshot,
     readSnapshot,
+    stepEnded: () => {},
     snapshotWritten: (sequence: number, hash: string) => written.push({ sequence, hash }),
   };
   const loop = new FollowerLoop(options, (sequence, message) => {

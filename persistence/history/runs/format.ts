@@ -24,6 +24,8 @@
  *   market           a row per market that ever opened, replaced as the market changes
  *   marketPrices     the price history of a market: 64-bit floats, little-endian, in triples of
  *                    (time, UP's price in half ticks, the asset's price in micros, 0: none yet)
+ *   listLength       the lengths of the users' lists and of orderEnd and assetPrice, up to some run
+ *                    (lengths.ts): 32-bit integers, little-endian, in chunks of consecutive ids
  *   progress         one row: the end of the last journal batch in the tables, and the number of
  *                    entries in the lists of each kind, and of markets
  *
@@ -319,6 +321,7 @@ export type CountedName = (typeof COUNTED)[number]['name'];
 
 const MARKET_PRICES_TAG = 6;
 export const PROGRESS_TAG = 7;
+const LIST_LENGTH_TAG = 10;
 
 export type EntryOf<Layout extends ListLayout> = Record<
   Layout['key'] | 'ordinal' | Layout['columns'][number],
@@ -355,6 +358,14 @@ const MARKET_PRICES_SQL = `CREATE TABLE marketPrices (
   checksum INTEGER NOT NULL
 ) STRICT`;
 
+const LIST_LENGTH_SQL = `CREATE TABLE listLength (
+  tag INTEGER NOT NULL,
+  chunk INTEGER NOT NULL,
+  counts BLOB NOT NULL,
+  checksum INTEGER NOT NULL,
+  PRIMARY KEY (tag, chunk)
+) STRICT`;
+
 const PROGRESS_SQL = `CREATE TABLE progress (
   id INTEGER PRIMARY KEY,
   sequence INTEGER NOT NULL,
@@ -369,6 +380,7 @@ export const SCHEMA: readonly string[] = [
   tableSql(MARKET),
   tableSql(AMENDED_ORDER),
   MARKET_PRICES_SQL,
+  LIST_LENGTH_SQL,
   PROGRESS_SQL,
 ];
 
@@ -414,6 +426,10 @@ export function checksumOf(tag: number, values: Iterable<number>): number {
 
 export function runChecksum(tag: number, numbers: readonly number[], entries: Uint8Array): number {
   return crc32(entries, checksumOf(tag, numbers));
+}
+
+export function lengthsChecksum(tag: number, chunk: number, counts: Uint8Array): number {
+  return crc32(counts, checksumOf(LIST_LENGTH_TAG, [tag, chunk]));
 }
 
 /** Over a row of marketPrices, bit by bit. */

@@ -141,13 +141,18 @@ export function selectRuns({ name, key }: ListLayout): string {
 
 /** The entries of a run, oldest first. @throws HistoryDamage when it is not what was written. */
 export function readRun<Layout extends ListLayout>(layout: Layout, row: RunRow): EntryOf<Layout>[] {
-  if (!isWritten(layout, row)) throw damagedRun(layout, row);
+  checkRun(layout, row);
   try {
     return entriesOf(layout, row);
   } catch (error) {
     if (error instanceof MalformedBytes) throw damagedRun(layout, row, error);
     throw error;
   }
+}
+
+/** @throws HistoryDamage when the run is not what was written. */
+export function checkRun(layout: ListLayout, row: RunRow): void {
+  if (!isWritten(layout, row)) throw damagedRun(layout, row);
 }
 
 /** A damaged file may give fractions, texts and blobs, which the checksum ignores. */

@@ -20,6 +20,9 @@ import {
 /** A piece ends after this many bytes, which bounds the time of one statement. */
 const PIECE_BYTES = 1024 * 1024;
 const WIDTH = 17;
+/** A run's record: the columns of insertRuns. */
+const RUN_COLUMNS = 6;
+export const RUN_RECORD_BYTES = RUN_COLUMNS * WIDTH;
 const INITIAL_BYTES = 64 * 1024;
 const SPACE = 0x20;
 const ZERO = 0x30;
@@ -176,7 +179,7 @@ export function replaceRows(layout: TableLayout): string {
  */
 export function insertRuns({ name }: ListLayout): string {
   const columns = [0, 1, 2, 3].map(column);
-  return `INSERT INTO ${name} ${fromRecords([...columns, `substr(?2, ${column(4)}, ${column(5)})`], 6)}`;
+  return `INSERT INTO ${name} ${fromRecords([...columns, `substr(?2, ${column(4)}, ${column(5)})`], RUN_COLUMNS)}`;
 }
 
 function column(index: number): string {

@@ -5,7 +5,7 @@
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { buyOrder, registration, WINDOW_START_MS } from '../../../bench/workload/open-market.js';
 import { Random } from '../../../bench/workload/random.js';
 import { Engine } from '../../../engine/engine.js';
@@ -17,9 +17,10 @@ import {
   TimeInForce,
   WINDOW_MS,
 } from '../../../engine/interface/domain.js';
-import { checkHistory } from '../../../persistence/history/check.js';
+import { HistoryCheck } from '../../../persistence/history/check.js';
 import { ListCounts, PendingLists } from '../../../persistence/history/lists.js';
 import type { EventCursor } from '../../../persistence/history/market-events.js';
+import { openHistory } from '../../../persistence/history/opening.js';
 import {
   emptyHistoryState,
   type HistoryChanges,
@@ -38,11 +39,13 @@ import {
   MARKET,
   POINTS_CREDIT,
 } from '../../../persistence/history/runs/format.js';
-import { HistoryStore, historyPath } from '../../../persistence/history/store.js';
+import { writeLengths } from '../../../persistence/history/runs/lengths.js';
+import { HistoryStore, historyPath, readProgress } from '../../../persistence/history/store.js';
 import { openJournal } from '../../../persistence/recovery/data-folder.js';
 import { listSnapshots } from '../../../persistence/recovery/snapshot/folder.js';
 import { createPrivateFolder } from '../../../persistence/storage/files.js';
 import { execute, query } from '../../../persistence/storage/sqlite.js';
+import { eventually } from '../../support/eventually.js';
 import { extent, SEED } from '../../support/extent.js';
 import {
   all,
@@ -333,7 +336,7 @@ describe('a full disk', () => {
     await store.close();
 
     const again = await HistoryStore.open(folder);
-    const checked = await checkHistory(again.database, again.progress);
+    const checked = await openHistory(again.database, again.progress);
     expect([again.progress.sequence, checked.state.lengths.pointsCredit.of(1)]).toEqual([0, 0]);
     await again.commit(changes, end);
     await again.close();
@@ -377,6 +380,37 @@ describe('damage', () => {
         expect(fields.table, `byte ${at}`).toBeTypeOf('string');
       await follower.close();
     }
+  });
+
+  it('that no read meets is found in the background, and the history is rebuilt', async () => {
+    const folder = folders.copy(complete);
+    await withDatabase(historyPath(folder), async (database) => {
+      const { lists } = await openHistory(database, await readProgress(database));
+      await writeLengths(database, lists.lengths);
+    });
+    await changeOne(folder, 'DELETE FROM userTrade WHERE rowid = 1');
+    let begin = () => {};
+    const begun = new Promise<void>((resolve) => (begin = resolve));
+    const { run } = HistoryCheck;
+    vi.spyOn(HistoryCheck, 'run').mockImplementationOnce(async (...of) => {
+      await begun;
+      return run.apply(HistoryCheck, of);
+    });
+    const follower = start(folder);
+    const marketId = expected.markets[0]!.marketId;
+    expect(await follower.read({ kind: 'marketText', marketId })).not.toBeNull();
+    expect(follower.log.of('error')).toEqual([]);
+    begin();
+    await eventually(() => expect(follower.log.of('error')).toHaveLength(1));
+    expect(follower.log.of('error')[0]!.fields.table).toBe('userTrade');
+    await expectEverything(follower);
+    await eventually(() =>
+      expect(follower.troubles).toEqual([
+        ['history', expect.stringContaining('userTrade')],
+        ['history', null],
+      ]),
+    );
+    expect(follower.disagreements).toEqual([]);
   });
 
   const change = (folder: string, sql: string) =>

@@ -13,7 +13,7 @@ import { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
 import { marketIdOf, TimeInForce } from '../../../engine/interface/domain.js';
 import { prepareAnswer } from '../../../persistence/history/answers.js';
-import { checkHistory } from '../../../persistence/history/check.js';
+import { openHistory } from '../../../persistence/history/opening.js';
 import { ReadStopped, ReadTurns, type Turn } from '../../../persistence/history/read-turns.js';
 import { HistoryReads, ReadDatabase } from '../../../persistence/history/reads.js';
 import { HistoryStore } from '../../../persistence/history/store.js';
@@ -101,7 +101,7 @@ describe('an order that rested', () => {
     for (const { command, atMs } of commands) engine.apply(command, atMs);
     expect(engine.orders(1)).toEqual([]);
     const store = await HistoryStore.open(folder);
-    const { lists } = await checkHistory(store.database, store.progress);
+    const { lists } = await openHistory(store.database, store.progress);
     const database = await ReadDatabase.open(folder);
     let queries = 0;
     const turn: Turn = (query) => {

