@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { noJournal } from '../../persistence/journal/errors.js';
 import { mustBeUsable } from '../../persistence/recovery/data-folder.js';
-import { findJournal } from '../../persistence/recovery/evidence.js';
+import { hasJournal } from '../../persistence/recovery/evidence.js';
 import { noRoom, proveRoom, roomProblem } from '../../persistence/storage/room.js';
 import { TroubleError } from '../../persistence/storage/trouble.js';
 import { readSecrets } from '../access/secret.js';
@@ -27,7 +27,7 @@ export async function checkPreconditions(config: Config): Promise<void> {
   await withVariable('DATA_FOLDER', async () => {
     mustBeUsable(dataFolder);
     const mayBeNew = !config.requireJournal || config.journal !== null;
-    if (!mayBeNew && !(existsSync(dataFolder) && (await findJournal(dataFolder))))
+    if (!mayBeNew && !(existsSync(dataFolder) && hasJournal(dataFolder)))
       throw noJournal(dataFolder);
     return readSecrets(dataFolder);
   });

@@ -5,7 +5,8 @@
  *   2. the journal is of the present version, and the hash of every batch is right from the newest
  *      vouched snapshot on. What its segment has before that is checked, too, but only warned of;
  *   3. SQLite's structure around the rows is intact, and SQLite can write to the file;
- *   4. the journal reaches as far as journal.head, the undamaged snapshots and history.db do;
+ *   4. the journal reaches as far as journal.head does. Snapshots and history.db do not count: what
+ *      is ahead of the journal is not used;
  *   5. journal.head can be read, or the operator has accepted that it cannot;
  *   6. it is not a copy that was interrupted.
  * The replay that follows (recovery.ts) checks whether the commands lead to the digests.
@@ -22,7 +23,7 @@ import { readJournal } from '../journal/read-only.js';
 import type { JournalReader } from '../journal/reader.js';
 import { archivedMark, listSegments, namesOf } from '../journal/segments.js';
 import { takesWrites, WRITE_VERSION_AT } from '../storage/write-version.js';
-import { checkDerivedFiles, derivedFilesOf, hasJournal } from './evidence.js';
+import { hasJournal } from './evidence.js';
 import { checksumIn } from './snapshot/file.js';
 import { listSnapshots } from './snapshot/folder.js';
 import { vouchedHash } from './snapshot/vouched.js';
@@ -57,9 +58,7 @@ export async function judgeFolder(
   options: JudgementOptions,
 ): Promise<FoundJournal> {
   if (options.acceptUnfinished !== true) refuseUnfinished(folder);
-  // Before the journal, which a running exchange extends: so it is never behind these files.
-  const derived = await derivedFilesOf(folder);
-  if (!hasJournal(folder, derived, options.acceptMissingMark)) {
+  if (!hasJournal(folder, options.acceptMissingMark)) {
     return { isNew: true, end: GENESIS, notice: null, remark: null, damage: null };
   }
   // Before SQLite opens the file: closing a file releases the locks that SQLite holds on it in this
@@ -76,7 +75,6 @@ export async function judgeFolder(
       const problems = [...(damage === null ? [] : [damage]), ...(await reader.checkJoints(from))];
       await reader.checkStructure(end.sequence, from);
       if (!isWritable) throw notWritable(lastPath, end.sequence);
-      await checkDerivedFiles(folder, derived, end.sequence);
       const missing = judgeMissing(folder, reader, snapshot, options.checkAll === true);
       const notices = [
         await markNotice(folder, reader, end, options.acceptMissingMark),

@@ -48,8 +48,7 @@ export interface SnapshotRecovery {
 
 /**
  * The engine at the end of the journal, from the newest usable snapshot or the first command.
- * @throws JournalError naming the first sequence that is damaged or leads to another digest, or
- *   when an undamaged snapshot is ahead of the journal.
+ * @throws JournalError naming the first sequence that is damaged or leads to another digest.
  */
 export async function recoverFromSnapshot(
   options: StartOptions & { folder: string; reader: JournalSource },

@@ -7,7 +7,7 @@
  * one, and in the end for an empty engine.
  */
 import { Engine } from '../../../engine/engine.js';
-import { JournalError, JournalUnavailable } from '../../journal/errors.js';
+import { JournalUnavailable } from '../../journal/errors.js';
 import { GENESIS, type JournalPosition } from '../../journal/format.js';
 import type { JournalSource } from '../../journal/store.js';
 import { type LoadedSnapshot, readSnapshot } from './file.js';
@@ -28,7 +28,7 @@ export interface StartingPoint {
 
 /**
  * The newest usable snapshot not after `notAfter` (default: of all), or an empty engine.
- * @throws JournalError when an undamaged snapshot is ahead of the journal.
+ * @throws JournalUnavailable when the node may not have received the snapshot's commands yet.
  */
 export async function loadNewestSnapshot(options: {
   folder: string;
@@ -45,8 +45,6 @@ export async function loadNewestSnapshot(options: {
     if (loaded === null) continue;
     if (snapshot.sequence > endSequence && reader.mayLag)
       throw new JournalUnavailable(`the node has not received sequence ${snapshot.sequence} yet`);
-    if (snapshot.sequence > endSequence)
-      throw new JournalError(aheadOfJournal(snapshot, endSequence), endSequence + 1);
     const position = await reader.positionAt(snapshot.sequence);
     const problem = await problemWith(loaded, position, reader);
     if (problem === null) return { engine: loaded.engine, position: position! };
@@ -75,7 +73,7 @@ export async function problemWith(
   reader: Pick<JournalSource, 'batches'>,
 ): Promise<string | null> {
   if (position === null || !position.hash.equals(header.hash))
-    return 'it belongs to another journal: this one has another batch at its sequence';
+    return 'it belongs to another journal: no batch of this one ends at its sequence with its hash';
   const vouched = await vouchedHash(reader, position);
   if (vouched === hash) return null;
   return vouched === null
@@ -106,13 +104,4 @@ async function tryToLoad(
 
 function warn(log: SnapshotLog, { name }: SnapshotName, problem: string): void {
   log.warn({ snapshot: name, problem }, `the snapshot ${name} cannot be used`);
-}
-
-/** An undamaged snapshot proves that the commands in it had been committed. */
-export function aheadOfJournal({ path, sequence }: SnapshotName, endSequence: number): string {
-  return (
-    `the journal ends at sequence ${endSequence}, but the snapshot ${path} was taken at ` +
-    `${sequence}, from commands that had been committed: acknowledged commands are missing ` +
-    'from the journal'
-  );
 }

@@ -28,7 +28,9 @@ import {
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
+import { HistoryDamage } from '../../history/rows.js';
 import { HISTORY_FILE } from '../../history/runs/format.js';
+import { historyPath, readProgress } from '../../history/store.js';
 import { JournalError, restoreCommand } from '../../journal/errors.js';
 import type { JournalPosition } from '../../journal/format.js';
 import { readJournal } from '../../journal/read-only.js';
@@ -43,12 +45,12 @@ import {
   segmentName,
   segmentNumber,
 } from '../../journal/segments.js';
-import { historySequence } from '../../recovery/evidence.js';
 import { checksumIn } from '../../recovery/snapshot/file.js';
 import { listSnapshots } from '../../recovery/snapshot/folder.js';
 import { vouchedHash } from '../../recovery/snapshot/vouched.js';
 import { createPrivateFolder, FILE_MODE, fileHash, named, syncPath } from '../../storage/files.js';
 import { openReadOnly } from '../../storage/read-only.js';
+import { closeDatabase } from '../../storage/sqlite.js';
 import type { Trouble } from '../../storage/trouble.js';
 import { checkFolder } from '../replay/input/replay-journal.js';
 import { mustBeApart, OperationRefused } from './folders.js';
@@ -170,6 +172,25 @@ function missingAfter(folder: string, { path, number }: Segment): Trouble {
     file,
     remedy: `To bring it back from an archive: ${restoreCommand(folder)}`,
   };
+}
+
+/** The end of history.db; 0 for one that is damaged or of another version: it is rebuilt. */
+async function historySequence(folder: string): Promise<number> {
+  const path = historyPath(folder);
+  if (!existsSync(path)) return 0;
+  try {
+    const { database } = await openReadOnly(path);
+    try {
+      return (await readProgress(database)).sequence;
+    } finally {
+      await closeDatabase(database);
+    }
+  } catch (error) {
+    const isDamage =
+      error instanceof HistoryDamage || (error as { errno?: number }).errno !== undefined;
+    if (!isDamage) throw error;
+    return 0;
+  }
 }
 
 /** A history that is behind is made from segments: without them there is none. */

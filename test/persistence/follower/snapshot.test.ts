@@ -42,7 +42,7 @@ import { registration } from '../../support/engine-support.js';
 import { moveMoney } from '../../support/folders/moved-money.js';
 import { journalOf, Log } from '../../support/follower-fixture.js';
 import { dayOfCommands, type TimedCommand } from '../../support/history-oracle.js';
-import { addSnapshots, Folders, journalErrorOf, tamper } from '../../support/journal-fixture.js';
+import { addSnapshots, Folders, tamper } from '../../support/journal-fixture.js';
 
 const folders = new Folders();
 const originals = new Folders();
@@ -226,23 +226,11 @@ describe('a snapshot that does not belong to the journal', () => {
     const { recovery, log } = await start(folder);
     expect(recovery.snapshotSequence).toBe(0);
     expect(log.of('warn').map(({ fields }) => fields.problem)).toEqual(
-      Array(3).fill('it belongs to another journal: this one has another batch at its sequence'),
+      Array(3).fill(expect.stringContaining('it belongs to another journal')),
     );
   });
 
-  it('is refused when it is ahead of the journal, because commands are missing', async () => {
-    const folder = folders.copy(original);
-    const newest = listSnapshots(folder)[0]!.sequence;
-    await tamper(folder, `DELETE FROM batch WHERE lastSequence > ${newest - 100}`);
-    const mark = join(folder, 'journal.head');
-    writeFileSync(mark, '');
-    const error = await journalErrorOf(start(folder));
-    expect(error.message).toMatch(/acknowledged commands are missing/);
-    expect(error.message).toContain(snapshotNameOf(folder, newest).path);
-    expect(error.firstBadSequence).toBeLessThanOrEqual(newest);
-  });
-
-  it('is skipped when it is ahead of the journal but damaged', async () => {
+  it.each(['whole', 'damaged'])('is skipped when it is ahead of the journal: %s', async (state) => {
     const folder = folders.copy(original);
     const [newest, before] = listSnapshots(folder);
     await tamper(folder, `DELETE FROM batch WHERE lastSequence > ${newest!.sequence - 100}`);
@@ -250,7 +238,7 @@ describe('a snapshot that does not belong to the journal', () => {
     renameSync(newest!.path, `${newest!.path}.aside`);
     await vouchForSnapshots(folder);
     renameSync(`${newest!.path}.aside`, newest!.path);
-    flip(newest!.path, 5_000);
+    if (state === 'damaged') flip(newest!.path, 5_000);
     const { recovery } = await start(folder);
     expect(recovery.snapshotSequence).toBe(before!.sequence);
   });

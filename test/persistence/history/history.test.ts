@@ -3,7 +3,6 @@
  * after a deletion, and with rows changed in the file. The follower runs in this thread.
  */
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { buyOrder, registration, WINDOW_START_MS } from '../../../bench/workload/open-market.js';
@@ -62,14 +61,7 @@ import {
   shownMarket,
   type TimedCommand,
 } from '../../support/history-oracle.js';
-import {
-  Folders,
-  journalErrorOf,
-  recovered,
-  START_MS,
-  tamper,
-  withDatabase,
-} from '../../support/journal-fixture.js';
+import { Folders, START_MS, withDatabase } from '../../support/journal-fixture.js';
 
 const folders = new Folders();
 const followers: TestFollower[] = [];
@@ -578,15 +570,4 @@ describe('damage', () => {
       copyFileSync(historyPath(other), historyPath(folder));
     };
   }
-
-  it.each([
-    ['shorter', (folder: string) => tamper(folder, 'DELETE FROM batch WHERE lastSequence > 900')],
-    ['gone', async (folder: string) => rmSync(join(folder, 'journal.db'))],
-  ])('shows that a journal that is %s had more', async (_what, lose) => {
-    const folder = folders.copy(complete);
-    await lose(folder);
-    writeFileSync(join(folder, 'journal.head'), '');
-    const { message } = await journalErrorOf(recovered(folder, true));
-    expect(message).toContain(`history.db was made from commands up to ${commands.length}`);
-  });
 });

@@ -48,7 +48,7 @@ class Verification implements Visitor {
       const whole = await this.replay();
       // Without a readable journal, snapshots are still checked by themselves.
       const snapshots = this.snapshots ?? new SnapshotComparison(this.request.folder);
-      snapshots.finish();
+      snapshots.finish(whole ? this.position.sequence : null);
       this.history?.finish(this.position.sequence, whole);
       this.findings.push(...(this.history?.findings ?? []), ...snapshots.findings());
       return this.report(whole, snapshots.verdicts);

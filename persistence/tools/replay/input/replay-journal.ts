@@ -10,7 +10,7 @@ import { JournalError } from '../../../journal/errors.js';
 import { GENESIS, JOURNAL_FILE, type JournalPosition } from '../../../journal/format.js';
 import { readJournal } from '../../../journal/read-only.js';
 import type { JournalReader } from '../../../journal/reader.js';
-import { findJournal } from '../../../recovery/evidence.js';
+import { hasJournal } from '../../../recovery/evidence.js';
 import { type Applied, JournalFollower } from '../../../recovery/recovery.js';
 import { oldestSnapshot, type StartingPoint } from '../../../recovery/snapshot/load.js';
 import type { Output } from '../output/output.js';
@@ -110,7 +110,7 @@ export async function checkFolder(folder: string): Promise<void> {
   const stats = statSync(folder, { throwIfNoEntry: false });
   if (stats === undefined) throw new UsageError(`there is no folder ${folder}`);
   if (!stats.isDirectory()) throw new UsageError(`${folder} is not a folder`);
-  if (await findJournal(folder)) return;
+  if (hasJournal(folder)) return;
   throw new UsageError(
     `${folder} holds no journal (${JOURNAL_FILE}). Name the data folder of the exchange.`,
   );

@@ -34,6 +34,16 @@ export function bookFinding(place: string, what: string): Finding {
   return { file: JOURNAL_FILE, place, what, remedy };
 }
 
+/** Of a file that is ahead of a journal which is whole by itself and by journal.head. */
+export function aheadFinding(file: string, place: string, sequence: number, end: number): Finding {
+  const what = `it was made from commands up to ${sequence}, but the journal ends at ${end}`;
+  const remedy =
+    'An exchange does not use it. Nothing is lost if it was copied here from another folder or is damaged: remove ' +
+    'it. Otherwise the journal and journal.head are older ones that were put in their place, and acknowledged ' +
+    'commands are missing: restore the newest backup.';
+  return { file, place, what, remedy };
+}
+
 export function findingText({ file, place, what, remedy }: Finding): string {
   return `DAMAGE in ${file}, ${place}: ${what}\n  What to do: ${remedy}\n`;
 }

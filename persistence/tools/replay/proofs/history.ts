@@ -24,7 +24,7 @@ import { openReadOnly, type ReadOnlyDatabase } from '../../../storage/read-only.
 import { closeDatabase, execute, query } from '../../../storage/sqlite.js';
 import { troubleOf, troubleText } from '../../../storage/trouble.js';
 import { UsageError } from '../input/arguments.js';
-import type { Finding } from '../output/findings.js';
+import { aheadFinding, type Finding } from '../output/findings.js';
 import { COMPARED, type ComparedTable, type Row } from './history-rows.js';
 
 /** Entries that the projection keeps in memory before it writes them. */
@@ -96,15 +96,11 @@ export class HistoryComparison {
     }
   }
 
-  /**
-   * At the end of the journal. (The judgement refuses an undamaged history that is ahead of it.)
-   */
+  /** At the end of the journal. */
   finish(endSequence: number, journalIsWhole: boolean): void {
     if (this.isDone || !journalIsWhole) return;
-    this.find(
-      'table progress, id 1',
-      `it claims sequence ${this.sequence}, but the journal ends at ${endSequence}`,
-    );
+    const place = 'table progress, id 1';
+    this.findings.push(aheadFinding(HISTORY_FILE, place, this.sequence, endSequence));
   }
 
   async close(): Promise<void> {

@@ -10,7 +10,7 @@ import { readSnapshot, takeSnapshot } from '../../../recovery/snapshot/file.js';
 import { listSnapshots, type SnapshotName } from '../../../recovery/snapshot/folder.js';
 import { encodeSnapshotHeader, SnapshotError } from '../../../recovery/snapshot/format.js';
 import { fileHash } from '../../../storage/files.js';
-import type { Finding } from '../output/findings.js';
+import { aheadFinding, type Finding } from '../output/findings.js';
 
 export interface SnapshotVerdict {
   snapshot: SnapshotName;
@@ -25,6 +25,7 @@ export interface SnapshotVerdict {
 export class SnapshotComparison {
   readonly verdicts: SnapshotVerdict[] = [];
   private readonly waiting: SnapshotName[];
+  private readonly ahead: Finding[] = [];
   /** The hash of each compared file, by its sequence. */
   private readonly hashes = new Map<number, string>();
 
@@ -56,10 +57,15 @@ export class SnapshotComparison {
       verdict.problem = `its SHA-256 is ${hash}, but the journal vouches for ${snapshotHash}`;
   }
 
-  /** At the end of the journal. (The judgement refuses an undamaged snapshot ahead of it.) */
-  finish(): void {
-    for (const snapshot of this.waiting.splice(0))
+  /** At the end of the journal; null: it is not whole. */
+  finish(endSequence: number | null): void {
+    for (const snapshot of this.waiting.splice(0)) {
       this.judge(snapshot, false, () => ownProblem(snapshot));
+      if (endSequence === null || this.verdicts.at(-1)?.problem !== null) continue;
+      const { sequence } = snapshot;
+      const [file, place] = [`snapshots/${snapshot.name}`, `sequence ${sequence}`];
+      this.ahead.push(aheadFinding(file, place, sequence, endSequence));
+    }
   }
 
   /** A running exchange removes old snapshots: one that is gone has no verdict. */
@@ -91,7 +97,7 @@ export class SnapshotComparison {
   }
 
   findings(): Finding[] {
-    return this.verdicts
+    const damaged = this.verdicts
       .filter(({ problem }) => problem !== null)
       .map(({ snapshot, problem }) => ({
         file: `snapshots/${snapshot.name}`,
@@ -101,6 +107,7 @@ export class SnapshotComparison {
           'Remove the file or move it away. The exchange then starts from an older snapshot or from the whole journal, ' +
           'which takes longer and has the same result.',
       }));
+    return [...damaged, ...this.ahead];
   }
 }
 

@@ -220,7 +220,7 @@ describe('snapshots', () => {
       },
     });
     comparison.compare(removing, position);
-    comparison.finish();
+    comparison.finish(null);
     expect(comparison.verdicts).toEqual([]);
   });
 
@@ -238,9 +238,9 @@ describe('snapshots', () => {
     await exchange.sequencer.close();
     await prepareSnapshotFolder(shorter);
     copyFileSync(paths[2]!, snapshotNameOf(shorter, lastSequence()).path);
-    // The snapshot is intact and shows what the journal has lost, so nobody is told to remove it.
+    // The snapshot is intact, and may show what the journal has lost.
     const ahead = await replayTool(shorter, 'verify');
-    expectDamage(ahead, 'acknowledged commands are missing from the journal');
+    expectDamage(ahead, 'but the journal ends at', 'acknowledged commands are missing');
     expect(ahead.err).not.toContain('Remove the file');
   });
 
