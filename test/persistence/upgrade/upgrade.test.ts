@@ -45,7 +45,9 @@ describe('an upgrade', () => {
     expect(all.slice(0, -1)).toEqual(old);
     const chainHash = old.at(-1)!.hash.toString('hex');
     const { out: explained } = await replayTool(to, 'explain', '--user', 'u1');
-    expect(explained).toContain(`recordUpgrade fromVersion 0, toVersion 1, chainHash ${chainHash}`);
+    expect(explained).toContain(
+      `kind recordUpgrade, fromVersion 0, toVersion 1, chainHash ${chainHash}`,
+    );
     const { good, journal } = await replayJson(to, 'verify');
     expect([good, journal.sequence]).toEqual([true, answers.sequence + 1]);
     await expectAnswers(to, answers);

@@ -15,11 +15,10 @@ import {
   type Visitor,
 } from '../input/replay-journal.js';
 import { marketName, type Names } from '../output/fields.js';
-import { bookFinding, type Finding, findingText } from '../output/findings.js';
-import { type Columns, cellText, type Report, tableOf } from '../output/report.js';
-import { fundsObject, fundsTable } from '../output/state.js';
-import { COUNT, DOLLARS, dollars, dollarsText, SHARES, timeText } from '../output/units.js';
+import { bookFinding, type Finding } from '../output/findings.js';
+import { dollars, type JsonObject, shares, timeText } from '../output/units.js';
 import { Books, type MarketBook } from '../proofs/books.js';
+import { fundsObject } from './state.js';
 
 interface AuditRequest extends Invocation {
   limit: number;
@@ -72,75 +71,49 @@ export async function audit(request: AuditRequest): Promise<ExitStatus> {
   const replayed = await replayJournal({ folder, progress, output, visit });
   const auditor = replayed.visitor;
   if (auditor.findings.length === 0) auditor.checkEverything();
-  output.report(auditReport(replayed), request.json, request.limit);
-  for (const finding of auditor.findings) output.notice(findingText(finding));
+  output.judgement(auditReport(replayed), auditor.findings, request.json, request.limit);
   return auditor.findings.length === 0 ? ExitStatus.GOOD : ExitStatus.DAMAGE;
 }
 
-function auditReport({ engine, batches, visitor: auditor }: Replayed<Auditor>): Report {
+function auditReport({ engine, batches, visitor: auditor }: Replayed<Auditor>): JsonObject {
   const { sequence, nowMs: atMs } = engine;
   const { batchChecks, fullChecks, findings } = auditor;
-  const [time, digest, funds] = [timeText(atMs), engine.digest(), engine.funds()];
-  const treasury = dollars(funds.treasuryMicros);
+  const funds = engine.funds();
   const good = findings.length === 0;
-  const counts = { batches, batchChecks, fullChecks };
-  const rows = [...auditor.books.markets.values()].sort((a, b) => b.marketId - a.marketId);
-  const markets = tableOf({
-    name: 'markets',
-    title: `\nMarkets (${rows.length}), newest first`,
-    columns: COLUMNS,
-    rows,
-    names: engine,
-    totals: rows.length > 1 ? totalsOf(rows, engine) : undefined,
-  });
+  const conclusion = good
+    ? 'After each batch, money was conserved and every market was covered.'
+    : `Findings: ${findings.length}.`;
+  const newestFirst = [...auditor.books.markets.values()].sort((a, b) => b.marketId - a.marketId);
   return {
-    fields: {
-      ...{ good, sequence, atMs, time, digest },
-      ...counts,
-      ...{ funds: fundsObject(funds), treasury, findings },
-    },
-    head: `Audit up to sequence ${sequence}, ${time}, digest ${digest}\n\n`,
-    tables: [fundsTable(funds, engine), markets],
-    foot: `\nProfit of the exchange (its treasury): ${dollarsText(funds.treasuryMicros)}\n${
-      good
-        ? `After each of ${batches} batches, money was conserved and every market was covered. The engine's full check found nothing (runs: ${fullChecks}).\n`
-        : `Findings: ${findings.length}.\n`
-    }`,
+    ...{ good, conclusion, sequence, atMs, time: timeText(atMs), digest: engine.digest() },
+    ...{ batches, batchChecks, fullChecks },
+    ...{ funds: fundsObject(funds), treasury: dollars(funds.treasuryMicros) },
+    markets: newestFirst.map((book) => marketObject(book, engine)),
   };
 }
 
-const IDENTITY: Columns<MarketBook> = [
-  ['marketId', 'market', (book, names) => marketName(book.marketId, names)],
-  ['status', 'status', statusText],
-  ['resolution', 'result', (book) => resolutionName(book.resolution)],
-  ['startPrice', 'start price', (book) => book.startPriceMicros || null, DOLLARS],
-  ['endPrice', 'end price', (book) => (isPriced(book) ? book.endPriceMicros : null), DOLLARS],
-];
-/** Those in the table have a total. */
-const SUMS: Columns<MarketBook> = [
-  ['trades', 'trades', (book) => book.trades, COUNT],
-  ['volume', 'volume', (book) => book.volumeMicros, DOLLARS],
-  ['fees', 'fees', (book) => book.feesMicros, DOLLARS],
-  ['feesShared', null, (book) => book.feesShared],
-  ['vault', 'vault', (book) => book.vaultMicros, DOLLARS],
-  ['referrers', 'referrers', (book) => book.referrersMicros, DOLLARS],
-  ['treasury', 'treasury', (book) => book.treasuryMicros, DOLLARS],
-  ['refunded', 'refunded', (book) => book.refundedMicros, DOLLARS],
-  ['sets', 'sets', (book) => book.setLots, SHARES],
-  ['mostSets', null, (book) => book.mostSetLots, SHARES],
-  ['claimed', 'claimed', (book) => book.claimedMicros, DOLLARS],
-  ['automatic', 'automatic', (book) => book.automaticMicros, DOLLARS],
-  ['unpaid', 'unpaid', unpaidMicros, DOLLARS],
-  ['collateral', null, (book) => book.collateralMicros, DOLLARS],
-];
-const COLUMNS: Columns<MarketBook> = [...IDENTITY, ...SUMS];
-
-function totalsOf(books: readonly MarketBook[], names: Names): string[] {
-  const sums = SUMS.filter(([, head]) => head !== null).map(([, , of, unit]) => {
-    const sum = books.reduce((total, book) => total + Number(of(book, names)), 0);
-    return cellText(sum, unit);
-  });
-  return ['all', ...IDENTITY.slice(1).map(() => ''), ...sums];
+function marketObject(book: MarketBook, names: Names): JsonObject {
+  return {
+    marketId: marketName(book.marketId, names),
+    status: statusText(book),
+    resolution: resolutionName(book.resolution),
+    startPrice: dollars(book.startPriceMicros || null),
+    endPrice: isPriced(book) ? dollars(book.endPriceMicros) : null,
+    trades: book.trades,
+    volume: dollars(book.volumeMicros),
+    fees: dollars(book.feesMicros),
+    feesShared: book.feesShared,
+    vault: dollars(book.vaultMicros),
+    referrers: dollars(book.referrersMicros),
+    treasury: dollars(book.treasuryMicros),
+    refunded: dollars(book.refundedMicros),
+    sets: shares(book.setLots),
+    mostSets: shares(book.mostSetLots),
+    claimed: dollars(book.claimedMicros),
+    automatic: dollars(book.automaticMicros),
+    unpaid: dollars(unpaidMicros(book)),
+    collateral: dollars(book.collateralMicros),
+  };
 }
 
 function isPriced({ resolution }: MarketBook): boolean {

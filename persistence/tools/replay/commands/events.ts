@@ -8,15 +8,7 @@ import type { RecordBuffer } from '../../../../engine/interface/records.js';
 import { ExitStatus } from '../../program.js';
 import { checkPoint, type Point, UsageError, unknownUser } from '../input/arguments.js';
 import { type Invocation, replayJournal, type Visitor } from '../input/replay-journal.js';
-import {
-  answerOf,
-  answerText,
-  commandObject,
-  commandText,
-  eventObject,
-  eventText,
-  senderText,
-} from '../output/fields.js';
+import { answerOf, commandObject, eventObject, senderText } from '../output/fields.js';
 import { timeText } from '../output/units.js';
 
 interface EventsRequest extends Invocation {
@@ -49,8 +41,7 @@ class EventsVisitor implements Visitor {
     const command = readCommand(records, at);
     const events = decodeEvents(engine.events).filter((event) => this.isWantedEvent(event));
     if (events.length === 0 && !this.isWantedCommand(command)) return;
-    if (request.json) this.writeJson(command, atMs, events);
-    else this.writeText(command, atMs, events);
+    this.write(command, atMs, events);
   }
 
   async proven(): Promise<boolean> {
@@ -90,9 +81,9 @@ class EventsVisitor implements Visitor {
     return market === null || isEventIn(event, this.marketId);
   }
 
-  private writeJson(command: Command, atMs: number, events: EventRecord[]): void {
+  private write(command: Command, atMs: number, events: EventRecord[]): void {
     const { engine, request } = this;
-    request.output.json({
+    const line = {
       sequence: engine.sequence,
       atMs,
       time: timeText(atMs),
@@ -100,17 +91,8 @@ class EventsVisitor implements Visitor {
       command: commandObject(command, engine),
       answer: answerOf(engine, command),
       events: events.map((event) => eventObject(event, engine)),
-    });
-  }
-
-  private writeText(command: Command, atMs: number, events: EventRecord[]): void {
-    const { engine, request } = this;
-    const answer = answerText(answerOf(engine, command));
-    request.output.line(
-      `${`${engine.sequence}`.padStart(10)}  ${timeText(atMs)}  ${commandText(command, engine)} by ${senderText(command)}: ${answer}`,
-    );
-    for (const event of events)
-      request.output.line(`${''.padStart(38)}${eventText(event, engine)}`);
+    };
+    request.output.line(line, request.json);
   }
 }
 

@@ -16,23 +16,8 @@ import {
 import { ExitStatus } from '../../program.js';
 import { unknownUser } from '../input/arguments.js';
 import { type Invocation, replayJournal, type Visitor } from '../input/replay-journal.js';
-import {
-  commandObject,
-  commandText,
-  eventObject,
-  eventText,
-  senderText,
-} from '../output/fields.js';
-import { type Columns, type Report, tableOf } from '../output/report.js';
-import {
-  COUNT,
-  changeText,
-  DOLLARS,
-  dollars,
-  dollarsText,
-  timeText,
-  type Unit,
-} from '../output/units.js';
+import { commandObject, eventObject, senderText } from '../output/fields.js';
+import { dollars, type JsonObject } from '../output/units.js';
 
 interface ExplainRequest extends Invocation {
   userId: number;
@@ -84,56 +69,35 @@ export class ExplainedAccount implements Visitor {
     const { engine, request } = this;
     if (engine.account(request.userId) === null) return;
     const sender = senderText(command);
-    if (request.json) {
-      const { sequence } = engine;
-      request.output.json({
-        type,
-        sequence,
-        atMs,
-        sender,
-        command: commandObject(command, engine),
-      });
-      return;
-    }
-    const texts = [`${engine.sequence}`, timeText(atMs), type, '', '', '', ''];
-    request.output.line(columns([...texts, `${commandText(command, engine)} by ${sender}`]));
+    const line = {
+      type,
+      sequence: engine.sequence,
+      atMs,
+      sender,
+      command: commandObject(command, engine),
+    };
+    request.output.line(line, request.json);
   }
 
   private write(change: AccountChange, event: EventRecord, command: Command, atMs: number): void {
     const { engine, request, sum } = this;
-    const { output } = request;
     addTo(sum, change);
     const cause = this.byCause.get(change.cause) ?? { count: 0, availableMicros: 0, heldMicros: 0 };
     this.byCause.set(change.cause, addTo(cause, change));
-    if (request.json) {
-      output.json({
-        type: 'change',
-        sequence: engine.sequence,
-        atMs,
-        cause: change.cause,
-        available: dollars(change.availableMicros),
-        held: dollars(change.heldMicros),
-        availableAfter: dollars(sum.availableMicros),
-        heldAfter: dollars(sum.heldMicros),
-        sender: senderText(command),
-        command: commandObject(command, engine),
-        event: eventObject(event, engine),
-      });
-      return;
-    }
-    if (sum.count === 1) output.line(HEADS);
-    output.line(
-      columns([
-        `${engine.sequence}`,
-        timeText(atMs),
-        change.cause,
-        changeText(change.availableMicros),
-        changeText(change.heldMicros),
-        dollarsText(sum.availableMicros),
-        dollarsText(sum.heldMicros),
-        `${eventText(event, engine)} <- ${commandText(command, engine)} by ${senderText(command)}`,
-      ]),
-    );
+    const line = {
+      type: 'change',
+      sequence: engine.sequence,
+      atMs,
+      cause: change.cause,
+      available: dollars(change.availableMicros),
+      held: dollars(change.heldMicros),
+      availableAfter: dollars(sum.availableMicros),
+      heldAfter: dollars(sum.heldMicros),
+      sender: senderText(command),
+      command: commandObject(command, engine),
+      event: eventObject(event, engine),
+    };
+    request.output.line(line, request.json);
   }
 
   /** Writes the summary at the end of the journal. */
@@ -157,74 +121,34 @@ export class ExplainedAccount implements Visitor {
       `${sum.heldMicros} held, but the balance is ${availableMicros} and ${heldMicros}`;
   }
 
-  private summary(): Report {
+  private summary(): JsonObject {
     const { sum, engine } = this;
     const { userId } = this.request;
     const { sequence, nowMs: atMs } = engine;
     const { availableMicros, heldMicros, username, partner } = engine.account(userId)!;
-    const staked = stakedBy(userId, engine);
-    const [available, held] = [dollarsText(sum.availableMicros), dollarsText(sum.heldMicros)];
-    const ofPartner = partner === null ? '' : `, of partner ${partner}`;
-    const rows = [...this.byCause].sort(([a], [b]) => CAUSES.indexOf(a) - CAUSES.indexOf(b));
-    const byCause = tableOf({
-      name: 'byCause',
-      title: `\nu${userId} (${username}${ofPartner}) at sequence ${sequence}, ${timeText(atMs)}`,
-      columns: COLUMNS,
-      rows,
-      names: engine,
-      totals: ['sum', `${sum.count}`, available, held],
-    });
+    const causes = [...this.byCause].sort(([a], [b]) => CAUSES.indexOf(a) - CAUSES.indexOf(b));
     return {
-      fields: {
-        type: 'summary',
-        ...{ userId: `u${userId}`, username, partner, sequence, atMs },
-        changes: sum.count,
-        sum: { available: dollars(sum.availableMicros), held: dollars(sum.heldMicros) },
-        balance: { available: dollars(availableMicros), held: dollars(heldMicros) },
-        staked: dollars(staked),
-        addsUp: sum.availableMicros === availableMicros && sum.heldMicros === heldMicros,
-      },
-      tables: [byCause],
-      foot:
-        `${staked > 0 ? `Also in the vault: ${dollarsText(staked)} and its yield.\n` : ''}` +
-        `The changes add up to the balance: ${available} available, ${held} held.\n`,
+      type: 'summary',
+      ...{ userId: `u${userId}`, username, partner, sequence, atMs },
+      changes: sum.count,
+      sum: moneyOf(sum),
+      balance: moneyOf({ availableMicros, heldMicros }),
+      staked: dollars(stakedBy(userId, engine)),
+      addsUp: sum.availableMicros === availableMicros && sum.heldMicros === heldMicros,
+      byCause: causes.map(([cause, of]) => ({ cause, count: of.count, ...moneyOf(of) })),
     };
   }
 }
 
-const CHANGE: Unit = { ...DOLLARS, text: changeText };
-const COLUMNS: Columns<readonly [Cause, Sum]> = [
-  ['cause', 'cause', ([cause]) => cause],
-  ['count', 'changes', ([, { count }]) => count, COUNT],
-  ['available', 'available', ([, { availableMicros }]) => availableMicros, CHANGE],
-  ['held', 'held', ([, { heldMicros }]) => heldMicros, CHANGE],
-];
+function moneyOf({ availableMicros, heldMicros }: Omit<Sum, 'count'>) {
+  return { available: dollars(availableMicros), held: dollars(heldMicros) };
+}
 
 function addTo(sum: Sum, change: AccountChange): Sum {
   sum.count++;
   sum.availableMicros += change.availableMicros;
   sum.heldMicros += change.heldMicros;
   return sum;
-}
-
-const WIDTHS = [-10, 24, 16, -20, -20, -20, -20, 0];
-const HEADS = columns([
-  'sequence',
-  'time',
-  'cause',
-  'available change',
-  'held change',
-  'available',
-  'held',
-  'event <- command',
-]);
-
-/** A negative width aligns to the right. */
-function columns(texts: readonly string[]): string {
-  return texts
-    .map((text, i) => (WIDTHS[i]! < 0 ? text.padStart(-WIDTHS[i]!) : text.padEnd(WIDTHS[i]!)))
-    .join('  ')
-    .trimEnd();
 }
 
 export async function explain(request: ExplainRequest): Promise<ExitStatus> {

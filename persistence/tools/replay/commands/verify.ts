@@ -14,18 +14,17 @@ import { judgeFolder, UnmarkedJournal } from '../../../recovery/judgement.js';
 import { vouchAt } from '../../../recovery/snapshot/vouched.js';
 import { ExitStatus } from '../../program.js';
 import { type Invocation, replayJournal, type Visitor } from '../input/replay-journal.js';
-import { type Finding, findingOf, findingText } from '../output/findings.js';
-import { type Columns, type Report, tableOf } from '../output/report.js';
-import { timeText } from '../output/units.js';
+import { type Finding, findingOf } from '../output/findings.js';
+import type { JsonObject } from '../output/units.js';
 import { HistoryComparison } from '../proofs/history.js';
 import { SnapshotComparison, type SnapshotVerdict } from '../proofs/snapshots.js';
 
 export async function verify(request: Invocation): Promise<ExitStatus> {
   const { output, json } = request;
   const verification = new Verification(request);
-  output.report(await verification.run(), json);
+  const report = await verification.run();
   const { findings } = verification;
-  for (const finding of findings) output.notice(findingText(finding));
+  output.judgement(report, findings, json);
   return findings.length === 0 ? ExitStatus.GOOD : ExitStatus.DAMAGE;
 }
 
@@ -43,7 +42,7 @@ class Verification implements Visitor {
 
   constructor(private readonly request: Invocation) {}
 
-  async run(): Promise<Report> {
+  async run(): Promise<JsonObject> {
     try {
       const whole = await this.replay();
       // Without a readable journal, snapshots are still checked by themselves.
@@ -103,42 +102,29 @@ class Verification implements Visitor {
     await replayJournal({ folder, progress, visit, mayBeginLater: true });
   }
 
-  private report(whole: boolean, snapshots: readonly SnapshotVerdict[]): Report {
-    const { position, atMs, batches, beganAt, history, findings, engine } = this;
+  private report(whole: boolean, snapshots: readonly SnapshotVerdict[]): JsonObject {
+    const { position, atMs, batches, beganAt, history, findings } = this;
     const { sequence, digest } = position;
     const good = findings.length === 0;
-    const upTo =
-      sequence === 0 ? 'empty' : `sequence ${sequence}, ${timeText(atMs)}, digest ${digest}`;
-    const read = `${whole ? '' : 'good up to '}${upTo}, ${batches} batches`;
-    const rows: Row[] = [['journal', whole ? 'good' : 'DAMAGED', read]];
-    if (beganAt > 0) {
-      const what = `all before the snapshot of sequence ${beganAt}, and ${HISTORY_FILE}`;
-      rows.push(['archived', 'not read', `${what}: bring them back to prove them`]);
-    }
-    rows.push(...snapshots.map(snapshotRow));
-    if (history !== null) rows.push(historyRow(history));
-    const count = `${findings.length} ${findings.length === 1 ? 'finding' : 'findings'}`;
+    const unread = `all before the snapshot of sequence ${beganAt}, and ${HISTORY_FILE}, are in the archive: bring them back to prove them`;
     return {
-      fields: {
-        good,
-        journal: { whole, sequence, atMs, digest, batches },
-        beganAt,
-        snapshots: snapshots.map(({ snapshot, problem, compared, vouched }) => ({
-          file: `snapshots/${snapshot.name}`,
-          sequence: snapshot.sequence,
-          good: problem === null,
-          compared,
-          vouched,
-        })),
-        history: history && {
-          sequence: history.sequence,
-          good: history.findings.length === 0,
-          entries: history.entries,
-        },
-        findings,
+      good,
+      conclusion: good ? 'No damage was found.' : `Damage was found: ${findings.length} findings.`,
+      ...(beganAt === 0 ? {} : { unread }),
+      journal: { whole, sequence, atMs, digest, batches },
+      beganAt,
+      snapshots: snapshots.map(({ snapshot, problem, compared, vouched }) => ({
+        file: `snapshots/${snapshot.name}`,
+        sequence: snapshot.sequence,
+        good: problem === null,
+        compared,
+        vouched,
+      })),
+      history: history && {
+        sequence: history.sequence,
+        good: history.findings.length === 0,
+        entries: history.entries,
       },
-      tables: [tableOf({ name: null, title: TITLE, columns: COLUMNS, rows, names: engine })],
-      foot: good ? 'No damage was found.\n' : `Damage was found: ${count}.\n`,
     };
   }
 }
@@ -156,31 +142,4 @@ async function journalErrorOf(work: Promise<unknown>): Promise<JournalError | nu
     if (error instanceof JournalError) return error;
     throw error;
   }
-}
-
-/** A file, and what is said about it. */
-type Row = readonly [file: string, verdict: string, what: string];
-const TITLE = 'Verified by replaying the journal';
-const COLUMNS: Columns<Row> = [
-  [null, 'file', ([file]) => file],
-  [null, '', ([, verdict]) => verdict],
-  [null, '', ([, , what]) => what],
-];
-
-function snapshotRow({ snapshot, problem, compared, vouched }: SnapshotVerdict): Row {
-  const outcome = compared
-    ? `matches the replay${vouched ? '' : '; the journal does not vouch for it, so a start does not use it'}`
-    : 'whole, but not compared: the journal ends before it';
-  const verdict = problem === null ? 'good' : 'DAMAGED';
-  const what = `sequence ${snapshot.sequence}, ${problem ?? outcome}`;
-  return [`snapshots/${snapshot.name}`, verdict, what];
-}
-
-function historyRow({ sequence, findings, entries }: HistoryComparison): Row {
-  if (findings.length > 0) return [HISTORY_FILE, 'DAMAGED', 'see below'];
-  const compared =
-    entries === null
-      ? 'not compared: the journal is damaged before the end of the history'
-      : `${entries} entries match the replay`;
-  return [HISTORY_FILE, 'good', `sequence ${sequence}, ${compared}`];
 }

@@ -1,7 +1,6 @@
 /**
- * Commands, answers and events, as JSON and as a line of text: the engine's, field by field, with
- * the names, units and ids of the API. Every field has its row in one table; a field without one
- * does not compile.
+ * Commands, answers and events as objects: the engine's, field by field, with the names, units and
+ * ids of the API. Every field has its row in one table; a field without one does not compile.
  */
 import type { Engine } from '../../../../engine/engine.js';
 import { numberOfKey } from '../../../../engine/interface/client-sequence.js';
@@ -33,19 +32,7 @@ import {
   RESULT_HEAD_LENGTH,
   ResultHead,
 } from '../../../../engine/interface/results.js';
-import {
-  COUNT,
-  DOLLARS,
-  dollars,
-  EXPIRY,
-  type JsonValue,
-  jsonText,
-  POINTS,
-  PRICE,
-  SHARES,
-  TIME,
-  type Unit,
-} from './units.js';
+import { dollars, expiry, type JsonObject, type JsonValue, price, shares } from './units.js';
 
 /** The names of assets, markets and partners. */
 export type Names = Pick<Engine, 'assetCount' | 'assetSymbol' | 'findAsset' | 'partnerName'>;
@@ -53,8 +40,7 @@ export type Names = Pick<Engine, 'assetCount' | 'assetSymbol' | 'findAsset' | 'p
 type KeysOf<C> = C extends unknown ? keyof C : never;
 type EventField = (typeof EVENT_FIELDS)[Exclude<EventName, 'orderNamed'>][number];
 type Field = Exclude<KeysOf<Command>, 'kind' | 'operations'> | EventField;
-/** How a field is shown: a number with its unit; anything else as its JSON, in text too. */
-type Show = Unit | ((value: never, names: Names) => JsonValue);
+type Show = (value: never, names: Names) => JsonValue;
 
 const unchanged = (value: JsonValue) => value;
 const flag = (value: boolean | number) => value === true || value === 1;
@@ -65,38 +51,38 @@ const rate = (perDollar: number) => (value: number) => dollars(value * perDollar
 const market = (marketId: number, names: Names) =>
   marketId === 0 ? null : marketName(marketId, names);
 /** 0: it is not known yet, or there is none. */
-const endPrice: Unit = { ...DOLLARS, json: (micros) => (micros === 0 ? null : dollars(micros)) };
+const endPrice = (micros: number) => (micros === 0 ? null : dollars(micros));
 
 /** The name of each field of commands and events, and how its value is shown. */
 const FIELDS: Record<Field, readonly [name: string, show: Show]> = {
   ahead: ['ahead', flag],
   allowedAddresses: ['allowedAddresses', unchanged],
-  amountMicros: ['amount', DOLLARS],
+  amountMicros: ['amount', dollars],
   anew: ['anew', flag],
   asset: ['asset', symbolOf],
   atomic: ['atomic', flag],
   automatic: ['automatic', flag],
-  budgetMicros: ['budget', DOLLARS],
+  budgetMicros: ['budget', dollars],
   chainHash: ['chainHash', unchanged],
   clientOrderId: ['clientOrderId', unchanged],
   code: ['code', unchanged],
-  costMicros: ['cost', DOLLARS],
+  costMicros: ['cost', dollars],
   // Credentials are secret.
   credential: ['hasCredential', (credential: string) => credential !== ''],
   depositId: ['depositId', id('d')],
-  downCostMicros: ['downCost', DOLLARS],
-  downLots: ['downShares', SHARES],
-  dueAtMs: ['dueAtMs', TIME],
-  earnsFromMs: ['earnsFromMs', TIME],
+  downCostMicros: ['downCost', dollars],
+  downLots: ['downShares', shares],
+  dueAtMs: ['dueAtMs', unchanged],
+  earnsFromMs: ['earnsFromMs', unchanged],
   endPriceMicros: ['endPrice', endPrice],
-  expiresAtMs: ['expiresAtMs', EXPIRY],
-  feeMicros: ['fee', DOLLARS],
-  feesMicros: ['fees', DOLLARS],
-  fromVersion: ['fromVersion', COUNT],
-  filledLots: ['filledShares', SHARES],
+  expiresAtMs: ['expiresAtMs', expiry],
+  feeMicros: ['fee', dollars],
+  feesMicros: ['fees', dollars],
+  fromVersion: ['fromVersion', unchanged],
+  filledLots: ['filledShares', shares],
   fromUserId: ['fromUserId', id('u')],
   frozen: ['frozen', flag],
-  grantMicros: ['grant', DOLLARS],
+  grantMicros: ['grant', dollars],
   groupId: ['groupId', id('g')],
   idempotencyKey: ['idempotencyKey', keyText],
   keptPriority: ['keptPriority', flag],
@@ -104,75 +90,75 @@ const FIELDS: Record<Field, readonly [name: string, show: Show]> = {
   makerId: ['makerId', id('u')],
   makerOrderId: ['makerOrderId', id('o')],
   makerOutcome: ['makerOutcome', nameOf(Outcome)],
-  makerProfitMicros: ['makerProfit', DOLLARS],
+  makerProfitMicros: ['makerProfit', dollars],
   makerSide: ['makerSide', nameOf(Side)],
   marketId: ['marketId', market],
   matchType: ['matchType', nameOf(MatchType)],
-  maxFilledLots: ['maxFilledShares', SHARES],
-  maxOpenOrders: ['openOrders', COUNT],
-  maxOrderMicros: ['orderAmount', DOLLARS],
-  minRestingMicros: ['restingOrderValue', DOLLARS],
-  microPoints: ['points', POINTS],
+  maxFilledLots: ['maxFilledShares', shares],
+  maxOpenOrders: ['openOrders', unchanged],
+  maxOrderMicros: ['orderAmount', dollars],
+  minRestingMicros: ['restingOrderValue', dollars],
+  microPoints: ['points', dollars],
   name: ['name', unchanged],
-  observedAtMs: ['observedAtMs', TIME],
-  oldPriceTicks: ['oldPrice', PRICE],
-  oldSizeLots: ['oldShares', SHARES],
+  observedAtMs: ['observedAtMs', unchanged],
+  oldPriceTicks: ['oldPrice', price],
+  oldSizeLots: ['oldShares', shares],
   operator: ['operator', unchanged],
   orderId: ['orderId', id('o')],
-  originalLots: ['originalShares', SHARES],
+  originalLots: ['originalShares', shares],
   outcome: ['outcome', nameOf(Outcome)],
   parentId: ['parentId', id('u')],
   partner: ['partner', partnerOf],
   paused: ['paused', flag],
-  payoutMicros: ['payout', DOLLARS],
+  payoutMicros: ['payout', dollars],
   postOnly: ['postOnly', flag],
-  priceMicros: ['price', DOLLARS],
-  priceTicks: ['price', PRICE],
+  priceMicros: ['price', dollars],
+  priceTicks: ['price', price],
   privacy: ['privacy', nameOf(Privacy)],
-  profitMicros: ['profit', DOLLARS],
+  profitMicros: ['profit', dollars],
   reason: ['reason', unchanged],
   reference: ['reference', unchanged],
   referralCode: ['referralCode', unchanged],
   referrerId: ['referrerId', id('u')],
-  referrersMicros: ['referrers', DOLLARS],
-  refundMicros: ['refund', DOLLARS],
+  referrersMicros: ['referrers', dollars],
+  refundMicros: ['refund', dollars],
   resolution: ['resolution', resolutionName],
-  restingLots: ['restingShares', SHARES],
-  ruleSet: ['ruleSet', COUNT],
+  restingLots: ['restingShares', shares],
+  ruleSet: ['ruleSet', unchanged],
   scope: ['scope', nameOf(TokenScope)],
   selfTrade: ['selfTrade', nameOf(SelfTrade)],
   side: ['side', nameOf(Side)],
-  sizeLots: ['shares', SHARES],
+  sizeLots: ['shares', shares],
   snapshotHash: ['snapshotHash', unchanged],
-  snapshotSequence: ['snapshotSequence', COUNT],
+  snapshotSequence: ['snapshotSequence', unchanged],
   source: ['source', nameOf(DepositSource)],
-  startPriceMicros: ['startPrice', DOLLARS],
+  startPriceMicros: ['startPrice', dollars],
   status: ['status', nameOf(OrderStatus)],
   symbol: ['symbol', unchanged],
   takerFeeBasisPoints: ['feeRate', rate(100)],
   takerId: ['takerId', id('u')],
   takerOrderId: ['takerOrderId', id('o')],
   takerOutcome: ['takerOutcome', nameOf(Outcome)],
-  takerProfitMicros: ['takerProfit', DOLLARS],
+  takerProfitMicros: ['takerProfit', dollars],
   takerSide: ['takerSide', nameOf(Side)],
   timeInForce: ['timeInForce', nameOf(TimeInForce)],
-  timeoutMs: ['timeoutMs', COUNT],
+  timeoutMs: ['timeoutMs', unchanged],
   tokenId: ['tokenId', id('k')],
-  toVersion: ['toVersion', COUNT],
+  toVersion: ['toVersion', unchanged],
   tradeId: ['tradeId', id('t')],
-  treasuryMicros: ['treasury', DOLLARS],
-  upCostMicros: ['upCost', DOLLARS],
-  upLots: ['upShares', SHARES],
-  upTicks: ['upPrice', PRICE],
+  treasuryMicros: ['treasury', dollars],
+  upCostMicros: ['upCost', dollars],
+  upLots: ['upShares', shares],
+  upTicks: ['upPrice', price],
   toUserId: ['toUserId', id('u')],
   userId: ['userId', id('u')],
   username: ['username', unchanged],
-  validUntilMs: ['validUntilMs', EXPIRY],
-  vaultMicros: ['vault', DOLLARS],
+  validUntilMs: ['validUntilMs', expiry],
+  vaultMicros: ['vault', dollars],
   vaultSharePercent: ['vaultShare', rate(10_000)],
-  version: ['version', COUNT],
-  windowMs: ['windowMs', COUNT],
-  yieldMicros: ['yield', DOLLARS],
+  version: ['version', unchanged],
+  windowMs: ['windowMs', unchanged],
+  yieldMicros: ['yield', dollars],
 };
 /** In an event, a reason is a number. */
 const REASONS: Partial<Record<EventName, Show>> = {
@@ -180,80 +166,37 @@ const REASONS: Partial<Record<EventName, Show>> = {
   pointsCredited: nameOf(PointsReason),
 };
 
-/** A field as both show it. Text leaves out what is null or empty. */
-interface Shown {
-  name: string;
-  json: JsonValue;
-  text: string | null;
-}
-
-function shown(value: unknown, [name, show]: (typeof FIELDS)[Field], names: Names): Shown {
+function shown(value: unknown, show: Show, names: Names): JsonValue {
   // The journal holds refused commands, too, and those may have any number.
-  if (typeof value === 'number' && !Number.isSafeInteger(value))
-    return { name, json: `${value}`, text: `${value}` };
-  if (typeof show === 'object') {
-    const json = show.json(value as number);
-    return { name, json, text: json === null ? null : show.text(value as number) };
-  }
-  const json = show(value as never, names);
-  return { name, json, text: json === null || json === '' ? null : plainText(json) };
+  if (typeof value === 'number' && !Number.isSafeInteger(value)) return `${value}`;
+  return show(value as never, names);
 }
 
-function shownCommand(command: Command, names: Names): Shown[] {
-  const fields = Object.entries(command).filter(([name]) => name !== 'kind');
-  return fields.map(([field, value]) =>
-    field === 'operations'
-      ? operations(value as readonly Command[], names)
-      : shown(value, FIELDS[field as Field], names),
-  );
-}
-
-function operations(each: readonly Command[], names: Names): Shown {
-  const json = each.map((operation) => commandObject(operation, names));
-  const text = `(${each.map((operation) => commandText(operation, names)).join('; ')})`;
-  return { name: 'operations', json, text };
-}
-
-function shownEvent(event: EventRecord, names: Names): Shown[] {
-  const { type, ...numbers } =
-    event.type === 'orderNamed'
-      ? {
-          type: event.type,
-          orderId: event.orderId,
-          userId: event.userId,
-          clientOrderId: nameIn(event),
-        }
-      : event;
-  const fields = Object.entries(numbers);
-  return fields.map(([field, value]) => {
+export function commandObject({ kind, ...fields }: Command, names: Names): JsonObject {
+  const object: Record<string, JsonValue> = { kind };
+  for (const [field, value] of Object.entries(fields)) {
+    if (field === 'operations') {
+      object[field] = (value as readonly Command[]).map((each) => commandObject(each, names));
+      continue;
+    }
     const [name, show] = FIELDS[field as Field];
-    return shown(value, [name, field === 'reason' ? REASONS[type]! : show], names);
-  });
+    object[name] = shown(value, show, names);
+  }
+  return object;
 }
 
-function objectOf(fields: readonly Shown[]): { [name: string]: JsonValue } {
-  return Object.fromEntries(fields.map(({ name, json }) => [name, json]));
-}
-
-function textOf(fields: readonly Shown[]): string {
-  const given = fields.filter(({ text }) => text !== null);
-  return given.map(({ name, text }) => ` ${name} ${text}`).join(',');
-}
-
-export function commandObject(command: Command, names: Names): JsonValue {
-  return { kind: command.kind, ...objectOf(shownCommand(command, names)) };
-}
-
-export function commandText(command: Command, names: Names): string {
-  return `${command.kind}${textOf(shownCommand(command, names))}`;
-}
-
-export function eventObject(event: EventRecord, names: Names): JsonValue {
-  return { type: event.type, ...objectOf(shownEvent(event, names)) };
-}
-
-export function eventText(event: EventRecord, names: Names): string {
-  return `${event.type}${textOf(shownEvent(event, names))}`;
+export function eventObject(event: EventRecord, names: Names): JsonObject {
+  if (event.type === 'orderNamed') {
+    const { type, orderId, userId } = event;
+    return { type, orderId: `o${orderId}`, userId: `u${userId}`, clientOrderId: nameIn(event) };
+  }
+  const { type, ...fields } = event;
+  const object: Record<string, JsonValue> = { type };
+  for (const [field, value] of Object.entries(fields)) {
+    const [name, show] = FIELDS[field as Field];
+    object[name] = shown(value, field === 'reason' ? REASONS[type]! : show, names);
+  }
+  return object;
 }
 
 export function senderText(command: Command): string {
@@ -283,13 +226,13 @@ export function answerOf(engine: Engine, command: Command): Answer {
   const code = CODES[values[ResultHead.code]!]!;
   const isBatch = command.kind === 'batch' && code === 'ok';
   const short =
-    code === 'insufficient_balance' ? DOLLARS : code === 'insufficient_shares' ? SHARES : null;
+    code === 'insufficient_balance' ? dollars : code === 'insufficient_shares' ? shares : null;
   return {
     code,
     replayed: engine.replayed,
     operationCodes: isBatch ? operationCodes(values) : [],
-    required: short === null ? null : short.json(values[RESULT_HEAD_LENGTH]!),
-    available: short === null ? null : short.json(values[RESULT_HEAD_LENGTH + 1]!),
+    required: short === null ? null : short(values[RESULT_HEAD_LENGTH]!),
+    available: short === null ? null : short(values[RESULT_HEAD_LENGTH + 1]!),
   };
 }
 
@@ -301,20 +244,6 @@ function operationCodes(values: Float64Array): string[] {
     codes.push(CODES[values[at + ResultHead.code]!]!);
   }
   return codes;
-}
-
-export function answerText(answer: Answer): string {
-  const { code, replayed, operationCodes, required, available } = answer;
-  const repeated = replayed ? ' (replayed answer to an earlier command)' : '';
-  const operations = operationCodes.length === 0 ? '' : ` (${operationCodes.join(', ')})`;
-  const shortage =
-    required === null ? '' : ` (needs ${plainText(required)}, has ${plainText(available)})`;
-  return `${code}${operations}${shortage}${repeated}`;
-}
-
-/** Users choose names and references: JSON keeps control characters from the terminal. */
-function plainText(json: JsonValue): string {
-  return typeof json === 'string' && /^[\w-]+$/.test(json) ? json : jsonText(json);
 }
 
 function keyText(key: string | null): string | null {

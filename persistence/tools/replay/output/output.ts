@@ -1,12 +1,13 @@
 /**
- * The output of the replay tool: answers to standard output, findings and notices to standard
- * error. Text is written in large pieces at the reader's pace, which bounds memory.
+ * The output of the replay tool: objects to standard output, as JSON or as text, and findings and
+ * notices to standard error. It is written in large pieces at the reader's pace, which bounds memory.
  *
- * Always holds: an answer is written only after the journal behind it is verified (`release`).
+ * Always holds: an object is written only after the journal behind it is verified (`release`).
  */
 import type { Writable } from 'node:stream';
-import { type Report, reportText } from './report.js';
-import { type JsonValue, jsonText } from './units.js';
+import { type Finding, findingText } from './findings.js';
+import { lineText, reportText } from './printer.js';
+import { isList, type JsonObject, jsonText } from './units.js';
 
 const PIECE_LENGTH = 1 << 16;
 
@@ -19,17 +20,20 @@ export class Output {
     private readonly notices: Writable,
   ) {}
 
-  line(text: string): void {
-    this.unproven += `${text}\n`;
+  /** One of many objects. */
+  line(object: JsonObject, json: boolean): void {
+    this.unproven += json ? `${jsonText(object)}\n` : lineText(object);
   }
 
-  /** @param limit the most rows of a table. */
-  report(report: Report, json: boolean, limit = Number.POSITIVE_INFINITY): void {
-    this.unproven += reportText(report, json, limit);
+  /** @param limit the most entries of a list. Default: all. */
+  report(object: JsonObject, json: boolean, limit = Number.POSITIVE_INFINITY): void {
+    this.unproven += json ? `${jsonText(shortened(object, limit))}\n` : reportText(object, limit);
   }
 
-  json(value: JsonValue): void {
-    this.unproven += `${jsonText(value)}\n`;
+  /** A report with its findings. As text, those are on standard error only. */
+  judgement(object: JsonObject, findings: readonly Finding[], json: boolean, limit?: number): void {
+    this.report(json ? { ...object, findings } : object, json, limit);
+    for (const finding of findings) this.notice(findingText(finding));
   }
 
   notice(text: string): void {
@@ -51,4 +55,11 @@ export class Output {
       this.answers.write(text, (error) => (error ? reject(error) : resolve()));
     });
   }
+}
+
+function shortened(object: JsonObject, limit: number): JsonObject {
+  const fields = Object.entries(object);
+  return Object.fromEntries(
+    fields.map(([name, value]) => [name, isList(value) ? value.slice(0, limit) : value]),
+  );
 }

@@ -1,7 +1,4 @@
-/**
- * The engine's integers as the tool shows them: in JSON as exact decimals, because a double cannot
- * hold all amounts, and in text with their unit.
- */
+/** The engine's integers as the tool shows them: exact decimals, because a double cannot hold all amounts. */
 import { MAX_TIME_MS } from '../../../../engine/interface/limits.js';
 import { lotsText, microsText, ticksText } from '../../../../engine/interface/notation.js';
 
@@ -9,51 +6,19 @@ export class Decimal {
   constructor(readonly text: string) {}
 }
 
-export type JsonValue =
-  | null
-  | boolean
-  | number
-  | string
-  | Decimal
-  | readonly JsonValue[]
-  | { readonly [name: string]: JsonValue };
+export type JsonValue = null | boolean | number | string | Decimal | JsonList | JsonObject;
+export type JsonList = readonly JsonValue[];
+export type JsonObject = { readonly [name: string]: JsonValue };
 
-/** How a number is shown. */
-export interface Unit {
-  json(value: number): JsonValue;
-  text(value: number): string;
-  isNumber: boolean;
-}
+const decimalOf = (textOf: (value: number) => string) => (value: number | null) =>
+  value === null ? null : new Decimal(textOf(value));
+export const dollars = decimalOf(microsText);
+export const shares = decimalOf(lotsText);
+export const price = decimalOf(ticksText);
 
-export const dollars = (micros: number) => new Decimal(microsText(micros));
-
-export const DOLLARS: Unit = { json: dollars, text: dollarsText, isNumber: true };
-export const SHARES: Unit = unitOf(lotsText);
-export const PRICE: Unit = unitOf(ticksText);
-export const POINTS: Unit = unitOf(microsText);
-export const COUNT: Unit = { json: (count) => count, text: String, isNumber: true };
-export const TIME: Unit = { json: (atMs) => atMs, text: timeText, isNumber: false };
 /** A time that may be never; of an order in an event, 0 is. */
-export const EXPIRY: Unit = {
-  ...TIME,
-  json: (atMs) => (atMs === MAX_TIME_MS || atMs === 0 ? null : atMs),
-};
-
-function unitOf(text: (value: number) => string): Unit {
-  return { json: (value) => new Decimal(text(value)), text, isNumber: true };
-}
-
-/** "$1,234.50": at least two decimals, at most six. */
-export function dollarsText(micros: number): string {
-  const [whole, fraction = ''] = microsText(Math.abs(micros)).split('.');
-  const grouped = whole!.replace(/\B(?=(\d{3})+$)/g, ',');
-  return `${micros < 0 ? '-' : ''}$${grouped}.${fraction.padEnd(2, '0')}`;
-}
-
-/** "+$10.00", "-$0.05", or "" without a change. */
-export function changeText(micros: number): string {
-  if (micros === 0) return '';
-  return micros > 0 ? `+${dollarsText(micros)}` : dollarsText(micros);
+export function expiry(atMs: number): number | null {
+  return atMs === MAX_TIME_MS || atMs === 0 ? null : atMs;
 }
 
 /** A refused command may have a number that is not a time. */
@@ -71,6 +36,12 @@ export function jsonText(value: JsonValue): string {
   return `{${fields.join(',')}}`;
 }
 
-function isList(value: object): value is readonly JsonValue[] {
+export function isList(value: JsonValue): value is JsonList {
   return Array.isArray(value);
+}
+
+export function isObject(value: JsonValue): value is JsonObject {
+  return (
+    value !== null && typeof value === 'object' && !isList(value) && !(value instanceof Decimal)
+  );
 }

@@ -115,8 +115,6 @@ describe('a history that matches the journal', () => {
     expect(report.history).toEqual({ sequence: lastSequence, good: true, entries });
     expect(entries).toBeGreaterThan(300);
     expect(traceOf(folder)).toEqual(before);
-    const people = await replayTool(folder, 'verify');
-    expect(people.out).toContain(`sequence ${lastSequence}, ${entries} entries match the replay`);
   });
 
   it('is good when it is behind the journal or almost empty', async () => {
@@ -195,7 +193,10 @@ describe('a history that does not match', () => {
     [
       'one ahead of the journal',
       'UPDATE progress SET sequence = sequence + 1000000',
-      () => [`but the journal ends at ${batches.at(-1)!.lastSequence}`],
+      () => [
+        `but the journal ends at ${batches.at(-1)!.lastSequence}`,
+        'An exchange does not use it',
+      ],
     ],
     [
       'one that is not at the end of a batch',
@@ -290,5 +291,4 @@ it('one beyond the damage of a journal is called neither good nor bad', async ()
   const report = JSON.parse(run.out);
   expect(report.findings.length).toBe(1);
   expect(report.history).toMatchObject({ good: true, entries: null });
-  expect((await replayTool(folder, 'verify')).out).toContain('not compared');
 });
