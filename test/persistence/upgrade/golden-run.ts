@@ -3,6 +3,7 @@
  * repository: trading in two markets with idempotency keys, a resolved market, stakes, deposits, a
  * referral, resting orders at the end, and snapshots for which the journal vouches.
  */
+import { createHash } from 'node:crypto';
 import { copyFileSync, cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
@@ -11,6 +12,7 @@ import { listSnapshots } from '../../../persistence/recovery/snapshot/folder.js'
 import { vouchedHash } from '../../../persistence/recovery/snapshot/vouched.js';
 import { closeDatabase, openDatabase, query } from '../../../persistence/storage/sqlite.js';
 import { eventually } from '../../support/eventually.js';
+import { readAll } from '../../support/journal-fixture.js';
 import {
   MARKET,
   PARTNER_KEY,
@@ -21,14 +23,22 @@ import {
   WINDOW_START_MS,
 } from '../../support/server.js';
 
-/** A request with an idempotency key, and what it was answered. */
+/** A request with an idempotency key, and the hash of what it was answered. */
 export interface KeyedRequest {
   path: string;
   user: string;
   key: string;
   body: object;
   status: number;
-  text: string;
+  hash: string;
+}
+
+/** A read, and the hash of its answer; of a few, the answer, for a reader of the file. */
+export interface Read {
+  path: string;
+  user: string | null;
+  hash: string;
+  json?: unknown;
 }
 
 export interface Answers {
@@ -38,7 +48,7 @@ export interface Answers {
   digest: string;
   /** By username. */
   tokens: Record<string, string>;
-  reads: { path: string; user: string | null; json: unknown }[];
+  reads: Read[];
   keyed: KeyedRequest[];
 }
 
@@ -57,8 +67,11 @@ export async function makeGolden(folder: string): Promise<Answers> {
   await eventually(() => hasVouchedSnapshot(server.folder));
   await run.rest(NEXT_MARKET);
   await server.followed();
-  const answers = await run.answers();
+  const given = await run.answers();
   await server.close();
+  // From the closed journal: a stop may vouch for one more snapshot.
+  const { lastSequence: sequence, digest } = (await readAll(server.folder)).at(-1)!;
+  const answers = { ...given, sequence, digest };
   rmSync(folder, { recursive: true, force: true });
   const data = join(folder, 'data');
   mkdirSync(join(data, 'snapshots'), { recursive: true });
@@ -71,8 +84,26 @@ export async function makeGolden(folder: string): Promise<Answers> {
   const [oldest] = readdirSync(join(server.folder, 'snapshots')).sort();
   cpSync(join(server.folder, 'snapshots', oldest!), join(data, 'snapshots', oldest!));
   rmSync(server.folder, { recursive: true });
-  writeFileSync(join(folder, 'answers.json'), `${JSON.stringify(answers, null, 1)}\n`);
+  writeFileSync(join(folder, 'answers.json'), `${linesOf(answers)}\n`);
   return answers;
+}
+
+/** JSON with a line for each entry of a list. */
+function linesOf(answers: Answers): string {
+  const textOf = (value: unknown) =>
+    Array.isArray(value)
+      ? `[\n${value.map((one) => JSON.stringify(one)).join(',\n')}\n]`
+      : JSON.stringify(value);
+  const fields = Object.entries(answers).map(([name, value]) => `"${name}": ${textOf(value)}`);
+  return `{\n${fields.join(',\n')}\n}`;
+}
+
+/** The sequence grows with the commands of an upgrade and of a start. */
+export function hashOf(answer: unknown): string {
+  const text = JSON.stringify(answer, (name, value) =>
+    name === 'sequence' || name === 'atSequence' ? undefined : value,
+  );
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
 /** Moves the log into the file, to keep the folder small. */
@@ -111,14 +142,13 @@ class GoldenRun {
   }
 
   /** A change with a key. */
-  private async send(user: string, path: string, body: object): Promise<KeyedRequest> {
+  private async send(user: string, path: string, body: object): Promise<string> {
     const { token } = await this.trader(user);
     const key = `golden-${this.keyed.length}`;
     const headers = { 'idempotency-key': key };
     const { status, text } = await this.server.api.send('POST', path, body, { token, headers });
-    const request = { path, user, key, body, status, text };
-    this.keyed.push(request);
-    return request;
+    this.keyed.push({ path, user, key, body, status, hash: hashOf(text) });
+    return text;
   }
 
   /** Makers on both sides, takers of every kind, a batch, and refusals. */
@@ -150,7 +180,7 @@ class GoldenRun {
     await this.server.api.put(`/users/${userId}/privacy`, { private: true }, token);
     const username = `cleo-${market.slice(-4)}`;
     const sub = await this.send('cleo', `/users/${userId}/sub-accounts`, { username });
-    const { userId: to } = JSON.parse(sub.text);
+    const { userId: to } = JSON.parse(sub);
     await this.send('cleo', `/users/${userId}/transfers`, { from: userId, to, amount: 40 });
   }
 
@@ -169,13 +199,18 @@ class GoldenRun {
     await this.send('bob', path, { ...order, shares: 7, postOnly: true });
   }
 
-  async answers(): Promise<Answers> {
+  async answers(): Promise<Omit<Answers, 'sequence' | 'digest'>> {
     const { server, traders, keyed } = this;
     const reads: Answers['reads'] = [];
     const read = async (path: string, user: string | null = null) => {
       const { status, json, text } = await server.api.read(path, traders.get(user ?? '')?.token);
       if (status !== 200) throw new Error(`${path}: ${text}`);
-      reads.push({ path, user, json });
+      reads.push({
+        path,
+        user,
+        hash: hashOf(json),
+        ...(/balance|book/.test(path) ? { json } : {}),
+      });
     };
     for (const [user, { userId }] of traders) {
       for (const list of ['balance', 'positions', 'orders', 'trades', 'ledger', 'points'])
@@ -185,6 +220,6 @@ class GoldenRun {
     await read(`/markets/15m/${NEXT_MARKET}/orderbook`);
     await read(`/markets/15m/${MARKET}/trades`);
     const tokens = Object.fromEntries([...traders].map(([user, { token }]) => [user, token]));
-    return { atMs: server.clock.nowMs(), ...(await server.state()), tokens, reads, keyed };
+    return { atMs: server.clock.nowMs(), tokens, reads, keyed };
   }
 }
