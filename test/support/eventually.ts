@@ -1,12 +1,13 @@
 /** Waits for a condition, so that no test depends on how busy the machine is. */
-const WAIT_MS = 90_000;
+const WAIT_MS = 20_000;
 const MAX_PAUSE_MS = 10;
 
 // biome-ignore lint/suspicious/noConfusingVoidType: a check may be an expectation
 type Holds = boolean | void;
 
 /**
- * Waits until `check` neither returns false nor throws; after `waitMs` it throws the last error.
+ * Waits until `check` neither returns false nor throws; after `waitMs` it throws what it waited for
+ * and what it saw last.
  */
 export async function eventually(
   check: () => Holds | Promise<Holds>,
@@ -14,13 +15,16 @@ export async function eventually(
 ): Promise<void> {
   const giveUpAtMs = performance.now() + waitMs;
   for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs + 1, MAX_PAUSE_MS)) {
-    let failure: unknown = new Error(`not true within ${waitMs} ms: ${check}`);
+    let seen: unknown = false;
     try {
       if ((await check()) !== false) return;
     } catch (error) {
-      failure = error;
+      seen = error;
     }
-    if (performance.now() > giveUpAtMs) throw failure;
+    if (performance.now() > giveUpAtMs) {
+      const last = seen instanceof Error ? seen.message : seen;
+      throw new Error(`not within ${waitMs} ms: ${check}\nlast: ${last}`, { cause: seen });
+    }
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }

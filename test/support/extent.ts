@@ -17,9 +17,8 @@ declare module 'vitest' {
   }
 }
 
-/** Of all random choices in this file: from the variable SEED, otherwise a random one. */
-export const SEED =
-  inject('seed') ?? process.env['SEED'] ?? `${Math.floor(Math.random() * 2 ** 31)}`;
+/** Of all random choices: a trial's, or that of vitest.config.ts. */
+export const SEED = inject('seed') ?? process.env['SEED']!;
 
 /** How many to try: in a trial `whole`, multiplied by `--times`, and in `npm test` the sample. */
 export function extent(whole: number, sample = whole): number {

@@ -120,7 +120,6 @@ test('a standby says what it is, and takes over from one that was killed', async
     const status = (await (await fetch(`${base}/status`)).json()) as StandbyStatus;
     expect(status).toMatchObject({ role: 'standby', journal: 'replicated', epoch: 1 });
     expect(status.sequence).toBeGreaterThanOrEqual(sequence);
-    expect(status.ageMs).toBeLessThan(2_000);
   });
   const body = JSON.stringify({ username: 'early', password: 'correct horse battery' });
   for (const [path, options] of [

@@ -147,6 +147,7 @@ describe('an order', () => {
     }
   });
 
+  let eves = 0;
   const claim = { op: 'claim', marketId: MARKET };
   const batch = (...operations: object[]) => ({ op: 'batch', id: '1', operations });
   const unknown = { op: 'cancel', marketId: MARKET, orderId: 'o0' };
@@ -174,7 +175,7 @@ describe('an order', () => {
     ['invalid_request', /id is duplicated/, '2', twice],
     ['invalid_request', /digits/, '1', inexact],
   ])('%s, %s: it is refused and changes nothing', async (code, words, id, message) => {
-    const eve = await server.register(`eve-${Math.random().toString(36).slice(2, 10)}`);
+    const eve = await server.register(`eve-${++eves}`);
     const client = await connectAs(eve);
     const error = await client.refusal(message);
     expect(error.code, error.message).toBe(code);
