@@ -11,7 +11,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync 
 import { join } from 'node:path';
 
 const ROOT = import.meta.dirname;
-const FOLDERS = ['engine', 'persistence', 'gateway', 'bench'];
+const FOLDERS = ['engine', 'persistence', 'gateway', 'bench', 'test/support', 'test/trials/site'];
 const FILES = [
   'README.md',
   'build.ts',

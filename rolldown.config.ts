@@ -18,7 +18,6 @@ const PROGRAMS = [
   'persistence/recovery/snapshot/worker',
   'bench/main',
   'bench/compare/engine-run',
-  'bench/http/least-server',
   'bench/journal/cold-recovery',
 ];
 

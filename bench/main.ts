@@ -2,52 +2,44 @@
 import '../persistence/compiler-flags.js';
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import {
+  commandLine,
+  listOf,
+  numberFrom,
+  oneOf,
+  wholeNumberFrom,
+} from '../test/support/processes/command-line.js';
+import { describeMachine, machineLine } from '../test/support/processes/machine.js';
+import { planWorkload, STANDARD, type Workload } from '../test/support/workload/workload.js';
 import { benchEngine } from './engine/bench.js';
 import { benchHttp, CONNECTIONS } from './http/bench.js';
-import { benchEdges } from './http/edges/bench.js';
-import { benchOrderEntry } from './http/order-entry/bench.js';
 import { benchStream } from './http/stream-bench.js';
 import { benchJournal } from './journal/bench.js';
 import { benchFollower } from './journal/follower.js';
 import { benchRecovery } from './journal/recovery.js';
-import { commandLine, listOf, numberFrom, oneOf, wholeNumberFrom } from './measure/command-line.js';
-import { describeMachine, machineLine } from './measure/machine.js';
 import { printSection, type Section } from './measure/report.js';
 import { benchMicro } from './micro/bench.js';
-import { benchPostgres } from './replication/bench.js';
+import { benchQuickly } from './quick.js';
 import { describeWorkload } from './workload/description.js';
-import { planWorkload, STANDARD, type Workload } from './workload/workload.js';
 
-const SECTIONS = [
-  'engine',
-  'micro',
-  'journal',
-  'recovery',
-  'follower',
-  'http',
-  'stream',
-  'entry',
-  'edge',
-  'postgres',
-] as const;
+const SECTIONS = ['engine', 'micro', 'journal', 'recovery', 'follower', 'http', 'stream'] as const;
 
 interface Settings {
-  only: readonly (typeof SECTIONS)[number][];
+  full?: true;
+  only?: readonly (typeof SECTIONS)[number][];
   seed: string;
   commands: number;
   seconds: number;
   connections: readonly number[];
   folder: string;
   profile?: string;
-  plot?: string;
   json?: string;
 }
 
 function readArguments(): Settings {
   return commandLine('bench', 'Measures the exchange and prints the results.')
-    .option('--only <list>', `sections to run, of ${SECTIONS.join(',')}`, listOf(oneOf(SECTIONS)), [
-      ...SECTIONS,
-    ])
+    .option('--full', 'all sections, in twelve minutes; otherwise one table, in two')
+    .option('--only <list>', `these sections, of ${SECTIONS.join(',')}`, listOf(oneOf(SECTIONS)))
     .option('--seed <text>', 'seed of the workload', '1')
     .option(
       '--commands <n>',
@@ -57,7 +49,7 @@ function readArguments(): Settings {
     )
     .option(
       '--seconds <n>',
-      'duration of each loop of journal, follower, http, stream, entry and edge',
+      'duration of each loop of journal, follower, http and stream',
       numberFrom(0.1, 3_600),
       3,
     )
@@ -69,14 +61,14 @@ function readArguments(): Settings {
     )
     .option('--folder <path>', 'parent of temporary data folders', tmpdir())
     .option('--profile <path>', 'folder for a CPU profile of the exchange in the http section')
-    .option('--plot <folder>', 'folder for pictures (SVG) of the http section')
     .option('--json <file>', 'also write the results as JSON')
     .parse()
     .opts<Settings>();
 }
 
 async function run(settings: Settings): Promise<void> {
-  const { only, seed, commands, seconds, connections, folder, profile, plot, json } = settings;
+  const { full, seed, commands, seconds, connections, folder, profile, json } = settings;
+  const only = settings.only ?? (full ? SECTIONS : []);
   const machine = describeMachine();
   console.log(machineLine(machine));
   const sections: Section[] = [];
@@ -99,7 +91,6 @@ async function run(settings: Settings): Promise<void> {
     seconds,
     connections,
     profileFolder: profile ?? null,
-    plotFolder: plot ?? null,
   };
   const benches = {
     engine: () => benchEngine(workload()),
@@ -109,10 +100,8 @@ async function run(settings: Settings): Promise<void> {
     follower: () => benchFollower(workload(), options),
     http: () => benchHttp(options),
     stream: () => benchStream(options),
-    entry: () => benchOrderEntry(options),
-    edge: () => benchEdges(options),
-    postgres: () => benchPostgres(workload(), options),
   };
+  if (only.length === 0) add(await benchQuickly(options));
   for (const name of only) add(await benches[name]());
   if (json === undefined) return;
   const content = { machine, settings: { only, seed, commands, seconds }, sections };

@@ -12,8 +12,16 @@ let folder: string;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'build-'));
-  for (const each of ['engine', 'persistence', 'gateway', 'bench', 'dist'])
-    mkdirSync(join(folder, each));
+  for (const each of [
+    'engine',
+    'persistence',
+    'gateway',
+    'bench',
+    'test/support',
+    'test/trials/site',
+    'dist',
+  ])
+    mkdirSync(join(folder, each), { recursive: true });
   for (const each of ['README.md', 'package-lock.json', 'rolldown.config.ts'])
     writeFileSync(join(folder, each), '');
   for (const each of ['tsconfig.json', 'tsconfig.build.json'])

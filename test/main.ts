@@ -51,7 +51,7 @@ async function look(): Promise<string[]> {
     await import(name).catch(({ message }) => {
       lines.push(`${name} cannot be loaded (${message}): run npm ci`);
     });
-  const { findChromium } = await import(`${ROOT}/dist/bench/site/browser.js`);
+  const { findChromium } = await import(`${ROOT}/dist/test/support/site/browser.js`);
   try {
     findChromium();
   } catch (error) {

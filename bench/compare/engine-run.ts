@@ -3,8 +3,13 @@
  * of this build. Prints the median of the rounds as JSON.
  */
 import '../../persistence/compiler-flags.js';
-import { median } from '../measure/samples.js';
-import { planWorkload, prepareEngine, STANDARD, type Workload } from '../workload/workload.js';
+import { median } from '../../test/support/processes/samples.js';
+import {
+  planWorkload,
+  prepareEngine,
+  STANDARD,
+  type Workload,
+} from '../../test/support/workload/workload.js';
 
 const COMMANDS = 500_000;
 const WARM_UP_ROUNDS = 2;

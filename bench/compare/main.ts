@@ -14,8 +14,8 @@ import {
   numberFrom,
   oneOf,
   wholeNumberFrom,
-} from '../measure/command-line.js';
-import { describeMachine, machineLine } from '../measure/machine.js';
+} from '../../test/support/processes/command-line.js';
+import { describeMachine, machineLine } from '../../test/support/processes/machine.js';
 import { layOut, textOf } from '../measure/report.js';
 import { HTTP_LOADS, type HttpLoadName, measureHttp } from './http-run.js';
 import { type Build, comparison, inTurns, type Measured, type Round } from './turns.js';

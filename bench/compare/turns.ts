@@ -3,8 +3,9 @@
  * every other round. A ratio is the median of the ratios of the rounds, so a machine that slows
  * down between two rounds does not change it.
  */
+
+import { median, spread } from '../../test/support/processes/samples.js';
 import { type Table, tableOf, textOf } from '../measure/report.js';
-import { median, spread } from '../measure/samples.js';
 
 /** A folder with a built exchange, and variables to start it with. */
 export interface Build {

@@ -2,11 +2,15 @@
 import type { Engine } from '../../engine/engine.js';
 import { CommandKind, type CommandName } from '../../engine/interface/commands.js';
 import { ResultHead } from '../../engine/interface/results.js';
+import { Samples } from '../../test/support/processes/samples.js';
+import {
+  planWorkload,
+  prepareEngine,
+  type Workload,
+} from '../../test/support/workload/workload.js';
 import type { Start } from '../measure/race.js';
 import { type Part, type Section, sectionOf } from '../measure/report.js';
-import { Samples } from '../measure/samples.js';
 import { asClientsSend } from '../workload/client-commands.js';
-import { planWorkload, prepareEngine, type Workload } from '../workload/workload.js';
 import { type Contestant, checkDigest, compare, engineStart } from './comparison.js';
 import { growth } from './growth.js';
 import { ladderStart } from './ladder.js';

@@ -3,10 +3,10 @@
  * orders in the same rounds.
  */
 import type { Engine } from '../../engine/engine.js';
+import { median } from '../../test/support/processes/samples.js';
+import type { Workload } from '../../test/support/workload/workload.js';
 import { type RaceOptions, race, type Start } from '../measure/race.js';
 import type { Cell, Part } from '../measure/report.js';
-import { median } from '../measure/samples.js';
-import type { Workload } from '../workload/workload.js';
 
 export interface Contestant {
   name: string;

@@ -2,11 +2,11 @@
 import { Side, TimeInForce } from '../../engine/interface/domain.js';
 import { MAX_OPEN_ORDERS_PER_USER, MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
 import { ResultHead } from '../../engine/interface/results.js';
+import { Samples } from '../../test/support/processes/samples.js';
+import { CommandList } from '../../test/support/workload/command-list.js';
+import { buyOrder, openMarket, WINDOW_START_MS } from '../../test/support/workload/open-market.js';
+import { OrderTape } from '../../test/support/workload/order-tape.js';
 import type { Part } from '../measure/report.js';
-import { Samples } from '../measure/samples.js';
-import { CommandList } from '../workload/command-list.js';
-import { buyOrder, openMarket, WINDOW_START_MS } from '../workload/open-market.js';
-import { OrderTape } from '../workload/order-tape.js';
 import { compare, engineStart } from './comparison.js';
 import { ladderStart } from './ladder.js';
 

@@ -6,8 +6,13 @@
  * Always holds: it makes the same trades as the engine on the same tape.
  */
 import { MICROS_PER_SET } from '../../engine/interface/limits.js';
+import {
+  ENTRY_INTS,
+  Entry,
+  Field,
+  type OrderTape,
+} from '../../test/support/workload/order-tape.js';
 import type { Run, Start } from '../measure/race.js';
-import { ENTRY_INTS, Entry, Field, type OrderTape } from '../workload/order-tape.js';
 
 const LEVEL_BITS = 10;
 const WORD_BITS = 5;

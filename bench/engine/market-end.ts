@@ -3,9 +3,8 @@ import type { Engine } from '../../engine/engine.js';
 import { Outcome, TimeInForce, WINDOW_MS } from '../../engine/interface/domain.js';
 import type { EventName } from '../../engine/interface/events.js';
 import { MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
-import { eachEvent } from '../measure/events.js';
-import { type Part, tableOf } from '../measure/report.js';
-import { Samples } from '../measure/samples.js';
+import { Samples } from '../../test/support/processes/samples.js';
+import { eachEvent } from '../../test/support/workload/events.js';
 import {
   buyOrder,
   mustApply,
@@ -14,7 +13,8 @@ import {
   openMarket,
   sellOrder,
   WINDOW_START_MS,
-} from '../workload/open-market.js';
+} from '../../test/support/workload/open-market.js';
+import { type Part, tableOf } from '../measure/report.js';
 
 const USERS = 100_000;
 const FUNDS_MICROS = 1_000 * MICROS_PER_DOLLAR;

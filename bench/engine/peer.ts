@@ -4,7 +4,6 @@
  */
 import { OrderBook, Side as PeerSide } from 'nodejs-order-book';
 import { Side } from '../../engine/interface/domain.js';
-import type { Run, Start } from '../measure/race.js';
 import {
   ENTRY_INTS,
   Entry,
@@ -12,7 +11,8 @@ import {
   type OrderTape,
   sideOf,
   upTicksOf,
-} from '../workload/order-tape.js';
+} from '../../test/support/workload/order-tape.js';
+import type { Run, Start } from '../measure/race.js';
 import { checkBook } from './ladder.js';
 
 /** New books, one for each market, that go through a tape. */

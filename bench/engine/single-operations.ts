@@ -1,11 +1,11 @@
 /** Single operations on a book of constant depth, beside a ladder; restoring is not timed. */
 import { Outcome, Side, TimeInForce } from '../../engine/interface/domain.js';
 import { MAX_ORDER_LOTS, MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
+import { CommandList } from '../../test/support/workload/command-list.js';
+import { buyOrder, openMarket, WINDOW_START_MS } from '../../test/support/workload/open-market.js';
+import { OrderTape } from '../../test/support/workload/order-tape.js';
 import type { Start } from '../measure/race.js';
 import type { Part } from '../measure/report.js';
-import { CommandList } from '../workload/command-list.js';
-import { buyOrder, openMarket, WINDOW_START_MS } from '../workload/open-market.js';
-import { OrderTape } from '../workload/order-tape.js';
 import { type Contestant, compare } from './comparison.js';
 import { Ladder } from './ladder.js';
 

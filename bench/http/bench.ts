@@ -5,23 +5,20 @@
  * given rates, up to the first that the exchange does not keep. Beside each rate, CPU time by
  * thread.
  */
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
+import { describeDisk } from '../../test/support/processes/machine.js';
 import { readJournal } from '../measure/journal.js';
-import { describeDisk } from '../measure/machine.js';
 import type { Section } from '../measure/report.js';
 import { type BenchOptions, withExchange } from './exchange-under-load.js';
 import { batches, books, buys } from './loads.js';
-import { plot } from './plots.js';
-import { LoadGenerator, startBareServer, startLeastServer, startPlainServer } from './processes.js';
-import { KEPT_P50_MS, plotDataOf, report } from './report.js';
+import { LoadGenerator, startBareServer, startPlainServer } from './processes.js';
+import { KEPT_P50_MS, report } from './report.js';
 import { type Compared, errorsIn, Runner, type Scheduled } from './rounds.js';
 
 export interface HttpBenchOptions extends BenchOptions {
   seed: string;
   /** The numbers of connections for buys. */
   connections: readonly number[];
-  /** Where pictures go; null: none are drawn. */
-  plotFolder: string | null;
 }
 
 /** The figures come from the first. */
@@ -51,19 +48,11 @@ export function benchHttp(options: HttpBenchOptions): Promise<Section> {
         sample: JSON.parse(loads.buys.answer),
       }),
     );
-    const least = started(
-      await startLeastServer({
-        folder: join(dirname(exchange.dataFolder), 'least'),
-        tokens: loads.buys.tokens,
-        path: loads.buys.path,
-      }),
-    );
     const generator = started(new LoadGenerator());
     const servers = {
       'bare handler': bare,
       exchange,
       'plain design': plain,
-      'least exchange': least,
     };
     const runner = new Runner(generator, exchange, servers, options);
 
@@ -81,14 +70,9 @@ export function benchHttp(options: HttpBenchOptions): Promise<Section> {
     }
     for (const perSecond of BATCHES_PER_SECOND)
       open.push(await runner.schedule(loads.batches, perSecond));
-    const wrk = await runner.withWrk(loads.buys);
     await stopAll();
     await countCommits(exchange.dataFolder, closed);
-    const files =
-      options.plotFolder === null
-        ? []
-        : await plot(options.plotFolder, plotDataOf(closed, open, loads.buys));
-    return report({ closed, open, wrk, disk, loads, options, files });
+    return report({ closed, open, disk, loads, options });
   });
 }
 

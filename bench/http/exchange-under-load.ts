@@ -6,11 +6,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ExchangeProcess } from '../measure/exchange-process.js';
-import { inFolder } from '../measure/machine.js';
-import { WINDOW_START_MS } from '../workload/open-market.js';
-import { type Answer, Client } from './load/client.js';
-import { HOST, type RequestFields } from './load/messages.js';
+import { type Answer, Client } from '../../test/support/http/client.js';
+import { HOST, type RequestFields } from '../../test/support/http/messages.js';
+import { ExchangeProcess } from '../../test/support/processes/exchange-process.js';
+import { inFolder } from '../../test/support/processes/machine.js';
+import { WINDOW_START_MS } from '../../test/support/workload/open-market.js';
 
 /** The starting balance of a user, in dollars. */
 const FUNDS = 1_000_000;

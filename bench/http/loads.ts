@@ -1,6 +1,7 @@
 /** The loads of the HTTP benchmark: prebuilt requests of each kind, and a sample answer. */
+
+import { requestBytes } from '../../test/support/http/messages.js';
 import type { ExchangeUnderLoad } from './exchange-under-load.js';
-import { requestBytes } from './load/messages.js';
 
 const TRADERS = 64;
 export const OPERATIONS = 100;

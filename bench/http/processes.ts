@@ -2,13 +2,11 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { compiledFile } from '../../persistence/storage/program-folder.js';
-import { endOf } from '../measure/exchange-process.js';
+import { endOf } from '../../test/support/processes/exchange-process.js';
 import type { PlainSetup } from '../plain/exchange.js';
-import type { LeastSetup } from './least-server.js';
 import type { LoadOptions, LoadResult } from './load/load.js';
 import type { LoadTask } from './load/load-generator.js';
 import type { StreamLoadOptions, StreamLoadResult } from './load/stream-load.js';
-import type { EntryLoadOptions } from './order-entry/load.js';
 
 /** A bare uWebSockets.js server that answers each path with a fixed text. */
 export async function startBareServer(answers: Record<string, string>) {
@@ -21,13 +19,6 @@ export async function startBareServer(answers: Record<string, string>) {
 export async function startPlainServer(setup: PlainSetup & { folder: string }) {
   const env = { NODE_NO_WARNINGS: '1' };
   const child = fork(compiledFile('bench/plain/server.js'), [], { env });
-  child.send(setup);
-  return serverOf(child);
-}
-
-/** The engine and the journal with as little as possible around them (least-server.ts). */
-export async function startLeastServer(setup: LeastSetup) {
-  const child = fork(compiledFile('bench/http/least-server.js'), [], { env: {} });
   child.send(setup);
   return serverOf(child);
 }
@@ -51,10 +42,6 @@ export class LoadGenerator {
 
   runStream(options: StreamLoadOptions): Promise<StreamLoadResult> {
     return this.result({ kind: 'stream', options });
-  }
-
-  runEntry(options: EntryLoadOptions): Promise<LoadResult> {
-    return this.result({ kind: 'entry', options });
   }
 
   private async result<Result>(task: LoadTask): Promise<Result> {

@@ -1,12 +1,11 @@
-/** What the HTTP benchmark says: its notes, tables and figures, and the data of its pictures. */
-import type { Disk } from '../measure/machine.js';
+/** What the HTTP benchmark says: its notes, tables and figures. */
+import type { Disk } from '../../test/support/processes/machine.js';
+import { median } from '../../test/support/processes/samples.js';
 import { type Cell, percent, type Section, type Table, tableOf } from '../measure/report.js';
-import { median } from '../measure/samples.js';
 import { THREADS, type ThreadCpu, totalMs } from '../measure/thread-cpu.js';
 import { LIMITS_NOTE } from './exchange-under-load.js';
 import type { LoadResult } from './load/load.js';
 import type { HttpLoad } from './loads.js';
-import { type PlotData, SERVERS } from './plots.js';
 import {
   type Compared,
   errorsIn,
@@ -17,7 +16,6 @@ import {
   type Round,
   rateOf,
   type Scheduled,
-  type WithWrk,
 } from './rounds.js';
 
 /** The rate of buys rises until half of them wait this long. */
@@ -26,15 +24,12 @@ export const KEPT_P50_MS = 50;
 export interface Measured {
   closed: readonly Compared[];
   open: readonly Scheduled[];
-  wrk: readonly WithWrk[];
   disk: Disk;
   loads: Record<'buys' | 'batches' | 'books', HttpLoad>;
-  options: { seconds: number; seed: string; plotFolder: string | null };
-  /** The pictures. */
-  files: readonly string[];
+  options: { seconds: number; seed: string };
 }
 
-export function report({ closed, open, wrk, disk, loads, options, files }: Measured): Section {
+export function report({ closed, open, disk, loads, options }: Measured): Section {
   const rounds = [
     ...closed.flatMap(({ bare, exchange, plain }) => [...bare, ...exchange, ...plain]),
     ...open,
@@ -56,17 +51,8 @@ export function report({ closed, open, wrk, disk, loads, options, files }: Measu
       `Answers other than 200: ${errorsIn(results)}.`,
       `The plain design answers the same buys with node:http and one SQLite transaction with synchronous=FULL for each order; one round.`,
       `CPU time is that of the server, divided by its answers, warm-up included: in the program and in the kernel; on Linux. SQLite's threads write the journal and the history.`,
-      wrk.length === 0
-        ? 'wrk is not installed.'
-        : 'wrk: the same buys from one thread in C; latency from when a request was sent.',
-      ...(files.length === 0 ? [] : [`Pictures in ${options.plotFolder}: ${files.join(', ')}.`]),
     ],
-    tables: [
-      closedTable(closed),
-      openTable(open),
-      ...(wrk.length === 0 ? [] : [wrkTable(wrk)]),
-      cpuTable(closed, open, wrk),
-    ],
+    tables: [closedTable(closed), openTable(open), cpuTable(closed, open)],
     figures: {
       durableBuysPerSecond: medianRate(buying.exchange),
       durableBuyP99Ms: medianOf(buying.exchange).result.latencyP99Ms,
@@ -131,27 +117,12 @@ function openTable(open: readonly Scheduled[]): Table {
   });
 }
 
-function wrkTable(wrk: readonly WithWrk[]): Table {
-  return tableOf('wrk, durable buys; latencies in milliseconds', wrk, {
-    'server and connections': ({ server, connections }) => `${server}, ${connections}`,
-    'requests/s': ({ result }) => result.requests / result.seconds,
-    p50: ({ result }) => result.p50Ms,
-    p99: ({ result }) => result.p99Ms,
-    'p99.9': ({ result }) => result.p999Ms,
-    errors: ({ result }) => result.errors,
-  });
-}
-
 interface CpuRow {
   name: string;
   cpu: ThreadCpu | null;
 }
 
-function cpuTable(
-  closed: readonly Compared[],
-  open: readonly Scheduled[],
-  wrk: readonly WithWrk[],
-): Table {
+function cpuTable(closed: readonly Compared[], open: readonly Scheduled[]): Table {
   const rows: CpuRow[] = closed.flatMap((compared) => {
     const name = `${compared.load.name}, ${compared.connections} connections`;
     const plain = compared.plain.map(({ cpu }) => ({ name: `plain design: ${name}`, cpu }));
@@ -163,8 +134,6 @@ function cpuTable(
   });
   for (const { load, perSecond, cpu } of open)
     rows.push({ name: `${load.name}, ${perSecond.toLocaleString('en-US')} a second`, cpu });
-  for (const { server, connections, cpu } of wrk)
-    rows.push({ name: `wrk, ${connections} connections: ${server}`, cpu });
   const micros = (cell: (cpu: ThreadCpu) => number) => (row: CpuRow) =>
     row.cpu === null ? '' : cell(row.cpu) * 1_000;
   return tableOf('CPU time per request by thread, in microseconds', rows, {
@@ -180,43 +149,6 @@ function cpuTable(
 
 function mainMicros(cpu: ThreadCpu | null): number {
   return cpu === null ? Number.NaN : totalMs(cpu.main) * 1_000;
-}
-
-export function plotDataOf(
-  closed: readonly Compared[],
-  open: readonly Scheduled[],
-  buys: HttpLoad,
-): PlotData {
-  const buying = closed.filter(({ load }) => load === buys);
-  const roundsOf = ({ bare, exchange, plain }: Compared) => ({
-    'bare handler': bare,
-    exchange,
-    'plain design': plain,
-  });
-  const connections = buying.flatMap((compared) =>
-    SERVERS.map((server) => {
-      const { result } = medianOf(roundsOf(compared)[server]);
-      return {
-        connections: compared.connections,
-        server,
-        perSecond: rateOf(result),
-        p50Ms: result.latencyP50Ms,
-        p99Ms: result.latencyP99Ms,
-      };
-    }),
-  );
-  const offered = open
-    .filter(({ load }) => load === buys)
-    .map(({ perSecond, result }) => ({
-      offeredPerSecond: perSecond,
-      p50Ms: result.latencyP50Ms,
-      p99Ms: result.latencyP99Ms,
-    }));
-  const cpu = SERVERS.flatMap((server) => {
-    const used = medianOf(roundsOf(buying[0]!)[server]).cpu;
-    return used === null ? [] : [{ server, cpu: used }];
-  });
-  return { connections, offered, cpu };
 }
 
 function resultColumns<Item>(resultOf: (item: Item) => LoadResult) {

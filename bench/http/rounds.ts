@@ -2,14 +2,13 @@
  * Runs the rounds of the HTTP benchmark: one load after another, each on the servers in turn, with
  * the CPU time that the server's threads took.
  */
-import { dirname } from 'node:path';
 import { type ThreadCpu, threadCpu, usedBetween } from '../measure/thread-cpu.js';
 import type { ExchangeUnderLoad } from './exchange-under-load.js';
 import type { LoadPace, LoadResult } from './load/load.js';
 import type { HttpLoad } from './loads.js';
-import { SERVERS, type Server } from './plots.js';
 import type { LoadGenerator } from './processes.js';
-import { hasWrk, runWrk, type WrkResult } from './wrk.js';
+
+export type Server = 'bare handler' | 'exchange' | 'plain design';
 
 /** Alternating rounds of each server. The first one has a longer warm-up. */
 export const ROUNDS = 3;
@@ -17,9 +16,6 @@ const FIRST_WARM_UP_MS = 2_000;
 const WARM_UP_MS = 500;
 /** More than a server that keeps up needs at these rates. */
 export const OPEN_CONNECTIONS = 256;
-const WRK_CONNECTIONS: readonly number[] = [64, 256];
-const WRK_SERVERS = [...SERVERS, 'least exchange'] as const;
-type WrkServer = (typeof WRK_SERVERS)[number];
 
 export interface Round {
   result: LoadResult;
@@ -48,13 +44,6 @@ export interface Scheduled extends Round {
   perSecond: number;
 }
 
-export interface WithWrk {
-  server: WrkServer;
-  connections: number;
-  result: WrkResult;
-  cpu: ThreadCpu | null;
-}
-
 interface ServerProcess {
   port: number;
   pid: number;
@@ -64,7 +53,7 @@ export class Runner {
   constructor(
     private readonly generator: LoadGenerator,
     private readonly exchange: ExchangeUnderLoad,
-    private readonly servers: Readonly<Record<WrkServer, ServerProcess>>,
+    private readonly servers: Readonly<Record<Server, ServerProcess>>,
     private readonly options: { seconds: number; seed: string },
   ) {}
 
@@ -102,28 +91,6 @@ export class Runner {
     const timing = { connections: OPEN_CONNECTIONS, warmUpMs: FIRST_WARM_UP_MS };
     const followed = () => this.exchange.followed();
     return { load, perSecond, ...(await this.run(load, 'exchange', pace, timing, followed)) };
-  }
-
-  /** No rounds where wrk is not installed. */
-  async withWrk({ requests }: HttpLoad): Promise<WithWrk[]> {
-    const rounds: WithWrk[] = [];
-    if (!(await hasWrk())) return rounds;
-    const folder = dirname(this.exchange.dataFolder);
-    const { seconds } = this.options;
-    // Unlike the others, it has not been under load yet.
-    const cold = this.servers['least exchange'].port;
-    await runWrk({ port: cold, connections: WRK_CONNECTIONS[0]!, seconds, requests, folder });
-    for (const connections of WRK_CONNECTIONS) {
-      for (const server of WRK_SERVERS) {
-        const { port, pid } = this.servers[server];
-        const before = threadCpu(pid);
-        const result = await runWrk({ port, connections, seconds, requests, folder });
-        if (server === 'exchange') await this.exchange.followed();
-        const cpu = perRequest(usedBetween(before, threadCpu(pid)), result.requests);
-        rounds.push({ server, connections, result, cpu });
-      }
-    }
-    return rounds;
   }
 
   private async run(

@@ -1,7 +1,13 @@
 /** The stream to a thousand readers: latency at given rates, and the highest rate of delivery. */
+
+import { requestBytes } from '../../test/support/http/messages.js';
 import { percent, type Section, tableOf, textOf } from '../measure/report.js';
-import { type BenchOptions, LIMITS_NOTE, withExchange } from './exchange-under-load.js';
-import { requestBytes } from './load/messages.js';
+import {
+  type BenchOptions,
+  type ExchangeUnderLoad,
+  LIMITS_NOTE,
+  withExchange,
+} from './exchange-under-load.js';
 import type { StreamLoadResult } from './load/stream-load.js';
 import { LoadGenerator } from './processes.js';
 
@@ -13,28 +19,31 @@ const PACES = [10, 50, null];
 export function benchStream(options: BenchOptions): Promise<Section> {
   return withExchange({ ...options, profileFolder: null }, async (exchange, started) => {
     const generator = started(new LoadGenerator());
-    // A buy that takes one resting order.
-    const request = requestBytes({
-      method: 'POST',
-      path: `/markets/15m/${exchange.marketId}/buy`,
-      headers: await exchange.register('trader'),
-      body: { outcome: 'UP', amount: 1 },
-    });
     const results: Paced[] = [];
-    for (const pace of PACES) {
-      const result = await generator.runStream({
-        port: exchange.port,
-        channel: `trades:${exchange.marketId}`,
-        readers: READERS,
-        request,
-        perSecond: pace,
-        warmUpMs: WARM_UP_MS,
-        measureMs: options.seconds * 1_000,
-      });
-      results.push({ ...result, pace });
-    }
+    for (const pace of PACES)
+      results.push({ ...(await readStream(exchange, generator, pace, options.seconds)), pace });
     return report(results);
   });
+}
+
+/** One trader buys, and every reader gets each trade. */
+export async function readStream(
+  exchange: ExchangeUnderLoad,
+  generator: LoadGenerator,
+  perSecond: number | null,
+  seconds: number,
+): Promise<StreamLoadResult> {
+  // A buy that takes one resting order.
+  const request = requestBytes({
+    method: 'POST',
+    path: `/markets/15m/${exchange.marketId}/buy`,
+    headers: await exchange.register(`trader-${perSecond}`),
+    body: { outcome: 'UP', amount: 1 },
+  });
+  const channel = `trades:${exchange.marketId}`;
+  const timing = { warmUpMs: WARM_UP_MS, measureMs: seconds * 1_000 };
+  const { port } = exchange;
+  return generator.runStream({ port, channel, readers: READERS, request, perSecond, ...timing });
 }
 
 type Paced = StreamLoadResult & { pace: number | null };

@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { HOST } from './load/messages.js';
+import { HOST } from '../../test/support/http/messages.js';
 
 const run = promisify(execFile);
 const PATIENCE_MS = 60_000;

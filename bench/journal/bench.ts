@@ -1,9 +1,9 @@
 /** The engine with its journal: durable commands per second, by `synchronous`. */
 import type { Durability } from '../../persistence/journal/open-segment.js';
-import { type Disk, describeDisk, inFolder } from '../measure/machine.js';
+import { type Disk, describeDisk, inFolder } from '../../test/support/processes/machine.js';
+import type { Workload } from '../../test/support/workload/workload.js';
 import { type Section, tableOf } from '../measure/report.js';
 import { type LoopResult, runClosedLoop } from '../workload/closed-loop.js';
-import type { Workload } from '../workload/workload.js';
 
 export interface JournalBenchOptions {
   /** The folder in which temporary folders are created. */

@@ -15,15 +15,19 @@ import {
   snapshotNameOf,
 } from '../../persistence/recovery/snapshot/folder.js';
 import { compiledFile } from '../../persistence/storage/program-folder.js';
+import { vouchForSnapshots } from '../../test/support/folders/vouch.js';
+import { folderBytes, inFolder } from '../../test/support/processes/machine.js';
+import { median, spread } from '../../test/support/processes/samples.js';
+import {
+  LARGE_AT_MS,
+  LARGE_USERS,
+  largeExchange,
+} from '../../test/support/workload/large-exchange.js';
+import { mustApply } from '../../test/support/workload/open-market.js';
+import { planWorkload, STANDARD } from '../../test/support/workload/workload.js';
 import { readJournal } from '../measure/journal.js';
-import { folderBytes, inFolder } from '../measure/machine.js';
 import { type Part, type Section, sectionOf, textOf } from '../measure/report.js';
-import { median, spread } from '../measure/samples.js';
 import { runClosedLoop } from '../workload/closed-loop.js';
-import { mustApply } from '../workload/open-market.js';
-import { planWorkload, STANDARD } from '../workload/workload.js';
-import { LARGE_AT_MS, LARGE_USERS, largeExchange } from './large-exchange.js';
-import { vouchForSnapshots } from './vouch.js';
 
 const COMMANDS = 1_000_000;
 const ROUNDS = 3;

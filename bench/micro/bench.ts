@@ -16,13 +16,13 @@ import {
   takeSnapshot,
   writeSnapshot,
 } from '../../persistence/recovery/snapshot/file.js';
-import { LARGE_AT_MS, largeExchange } from '../journal/large-exchange.js';
+import { inFolder } from '../../test/support/processes/machine.js';
+import { LARGE_AT_MS, largeExchange } from '../../test/support/workload/large-exchange.js';
+import { mustApply } from '../../test/support/workload/open-market.js';
+import { planWorkload, STANDARD } from '../../test/support/workload/workload.js';
 import { readJournal } from '../measure/journal.js';
-import { inFolder } from '../measure/machine.js';
 import { type Section, sectionOf, textOf } from '../measure/report.js';
 import { runClosedLoop } from '../workload/closed-loop.js';
-import { mustApply } from '../workload/open-market.js';
-import { planWorkload, STANDARD } from '../workload/workload.js';
 import { type Market, market, TAKER } from './market.js';
 import { reading } from './reading.js';
 import { SAMPLE_MS, timed, type Work } from './timing.js';

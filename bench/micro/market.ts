@@ -5,7 +5,12 @@ import { Outcome, TimeInForce } from '../../engine/interface/domain.js';
 import { MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
 import { OrderResult } from '../../engine/interface/results.js';
 import { NumberBuffer } from '../../engine/storage/number-buffer.js';
-import { buyOrder, mustApply, openMarket, WINDOW_START_MS } from '../workload/open-market.js';
+import {
+  buyOrder,
+  mustApply,
+  openMarket,
+  WINDOW_START_MS,
+} from '../../test/support/workload/open-market.js';
 
 const MAKER = 1;
 export const TAKER = 2;

@@ -8,10 +8,10 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Engine } from '../../engine/engine.js';
 import type { BatchOperation, Command } from '../../engine/interface/commands.js';
-import { eachEvent } from '../measure/events.js';
-import { CommandList } from './command-list.js';
-import { Random } from './random.js';
-import { BATCH, prepareEngine, type Workload } from './workload.js';
+import { CommandList } from '../../test/support/workload/command-list.js';
+import { eachEvent } from '../../test/support/workload/events.js';
+import { Random } from '../../test/support/workload/random.js';
+import { BATCH, prepareEngine, type Workload } from '../../test/support/workload/workload.js';
 
 /**
  * The commands and the digest that the engine then has. `keyed` is the share of the commands with a

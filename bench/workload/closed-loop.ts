@@ -11,8 +11,8 @@ import type { Durability } from '../../persistence/journal/open-segment.js';
 import type { CommitLog } from '../../persistence/journal/store.js';
 import { openJournal } from '../../persistence/recovery/data-folder.js';
 import { type ReleaseTarget, Sequencer } from '../../persistence/sequencer.js';
-import { Samples } from '../measure/samples.js';
-import type { Workload } from './workload.js';
+import { Samples } from '../../test/support/processes/samples.js';
+import type { Workload } from '../../test/support/workload/workload.js';
 
 export interface LoopOptions {
   workload: Workload;

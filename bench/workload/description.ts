@@ -1,6 +1,7 @@
 /** The section of a report that says what the workload consists of. */
+
+import type { Workload } from '../../test/support/workload/workload.js';
 import { percent, type Section, tableOf } from '../measure/report.js';
-import type { Workload } from './workload.js';
 
 export function describeWorkload({ options, commands, digest, statistics }: Workload): Section {
   const { byKind, orders, crossing, events, mostResting } = statistics;

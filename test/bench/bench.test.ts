@@ -5,14 +5,14 @@
 import { createServer, type Server } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type LoadPace, runLoad } from '../../bench/http/load/load.js';
-import { AnswerReader, requestBytes } from '../../bench/http/load/messages.js';
-import { Samples } from '../../bench/measure/samples.js';
+import { AnswerReader, requestBytes } from '../support/http/messages.js';
+import { Samples } from '../support/processes/samples.js';
 import {
   planWorkload,
   prepareEngine,
   STANDARD,
   type WorkloadOptions,
-} from '../../bench/workload/workload.js';
+} from '../support/workload/workload.js';
 
 const SMALL: WorkloadOptions = {
   ...STANDARD,

@@ -7,8 +7,8 @@ import { ladderStart } from '../../bench/engine/ladder.js';
 import { peerStart } from '../../bench/engine/peer.js';
 import { race, type Start } from '../../bench/measure/race.js';
 import { asClientsSend } from '../../bench/workload/client-commands.js';
-import { BATCH, planWorkload, prepareEngine, STANDARD } from '../../bench/workload/workload.js';
 import type { Batch } from '../../engine/interface/commands.js';
+import { BATCH, planWorkload, prepareEngine, STANDARD } from '../support/workload/workload.js';
 
 const workload = planWorkload({
   ...STANDARD,

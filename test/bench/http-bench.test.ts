@@ -8,11 +8,11 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { requestBytes } from '../../bench/http/load/messages.js';
 import { hasWrk, resultIn, runWrk } from '../../bench/http/wrk.js';
 import { threadCpu, totalMs } from '../../bench/measure/thread-cpu.js';
 import { PlainExchange } from '../../bench/plain/exchange.js';
 import { eventually } from '../support/eventually.js';
+import { requestBytes } from '../support/http/messages.js';
 
 let folder: string;
 beforeEach(() => {

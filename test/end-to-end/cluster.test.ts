@@ -6,10 +6,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { Random } from '../../bench/workload/random.js';
 import { eventually } from '../support/eventually.js';
 import { ApiClient, type Trader } from '../support/server.js';
 import { ROOT } from '../support/sources.js';
+import { Random } from '../support/workload/random.js';
 import {
   activeMarket,
   nextCommand,
@@ -81,7 +81,7 @@ function readiness(exchanges: readonly ApiClient[]): Promise<number[]> {
 
 test('the cluster trades, survives its leader, and leaves nothing behind', async () => {
   let output = '';
-  const main = join(ROOT, 'dist/bench/cluster/main.js');
+  const main = join(ROOT, 'dist/test/support/cluster/main.js');
   child = spawn(process.execPath, [main, '--speed', '4'], { stdio: ['ignore', 'pipe', 'pipe'] });
   for (const stream of [child.stdout!, child.stderr!])
     stream.on('data', (bytes) => (output += bytes));

@@ -10,7 +10,6 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { Pool } from 'undici';
 import { expect, test } from 'vitest';
-import { Random } from '../../bench/workload/random.js';
 import type { Engine } from '../../engine/engine.js';
 import { numberOfKey } from '../../engine/interface/client-sequence.js';
 import { Code } from '../../engine/interface/codes.js';
@@ -28,6 +27,7 @@ import {
 import { extent, SEED } from '../support/extent.js';
 import { replayJournal } from '../support/journal-fixture.js';
 import { PARTNER_KEY, PARTNER_KEYS, PASSWORD, TestServer } from '../support/server.js';
+import { Random } from '../support/workload/random.js';
 import { type Draft, Drafting, type Numbered } from './fuzz/drafts.js';
 import { type Plan, randomPlans } from './fuzz/plans.js';
 import { SPOILS } from './fuzz/spoils.js';

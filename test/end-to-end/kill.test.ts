@@ -11,7 +11,6 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
-import { Random } from '../../bench/workload/random.js';
 import { eventually } from '../support/eventually.js';
 import { extent, SEED } from '../support/extent.js';
 import { replayJournal } from '../support/journal-fixture.js';
@@ -19,6 +18,7 @@ import { Executions, judge, NO_PROBLEM } from '../support/load/judge.js';
 import { Load } from '../support/load/load.js';
 import { type ChildServer, Exchanges, programJson } from '../support/programs.js';
 import type { ApiClient } from '../support/server.js';
+import { Random } from '../support/workload/random.js';
 
 const KILLS = extent(100, 2);
 const CLIENTS = 24;

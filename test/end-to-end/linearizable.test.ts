@@ -8,7 +8,6 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
-import { Random } from '../../bench/workload/random.js';
 import type { Command } from '../../engine/interface/commands.js';
 import { eventually } from '../support/eventually.js';
 import { extent, SEED } from '../support/extent.js';
@@ -18,6 +17,7 @@ import { type Acknowledgement, Load } from '../support/load/load.js';
 import type { Observation } from '../support/load/observation.js';
 import { Specification } from '../support/load/specification.js';
 import { Exchanges } from '../support/programs.js';
+import { Random } from '../support/workload/random.js';
 
 const HISTORIES = extent(5, 1);
 const IS_TRIAL = extent(1, 0) > 0;

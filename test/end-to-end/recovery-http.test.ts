@@ -6,7 +6,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { Random } from '../../bench/workload/random.js';
 import { sessionSecrets } from '../../gateway/access/secret.js';
 import { Sessions } from '../../gateway/access/sessions.js';
 import { buildDocument } from '../../gateway/contract/document.js';
@@ -27,6 +26,7 @@ import {
   TestServer,
   type Verb,
 } from '../support/server.js';
+import { Random } from '../support/workload/random.js';
 
 /** Routes that report on the process, not on the engine's state. */
 const OF_THE_PROCESS = ['/metrics'];

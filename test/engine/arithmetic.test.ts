@@ -2,7 +2,6 @@
  * The engine's exact arithmetic against BigInt, around the values where a double stops being exact.
  */
 import { describe, expect, test } from 'vitest';
-import { Random } from '../../bench/workload/random.js';
 import { MAX_ORDER_MICROS, MAX_TOTAL_MICROS } from '../../engine/interface/limits.js';
 import {
   FEE_BASIS_POINTS,
@@ -10,6 +9,7 @@ import {
   MAX_FEE_BASIS_POINTS,
 } from '../../engine/interface/parameters.js';
 import { addSaturating, mulDivFloor } from '../../engine/storage/arithmetic.js';
+import { Random } from '../support/workload/random.js';
 
 const MOST = Number.MAX_SAFE_INTEGER;
 

@@ -3,10 +3,10 @@
  * with every result and event compared. The seed is printed; SEED repeats a run.
  */
 import { describe, expect, test } from 'vitest';
-import { Random } from '../../bench/workload/random.js';
 import { POOL_SIZES, type PoolSizes } from '../../engine/state/access/room.js';
 import { extent, SEED } from '../support/extent.js';
 import { RandomCommands, type Scenario, USUAL } from '../support/random-commands.js';
+import { Random } from '../support/workload/random.js';
 import { EXPECTED_CASES } from './differential/cases.js';
 import { Duel } from './differential/duel.js';
 import type { LimitPlay } from './differential/limits/script.js';

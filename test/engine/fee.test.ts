@@ -5,9 +5,9 @@
  */
 import { Big } from 'big.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Random } from '../../bench/workload/random.js';
 import { SEED } from '../support/extent.js';
 import { MARKET, TestServer, type Trader } from '../support/server.js';
+import { Random } from '../support/workload/random.js';
 import { expectDecimal, feeOn, type OutcomeName } from '../trials/real-day/decimals.js';
 
 const LOT_PLACES = 3;

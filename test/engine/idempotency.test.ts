@@ -4,7 +4,6 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { Random } from '../../bench/workload/random.js';
 import { Engine } from '../../engine/engine.js';
 import { Code } from '../../engine/interface/codes.js';
 import type { Command } from '../../engine/interface/commands.js';
@@ -20,6 +19,7 @@ import { UndoLog } from '../../engine/storage/undo.js';
 import { at, codeOf, run } from '../support/engine-support.js';
 import { NaiveMemory, sameCommand } from '../support/naive-engine/memory.js';
 import { NaiveState, type NaiveUser } from '../support/naive-engine/state.js';
+import { Random } from '../support/workload/random.js';
 
 function tapeOf(...values: number[]): NumberBuffer {
   const tape = new NumberBuffer();

@@ -4,7 +4,6 @@
  * differ, so its content is checked by the invariants.
  */
 import { expect, test } from 'vitest';
-import { Random } from '../../bench/workload/random.js';
 import type { Engine } from '../../engine/engine.js';
 import { Code } from '../../engine/interface/codes.js';
 import type { BatchOperation } from '../../engine/interface/commands.js';
@@ -16,6 +15,7 @@ import { SlotIndex } from '../../engine/storage/indexes/slot-index.js';
 import { TextHash } from '../../engine/storage/text-hash.js';
 import { UndoLog } from '../../engine/storage/undo.js';
 import { batch, buy, openMarket, sell } from '../support/engine-support.js';
+import { Random } from '../support/workload/random.js';
 
 type Memory = Map<string, ArrayBufferView>;
 /** The buffers of one command, which a refused batch writes, too. */

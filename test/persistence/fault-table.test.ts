@@ -9,7 +9,6 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Random } from '../../bench/workload/random.js';
 import type { Engine } from '../../engine/engine.js';
 import { JournalError, JournalUnavailable } from '../../persistence/journal/errors.js';
 import type { Journal } from '../../persistence/journal/journal.js';
@@ -38,6 +37,7 @@ import {
   write,
 } from '../support/journal-fixture.js';
 import { replayTool } from '../support/replay-tool.js';
+import { Random } from '../support/workload/random.js';
 import { DAMAGES, type Sources } from './fault-table/damages.js';
 
 const BATCHES = 130;

@@ -2,18 +2,19 @@
  * An engine with an open market and funded users, as a starting point for tests. Time starts at a
  * window's start; `at(ms)` is that many milliseconds into it.
  */
-import { ANY_SIZE_RESTS, buyOrder, WINDOW_START_MS } from '../../bench/workload/open-market.js';
+
 import { Engine } from '../../engine/engine.js';
 import type { BatchOperation, Buy, Command } from '../../engine/interface/commands.js';
 import { decodeEvents, type EventName, type EventRecord } from '../../engine/interface/events.js';
 import { ResultHead } from '../../engine/interface/results.js';
 import { StateWriter } from '../../engine/storage/archive.js';
+import { ANY_SIZE_RESTS, buyOrder, WINDOW_START_MS } from './workload/open-market.js';
 
 export {
   ANY_SIZE_RESTS,
   sellOrder as sell,
   WINDOW_START_MS,
-} from '../../bench/workload/open-market.js';
+} from './workload/open-market.js';
 export const DOLLAR = 1_000_000;
 
 export function at(ms: number): number {

@@ -4,7 +4,7 @@
  * commands that the history and follower tests share: a small market day, then the rare cases (no
  * prices, VOID, a late opening, payouts after a day).
  */
-import { planWorkload, STANDARD, type TimedCommand } from '../../bench/workload/workload.js';
+
 import { Engine } from '../../engine/engine.js';
 import type { Command } from '../../engine/interface/commands.js';
 import {
@@ -15,8 +15,9 @@ import {
 } from '../../engine/interface/domain.js';
 import { decodeEvents, type EventRecord } from '../../engine/interface/events.js';
 import { type MARKET, type RowOf, USER_EVENTS } from '../../persistence/history/runs/format.js';
+import { planWorkload, STANDARD, type TimedCommand } from './workload/workload.js';
 
-export type { TimedCommand } from '../../bench/workload/workload.js';
+export type { TimedCommand } from './workload/workload.js';
 
 const MINUTE_MS = 60_000;
 const MARK_MS = 5_000;

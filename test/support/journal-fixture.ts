@@ -6,7 +6,6 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
-import { vouchForSnapshots } from '../../bench/journal/vouch.js';
 import { Engine } from '../../engine/engine.js';
 import { readCommand, timeOf } from '../../engine/interface/command-record.js';
 import type { Command } from '../../engine/interface/commands.js';
@@ -30,6 +29,7 @@ import {
 } from '../../persistence/recovery/snapshot/folder.js';
 import { closeDatabase, execute, openDatabase, query } from '../../persistence/storage/sqlite.js';
 import { buy, registration } from './engine-support.js';
+import { vouchForSnapshots } from './folders/vouch.js';
 
 export const START_MS = 1_763_700_300_000;
 const MARKET = marketIdOf(0, START_MS);

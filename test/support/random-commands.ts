@@ -4,8 +4,7 @@
  * that exist and name real markets. The same seed gives the same commands as long as the engine
  * gives the same results.
  */
-import { Random } from '../../bench/workload/random.js';
-import type { TimedCommand } from '../../bench/workload/workload.js';
+
 import { numberedKey } from '../../engine/interface/client-sequence.js';
 import {
   type BatchOperation,
@@ -36,6 +35,8 @@ import {
   type NaiveOrder,
   takesOrders,
 } from './naive-engine/state.js';
+import { Random } from './workload/random.js';
+import type { TimedCommand } from './workload/workload.js';
 
 /** The parameters of one random exchange. */
 export interface Scenario {

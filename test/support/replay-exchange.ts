@@ -4,7 +4,6 @@
  * which nobody claims.
  */
 
-import { Random } from '../../bench/workload/random.js';
 import { Engine } from '../../engine/engine.js';
 import type { BatchOperation, Command } from '../../engine/interface/commands.js';
 import { Outcome, TimeInForce, TokenScope } from '../../engine/interface/domain.js';
@@ -22,6 +21,7 @@ import { openJournal } from '../../persistence/recovery/data-folder.js';
 import { Sequencer } from '../../persistence/sequencer.js';
 import { buy, sell } from './engine-support.js';
 import { replay } from './journal-fixture.js';
+import { Random } from './workload/random.js';
 
 export const START_MS = 1_763_700_300_000;
 const USERS = 12;

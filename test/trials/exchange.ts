@@ -1,7 +1,7 @@
 /** The exchange of a trial: the built program in its own process, with made-up prices. */
 import { join } from 'node:path';
-import { HOST } from '../../bench/http/load/messages.js';
-import { ExchangeProcess } from '../../bench/measure/exchange-process.js';
+import { HOST } from '../support/http/messages.js';
+import { ExchangeProcess } from '../support/processes/exchange-process.js';
 import { EDGE_VARIABLES } from '../support/programs.js';
 
 export interface TrialExchange {

@@ -1,13 +1,10 @@
 /** A process that generates load: runs the loads that it receives, one after another. */
-
-import { type EntryLoadOptions, runEntryLoad } from '../order-entry/load.js';
 import { type LoadOptions, runLoad } from './load.js';
 import { runStreamLoad, type StreamLoadOptions } from './stream-load.js';
 
 export type LoadTask =
   | { kind: 'http'; options: LoadOptions }
-  | { kind: 'stream'; options: StreamLoadOptions }
-  | { kind: 'entry'; options: EntryLoadOptions };
+  | { kind: 'stream'; options: StreamLoadOptions };
 
 process.on('message', (task: LoadTask) => {
   run(task).then(
@@ -22,7 +19,5 @@ function run(task: LoadTask): Promise<object> {
       return runLoad(task.options);
     case 'stream':
       return runStreamLoad(task.options);
-    case 'entry':
-      return runEntryLoad(task.options);
   }
 }

@@ -1,8 +1,9 @@
 /** A load of prebuilt requests. A request without an answer fails it. */
-import { CpuWatch } from '../../measure/machine.js';
-import { Samples } from '../../measure/samples.js';
-import { Random } from '../../workload/random.js';
-import type { HttpAnswer } from './messages.js';
+
+import type { HttpAnswer } from '../../../test/support/http/messages.js';
+import { CpuWatch } from '../../../test/support/processes/machine.js';
+import { Samples } from '../../../test/support/processes/samples.js';
+import { Random } from '../../../test/support/workload/random.js';
 import { PacedLoad } from './paced-load.js';
 
 export type LoadPace = { kind: 'closed' } | { kind: 'open'; perSecond: number; seed: string };

@@ -11,9 +11,9 @@
  * of its event loop instead.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Random } from '../../workload/random.js';
-import { HttpConnection } from './connection.js';
-import type { HttpAnswer } from './messages.js';
+import { HttpConnection } from '../../../test/support/http/connection.js';
+import type { HttpAnswer } from '../../../test/support/http/messages.js';
+import type { Random } from '../../../test/support/workload/random.js';
 
 export interface Arrivals {
   perSecond: number;

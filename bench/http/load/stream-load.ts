@@ -11,10 +11,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
-import { type CpuUse, CpuWatch } from '../../measure/machine.js';
-import { Samples } from '../../measure/samples.js';
-import { HttpConnection } from './connection.js';
-import { HOST, type HttpAnswer } from './messages.js';
+import { HttpConnection } from '../../../test/support/http/connection.js';
+import { HOST, type HttpAnswer } from '../../../test/support/http/messages.js';
+import { type CpuUse, CpuWatch } from '../../../test/support/processes/machine.js';
+import { Samples } from '../../../test/support/processes/samples.js';
 
 export interface StreamLoadOptions {
   port: number;

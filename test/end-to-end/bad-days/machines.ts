@@ -3,7 +3,7 @@
  * on a real cluster of PostgreSQL.
  */
 import { join } from 'node:path';
-import { PostgresCluster } from '../../../bench/cluster/postgres.js';
+import { PostgresCluster } from '../../support/cluster/postgres.js';
 import { type ChildServer, Exchanges } from '../../support/programs.js';
 
 export class Machines extends Exchanges {

@@ -10,7 +10,6 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { Random } from '../../../bench/workload/random.js';
 import { createLog } from '../../../gateway/observe/log.js';
 import { readConfig } from '../../../gateway/start/config.js';
 import { startExchange } from '../../../gateway/start/exchange.js';
@@ -21,6 +20,7 @@ import { eventually } from '../../support/eventually.js';
 import { extent } from '../../support/extent.js';
 import type { ChildServer } from '../../support/programs.js';
 import { type ApiClient, PASSWORD, type Trader } from '../../support/server.js';
+import { Random } from '../../support/workload/random.js';
 import {
   activeMarket,
   expectAll,

@@ -2,7 +2,7 @@
  * Turns a plan into a meaningful request: with a user, a credential, and existing markets and
  * orders.
  */
-import type { Random } from '../../../bench/workload/random.js';
+import type { Random } from '../../support/workload/random.js';
 import type { Plan } from './plans.js';
 import type { Holding, Order, Person, SubAccount, World } from './world.js';
 

@@ -4,8 +4,8 @@
  * users. Each says whether the request can still succeed.
  */
 import { createHmac } from 'node:crypto';
-import type { Random } from '../../../bench/workload/random.js';
 import type { PathItem } from '../../../gateway/contract/openapi.js';
+import type { Random } from '../../support/workload/random.js';
 import type { Draft } from './drafts.js';
 import type { Plan } from './plans.js';
 import type { World } from './world.js';

@@ -7,6 +7,11 @@ import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
+import { createLog } from '../../../gateway/observe/log.js';
+import { readConfig } from '../../../gateway/start/config.js';
+import { checkCertificate, warnOfOpenAddresses } from '../../../gateway/start/encryption.js';
+import { eventually } from '../../support/eventually.js';
+import { silentLog } from '../../support/house-support.js';
 import {
   type Certificate,
   ENCRYPTED_KEY,
@@ -14,12 +19,7 @@ import {
   FIRST,
   SECOND,
   writeCertificate,
-} from '../../../bench/http/certificates.js';
-import { createLog } from '../../../gateway/observe/log.js';
-import { readConfig } from '../../../gateway/start/config.js';
-import { checkCertificate, warnOfOpenAddresses } from '../../../gateway/start/encryption.js';
-import { eventually } from '../../support/eventually.js';
-import { silentLog } from '../../support/house-support.js';
+} from '../../support/http/certificates.js';
 import { ChildServer } from '../../support/programs.js';
 import { type ApiClient, PASSWORD } from '../../support/server.js';
 

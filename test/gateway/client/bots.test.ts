@@ -8,11 +8,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { Random } from '../../../bench/workload/random.js';
 import { eventually } from '../../support/eventually.js';
 import { extent, SEED } from '../../support/extent.js';
 import { Bot } from '../../support/load/bots.js';
 import { ChildServer, freePort } from '../../support/programs.js';
+import { Random } from '../../support/workload/random.js';
 
 const OPERATOR_KEY = 'operator-key-of-the-bots';
 const KILLS = extent(20, 1);

@@ -3,7 +3,6 @@
  * happens to the connection.
  */
 import { afterEach, expect, test } from 'vitest';
-import { Random } from '../../../bench/workload/random.js';
 import * as client from '../../../gateway/client/index.js';
 import {
   type Account,
@@ -20,6 +19,7 @@ import {
 import { eventually } from '../../support/eventually.js';
 import { SEED } from '../../support/extent.js';
 import { MARKET, PASSWORD, TestServer, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
+import { Random } from '../../support/workload/random.js';
 import { streamLimits } from '../stream/support.js';
 import { FlakySockets } from './flaky-socket.js';
 

@@ -7,7 +7,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { Random } from '../../../bench/workload/random.js';
 import type { Command } from '../../../engine/interface/commands.js';
 import { RecordBuffer } from '../../../engine/interface/records.js';
 import { ResultHead } from '../../../engine/interface/results.js';
@@ -24,6 +23,7 @@ import { eventually } from '../../support/eventually.js';
 import { SEED } from '../../support/extent.js';
 import { type ChildServer, Exchanges } from '../../support/programs.js';
 import { type ApiClient, PASSWORD, type Trader } from '../../support/server.js';
+import { Random } from '../../support/workload/random.js';
 
 const KEY = randomBytes(32).toString('hex');
 const ADDRESS = new Uint8Array(16).fill(1);

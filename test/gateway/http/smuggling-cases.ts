@@ -7,7 +7,7 @@
  * server. The hidden text is a whole request, and the caller checks whether it was executed.
  */
 import { connect } from 'node:net';
-import { HOST } from '../../../bench/http/load/messages.js';
+import { HOST } from '../../support/http/messages.js';
 
 /** What must become of a case. */
 export type RawExpectation =

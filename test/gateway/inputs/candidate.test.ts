@@ -3,11 +3,11 @@
  * serve, waits and says why, and the epoch stays as it was.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { PostgresCluster } from '../../../bench/cluster/postgres.js';
 import { Candidate } from '../../../gateway/inputs/candidate.js';
 import { CandidateClock } from '../../../gateway/inputs/candidate-clock.js';
 import { createLog } from '../../../gateway/observe/log.js';
 import { PostgresJournal } from '../../../persistence/replication/postgres/postgres-journal.js';
+import { PostgresCluster } from '../../support/cluster/postgres.js';
 import { eventually } from '../../support/eventually.js';
 
 const HOUR_MS = 3_600_000;

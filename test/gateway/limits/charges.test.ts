@@ -5,7 +5,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ownThreadCpuMs } from '../../../bench/measure/process-cpu.js';
+import { ownThreadCpuMs } from '../../support/processes/process-cpu.js';
 import { marketIdText } from '../../../engine/interface/notation.js';
 import { CHARGES, UNIT_US } from '../../../gateway/access/fair-use/charges.js';
 import { KnownAddresses } from '../../../gateway/access/fair-use/known-addresses.js';

@@ -3,7 +3,6 @@
  * and an atomic one succeeds or fails as a whole.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Random } from '../../../bench/workload/random.js';
 import {
   type Answer,
   type ApiClient,
@@ -13,6 +12,7 @@ import {
   WINDOW_MS,
   WINDOW_START_MS,
 } from '../../support/server.js';
+import { Random } from '../../support/workload/random.js';
 
 type Operation = Record<string, unknown> & { op: string; marketId: string };
 

@@ -7,8 +7,8 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
-import { Random } from '../../../bench/workload/random.js';
 import { extent, SEED } from '../../support/extent.js';
+import { Random } from '../../support/workload/random.js';
 import { type Kind, MARKET, quick, slow } from './orders/order-twin.js';
 
 const BODIES = extent(1_000_000, 10_000);

@@ -5,9 +5,9 @@
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
-import { launchBrowser } from '../../../bench/site/browser.js';
 import type { Config } from '../../../gateway/start/config.js';
 import { TestServer } from '../../support/server.js';
+import { launchBrowser } from '../../support/site/browser.js';
 
 const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 const CONTRAST = 'color-contrast';

@@ -6,11 +6,11 @@ import { createServer, connect as dial, type Server, type Socket } from 'node:ne
 import { join } from 'node:path';
 import type { Browser, Route } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { launchBrowser } from '../../../bench/site/browser.js';
-import { writePrices } from '../../../bench/site/prices.js';
 import { eventually } from '../../support/eventually.js';
 import { type ChildServer, Exchanges } from '../../support/programs.js';
 import { type ApiClient, PASSWORD } from '../../support/server.js';
+import { launchBrowser } from '../../support/site/browser.js';
+import { writePrices } from '../../support/site/prices.js';
 import { Visitor } from './browser.js';
 
 const exchanges = new Exchanges({ ASSETS: 'BTC', HOUSE: 'on', LOG_LEVEL: 'warn' });

@@ -4,10 +4,10 @@
  */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { launchBrowser } from '../../../bench/site/browser.js';
 import { eventually } from '../../support/eventually.js';
 import { Exchanges } from '../../support/programs.js';
 import type { ApiClient } from '../../support/server.js';
+import { launchBrowser } from '../../support/site/browser.js';
 import { DAY_FILE } from '../../trials/real-day/day-prices.js';
 import { Visitor } from './browser.js';
 

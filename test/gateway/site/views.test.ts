@@ -4,9 +4,9 @@
  */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { launchBrowser } from '../../../bench/site/browser.js';
 import { Metrics, mean, perSecond, quantile } from '../../../gateway/site/app/status/metrics.js';
 import { TestServer } from '../../support/server.js';
+import { launchBrowser } from '../../support/site/browser.js';
 import { Visitor } from './browser.js';
 
 let browser: Browser;

@@ -2,11 +2,12 @@
  * Seeded random trading for the stream tests: orders of every kind around the middle, cancels,
  * amendments and batches.
  */
-import type { Random } from '../../../bench/workload/random.js';
+
 import type { Engine } from '../../../engine/engine.js';
 import type { BatchOperation, Command } from '../../../engine/interface/commands.js';
 import { Outcome, TimeInForce } from '../../../engine/interface/domain.js';
 import { batch, buy, sell } from '../../support/engine-support.js';
+import type { Random } from '../../support/workload/random.js';
 
 export interface Trading {
   engine: Engine;

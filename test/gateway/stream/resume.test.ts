@@ -6,12 +6,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { Random } from '../../../bench/workload/random.js';
 import { TimeInForce } from '../../../engine/interface/domain.js';
 import { archiveSegments } from '../../../persistence/tools/operations/archive.js';
 import { batch, buy } from '../../support/engine-support.js';
 import { eventually } from '../../support/eventually.js';
 import { TestServer, type Trader } from '../../support/server.js';
+import { Random } from '../../support/workload/random.js';
 import { randomCommand, type Trading } from './commands.js';
 import { clientsOf, type StreamClient, streamLimits } from './support.js';
 

@@ -5,7 +5,6 @@
  */
 
 import { afterAll, expect, test } from 'vitest';
-import { Random } from '../../../bench/workload/random.js';
 import {
   MARKET,
   TestServer,
@@ -13,6 +12,7 @@ import {
   WINDOW_MS,
   WINDOW_START_MS,
 } from '../../support/server.js';
+import { Random } from '../../support/workload/random.js';
 import { randomCommand, type Trading } from './commands.js';
 import { byPlace, heldOf, lots, micros, RebuiltAccount } from './rebuilt-account.js';
 import { type Message, StreamClient, streamLimits } from './support.js';

@@ -7,7 +7,6 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { vouchForSnapshots } from '../../../bench/journal/vouch.js';
 import { Engine } from '../../../engine/engine.js';
 import { RecordBuffer } from '../../../engine/interface/records.js';
 import { CommitMarks } from '../../../persistence/follower/lag.js';
@@ -27,6 +26,7 @@ import {
 import { closeDatabase, execute, openDatabase } from '../../../persistence/storage/sqlite.js';
 import { registration } from '../../support/engine-support.js';
 import { eventually } from '../../support/eventually.js';
+import { vouchForSnapshots } from '../../support/folders/vouch.js';
 import {
   journalOf,
   Log,

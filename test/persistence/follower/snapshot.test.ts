@@ -16,7 +16,6 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { vouchForSnapshots } from '../../../bench/journal/vouch.js';
 import { Engine } from '../../../engine/engine.js';
 import { StateWriter } from '../../../engine/storage/archive.js';
 import type { JournalPosition } from '../../../persistence/journal/format.js';
@@ -40,6 +39,7 @@ import {
 } from '../../../persistence/recovery/snapshot/folder.js';
 import { registration } from '../../support/engine-support.js';
 import { moveMoney } from '../../support/folders/moved-money.js';
+import { vouchForSnapshots } from '../../support/folders/vouch.js';
 import { journalOf, Log } from '../../support/follower-fixture.js';
 import { dayOfCommands, type TimedCommand } from '../../support/history-oracle.js';
 import { addSnapshots, Folders, tamper } from '../../support/journal-fixture.js';

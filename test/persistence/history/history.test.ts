@@ -5,8 +5,6 @@
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import sqlite3 from 'sqlite3';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { buyOrder, registration, WINDOW_START_MS } from '../../../bench/workload/open-market.js';
-import { Random } from '../../../bench/workload/random.js';
 import { Engine } from '../../../engine/engine.js';
 import {
   assetOfMarket,
@@ -62,6 +60,8 @@ import {
   type TimedCommand,
 } from '../../support/history-oracle.js';
 import { Folders, START_MS, withDatabase } from '../../support/journal-fixture.js';
+import { buyOrder, registration, WINDOW_START_MS } from '../../support/workload/open-market.js';
+import { Random } from '../../support/workload/random.js';
 
 const folders = new Folders();
 const followers: TestFollower[] = [];

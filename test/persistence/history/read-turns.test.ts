@@ -3,12 +3,6 @@
  * was given up; and an order is found complete in a few of them, however long it rested.
  */
 import { afterEach, describe, expect, it } from 'vitest';
-import {
-  buyOrder,
-  observedPrice,
-  registration,
-  WINDOW_START_MS,
-} from '../../../bench/workload/open-market.js';
 import { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
 import { marketIdOf, TimeInForce } from '../../../engine/interface/domain.js';
@@ -19,6 +13,12 @@ import { HistoryReads, ReadDatabase } from '../../../persistence/history/reads.j
 import { HistoryStore } from '../../../persistence/history/store.js';
 import { journalOf, startFollower } from '../../support/follower-fixture.js';
 import { Folders } from '../../support/journal-fixture.js';
+import {
+  buyOrder,
+  observedPrice,
+  registration,
+  WINDOW_START_MS,
+} from '../../support/workload/open-market.js';
 
 describe('the turns of reads', () => {
   /** Asks for so many turns, one after another, and notes each in `order`. */

@@ -5,7 +5,6 @@
  * few is waited for only while each turn brings another command; a failure releases nothing more.
  */
 import { expect, test } from 'vitest';
-import { Random } from '../../../bench/workload/random.js';
 import { Engine } from '../../../engine/engine.js';
 import { JournalError } from '../../../persistence/journal/errors.js';
 import type { BatchContent } from '../../../persistence/journal/format.js';
@@ -13,6 +12,7 @@ import type { CommitDone } from '../../../persistence/journal/store.js';
 import { Sequencer, type SequencerLog, SubmitRefused } from '../../../persistence/sequencer.js';
 import { extent, SEED } from '../../support/extent.js';
 import { commandAt, START_MS } from '../../support/journal-fixture.js';
+import { Random } from '../../support/workload/random.js';
 
 const RUNS = extent(2_000, 150);
 const TURNS = 60;

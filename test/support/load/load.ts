@@ -7,8 +7,8 @@
  * remembered with its answer, for the judge.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PASSWORD } from '../../../bench/http/load/client.js';
-import type { Random } from '../../../bench/workload/random.js';
+import { PASSWORD } from '../http/client.js';
+import type { Random } from '../workload/random.js';
 import { balanceText, bookText, type Observation, type Seen } from './observation.js';
 import { type Answer, StreamConnection } from './stream.js';
 

@@ -1,7 +1,7 @@
 /** WebSocket frames of every kind, size and rate, from clients without a session. */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { HOST, requestText } from '../../../bench/http/load/messages.js';
+import { HOST, requestText } from '../../support/http/messages.js';
 import { ATTACKER, besideProbe } from './probe.js';
 import type { Stage } from './stage.js';
 

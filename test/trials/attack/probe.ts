@@ -8,8 +8,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { expect } from 'vitest';
-import { HOST } from '../../../bench/http/load/messages.js';
-import { mainThreadCpuMsOf } from '../../../bench/measure/process-cpu.js';
+import { HOST } from '../../support/http/messages.js';
+import { mainThreadCpuMsOf } from '../../support/processes/process-cpu.js';
 import type { Stage } from './stage.js';
 
 const P99_MS = 100;

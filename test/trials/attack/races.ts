@@ -1,8 +1,8 @@
 /** One request on many connections at once: as many succeed as may, and money and shares agree. */
 import { expect } from 'vitest';
-import { Client } from '../../../bench/http/load/client.js';
-import type { RequestFields } from '../../../bench/http/load/messages.js';
 import { eventually } from '../../support/eventually.js';
+import { Client } from '../../support/http/client.js';
+import type { RequestFields } from '../../support/http/messages.js';
 import type { Stage, User } from './stage.js';
 
 interface Race {

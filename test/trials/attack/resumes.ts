@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { WebSocket } from 'ws';
-import { HOST } from '../../../bench/http/load/messages.js';
+import { HOST } from '../../support/http/messages.js';
 import { eventually } from '../../support/eventually.js';
 import { ATTACK_MS, ATTACKER, besideProbe } from './probe.js';
 import type { Stage, User } from './stage.js';

@@ -6,8 +6,8 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { WebSocket } from 'ws';
-import { HOST, type RequestFields, requestText } from '../../../bench/http/load/messages.js';
 import { eventually } from '../../support/eventually.js';
+import { HOST, type RequestFields, requestText } from '../../support/http/messages.js';
 import { PASSWORD } from '../../support/server.js';
 import type { Stage, User } from './stage.js';
 

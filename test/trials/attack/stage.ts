@@ -7,16 +7,16 @@
  */
 import { tmpdir } from 'node:os';
 import { expect } from 'vitest';
-import { HOST } from '../../../bench/http/load/messages.js';
-import { inFolder } from '../../../bench/measure/machine.js';
-import { replayProblems } from '../../../bench/measure/replay-tool.js';
-import { Random } from '../../../bench/workload/random.js';
 import { eventually, NO_MARKET_MS } from '../../support/eventually.js';
 import { SEED } from '../../support/extent.js';
+import { HOST } from '../../support/http/messages.js';
 import { replayJournal } from '../../support/journal-fixture.js';
 import { Executions, judge, NO_PROBLEM } from '../../support/load/judge.js';
 import { Load } from '../../support/load/load.js';
+import { inFolder } from '../../support/processes/machine.js';
+import { replayProblems } from '../../support/processes/replay-tool.js';
 import { type Answer, ApiClient, PASSWORD } from '../../support/server.js';
+import { Random } from '../../support/workload/random.js';
 import { metricOf, startExchange, type TrialExchange } from '../exchange.js';
 
 /** The exchange's time, as a multiple of real time: a market lasts 15 s. */

@@ -4,12 +4,12 @@
  * supervises them.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Cluster } from '../../../bench/cluster/cluster.js';
-import type { ClusterExchange } from '../../../bench/cluster/exchange.js';
-import { failOver, rejoin } from '../../../bench/cluster/failover.js';
-import type { PostgresNode } from '../../../bench/cluster/postgres.js';
-import { until } from '../../../bench/cluster/until.js';
-import type { Random } from '../../../bench/workload/random.js';
+import type { Cluster } from '../../support/cluster/cluster.js';
+import type { ClusterExchange } from '../../support/cluster/exchange.js';
+import { failOver, rejoin } from '../../support/cluster/failover.js';
+import type { PostgresNode } from '../../support/cluster/postgres.js';
+import { until } from '../../support/cluster/until.js';
+import type { Random } from '../../support/workload/random.js';
 
 /** What an operator, or a program in the operator's place, needs to notice. */
 const NOTICE_MS = 500;

@@ -3,17 +3,17 @@
  * faults and of the commands, not the moments at which they come.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Cluster } from '../../../bench/cluster/cluster.js';
-import { untilStreaming } from '../../../bench/cluster/failover.js';
-import type { PostgresCluster } from '../../../bench/cluster/postgres.js';
-import { until } from '../../../bench/cluster/until.js';
-import { Random } from '../../../bench/workload/random.js';
 import { Engine } from '../../../engine/engine.js';
 import { JournalFollower } from '../../../persistence/recovery/recovery.js';
 import { openSource } from '../../../persistence/replication/source.js';
+import { Cluster } from '../../support/cluster/cluster.js';
+import { untilStreaming } from '../../support/cluster/failover.js';
+import type { PostgresCluster } from '../../support/cluster/postgres.js';
+import { until } from '../../support/cluster/until.js';
 import { withCommand } from '../../support/journal-fixture.js';
 import { Executions, type Judgement, judge } from '../../support/load/judge.js';
 import { type Acknowledgement, Load } from '../../support/load/load.js';
+import { Random } from '../../support/workload/random.js';
 import { FAULTS } from './faults.js';
 
 export interface Round {

@@ -1,8 +1,8 @@
 /** Processes of a cluster are killed and paused under load, at random. */
 import { expect, test } from 'vitest';
-import { median } from '../../../bench/measure/samples.js';
 import { extent, SEED } from '../../support/extent.js';
 import { NO_PROBLEM } from '../../support/load/judge.js';
+import { median } from '../../support/processes/samples.js';
 import { faultsOf, killRounds } from './run.js';
 
 test('nothing is lost or doubled, and one process leads at a time', async ({ annotate }) => {

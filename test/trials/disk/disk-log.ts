@@ -8,7 +8,7 @@
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Random } from '../../../bench/workload/random.js';
+import type { Random } from '../../support/workload/random.js';
 
 /** In the order of disk.c. */
 const KINDS = [

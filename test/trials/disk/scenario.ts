@@ -3,9 +3,9 @@
  * is remembered with its answer, so that a test can ask for it again after a restart.
  */
 import { expect } from 'vitest';
-import type { Random } from '../../../bench/workload/random.js';
 import { eventually, NO_MARKET_MS } from '../../support/eventually.js';
 import { type ApiClient, PASSWORD, type Trader } from '../../support/server.js';
+import type { Random } from '../../support/workload/random.js';
 
 /** One command and what was answered; null: no answer came. */
 export interface Sent {

@@ -5,7 +5,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Random } from '../../../bench/workload/random.js';
+import type { Random } from '../../support/workload/random.js';
 import type { Coverage } from './coverage.js';
 import { Mutator } from './mutator.js';
 

@@ -9,8 +9,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, inject, test } from 'vitest';
-import { Random } from '../../../bench/workload/random.js';
 import { extent, SEED } from '../../support/extent.js';
+import { Random } from '../../support/workload/random.js';
 import { Coverage } from './coverage.js';
 import { fuzz } from './fuzz.js';
 

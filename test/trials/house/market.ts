@@ -7,7 +7,6 @@
  * noise.
  */
 import { pino } from 'pino';
-import { Random } from '../../../bench/workload/random.js';
 import { Engine } from '../../../engine/engine.js';
 import { Code } from '../../../engine/interface/codes.js';
 import type { Command } from '../../../engine/interface/commands.js';
@@ -19,6 +18,7 @@ import { normalRandom } from '../../../gateway/inputs/feeds/random.js';
 import { MarketMaker } from '../../../gateway/inputs/house/market-maker.js';
 import { AVERAGED_MS, fairValue } from '../../../persistence/history/market-json/fair-value.js';
 import { buy, DOLLAR, registration, sell, WINDOW_START_MS } from '../../support/engine-support.js';
+import { Random } from '../../support/workload/random.js';
 
 const HOUSE_FUNDS_MICROS = 1_000_000 * DOLLAR;
 const ANNUAL_VOLATILITY = 0.5;

@@ -4,15 +4,6 @@
  */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ExchangeProcess } from '../../../bench/measure/exchange-process.js';
-import { folderBytes, inFolder } from '../../../bench/measure/machine.js';
-import {
-  buyOrder,
-  observedPrice,
-  registration,
-  WINDOW_START_MS,
-} from '../../../bench/workload/open-market.js';
-import { Random } from '../../../bench/workload/random.js';
 import type { Command } from '../../../engine/interface/commands.js';
 import {
   marketIdOf,
@@ -23,7 +14,16 @@ import {
 import { MICROS_PER_DOLLAR } from '../../../engine/interface/limits.js';
 import { listSegments } from '../../../persistence/journal/segments.js';
 import { extent } from '../../support/extent.js';
+import { ExchangeProcess } from '../../support/processes/exchange-process.js';
+import { folderBytes, inFolder } from '../../support/processes/machine.js';
 import { programJson } from '../../support/programs.js';
+import {
+  buyOrder,
+  observedPrice,
+  registration,
+  WINDOW_START_MS,
+} from '../../support/workload/open-market.js';
+import { Random } from '../../support/workload/random.js';
 import { writeFolder } from '../write-folder.js';
 
 const BYTES = extent(4_000) * 1e6;

@@ -11,15 +11,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Big } from 'big.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { PASSWORD } from '../../../bench/http/load/client.js';
-import { Random } from '../../../bench/workload/random.js';
 import { eventually } from '../../support/eventually.js';
 import { SEED } from '../../support/extent.js';
+import { PASSWORD } from '../../support/http/client.js';
 import { replayJournal } from '../../support/journal-fixture.js';
 import { Executions, judge, NO_PROBLEM } from '../../support/load/judge.js';
 import { Load } from '../../support/load/load.js';
 import { ChildServer, programJson } from '../../support/programs.js';
 import type { ApiClient } from '../../support/server.js';
+import { Random } from '../../support/workload/random.js';
 import { DAY_FILE, DAY_MS, DAY_START_MS, expectedMarkets, QUARTER_MS } from './day-prices.js';
 import { expectDecimal, type ResolutionName } from './decimals.js';
 import {

@@ -7,13 +7,13 @@
  * number, at most one says that it was executed, and the others name a number at least as great.
  */
 
-import type { Random } from '../../../bench/workload/random.js';
 import { numberedKey } from '../../../engine/interface/client-sequence.js';
 import { Code } from '../../../engine/interface/codes.js';
 import type { Command, UserCommand } from '../../../engine/interface/commands.js';
 import { Outcome, TimeInForce } from '../../../engine/interface/domain.js';
 import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
 import { RESULT_HEAD_LENGTH, ResultHead } from '../../../engine/interface/results.js';
+import type { Random } from '../../support/workload/random.js';
 import { Broken, type Reply } from './exchange.js';
 import type { World } from './world.js';
 

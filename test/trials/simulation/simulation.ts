@@ -8,8 +8,6 @@
  * every answer that was received, no key and no number was executed twice, and money is conserved.
  */
 
-import { eachEvent } from '../../../bench/measure/events.js';
-import { Random } from '../../../bench/workload/random.js';
 import { Engine } from '../../../engine/engine.js';
 import { Code } from '../../../engine/interface/codes.js';
 import type { Command, UserCommand } from '../../../engine/interface/commands.js';
@@ -20,6 +18,8 @@ import { JournalError } from '../../../persistence/journal/errors.js';
 import { JournalFollower } from '../../../persistence/recovery/recovery.js';
 import { registration } from '../../support/engine-support.js';
 import { withCommand } from '../../support/journal-fixture.js';
+import { eachEvent } from '../../support/workload/events.js';
+import { Random } from '../../support/workload/random.js';
 import { Client, type Deliver } from './client.js';
 import { SimulatedDisk } from './disk.js';
 import { Broken, SimulatedExchange } from './exchange.js';

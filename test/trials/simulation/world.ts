@@ -2,7 +2,7 @@
  * Simulated time: things happen in the order of their times, and nothing happens between them. The
  * same seed gives the same run.
  */
-import type { Random } from '../../../bench/workload/random.js';
+import type { Random } from '../../support/workload/random.js';
 
 interface Happening {
   atMs: number;

@@ -4,7 +4,6 @@
  * commands of every kind, at several moments of a market's life.
  */
 import { afterAll, expect, test } from 'vitest';
-import { Random } from '../../../../bench/workload/random.js';
 import type { Command } from '../../../../engine/interface/commands.js';
 import { SelfTrade } from '../../../../engine/interface/domain.js';
 import { SEED } from '../../../support/extent.js';
@@ -16,6 +15,7 @@ import {
   WINDOW_MS,
   WINDOW_START_MS,
 } from '../../../support/server.js';
+import { Random } from '../../../support/workload/random.js';
 import { randomCommand } from '../../stream/commands.js';
 import { type Message, StreamClient } from '../../stream/support.js';
 

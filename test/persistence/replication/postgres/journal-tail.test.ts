@@ -6,14 +6,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { PostgresCluster, type PostgresNode } from '../../../../bench/cluster/postgres.js';
-import { Random } from '../../../../bench/workload/random.js';
 import { Engine } from '../../../../engine/engine.js';
 import { JournalTail, type TailWatcher } from '../../../../persistence/replication/journal-tail.js';
 import { PostgresJournal } from '../../../../persistence/replication/postgres/postgres-journal.js';
 import { PostgresSource } from '../../../../persistence/replication/postgres/postgres-source.js';
 import { Sequencer } from '../../../../persistence/sequencer.js';
+import { PostgresCluster, type PostgresNode } from '../../../support/cluster/postgres.js';
 import { eventually } from '../../../support/eventually.js';
+import { Random } from '../../../support/workload/random.js';
 
 const START_MS = 1_763_700_300_000;
 const log = { info: () => {}, warn: () => {} };

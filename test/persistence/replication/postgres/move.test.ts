@@ -1,10 +1,10 @@
 /** A journal moves from a data folder to PostgreSQL and back, with its chain and its digests. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { PostgresCluster } from '../../../../bench/cluster/postgres.js';
 import { Engine } from '../../../../engine/engine.js';
 import { openJournal } from '../../../../persistence/recovery/data-folder.js';
 import { readAddress } from '../../../../persistence/replication/postgres/address.js';
 import { PostgresJournal } from '../../../../persistence/replication/postgres/postgres-journal.js';
+import { PostgresCluster } from '../../../support/cluster/postgres.js';
 import { operate } from '../../../support/folders/operations.js';
 import { Folders, readAll, replay, writeJournal } from '../../../support/journal-fixture.js';
 import { ReplayExchange } from '../../../support/replay-exchange.js';

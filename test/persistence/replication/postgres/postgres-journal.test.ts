@@ -3,7 +3,6 @@
  * and what happens when nodes are away.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { PostgresCluster } from '../../../../bench/cluster/postgres.js';
 import { JournalBatches } from '../../../../persistence/follower/journal-batches.js';
 import type { BatchContent } from '../../../../persistence/journal/format.js';
 import type { JournalBatch } from '../../../../persistence/journal/store.js';
@@ -12,6 +11,7 @@ import {
   PostgresJournal,
 } from '../../../../persistence/replication/postgres/postgres-journal.js';
 import { PostgresSource } from '../../../../persistence/replication/postgres/postgres-source.js';
+import { PostgresCluster } from '../../../support/cluster/postgres.js';
 import { eventually } from '../../../support/eventually.js';
 
 let cluster: PostgresCluster;

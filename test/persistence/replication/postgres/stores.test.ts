@@ -6,8 +6,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { PostgresCluster } from '../../../../bench/cluster/postgres.js';
-import { Random } from '../../../../bench/workload/random.js';
 import { Engine } from '../../../../engine/engine.js';
 import { JournalBatches } from '../../../../persistence/follower/journal-batches.js';
 import type { JournalError } from '../../../../persistence/journal/errors.js';
@@ -18,6 +16,8 @@ import { JournalFollower } from '../../../../persistence/recovery/recovery.js';
 import { PostgresJournal } from '../../../../persistence/replication/postgres/postgres-journal.js';
 import { type JournalPlace, openSource } from '../../../../persistence/replication/source.js';
 import { Sequencer } from '../../../../persistence/sequencer.js';
+import { PostgresCluster } from '../../../support/cluster/postgres.js';
+import { Random } from '../../../support/workload/random.js';
 
 const START_MS = 1_763_700_300_000;
 const DIGEST = '0123456789abcdef';

@@ -13,7 +13,6 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { vouchForSnapshots } from '../../../../bench/journal/vouch.js';
 import type { Engine } from '../../../../engine/engine.js';
 import type { Command } from '../../../../engine/interface/commands.js';
 import { type JournalBatch, positionAfter } from '../../../../persistence/journal/store.js';
@@ -25,6 +24,7 @@ import {
 } from '../../../../persistence/recovery/snapshot/folder.js';
 import { SnapshotComparison } from '../../../../persistence/tools/replay/proofs/snapshots.js';
 import { moveMoney } from '../../../support/folders/moved-money.js';
+import { vouchForSnapshots } from '../../../support/folders/vouch.js';
 import {
   addSnapshots,
   appendCommand,

@@ -1,0 +1,146 @@
+/**
+ * A whole cluster on this machine: three nodes of PostgreSQL with the journal, a leader and a
+ * standby that share it, and two replicas. Everything is in temporary folders, and ends with
+ * `stop`.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sessionSecrets } from '../../../gateway/access/secret.js';
+import { SECRET_FILE } from '../../../persistence/storage/session-secret.js';
+import { ClusterExchange, type Role } from './exchange.js';
+import { untilStreaming } from './failover.js';
+import { freePort, PostgresCluster } from './postgres.js';
+import { until } from './until.js';
+
+/** The exchanges of a cluster, the first leader first. One leads, the other is its standby. */
+const EXCHANGES = ['exchange-1', 'exchange-2'] as const;
+const REPLICAS = ['replica-1', 'replica-2'] as const;
+
+export interface ClusterOptions {
+  /** For all exchanges and replicas. */
+  environment?: Readonly<Record<string, string>>;
+  /** The built program. Default: the one of this build. */
+  program?: string;
+  onEnd?: (name: string, status: number | NodeJS.Signals) => void;
+}
+
+/** As systemd does: what has ended is started again, an exchange as a standby. */
+const RESTART_MS = 500;
+
+export class Cluster {
+  /** Of its operator. */
+  readonly operatorKey = randomBytes(16).toString('hex');
+  private isStopping = false;
+
+  private constructor(
+    readonly folder: string,
+    readonly postgres: PostgresCluster,
+    /** All, with the replicas at the end. */
+    readonly exchanges: ClusterExchange[],
+  ) {}
+
+  get replicas(): ClusterExchange[] {
+    return this.exchanges.filter(({ isReplica }) => isReplica);
+  }
+
+  /** Returns when the leader and the replicas serve and the standby is warm. */
+  static async start(options: ClusterOptions = {}): Promise<Cluster> {
+    const folder = mkdtempSync(join(tmpdir(), 'exchange-cluster-'));
+    const postgres = await PostgresCluster.start();
+    const cluster = new Cluster(folder, postgres, []);
+    try {
+      await untilStreaming(postgres);
+      const shared = { ...cluster.shared(), ...options.environment };
+      const [first, second] = EXCHANGES;
+      const leader = await cluster.startExchange(first, 'leader', shared, options);
+      await leader.untilOpen();
+      const standby = await cluster.startExchange(second, 'standby', shared, options);
+      for (const name of REPLICAS) await cluster.startExchange(name, 'replica', shared, options);
+      await standby.untilWarm();
+      for (const replica of cluster.replicas) await replica.untilOpen();
+      return cluster;
+    } catch (error) {
+      await cluster.stop();
+      throw error;
+    }
+  }
+
+  /** The exchange that serves commands, as soon as there is one. */
+  async leader(): Promise<ClusterExchange> {
+    let found: ClusterExchange | undefined;
+    await until('an exchange leads', async () => {
+      for (const exchange of this.exchanges)
+        if (!exchange.isReplica && (await exchange.isOpen())) found ??= exchange;
+      return found !== undefined;
+    });
+    return found!;
+  }
+
+  /** Until those that have ended are started again. */
+  async untilAllRun(): Promise<void> {
+    await until('all exchanges run', () => this.exchanges.every(({ isRunning }) => isRunning));
+  }
+
+  /** Ends the exchanges and replicas, the leader last. The journal is still there. */
+  async stopExchanges(): Promise<void> {
+    this.isStopping = true;
+    for (const exchange of this.exchanges.toReversed()) await exchange.stop('SIGTERM');
+  }
+
+  /** Ends every process by its id and removes all files. */
+  async stop(): Promise<void> {
+    await this.stopExchanges();
+    await this.postgres.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private async startExchange(
+    name: string,
+    role: Role,
+    environment: Readonly<Record<string, string>>,
+    { program, onEnd = () => {} }: ClusterOptions,
+  ): Promise<ClusterExchange> {
+    const isReplica = role === 'replica';
+    const exchange: ClusterExchange = new ClusterExchange({
+      name,
+      role,
+      roleAfterwards: isReplica ? 'replica' : 'standby',
+      port: await freePort(),
+      operationsPort: await freePort(),
+      logFile: join(this.folder, `${name}.log`),
+      ...(program === undefined ? {} : { program }),
+      environment: {
+        ...environment,
+        DATA_FOLDER: join(this.folder, name),
+        ...(isReplica ? {} : { REPLICAS_PORT: `${await freePort()}` }),
+      },
+      onEnd: (status) => {
+        onEnd(name, status);
+        setTimeout(() => this.restart(exchange), RESTART_MS);
+      },
+    });
+    this.exchanges.push(exchange);
+    return exchange;
+  }
+
+  private restart(exchange: ClusterExchange): void {
+    if (!this.isStopping) exchange.restart();
+  }
+
+  /** The journal, and the secrets that exchanges and replicas have in common. */
+  private shared(): Record<string, string> {
+    const secrets = join(this.folder, 'secrets');
+    mkdirSync(secrets, { mode: 0o700 });
+    sessionSecrets(secrets);
+    const key = join(secrets, 'replicas-key');
+    writeFileSync(key, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 });
+    return {
+      JOURNAL: this.postgres.url,
+      REPLICAS_KEY_FILE: key,
+      SESSION_SECRET_FILE: join(secrets, SECRET_FILE),
+      OPERATOR_KEYS: `you:${createHash('sha256').update(this.operatorKey).digest('hex')}`,
+    };
+  }
+}

