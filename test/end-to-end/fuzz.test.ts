@@ -231,7 +231,7 @@ function userOf(path: string): string {
 const STALE = 'client_sequence_stale';
 const WITHDRAWALS = '/partner/withdrawals';
 
-/** True also for bodies that cannot be judged here: bytes, and text that is not JSON. */
+/** True also for bodies that cannot be judged here: bytes. */
 function bodyFits({ operation, method }: Plan, draft: Draft): boolean {
   const schema = operation.requestBody?.content['application/json']?.schema;
   const { raw, body } = draft;
@@ -239,7 +239,7 @@ function bodyFits({ operation, method }: Plan, draft: Draft): boolean {
   try {
     return fits(schema, JSON.parse(raw ?? JSON.stringify(body) ?? '{}'));
   } catch {
-    return true;
+    return false;
   }
 }
 

@@ -43,7 +43,7 @@ import {
   writeJournal,
   writeSegments,
 } from '../support/journal-fixture.js';
-import { replayTool, traceOf } from '../support/replay-tool.js';
+import { linesOf, replayTool, traceOf } from '../support/replay-tool.js';
 
 const originals = new Folders();
 const folders = new Folders();
@@ -442,7 +442,23 @@ it.each(refused)('refused, in %s: %s', async (of, what, damage, says, bad) => {
   expect(err).toMatch(new RegExp(`^DAMAGE in .*, (sequence ${firstBad}|as a whole): `));
   expect(err).toContain('What to do: ');
   expect(err).toMatch(says);
+  if (what !== EVERY_COMMAND) return;
+  // Each names it, and prints nothing that is not proven.
+  for (const verb of OTHER_COMMANDS) {
+    const run = await replayTool(folder, ...verb);
+    expect(run).toMatchObject({
+      status: 1,
+      err: expect.stringContaining(`sequence ${firstBad}: `),
+    });
+  }
+  const { out } = await replayTool(folder, 'events', '--json');
+  expect(linesOf(out)).toHaveLength(firstBad! - 1);
+  expect((await replayTool(folder, 'state', '--json')).out).toBe('');
 });
+
+/** Tried with every command of the replay tool. */
+const EVERY_COMMAND = 'row 41: a bit of its records';
+const OTHER_COMMANDS = [['state'], ['events'], ['explain', '--user', 'u1'], ['audit']];
 
 it.each(UNMARKED)('journal.head: %s', async (_what, damage, state) => {
   const { folder, before, end } = await damaged('stopped', damage);
@@ -452,6 +468,13 @@ it.each(UNMARKED)('journal.head: %s', async (_what, damage, state) => {
   expect(filesOf(folder)).toEqual(before);
   const { status, err } = await replayTool(folder, 'verify');
   expect([status, err]).toEqual([1, expect.stringContaining(`journal.head is ${state}`)]);
+  for (const verb of OTHER_COMMANDS) {
+    const run = await replayTool(folder, ...verb);
+    expect(run).toMatchObject({
+      status: 0,
+      err: expect.stringContaining(`journal.head is ${state}`),
+    });
+  }
   const { notice, sequence } = await recovered(folder, true);
   expect([notice, sequence]).toEqual([expect.stringContaining(`journal.head was ${state}`), end]);
   // A new mark is written when the journal is opened.

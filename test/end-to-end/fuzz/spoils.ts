@@ -5,6 +5,7 @@
  */
 import { createHmac } from 'node:crypto';
 import type { PathItem } from '../../../gateway/contract/openapi.js';
+import { Mutator } from '../../support/workload/mutator.js';
 import type { Random } from '../../support/workload/random.js';
 import type { Draft } from './drafts.js';
 import type { Plan } from './plans.js';
@@ -76,19 +77,6 @@ const ODD_SEGMENTS = [
   ...'% %00 %ff %2e%2e %F0%9F%99%82 .. . ; + null 15m u0 u-1 o1e3 u99999999999999999999'.split(' '),
   ...'btc-15m-1 BTC-15M-0 btc-15m-99999999999999999999 xrp-15m-1763700300'.split(' '),
 ];
-const ODD_NUMBERS =
-  '1e999 -1e999 0.1000000000000000000000001 123456789012345678901 00 +1 .5 NaN'.split(' ');
-const NOT_JSON = [
-  '{',
-  '}',
-  '{"outcome":"UP"',
-  "{'outcome':'UP'}",
-  '{} {}',
-  'undefined',
-  '{"a":1,}',
-  '\ufeff{}',
-  '\u0000',
-];
 const OTHER_TYPES = [
   'text/plain',
   'application/x-www-form-urlencoded',
@@ -159,31 +147,19 @@ const otherShape: Spoil = (draft, spoiling) => {
   return true;
 };
 
-const noJson: Spoil = (draft, spoiling) => {
-  if (!takesBody(spoiling)) return null;
-  const { random } = spoiling;
-  draft.raw = random.chance(0.2)
-    ? Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])
-    : random.pick(NOT_JSON);
-  draft.headers['content-type'] = 'application/json';
-  return true;
-};
-
-const cutOff: Spoil = (draft, spoiling) => {
+/** The body's bytes change their places; the schema decides afterwards. */
+const changedBytes: Spoil = (draft, spoiling) => {
   if (!takesBody(spoiling) || draft.body === undefined) return null;
-  const text = JSON.stringify(draft.body);
-  draft.raw = text.slice(0, spoiling.random.whole(1, text.length - 1));
-  return true;
+  const bytes = Buffer.from(JSON.stringify(draft.body));
+  const mutator = new Mutator(spoiling.random, [bytes], 60_000);
+  draft.raw = mutator.from([bytes]).toString('latin1');
+  return draft.raw.trim() === '' ? null : false;
 };
 
-const oddNumber: Spoil = (draft, spoiling) => {
+const noText: Spoil = (draft, spoiling) => {
   if (!takesBody(spoiling)) return null;
-  const text = JSON.stringify(draft.body) ?? '';
-  const numbers = [...text.matchAll(/(?<=\w":)\d[\d.e+-]*(?=[,}])/g)];
-  if (numbers.length === 0) return null;
-  const { index, 0: found } = spoiling.random.pick(numbers);
-  draft.raw =
-    text.slice(0, index) + spoiling.random.pick(ODD_NUMBERS) + text.slice(index + found.length);
+  draft.raw = Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]);
+  draft.headers['content-type'] = 'application/json';
   return true;
 };
 
@@ -395,9 +371,8 @@ export const SPOILS: Record<string, { weight: number; spoil: Spoil }> = {
   'a field less': { weight: 6, spoil: fieldLess },
   'a field more': { weight: 4, spoil: fieldMore },
   'another shape': { weight: 2, spoil: otherShape },
-  'no JSON': { weight: 2, spoil: noJson },
-  'cut off': { weight: 2, spoil: cutOff },
-  'an odd number': { weight: 4, spoil: oddNumber },
+  'changed bytes': { weight: 7, spoil: changedBytes },
+  'no text': { weight: 1, spoil: noText },
   'too large': { weight: 1, spoil: tooLarge },
   'another content type': { weight: 2, spoil: otherType },
   'a read with a body': { weight: 1, spoil: bodyOfRead },

@@ -5,9 +5,9 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Mutator } from '../../support/workload/mutator.js';
 import type { Random } from '../../support/workload/random.js';
 import type { Coverage } from './coverage.js';
-import { Mutator } from './mutator.js';
 
 export interface Target {
   name: string;

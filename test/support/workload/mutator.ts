@@ -1,5 +1,5 @@
 /** Makes inputs from earlier ones: bits, bytes, pieces, words and numbers change their places. */
-import type { Random } from '../../support/workload/random.js';
+import type { Random } from './random.js';
 
 const NUMBERS = ['0', '-0', '-1', '1', '1e400', '0.0000001', '9007199254740993', '8640000000001'];
 const ODD_BYTES = [0, 1, 0x20, 0x22, 0x2c, 0x3a, 0x5c, 0x7b, 0x7f, 0x80, 0xc3, 0xff];

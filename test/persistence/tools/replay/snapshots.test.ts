@@ -1,8 +1,4 @@
-/**
- * The replay tool on damaged folders. Every command finds the damage in what it reads, names the
- * first bad sequence, prints nothing unproven, and exits with 1. Snapshots are compared with the
- * replay.
- */
+/** Snapshots are compared with the replay. Damage of a journal: ../../damage.test.ts. */
 import {
   copyFileSync,
   mkdirSync,
@@ -11,7 +7,6 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Engine } from '../../../../engine/engine.js';
 import type { Command } from '../../../../engine/interface/commands.js';
@@ -34,15 +29,7 @@ import {
   replayJournal,
 } from '../../../support/journal-fixture.js';
 import { ReplayExchange } from '../../../support/replay-exchange.js';
-import {
-  linesOf,
-  replayJson,
-  replayTool,
-  type ToolRun,
-  traceOf,
-} from '../../../support/replay-tool.js';
-
-const VERBS = [['verify'], ['state'], ['events'], ['explain', '--user', 'u3'], ['audit']];
+import { replayJson, replayTool, type ToolRun, traceOf } from '../../../support/replay-tool.js';
 
 const folders = new Folders();
 /** The folder of an exchange that was stopped. Tests work on copies. */
@@ -71,64 +58,14 @@ function expectDamage(run: ToolRun, ...words: string[]): void {
   for (const word of words) expect(run.err).toContain(word);
 }
 
-it('ends the output before it', async () => {
-  const folder = folders.copy(stopped);
-  const firstSequence = await flipOne(folder);
-  const { out } = await replayTool(folder, 'events', '--json');
-  const told = linesOf(out).map(({ sequence }) => sequence);
-  expect(told).toEqual(Array.from({ length: firstSequence - 1 }, (_, i) => i + 1));
-  expect((await replayTool(folder, 'state', '--json')).out).toBe('');
-});
-
-it.each<[what: string, damage: (folder: string) => Promise<number>, says: string]>([
-  ['a flipped bit', flipOne, 'its hash does not match'],
-  [
-    'a digest that the engine does not compute, in an intact journal',
-    async (folder) => {
-      await goOn(folder, { kind: 'advanceTime' }, '0123456789abcdef');
-      return lastSequence() + 1;
-    },
-    'had 0123456789abcdef',
-  ],
-])('%s is found by every command', async (_what, damage, says) => {
-  const folder = folders.copy(stopped);
-  const bad = await damage(folder);
-  const before = traceOf(folder);
-  for (const verb of VERBS)
-    expectDamage(await replayTool(folder, ...verb), `journal.db, sequence ${bad}:`, says);
-  expect(traceOf(folder)).toEqual(before);
-  const { out } = await replayTool(folder, 'events', '--json');
-  expect(linesOf(out)).toHaveLength(bad - 1);
-});
-
-/** Returns the first sequence that cannot be trusted. */
-async function flipOne(folder: string): Promise<number> {
-  const { firstSequence } = batches[17]!;
-  await flip(folder, firstSequence, 'records');
-  return firstSequence;
-}
-
-/** The exchange goes on with one command. @param digest default: the right one. */
-async function goOn(folder: string, command: Command, digest?: string): Promise<void> {
+/** The exchange goes on with one command. */
+async function goOn(folder: string, command: Command): Promise<void> {
   const engine = await replayJournal(folder);
   engine.apply(command, endMs);
   const journal = await openJournal({ folder });
-  await appendCommand(journal, command, endMs, digest ?? engine.digest());
+  await appendCommand(journal, command, endMs, engine.digest());
   await journal.close();
 }
-
-it.each([
-  ['missing', (path: string) => rmSync(path)],
-  ['unreadable', (path: string) => writeFileSync(path, Buffer.alloc(8192))],
-])('a journal.head that is %s is mentioned by the others', async (what, damage) => {
-  const folder = folders.copy(stopped);
-  damage(join(folder, 'journal.head'));
-  for (const verb of VERBS.slice(1)) {
-    const run = await replayTool(folder, ...verb);
-    expect(run.status).toBe(0);
-    expect(run.err).toContain(`journal.head is ${what}`);
-  }
-});
 
 describe('snapshots', () => {
   const ends = (...counts: number[]) => counts.map((count) => batches[count - 1]!.lastSequence);
