@@ -87,7 +87,7 @@ function auditReport({ engine, batches, visitor: auditor }: Replayed<Auditor>): 
   return {
     ...{ good, conclusion, sequence, atMs, time: timeText(atMs), digest: engine.digest() },
     ...{ batches, batchChecks, fullChecks },
-    ...{ funds: fundsObject(funds), treasury: dollars(funds.treasuryMicros) },
+    ...{ funds: fundsObject(funds, engine), treasury: dollars(funds.treasuryMicros) },
     markets: newestFirst.map((book) => marketObject(book, engine)),
   };
 }

@@ -1,19 +1,13 @@
 /** `state`: the whole exchange after a command or at a time. */
 import type { Engine } from '../../../../engine/engine.js';
-import {
-  marketIdNumber,
-  outcomeName,
-  resolutionName,
-  sideName,
-  statusName,
-} from '../../../../engine/interface/notation.js';
+import { marketIdNumber, statusName } from '../../../../engine/interface/notation.js';
 import type { FundsView } from '../../../../engine/interface/views.js';
 import { GENESIS, type JournalPosition } from '../../../journal/format.js';
 import { ExitStatus } from '../../program.js';
 import { checkPoint, type Point, UsageError, unknownUser } from '../input/arguments.js';
 import { type Invocation, replayJournal, type Visitor } from '../input/replay-journal.js';
-import { marketName, symbolOf } from '../output/fields.js';
-import { dollars, type JsonObject, price, shares, timeText } from '../output/units.js';
+import { type Names, viewObject } from '../output/fields.js';
+import { dollars, type JsonObject, timeText } from '../output/units.js';
 
 interface StateRequest extends Invocation {
   /** null: all users, all markets. */
@@ -101,135 +95,35 @@ function stateOf(
   const marketId = market === null ? null : marketIdNumber(engine, market);
   const isWanted = (of: { marketId: number }) => marketId === null || of.marketId === marketId;
   const userIds = userId === null ? Array.from({ length: userCount }, (_, i) => i + 1) : [userId];
+  const shown = (views: readonly Parameters<typeof viewObject>[0][]) =>
+    views.map((view) => viewObject(view, engine));
   const assets = Array.from({ length: assetCount }, (_, asset) => ({
-    asset: symbolOf(asset, engine),
-    price: dollars(engine.assetPriceMicros(asset)),
+    asset,
+    priceMicros: engine.assetPriceMicros(asset),
   }));
+  const markets = engine.marketIds().map((id) => {
+    const view = engine.market(id)!;
+    return { ...view, status: statusName(view.status), ...engine.marketFunds(id)! };
+  });
+  const positions = userIds.flatMap((id) =>
+    engine.positions(id).map((position) => ({ userId: id, ...position })),
+  );
   return {
     ...{ sequence, atMs, time: timeText(atMs), digest: engine.digest() },
-    funds: fundsObject(engine.funds()),
-    assets,
-    users: userIds.map((id) => userObject(engine, id)),
-    markets: engine
-      .marketIds()
-      .filter((id) => isWanted({ marketId: id }))
-      .map((id) => marketObject(engine, id)),
-    orders: userIds.flatMap((id) => ordersOf(engine, id, isWanted)),
-    orderGroups: userIds.flatMap((id) => orderGroupsOf(engine, id)),
-    positions: userIds.flatMap((id) => positionsOf(engine, id, isWanted)),
-    deposits: userIds.flatMap((id) => depositsOf(engine, id)),
+    funds: fundsObject(engine.funds(), engine),
+    assets: shown(assets),
+    users: shown(userIds.map((id) => engine.account(id)!)),
+    markets: shown(markets.filter(isWanted)),
+    orders: shown(userIds.flatMap((id) => engine.orders(id)).filter(isWanted)),
+    orderGroups: shown(userIds.flatMap((id) => engine.orderGroups(id))),
+    positions: shown(positions.filter(isWanted)),
+    deposits: shown(userIds.flatMap((id) => engine.vaultDeposits(id))),
   };
 }
 
-/** Where all money is; `sum` is of the parts before it, and equals `netDeposits`. */
-export function fundsObject(funds: FundsView): JsonObject {
-  const parts = {
-    available: funds.availableMicros,
-    held: funds.heldMicros,
-    collateral: funds.collateralMicros,
-    feeEscrow: funds.feeEscrowMicros,
-    staked: funds.stakedMicros,
-    yieldDue: funds.yieldDueMicros,
-    treasury: funds.treasuryMicros,
-  };
-  const sum = Object.values(parts).reduce((total, micros) => total + micros, 0);
-  const all = { ...parts, sum, netDeposits: funds.netDepositsMicros };
-  return Object.fromEntries(Object.entries(all).map(([name, micros]) => [name, dollars(micros)]));
-}
-
-function userObject(engine: Engine, id: number): JsonObject {
-  const user = engine.account(id)!;
-  return {
-    userId: `u${id}`,
-    username: user.username,
-    partner: user.partner,
-    createdAtMs: user.createdAtMs,
-    available: dollars(user.availableMicros),
-    held: dollars(user.heldMicros),
-    total: dollars(user.availableMicros + user.heldMicros),
-    volume: dollars(user.volumeMicros),
-    realizedProfit: dollars(user.realizedProfitMicros),
-    trades: user.tradeCount,
-    points: dollars(user.microPoints),
-  };
-}
-
-function marketObject(engine: Engine, id: number): JsonObject {
-  const market = { ...engine.market(id)!, ...engine.marketFunds(id)! };
-  return {
-    marketId: marketName(id, engine),
-    status: statusName(market.status),
-    resolution: resolutionName(market.resolution),
-    startsAtMs: market.startsAtMs,
-    endsAtMs: market.endsAtMs,
-    startPrice: dollars(market.startPriceMicros),
-    endPrice: dollars(market.endPriceMicros),
-    volume: dollars(market.volumeMicros),
-    openInterest: shares(market.openInterestLots),
-    collateral: dollars(market.collateralMicros),
-    feeEscrow: dollars(market.feeEscrowMicros),
-    bestBid: price(market.bestBidTicks),
-    bestAsk: price(market.bestAskTicks),
-    lastTrade: price(market.lastTradeTicks),
-  };
-}
-
-type IsWanted = (of: { marketId: number }) => boolean;
-
-function ordersOf(engine: Engine, userId: number, isWanted: IsWanted): JsonObject[] {
-  return engine
-    .orders(userId)
-    .filter(isWanted)
-    .map((order) => ({
-      orderId: `o${order.orderId}`,
-      marketId: marketName(order.marketId, engine),
-      userId: `u${userId}`,
-      side: sideName(order.side),
-      outcome: outcomeName(order.outcome),
-      price: price(order.priceTicks),
-      shares: shares(order.sizeLots),
-      groupId: order.groupId === 0 ? null : `g${order.groupId}`,
-      placedAtMs: order.placedAtMs,
-    }));
-}
-
-function orderGroupsOf(engine: Engine, userId: number): JsonObject[] {
-  return engine.orderGroups(userId).map((group) => ({
-    groupId: `g${group.groupId}`,
-    userId: `u${userId}`,
-    maxFilledShares: shares(group.maxFilledLots),
-    windowMs: group.windowMs,
-    filledShares: shares(group.filledLots),
-    windowEndsAtMs: group.windowEndsAtMs,
-    tripped: group.tripped,
-    orders: group.orderCount,
-  }));
-}
-
-function positionsOf(engine: Engine, userId: number, isWanted: IsWanted): JsonObject[] {
-  return engine
-    .positions(userId)
-    .filter(isWanted)
-    .map((position) => ({
-      userId: `u${userId}`,
-      marketId: marketName(position.marketId, engine),
-      UP: shares(position.upLots),
-      DOWN: shares(position.downLots),
-      heldUP: shares(position.upHeldLots),
-      heldDOWN: shares(position.downHeldLots),
-      costUP: dollars(position.upCostMicros),
-      costDOWN: dollars(position.downCostMicros),
-    }));
-}
-
-function depositsOf(engine: Engine, userId: number): JsonObject[] {
-  return engine.vaultDeposits(userId).map((deposit) => ({
-    depositId: `d${deposit.depositId}`,
-    userId: `u${userId}`,
-    amount: dollars(deposit.amountMicros),
-    accruedYield: dollars(deposit.accruedYieldMicros),
-    claimedYield: dollars(deposit.claimedYieldMicros),
-    stakedAtMs: deposit.stakedAtMs,
-    earnsFromMs: deposit.earnsFromMs,
-  }));
+/** Where all money is; `sum` is of all pots, and equals `netDeposits`. */
+export function fundsObject(funds: FundsView, names: Names): JsonObject {
+  const { netDepositsMicros, ...pots } = funds;
+  const sumMicros = Object.values(pots).reduce((total, micros) => total + micros, 0);
+  return { ...viewObject(funds, names), sum: dollars(sumMicros) };
 }

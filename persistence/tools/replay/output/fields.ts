@@ -1,6 +1,7 @@
 /**
- * Commands, answers and events as objects: the engine's, field by field, with the names, units and
- * ids of the API. Every field has its row in one table; a field without one does not compile.
+ * Commands, answers, events and views as objects: the engine's, field by field, with the names,
+ * units and ids of the API. The unit that ends a field's name says how it is shown; every other
+ * field has its row in one table, and without one it does not compile.
  */
 import type { Engine } from '../../../../engine/engine.js';
 import { numberOfKey } from '../../../../engine/interface/client-sequence.js';
@@ -32,6 +33,16 @@ import {
   RESULT_HEAD_LENGTH,
   ResultHead,
 } from '../../../../engine/interface/results.js';
+import type {
+  AccountView,
+  FundsView,
+  MarketFundsView,
+  MarketView,
+  OrderGroupView,
+  OrderView,
+  PositionView,
+  VaultDepositView,
+} from '../../../../engine/interface/views.js';
 import { dollars, expiry, type JsonObject, type JsonValue, price, shares } from './units.js';
 
 /** The names of assets, markets and partners. */
@@ -39,50 +50,62 @@ export type Names = Pick<Engine, 'assetCount' | 'assetSymbol' | 'findAsset' | 'p
 
 type KeysOf<C> = C extends unknown ? keyof C : never;
 type EventField = (typeof EVENT_FIELDS)[Exclude<EventName, 'orderNamed'>][number];
-type Field = Exclude<KeysOf<Command>, 'kind' | 'operations'> | EventField;
+type View =
+  | AccountView
+  | MarketView
+  | MarketFundsView
+  | FundsView
+  | OrderView
+  | OrderGroupView
+  | PositionView
+  | VaultDepositView;
+type Field = Exclude<KeysOf<Command>, 'kind' | 'operations'> | EventField | KeysOf<View>;
 type Show = (value: never, names: Names) => JsonValue;
+type Row = readonly [name: string, show: Show];
 
 const unchanged = (value: JsonValue) => value;
 const flag = (value: boolean | number) => value === true || value === 1;
 const id = (letter: string) => (number: number) => (number === 0 ? null : `${letter}${number}`);
 const nameOf = (names: Readonly<Record<string, number>>) => (value: number | string) =>
   Object.keys(names).find((name) => names[name] === value) ?? value;
-const rate = (perDollar: number) => (value: number) => dollars(value * perDollar);
+const rate = (perDollar: number) => (value: number | null) =>
+  dollars(value === null ? null : value * perDollar);
 const market = (marketId: number, names: Names) =>
   marketId === 0 ? null : marketName(marketId, names);
 /** 0: it is not known yet, or there is none. */
 const endPrice = (micros: number) => (micros === 0 ? null : dollars(micros));
 
-/** The name of each field of commands and events, and how its value is shown. */
-const FIELDS: Record<Field, readonly [name: string, show: Show]> = {
+/** By the unit that ends a field's name: the name without it, and how its value is shown. */
+const UNITS: Record<'Micros' | 'Lots' | 'Ticks' | 'Ms', (field: string, unit: string) => Row> = {
+  Micros: (field, unit) => [field.slice(0, -unit.length), dollars],
+  Lots: (field, unit) => [`${field.slice(0, -unit.length)}Shares`, shares],
+  Ticks: (field, unit) => [field.slice(0, -unit.length), price],
+  Ms: (field) => [field, unchanged],
+};
+type Unit = keyof typeof UNITS;
+const UNIT = new RegExp(`(${Object.keys(UNITS).join('|')})$`);
+
+/** The name of each other field, and how its value is shown. */
+const FIELDS: Record<Exclude<Field, `${string}${Unit}`>, Row> & Partial<Record<Field, Row>> = {
   ahead: ['ahead', flag],
   allowedAddresses: ['allowedAddresses', unchanged],
-  amountMicros: ['amount', dollars],
   anew: ['anew', flag],
   asset: ['asset', symbolOf],
   atomic: ['atomic', flag],
   automatic: ['automatic', flag],
-  budgetMicros: ['budget', dollars],
   chainHash: ['chainHash', unchanged],
   clientOrderId: ['clientOrderId', unchanged],
+  closed: ['closed', flag],
   code: ['code', unchanged],
-  costMicros: ['cost', dollars],
   // Credentials are secret.
   credential: ['hasCredential', (credential: string) => credential !== ''],
   depositId: ['depositId', id('d')],
-  downCostMicros: ['downCost', dollars],
-  downLots: ['downShares', shares],
-  dueAtMs: ['dueAtMs', unchanged],
-  earnsFromMs: ['earnsFromMs', unchanged],
   endPriceMicros: ['endPrice', endPrice],
+  feeBasisPoints: ['feeRate', rate(100)],
   expiresAtMs: ['expiresAtMs', expiry],
-  feeMicros: ['fee', dollars],
-  feesMicros: ['fees', dollars],
   fromVersion: ['fromVersion', unchanged],
-  filledLots: ['filledShares', shares],
   fromUserId: ['fromUserId', id('u')],
   frozen: ['frozen', flag],
-  grantMicros: ['grant', dollars],
   groupId: ['groupId', id('g')],
   idempotencyKey: ['idempotencyKey', keyText],
   keptPriority: ['keptPriority', flag],
@@ -90,40 +113,29 @@ const FIELDS: Record<Field, readonly [name: string, show: Show]> = {
   makerId: ['makerId', id('u')],
   makerOrderId: ['makerOrderId', id('o')],
   makerOutcome: ['makerOutcome', nameOf(Outcome)],
-  makerProfitMicros: ['makerProfit', dollars],
   makerSide: ['makerSide', nameOf(Side)],
   marketId: ['marketId', market],
   matchType: ['matchType', nameOf(MatchType)],
-  maxFilledLots: ['maxFilledShares', shares],
   maxOpenOrders: ['openOrders', unchanged],
   maxOrderMicros: ['orderAmount', dollars],
   minRestingMicros: ['restingOrderValue', dollars],
   microPoints: ['points', dollars],
   name: ['name', unchanged],
-  observedAtMs: ['observedAtMs', unchanged],
-  oldPriceTicks: ['oldPrice', price],
   oldSizeLots: ['oldShares', shares],
   operator: ['operator', unchanged],
+  orderCount: ['orders', unchanged],
   orderId: ['orderId', id('o')],
-  originalLots: ['originalShares', shares],
   outcome: ['outcome', nameOf(Outcome)],
   parentId: ['parentId', id('u')],
   partner: ['partner', partnerOf],
   paused: ['paused', flag],
-  payoutMicros: ['payout', dollars],
   postOnly: ['postOnly', flag],
-  priceMicros: ['price', dollars],
-  priceTicks: ['price', price],
   privacy: ['privacy', nameOf(Privacy)],
-  profitMicros: ['profit', dollars],
   reason: ['reason', unchanged],
   reference: ['reference', unchanged],
   referralCode: ['referralCode', unchanged],
   referrerId: ['referrerId', id('u')],
-  referrersMicros: ['referrers', dollars],
-  refundMicros: ['refund', dollars],
   resolution: ['resolution', resolutionName],
-  restingLots: ['restingShares', shares],
   ruleSet: ['ruleSet', unchanged],
   scope: ['scope', nameOf(TokenScope)],
   selfTrade: ['selfTrade', nameOf(SelfTrade)],
@@ -132,39 +144,40 @@ const FIELDS: Record<Field, readonly [name: string, show: Show]> = {
   snapshotHash: ['snapshotHash', unchanged],
   snapshotSequence: ['snapshotSequence', unchanged],
   source: ['source', nameOf(DepositSource)],
-  startPriceMicros: ['startPrice', dollars],
+  startPriceFinal: ['startPriceFinal', flag],
   status: ['status', nameOf(OrderStatus)],
   symbol: ['symbol', unchanged],
   takerFeeBasisPoints: ['feeRate', rate(100)],
   takerId: ['takerId', id('u')],
   takerOrderId: ['takerOrderId', id('o')],
   takerOutcome: ['takerOutcome', nameOf(Outcome)],
-  takerProfitMicros: ['takerProfit', dollars],
   takerSide: ['takerSide', nameOf(Side)],
   timeInForce: ['timeInForce', nameOf(TimeInForce)],
-  timeoutMs: ['timeoutMs', unchanged],
   tokenId: ['tokenId', id('k')],
   toVersion: ['toVersion', unchanged],
+  tradeCount: ['trades', unchanged],
   tradeId: ['tradeId', id('t')],
-  treasuryMicros: ['treasury', dollars],
-  upCostMicros: ['upCost', dollars],
-  upLots: ['upShares', shares],
+  tripped: ['tripped', flag],
   upTicks: ['upPrice', price],
   toUserId: ['toUserId', id('u')],
   userId: ['userId', id('u')],
   username: ['username', unchanged],
   validUntilMs: ['validUntilMs', expiry],
-  vaultMicros: ['vault', dollars],
   vaultSharePercent: ['vaultShare', rate(10_000)],
   version: ['version', unchanged],
-  windowMs: ['windowMs', unchanged],
-  yieldMicros: ['yield', dollars],
 };
 /** In an event, a reason is a number. */
 const REASONS: Partial<Record<EventName, Show>> = {
   orderCancelled: nameOf(CancelReason),
   pointsCredited: nameOf(PointsReason),
 };
+
+function rowOf(field: string): Row {
+  const row = FIELDS[field as Field];
+  if (row !== undefined) return row;
+  const [unit] = UNIT.exec(field)!;
+  return UNITS[unit as Unit](field, unit);
+}
 
 function shown(value: unknown, show: Show, names: Names): JsonValue {
   // The journal holds refused commands, too, and those may have any number.
@@ -173,16 +186,18 @@ function shown(value: unknown, show: Show, names: Names): JsonValue {
 }
 
 export function commandObject({ kind, ...fields }: Command, names: Names): JsonObject {
-  const object: Record<string, JsonValue> = { kind };
-  for (const [field, value] of Object.entries(fields)) {
-    if (field === 'operations') {
-      object[field] = (value as readonly Command[]).map((each) => commandObject(each, names));
-      continue;
-    }
-    const [name, show] = FIELDS[field as Field];
-    object[name] = shown(value, show, names);
-  }
-  return object;
+  if (!('operations' in fields)) return { kind, ...viewObject(fields, names) };
+  const { operations, ...others } = fields;
+  const each = operations.map((operation) => commandObject(operation, names));
+  return { kind, ...viewObject(others, names), operations: each };
+}
+
+export function viewObject(view: Partial<Record<Field, unknown>>, names: Names): JsonObject {
+  const rows = Object.entries(view).map(([field, value]) => {
+    const [name, show] = rowOf(field);
+    return [name, shown(value, show, names)] as const;
+  });
+  return Object.fromEntries(rows);
 }
 
 export function eventObject(event: EventRecord, names: Names): JsonObject {
@@ -191,12 +206,9 @@ export function eventObject(event: EventRecord, names: Names): JsonObject {
     return { type, orderId: `o${orderId}`, userId: `u${userId}`, clientOrderId: nameIn(event) };
   }
   const { type, ...fields } = event;
-  const object: Record<string, JsonValue> = { type };
-  for (const [field, value] of Object.entries(fields)) {
-    const [name, show] = FIELDS[field as Field];
-    object[name] = shown(value, field === 'reason' ? REASONS[type]! : show, names);
-  }
-  return object;
+  const object = viewObject(fields, names);
+  if (!('reason' in fields)) return { type, ...object };
+  return { type, ...object, reason: shown(fields.reason, REASONS[type]!, names) };
 }
 
 export function senderText(command: Command): string {
@@ -259,7 +271,7 @@ function partnerOf(partner: string | number | null, names: Names): string | null
 }
 
 /** A refused command may name an unknown asset, which is shown by its number. */
-export function symbolOf(asset: number, names: Names): string {
+function symbolOf(asset: number, names: Names): string {
   return isListed(asset, names) ? names.assetSymbol(asset) : `asset ${asset}`;
 }
 
