@@ -15,11 +15,13 @@ import {
 } from '../../../../engine/interface/domain.js';
 import type { EventRecord } from '../../../../engine/interface/events.js';
 import { MICROS_PER_SET } from '../../../../engine/interface/limits.js';
+import { microsText } from '../../../../engine/interface/notation.js';
 import type { FundsView } from '../../../../engine/interface/views.js';
 import { addSaturating } from '../../../../engine/storage/arithmetic.js';
 import { changesOf } from '../../../history/account/changes.js';
 import { marketName } from '../output/fields.js';
-import { dollarsText } from '../output/units.js';
+
+const dollarsText = (micros: number) => `$${microsText(micros)}`;
 
 export class MarketBook {
   /** Everything is paid, and the engine has removed the market. */
