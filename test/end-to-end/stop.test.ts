@@ -28,7 +28,7 @@ async function start(variables: Record<string, string> = {}): Promise<void> {
   api = await exchanges.listening(server);
 }
 
-/** Sends SIGTERM and checks the exit. The promise is five seconds, on a machine that is not busy. */
+/** Sends SIGTERM and checks the exit. The promise is five seconds, on a quiet machine. */
 async function expectGoodStop(): Promise<void> {
   const late = delay(30_000, 'it still runs', { ref: false });
   expect(await Promise.race([server.stop(), late])).toBe(0);

@@ -5,8 +5,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { WebSocket } from 'ws';
-import { HOST } from '../../support/http/messages.js';
 import { eventually } from '../../support/eventually.js';
+import { HOST } from '../../support/http/messages.js';
 import { ATTACK_MS, ATTACKER, besideProbe } from './probe.js';
 import type { Stage, User } from './stage.js';
 

@@ -1,6 +1,6 @@
 /**
  * The output of the replay tool: objects to standard output, as JSON or as text, and findings and
- * notices to standard error. It is written in large pieces at the reader's pace, which bounds memory.
+ * notices to standard error. Large pieces at the reader's pace bound the memory.
  *
  * Always holds: an object is written only after the journal behind it is verified (`release`).
  */

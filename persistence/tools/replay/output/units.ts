@@ -1,4 +1,4 @@
-/** The engine's integers as the tool shows them: exact decimals, because a double cannot hold all amounts. */
+/** The engine's integers as exact decimals, because a double cannot hold all amounts. */
 import { MAX_TIME_MS } from '../../../../engine/interface/limits.js';
 import { lotsText, microsText, ticksText } from '../../../../engine/interface/notation.js';
 
