@@ -5,7 +5,6 @@
  */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ownThreadCpuMs } from '../../support/processes/process-cpu.js';
 import { marketIdText } from '../../../engine/interface/notation.js';
 import { CHARGES, UNIT_US } from '../../../gateway/access/fair-use/charges.js';
 import { KnownAddresses } from '../../../gateway/access/fair-use/known-addresses.js';
@@ -19,6 +18,7 @@ import { checkFields, checkJson } from '../../../gateway/json/checks.js';
 import { BatchBody } from '../../../gateway/resources/batch/requests.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import type { CLIENT_MESSAGES } from '../../../gateway/stream/client-messages.js';
+import { ownThreadCpuMs } from '../../support/processes/process-cpu.js';
 import {
   type Answer,
   MARKET,
