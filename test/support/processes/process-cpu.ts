@@ -20,7 +20,16 @@ export function mainThreadCpuMsOf(pid: number): number {
 
 /** The time of the thread that asks. */
 export function ownThreadCpuMs(): number {
-  return Number(readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')[0]) / 1e6;
+  return nsIn('/proc/thread-self/schedstat', 0) / 1e6;
+}
+
+/** For how long a process's main thread has waited for a processor: the machine had other work. */
+export function mainThreadWaitMsOf(pid: number): number {
+  return nsIn(`/proc/${pid}/task/${pid}/schedstat`, 1) / 1e6;
+}
+
+function nsIn(path: string, field: number): number {
+  return Number(readFileSync(path, 'utf8').split(' ')[field]);
 }
 
 function ticksOf(path: string): number {

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { expect } from 'vitest';
 import { HOST } from '../../support/http/messages.js';
-import { mainThreadCpuMsOf } from '../../support/processes/process-cpu.js';
+import { mainThreadCpuMsOf, mainThreadWaitMsOf } from '../../support/processes/process-cpu.js';
 import type { Stage } from './stage.js';
 
 const P99_MS = 100;
@@ -87,9 +87,16 @@ export async function besideProbe(
 ): Promise<string> {
   const before = await charges(stage);
   const [endProbe, endMemory] = [probeOf(stage), memoryOf(stage)];
-  const [startMs, cpuMs] = [performance.now(), mainThreadCpuMsOf(stage.pid)];
+  const { pid } = stage;
+  const [startMs, cpuMs, waitMs] = [
+    performance.now(),
+    mainThreadCpuMsOf(pid),
+    mainThreadWaitMsOf(pid),
+  ];
   const told = await attack(startMs + ATTACK_MS);
-  const core = (mainThreadCpuMsOf(stage.pid) - cpuMs) / (performance.now() - startMs);
+  const spentMs = performance.now() - startMs;
+  const core = (mainThreadCpuMsOf(pid) - cpuMs) / spentMs;
+  const waiting = (mainThreadWaitMsOf(pid) - waitMs) / spentMs;
   const [waits, bytes] = [await endProbe(), await endMemory()];
   const grown = [...(await charges(stage))]
     .map(([labels, count]) => [labels, count - (before.get(labels) ?? 0)] as const)
@@ -100,7 +107,7 @@ export async function besideProbe(
   const report = [
     typeof told === 'string' ? told : JSON.stringify(told),
     `probe p50 ${at(0.5).toFixed(1)} ms, p99 ${at(0.99).toFixed(1)} ms, most ${waits.at(-1)!.toFixed(0)} of ${waits.length}`,
-    `trading thread ${(core * 100).toFixed(0)}%`,
+    `trading thread ${(core * 100).toFixed(0)}%, ${(waiting * 100).toFixed(0)}% waiting for a processor`,
     `MiB ${mib.join(' ')}`,
     ...grown,
   ].join('; ');
