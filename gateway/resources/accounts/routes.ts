@@ -148,12 +148,13 @@ function answerPositions(call: PositionsCall, userId: number, filter: Filter): v
   if (after === undefined) return;
   const listed: views.OpenPosition[] = [];
   let seen = 0;
+  const isAfter = (position: views.OpenPosition) => after === null || placeOf(position) < after;
   for (const position of newestFirst(engine.positions(userId), filter.bounds.marketId, after)) {
     if (listed.length > query.limit) break;
     seen++;
     const market = engine.market(position.marketId)!;
     if (query.status === undefined || views.positionStatus(market) === query.status)
-      listed.push(...views.openPositions(position, market));
+      listed.push(...views.openPositions(position, market).filter(isAfter));
   }
   listed.sort((a, b) => placeOf(b) - placeOf(a));
   call.owes(unitsOfSeen(seen * ROWS_OF_MARKET + engine.orderCount(call.userId)));
