@@ -57,25 +57,29 @@ export class Folders {
   }
 }
 
+/** What comes again after so many commands; all others are orders without a key, for DOWN. */
+const EVERY = { price: 17, cancelAll: 7, key: 5, up: 3 } as const;
+
 /**
  * The command at a sequence: first an asset, users and a price, then orders that rest, cross and
  * are cancelled.
  */
 export function commandAt(sequence: number): Command {
   const user = (sequence % USERS) + 1;
+  const isDue = (step: keyof typeof EVERY) => sequence % EVERY[step] === 0;
   if (sequence === 1) return { kind: 'listAsset', symbol: 'BTC' };
   if (sequence <= 1 + USERS) return registration(`user-${sequence}`, 10_000);
-  if (sequence === 2 + USERS || sequence % 17 === 0) {
+  if (sequence === 2 + USERS || isDue('price')) {
     const priceMicros = 90_000_000_000 + sequence;
     return { kind: 'observePrice', asset: 0, priceMicros, observedAtMs: START_MS + sequence };
   }
-  if (sequence % 7 === 0)
+  if (isDue('cancelAll'))
     return { kind: 'cancelAll', userId: user, idempotencyKey: null, marketId: MARKET };
   return buy({
     userId: user,
-    idempotencyKey: sequence % 5 === 0 ? `key-${sequence}` : null,
+    idempotencyKey: isDue('key') ? `key-${sequence}` : null,
     marketId: MARKET,
-    outcome: sequence % 3 === 0 ? Outcome.UP : Outcome.DOWN,
+    outcome: isDue('up') ? Outcome.UP : Outcome.DOWN,
     sizeLots: 10_000,
     priceTicks: 450 + (sequence % 90),
     timeInForce: TimeInForce.GTC,
