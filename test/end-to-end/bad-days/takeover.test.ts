@@ -7,7 +7,8 @@
 import { execFile } from 'node:child_process';
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createLog } from '../../../gateway/observe/log.js';
@@ -16,6 +17,7 @@ import { startExchange } from '../../../gateway/start/exchange.js';
 import { readAddress } from '../../../persistence/replication/postgres/address.js';
 import { healthCheck } from '../../gateway/health-check.js';
 import { StreamClient } from '../../gateway/stream/support.js';
+import { clockVariables } from '../../support/shifted-clock/variables.js';
 import { eventually } from '../../support/eventually.js';
 import { extent } from '../../support/extent.js';
 import type { ChildServer } from '../../support/programs.js';
@@ -278,6 +280,80 @@ test('a commit that is cut is answered by what the journal has', async () => {
   expect((await last.post('/auth/register', body)).status).toBe(409);
   expect((await last.post('/auth/login', body)).status).toBe(200);
   await expectAll(last, all);
+});
+
+const HOUR_MS = 3_600_000;
+const epochNow = async () => {
+  const [row] = await machines.cluster.query(machines.cluster.primary, 'SELECT epoch FROM writer');
+  return Number(row!['epoch']);
+};
+
+test('a clock that jumps moves no market and forgets no key, and a standby that has one does not lead', async () => {
+  const shift = join(machines.newFolder(), 'leader');
+  mkdirSync(dirname(shift), { recursive: true });
+  const real = { FEED_SPEED: '1' };
+  const first = lead({ ...real, ...clockVariables(shift) });
+  const api = await listening(first);
+  const [ada] = await registerTraders(api);
+  const stake = (at: ApiClient) => {
+    const headers = { 'idempotency-key': 'once' };
+    return at.send('POST', '/vaults/flex/stake', { amount: 1 }, { token: ada!.token, headers });
+  };
+  const staked = await stake(api);
+  expect(staked.status, staked.text).toBe(201);
+  const { id, endsAtMs } = (await api.get(`/markets/15m/${await activeMarket(api)}`)).json;
+  /** By real time alone. */
+  const expectToLast = async (at: ApiClient) => {
+    const { status } = (await at.get(`/markets/15m/${id}`)).json;
+    if (Date.now() < endsAtMs - 10_000) expect(status).toBe('active');
+  };
+  for (const jumpMs of [HOUR_MS, -HOUR_MS]) {
+    writeFileSync(shift, `${jumpMs}`);
+    const said = jumpMs > 0 ? 'set forward and is not followed' : 'set back';
+    await eventually(() => first.server.stderr.includes(said));
+    expect(Math.abs((await api.get('/time')).json.nowMs - Date.now())).toBeLessThan(10_000);
+    await expectToLast(api);
+  }
+  const wrong = join(machines.newFolder(), 'standby');
+  mkdirSync(dirname(wrong), { recursive: true });
+  writeFileSync(wrong, `${HOUR_MS}`);
+  const standby = await standBy(first, { ...real, ...clockVariables(wrong) });
+  const refuses = 'THIS EXCHANGE DOES NOT TAKE THE LEAD';
+  await eventually(() => standby.server.stderr.includes(refuses));
+  const metrics = await (await fetch(`${waitingAt(standby)}/metrics`)).text();
+  expect(/^exchange_clock_ahead_seconds -(\d+)/m.exec(metrics)?.[1]).toMatch(/^3[56]\d\d$/);
+  await first.server.stop('SIGKILL');
+  // Longer than a lease and the grace after it.
+  await delay(9_000);
+  expect(await epochNow()).toBe(1);
+  writeFileSync(wrong, '0');
+  const second = await listening(standby);
+  expect(standby.server.stderr).toContain('this exchange can take the lead again');
+  const again = await stake(second);
+  expect(again.text).toBe(staked.text);
+  expect(again.headers['idempotency-replayed']).toBe('true');
+  await expectToLast(second);
+});
+
+test('a leader that was paused answers nothing once another leads', async () => {
+  const first = lead();
+  const api = await listening(first);
+  const [ada] = await registerTraders(api);
+  const standby = await standBy(first);
+  first.server.child.kill('SIGSTOP');
+  const paths = ['/markets/15m', `/users/${ada!.userId}/balance`];
+  const reads = paths.map((path) =>
+    api.get(path, ada!.token).then(
+      ({ status }) => status,
+      () => 'no answer',
+    ),
+  );
+  const second = await listening(standby);
+  await trade(second, [ada!], 'meanwhile');
+  first.server.child.kill('SIGCONT');
+  expect(await Promise.all(reads)).toEqual(['no answer', 'no answer']);
+  expect(await first.server.end()).toBe(1);
+  expect(first.server.stderr).toContain('another exchange has taken over');
 });
 
 test('a folder with a journal of its own is refused, also if its beginning is in an archive', async () => {

@@ -9,8 +9,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sessionSecrets } from '../../../gateway/access/secret.js';
 import { SECRET_FILE } from '../../../persistence/storage/session-secret.js';
+import { untilStreaming } from './copies.js';
 import { ClusterExchange, type Role } from './exchange.js';
-import { untilStreaming } from './failover.js';
 import { freePort, PostgresCluster } from './postgres.js';
 import { until } from './until.js';
 
@@ -21,6 +21,8 @@ const REPLICAS = ['replica-1', 'replica-2'] as const;
 export interface ClusterOptions {
   /** For all exchanges and replicas. */
   environment?: Readonly<Record<string, string>>;
+  /** For one of them, with the folder of all. */
+  environmentOf?: (name: string, folder: string) => Readonly<Record<string, string>>;
   /** The built program. Default: the one of this build. */
   program?: string;
   onEnd?: (name: string, status: number | NodeJS.Signals) => void;
@@ -100,7 +102,7 @@ export class Cluster {
     name: string,
     role: Role,
     environment: Readonly<Record<string, string>>,
-    { program, onEnd = () => {} }: ClusterOptions,
+    { program, environmentOf = () => ({}), onEnd = () => {} }: ClusterOptions,
   ): Promise<ClusterExchange> {
     const isReplica = role === 'replica';
     const exchange: ClusterExchange = new ClusterExchange({
@@ -113,6 +115,7 @@ export class Cluster {
       ...(program === undefined ? {} : { program }),
       environment: {
         ...environment,
+        ...environmentOf(name, this.folder),
         DATA_FOLDER: join(this.folder, name),
         ...(isReplica ? {} : { REPLICAS_PORT: `${await freePort()}` }),
       },

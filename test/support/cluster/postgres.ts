@@ -155,8 +155,11 @@ export class PostgresCluster {
     await this.query(standby, 'SELECT pg_reload_conf()');
   }
 
-  /** Makes a node that is not running a standby, with a copy of all that the primary has. */
-  async rebuild(node: PostgresNode): Promise<void> {
+  /**
+   * Makes a node that is not running a standby, with a copy of all that the primary has.
+   * `settings`: lines of its own.
+   */
+  async rebuild(node: PostgresNode, settings = ''): Promise<void> {
     const { primary } = this;
     const client = await this.connect(primary);
     try {
@@ -169,6 +172,7 @@ export class PostgresCluster {
     }
     writeFileSync(join(node.folder, 'standby.signal'), '');
     this.configure(node);
+    appendFileSync(join(node.folder, 'postgresql.auto.conf'), settings);
     if (isRoot) await run('chown', ['-R', `${NOBODY}:${NOBODY}`, node.folder]);
     await this.startNode(node);
   }

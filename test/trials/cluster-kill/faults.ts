@@ -3,18 +3,22 @@
  * is to do. Each fault ends when the process is back; the exchanges are started again by whoever
  * supervises them.
  */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from '../../support/cluster/cluster.js';
 import type { ClusterExchange } from '../../support/cluster/exchange.js';
-import { failOver, rejoin } from '../../support/cluster/failover.js';
 import type { PostgresNode } from '../../support/cluster/postgres.js';
 import { until } from '../../support/cluster/until.js';
 import type { Random } from '../../support/workload/random.js';
+import { failOver, rejoin } from './procedures.js';
 
 /** What an operator, or a program in the operator's place, needs to notice. */
 const NOTICE_MS = 500;
 /** Of what comes back by itself. */
 const PAUSE_MS = 2_000;
+const GONE_MS = 8_000;
+const HOUR_MS = 3_600_000;
 
 export type Fault = (cluster: Cluster, random: Random) => Promise<void>;
 
@@ -62,6 +66,29 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     await sleep(PAUSE_MS);
     cluster.postgres.signalNode(node, 'SIGCONT');
   },
+  'all standbys of PostgreSQL killed': async (cluster) => {
+    const { standbys } = cluster.postgres;
+    for (const node of standbys) cluster.postgres.signalNode(node, 'SIGKILL');
+    // The lease ends meanwhile.
+    await sleep(GONE_MS);
+    for (const node of standbys) await startAgain(cluster, node);
+  },
+  "the leader's clock jumps, then it is killed": async (cluster, random) => {
+    const leader = await cluster.leader();
+    await withWrongClock(leader, { cluster, random }, async () => {
+      leader.signal('SIGKILL');
+      await until('another leads', async () => (await cluster.leader()) !== leader);
+    });
+  },
+  "the standby's clock jumps, then the leader is killed": async (cluster, random) => {
+    const leader = await cluster.leader();
+    const standby = cluster.exchanges.find((each) => !each.isReplica && each !== leader)!;
+    await withWrongClock(standby, { cluster, random }, async () => {
+      leader.signal('SIGKILL');
+      // It is started again as a standby, with a clock that is right.
+      await until('one leads', async () => (await cluster.leader()) === leader);
+    });
+  },
   'other exchange killed': async (cluster, random) => {
     (await otherExchange(cluster, random)).signal('SIGKILL');
   },
@@ -72,6 +99,27 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     exchange.signal('SIGCONT');
   },
 };
+
+/** Where the difference of an exchange's clock is. */
+export function clockFileOf(name: string, folder: string): string {
+  return join(folder, `${name}.clock`);
+}
+
+/** The clock of an exchange is an hour off while `during` runs. */
+async function withWrongClock(
+  { name }: ClusterExchange,
+  { cluster, random }: { cluster: Cluster; random: Random },
+  during: () => Promise<void>,
+): Promise<void> {
+  const file = clockFileOf(name, cluster.folder);
+  writeFileSync(file, `${random.pick([-HOUR_MS, HOUR_MS])}`);
+  try {
+    await sleep(PAUSE_MS);
+    await during();
+  } finally {
+    writeFileSync(file, '0');
+  }
+}
 
 /** A replica or a standby. */
 async function otherExchange(cluster: Cluster, random: Random): Promise<ClusterExchange> {

@@ -7,19 +7,22 @@ import { Engine } from '../../../engine/engine.js';
 import { JournalFollower } from '../../../persistence/recovery/recovery.js';
 import { openSource } from '../../../persistence/replication/source.js';
 import { Cluster } from '../../support/cluster/cluster.js';
-import { untilStreaming } from '../../support/cluster/failover.js';
+import { untilStreaming } from '../../support/cluster/copies.js';
 import type { PostgresCluster } from '../../support/cluster/postgres.js';
 import { until } from '../../support/cluster/until.js';
 import { withCommand } from '../../support/journal-fixture.js';
 import { Executions, type Judgement, judge } from '../../support/load/judge.js';
 import { type Acknowledgement, Load } from '../../support/load/load.js';
+import { clockVariables } from '../../support/shifted-clock/variables.js';
 import { Random } from '../../support/workload/random.js';
-import { FAULTS } from './faults.js';
+import { clockFileOf, FAULTS } from './faults.js';
 
 export interface Round {
   fault: string;
   /** The longest time in which no client had an answer. */
   withoutServiceMs: number;
+  /** The longest time in which no replica answered a read. */
+  withoutReadsMs: number;
 }
 
 export interface KillResult {
@@ -31,6 +34,8 @@ export interface KillResult {
 const CLIENTS = 9;
 const PAUSE_MS = 60;
 const HEALTHY_MS = 1_000;
+const READ_EVERY_MS = 50;
+const READ_MS = 1_000;
 /** What is shown of each log when a round does not end. */
 const LOG_TAIL = 3_000;
 const ENVIRONMENT = {
@@ -59,7 +64,10 @@ export async function killRounds(options: {
 }): Promise<KillResult> {
   const { seed, report } = options;
   const random = new Random(seed);
-  const cluster = await Cluster.start({ environment: ENVIRONMENT });
+  const cluster = await Cluster.start({
+    environment: ENVIRONMENT,
+    environmentOf: (name, folder) => clockVariables(clockFileOf(name, folder)),
+  });
   try {
     const urls = cluster.replicas.map(({ url }) => url);
     const load = new Load({
@@ -74,7 +82,8 @@ export async function killRounds(options: {
       const round = await oneRound(cluster, load, fault, random);
       rounds.push(round);
       report(
-        `${rounds.length}: ${fault}, ${Math.round(round.withoutServiceMs)} ms without service`,
+        `${rounds.length}: ${fault}, ${Math.round(round.withoutServiceMs)} ms without service, ` +
+          `${Math.round(round.withoutReadsMs)} ms without reads`,
       );
     }
     await load.stop();
@@ -119,6 +128,7 @@ async function oneRound(
 ): Promise<Round> {
   const before = Math.max(0, load.acknowledged.length - 1);
   const startedMs = performance.now();
+  const endReads = readAllTheTime(cluster);
   await FAULTS[fault]!(cluster, random);
   await untilStreaming(cluster.postgres);
   const isServed = () => (load.acknowledged.at(-1)?.receivedMs ?? 0) > servedAfterMs;
@@ -127,7 +137,33 @@ async function oneRound(
   await cluster.leader();
   await cluster.untilAllRun();
   await sleep(HEALTHY_MS);
-  return { fault, withoutServiceMs: longestGapMs(load.acknowledged.slice(before), startedMs) };
+  const withoutServiceMs = longestGapMs(load.acknowledged.slice(before), startedMs);
+  return { fault, withoutServiceMs, withoutReadsMs: await endReads() };
+}
+
+/** As a client does that asks the other replica when one does not answer. */
+function readAllTheTime({ replicas }: Cluster): () => Promise<number> {
+  let isOver = false;
+  let longestMs = 0;
+  const reading = async () => {
+    let answeredMs = performance.now();
+    for (let i = 0; !isOver; await sleep(READ_EVERY_MS)) {
+      const signal = AbortSignal.timeout(READ_MS);
+      const { url } = replicas[i % replicas.length]!;
+      const answer = await fetch(`${url}/markets/15m?asset=BTC`, { signal }).catch(() => null);
+      await answer?.arrayBuffer().catch(() => {});
+      const nowMs = performance.now();
+      longestMs = Math.max(longestMs, nowMs - answeredMs);
+      if (answer?.ok === true) answeredMs = nowMs;
+      else i++;
+    }
+  };
+  const running = reading();
+  return async () => {
+    isOver = true;
+    await running;
+    return longestMs;
+  };
 }
 
 /** The longest time between two answers, from a moment on. */

@@ -11,11 +11,13 @@ test('nothing is lost or doubled, and one process leads at a time', async ({ ann
   const result = await killRounds({ faults, seed: SEED, report: told });
   const { rounds, judgement, counts } = result;
   for (const fault of new Set(faults)) {
-    const times = rounds
-      .filter((round) => round.fault === fault)
-      .map(({ withoutServiceMs }) => withoutServiceMs);
-    const [p50, most] = [median(times), Math.max(...times)].map(Math.round);
-    await annotate(`${fault}: ${times.length}, without service p50 ${p50} ms, most ${most} ms`);
+    const those = rounds.filter((round) => round.fault === fault);
+    const texts = (['withoutServiceMs', 'withoutReadsMs'] as const).map((name) => {
+      const times = those.map((round) => round[name]);
+      const [p50, most] = [median(times), Math.max(...times)].map(Math.round);
+      return `${name} p50 ${p50}, most ${most}`;
+    });
+    await annotate(`${fault}: ${those.length}, ${texts.join('; ')}`);
   }
   await annotate(JSON.stringify(counts));
   expect(judgement).toEqual(NO_PROBLEM);

@@ -1,0 +1,11 @@
+/** Waits for the copies of a cluster. test/trials/cluster-kill promotes and replaces nodes. */
+import type { PostgresCluster } from './postgres.js';
+import { until } from './until.js';
+
+/** Waits until all standbys follow the primary. */
+export async function untilStreaming(cluster: PostgresCluster): Promise<void> {
+  await until('all standbys follow the primary', async () => {
+    const sql = `SELECT 1 FROM pg_stat_replication WHERE state = 'streaming' AND sync_state = 'quorum'`;
+    return (await cluster.query(cluster.primary, sql)).length === cluster.standbys.length;
+  });
+}
