@@ -14,7 +14,7 @@ import { backup, type CopyReport, restore } from './backup.js';
 import type { CopyEnd } from './copy-journal.js';
 import { diagnose } from './doctor.js';
 import { hasSecret, OperationRefused } from './folders.js';
-import { move } from './move.js';
+import { copyForAudit, move } from './move.js';
 import { takeover } from './takeover.js';
 import { upgrade } from './upgrade.js';
 
@@ -179,6 +179,7 @@ interface CopyOptions extends SecretFiles {
   from: string;
   to: string;
   unreplicated: boolean;
+  live: boolean;
 }
 
 function addCopy(program: Command, say: Say): void {
@@ -187,8 +188,19 @@ function addCopy(program: Command, say: Say): void {
     .requiredOption('--from <place>', 'a data folder, or postgres://user@host:port/database')
     .requiredOption('--to <place>', 'a new folder, or an empty database')
     .option('--unreplicated', 'accept a database without standbys', false)
-    .action(async ({ from, to, unreplicated: isUnreplicated, ...files }: CopyOptions) => {
+    .option('--live', 'for an audit: what PostgreSQL has now, while an exchange leads', false)
+    .action(async ({ from, to, unreplicated: isUnreplicated, live, ...files }: CopyOptions) => {
       const [source, target] = [from, to].map((text) => placeOf(text, files));
+      if (live) {
+        if (!('postgres' in source!) || !('folder' in target!))
+          throw new OperationRefused('--live copies from postgres://… to a new folder');
+        const { sequence, digest } = await copyForAudit(source.postgres, target.folder);
+        say(
+          `${to} has the journal of ${from} up to sequence ${sequence}, digest ${digest}. It is for an audit: an ` +
+            'exchange that starts on it is another one, with the same ids.',
+        );
+        return;
+      }
       const end = await move({ from: source!, to: target!, isUnreplicated });
       say(`${to} has the journal of ${from} up to sequence ${end.sequence}, digest ${end.digest}.`);
     });

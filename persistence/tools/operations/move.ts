@@ -3,7 +3,8 @@
  * journal, batch by batch, with the same hashes and digests. The original stays as it is.
  *
  * Always holds: nobody writes to the original meanwhile, because its lock or its lease is held
- * here; the copy ends with the original's hash, or is refused.
+ * here; the copy ends with the original's hash, or is refused. Only {@link copyForAudit} takes a
+ * journal that an exchange writes, up to what is there, without a secret.
  */
 import { hasLock, lockFolder } from '../../journal/folder-lock.js';
 import type { JournalPosition } from '../../journal/format.js';
@@ -39,6 +40,23 @@ export async function move({ from, to, isUnreplicated }: Move): Promise<JournalP
   if ('folder' in to) mustBeNew(to.folder);
   const copy = () => moveInto({ from, to, isUnreplicated });
   return 'folder' in to ? orNothing(to.folder, copy) : copy();
+}
+
+/** Copies what a journal on PostgreSQL has now, also while an exchange leads. Returns its end. */
+export function copyForAudit(from: PostgresAddress, folder: string): Promise<JournalPosition> {
+  mustBeNew(folder);
+  return orNothing(folder, async () => {
+    const source = await PostgresSource.open(from, 'standby');
+    const target = await openCopy(folder);
+    try {
+      await copyJournal({ source, target, engineAt: neverWithinABatch });
+    } finally {
+      await closeCopy(folder, target);
+      await source.close();
+    }
+    await finishCopy(folder);
+    return target.end;
+  });
 }
 
 async function moveInto({ from, to, isUnreplicated }: Move): Promise<JournalPosition> {

@@ -7,7 +7,9 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PostgresAddress } from '../../replication/postgres/address.js';
+import { copiesIn } from '../../replication/postgres/copies.js';
 import {
+  COPIES_SQL,
   HAND_OVER_SQL,
   LEADER_SQL,
   STANDBYS_SQL,
@@ -45,6 +47,14 @@ export async function takeover(options: TakeoverOptions): Promise<Takeover> {
     };
     const { epoch, atMs: startedMs } = await leader();
     const { rows: standbys } = await client.query(STANDBYS_SQL);
+    const { rows: found } = await client.query(COPIES_SQL);
+    const copies = copiesIn(found[0]);
+    if (copies !== null && copies.there.length < copies.needed) {
+      throw new OperationRefused(
+        `${copies.there.length} copies of the journal are there (missing: ${copies.missing.join(', ')}), and a commit needs ` +
+          `${copies.needed}, so no leader could begin. Nothing was changed.`,
+      );
+    }
     if (standbys.length === 0) {
       throw new OperationRefused(
         'no standby is waiting: start one with ROLE=standby, and ask again when it says that its ' +

@@ -96,6 +96,14 @@ test('a journal that an exchange leads is not copied, and nobody waits for ever'
   for (const { status, err } of copies)
     expect([status, err]).toEqual([2, expect.stringContaining('an exchange leads')]);
   expect(leader.end.sequence).toBe(sequence);
+  // What is there can be audited all the same.
+  const audited = folders.make();
+  const live = await operate('copy', '--live', '--from', cluster.url, '--to', audited);
+  expect(live).toMatchObject({ status: 0, err: '' });
+  expect(await readAll(audited)).toEqual(await readAll(original));
+  expect((await replayJson(audited, 'verify')).good).toBe(true);
+  const other = await operate('copy', '--live', '--from', original, '--to', folders.make());
+  expect([other.status, other.err]).toEqual([2, expect.stringContaining('--live copies from')]);
   await leader.close();
 });
 
