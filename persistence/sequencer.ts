@@ -62,6 +62,8 @@ export interface SequencerOptions {
   journal: SequencerLog;
   /** Milliseconds since the epoch. It may go back; the time of commands does not. */
   now: () => number;
+  /** Milliseconds on a clock that does not go back. Default: waits are not measured. */
+  elapsedMs?: () => number;
   /** Called once, after a failure; the process must end. */
   onFatal: (error: Error) => void;
   /** Called after each commit. */
@@ -105,6 +107,7 @@ export class Sequencer {
   /** Those that it had one turn of the event loop ago; -1: no turn has passed. */
   private gathered = -1;
   private releasing = false;
+  private committingSinceMs = 0;
   private closing = false;
   /** Called when everything is durable, or after a failure. */
   private settled: (() => void) | null = null;
@@ -158,6 +161,15 @@ export class Sequencer {
 
   get waitingTargets(): number {
     return this.waiting.length;
+  }
+
+  /** How long the batch that is being written has taken so far; 0: none is. */
+  get commitWaitMs(): number {
+    return this.inFlight === null ? 0 : this.elapsedMs() - this.committingSinceMs;
+  }
+
+  private elapsedMs(): number {
+    return this.options.elapsedMs?.() ?? 0;
   }
 
   /**
@@ -270,6 +282,7 @@ export class Sequencer {
     const batch = this.closed.shift();
     if (batch === undefined) return;
     this.inFlight = batch;
+    this.committingSinceMs = this.elapsedMs();
     this.expected = 0;
     try {
       this.options.journal.append(batch, this.onCommitted);

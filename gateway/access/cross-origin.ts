@@ -10,7 +10,7 @@ const REQUEST_HEADERS =
   'Client-Sequence, Content-Type, Idempotency-Key, If-None-Match, Min-Sequence, X-Request-Id, X-User-Token';
 /** The headers that a page can read, besides those that every page can. */
 const EXPOSED =
-  'Allow, ETag, Idempotency-Replayed, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id';
+  'Allow, Behind-Ms, ETag, Idempotency-Replayed, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id';
 /** Seconds for which a browser remembers a preflight; more than any browser does. */
 const PREFLIGHT_SECONDS = '86400';
 

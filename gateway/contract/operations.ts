@@ -141,6 +141,17 @@ const SET_COOKIE: Header = {
   schema: { type: 'string', pattern: '^service-session=' },
 };
 
+const BEHIND_MS: Header = {
+  description:
+    'A replica has answered from a state that can be so old, because no leader writes now; absent: at most a second',
+  schema: { type: 'integer', format: 'int64', minimum: 0 },
+};
+
+/** Whether a replica answers it from its own state. */
+function mayBeBehind({ body, answeredBy, access }: Route): boolean {
+  return body === undefined && answeredBy === undefined && access !== 'partner';
+}
+
 const NEXT_PAGE: Header = {
   description: 'The address of the next page, with rel="next"; not in JSON, which has nextCursor',
   schema: { type: 'string' },
@@ -188,6 +199,7 @@ function withHeaders(route: Route, responses: Record<string, Response>): Record<
     if (route.caching !== undefined && status === '200')
       headers['Content-Encoding'] = CONTENT_ENCODING;
     if (route.setsCookie === true && status < '300') headers['Set-Cookie'] = SET_COOKIE;
+    if (mayBeBehind(route) && status === '200') headers['Behind-Ms'] = BEHIND_MS;
     if (Object.keys(headers).length > 0) response.headers = headers;
   }
   return responses;

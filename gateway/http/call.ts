@@ -138,6 +138,14 @@ export class Call<Body = unknown, Query = unknown>
     this.gateway.sequencer.releaseAt(sequence, this);
   }
 
+  /**
+   * Answers about the process, for those who watch it, while commits or the lease are waited for:
+   * what it counts need not be durable. Never after a failure.
+   */
+  answerOfProcess(status: number, text: string): void {
+    if (this.gateway.sequencer.failure === null) this.answerNow(status, text);
+  }
+
   /** {@link answerWhenDurable}: 200 and a value of the schema. */
   answerJson<Schema extends z.ZodType>(value: Writable<Schema>, sequence?: number): void {
     this.answerWhenDurable(200, jsonText<Schema>(value), sequence);

@@ -93,6 +93,8 @@ export interface Gateway extends Serving {
   /** What each source of prices delivered last. */
   readonly priceTicks: PriceTicks;
   readonly startedAtMs: number;
+  /** On a replica: how old its state can be. null: this process leads. */
+  behindMs(): number | null;
   /** Why the exchange is not ready for traffic; null: it is ready. */
   notReady(): string | null;
   /** What is failing and being retried while trading continues; null: nothing. */

@@ -1,5 +1,6 @@
 /** Addresses as URLs and operators write them. */
 import { isIPv4 } from 'node:net';
+import { hostname } from 'node:os';
 
 /** Those that mean every address of this machine: from another one, nobody can connect to them. */
 const ANY = ['0.0.0.0', '::'];
@@ -20,6 +21,15 @@ export function schemeOf(tls: object | null): string {
 /** `host:port`, with an IPv6 address in brackets. */
 export function hostAndPort(host: string, port: number): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** As other machines name it: one that listens on all its addresses is where replicas reach it. */
+export function servingUrl(
+  { host, advertiseAddress, tls }: { host: string; advertiseAddress: string; tls: object | null },
+  port: number,
+): string {
+  if (!isAnyAddress(host)) return `${schemeOf(tls)}://${hostAndPort(host, port)}`;
+  return `${schemeOf(tls)}://${advertiseAddress.replace(/:\d+$/, '') || hostname()}:${port}`;
 }
 
 export function cannotListen(host: string, port: number): Error {

@@ -2,6 +2,8 @@
  * Whether this exchange may take the lead: asked before the statement that makes it the leader,
  * because from then on no other can serve. One that may not says why, waits on, and is asked again.
  */
+
+import type { Copies } from '../../persistence/replication/postgres/copies.js';
 import type { Candidate as JournalCandidate } from '../../persistence/replication/postgres/postgres-journal.js';
 import type { Log } from '../observe/log.js';
 import type { CandidateClock } from './candidate-clock.js';
@@ -14,27 +16,50 @@ interface CandidateOptions {
   log: Log;
 }
 
+const LACKING_LOOKS = 3;
+
 export class Candidate implements JournalCandidate {
   /** Why it could not serve at the last look. */
   private failing: string | null = null;
   private isTold = false;
+  /** The copies of the journal as of the last look; null: that is not known. */
+  copies: Copies | null = null;
+  /** Looks in a row at which a commit would have waited for copies. */
+  private lacking = 0;
 
   constructor(private readonly options: CandidateOptions) {}
 
   async looked({
     databaseMs,
     renewedMs,
-  }: {
-    databaseMs: number;
-    renewedMs: number;
-  }): Promise<void> {
+    copies,
+  }: Parameters<JournalCandidate['looked']>[0]): Promise<void> {
     const { clock, mustServe } = this.options;
+    this.lookAt(copies);
     clock?.database.told(databaseMs);
     clock?.lease.told(renewedMs);
     this.failing = await mustServe().then(
       () => null,
       ({ message }: Error) => message,
     );
+  }
+
+  /** Once is no news: after a failover a copy takes a moment to follow the new primary. */
+  private lookAt(copies: Copies | null): void {
+    const { log } = this.options;
+    this.copies = copies;
+    if (copies !== null && copies.there.length < copies.needed) {
+      this.lacking++;
+      if (this.lacking === LACKING_LOOKS)
+        log.error(
+          { ...copies },
+          'NO EXCHANGE CAN TAKE THE LEAD: too few copies of the journal are there',
+        );
+    } else {
+      if (this.lacking >= LACKING_LOOKS)
+        log.info({ ...copies }, 'enough copies of the journal are there again');
+      this.lacking = 0;
+    }
   }
 
   mayLead(): boolean {

@@ -9,8 +9,11 @@ import { overdueIn } from '../../persistence/journal/sealing.js';
 import { archivedCount, listSegments } from '../../persistence/journal/segments.js';
 import { type LastBackup, lastBackup } from '../../persistence/recovery/last-backup.js';
 import { snapshotNameOf } from '../../persistence/recovery/snapshot/folder.js';
+import type { Copies } from '../../persistence/replication/postgres/copies.js';
+import type { Leader } from '../../persistence/replication/postgres/postgres-journal.js';
 import { freeBytesAt } from '../../persistence/storage/room.js';
 import { elapsedMs, machineMs, SystemClock } from './clock.js';
+import type { Log } from './log.js';
 import type { Metrics } from './metrics.js';
 
 /** Who leads, and who could. */
@@ -22,6 +25,8 @@ export interface Leading {
   leader: string | null;
   /** Standbys with a warm engine; null: there can be none, or a replica does not know. */
   standbys: number | null;
+  /** Where PostgreSQL has the journal besides the primary; null: that is not known. */
+  copies: Copies | null;
 }
 
 interface Parts {
@@ -118,11 +123,13 @@ export class Standing {
   /** What is wrong while the exchange serves. Public, so without details; these are in the log. */
   get warnings(): string[] {
     const { failingWarning, diskWarning, damaged, unsealed } = this;
+    const { copies } = this.leading;
     return [
       failingWarning,
       diskWarning,
       damaged === 0 ? null : DAMAGED,
       unsealed === null || unsealed === 0 ? null : UNSEALED,
+      copies === null || copies.missing.length === 0 ? null : missingText(copies),
     ].filter((each) => each !== null);
   }
 
@@ -156,6 +163,46 @@ export class Standing {
   }
 }
 
+function missingText({ missing, there }: Copies): string {
+  const all = missing.length + there.length;
+  return `${missing.length} of ${all} copies of the journal are missing: the log says which`;
+}
+
+/** Logs which copies of the journal are missing. */
+export function tellCopies(log: Log): (copies: Copies, before: Copies | null) => void {
+  return (copies, before) => {
+    const fields = { ...copies };
+    if (copies.there.length < copies.needed)
+      log.error(fields, 'EVERYTHING WAITS: too few copies of the journal are there for a commit');
+    else if (copies.missing.length > 0)
+      log.warn(fields, 'a copy of the journal is missing; enough are there for commits');
+    else if (before !== null) log.info(fields, 'all copies of the journal are there');
+  };
+}
+
+/** Logs who leads while this exchange waits. `own`: where it serves, as a process before it did. */
+export function tellLeader(log: Log, own: string): (leader: Leader) => void {
+  return ({ epoch, serving }) => {
+    if (serving === own)
+      log.info(
+        { epoch },
+        'the lease of an earlier process of this exchange is not over: this one waits',
+      );
+    else if (serving === '') log.info({ epoch }, 'another exchange leads: this one waits');
+    else log.info({ epoch, serving }, 'another exchange leads: this one waits');
+  };
+}
+
+/** For metrics: 1 for each that is there, 0 for each that is missing. */
+export function copiesByName(copies: Copies | null): [name: string, isThere: number][] {
+  if (copies === null) return [];
+  const { there, missing } = copies;
+  return [
+    ...there.map((n): [string, number] => [n, 1]),
+    ...missing.map((n): [string, number] => [n, 0]),
+  ];
+}
+
 export function registerStanding(metrics: Metrics, standing: Standing, version: string): void {
   metrics.gauges('exchange_info', '1, with the version of the program', 'version', () => [
     [version, 1],
@@ -169,6 +216,17 @@ export function registerStanding(metrics: Metrics, standing: Standing, version: 
   metrics.gauge('exchange_standbys', 'Standbys that wait to take over from this leader', () => {
     return standing.leading.standbys;
   });
+  metrics.gauge(
+    'exchange_journal_copies_needed',
+    'Copies on PostgreSQL that must have a commit before it is acknowledged',
+    () => standing.leading.copies?.needed ?? null,
+  );
+  metrics.gauges(
+    'exchange_journal_copies',
+    '1: this copy of the journal receives what the primary writes; 0: it is missing',
+    'name',
+    () => copiesByName(standing.leading.copies),
+  );
   metrics.gauge('exchange_snapshot_sequence', 'Sequence of the newest usable snapshot', () => {
     return standing.snapshot?.sequence ?? null;
   });

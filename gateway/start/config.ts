@@ -121,6 +121,7 @@ const Variables = z.object({
     .regex(/^(|(\[[0-9A-Fa-f:]+\]|[\w.-]+):\d{1,5})$/, 'must be host:port')
     .default(''),
   REPLICAS_KEY_FILE: z.string().default(''),
+  REPLICA_AGE_SECONDS: number({ standard: 0, min: 0, max: 31_536_000 }),
   SESSION_SECRET_FILE: z.string().default(''),
   DATA_FOLDER: text('./data'),
   JOURNAL: z.string().default(''),
@@ -233,6 +234,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
     /** As host:port; empty: where it listens for replicas. */
     advertiseAddress: variables.ADVERTISE_ADDRESS,
     replicasKeyFile: variables.REPLICAS_KEY_FILE,
+    /** The age of its state up to which a replica answers reads while no leader does. */
+    replicaAgeMs: variables.REPLICA_AGE_SECONDS * 1_000 || Number.POSITIVE_INFINITY,
     /** Empty: in the data folder. */
     sessionSecretFile: variables.SESSION_SECRET_FILE,
     dataFolder: variables.DATA_FOLDER,
@@ -298,6 +301,8 @@ function checkRole(variables: Variables): void {
   if (ROLE !== 'leader' && JOURNAL === '') throw new ConfigError(`ROLE=${ROLE} needs JOURNAL`);
   if (isReplica && REPLICAS_KEY_FILE === '')
     throw new ConfigError('ROLE=replica needs REPLICAS_KEY_FILE, the key of the leader');
+  if (variables.REPLICA_AGE_SECONDS !== 0 && !isReplica)
+    throw new ConfigError('REPLICA_AGE_SECONDS is set, but ROLE=replica is not');
   if (REPLICAS_KEY_FILE !== '' && !isReplica && REPLICAS_PORT === undefined)
     throw new ConfigError(
       'REPLICAS_KEY_FILE is set, but neither REPLICAS_PORT nor ROLE=replica is',

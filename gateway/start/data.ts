@@ -12,13 +12,14 @@ import {
   readAddress,
   readSecrets,
 } from '../../persistence/replication/postgres/address.js';
-import type { Leader } from '../../persistence/replication/postgres/postgres-journal.js';
 import { ReplicatedFolder } from '../../persistence/replication/replicated-folder.js';
 import type { JournalPlace } from '../../persistence/replication/source.js';
 import { troubleOf, troubleText } from '../../persistence/storage/trouble.js';
+import { servingUrl } from '../http/listen-addresses.js';
 import { Candidate } from '../inputs/candidate.js';
 import { ConfigError, withVariable } from '../inputs/config-error.js';
 import { elapsedMs } from '../observe/clock.js';
+import { tellCopies, tellLeader } from '../observe/standing.js';
 import type { ReplicatedJournal } from './config.js';
 import { type StandbyOptions, standBy } from './standby.js';
 
@@ -69,19 +70,15 @@ export async function lockData(options: LockOptions): Promise<LockedData> {
   }
   const { candidateClock: clock, mustServe } = options;
   const candidate = new Candidate({ clock, mustServe: () => mustServe(null), log });
-  const onWaiting = ({ epoch, serving }: Leader) =>
-    log.info(
-      serving === '' ? { epoch } : { epoch, serving },
-      'another exchange leads: this one takes over when its lease is over',
-    );
   try {
     const data = await ReplicatedFolder.lock({
       folder,
       address,
       isUnreplicated,
       mustExist: requireJournal,
-      onWaiting,
+      onWaiting: tellLeader(log, servingUrl(config, config.port)),
       candidate,
+      onCopies: tellCopies(log),
       onLost,
       signal: options.signal,
       elapsedMs,

@@ -5,7 +5,6 @@
  * clock; the journal; assets and house; prices; and, once all of that is durable, the HTTP server.
  * After a fatal error nothing is answered: `onFatal` is called, and the process must end.
  */
-import { hostname } from 'node:os';
 import type { Engine } from '../../engine/engine.js';
 import type { CommandOf } from '../../engine/interface/commands.js';
 import { Follower } from '../../persistence/follower/follower.js';
@@ -20,7 +19,7 @@ import { downloads } from '../contract/downloads/files.js';
 import { contractFiles } from '../contract/serve.js';
 import { ReplicaListener } from '../edge/core/listener.js';
 import type { Gateway } from '../http/gateway.js';
-import { hostAndPort, isAnyAddress, schemeOf } from '../http/listen-addresses.js';
+import { hostAndPort, servingUrl } from '../http/listen-addresses.js';
 import { SequenceWaits } from '../http/sequence-waits.js';
 import { CandidateClock } from '../inputs/candidate-clock.js';
 import { withVariable } from '../inputs/config-error.js';
@@ -86,6 +85,10 @@ export interface ExchangeOptions {
   /** Called when a standby has taken over as it was asked to and this exchange has stopped. */
   onHandedOver?: () => void;
 }
+
+const REACH_MS = 2_000;
+/** What the address of replicas answers to everything else. */
+const NOT_FOUND = 404;
 
 /** How long a fatal error waits for the follower's thread. */
 const FATAL_MS = 2_000;
@@ -158,6 +161,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
     engine,
     journal,
     now: () => clock.nowMs(),
+    elapsedMs,
     onFatal: fail,
     onCommit: (sequence) => {
       metrics.committed(sequence);
@@ -382,7 +386,7 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
   const { address, port } = await servers.listen();
   const leader = parts.replicated?.leader;
   const serves = ([signing]: readonly Buffer[]) =>
-    leader?.serves(serving(config, port), fingerprint(signing!, leader.epoch));
+    leader?.serves(servingUrl(config, port), fingerprint(signing!, leader.epoch));
   serves(parts.secrets);
   const stop = () => ending.stop();
   const reload = async (again: Config) => {
@@ -406,12 +410,24 @@ async function listenToReplicas(replicas: ReplicaListener, parts: Parts): Promis
   log.info({ host, port: replicasPort }, 'open to replicas');
   const at = address === '' ? hostAndPort(host, replicasPort) : address;
   replicated?.leader.advertise(at);
+  if (address !== '') void warnIfNotReached(address, log);
 }
 
-/** As other machines name it: one that listens on all its addresses is where replicas reach it. */
-function serving({ host, advertiseAddress, tls }: Config, port: number): string {
-  if (!isAnyAddress(host)) return `${schemeOf(tls)}://${hostAndPort(host, port)}`;
-  return `${schemeOf(tls)}://${advertiseAddress.replace(/:\d+$/, '') || hostname()}:${port}`;
+/** Replicas would only say that they have no connection. */
+async function warnIfNotReached(address: string, log: Log): Promise<void> {
+  try {
+    const signal = AbortSignal.timeout(REACH_MS);
+    const { status } = await fetch(`http://${address}/`, { signal });
+    if (status === NOT_FOUND) return;
+    log.error({ address }, 'ADVERTISE_ADDRESS: something else than this exchange answers there');
+  } catch (error) {
+    const { cause, message } = error as Error;
+    const problem = cause instanceof Error ? cause.message : message;
+    log.error(
+      { address, problem },
+      'ADVERTISE_ADDRESS: this exchange does not reach itself there, so replicas may not',
+    );
+  }
 }
 
 /** Where replicas send the requests of their clients; null: nowhere. */
@@ -422,6 +438,22 @@ function replicaListener(
 ): ReplicaListener | null {
   if (accepted === null) return null;
   return new ReplicaListener({ gateway, routes, keys: new AccessKeys(accepted), streamsOf });
+}
+
+/** Longer than a healthy disk or cluster takes. */
+const COMMIT_MS_MAX = 2_000;
+
+/** Why commits wait, and with them all that shows the exchange's state; null: they do not. */
+function waitingText({ sequencer, replicated }: Parts): string | null {
+  const { commitWaitMs } = sequencer;
+  const isSole = replicated === null || replicated.leader.isSole();
+  if (commitWaitMs < COMMIT_MS_MAX && isSole) return null;
+  const copies = replicated?.leader.copies ?? null;
+  if (copies !== null && copies.there.length < copies.needed)
+    return `everything waits: ${copies.there.length} copies of the journal are there, and a commit needs ${copies.needed}`;
+  if (commitWaitMs >= COMMIT_MS_MAX)
+    return `everything waits: a commit has taken ${Math.round(commitWaitMs / 1_000)} s so far`;
+  return 'everything waits: the lease of this leader has not been renewed in time';
 }
 
 /** Resolves when all commands of the start are durable; never on failure (see `onFatal`). */
@@ -445,6 +477,7 @@ function gatewayOf(parts: Parts, priceTicks: PriceTicks, isStopping: () => boole
       epoch: parts.replicated?.leader.epoch ?? null,
       leader: parts.replicated?.leader.serving || null,
       standbys: parts.replicated?.leader.standbys ?? null,
+      copies: parts.replicated?.leader.copies ?? null,
     }),
   });
   return {
@@ -461,7 +494,8 @@ function gatewayOf(parts: Parts, priceTicks: PriceTicks, isStopping: () => boole
     startedAtMs: clock.nowMs(),
     isStopping,
     waits: new SequenceWaits(() => sequencer.engine.sequence),
-    notReady: () => (isStopping() ? 'stopping' : sequencer.halted),
+    behindMs: () => null,
+    notReady: () => (isStopping() ? 'stopping' : (sequencer.halted ?? waitingText(parts))),
     warning: () =>
       [...standing.warnings, priceTicks.warning(clock.nowMs())]
         .filter((each) => each !== null)

@@ -34,7 +34,7 @@ export interface ConnectionReadings {
 
 interface Observed {
   open(): ConnectionReadings;
-  sequencer: Sequencing & Pick<WatchedSequencer, 'halted'>;
+  sequencer: Sequencing & Pick<WatchedSequencer, 'halted' | 'commitWaitMs'>;
   /** null: the journal is not in a folder. */
   journalFolder: string | null;
   follower: { readonly status: FollowerReadings };
@@ -74,6 +74,9 @@ function registerSequencer(
     return sequencer.backlog;
   });
   metrics.gauge('exchange_backlog_bytes', 'Bytes of these commands', () => sequencer.backlogBytes);
+  metrics.gauge('exchange_commit_wait_seconds', 'Time that the present commit has taken', () => {
+    return sequencer.commitWaitMs / 1_000;
+  });
   metrics.gauge('exchange_journal_log_bytes', "Size of the journal's -wal file", () =>
     journalFolder === null ? null : logBytes(journalFolder),
   );

@@ -21,7 +21,7 @@ import { FollowedClock } from '../edge/replica/followed-clock.js';
 import { FollowedSequencer } from '../edge/replica/followed-sequencer.js';
 import { LastAnswers } from '../edge/replica/last-answers.js';
 import { LeaderLink } from '../edge/replica/leader-link.js';
-import { AGE_MS_MAX, isOfCredentials, replicaService } from '../edge/replica/service.js';
+import { isOfCredentials, replicaService, StateAge } from '../edge/replica/service.js';
 import { StreamOrders } from '../edge/replica/stream-orders.js';
 import type { Call } from '../http/call.js';
 import { notLeading } from '../http/errors.js';
@@ -41,8 +41,6 @@ import { existingSecrets } from './secrets.js';
 import { partsFrom, Servers } from './servers.js';
 
 const STOP_MS = { requests: 2_500, stream: 1_000 };
-const NO_LEADER = 'there is no connection to the leader: reads are answered, changes wait';
-const BEHIND = 'the journal cannot be followed now';
 
 interface ReplicaOptions {
   config: Config;
@@ -119,7 +117,7 @@ async function open(parts: Parts, started: Started): Promise<Running> {
   const lastAnswers = new LastAnswers();
   const known = new KnownAddresses();
   const toLeader = leaderOf(parts, waits, lastAnswers, known);
-  const { link, forwarder, remote } = toLeader;
+  const { link, forwarder, remote, age } = toLeader;
   started.add(() => link.stop());
   const { feed } = config;
   const clock = new FollowedClock(tail.engine, feed.kind === 'live' ? 1 : feed.speed);
@@ -127,12 +125,12 @@ async function open(parts: Parts, started: Started): Promise<Running> {
     clock,
     metrics,
     waits,
-    link,
+    age,
     known,
     isStopping: () => stopping,
   });
   started.add(() => gateway.coder.stop());
-  const serve = replicaService({ forwarder, lastAnswers, ageMs: () => tail.ageMs });
+  const serve = replicaService({ forwarder, lastAnswers, age });
   const ownRoutes = operatorRoutes.map((route) =>
     route.body === undefined ? route : { ...route, handle: refuseChange },
   );
@@ -182,6 +180,8 @@ interface ToLeader {
   forwarder: Forwarder;
   /** Forwards orders of the stream. */
   remote: StreamOrders;
+  /** Whether reads need it. */
+  age: StateAge;
 }
 
 /** The connection to the leader, and what goes over it. */
@@ -191,7 +191,9 @@ function leaderOf(
   lastAnswers: LastAnswers,
   known: KnownAddresses,
 ): ToLeader {
-  const { log, tail, sequencer } = parts;
+  const { config, log, tail, sequencer } = parts;
+  /** Of the leader's answers, the latest. */
+  let leaderSequence = 0;
   const link: LeaderLink = new LeaderLink({
     key: () => parts.key,
     findLeader: () => {
@@ -219,13 +221,22 @@ function leaderOf(
     known,
     onAnswer: ({ userId, route, sequence }, go) => {
       lastAnswers.note(userId, sequence);
+      leaderSequence = Math.max(leaderSequence, sequence);
       if (isOfCredentials(route) && sequence > sequencer.durableSequence) waits.wait(sequence, go);
       else go();
     },
   });
   const assets = sequencer.engine;
   const remote = new StreamOrders({ link, assets, waits, sequencer, elapsedMs });
-  return { link, forwarder, remote };
+  const age = new StateAge({
+    ageMs: () => tail.ageMs,
+    isConnected: () => link.isOpen,
+    // A leader that writes nothing either knows no more than the journal.
+    leaderMayKnowMore: () =>
+      link.isOpen && (tail.trouble !== null || leaderSequence > sequencer.durableSequence),
+    limitMs: config.replicaAgeMs,
+  });
+  return { link, forwarder, remote, age };
 }
 
 interface Opened extends ToLeader {
@@ -236,7 +247,7 @@ interface Opened extends ToLeader {
 /** New work is refused already. What was forwarded is answered. */
 async function stopParts(
   { log, tail, sequencer, follower, lock }: Parts,
-  { gateway, servers, link, forwarder, remote }: Opened,
+  { gateway, servers, link, forwarder, remote }: Omit<Opened, 'age'>,
 ): Promise<void> {
   log.info('stopping');
   const answered = servers.drain().then(() => servers.settled());
@@ -259,14 +270,13 @@ interface Own {
   clock: FollowedClock;
   metrics: Metrics;
   waits: SequenceWaits;
-  link: LeaderLink;
+  age: StateAge;
   known: KnownAddresses;
   isStopping: () => boolean;
 }
 
-function gatewayOf(parts: Parts, { clock, metrics, waits, link, known, isStopping }: Own): Gateway {
+function gatewayOf(parts: Parts, { clock, metrics, waits, age, known, isStopping }: Own): Gateway {
   const { config, log, fail, sessions, tail, sequencer, follower, place } = parts;
-  const isBehind = () => tail.ageMs > AGE_MS_MAX;
   return {
     ...partsFrom(config, log, known),
     sequencer,
@@ -284,16 +294,16 @@ function gatewayOf(parts: Parts, { clock, metrics, waits, link, known, isStoppin
       clock,
       leading: () => {
         const { epoch, serving } = tail.head;
-        return { role: 'replica', epoch, leader: serving, standbys: null };
+        return { role: 'replica', epoch, leader: serving, standbys: null, copies: null };
       },
     }),
     // A replica takes no prices; those of the leader are in the journal.
     priceTicks: new PriceTicks([], 0),
     startedAtMs: clock.nowMs(),
     isStopping,
-    // While the lease of a leader that was lost runs out, nothing is new and nothing is wrong.
-    notReady: () => (isStopping() ? 'stopping' : tail.trouble === null ? null : BEHIND),
-    warning: () => (isBehind() ? BEHIND : link.isOpen ? null : NO_LEADER),
+    behindMs: () => Math.round(age.ms),
+    notReady: () => (isStopping() ? 'stopping' : age.problem),
+    warning: () => age.warning,
     halted: () => null,
     fail,
   };

@@ -53,7 +53,7 @@ export function partsFrom(config: Config, log: Log, known = new KnownAddresses()
 interface ServersOptions {
   config: Config;
   gateway: Gateway;
-  sequencer: Sequencing & { readonly halted: string | null };
+  sequencer: Sequencing & { readonly halted: string | null; readonly commitWaitMs: number };
   follower: Follower;
   operatorRoutes: readonly Route[];
   /** What a replica has of its own. */

@@ -26,11 +26,12 @@ import type { JournalPlace } from '../../persistence/replication/source.js';
 import { programVersion } from '../../persistence/storage/program-folder.js';
 import { freeBytesAt } from '../../persistence/storage/room.js';
 import { errorAnswer, notLeading } from '../http/errors.js';
-import { hostAndPort } from '../http/listen-addresses.js';
+import { hostAndPort, servingUrl } from '../http/listen-addresses.js';
 import { Candidate } from '../inputs/candidate.js';
 import type { CandidateClock } from '../inputs/candidate-clock.js';
 import { elapsedMs, machineMs } from '../observe/clock.js';
 import type { Log } from '../observe/log.js';
+import { copiesByName, tellCopies, tellLeader } from '../observe/standing.js';
 import type { Config } from './config.js';
 import { compareSecrets } from './secrets.js';
 import { WaitingServer } from './waiting-server.js';
@@ -69,8 +70,10 @@ export async function standBy(options: StandbyOptions): Promise<ReplicatedFolder
   const folderLock = await lockReplicatedFolder(folder);
   const startedAtMs = machineMs();
   let tail: JournalTail | null = null;
+  const mustServe = () => options.mustServe(tail!.engine);
+  const candidate = new Candidate({ clock: candidateClock, mustServe, log });
   const status = () => ({ version, ...statusOf(tail, options), startedAtMs });
-  const metrics = () => metricsOf(tail, options);
+  const metrics = () => metricsOf(tail, options, candidate);
   const refusal = () => (tail === null ? RECOVERING : notLeading('standby', tail.head.serving));
   const server = new WaitingServer(config, status, metrics, refusal);
   const operations = new WaitingServer(config, status, metrics, refusal);
@@ -96,7 +99,7 @@ export async function standBy(options: StandbyOptions): Promise<ReplicatedFolder
       onFatal: onLost,
     });
     log.info({ sequence: tail.sequence }, 'the engine is warm');
-    const journal = await leadership(options, tail, port);
+    const journal = await leadership(options, tail, { candidate, port });
     return ReplicatedFolder.leading(
       { folder, address, isUnreplicated, onLost },
       folderLock,
@@ -131,6 +134,7 @@ function statusOf(tail: JournalTail | null, { isUnreplicated }: StandbyOptions):
 function metricsOf(
   tail: JournalTail | null,
   { config: { dataFolder: folder }, candidateClock }: StandbyOptions,
+  { copies }: Candidate,
 ): string {
   const aheadMs = candidateClock?.aheadMs ?? null;
   const readings = {
@@ -139,6 +143,13 @@ function metricsOf(
     exchange_sequence: tail?.sequence,
     exchange_replica_age_seconds: tail === null ? null : tail.ageMs / 1_000,
     // The other way round: how far the exchange's time is ahead of this machine's.
+    exchange_journal_copies_needed: copies?.needed,
+    ...Object.fromEntries(
+      copiesByName(copies).map(([name, isThere]) => [
+        `exchange_journal_copies{name=${JSON.stringify(name)}}`,
+        isThere,
+      ]),
+    ),
     exchange_clock_ahead_seconds: aheadMs === null ? null : -aheadMs / 1_000,
     exchange_snapshot_sequence: listSnapshots(folder)[0]?.sequence,
     exchange_disk_free_bytes: freeBytesAt(folder),
@@ -150,23 +161,19 @@ function metricsOf(
 async function leadership(
   options: StandbyOptions,
   tail: JournalTail,
-  port: number,
+  { candidate, port }: { candidate: Candidate; port: number },
 ): Promise<PostgresJournal> {
-  const { config, address, isUnreplicated, signal, log, candidateClock: clock } = options;
+  const { config, address, isUnreplicated, signal, log } = options;
   const standby = {
     id: randomUUID(),
     address: hostAndPort(config.host, port),
     sequence: () => tail.sequence,
   };
-  const mustServe = () => options.mustServe(tail.engine);
-  const candidate = new Candidate({ clock, mustServe, log });
-  const takeover = { address, isUnreplicated, standby, candidate, signal };
+  const onCopies = tellCopies(log);
+  const takeover = { address, isUnreplicated, standby, candidate, onCopies, signal };
+  const tell = tellLeader(log, servingUrl(config, port));
   const onWaiting = (leader: Leader) => {
-    const { epoch, serving } = leader;
-    log.info(
-      serving === '' ? { epoch } : { epoch, serving },
-      'another exchange leads: this one waits',
-    );
+    tell(leader);
     void compareSecrets(options, leader);
   };
   const journal = await retried(

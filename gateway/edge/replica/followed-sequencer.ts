@@ -13,6 +13,7 @@ import type { Sequencing } from '../../http/gateway.js';
 
 export class FollowedSequencer implements Sequencing {
   readonly backlogBytes = 0;
+  readonly commitWaitMs = 0;
   readonly failure = null;
   /** A replica has no trading to halt. */
   readonly halted = null;

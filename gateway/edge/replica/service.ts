@@ -4,8 +4,9 @@
  * Always holds:
  * - every request that may change something is decided by the leader alone, and its answer is
  *   passed on as it is;
- * - a read is answered here only while this replica's state is at most {@link AGE_MS_MAX} old;
- *   otherwise the leader answers it;
+ * - a read is answered here while this replica's state is at most {@link AGE_MS_MAX} old. If it is
+ *   older, the leader answers, if it may know more. Otherwise this replica continues, and marks its
+ *   answer with the age of the state, unless that is more than an operator allows;
  * - a read of a signed-in user is at least as new as the last answer that this replica has given to
  *   the user. A token that this replica does not accept is the leader's to judge: it may be newer
  *   than the replica.
@@ -17,14 +18,63 @@ import { serve } from '../../http/way.js';
 import type { Forwarder } from '../forwarder.js';
 import type { LastAnswers } from './last-answers.js';
 
-/** The maximum age of the state from which a replica answers. */
+/** The age up to which a state counts as current. */
 export const AGE_MS_MAX = 1_000;
+
+/** How old this replica's state is, and what follows for reads. */
+export class StateAge {
+  constructor(
+    private readonly parts: {
+      /** The state includes everything that was acknowledged at least that long ago. */
+      ageMs: () => number;
+      /** Whether the leader can be asked and has, or may have, later commands. */
+      leaderMayKnowMore: () => boolean;
+      /** Whether the leader can be asked. */
+      isConnected: () => boolean;
+      /** The age up to which reads are answered here without a leader. */
+      limitMs: number;
+    },
+  ) {}
+
+  get ms(): number {
+    return this.parts.ageMs();
+  }
+
+  get isCurrent(): boolean {
+    return this.ms <= AGE_MS_MAX;
+  }
+
+  get answersHere(): boolean {
+    const { leaderMayKnowMore, limitMs } = this.parts;
+    return this.isCurrent || (this.ms <= limitMs && !leaderMayKnowMore());
+  }
+
+  /** Why reads are not answered; null: they are, here or by the leader. */
+  get problem(): string | null {
+    if (this.answersHere || this.parts.leaderMayKnowMore()) return null;
+    return `no leader answers, and the state of this replica is ${this.seconds} s old: reads and changes wait`;
+  }
+
+  /** What else is not as usual; null: nothing. */
+  get warning(): string | null {
+    const { leaderMayKnowMore, isConnected } = this.parts;
+    if (this.isCurrent) return isConnected() ? null : NO_LEADER;
+    if (leaderMayKnowMore())
+      return 'this replica cannot follow the journal now: the leader answers reads';
+    return `no leader writes now: reads are answered from the state of ${this.seconds} s ago, and changes wait`;
+  }
+
+  private get seconds(): number {
+    return Math.round(this.ms / 1_000);
+  }
+}
+
+const NO_LEADER = 'there is no connection to the leader: reads are answered, changes wait';
 
 export interface ReplicaState {
   forwarder: Forwarder;
   lastAnswers: LastAnswers;
-  /** This replica's state includes everything that was acknowledged at least that long ago. */
-  ageMs: () => number;
+  age: StateAge;
 }
 
 export function replicaService(state: ReplicaState): typeof serve {
@@ -36,16 +86,18 @@ export function replicaService(state: ReplicaState): typeof serve {
   };
 }
 
-function isAnsweredHere(call: Call, route: Route, { ageMs, lastAnswers }: ReplicaState): boolean {
+function isAnsweredHere(call: Call, route: Route, { age, lastAnswers }: ReplicaState): boolean {
   if (route.body !== undefined || route.answeredBy === 'leader') return false;
   if (route.answeredBy === 'process') return true;
-  if (route.access === 'partner' || ageMs() > AGE_MS_MAX) return false;
+  if (route.access === 'partner' || !age.answersHere) return false;
   const { request, gateway } = call;
   const token = tokenIn(request);
-  if (token === '' || route.access === 'open') return true;
-  const session = gateway.sessions.check(token, call.engine);
-  if (typeof session === 'string') return false;
-  call.minSequence = lastAnswers.of(session.userId);
+  if (token !== '' && route.access !== 'open') {
+    const session = gateway.sessions.check(token, call.engine);
+    if (typeof session === 'string') return false;
+    call.minSequence = lastAnswers.of(session.userId);
+  }
+  if (!age.isCurrent) call.addHeader('Behind-Ms', `${Math.round(age.ms)}`);
   return true;
 }
 

@@ -104,7 +104,8 @@ export const operatorRoutes: Route[] = [
     ...OF_OPERATORS,
     summary: 'How the exchange stands: who leads, copies, room, pauses, configuration',
     responses: { 200: schemas.OperatorStatus },
-    handle: (call) => call.answerJson<typeof schemas.OperatorStatus>(statusOf(call)),
+    handle: (call) =>
+      call.answerOfProcess(200, jsonText<typeof schemas.OperatorStatus>(statusOf(call))),
   }),
   defineRoute('GET', '/operator/users', {
     ...OF_OPERATORS,

@@ -118,6 +118,14 @@ export const OperatorStatus = z.strictObject({
   epoch: response.count.nullable(),
   leader: z.string().nullable(),
   standbys: response.count.nullable(),
+  copies: z
+    .strictObject({
+      needed: response.count,
+      there: z.array(z.string()),
+      missing: z.array(z.string()),
+    })
+    .nullable()
+    .describe('Where PostgreSQL has the journal besides the primary'),
   startedAtMs: response.timeMs,
   nowMs: response.timeMs,
   clockAheadMs: z.number().int().nullable(),

@@ -13,6 +13,7 @@ import { defineRoute, type Route } from '../../http/route.js';
 import { responseObject, responseSchema } from '../../json/components.js';
 import { micros } from '../../json/decimal.js';
 import * as response from '../../json/response-fields.js';
+import { jsonText } from '../../json/serializer.js';
 import { METRICS_TYPE } from '../../observe/metrics.js';
 import type { PriceTicks } from '../../observe/price-ticks.js';
 import { Limits, limitsOf } from './limits.js';
@@ -28,6 +29,10 @@ const failing = z
     'What is made from the journal and cannot be made now; its reads are refused. Trading does not depend on it',
   );
 
+const behindMs = response.count.describe(
+  'Of a replica: its state includes everything that was acknowledged that long ago, or earlier',
+);
+
 export const Ready = responseObject('Ready', 'The exchange accepts traffic', {
   status: z.literal('ready').describe('The state'),
   warning: z
@@ -37,6 +42,7 @@ export const Ready = responseObject('Ready', 'The exchange accepts traffic', {
       'Trading continues, but something is failing and is retried. The log has the details.',
     ),
   failing: failing.optional(),
+  behindMs: behindMs.optional(),
 });
 
 export const Status = responseObject('Status', 'The progress of the exchange', {
@@ -61,6 +67,7 @@ export const Status = responseObject('Status', 'The progress of the exchange', {
   epoch: response.count
     .nullable()
     .describe('The number of the leader of a replicated journal; null: it is local'),
+  behindMs: behindMs.nullable(),
   paused: z
     .array(z.string())
     .describe('What takes no new orders: everything, or assets, or markets'),
@@ -122,9 +129,7 @@ export const operationRoutes: Route[] = [
     summary: 'Alive',
     responses: { 200: Health },
     handle(call) {
-      // Without state, so it is answered even while the disk stands still.
-      const { durableSequence } = call.gateway.sequencer;
-      call.answerJson<typeof Health>({ status: 'ok' }, durableSequence);
+      call.answerOfProcess(200, jsonText<typeof Health>({ status: 'ok' }));
     },
   }),
 
@@ -139,13 +144,15 @@ export const operationRoutes: Route[] = [
       const warning = gateway.warning();
       const unavailable = { executed: false, reason };
       const { failing } = gateway.standing;
+      const behindMs = gateway.behindMs();
       const ready = {
         status: 'ready',
         ...(warning === null ? {} : { warning }),
         ...(failing.length === 0 ? {} : { failing }),
+        ...(behindMs === null ? {} : { behindMs }),
       } as const;
-      if (reason !== null) call.refuseWhenDurable(errorAnswer('unavailable', unavailable));
-      else call.answerJson<typeof Ready>(ready);
+      if (reason === null) call.answerOfProcess(200, jsonText<typeof Ready>(ready));
+      else call.answerOfProcess(503, errorAnswer('unavailable', unavailable).text);
     },
   }),
 
@@ -167,6 +174,7 @@ export const operationRoutes: Route[] = [
         journal,
         role,
         epoch,
+        behindMs: call.gateway.behindMs(),
         paused: pausesIn(call.engine),
         failing: standing.failing,
         startedAtMs,
@@ -210,7 +218,7 @@ export const operationRoutes: Route[] = [
     responses: { 200: MetricsText },
     async handle(call) {
       const text = await call.gateway.metrics.text();
-      if (!call.isOver) call.answerWhenDurable(200, text);
+      if (!call.isOver) call.answerOfProcess(200, text);
     },
   }),
 ];

@@ -19,6 +19,7 @@ import { JournalError, noJournal } from '../../journal/errors.js';
 import { type BatchContent, hashOf, type JournalPosition } from '../../journal/format.js';
 import { type CommitDone, type CommitLog, mustBeNext } from '../../journal/store.js';
 import { describeAddress, type PostgresAddress } from './address.js';
+import { type Copies, CopiesWatch, copiesIn } from './copies.js';
 import { PostgresSource } from './postgres-source.js';
 import {
   APPEND_SQL,
@@ -70,6 +71,8 @@ export interface PostgresJournalOptions {
    * paused. Default: the lease is not watched, by one that answers nobody.
    */
   elapsedMs?: () => number;
+  /** Called, while it leads, when other copies are there than before. */
+  onCopies?: (copies: Copies, before: Copies | null) => void;
 }
 
 export interface Leader {
@@ -83,10 +86,10 @@ export interface Leader {
 /** Judges whether this process may take over, before each statement that could do it. */
 export interface Candidate {
   /**
-   * Told before the first of them, and about once a second: the time of the primary, and when the
-   * leader's lease was last renewed.
+   * Told before the first of them, and about once a second: the time of the primary, when the
+   * leader's lease was last renewed, and the copies that are there.
    */
-  looked(at: { databaseMs: number; renewedMs: number }): Promise<void>;
+  looked(at: { databaseMs: number; renewedMs: number; copies: Copies | null }): Promise<void>;
   mayLead(): boolean;
 }
 
@@ -111,6 +114,7 @@ export class PostgresJournal implements CommitLog {
   /** What each renewal says. */
   private said = { address: '', serving: '', secret: '' };
   private isWatching = false;
+  private readonly copiesWatch: CopiesWatch;
   private again: (() => void) | null = null;
 
   private constructor(
@@ -126,6 +130,8 @@ export class PostgresJournal implements CommitLog {
     client.on('notice', ({ code, message }) => {
       if (code === NOT_REPLICATED) this.fail(notReplicated(message!));
     });
+    const { address, onCopies = () => {} } = options;
+    this.copiesWatch = new CopiesWatch(address, onCopies);
     this.renewLater();
   }
 
@@ -177,6 +183,11 @@ export class PostgresJournal implements CommitLog {
   /** `again` is called after each renewal. */
   whenSole(again: () => void): void {
     this.again = again;
+  }
+
+  /** The copies of the journal that are there; null: that is not known. */
+  get copies(): Copies | null {
+    return this.copiesWatch.copies;
   }
 
   /** Reads on the writer's connection, so that a new leader needs no other. Not to be closed. */
@@ -249,6 +260,7 @@ export class PostgresJournal implements CommitLog {
     this.closing = true;
     this.failure ??= new JournalError('the journal is closed', null);
     clearTimeout(this.renewal);
+    this.copiesWatch.close();
     const resigned = wasGood ? this.client.query(RESIGN_SQL, [this.epoch]) : Promise.resolve();
     const waited = new AbortController();
     // Without an answer the lease runs out.
@@ -346,6 +358,7 @@ export class PostgresJournal implements CommitLog {
     if (this.failure !== null) return;
     this.failure = error;
     clearTimeout(this.renewal);
+    this.copiesWatch.close();
     // A statement without an answer ends with its connection.
     if (this.isWatching) void this.client.end().catch(() => {});
     this.lost?.(error);
@@ -372,21 +385,28 @@ async function leadership(
     if (isWaiting) query.query_timeout = UNANSWERED_MS;
     return (await client.query(query)).rows;
   };
+  // Ends what waits for a lock when nobody waits for it any more, and no wait for copies.
+  await client.query(`SET statement_timeout = ${UNANSWERED_MS}`);
   let known: Leader | null = null;
+  /** As the last ask has found it. */
+  let { renewed } = (await ask(LEADER_SQL, [], true))[0]!;
   for (let asks = 0; ; asks++) {
     const isLook = asks % (LOOK_EVERY_MS / ASK_EVERY_MS) === 0;
     if (isLook && candidate !== undefined) {
       const [row] = await ask(LEADER_SQL, [], true);
-      await candidate.looked({ databaseMs: row.atMs, renewedMs: row.renewedMs });
+      const { atMs: databaseMs, renewedMs } = row;
+      await candidate.looked({ databaseMs, renewedMs, copies: copiesIn(row) });
     }
     const mayLead = candidate === undefined || candidate.mayLead();
     if (mayLead) {
-      const values = [leader, LEASE_MS, isForced, standby?.id ?? ''];
+      const values = [leader, LEASE_MS, isForced, standby?.id ?? '', renewed];
       const sentMs = elapsedMs?.() ?? 0;
       const [writer] = await ask(TAKE_OVER_SQL, values, standby !== undefined || asks > 0);
+      renewed = writer.renewed;
       // int8 comes as text.
-      if (writer !== undefined) {
+      if (writer.epoch !== null) {
         const { epoch, last_sequence: last, hash } = writer;
+        await client.query('RESET statement_timeout');
         const leaseEndsMs = sentMs + LEASE_MS;
         return { epoch: Number(epoch), lastSequence: Number(last), hash, leaseEndsMs };
       }

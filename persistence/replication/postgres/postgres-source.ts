@@ -16,6 +16,8 @@ import { connect, hasTables, type NodeKind } from './server.js';
 
 const PAGE_ROWS = 256;
 const PAGE_BYTES = 2 * 1024 * 1024;
+/** A leader renews its lease several times a second: one that has not for so long may be dead. */
+const SILENT_MS = 2_000;
 
 /** Who leads, and how far the node that was asked is. */
 export interface JournalHead {
@@ -23,7 +25,7 @@ export interface JournalHead {
   lastSequence: number;
   /** Where the leader takes the requests of replicas; null: it does not yet, or has resigned. */
   address: string | null;
-  /** Where it serves clients; null: as above. */
+  /** Where it serves clients; null: as above, or it has been silent for seconds. */
   serving: string | null;
   /** Everything committed that long ago, or earlier, is there. */
   ageMs: number;
@@ -61,7 +63,7 @@ export class PostgresSource implements JournalSource {
       epoch: Number(epoch),
       lastSequence: Number(lastSequence),
       address: address === '' ? null : (address as string),
-      serving: serving === '' ? null : (serving as string),
+      serving: serving === '' || (ageMs as number) > SILENT_MS ? null : (serving as string),
       ageMs: Math.max(0, ageMs as number),
       leaseLeftMs: leaseLeftMs as number,
     };

@@ -77,27 +77,55 @@ export const APPEND_SQL = `
   RETURNING ${SETTINGS}`;
 
 /**
- * A new leader. `leader` is a fresh nonce, so that the statement can be repeated after a lost
- * connection. No row: the lease of the present leader is not over; or it ended less than two
- * seconds ago, and was handed to another standby ($4 is the own name), or this is not a standby and
- * one waits, whose engine is warm. A leader no longer waits, so its row in standby goes: the next
- * takeover by plan must not choose it.
+ * What the primary sends to whom. `state` and `kind` are null for a user without the role
+ * pg_read_all_stats.
+ */
+const COPIES = `
+  current_setting('synchronous_standby_names') AS "names",
+  (SELECT coalesce(json_agg(json_build_object(
+    'name', application_name, 'state', state, 'kind', sync_state)), '[]')
+    FROM pg_stat_replication) AS "senders"`;
+
+export const COPIES_SQL = `SELECT ${COPIES}`;
+
+/** Whether a commit would end: otherwise its statement waits, with all that it has locked. */
+const WOULD_COMMIT = `
+  (SELECT count(*) FROM pg_stat_replication
+    WHERE coalesce(state, 'streaming') = 'streaming' AND sync_state IS DISTINCT FROM 'async')
+  >= coalesce(substring(current_setting('synchronous_standby_names') FROM '([0-9]+) *\\('), '0')::int`;
+
+/**
+ * A new leader: one row, with an epoch if this is it, and with the time of the last change of the
+ * writer's row. `leader` is a fresh nonce, so that the statement can be repeated after a lost
+ * connection. No epoch: the lease of the present leader is not over, or has been renewed since the
+ * caller has seen $5; or it ended less than two seconds ago, and was handed to another standby ($4
+ * is the own name), or this is not a standby and one waits, whose engine is warm; or the commit
+ * would wait for copies; or another statement that changes the row waits for them. So no takeover
+ * waits for another, and what has waited for copies and ends renews a lease before another leads.
+ * A leader no longer waits, so its row in standby goes: the next takeover by plan must not choose
+ * it.
  */
 export const TAKE_OVER_SQL = `
-  WITH won AS (
+  WITH free AS (
+    SELECT one FROM writer
+    WHERE leader = $1 OR $3 OR (renewed::text = $5 AND (
+      expires <= now() - interval '2 seconds'
+      OR (expires <= now() AND successor IN ('', $4) AND ($4 <> '' OR NOT EXISTS (
+        SELECT FROM standby WHERE seen > now() - interval '3 seconds'))))
+      AND ${WOULD_COMMIT})
+    FOR UPDATE SKIP LOCKED
+  ), won AS (
     UPDATE writer
     SET epoch = CASE WHEN leader = $1 THEN epoch ELSE epoch + 1 END, leader = $1,
       address = '', serving = '', secret = '', successor = '', renewed = now(),
       expires = now() + $2 * interval '1 millisecond'
-    WHERE leader = $1 OR $3
-      OR expires <= now() - interval '2 seconds'
-      OR (expires <= now() AND successor IN ('', $4) AND ($4 <> '' OR NOT EXISTS (
-        SELECT FROM standby WHERE seen > now() - interval '3 seconds')))
+    FROM free WHERE writer.one = free.one
     RETURNING epoch, last_sequence, hash
   ), gone AS (
     DELETE FROM standby WHERE id = $4 AND EXISTS (SELECT FROM won)
   )
-  SELECT epoch, last_sequence, hash FROM won`;
+  SELECT won.epoch, won.last_sequence, won.hash, writer.renewed::text AS renewed
+  FROM writer LEFT JOIN won ON true`;
 
 /**
  * One row with the settings, the asked successor and the number of standbys. No row: another leader
@@ -128,7 +156,7 @@ export const HAND_OVER_SQL = 'UPDATE writer SET successor = $2 WHERE epoch = $1'
 export const WITHDRAW_SQL = "UPDATE writer SET successor = '' WHERE epoch = $1";
 export const LEADER_SQL = `
   SELECT epoch, serving, secret, (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS "atMs",
-    (extract(epoch FROM renewed) * 1000)::float8 AS "renewedMs"
+    (extract(epoch FROM renewed) * 1000)::float8 AS "renewedMs", renewed::text, ${COPIES}
   FROM writer`;
 
 /**

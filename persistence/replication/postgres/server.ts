@@ -60,7 +60,7 @@ export async function connect(address: PostgresAddress, kind: NodeKind): Promise
       if (!suits(answering)) problems.push(`${name} is a standby`);
       else setTimeout(enough, GRACE_MS);
     } catch (error) {
-      problems.push(`${name}: ${(error as Error).message}`);
+      problems.push(`${name}: ${inWords(error as Error)}`);
     }
   });
   await Promise.race([isEnough, Promise.all(asked)]);
@@ -73,6 +73,12 @@ export async function connect(address: PostgresAddress, kind: NodeKind): Promise
     `no node of ${describeAddress(address)} takes writes: ${problems.join('; ')}`,
     null,
   );
+}
+
+/** The driver's words for a password that it does not have say nothing to an operator. */
+function inWords({ message }: Error): string {
+  if (!message.includes('client password must be a string')) return message;
+  return 'asks for a password: name a file with it in JOURNAL_PASSWORD_FILE (--password-file)';
 }
 
 /** Standbys before primaries, then the one that has most, then the younger timeline. */
@@ -179,8 +185,8 @@ export async function proveDurability(client: pg.Client, isUnreplicated: boolean
 function unsafe(name: string, value: string, why: string): JournalError {
   return new JournalError(
     `PostgreSQL has ${name} = '${value}', so ${why}. Nothing is acknowledged under it. Change the ` +
-      'setting, or, for development alone, start with UNREPLICATED=on if it is the standbys that ' +
-      'are missing.',
+      'setting, or, for development alone, accept missing standbys: UNREPLICATED=on for an exchange, ' +
+      '--unreplicated for copy.',
     null,
   );
 }

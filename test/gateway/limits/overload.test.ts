@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { Overload, type OverloadLimits } from '../../../gateway/access/fair-use/overload.js';
 import { eventually } from '../../support/eventually.js';
 import { lockJournal } from '../../support/journal-fixture.js';
-import { type Answer, MARKET, TestServer } from '../../support/server.js';
+import { type Answer, codeOf, MARKET, TestServer } from '../../support/server.js';
 
 const LIMITS: OverloadLimits = {
   backlogCommands: 100,
@@ -172,14 +172,15 @@ test('over HTTP, cancels are accepted while orders are refused because the disk 
   // Everything at once, by its own route and in a batch.
   cancels.push(api.delete(`/users/${ada.userId}/orders`, ada.token), batch([{ op: 'cancelAll' }]));
   await eventually(() => engine.orders(1).length === 0);
-  // What shows no state does not wait.
-  let isReady = false;
-  const ready = api.get('/ready').then(() => (isReady = true));
-  for (const path of ['/health', '/time', '/health'])
+  // What is about the process does not wait, and says what does.
+  await eventually(async () => codeOf(await api.get('/ready')) === '503 unavailable');
+  const { details } = (await api.get('/ready')).json.error;
+  expect(details.reason).toMatch(/^everything waits: a commit has taken [1-9]\d* s so far$/);
+  for (const path of ['/health', '/time', '/metrics'])
     expect((await api.get(path)).status, path).toBe(200);
-  expect(isReady).toBe(false);
+  expect(await api.metric('exchange_commit_wait_seconds')).toBeGreaterThan(2);
   await unlock();
-  await ready;
+  await eventually(async () => (await api.get('/ready')).status === 200);
   expect((await Promise.all(cancels)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   const accepted = (await Promise.all(orders)).filter(({ status }) => status === 200);
   expect(accepted.length).toBeGreaterThan(0);

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Standing } from '../../../gateway/observe/standing.js';
+import type { Copies } from '../../../persistence/replication/postgres/copies.js';
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -24,13 +25,26 @@ test('a snapshot that an earlier process has written is as old as its file', () 
   rmSync(folder, { recursive: true });
 });
 
-function standingOf(folder: string, snapshotSequence: number, freeBytes = 0): Standing {
+test.each([
+  [['b', 'c'], [], []],
+  [['b'], ['c'], ['1 of 2 copies of the journal are missing: the log says which']],
+])('with the copies %j, and %j missing', (there, missing, warnings) => {
+  const copies = { needed: 1, there, missing };
+  expect(standingOf('.', 0, 1024 * MEBIBYTE, copies).warnings).toEqual(warnings);
+});
+
+function standingOf(
+  folder: string,
+  snapshotSequence: number,
+  freeBytes = 0,
+  copies: Copies | null = null,
+): Standing {
   return new Standing({
     folder,
     hasJournal: true,
     follower: { status: { snapshotSequence, troubles: new Map() } },
     clock: { nowMs: () => 0 },
     freeBytes: () => freeBytes,
-    leading: () => ({ role: 'leader', epoch: null, leader: null, standbys: null }),
+    leading: () => ({ role: 'leader', epoch: null, leader: null, standbys: null, copies }),
   });
 }

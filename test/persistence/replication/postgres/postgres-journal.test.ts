@@ -2,6 +2,7 @@
  * The journal on a real cluster of three nodes of PostgreSQL: what is committed, who may commit,
  * and what happens when nodes are away.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { JournalBatches } from '../../../../persistence/follower/journal-batches.js';
 import type { BatchContent } from '../../../../persistence/journal/format.js';
@@ -200,14 +201,92 @@ test('a takeover whose wait is cut short does not lead', async () => {
     ...PostgresCluster['nodes'],
   ];
   await (await takeOver()).close();
-  for (const node of standbys) await cluster.stopNode(node);
+  // PostgreSQL takes them to be there for a minute.
+  for (const node of standbys) cluster.signalNode(node, 'SIGSTOP');
   const outcome = takeOver().then(
     (journal) => journal.close().then(() => 'it leads'),
     ({ message }: Error) => message,
   );
   await cutShort(a, outcome);
   expect(await outcome).toMatch('stopped waiting for the standbys');
-  for (const node of standbys) await cluster.startNode(node);
+  for (const node of standbys) cluster.signalNode(node, 'SIGCONT');
+});
+
+describe('standbys that want to lead while commits wait for copies', () => {
+  /** Tries again, as a standby does. */
+  async function standBy(id: string, signal: AbortSignal): Promise<PostgresJournal | null> {
+    const standby = { id, address: 'here', sequence: () => 0 };
+    const options = { address: cluster.address, isUnreplicated: false, standby, signal };
+    while (!signal.aborted) {
+      const journal = await PostgresJournal.takeOver(options).catch(() => null);
+      if (journal !== null) return journal;
+      await delay(200);
+    }
+    return null;
+  }
+  const backends = async (where: string) => {
+    const sql = `SELECT 1 FROM pg_stat_activity WHERE application_name = 'quarter-hour-exchange' AND ${where}`;
+    return (await cluster.query(cluster.primary, sql)).length;
+  };
+  const ids = ['one', 'two', 'three'];
+
+  test('ask for nothing that would wait, and the leader stays when a copy is back', async () => {
+    const journal = await takeOver();
+    const lost: Error[] = [];
+    journal.whenLost((error) => lost.push(error));
+    await eventually(() => journal.copies?.there.length === 2);
+    expect(journal.copies).toEqual({ needed: 1, there: ['b', 'c'], missing: [] });
+    const { standbys } = cluster;
+    for (const node of standbys) await cluster.stopNode(node);
+    await eventually(() => journal.copies?.missing.length === 2);
+    const answer = append(journal);
+    const stop = new AbortController();
+    const outcomes = ids.map((id) => standBy(id, stop.signal));
+    const waits = new Set<number>();
+    let most = 0;
+    // Its lease ends meanwhile.
+    for (const endMs = performance.now() + LEASE_MS + 4_000; performance.now() < endMs; ) {
+      await delay(250);
+      waits.add(await backends(`wait_event = 'SyncRep' OR wait_event_type = 'Lock'`));
+      // The leader has two, and another one while it asks the nodes who leads.
+      most = Math.max(most, await backends('true'));
+    }
+    for (const node of standbys) await cluster.startNode(node);
+    const answers = [await answer];
+    for (let i = 0; i < 20; i++) answers.push(await append(journal).catch((error) => error));
+    stop.abort();
+    for (const other of await Promise.all(outcomes)) await other?.close();
+    await journal.close();
+    expect(waits).toEqual(new Set([1]));
+    expect(most).toBeLessThanOrEqual(5 + ids.length);
+    expect(new Set(answers)).toEqual(new Set([null]));
+    expect(lost).toEqual([]);
+  });
+
+  test('begin one takeover that waits, all together', async () => {
+    const old = await takeOver();
+    await old.close();
+    const { standbys } = cluster;
+    for (const node of standbys) cluster.signalNode(node, 'SIGSTOP');
+    const stop = new AbortController();
+    const outcomes = ids.map((id) => standBy(id, stop.signal));
+    const most = { waiting: 0, all: 0 };
+    for (const endMs = performance.now() + 8_000; performance.now() < endMs; ) {
+      await delay(250);
+      most.waiting = Math.max(most.waiting, await backends(`wait_event = 'SyncRep'`));
+      most.all = Math.max(most.all, await backends('true'));
+    }
+    for (const node of standbys) cluster.signalNode(node, 'SIGCONT');
+    const leads = (await Promise.race(outcomes))!;
+    const answer = await append(leads);
+    stop.abort();
+    for (const journal of await Promise.all(outcomes)) await journal?.close();
+    expect(answer).toBeNull();
+    expect(leads.epoch).toBeLessThanOrEqual(old.epoch + 2);
+    expect(most.waiting).toBe(1);
+    // Theirs, those that are about to end, and the one that waits.
+    expect(most.all).toBeLessThanOrEqual(2 * ids.length + 1);
+  });
 });
 
 describe('a cluster under which a commit could be lost is refused', () => {

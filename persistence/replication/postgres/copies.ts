@@ -1,0 +1,107 @@
+/**
+ * The copies of a journal on PostgreSQL: how many must have a commit, which are named for it, and
+ * which receive the primary's log now. Read over a connection of its own, because the writer's
+ * waits while too few copies are there.
+ *
+ * Always holds: null means that it is not known: the primary has not answered, or hides what its
+ * standbys do from this user, who then needs the role pg_read_all_stats.
+ */
+import type pg from 'pg';
+import type { PostgresAddress } from './address.js';
+import { COPIES_SQL } from './schema.js';
+import { connect } from './server.js';
+
+export interface Copies {
+  /** How many must have a commit before it is acknowledged. */
+  needed: number;
+  /** The names of those that receive the log. */
+  there: string[];
+  /** Those that are named in synchronous_standby_names and do not. */
+  missing: string[];
+}
+
+/** What COPIES_SQL returns. */
+export interface CopiesRow {
+  names: string;
+  senders: { name: string; state: string | null; kind: string | null }[];
+}
+
+const LOOK_EVERY_MS = 1_000;
+const ANSWER_MS = 2_000;
+/** As server.ts requires it: a number, and names in parentheses. */
+const NEEDED = /(\d+)\s*\((.*)\)/;
+
+/** null: the primary hides it from this user. */
+export function copiesIn({ names, senders }: CopiesRow): Copies | null {
+  if (senders.some(({ state }) => state === null)) return null;
+  const [, needed = '0', list = ''] = NEEDED.exec(names) ?? [];
+  const named = list
+    .split(',')
+    .map((name) => name.trim().replace(/^"(.*)"$/, '$1'))
+    .filter((name) => name !== '' && name !== '*');
+  const there = senders
+    .filter(({ state, kind }) => state === 'streaming' && kind !== 'async')
+    .map(({ name }) => name)
+    .sort();
+  const found = new Set(there.map((name) => name.toLowerCase()));
+  return {
+    needed: Number(needed),
+    there,
+    missing: named.filter((n) => !found.has(n.toLowerCase())),
+  };
+}
+
+export class CopiesWatch {
+  /** As of the last look. */
+  copies: Copies | null = null;
+  private told: Copies | null = null;
+  private client: pg.Client | null = null;
+  private timer: NodeJS.Timeout | undefined;
+  private isClosed = false;
+
+  /** @param changed called when the known copies change */
+  constructor(
+    private readonly address: PostgresAddress,
+    private readonly changed: (copies: Copies, before: Copies | null) => void,
+  ) {
+    this.lookLater(0);
+  }
+
+  close(): void {
+    this.isClosed = true;
+    clearTimeout(this.timer);
+    this.release();
+  }
+
+  private lookLater(afterMs: number): void {
+    this.timer = setTimeout(() => void this.look(), afterMs);
+    this.timer.unref();
+  }
+
+  private async look(): Promise<void> {
+    try {
+      this.client ??= await connect(this.address, 'primary');
+      // Missing from the types of pg.
+      const query: pg.QueryConfig & { query_timeout: number } = {
+        text: COPIES_SQL,
+        query_timeout: ANSWER_MS,
+      };
+      const { rows } = await this.client.query(query);
+      this.copies = copiesIn(rows[0]);
+    } catch {
+      this.copies = null;
+      this.release();
+    }
+    if (this.isClosed) this.release();
+    else this.lookLater(LOOK_EVERY_MS);
+    const { copies, told } = this;
+    if (copies === null || this.isClosed || JSON.stringify(copies) === JSON.stringify(told)) return;
+    this.told = copies;
+    this.changed(copies, told);
+  }
+
+  private release(): void {
+    void this.client?.end().catch(() => {});
+    this.client = null;
+  }
+}
