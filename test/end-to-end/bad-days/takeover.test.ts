@@ -17,11 +17,11 @@ import { startExchange } from '../../../gateway/start/exchange.js';
 import { readAddress } from '../../../persistence/replication/postgres/address.js';
 import { healthCheck } from '../../gateway/health-check.js';
 import { StreamClient } from '../../gateway/stream/support.js';
-import { clockVariables } from '../../support/shifted-clock/variables.js';
 import { eventually } from '../../support/eventually.js';
 import { extent } from '../../support/extent.js';
 import type { ChildServer } from '../../support/programs.js';
 import { type ApiClient, PASSWORD, type Trader } from '../../support/server.js';
+import { clockVariables } from '../../support/shifted-clock/variables.js';
 import { Random } from '../../support/workload/random.js';
 import {
   activeMarket,
