@@ -130,6 +130,7 @@ export class Engine extends Reads {
     state.nowMs = atMs;
     state.result.clear();
     state.events.clear();
+    state.amounts.clear();
     state.resultSequence = state.sequence;
     state.resultAtMs = atMs;
     state.replayed = false;

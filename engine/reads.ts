@@ -516,6 +516,27 @@ export class Reads {
     };
   }
 
+  /** null: the order was not placed for an amount, or was amended since. */
+  private amountOf(row: number): number | null {
+    const { orders, orderDetails } = this.state;
+    const unspent = orders.unspentMicros(row);
+    if (unspent < 0) return null;
+    const details = orders.details(row);
+    const [filledLots, valueMicros] =
+      details === 0
+        ? [0, 0]
+        : [orderDetails.filledLots(details), orderDetails.valueMicros(details)];
+    const restedLots = orders.originalLots(row) - filledLots;
+    return valueMicros + restedLots * orders.level(row) + unspent;
+  }
+
+  /** The amount of an order that the last command placed; 0: it was for lots. */
+  amountPlaced(orderId: number): number {
+    const { values, length } = this.state.amounts;
+    for (let at = 0; at < length; at += 2) if (values[at] === orderId) return values[at + 1]!;
+    return 0;
+  }
+
   /** How many orders rest. */
   orderCount(userId: number): number {
     return this.state.users.exists(userId) ? this.state.accounts.orderCount(userId) : 0;
@@ -569,6 +590,7 @@ export class Reads {
       outcome: outcomeOf(kind),
       priceTicks: ownTicks(kind, orders.level(row)),
       sizeLots: orders.lots(row),
+      amountMicros: this.amountOf(row),
       originalLots: orders.originalLots(row),
       ...this.fillsOf(row),
       groupId: orders.group(row) === 0 ? 0 : orderGroups.groupId(orders.group(row)),

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import type { Engine } from '../../engine/engine.js';
+import type { Batch as BatchCommand } from '../../engine/interface/commands.js';
 import { MICROS_PER_SET } from '../../engine/interface/limits.js';
 import { type Assets, marketIdText, outcomeName } from '../../engine/interface/notation.js';
 import {
@@ -26,7 +27,7 @@ import { jsonText, type Writable } from '../../gateway/json/serializer.js';
 import { batchReceipt } from '../../gateway/resources/batch/receipts.js';
 import { orderbookBytes } from '../../gateway/resources/markets/orderbook.js';
 import type { Orderbook } from '../../gateway/resources/markets/schemas.js';
-import { orderReceipt } from '../../gateway/resources/orders/order-receipt.js';
+import { type OrderCommand, orderReceipt } from '../../gateway/resources/orders/order-receipt.js';
 import { cancelReceipt } from '../../gateway/resources/orders/receipts.js';
 import { BuyReceipt, type CancelReceipt } from '../../gateway/resources/orders/schemas.js';
 import { type Market, OPERATIONS } from './market.js';
@@ -42,7 +43,7 @@ export function writing({ engine, marketId, buy, cancel, batch }: Market): Work[
   return [
     written<typeof BuyReceipt>('the receipt of a buy with three fills', 'writeReceipt', {
       hand: () => orderReceipt(engine, buy.result, 0, buy.command),
-      value: () => buyOf(engine, buy.result, 0),
+      value: () => buyOf(engine, buy.result, 0, buy.command),
     }),
     written<typeof CancelReceipt>('the receipt of a cancel', 'writeCancelReceipt', {
       hand: () => cancelReceipt(engine, cancel.result, 0),
@@ -53,7 +54,7 @@ export function writing({ engine, marketId, buy, cancel, batch }: Market): Work[
       'writeBatch',
       {
         hand: () => batchReceipt(engine, batch.result, 0, batch.command),
-        value: () => batchOf(engine, batch.result),
+        value: () => batchOf(engine, batch.result, batch.command),
       },
     ),
     written<typeof Orderbook>(`an order book of ${LEVELS} levels a side`, 'writeBook', {
@@ -89,12 +90,17 @@ function written<Schema extends z.ZodType>(
 }
 
 /** Orders are filled here or rest. */
-function buyOf(assets: Assets, result: NumberBuffer, at: number): Writable<typeof BuyReceipt> {
+function buyOf(
+  assets: Assets,
+  result: NumberBuffer,
+  at: number,
+  { sizeLots, priceTicks, timeInForce, postOnly }: OrderCommand,
+): Writable<typeof BuyReceipt> {
   const buy = resultFields('buy', result, at);
   const fills = Array.from({ length: buy.fillCount }, (_, i) => {
     const from = at + ORDER_RESULT_LENGTH + i * 3;
-    const [tradeId, priceTicks, sizeLots] = result.values.subarray(from, from + 3);
-    return { tradeId: `t${tradeId}`, price: ticks(priceTicks!), shares: lots(sizeLots!) };
+    const [tradeId, atTicks, filledLots] = result.values.subarray(from, from + 3);
+    return { tradeId: `t${tradeId}`, price: ticks(atTicks!), shares: lots(filledLots!) };
   });
   return {
     orderId: `o${buy.orderId}`,
@@ -104,6 +110,7 @@ function buyOf(assets: Assets, result: NumberBuffer, at: number): Writable<typeo
     side: 'BUY',
     outcome: outcomeName(buy.outcome),
     status: buy.filledLots > 0 ? 'filled' : 'resting',
+    isOpen: buy.filledLots === 0,
     reason: null,
     shares: lots(buy.filledLots),
     averagePrice: microsOrNull(averagePriceMicros(buy.valueMicros, buy.filledLots)),
@@ -112,6 +119,14 @@ function buyOf(assets: Assets, result: NumberBuffer, at: number): Writable<typeo
     total: micros(buy.valueMicros + buy.feeMicros),
     unspent: micros(buy.unspentMicros),
     restingShares: lots(buy.restingLots),
+    originalShares: lots(sizeLots),
+    price: ticks(priceTicks),
+    amount: null,
+    timeInForce: (['IOC', 'FOK', 'GTC'] as const)[timeInForce],
+    postOnly,
+    expiresAtMs: null,
+    selfTrade: 'cancel_resting',
+    groupId: null,
     fills,
     balance: balanceOf(buy),
     position: { UP: lots(buy.upLots), DOWN: lots(buy.downLots) },
@@ -134,10 +149,15 @@ function cancelOf(assets: Assets, result: NumberBuffer): Writable<typeof CancelR
   };
 }
 
-function batchOf(assets: Assets, result: NumberBuffer): Writable<typeof Batch> {
+function batchOf(
+  assets: Assets,
+  result: NumberBuffer,
+  { operations }: BatchCommand,
+): Writable<typeof Batch> {
   let at = FIRST_OPERATION;
-  const results = Array.from({ length: OPERATIONS }, () => {
-    const receipt = { type: 'buy' as const, ...buyOf(assets, result, at) };
+  const results = operations.map((operation) => {
+    const bought = buyOf(assets, result, at, operation as OrderCommand);
+    const receipt = { type: 'buy' as const, ...bought };
     at = nextOperation(result.values, at);
     return receipt;
   });

@@ -6,11 +6,13 @@
 
 import type { NumberBuffer } from '../storage/number-buffer.js';
 import type { CommandName } from './commands.js';
+import { OrderStatus } from './domain.js';
 import {
   MAX_BATCH_OPERATIONS,
   MAX_CLIENT_ORDER_ID_LENGTH,
   MAX_FILLS_PER_ORDER,
   MAX_OPEN_ORDERS_PER_USER,
+  MAX_ORDER_LOTS,
 } from './limits.js';
 
 /** The head of every result. */
@@ -163,6 +165,25 @@ export const ORDER_RESULT_LENGTH = RESULT_HEAD_LENGTH + ORDER_FIELDS.length;
 /** Trade, price and size of a fill. */
 const FILL_LENGTH = 3;
 export const REJECT_RESULT_LENGTH = RESULT_HEAD_LENGTH + REJECT_FIELDS.length;
+
+/**
+ * All lots that an order was for, when `filledLots` traded at once and `restingLots` rest: those of
+ * its size, unless a budget ended the order, or what rests of it, before.
+ */
+export function placedLots(
+  sizeLots: number,
+  filledLots: number,
+  restingLots: number,
+  status: number,
+): number {
+  const isEnded = isForAmount(sizeLots) || restingLots > 0 || status === OrderStatus.FILLED;
+  return isEnded ? filledLots + restingLots : sizeLots;
+}
+
+/** Whether an order of so many lots is a buy of its budget, which has the largest size. */
+export function isForAmount(sizeLots: number): boolean {
+  return sizeLots >= MAX_ORDER_LOTS;
+}
 
 /** An amendment's own fields, from the start of its result. */
 export const AmendResult = {

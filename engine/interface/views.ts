@@ -145,6 +145,8 @@ export interface OrderView {
   priceTicks: number;
   /** What still rests. */
   sizeLots: number;
+  /** What a buy was placed to spend; null: it was placed for lots, or was amended since. */
+  amountMicros: number | null;
   /** All that the order shall have: what it has filled, and what rests. */
   originalLots: number;
   filledLots: number;

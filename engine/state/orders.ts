@@ -14,7 +14,7 @@
  */
 
 import { OrderEnd, type Outcome, Side } from '../interface/domain.js';
-import { MICROS_PER_SET } from '../interface/limits.js';
+import { MAX_POSITIONS_PER_USER, MAX_PRICE_TICKS, MICROS_PER_SET } from '../interface/limits.js';
 import type { Archive } from '../storage/archive.js';
 import { IdIndex } from '../storage/indexes/id-index.js';
 import { listsOf } from '../storage/row-lists.js';
@@ -59,7 +59,8 @@ const OrderTable = pooledTableOf(
     userId: 'i32',
     /**
      * From the lowest bit: outcome, side, postOnly, selfTrade (2 bits), whether it is in a group,
-     * the slot of the market.
+     * the slot of the market (14 bits); and of a buy for an amount, one more than the micros that
+     * its price did not divide, else 0.
      */
     terms: 'i32',
     /** The row of its price level. */
@@ -156,7 +157,22 @@ export class Orders extends OrderTable {
 
   /** The slot of its market. */
   slot(row: number): number {
-    return this.terms(row) >>> SLOT_SHIFT;
+    return (this.terms(row) >>> SLOT_SHIFT) & SLOT_MASK;
+  }
+
+  /** The order was placed for an amount, of which so many micros are neither spent nor held. */
+  noteUnspent(row: number, micros: number): void {
+    this.setTerms(row, this.terms(row) | ((micros + 1) << UNSPENT_SHIFT));
+  }
+
+  /** Its terms are no longer those that it was placed with. */
+  forgetUnspent(row: number): void {
+    this.setTerms(row, this.terms(row) & ((1 << UNSPENT_SHIFT) - 1));
+  }
+
+  /** Of a buy for an amount, what it neither spent nor held when it came to rest; -1: another. */
+  unspentMicros(row: number): number {
+    return (this.terms(row) >>> UNSPENT_SHIFT) - 1;
   }
 
   /**
@@ -248,6 +264,10 @@ const SELF_TRADE_SHIFT = 3;
 const SELF_TRADE_MASK = 3;
 const GROUPED = 32;
 const SLOT_SHIFT = 6;
+const SLOT_MASK = 0x3fff;
+const UNSPENT_SHIFT = 20;
+if (MAX_POSITIONS_PER_USER > SLOT_MASK || MAX_PRICE_TICKS >= 2 ** (31 - UNSPENT_SHIFT))
+  throw new Error('the terms of an order do not fit into a word');
 
 function termsOf({ slot, kind, postOnly, selfTrade, groupRow }: RestingOrder): number {
   const flags = kind | (postOnly ? POST_ONLY : 0) | (selfTrade << SELF_TRADE_SHIFT);

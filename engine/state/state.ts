@@ -84,6 +84,8 @@ export class State {
   /** The result and the events of the last command. */
   readonly result = new NumberBuffer();
   readonly events = new NumberBuffer();
+  /** The orders that the last command placed for an amount: pairs of the id and the micros. */
+  readonly amounts = new NumberBuffer();
   /** In the head of the result: those of the first time if the result is replayed. */
   resultSequence = 0;
   resultAtMs = 0;

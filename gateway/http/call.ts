@@ -26,8 +26,11 @@ import type { Asking, Request } from './request.js';
 
 /** The part of a route that a call depends on. */
 export interface CalledRoute extends AnsweredRoute {
-  /** Answers a command that the engine refused with this code; false: as every other refusal. */
-  refuses?(call: Call, code: CodeName, command: Command): boolean;
+  /**
+   * Answers a command that the engine refused, all or a part of it, with more than the engine says;
+   * false: it has no more to say.
+   */
+  explains?(call: Call, result: NumberBuffer, command: Command): boolean;
 }
 
 /**
@@ -58,7 +61,7 @@ export class Call<Body = unknown, Query = unknown>
 
   /** What the request counts as; null: it is not counted. */
   quota: Quota | null;
-  private readonly refuses: CalledRoute['refuses'];
+  private readonly explains: CalledRoute['explains'];
   /** What it costs at least: its body. */
   leastUnits = 1;
   /** The sequence that the answer must include, and whether the client has named it. */
@@ -75,7 +78,7 @@ export class Call<Body = unknown, Query = unknown>
   ) {
     super(gateway, route, counts, request, response, inFlight);
     this.quota = route === null ? 'reads' : quotaOf(route);
-    this.refuses = route?.refuses;
+    this.explains = route?.explains;
   }
 
   get userId(): number {
@@ -165,7 +168,8 @@ export class Call<Body = unknown, Query = unknown>
 
   execute(command: Command, status: number, receipt: ReceiptWriter<string | Uint8Array>): void {
     const result = this.submit(command);
-    if (result !== null) this.answerWhenDurable(status, receipt(this.engine, result, 0, command));
+    if (result === null || this.explains?.(this, result, command)) return;
+    this.answerWhenDurable(status, receipt(this.engine, result, 0, command));
   }
 
   /**
@@ -180,7 +184,7 @@ export class Call<Body = unknown, Query = unknown>
     const { error, retryAfter } = refusalAnswer(refusal);
     if (retryAfter !== null) this.addHeader('Retry-After', retryAfter);
     if (refusal.code === 'unavailable') this.refuseNow(error);
-    else if (this.refuses?.(this, refusal.code, command) !== true) this.refuseWhenDurable(error);
+    else if (!this.explains?.(this, result!, command)) this.refuseWhenDurable(error);
     return null;
   }
 }

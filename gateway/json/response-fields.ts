@@ -57,6 +57,9 @@ export const marketId = z
 export const outcome = z
   .enum(['UP', 'DOWN'])
   .describe('UP wins if the end price is at least the start price; otherwise DOWN wins');
+export const makerFeeRate = decimal
+  .min(0)
+  .describe('The fee of an order that rested, on what it trades from then on: none');
 /** The side of what is always on one. */
 export const sideOf = <Name extends 'BUY' | 'SELL'>(name: Name) =>
   z.literal(name).describe('Whether shares are bought or sold');

@@ -5,21 +5,33 @@
  * Always holds: 404 `market_not_found` is said only of a market that never was, or while the
  * history is unavailable.
  */
-import type { CodeName } from '../../engine/interface/codes.js';
-import type { Command } from '../../engine/interface/commands.js';
+import { CODES, Code, type CodeName } from '../../engine/interface/codes.js';
+import { type BatchOperation, type Command, CommandKind } from '../../engine/interface/commands.js';
 import { assetOfMarket, startOfMarketMs } from '../../engine/interface/domain.js';
 import { resolutionName, statusName } from '../../engine/interface/notation.js';
+import {
+  FIRST_OPERATION,
+  nextOperation,
+  RESULT_HEAD_LENGTH,
+  ResultHead,
+} from '../../engine/interface/results.js';
 import type { MarketView } from '../../engine/interface/views.js';
+import { NumberBuffer } from '../../engine/storage/number-buffer.js';
 import { viewOfPast } from '../../persistence/history/requests.js';
+import { isAtomicBatch, refusalIn } from '../commands/execution.js';
 import type { Call } from '../http/call.js';
 import { type ErrorAnswer, type ErrorCode, errorAnswer } from '../http/errors.js';
 import { microsText } from '../json/decimal.js';
-import { readHistory } from './history/read.js';
+import { type Reader, readHistory } from './history/read.js';
+
+/** Details besides, such as the index of an operation. */
+type Besides = Record<string, unknown>;
 
 /** 409 for a market that has ended. */
 export function endedAnswer(
   market: MarketView,
   code: ErrorCode = 'market_not_active',
+  besides: Besides = {},
 ): ErrorAnswer {
   const { status, endsAtMs, resolvedAtMs } = market;
   const resolution = resolutionName(market.resolution);
@@ -30,69 +42,172 @@ export function endedAnswer(
         ? 'It is VOID, and its shares and fees were paid back.'
         : `${resolution} won.`;
   const message = `${code === 'nothing_to_claim' ? 'There is nothing to claim' : 'The market has ended'}. ${became}`;
-  const details = { status: statusName(status), resolution, endsAtMs, resolvedAtMs };
+  const details = { ...besides, status: statusName(status), resolution, endsAtMs, resolvedAtMs };
   return errorAnswer(code, details, message);
 }
 
-/** Answers about a market that the engine does not have. `code`: if there was one. */
-export function refuseWithoutMarket(
-  call: Call,
+/** Answers about a market that the engine does not have. */
+export function refuseWithoutMarket(call: Call, marketId: number): void {
+  askMarket(call, marketId, 'market_not_active', {}, (error) => void call.refuseWhenDurable(error));
+}
+
+/** `code`: if there was such a market. */
+function askMarket(
+  reader: Reader,
   marketId: number,
-  code: ErrorCode = 'market_not_active',
+  code: ErrorCode,
+  besides: Besides,
+  respond: (error: ErrorAnswer) => void,
 ): void {
-  const unknown = () => void call.refuseWhenDurable(errorAnswer('market_not_found'));
-  if (marketId === 0) {
-    unknown();
-    return;
+  const unknown = () => respond(errorAnswer('market_not_found', besides));
+  const there = reader.gateway.sequencer.engine.market(marketId);
+  if (marketId === 0) unknown();
+  else if (there !== null) respond(endedAnswer(there, code, besides));
+  else {
+    const startsAtMs = startOfMarketMs(marketId);
+    const page = { limit: 1, cursor: null, fromMs: startsAtMs, toMs: startsAtMs };
+    const request = { kind: 'pastMarkets', asset: assetOfMarket(marketId), ...page } as const;
+    readHistory(
+      reader,
+      request,
+      ({ entries: [market] }) => {
+        if (market === undefined) unknown();
+        else respond(endedAnswer(viewOfPast(market), code, besides));
+      },
+      unknown,
+    );
   }
-  const startsAtMs = startOfMarketMs(marketId);
-  const page = { limit: 1, cursor: null, fromMs: startsAtMs, toMs: startsAtMs };
-  const request = { kind: 'pastMarkets', asset: assetOfMarket(marketId), ...page } as const;
-  const respond = ({ entries: [market] }: { entries: Parameters<typeof viewOfPast>[0][] }) => {
-    if (market === undefined) unknown();
-    else call.refuseWhenDurable(endedAnswer(viewOfPast(market), code));
-  };
-  readHistory(call, request, respond, unknown);
+}
+
+/** A refused operation that the history, or the engine's market, says more about. */
+interface Question {
+  /** The index of the operation; -1: the command is one. */
+  index: number;
+  code: CodeName;
+  operation: (Command | BatchOperation) & { marketId: number };
+}
+
+/** Writes the answer to a batch, with these errors in place of the engine's, by index. */
+export type BatchWriter = (
+  result: NumberBuffer,
+  errors: ReadonlyMap<number, ErrorAnswer>,
+) => string | Uint8Array;
+
+/** The error; or, of a batch whose operations each stand for themselves, the whole answer. */
+export interface Explained {
+  status: number;
+  text: string | Uint8Array;
 }
 
 /**
- * Answers a command about one market that the engine refused because that is over. Returns false if
- * it was refused for something else.
+ * Explains what was refused because its market is over. Returns what asks for the explanation;
+ * null: there is nothing to explain.
  */
-export function refuseEnded(call: Call, code: CodeName, command: Command): boolean {
-  if (!('marketId' in command) || command.marketId === null) return false;
-  const { marketId } = command;
-  const isClaim = command.kind === 'claim';
-  if (code !== 'market_not_found' && !(isClaim && code === 'nothing_to_claim')) return false;
-  if (isClaim) refuseClaim(call, code, command);
-  else refuseWithoutMarket(call, marketId);
-  return true;
+export function explanationOf(
+  reader: Reader,
+  result: NumberBuffer,
+  command: Command,
+  write: BatchWriter,
+): ((answer: (explained: Explained) => void) => void) | null {
+  const questions = questionsIn(result, command);
+  if (questions.length === 0) return null;
+  const isWhole = command.kind !== 'batch' || command.atomic;
+  // The engine's is valid until the next command.
+  const kept = new NumberBuffer();
+  if (!isWhole) kept.write(...result.values.subarray(0, result.length));
+  const errors = new Map<number, ErrorAnswer>();
+  return (answer) => {
+    for (const question of questions) {
+      const besides = isWhole && question.index >= 0 ? { operation: question.index } : {};
+      ask(reader, question, besides, (error) => {
+        errors.set(question.index, error);
+        if (errors.size < questions.length) return;
+        answer(isWhole ? error : { status: 200, text: write(kept, errors) });
+      });
+    }
+  };
 }
 
-function refuseClaim(call: Call, code: CodeName, command: Command & { kind: 'claim' }): void {
-  const { userId, marketId } = command;
+/** Codes of which the history may say more. */
+const OF_ENDED: readonly number[] = [
+  Code.market_not_found,
+  Code.market_not_active,
+  Code.nothing_to_claim,
+];
+
+/** Whether a result may need an explanation: false says that its command need not be read. */
+export function mayNeedExplanation({ values }: NumberBuffer): boolean {
+  if (values[ResultHead.code] !== Code.ok) return OF_ENDED.includes(values[ResultHead.code]!);
+  if (values[ResultHead.kind] !== CommandKind.batch) return false;
+  const count = values[RESULT_HEAD_LENGTH]!;
+  for (let i = 0, at = FIRST_OPERATION; i < count; i++, at = nextOperation(values, at))
+    if (OF_ENDED.includes(values[at + ResultHead.code]!)) return true;
+  return false;
+}
+
+function questionsIn(result: NumberBuffer, command: Command): Question[] {
+  if (!mayNeedExplanation(result)) return [];
+  const { values } = result;
+  if (command.kind !== 'batch') return questionOf(-1, CODES[values[ResultHead.code]!]!, command);
+  if (values[ResultHead.code] !== Code.ok) return [];
+  if (command.atomic) {
+    const refusal = refusalIn(result, isAtomicBatch(command));
+    if (refusal?.operation == null || refusal.code === 'unavailable') return [];
+    return questionOf(refusal.operation, refusal.code, command.operations[refusal.operation]!);
+  }
+  let at = FIRST_OPERATION;
+  return command.operations.flatMap((operation, index) => {
+    const code = CODES[values[at + ResultHead.code]!]!;
+    at = nextOperation(values, at);
+    return questionOf(index, code, operation);
+  });
+}
+
+function questionOf(
+  index: number,
+  code: CodeName,
+  operation: Command | BatchOperation,
+): Question[] {
+  if (!('marketId' in operation) || !operation.marketId) return [];
+  const isOver = code === 'market_not_found' || code === 'market_not_active';
+  if (!isOver && !(operation.kind === 'claim' && code === 'nothing_to_claim')) return [];
+  return [{ index, code, operation: operation as Question['operation'] }];
+}
+
+function ask(
+  reader: Reader,
+  { code, operation }: Question,
+  besides: Besides,
+  respond: (error: ErrorAnswer) => void,
+): void {
+  const { marketId } = operation;
+  if (operation.kind !== 'claim') {
+    askMarket(reader, marketId, 'market_not_active', besides, respond);
+    return;
+  }
   const otherwise = () => {
-    if (code === 'market_not_found') refuseWithoutMarket(call, marketId, 'nothing_to_claim');
-    else call.refuseWhenDurable(errorAnswer('nothing_to_claim'));
+    if (code === 'nothing_to_claim') respond(errorAnswer('nothing_to_claim', besides));
+    else askMarket(reader, marketId, 'nothing_to_claim', besides, respond);
   };
+  const request = { kind: 'payment', userId: operation.userId, marketId } as const;
   readHistory(
-    call,
-    { kind: 'payment', userId, marketId },
-    (paid) => {
-      if (paid === null) otherwise();
-      else call.refuseWhenDurable(paidAnswer(paid));
-    },
+    reader,
+    request,
+    (paid) => (paid === null ? otherwise() : respond(paidAnswer(paid, besides))),
     otherwise,
   );
 }
 
-function paidAnswer(paid: { atMs: number; amountMicros: number; automatic: boolean }): ErrorAnswer {
+function paidAnswer(
+  paid: { atMs: number; amountMicros: number; automatic: boolean },
+  besides: Besides,
+): ErrorAnswer {
   const amount = microsText(paid.amountMicros);
   const by = paid.automatic ? 'automatic' : 'user';
   const how = paid.automatic ? 'by the exchange, a day after the result' : 'when you claimed it';
   return errorAnswer(
     'already_paid',
-    { paidAtMs: paid.atMs, amount: JSON.rawJSON(amount), by },
+    { ...besides, paidAtMs: paid.atMs, amount: JSON.rawJSON(amount), by },
     `$${amount} was paid already, ${how}.`,
   );
 }

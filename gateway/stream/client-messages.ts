@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { op } from '../resources/orders/operations.js';
+import { CHANNEL_NAMES } from './channels/names.js';
 import { BatchMessage, OrderMessage, requestId } from './orders/order-messages.js';
 
 /** Maximum number of channels in one message. */
@@ -16,12 +17,9 @@ const channels = z
   .min(1, 'must name a channel')
   .max(CHANNELS_PER_MESSAGE, `must name at most ${CHANNELS_PER_MESSAGE} channels`)
   .refine((names) => new Set(names).size === names.length, 'contains a duplicate channel')
-  .describe('The names of channels');
+  .meta({ uniqueItems: true, description: `The names of channels: ${CHANNEL_NAMES.join(', ')}` });
 
-const messageNumber = z
-  .number()
-  .refine(Number.isSafeInteger, 'must be a whole number')
-  .min(0, 'must not be negative');
+const messageNumber = z.int('must be a whole number').min(0, 'must not be negative');
 
 export const CLIENT_MESSAGES = {
   auth: z
@@ -45,7 +43,7 @@ export const CLIENT_MESSAGES = {
     .strictObject({
       op: op('resume'),
       id,
-      channel: channel.describe('The name of the channel'),
+      channel: channel.describe(`The name of the channel: ${CHANNEL_NAMES.join(', ')}`),
       after: messageNumber
         .optional()
         .describe('The number of the last message that the client has'),

@@ -107,6 +107,8 @@ export class Connection {
   resumedTo = Number.POSITIVE_INFINITY;
   /** Called once when the client has read most of what was sent, or has left. */
   private onRead: (() => void) | null = null;
+  /** Answers from the first one on that is not known yet: null. */
+  private readonly waiting: { send: (() => void) | null }[] = [];
   /** Pings since the client last sent something. */
   unansweredPings = 0;
   /** Why the connection closes once its requests are answered; null: it stays open. */
@@ -268,6 +270,23 @@ export class Connection {
     }
     if (!this.hasTopic) this.hasTopic = this.socket.subscribe(topic);
     publish(topic, text);
+  }
+
+  /** Sends an answer after those before it. */
+  inTurn(send: () => void): void {
+    if (this.waiting.length === 0) send();
+    else this.waiting.push({ send });
+  }
+
+  /** Keeps the place of an answer that is not known yet; the result sends it. */
+  keepTurn(): (send: () => void) => void {
+    const { waiting } = this;
+    const place: (typeof waiting)[number] = { send: null };
+    waiting.push(place);
+    return (send) => {
+      place.send = send;
+      while (waiting[0]?.send) waiting.shift()!.send!();
+    };
   }
 
   ping(): void {

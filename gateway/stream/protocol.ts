@@ -60,6 +60,8 @@ import { READS_PER_REPLAY, UserResumes } from './resume/user-resumes.js';
 
 const RATE_LIMITED = errorAnswer('rate_limited').status;
 const MESSAGES_PER_READ = 100;
+/** When a client asks again for a channel that is being resumed. */
+const RESUMED_AGAIN_MS = 1_000;
 export function userLimitMessage({ connectionsPerUser }: StreamLimits): string {
   return `The user has ${connectionsPerUser} connections, which is the limit.`;
 }
@@ -424,7 +426,7 @@ export class Protocol {
   }
 
   private reply(connection: Connection, text: string): void {
-    this.whenDurable(() => connection.send(text));
+    this.whenDurable(() => connection.inTurn(() => connection.send(text)));
   }
 
   private whenDurable(release: () => void): void {
@@ -433,9 +435,10 @@ export class Protocol {
   }
 }
 
-/** Its request has no answer yet, and a second one would be answered before it. */
+/** Its messages are on their way, and those of a second request would come between them. */
 function isBeingResumed(channel: string): ErrorAnswer {
-  return invalidRequest({ [channel]: 'is being resumed; wait for its messages' });
+  const message = `${channel} is being resumed. Ask again after \`replayed\`.`;
+  return errorAnswer('unavailable', { executed: false, retryAfterMs: RESUMED_AGAIN_MS }, message);
 }
 
 /** A subscription and the texts that it begins with. */

@@ -31,6 +31,9 @@ const channel = {
 };
 
 /** Snapshots and deltas of each kind of channel; a snapshot has the id of the request for it. */
+const previousSequence = fields.count.describe(
+  'No message of the channel has a number between this one and its own',
+);
 const CHANNEL_MESSAGES = Object.fromEntries(
   CHANNEL_KINDS.flatMap((kind) => {
     const name = channelName(z.string().regex(new RegExp(`^${kind}(:|$)`)));
@@ -48,9 +51,7 @@ const CHANNEL_MESSAGES = Object.fromEntries(
       [
         `${kind}Delta`,
         typed('delta', {
-          previousSequence: fields.count.describe(
-            'No message of the channel has a number between this one and its own',
-          ),
+          previousSequence,
           ...common,
           data: delta,
         }).describe(ofDelta),
@@ -74,8 +75,8 @@ export const SERVER_MESSAGES: Record<string, z.ZodType> = {
   resumed: typed('resumed', { id, ...channel, after }).describe(
     'The messages after `after` follow, then new ones',
   ),
-  replayed: typed('replayed', { id, ...channel }).describe(
-    'The messages from the journal have been sent, all up to number `channelSequence`',
+  replayed: typed('replayed', { id, previousSequence, ...channel }).describe(
+    'The messages from the journal have been sent, all up to number `channelSequence`, which is your last number from now on',
   ),
   gap: typed('gap', { id, ...channel, after }).describe(
     'The messages after `after` are not available; a snapshot follows',
@@ -107,8 +108,8 @@ export const SERVER_MESSAGES: Record<string, z.ZodType> = {
   pong: typed('pong', { id, ...stamp }).describe('Everything up to `sequence` was sent before'),
   orderReceipt: z
     .union(
-      Object.values(OPERATION_RECEIPTS).map(({ shape }) =>
-        z.strictObject({ ...envelope, ...shape }),
+      Object.entries(OPERATION_RECEIPTS).map(([name, { shape }]) =>
+        z.strictObject({ ...envelope, ...shape }).describe(`The receipt of \`${name}\``),
       ),
     )
     .describe('What an operation did'),

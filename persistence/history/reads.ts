@@ -55,6 +55,8 @@ interface PageOf {
   cursor: number | null;
   /** The ordinal of the newest entry of the list; 0: the list is empty. */
   newest: number;
+  /** The ordinal of the oldest entry that is wanted; 1 if left out. */
+  oldest?: number;
 }
 
 /** The connection for reads, and the texts that all of them share. */
@@ -105,8 +107,8 @@ export class HistoryReads {
   }
 
   userTrades(request: RequestOf<'userTrades'>): Read<Page<UserTrade>> {
-    const { userId, fromMs = null, toMs = null, marketId = null } = request;
-    const isFiltered = fromMs !== null || toMs !== null || marketId !== null;
+    const { userId, fromMs = null, toMs = null, marketId = null, orderId = null } = request;
+    const isFiltered = fromMs !== null || toMs !== null || marketId !== null || orderId !== null;
     if (!isFiltered) return this.listOfUser(USER_TRADE, request);
     const count = this.lists.lengths.userTrade.of(userId);
     return () => this.filteredTrades(request, count);
@@ -122,10 +124,14 @@ export class HistoryReads {
 
   /** null: there never was such a market. */
   marketTrades(request: RequestOf<'marketTrades'>): Read<HistoryAnswers['marketTrades']> {
-    const { marketId: id, limit, cursor } = request;
-    return this.ofMarket(id, ({ tradeCount: newest }) =>
-      this.list(MARKET_TRADE, { id, limit, cursor, newest }),
-    );
+    const { marketId: id, limit, cursor, fromMs = null, toMs = null } = request;
+    return this.ofMarket(id, async ({ tradeCount: count }) => {
+      const firstAt = (value: number) =>
+        this.entries.firstFrom(MARKET_TRADE, { id, count, column: 'atMs', value });
+      const oldest = fromMs === null ? 1 : await firstAt(fromMs);
+      const newest = toMs === null ? count : (await firstAt(toMs + 1)) - 1;
+      return this.list(MARKET_TRADE, { id, limit, cursor, newest, oldest });
+    });
   }
 
   /** null: there never was such a market. */
@@ -201,7 +207,7 @@ export class HistoryReads {
     request: RequestOf<'userTrades'>,
     count: number,
   ): Promise<Page<UserTrade>> {
-    const { userId: id, limit, cursor, marketId = null } = request;
+    const { userId: id, limit, cursor, marketId = null, orderId = null } = request;
     let [fromMs, toMs] = [request.fromMs ?? 0, request.toMs ?? MAX_TIME_MS];
     if (marketId !== null) {
       const startsAtMs = startOfMarketMs(marketId);
@@ -219,7 +225,11 @@ export class HistoryReads {
       read += RUN_ENTRIES;
       const place = { id, first: Math.max(first, last - RUN_ENTRIES + 1), last };
       for (const trade of await this.entries.newestFirst(USER_TRADE, place))
-        if (marketId === null || trade.marketId === marketId) found.push(trade);
+        if (
+          (marketId === null || trade.marketId === marketId) &&
+          (orderId === null || trade.orderId === orderId)
+        )
+          found.push(trade);
     }
     const entries = found.slice(0, limit);
     if (found.length > limit) return { entries, nextCursor: entries.at(-1)!.ordinal };
@@ -228,13 +238,13 @@ export class HistoryReads {
 
   private async list<Layout extends ListLayout>(
     layout: Layout,
-    { id, limit, cursor, newest }: PageOf,
+    { id, limit, cursor, newest, oldest = 1 }: PageOf,
   ): Promise<Page<EntryOf<Layout>>> {
     const last = cursor === null ? newest : Math.min(cursor - 1, newest);
-    const first = Math.max(1, last - limit + 1);
+    const first = Math.max(oldest, last - limit + 1);
     if (last < first) return { entries: [], nextCursor: null };
     const entries = await this.entries.newestFirst(layout, { id, first, last });
-    return { entries, nextCursor: first > 1 ? first : null };
+    return { entries, nextCursor: first > oldest ? first : null };
   }
 
   private pastPage(request: RequestOf<'pastMarkets' | 'pastMarketTexts'>): Page<number> {

@@ -52,7 +52,8 @@ interface PastMarketsRequest extends PageRequest {
 }
 
 export type HistoryRequest =
-  | ({ kind: 'userTrades'; userId: number } & PageRequest & EntryFilter)
+  /** `orderId`: only of this order, which is one of the user's. */
+  | ({ kind: 'userTrades'; userId: number; orderId?: number | null } & PageRequest & EntryFilter)
   /** The statement of an account, in lines. */
   | ({ kind: 'ledger' } & LedgerRequest)
   | ({ kind: 'userOrders' } & OrdersRequest)
@@ -61,7 +62,7 @@ export type HistoryRequest =
   | { kind: 'payment'; userId: number; marketId: number }
   | ({ kind: 'pointsCredits'; userId: number } & PageRequest)
   | ({ kind: 'closedPositions'; userId: number } & PageRequest)
-  | ({ kind: 'marketTrades'; marketId: number } & PageRequest)
+  | ({ kind: 'marketTrades'; marketId: number } & PageRequest & Omit<EntryFilter, 'marketId'>)
   /** The events of a market, oldest first. */
   | ({ kind: 'marketEvents' } & MarketEventsRequest)
   /** The prices that a market's start and end are averages of. */

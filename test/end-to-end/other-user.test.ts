@@ -18,8 +18,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { isSealed } from '../../persistence/journal/sealing.js';
+import { listSegments, type Segment } from '../../persistence/journal/segments.js';
 import { eventually } from '../support/eventually.js';
 import { Exchanges } from '../support/programs.js';
+import { TestServer } from '../support/server.js';
 
 const DIST = fileURLToPath(new URL('../../dist/', import.meta.url));
 const OPERATIONS = join(DIST, 'persistence/tools/operations/main.js');
@@ -173,6 +176,30 @@ describe.skipIf(process.getuid!() !== 0)('the user of a program', () => {
     expect(server.stderr).not.toContain('    at ');
     follow(`: ${/"remedy":"[^"]*: (chown[^"]*)"/.exec(server.stderr)![1]}`);
     await eventually(() => server.stderr.includes('the history can be made again'));
+    await server.stop();
+  });
+
+  test('a full segment of root: trading goes on, and the log has the command that lets it be sealed', async () => {
+    mkdirSync(data, { mode: 0o700 });
+    const first = await TestServer.start({ segmentBytes: 12_000 }, data);
+    first.feed.deliver('BTC', 100_000);
+    const trader = await first.register('ada');
+    const order = { outcome: 'UP', shares: 10, price: 0.25, timeInForce: 'GTC' };
+    await eventually(async () => {
+      for (let count = 0; count < 20; count++) await first.buy(trader, order);
+      return listSegments(data).length > 2;
+    });
+    await first.close();
+    giveTo(data, NOBODY);
+    const [{ path }] = listSegments(data) as [Segment];
+    chownSync(path, 0, 0);
+    chmodSync(path, 0o644);
+    const server = used.spawn({ DATA_FOLDER: data }, [], NOBODY);
+    await used.listening(server);
+    await eventually(() => server.stderr.includes('cannot be sealed'));
+    expect(server.stderr).toContain(`"file":"${path}"`);
+    follow(`: ${/"remedy":"[^"]*: (chown[^"]*)"/.exec(server.stderr)![1]}`);
+    await eventually(() => isSealed(path));
     await server.stop();
   });
 

@@ -90,6 +90,20 @@ describe('a start', () => {
     await expectRefused();
   });
 
+  test('says in capitals that it has made a new journal, and where: a volume may be missing', async () => {
+    const said = 'A NEW, EMPTY EXCHANGE: there was no journal in ';
+    const starts = async () => {
+      const server = spawnServer();
+      await listening(server);
+      await server.stop();
+      return server.stderr.includes(said + exchanges.folder);
+    };
+    expect([await starts(), await starts()]).toEqual([true, false]);
+    // As where the volume is not mounted.
+    await rm(exchanges.folder, { recursive: true });
+    expect(await starts()).toBe(true);
+  });
+
   test("can reuse the port at once, with the previous exchange's clients still connected", async () => {
     const PORT = `${await freePort()}`;
     const first = spawnServer({ PORT });

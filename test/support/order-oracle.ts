@@ -39,6 +39,7 @@ export interface ExpectedOrder {
   groupId: number;
   /** null: when the market ends. */
   expiresAtMs: number | null;
+  amountMicros: number | null;
   originalLots: number;
   filledLots: number;
   restingLots: number;
@@ -88,7 +89,7 @@ export class OrderOracle {
         const { originalLots, priceTicks, sizeLots, keptPriority } = event;
         const restingLots = keptPriority === 1 ? sizeLots : 0;
         const closedAtMs = restingLots === 0 ? atMs : null;
-        const terms = { originalLots, priceTicks, restingLots, closedAtMs };
+        const terms = { amountMicros: null, originalLots, priceTicks, restingLots, closedAtMs };
         Object.assign(this.orders.get(event.orderId)!, terms);
       } else if (event.type === 'orderPlaced' && event.restingLots > 0) {
         const rests = { restingLots: event.restingLots, closedAtMs: null };
@@ -149,6 +150,8 @@ export class OrderOracle {
       selfTrade: ((command.selfTrade ?? SelfTrade.CANCEL_RESTING) + 0) as SelfTrade,
       groupId: command.groupId ?? 0,
       expiresAtMs: command.expiresAtMs === MAX_TIME_MS ? null : (command.expiresAtMs ?? null),
+      amountMicros:
+        command.kind === 'buy' && command.sizeLots >= MAX_ORDER_LOTS ? command.budgetMicros : null,
       originalLots:
         command.sizeLots >= MAX_ORDER_LOTS ||
         restingLots > 0 ||

@@ -153,9 +153,10 @@ function keepPlace(state: State, taker: Taker, row: number, leftLots: number, ba
   writeEvent(state, taker, row, { leftLots, originalLots, keptPriority: 1 });
   releaseOrder(state, row, less);
   if (leftLots === 0) orders.remove(row, taker.marketId, OrderEnd.FILLED);
-  else if (less > 0) {
+  else {
     orders.reduce(row, less);
     orders.setOriginalLots(row, originalLots);
+    orders.forgetUnspent(row);
   }
   state.result.reserve(ORDER_RESULT_LENGTH - RESULT_HEAD_LENGTH);
   writeOrderResult(

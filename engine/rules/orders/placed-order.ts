@@ -4,8 +4,8 @@
  */
 import { OrderStatus, Outcome, TimeInForce } from '../../interface/domain.js';
 import { beginEvent, EventSlot, EventType, packName } from '../../interface/events.js';
-import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../../interface/limits.js';
-import { OrderResult } from '../../interface/results.js';
+import { MAX_TIME_MS } from '../../interface/limits.js';
+import { OrderResult, placedLots } from '../../interface/results.js';
 import type { State } from '../../state/state.js';
 import { type Taker, WITH_THIS_COMMAND } from './taker.js';
 
@@ -37,20 +37,18 @@ export function writePlacedEvent(
   values[at + Placed.outcome] = taker.outcome;
   values[at + Placed.priceTicks] = taker.priceTicks;
   values[at + Placed.restingLots] = restingLots;
-  values[at + Placed.sizeLots] = placedLots(taker, restingLots, status);
+  const { sizeLots, filledLots } = taker;
+  values[at + Placed.sizeLots] = placedLots(sizeLots, filledLots, restingLots, status);
   values[at + Placed.status] = status;
   values[at + Placed.timeInForce] = taker.timeInForce;
   values[at + Placed.postOnly] = Number(taker.postOnly);
   values[at + Placed.selfTrade] = taker.selfTrade;
   values[at + Placed.expiresAtMs] = taker.expiresAtMs === MAX_TIME_MS ? 0 : taker.expiresAtMs;
   values[at + Placed.anew] = taker.placedAfterMs === WITH_THIS_COMMAND ? 0 : 1;
-}
-
-/** A budget can end an order, or what rests of it, before its size does. */
-function placedLots(taker: Taker, restingLots: number, status: number): number {
-  const isEnded =
-    taker.sizeLots >= MAX_ORDER_LOTS || restingLots > 0 || status === OrderStatus.FILLED;
-  return isEnded ? taker.filledLots + restingLots : taker.sizeLots;
+  if (taker.isForAmount) {
+    state.amounts.push(taker.orderId);
+    state.amounts.push(taker.budgetMicros);
+  }
 }
 
 export function writeNameEvent({ events }: State, taker: Taker, bytes: Uint8Array): void {

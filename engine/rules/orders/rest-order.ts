@@ -39,6 +39,7 @@ export function restOrder(state: State, taker: Taker): number {
       ? state.nowMs - startOfMarketMs(taker.marketId)
       : taker.placedAfterMs,
   );
+  if (taker.isForAmount) state.orders.noteUnspent(row, taker.budgetLeft);
   if (taker.detailsRow !== 0) restDetails(state, taker, row);
   return lots;
 }

@@ -9,6 +9,7 @@ import { Outcome, Side } from '../../interface/domain.js';
 import { MAX_TIME_MS, MICROS_PER_SET } from '../../interface/limits.js';
 import { feeOn } from '../../interface/parameters.js';
 import { OrderField } from '../../interface/records.js';
+import { isForAmount } from '../../interface/results.js';
 import { bookSideOf, kindOf, ownTicks } from '../../state/orders.js';
 
 /** Less than any time after the start of a market, which is negative before it. */
@@ -93,6 +94,15 @@ export class Taker {
     if (!command.isNamed) return;
     this.nameFrom = command.nameFrom;
     this.nameLength = command.nameLength;
+  }
+
+  /** It was placed with a budget and without a size, and is not placed anew. */
+  get isForAmount(): boolean {
+    return (
+      this.side === Side.BUY &&
+      this.placedAfterMs === WITH_THIS_COMMAND &&
+      isForAmount(this.sizeLots)
+    );
   }
 
   get isNamed(): boolean {

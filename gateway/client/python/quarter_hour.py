@@ -319,6 +319,11 @@ class Client:
         body = {"username": username, "password": password}
         return self._sign_in("/auth/login", body, "harmless")
 
+    def recover(self, username: str, code: str, new_password: str) -> Fields:
+        """Sets a new password with a code of the operator, which can be used once."""
+        body = {"username": username, "code": code, "newPassword": new_password}
+        return self._sign_in("/auth/recover", body, "never")
+
     def sign_in(self, username: str, password: str) -> Fields:
         """Logs in, and registers a name that is new, also if an answer is lost."""
         while True:
@@ -540,6 +545,7 @@ class Client:
         return self.pages(self._own("orders"), "orders", **query)
 
     def trades(self, **query: Any) -> Iterator[Fields]:
+        """Your trades, newest first; filters: orderId, marketId, fromMs, toMs."""
         return self.pages(self._own("trades"), "trades", **query)
 
     def ledger(self, **query: Any) -> Iterator[Fields]:
@@ -848,15 +854,19 @@ class _Channel:
         self.state, self._place, self.has_begun = "live", number, True
         return True
 
-    def note(self, kind: str, number: int) -> None:
-        """The exchange has answered a resume."""
-        if kind == "gap":
+    def note(self, message: Fields) -> bool:
+        """The exchange has answered a resume. Returns whether it must be asked for again."""
+        if message["type"] == "gap":
             self.state = "asked"
             self.skip()
-        elif kind == "resumed":
+        elif message["type"] == "resumed":
             self.state = "live"
-        else:
-            self._place = max(self._place or 0, number)
+        elif self.state == "live" and self._place is not None:
+            if message["previousSequence"] > self._place:
+                self._missed()
+                return True
+            self._place = max(self._place, message["channelSequence"])
+        return False
 
     def compare(self, number: Optional[int]) -> bool:
         """A heartbeat has come, with the channel's last number if all up to it was sent.
@@ -1129,8 +1139,9 @@ class Live:
         elif kind == "closed":
             self._forget(channel)
         elif kind in ("resumed", "replayed", "gap"):
-            channel.note(kind, message["channelSequence"])
-            if kind == "replayed":
+            if channel.note(message):
+                self._ask(channel)
+            elif kind == "replayed" and channel.state == "live":
                 self._sequence = message["sequence"]
 
     def _read_part(self, message: Fields) -> None:

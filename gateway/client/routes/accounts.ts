@@ -48,11 +48,11 @@ export function positions(
   return api.call({ method: 'GET', path: ofUser, query: { ...query }, options });
 }
 
-/** The trades of a user, newest first. */
+/** The trades of a user, newest first; of one order with `orderId`. */
 export function userTrades(
   api: Api,
   userId: string,
-  query: Paging & AccountFilter = {},
+  query: Paging & AccountFilter & { orderId?: string | undefined } = {},
   options?: CallOptions,
 ): Promise<UserTrades> {
   const ofUser = path`/users/${userId}/trades`;

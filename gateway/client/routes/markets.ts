@@ -6,7 +6,7 @@ import type * as marketSchemas from '../../resources/markets/schemas.js';
 import type { Amount } from '../amounts.js';
 import type { Answer } from '../answer.js';
 import { type Api, type CallOptions, path } from '../api.js';
-import type { OutcomeName, Paging } from '../terms.js';
+import type { AccountFilter, OutcomeName, Paging } from '../terms.js';
 
 export type MarketStatus = 'upcoming' | 'active' | 'ended' | 'resolved';
 export type Market = Answer<typeof marketSchemas.Market>;
@@ -97,15 +97,15 @@ export function sellQuote(
   return api.call({ method: 'GET', path: path`/markets/15m/${marketId}/quote`, query, options });
 }
 
-/** The trades of a market, newest first. */
+/** The trades of a market, newest first; both ends of the time are included. */
 export function marketTrades(
   api: Api,
   marketId: string,
-  paging: Paging = {},
+  query: Paging & Pick<AccountFilter, 'fromMs' | 'toMs'> = {},
   options?: CallOptions,
 ): Promise<MarketTrades> {
   const ofMarket = path`/markets/15m/${marketId}/trades`;
-  return api.call({ method: 'GET', path: ofMarket, query: { ...paging }, options });
+  return api.call({ method: 'GET', path: ofMarket, query: { ...query }, options });
 }
 
 /** What happened in a resolved market, oldest first. */

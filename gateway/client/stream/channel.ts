@@ -21,7 +21,10 @@ export interface Subscriber<Of extends Kind> {
 }
 
 /** What a channel receives, beside the messages of its subscriber. */
-export type ChannelNews = ChannelMessage<Kind> | ({ type: 'resumed' | 'replayed' | 'gap' } & Place);
+export type ChannelNews =
+  | ChannelMessage<Kind>
+  | ({ type: 'resumed' | 'gap' } & Place)
+  | ({ type: 'replayed'; previousSequence: number } & Place);
 
 export class FollowedChannel {
   /** idle: not asked for, because there is no connection, or because it was refused for now. */
@@ -65,7 +68,9 @@ export class FollowedChannel {
         this.state = 'live';
         return false;
       case 'replayed':
-        if (message.channelSequence! > (this.last ?? 0)) this.place = message;
+        if (this.state !== 'live' || this.last === null) return false;
+        if (message.previousSequence > this.last) return this.missed();
+        if (message.channelSequence! > this.last) this.place = message;
         return false;
       case 'gap':
         this.state = 'asked';

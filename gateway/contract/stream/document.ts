@@ -4,6 +4,7 @@
  * check clients' messages and describe the exchange's.
  */
 import { BODIES, RESPONSES, withMore } from '../../json/components.js';
+import { CHANNEL_NAMES } from '../../stream/channels/names.js';
 import { CLIENT_MESSAGES } from '../../stream/client-messages.js';
 import { CLOSE, STREAM_LIMITS } from '../../stream/limits.js';
 import { OUTGOING_BYTES_MAX } from '../../stream/parts.js';
@@ -21,7 +22,8 @@ const DESCRIPTION = `Market data, your account, and order entry over one WebSock
 - Every message is durable before it is sent, and messages are sent in the order of the commands.
 - Every request may have an \`id\`, which its answers repeat. Requests are answered in order, and need not wait for the answers before.
 - A message of more than ${OUTGOING_BYTES_MAX} bytes travels in **parts**, which follow one another: join the \`text\` of parts 1 to \`parts\`, and read the result as the message.
-- Numbers, ids, names and errors are those of the HTTP API.`;
+- Numbers, ids, names and errors are those of the HTTP API, which \`/api/docs\` describes.
+- The **channels** are ${CHANNEL_NAMES.map((name) => `\`${name}\``).join(', ')}.`;
 
 type ClientName = keyof typeof CLIENT_MESSAGES;
 
@@ -80,7 +82,6 @@ export function buildStreamDocument(version: string) {
       version,
       description: DESCRIPTION,
       license: { name: 'MIT' },
-      externalDocs: { url: '/api/docs', description: 'The HTTP API' },
     },
     defaultContentType: 'application/json',
     servers: {

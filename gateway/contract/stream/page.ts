@@ -30,7 +30,7 @@ class Page {
 <title>${escaped(info.title)}</title><style>${STYLE}</style></head>
 <body>
 <h1>${escaped(info.title)}</h1>
-<p>WebSocket <code>${address}</code>. The same as data: <a href="/api/asyncapi.json">AsyncAPI 3</a>. <a href="${info.externalDocs.url}">${escaped(info.externalDocs.description)}</a>.</p>
+<p>WebSocket <code>${address}</code>. The same as data: <a href="/api/asyncapi.json">AsyncAPI 3</a>. <a href="/api/docs">The HTTP API</a>.</p>
 ${paragraphs(info.description)}
 <nav>${listOf('Requests', requests.map(titleOf))}${listOf('Answers', [...answers])}${listOf('Other messages', sent.map(titleOf))}</nav>
 <h2>Requests</h2>
@@ -72,32 +72,36 @@ ${table(
   }
 
   private fields({ payload }: Message): string {
-    const rows = this.rows(this.resolved(payload as JsonSchema), '', 1, new Set());
+    const rows = this.rows(this.resolved(payload as JsonSchema), '', 1);
     return table(['field', 'type', 'meaning'], rows);
   }
 
-  /** `path` of the object whose fields are listed; `shown`: paths that have a row. */
-  private rows(schema: JsonSchema, path: string, depth: number, shown: Set<string>): string[][] {
-    const rows: string[][] = [];
-    for (const option of this.optionsOf(schema)) {
-      for (const [name, field] of Object.entries(option.properties ?? {})) {
-        const at = `${path}${name}`;
-        if (typeof field === 'boolean' || shown.has(at)) continue;
-        shown.add(at);
-        const value = this.resolved(field);
-        const isOptional = option.required?.includes(name) !== true;
-        rows.push([
-          `<code>${at}</code>`,
-          `${this.typeOf(value)}${isOptional ? ', optional' : ''}`,
-          escaped(field.description ?? value.description ?? ''),
-        ]);
-        if (depth === DEPTH_MAX) continue;
-        const inner = value.type === 'array' ? this.resolved(value.items as JsonSchema) : value;
-        const mark = value.type === 'array' ? '[].' : '.';
-        rows.push(...this.rows(inner, `${at}${mark}`, depth + 1, shown));
-      }
-    }
-    return rows;
+  /** `path` of the object whose fields are listed; each of its alternatives has a heading. */
+  private rows(schema: JsonSchema, path: string, depth: number): string[][] {
+    const options = this.optionsOf(schema).filter(({ properties }) => properties !== undefined);
+    return options.flatMap((option) => {
+      const rows = this.rowsOf(option, path, depth);
+      return options.length === 1
+        ? rows
+        : [[`<code>${path}</code>`, 'if', nameOf(option)], ...rows];
+    });
+  }
+
+  private rowsOf(option: JsonSchema, path: string, depth: number): string[][] {
+    return Object.entries(option.properties ?? {}).flatMap(([name, field]): string[][] => {
+      if (typeof field === 'boolean') return [];
+      const value = this.resolved(field);
+      const isOptional = option.required?.includes(name) !== true;
+      const row = [
+        `<code>${path}${name}</code>`,
+        `${this.typeOf(value)}${isOptional ? ', optional' : ''}`,
+        escaped(field.description ?? value.description ?? ''),
+      ];
+      if (depth === DEPTH_MAX) return [row];
+      const inner = value.type === 'array' ? this.resolved(value.items as JsonSchema) : value;
+      const mark = value.type === 'array' ? '[].' : '.';
+      return [row, ...this.rows(inner, `${path}${name}${mark}`, depth + 1)];
+    });
   }
 
   /** The alternatives of a schema, itself if there are none. */
@@ -130,6 +134,16 @@ ${table(
     if ($ref === undefined) return schema as JsonSchema;
     return this.document.components.schemas[$ref.slice(REFERENCE.length)]!;
   }
+}
+
+/** What tells an alternative from the others: a constant, or its description. */
+function nameOf({ properties, description }: JsonSchema): string {
+  for (const [name, field] of Object.entries(properties!)) {
+    const value = (field as JsonSchema).const;
+    if (value !== undefined && (name === 'op' || description === undefined))
+      return `<code>${name}</code> is <code>${escaped(JSON.stringify(value))}</code>`;
+  }
+  return escaped(description ?? '');
 }
 
 const lastName = ({ $ref }: Reference): string => $ref.slice($ref.lastIndexOf('/') + 1);

@@ -9,8 +9,9 @@
  *   executed because this process stops. If the connection is lost first, the edge does not know
  *   what became of it.
  */
-import { kindAt } from '../../../engine/interface/command-record.js';
+import { kindAt, readCommand } from '../../../engine/interface/command-record.js';
 import { RecordBuffer } from '../../../engine/interface/records.js';
+import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { type AddressKey, addressKey } from '../../access/fair-use/addresses.js';
 import { Bill } from '../../access/fair-use/fair-use.js';
 import type { Session } from '../../access/sessions.js';
@@ -18,11 +19,13 @@ import { type Admission, admitCommand, type Sender } from '../../http/admission.
 import { type Answer, limitHeaders } from '../../http/answers/answer.js';
 import { JSON_TYPE } from '../../http/answers/response-head.js';
 import { ReceivedBody } from '../../http/body.js';
-import { type ErrorAnswer, errorAnswer, invalidRequest, UNAVAILABLE } from '../../http/errors.js';
+import { errorAnswer, invalidRequest, UNAVAILABLE } from '../../http/errors.js';
 import type { Gateway } from '../../http/gateway.js';
 import { InFlight } from '../../http/in-flight.js';
 import { type RawRequest, Request } from '../../http/request.js';
 import { serve } from '../../http/way.js';
+import { explainedBatch } from '../../resources/batch/receipts.js';
+import { type Explained, explanationOf, mayNeedExplanation } from '../../resources/ended-market.js';
 import {
   type BlockSink,
   FrameError,
@@ -142,6 +145,12 @@ export class EdgePeer implements EdgeOfCalls, Sender {
         this.refuse(number, session, served, { ...admission, refusal: refusal ?? UNAVAILABLE });
         return;
       }
+      const { replayed } = gateway.sequencer.engine;
+      const isExplained = this.explains(records, result, session, (explained) => {
+        const answer = { ...admission, refusal: explained, isOfState: true, replayed };
+        this.refuse(number, session, served, answer);
+      });
+      if (isExplained) return;
       const block = commands.begin(
         ToEdge.result,
         number,
@@ -155,22 +164,50 @@ export class EdgePeer implements EdgeOfCalls, Sender {
     }
   }
 
-  /** Answers a command that has not reached the engine. */
+  /** Whether the history is asked about a refusal, which the edge cannot do. */
+  private explains(
+    records: RecordBuffer,
+    result: NumberBuffer,
+    { userId }: Session,
+    answer: (explained: Explained) => void,
+  ): boolean {
+    if (!mayNeedExplanation(result)) return false;
+    const command = readCommand(records, 0);
+    const operations = command.kind === 'batch' ? command.operations : [];
+    const { gateway, address } = this;
+    const reader = { gateway, address, userId, minSequence: 0, onLeft: null, isOver: false };
+    const explain = explanationOf(reader, result, command, (kept, errors) =>
+      explainedBatch(gateway.sequencer.engine, kept, operations, errors),
+    );
+    if (explain === null) return false;
+    this.commands.flush();
+    explain(answer);
+    return true;
+  }
+
+  /** Answers a command that has not reached the engine, or whose refusal was explained. */
   private refuse(
     number: number,
     { userId }: Session,
     { counts }: ServedRoute,
-    { refusal, rateLimit, retryAfter, isOfState }: Admission & { refusal: ErrorAnswer },
+    {
+      refusal,
+      rateLimit,
+      retryAfter,
+      isOfState,
+      replayed = false,
+    }: Omit<Admission, 'refusal'> & { refusal: Explained; replayed?: boolean },
   ): void {
     const { sequencer } = this.gateway;
     const sequence = isOfState ? sequencer.engine.sequence : 0;
     const retry = retryAfter === null ? [] : ['Retry-After', retryAfter];
+    if (replayed) retry.push('Idempotency-Replayed', 'true');
     const { status: own, text } = refusal;
     const release = () => {
       writer.begin(ToEdge.answer, number, { own }).number(sequence).integer(userId);
       writer.integer(0).number(0).text(JSON_TYPE);
       writer.texts([...limitHeaders(rateLimit), ...retry]);
-      this.sink.send(writer, Buffer.from(text));
+      this.sink.send(writer, typeof text === 'string' ? Buffer.from(text) : text);
       counts.add(own);
       this.inFlight.ended(null);
     };

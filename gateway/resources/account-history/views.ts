@@ -18,11 +18,12 @@ import {
 } from '../../../persistence/history/account/orders.js';
 import { CANCEL_REASONS, DROPPED } from '../../json/cancel-reasons.js';
 import { responseObject, responseSchema } from '../../json/components.js';
-import { averagePriceMicros, lots, micros, ticks } from '../../json/decimal.js';
+import { averagePriceMicros, lots, micros, microsOrNull, ticks } from '../../json/decimal.js';
 import * as request from '../../json/fields.js';
 import * as response from '../../json/response-fields.js';
 import type { Writable } from '../../json/serializer.js';
 import * as operation from '../orders/fields.js';
+import * as orders from '../orders/schemas.js';
 
 export const LedgerQuery = request.ownQuery({
   cause: z.enum(CAUSES).optional().describe('Only entries of this cause'),
@@ -99,11 +100,10 @@ export const OrderRecord = responseObject('OrderRecord', 'An order, open or clos
   userId: response.userId,
   side: response.side,
   outcome: response.outcome,
-  price: response.price.describe('The limit; 0.999 to buy or 0.001 to sell at any price'),
+  price: orders.limit,
+  amount: orders.amount,
   shares: response.shares.describe('The shares that rest, like restingShares'),
-  originalShares: response.shares.describe(
-    'The shares that it was for; of an amount, those that it bought and that rested',
-  ),
+  originalShares: orders.originalShares,
   filledShares: response.shares.describe('The shares traded'),
   restingShares: response.shares.describe('The shares that rest in the book'),
   averagePrice: response.price
@@ -112,18 +112,11 @@ export const OrderRecord = responseObject('OrderRecord', 'An order, open or clos
   spent: response.money.nullable().describe('Without the fee; null of a sale'),
   received: response.money.nullable().describe('null of a buy'),
   fee: response.money,
-  timeInForce: z.enum(['IOC', 'FOK', 'GTC']).describe('As it was placed'),
-  postOnly: z.boolean().describe('As it was placed'),
-  expiresAtMs: response.timeMs
-    .nullable()
-    .describe('When it is cancelled; null: when the market ends'),
-  selfTrade: z
-    .enum(operation.SELF_TRADE_NAMES)
-    .describe('What happens when it meets an order of the same user'),
-  groupId: response.groupId.nullable().describe('Its order group; null: none'),
+  ...orders.terms,
   status: z
     .enum(['filled', 'partially_filled', 'resting', 'cancelled', 'expired'])
-    .describe('The state'),
+    .describe(orders.STATUS_TEXT),
+  isOpen: orders.isOpen,
   reason: z
     .enum([...DROPPED, ...Object.values(CANCEL_REASONS)])
     .nullable()
@@ -196,6 +189,7 @@ export function orderRecordOf(assets: Assets, order: Record): WritableOrder {
     side: sideName(side),
     outcome: outcomeName(order.outcome),
     price: ticks(order.priceTicks),
+    amount: microsOrNull(order.amountMicros),
     shares: lots(order.restingLots),
     originalShares: lots(order.originalLots),
     filledShares: lots(filledLots),
@@ -210,6 +204,7 @@ export function orderRecordOf(assets: Assets, order: Record): WritableOrder {
     selfTrade: operation.SELF_TRADE_NAMES[selfTrade],
     groupId: order.groupId === 0 ? null : `g${order.groupId}`,
     status: statusOf(order),
+    isOpen: order.end === OrderState.OPEN,
     reason: reasonOf(order),
     placedAtMs: order.placedAtMs,
     closedAtMs: order.closedAtMs,
@@ -228,13 +223,14 @@ export function restingOrderOf(assets: Assets, order: OrderView): WritableOrder 
   });
 }
 
-function statusOf({ end, reason, filledLots }: Record): WritableOrder['status'] {
+function statusOf({ end, reason }: Record): WritableOrder['status'] {
   switch (end) {
     case OrderState.OPEN:
-      return filledLots === 0 ? 'resting' : 'partially_filled';
+      return 'resting';
     case OrderState.FILLED:
       return 'filled';
     case OrderState.UNFILLED:
+      return reason === 0 ? 'partially_filled' : 'cancelled';
     case OrderState.TRADE_LIMIT:
     case OrderState.TOO_SMALL_TO_REST:
       return 'partially_filled';

@@ -84,6 +84,9 @@ export const PositionsQuery = request.ownQuery({
   ...request.paging,
 });
 export const Position = responseObject('Position', 'Shares of one outcome of a market', {
+  positionId: z
+    .string()
+    .describe('The market and the outcome, or `fees`: no other position of the account has it'),
   marketId: response.marketId,
   asset: response.asset,
   outcome: response.outcome
@@ -108,6 +111,7 @@ export const Position = responseObject('Position', 'Shares of one outcome of a m
     .describe('US dollars: `value` less `cost`; null: there is no value'),
   status: positionStates.describe('The state'),
   endsAtMs: response.timeMs,
+  atMs: response.timeMs.describe('When `price` and `value` were as they are here'),
 });
 export const Positions = responseObject('Positions', 'The positions of a user', {
   positions: z.array(Position).describe('The positions'),
@@ -190,6 +194,7 @@ function inOutcome(outcome: Outcome | null, up: number | null): number | null {
 }
 
 interface PositionReads extends Assets {
+  readonly nowMs: number;
   proceedsMicros(marketId: number, outcome: Outcome, lots: number, ownId: number): number | null;
 }
 
@@ -207,10 +212,12 @@ export function positionOf(
     outcome === null || pays !== null
       ? payoutMicros
       : reads.proceedsMicros(marketId, outcome, position.lots, readerId);
+  const name = outcome === null ? null : outcomeName(outcome);
   return {
+    positionId: `${marketIdText(reads, marketId)}-${name ?? 'fees'}`,
     marketId: marketIdText(reads, marketId),
     asset: reads.assetSymbol(market.asset),
-    outcome: outcome === null ? null : outcomeName(outcome),
+    outcome: name,
     shares: lots(position.lots),
     averagePrice: microsOrNull(averagePriceMicros(costMicros, position.lots)),
     cost: micros(costMicros),
@@ -220,6 +227,7 @@ export function positionOf(
     unrealizedProfit: microsOrNull(valueMicros === null ? null : valueMicros - costMicros),
     status: positionStatus(market),
     endsAtMs: market.endsAtMs,
+    atMs: reads.nowMs,
   };
 }
 

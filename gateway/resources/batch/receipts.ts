@@ -14,9 +14,9 @@ import {
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { refusalAt } from '../../commands/execution.js';
 import type { ReceiptWriter } from '../../commands/receipt.js';
-import { refusalAnswer } from '../../http/errors.js';
+import { type ErrorAnswer, refusalAnswer } from '../../http/errors.js';
 import { AsciiWriter, ascii } from '../../json/ascii-writer.js';
-import { clientOrderIdOf, writeAmendReceipt, writeOrderReceipt } from '../orders/order-receipt.js';
+import { writeAmendReceipt, writeOrderReceipt } from '../orders/order-receipt.js';
 import * as orders from '../orders/receipts.js';
 
 const RESULTS = ascii('{"results":[');
@@ -46,6 +46,7 @@ const RECEIPTS: Record<Exclude<BatchOperation['kind'], 'buy' | 'sell' | 'amend'>
 const COMMA = 44;
 const BRACE = 125;
 const out = new AsciiWriter();
+const NO_ERRORS: ReadonlyMap<number, ErrorAnswer> = new Map();
 
 /** The receipt of a batch that is `ok`. Single operations may have been refused. */
 export const batchReceipt: ReceiptWriter<Uint8Array> = (assets, result, _at, command) => {
@@ -54,12 +55,25 @@ export const batchReceipt: ReceiptWriter<Uint8Array> = (assets, result, _at, com
   return out.handOver();
 };
 
-/** Writes the same behind what is written. */
+/** {@link batchReceipt}, with errors in place of the engine's. */
+export function explainedBatch(
+  assets: Assets,
+  result: NumberBuffer,
+  operations: readonly BatchOperation[],
+  errors: ReadonlyMap<number, ErrorAnswer>,
+): Uint8Array {
+  out.clear();
+  writeBatchReceipt(out, assets, result, operations, errors);
+  return out.handOver();
+}
+
+/** Writes the same behind what is written. `errors`: in place of the engine's, by index. */
 export function writeBatchReceipt(
   out: AsciiWriter,
   assets: Assets,
   result: NumberBuffer,
   operations: readonly BatchOperation[],
+  errors: ReadonlyMap<number, ErrorAnswer> = NO_ERRORS,
 ): void {
   const { values } = result;
   const count = values[RESULT_HEAD_LENGTH]!;
@@ -71,7 +85,9 @@ export function writeBatchReceipt(
     const isOk = values[at + ResultHead.code] === Code.ok;
     out.put(isOk ? TYPES[operation.kind] : ERROR);
     const receiptAt = out.position;
-    writeOperation(out, assets, result, at, operation);
+    const error = errors.get(i);
+    if (error !== undefined) out.text(error.text);
+    else writeOperation(out, assets, result, at, operation);
     out.replaceByte(receiptAt, COMMA);
   }
   out.integer(SEQUENCE, values[ResultHead.sequence]!);
@@ -92,8 +108,8 @@ export function writeOperation(
     out.text(refusalAnswer(refusalAt(result, at, null)).error.text);
     return;
   }
-  if (operation.kind === 'amend') writeAmendReceipt(out, assets, result, at);
+  if (operation.kind === 'amend') writeAmendReceipt(out, assets, result, at, operation);
   else if (operation.kind === 'buy' || operation.kind === 'sell')
-    writeOrderReceipt(out, assets, result, at, clientOrderIdOf(operation));
+    writeOrderReceipt(out, assets, result, at, operation);
   else out.text(RECEIPTS[operation.kind](assets, result, at, operation));
 }

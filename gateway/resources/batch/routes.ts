@@ -14,6 +14,7 @@ import { onlyCancels } from '../../commands/cancels.js';
 import type { Call } from '../../http/call.js';
 import { invalidRequest, ORDER_ERRORS } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
+import { explains } from './explained.js';
 import { batchReceipt } from './receipts.js';
 import {
   BatchBody,
@@ -35,6 +36,7 @@ export const batchRoutes: Route[] = [
     missing: missingOfOperations,
     namesAnother: operationNamesAnother,
     idempotent: true,
+    explains,
     responses: { 200: BatchReceipt },
     // An atomic batch fails with the error of its operation.
     errors: [
@@ -43,6 +45,7 @@ export const batchRoutes: Route[] = [
       'order_closed',
       'market_not_resolved',
       'nothing_to_claim',
+      'already_paid',
       'insufficient_balance',
       'insufficient_shares',
       'amount_too_small',

@@ -24,9 +24,10 @@ const CancelAfterBody = bodyObject(
       .min(0, RANGE)
       .max(MAX_CANCEL_AFTER_MS, RANGE)
       .refine((ms) => ms === 0 || ms >= MIN_CANCEL_AFTER_MS, RANGE)
-      .describe(
-        `Milliseconds until your resting orders are cancelled, unless you send this again; 0: never, otherwise at least ${MIN_CANCEL_AFTER_MS}`,
-      ),
+      .meta({
+        not: { minimum: 1, maximum: MIN_CANCEL_AFTER_MS - 1 },
+        description: `Milliseconds until your resting orders are cancelled, unless you send this again; 0: never, otherwise at least ${MIN_CANCEL_AFTER_MS}`,
+      }),
   },
 );
 

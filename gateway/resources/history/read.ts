@@ -10,6 +10,13 @@ import type { Call } from '../../http/call.js';
 import { HISTORY_UNAVAILABLE } from '../../http/errors.js';
 import { cursorOf, type PageRequest, startOf } from '../paging.js';
 
+/** Who reads: a request over HTTP, or a connection of the stream. */
+export interface Reader
+  extends Pick<Call, 'gateway' | 'minSequence' | 'userId' | 'address' | 'isOver' | 'onLeft'> {
+  /** Of a request. */
+  refuseNow?: Call['refuseNow'];
+}
+
 /**
  * Reads the history. An answer is consistent at its sequence, which is not before the sequence that
  * was durable when the request came, nor before one that the client named. `refuse`: answers if the
@@ -20,10 +27,10 @@ import { cursorOf, type PageRequest, startOf } from '../paging.js';
  * address without an account, are served one after another.
  */
 export function readHistory<Kind extends HistoryKind>(
-  call: Call,
+  call: Reader,
   request: RequestOf<Kind>,
   respond: (answer: HistoryAnswers[Kind], at: TrueAt) => void,
-  refuse: () => void = () => call.refuseNow(HISTORY_UNAVAILABLE),
+  refuse: () => void = () => call.refuseNow!(HISTORY_UNAVAILABLE),
 ): void {
   const { gateway } = call;
   const { sequencer, waits } = gateway;

@@ -3,17 +3,19 @@
  * history has everything that was durable when the request came, so an acknowledged trade is in it.
  * If that takes too long, the response is `unavailable`, never an old list.
  */
-import { marketIdNumber } from '../../../engine/interface/notation.js';
+import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
+import { idNumber, marketIdNumber } from '../../../engine/interface/notation.js';
 import { PAGE_END_BYTES } from '../../../persistence/history/requests.js';
 import { stateText } from '../../../persistence/history/true-at.js';
 import { answerCoded } from '../../http/answers/coded-answer.js';
 import { hashTag } from '../../http/answers/entity-tags.js';
+import type { Call } from '../../http/call.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { micros } from '../../json/decimal.js';
 import { entriesAskedFor, PagedQuery } from '../../json/fields.js';
 import { jsonText } from '../../json/serializer.js';
 import { answerList, columnsOf, LIST_TYPES } from '../csv.js';
-import { findShownAccount, isListed, withFilter } from '../find.js';
+import { type Filter, findShownAccount, isListed, withFilter } from '../find.js';
 import { cursorOf, startOf, startPosition } from '../paging.js';
 import { answerPage, type PageEnd, readHistory } from './read.js';
 import * as views from './views.js';
@@ -52,18 +54,21 @@ export const historyRoutes: Route[] = [
     summary:
       'The public trades of a market, newest first; outcome, side and price are the taker’s; as CSV with `Accept: text/csv`',
     caching: 'public',
-    query: PagedQuery,
+    query: views.MarketTradesQuery,
     responses: { 200: views.MarketTrades },
     produces: LIST_TYPES,
     errors: ['market_not_found', 'history_unavailable'],
     handle(call) {
       const name = call.parameter('marketId');
       const marketId = marketIdNumber(call.engine, name);
-      answerPage(call, `tape/${marketId}`, { kind: 'marketTrades', marketId }, (page, end) => {
-        const trades = page.entries.map(views.marketTradeOf);
-        const path = `/markets/15m/${name}/trades`;
-        const listed = { path, columns: MARKET_TRADE_COLUMNS, entries: trades, ...end };
-        answerList(call, listed, () => jsonText<typeof views.MarketTrades>({ trades, ...end }));
+      withFilter(call, ({ name: filter, bounds: { fromMs, toMs } }) => {
+        const wanted = { kind: 'marketTrades', marketId, fromMs, toMs } as const;
+        answerPage(call, `tape/${marketId}${filter}`, wanted, (page, end) => {
+          const trades = page.entries.map(views.marketTradeOf);
+          const path = `/markets/15m/${name}/trades`;
+          const listed = { path, columns: MARKET_TRADE_COLUMNS, entries: trades, ...end };
+          answerList(call, listed, () => jsonText<typeof views.MarketTrades>({ trades, ...end }));
+        });
       });
     },
   }),
@@ -76,19 +81,27 @@ export const historyRoutes: Route[] = [
     query: views.UserTradesQuery,
     responses: { 200: views.UserTrades },
     produces: LIST_TYPES,
-    errors: ['missing_token', 'user_not_found', 'market_not_found', 'history_unavailable'],
+    errors: [
+      'missing_token',
+      'user_not_found',
+      'market_not_found',
+      'order_not_found',
+      'history_unavailable',
+    ],
     handle(call) {
       const userId = findShownAccount(call, 'id')?.userId;
       if (userId === undefined) return;
-      withFilter(call, ({ name, bounds }) => {
-        const list = `trades/u${userId}${name}`;
-        answerPage(call, list, { kind: 'userTrades', userId, ...bounds }, (page, end) => {
-          const trades = page.entries.map((trade) => views.userTradeOf(call.engine, trade));
-          const path = `/users/u${userId}/trades`;
-          const listed = { path, columns: USER_TRADE_COLUMNS, entries: trades, ...end };
-          answerList(call, listed, () => jsonText<typeof views.UserTrades>({ trades, ...end }));
-        });
-      });
+      withFilter(call, (filter) =>
+        ofOrder(call, userId, filter, (bounds, name) => {
+          const list = `trades/u${userId}${name}`;
+          answerPage(call, list, { kind: 'userTrades', userId, ...bounds }, (page, end) => {
+            const trades = page.entries.map((trade) => views.userTradeOf(call.engine, trade));
+            const path = `/users/u${userId}/trades`;
+            const listed = { path, columns: USER_TRADE_COLUMNS, entries: trades, ...end };
+            answerList(call, listed, () => jsonText<typeof views.UserTrades>({ trades, ...end }));
+          });
+        }),
+      );
     },
   }),
 
@@ -137,6 +150,35 @@ export const historyRoutes: Route[] = [
     },
   }),
 ];
+
+type TradeBounds = Filter['bounds'] & { orderId: number | null };
+
+/**
+ * The bounds of a filter and, if the query names an order, those of the order: its market, and when
+ * it was open. An order that the user has never placed is refused.
+ */
+function ofOrder(
+  call: Call<unknown, { orderId?: string | undefined }>,
+  userId: number,
+  { bounds, name }: Filter,
+  respond: (bounds: TradeBounds, name: string) => void,
+): void {
+  const { orderId: text } = call.query;
+  if (text === undefined) {
+    respond({ ...bounds, orderId: null }, name);
+    return;
+  }
+  const orderId = idNumber('o', text);
+  readHistory(call, { kind: 'userOrder', userId, orderId }, (order) => {
+    if (!call.finds(order, 'order_not_found')) return;
+    const { marketId, placedAtMs, closedAtMs } = order;
+    // Another market has none of its trades: a time at which nothing happened.
+    const isElsewhere = bounds.marketId !== null && bounds.marketId !== marketId;
+    const fromMs = isElsewhere ? MAX_TIME_MS : Math.max(bounds.fromMs ?? 0, placedAtMs);
+    const toMs = Math.min(bounds.toMs ?? MAX_TIME_MS, closedAtMs ?? MAX_TIME_MS);
+    respond({ orderId, marketId, fromMs, toMs }, `${name}?${text}`);
+  });
+}
 
 /** A user and a value, which may be negative. */
 const LEADERBOARD_POSITION = [/^\d{1,9}$/, /^-?\d{1,16}$/];

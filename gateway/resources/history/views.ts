@@ -30,7 +30,12 @@ export const PastMarketsQuery = request.ownQuery({
   }),
   ...request.paging,
 });
-export const UserTradesQuery = request.ownQuery({ ...request.accountFilters, ...request.paging });
+export const MarketTradesQuery = request.ownQuery({ ...request.timeFilters, ...request.paging });
+export const UserTradesQuery = request.ownQuery({
+  orderId: z.string().optional().describe('Only of this order of the user'),
+  ...request.accountFilters,
+  ...request.paging,
+});
 export const LeaderboardQuery = request.ownQuery({
   metric: z.enum(['profit', 'volume', 'points']).default('profit').meta({
     description:

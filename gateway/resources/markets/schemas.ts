@@ -133,6 +133,7 @@ const marketFields = {
   feeRate: response.decimal
     .nullable()
     .describe('The fee on what a buy spends; null: the market has ended'),
+  makerFeeRate: response.makerFeeRate.nullable(),
   tickSize: z.literal(0.001).describe('US dollars; prices are multiples of it'),
   lotSize: z.literal(0.001).describe('Shares; sizes are multiples of it'),
 };

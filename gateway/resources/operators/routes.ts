@@ -19,9 +19,9 @@ import type { Call } from '../../http/call.js';
 import { errorAnswer, invalidRequest } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { jsonText } from '../../json/serializer.js';
+import { restingOrderOf } from '../account-history/views.js';
 import { balanceFieldsOf, openPositions, positionOf } from '../accounts/views.js';
 import { findAccount, isListed } from '../find.js';
-import { orderOf } from '../orders/views.js';
 import { pageOf } from '../paging.js';
 import { rulesOf } from '../status/limits.js';
 import { pausesIn } from '../status/pauses.js';
@@ -146,7 +146,7 @@ export const operatorRoutes: Route[] = [
         frozen,
         cancelAtMs: engine.cancelAtMs(userId),
         balance: balanceFieldsOf(account),
-        orders: engine.orders(userId).map((order) => orderOf(engine, order)),
+        orders: engine.orders(userId).map((order) => restingOrderOf(engine, order)),
         positions: positions.map((position) => positionOf(engine, position, userId)),
         ...call.trueAt,
       });

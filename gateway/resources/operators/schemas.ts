@@ -15,9 +15,9 @@ import {
 import { RULE_SETS } from '../../../engine/interface/rule-sets.js';
 import { paging } from '../../json/fields.js';
 import * as response from '../../json/response-fields.js';
+import { ListedOrder } from '../account-history/views.js';
 import { Positions } from '../accounts/views.js';
 import { MAX_ORDER_DOLLARS } from '../orders/fields.js';
-import { Order } from '../orders/schemas.js';
 
 const BASIS_POINTS = 10_000;
 
@@ -100,7 +100,7 @@ export const OperatorUser = z.strictObject({
   frozen: z.boolean(),
   cancelAtMs: response.timeMs.nullable(),
   balance: z.strictObject(response.balanceFields),
-  orders: z.array(Order),
+  orders: z.array(ListedOrder),
   positions: Positions.shape.positions,
   ...response.state,
 });

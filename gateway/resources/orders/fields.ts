@@ -161,6 +161,8 @@ const ticks = decimal(TICK_SCALE, request.PRICES);
 
 export const amount = described(decimal(MICRO_SCALE, { max: MAX_ORDER_DOLLARS }), TEXTS.amount);
 export const shares = described(lots, TEXTS.shares);
+/** A pair costs a dollar. */
+export const splitShares = described(decimal(LOT_SCALE, { max: MAX_ORDER_DOLLARS }), TEXTS.shares);
 /** The new terms of an order that is amended. */
 export const terms = {
   shares: {

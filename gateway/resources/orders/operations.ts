@@ -258,11 +258,12 @@ const claim: Operation = {
 /** As many shares of UP as of DOWN, made of dollars or turned back into them. */
 function ofSets(kind: 'split' | 'merge'): Operation {
   return {
-    fields: { shares: field.shares },
+    fields: { shares: kind === 'split' ? field.splitShares : field.shares },
     required: ['shares'],
     meta: {},
     missing() {},
     check({ shares }, problem) {
+      // One name has one reader, which takes what may be merged.
       if (kind === 'split' && shares! * MICROS_PER_SET > MAX_ORDER_MICROS)
         problem('shares', `must be at most ${MAX_ORDER_MICROS / MICRO_SCALE}`);
     },
@@ -340,11 +341,8 @@ export const AmendBody = bodyOf('AmendBody', 'The new terms of an order', amend,
   description: TERMS,
   [RULES]: [ANY_TERM],
 });
-export const SetsBody = bodyOf(
-  'SetsBody',
-  'How many pairs to make or to give up',
-  OPERATIONS.split,
-);
+export const SplitBody = bodyOf('SplitBody', 'How many pairs to make', OPERATIONS.split);
+export const MergeBody = bodyOf('MergeBody', 'How many pairs to give up', OPERATIONS.merge);
 
 /** The name of an operation or of a request. */
 export const op = <Name extends string>(name: Name) =>

@@ -2,15 +2,18 @@
  * The receipts of buys, sells and amendments, as JSON. Written by hand as bytes, because batches
  * are full of them.
  */
-import { type Command, CommandKind } from '../../../engine/interface/commands.js';
-import { OrderStatus, Side } from '../../../engine/interface/domain.js';
+import { type BatchOperation, CommandKind } from '../../../engine/interface/commands.js';
+import { OrderStatus, Side, TimeInForce } from '../../../engine/interface/domain.js';
+import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
 import { type Assets, marketIdText, outcomeName } from '../../../engine/interface/notation.js';
 import {
   AMEND_ORDER_AT,
   AmendResult,
   clientOrderIdInAmendment,
+  isForAmount,
   ORDER_RESULT_LENGTH,
   OrderResult,
+  placedLots,
   ResultHead,
 } from '../../../engine/interface/results.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
@@ -18,22 +21,28 @@ import type { ReceiptWriter } from '../../commands/receipt.js';
 import { AsciiWriter, ascii, type Piece } from '../../json/ascii-writer.js';
 import { END_REASONS } from '../../json/cancel-reasons.js';
 import { averagePriceMicros } from '../../json/decimal.js';
+import { SELF_TRADE_NAMES } from './fields.js';
 
-/** What a receipt calls a status; any other is `partially_filled`. */
+/**
+ * What orders are called that did not end filled or with their rest dropped: `resting` is open, and
+ * one that was cancelled is `cancelled`, whatever it had filled.
+ */
 const STATUS_NAMES: Partial<Record<OrderStatus, string>> = {
   [OrderStatus.FILLED]: 'filled',
   [OrderStatus.RESTING]: 'resting',
   [OrderStatus.STOPPED_UNFILLED]: 'cancelled',
+  [OrderStatus.STOPPED]: 'cancelled',
+  [OrderStatus.ORDER_GROUP]: 'cancelled',
 };
 
 function stateOf(status: OrderStatus, reason = END_REASONS[status] ?? null): string {
   const name = STATUS_NAMES[status] ?? 'partially_filled';
-  return `"status":"${name}","reason":${JSON.stringify(reason)}`;
+  return `"status":"${name}","isOpen":${name === 'resting'},"reason":${JSON.stringify(reason)}`;
 }
 
 /** By status, and the last of a partially filled order that left nothing to rest. */
 const STATES = Object.values(OrderStatus).map((status) =>
-  status === OrderStatus.PARTIALLY_FILLED ? stateOf(status, null) : stateOf(status),
+  stateOf(status === OrderStatus.PARTIALLY_FILLED ? OrderStatus.RESTING : status),
 );
 const UNFILLED = STATES.push(stateOf(OrderStatus.PARTIALLY_FILLED)) - 1;
 
@@ -63,6 +72,21 @@ const UNSPENT = ascii(',"unspent":');
 const NOTHING_BOUGHT = ascii('0,"averagePrice":null,"spent":0,"fee":0,"total":0,"unspent":');
 const NOTHING_SOLD = ascii('0,"averagePrice":null,"received":0,"fee":0,"total":0,"unspent":');
 const RESTING_SHARES = ascii(',"restingShares":');
+const ORIGINAL_SHARES = ascii(',"originalShares":');
+const LIMIT = ascii(',"price":');
+const AMOUNT = ascii(',"amount":');
+const NO_AMOUNT = ascii(',"amount":null');
+const NOT_ASKED = { shares: ascii(',"originalShares":null'), price: ascii(',"price":null') };
+/** By time in force and whether it is postOnly. */
+const TERMS = Object.keys(TimeInForce).flatMap((timeInForce) =>
+  [false, true].map((postOnly) =>
+    ascii(`,"timeInForce":"${timeInForce}","postOnly":${postOnly},"expiresAtMs":`),
+  ),
+);
+const NULL = ascii('null');
+const NOTHING = ascii('');
+const UNGROUPED = SELF_TRADE_NAMES.map((name) => ascii(`,"selfTrade":"${name}","groupId":null`));
+const GROUPED = SELF_TRADE_NAMES.map((name) => ascii(`,"selfTrade":"${name}","groupId":"g`));
 const FILLS = ascii(',"fills":[');
 const TRADE_ID = ascii('{"tradeId":"t');
 const PRICE = ascii('","price":');
@@ -78,21 +102,23 @@ const COMMA = 44;
 const BRACE = 125;
 const QUOTE = 34;
 
-/**
- * Writes the receipt of the result that is `ok` and begins at `at`.
- * `clientOrderId`: that of the command, null: none.
- */
+export type OrderCommand = Extract<BatchOperation, { kind: 'buy' | 'sell' }>;
+export type AmendCommand = Extract<BatchOperation, { kind: 'amend' }>;
+
+/** Writes the receipt of an order whose result is `ok` and begins at `at`. */
 export function writeOrderReceipt(
   out: AsciiWriter,
   assets: Assets,
   { values }: NumberBuffer,
   at: number,
-  clientOrderId: string | null,
+  command: OrderCommand,
 ): void {
   out.integer(ORDER_ID, values[at + OrderResult.orderId]!);
-  writeClientOrderId(out, clientOrderId);
+  writeClientOrderId(out, command.clientOrderId ?? null);
   writePlace(out, assets, values, at);
   writeOrder(out, values, at, values[at + ResultHead.kind] === CommandKind.buy);
+  writeTerms(out, values, at, command);
+  writeEnd(out, values, at);
   writeTime(out, values, at);
 }
 
@@ -102,6 +128,7 @@ export function writeAmendReceipt(
   assets: Assets,
   result: NumberBuffer,
   at: number,
+  { sizeLots, priceTicks }: AmendCommand,
 ): void {
   const { values } = result;
   const order = at + AMEND_ORDER_AT;
@@ -112,7 +139,39 @@ export function writeAmendReceipt(
   out.put(keptPriority === 1 ? KEPT_PRIORITY : LOST_PRIORITY);
   writePlace(out, assets, values, order);
   writeOrder(out, values, order, side === Side.BUY);
+  if (sizeLots === 0) out.put(NOT_ASKED.shares);
+  else out.lots(ORIGINAL_SHARES, sizeLots);
+  if (priceTicks === 0) out.put(NOT_ASKED.price);
+  else out.ticks(LIMIT, priceTicks);
+  writeEnd(out, values, order);
   writeTime(out, values, at);
+}
+
+/** Writes the size and the terms, as lists of orders have them. */
+function writeTerms(
+  out: AsciiWriter,
+  values: Float64Array,
+  at: number,
+  command: OrderCommand,
+): void {
+  const { sizeLots, expiresAtMs = MAX_TIME_MS, groupId = 0, selfTrade = 0 } = command;
+  const filledLots = values[at + OrderResult.filledLots]!;
+  const restingLots = values[at + OrderResult.restingLots]!;
+  const status = values[at + OrderResult.status]!;
+  out.lots(ORIGINAL_SHARES, placedLots(sizeLots, filledLots, restingLots, status));
+  out.ticks(LIMIT, command.priceTicks);
+  if (command.kind === 'buy')
+    if (isForAmount(sizeLots)) out.micros(AMOUNT, command.budgetMicros);
+    else out.put(NO_AMOUNT);
+  out.put(TERMS[command.timeInForce * 2 + Number(command.postOnly)]!);
+  if (expiresAtMs === MAX_TIME_MS) out.put(NULL);
+  else out.integer(NOTHING, expiresAtMs);
+  if (groupId === 0) {
+    out.put(UNGROUPED[selfTrade]!);
+    return;
+  }
+  out.integer(GROUPED[selfTrade]!, groupId);
+  out.byte(QUOTE);
 }
 
 /** Ends the order's id, and writes the client's. */
@@ -126,7 +185,7 @@ function writeClientOrderId(out: AsciiWriter, clientOrderId: string | null): voi
   out.byte(QUOTE);
 }
 
-/** Writes the fields from side to position. */
+/** Writes the fields from side to restingShares. */
 function writeOrder(out: AsciiWriter, values: Float64Array, at: number, isBuy: boolean): void {
   const outcome = values[at + OrderResult.outcome]!;
   const status = values[at + OrderResult.status]!;
@@ -139,6 +198,10 @@ function writeOrder(out: AsciiWriter, values: Float64Array, at: number, isBuy: b
     out.micros(isBuy ? NOTHING_BOUGHT : NOTHING_SOLD, values[at + OrderResult.unspentMicros]!);
   }
   out.lots(RESTING_SHARES, restingLots);
+}
+
+/** Writes the fields from fills to position. */
+function writeEnd(out: AsciiWriter, values: Float64Array, at: number): void {
   const fillCount = values[at + OrderResult.fillCount]!;
   if (fillCount > 0) writeFills(out, values, at + ORDER_RESULT_LENGTH, fillCount);
   out.micros(fillCount > 0 ? BALANCE : NO_FILLS, values[at + OrderResult.availableMicros]!);
@@ -211,18 +274,12 @@ const single = new AsciiWriter();
 
 export const orderReceipt: ReceiptWriter<Uint8Array> = (assets, result, at, command) => {
   single.clear();
-  writeOrderReceipt(single, assets, result, at, clientOrderIdOf(command));
+  writeOrderReceipt(single, assets, result, at, command as OrderCommand);
   return single.take();
 };
 
-export const amendReceipt: ReceiptWriter<Uint8Array> = (assets, result, at) => {
+export const amendReceipt: ReceiptWriter<Uint8Array> = (assets, result, at, command) => {
   single.clear();
-  writeAmendReceipt(single, assets, result, at);
+  writeAmendReceipt(single, assets, result, at, command as AmendCommand);
   return single.take();
 };
-
-/** null: the command has none. */
-export function clientOrderIdOf(command: Command): string | null {
-  if (command.kind !== 'buy' && command.kind !== 'sell') return null;
-  return command.clientOrderId ?? null;
-}

@@ -8,7 +8,7 @@ import type { Asking } from '../../http/request.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { CLIENT_ID, EmptyBody, NO_CLIENT_ID, ownQuery } from '../../json/fields.js';
 import { Problems } from '../../json/problems.js';
-import { refuseEnded } from '../ended-market.js';
+import { explains } from '../batch/explained.js';
 import { marketNumber } from '../find.js';
 import {
   AmendBody,
@@ -16,12 +16,13 @@ import {
   Given,
   givenIn,
   hasOrder,
+  MergeBody,
   OPERATIONS,
   type OperationName,
   type Place,
   SellBody,
   type Sent,
-  SetsBody,
+  SplitBody,
 } from './operations.js';
 import { amendReceipt, orderReceipt } from './order-receipt.js';
 import { OperationReader } from './reader.js';
@@ -53,7 +54,7 @@ const AMEND_ERRORS = [
   'too_small_to_rest',
 ] as const;
 
-const CHANGE = { access: 'session', idempotent: true, refuses: refuseEnded } as const;
+const CHANGE = { access: 'session', idempotent: true, explains } as const;
 const reader = new OperationReader();
 
 export const tradingRoutes: Route[] = [
@@ -77,7 +78,7 @@ export const tradingRoutes: Route[] = [
 
   defineRoute('POST', '/markets/15m/:marketId/split', {
     summary: 'Turn dollars into pairs, one UP and one DOWN share for a dollar and the fee on it',
-    body: SetsBody,
+    body: SplitBody,
     responses: { 200: schemas.SplitReceipt },
     errors: [...SETS_ERRORS, 'limit_reached', 'insufficient_balance'],
     ...single('split', receipts.splitReceipt),
@@ -85,7 +86,7 @@ export const tradingRoutes: Route[] = [
 
   defineRoute('POST', '/markets/15m/:marketId/merge', {
     summary: 'Turn pairs of an UP and a DOWN share back into a dollar each, without a fee',
-    body: SetsBody,
+    body: MergeBody,
     responses: { 200: schemas.MergeReceipt },
     errors: [...SETS_ERRORS, 'insufficient_shares'],
     ...single('merge', receipts.mergeReceipt),

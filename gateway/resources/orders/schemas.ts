@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { DROPPED } from '../../json/cancel-reasons.js';
 import { responseObject } from '../../json/components.js';
 import * as response from '../../json/response-fields.js';
+import { SELF_TRADE_NAMES } from './fields.js';
 
 const place = { orderId: response.orderId, marketId: response.marketId, userId: response.userId };
 /** Those of an order that the client may have named. */
@@ -12,13 +13,35 @@ const namedPlace = {
   marketId: response.marketId,
   userId: response.userId,
 };
+/** The state of an order, in receipts and lists. */
+export const STATUS_TEXT =
+  'resting: it is open, whatever it has filled; filled: all shares traded, or the rest of the amount cannot buy 0.001 share at the next price (if nothing is offered: at the price of the order, or at 0.999 without one); partially_filled: it has ended, and its rest was dropped; cancelled, expired: it was cancelled, whatever it had filled. `reason` says why';
+export const isOpen = z.boolean().describe('Whether it rests in the book');
+/** What an order was placed with, in receipts and lists. */
+export const terms = {
+  timeInForce: z.enum(['IOC', 'FOK', 'GTC']).describe('As it was placed'),
+  postOnly: z.boolean().describe('As it was placed'),
+  expiresAtMs: response.timeMs
+    .nullable()
+    .describe('When it is cancelled; null: when the market ends'),
+  selfTrade: z.enum(SELF_TRADE_NAMES).describe('What happens when it meets an order of the user'),
+  groupId: response.groupId.nullable().describe('Its order group; null: none'),
+};
+export const limit = response.price.describe(
+  'The limit; 0.999 to buy or 0.001 to sell at any price',
+);
+export const originalShares = response.shares.describe(
+  'The shares that it was for; of an amount, those that it bought and that rested',
+);
+export const amount = response.money
+  .nullable()
+  .describe(
+    'US dollars that a buy was to spend, without the fee; null: it was for shares, or was amended since',
+  );
 const traded = {
   outcome: response.outcome,
-  status: z
-    .enum(['filled', 'partially_filled', 'resting', 'cancelled'])
-    .describe(
-      'filled: all shares traded, or the rest of the amount cannot buy 0.001 share at the next price (if nothing is offered: at the price of the order, or at 0.999 without one)',
-    ),
+  status: z.enum(['filled', 'partially_filled', 'resting', 'cancelled']).describe(STATUS_TEXT),
+  isOpen,
   reason: z
     .enum([...DROPPED, 'self_trade', 'order_group'])
     .nullable()
@@ -33,13 +56,15 @@ const traded = {
 const position = z
   .strictObject({ UP: response.shares, DOWN: response.shares })
   .describe('Your shares of each outcome in this market afterwards');
-const settled = {
+const paid = {
   fee: response.money.describe(
     'US dollars: the feeRate (0.5% at first) of the amount of a filled buy, otherwise of what was spent; the sum of the fees of the trades',
   ),
   total: response.money.describe('US dollars: spent plus fee, or received'),
   unspent: response.money.describe('US dollars of the amount that were neither spent nor held'),
   restingShares: response.shares.describe('Shares left in the book'),
+};
+const settled = {
   fills: z
     .array(
       responseObject('Fill', 'A trade of an order', {
@@ -58,6 +83,11 @@ export const BuyReceipt = responseObject('BuyReceipt', 'What a buy did', {
   side: response.sideOf('BUY'),
   ...traded,
   spent: response.money,
+  ...paid,
+  originalShares,
+  price: limit,
+  amount,
+  ...terms,
   ...settled,
 });
 export const SellReceipt = responseObject('SellReceipt', 'What a sale did', {
@@ -65,6 +95,10 @@ export const SellReceipt = responseObject('SellReceipt', 'What a sale did', {
   side: response.sideOf('SELL'),
   ...traded,
   received: response.money,
+  ...paid,
+  originalShares,
+  price: limit,
+  ...terms,
   ...settled,
 });
 const amended = {
@@ -84,6 +118,15 @@ export const AmendReceipt = responseObject('AmendReceipt', 'What an amendment di
   ...traded,
   spent: response.money.optional().describe('Of a buy only: US dollars, without the fee'),
   received: response.money.optional().describe('Of a sale only: US dollars'),
+  ...paid,
+  originalShares: response.shares
+    .nullable()
+    .describe(
+      'The shares that the amendment asked for, those that are filled included; null: as before',
+    ),
+  price: response.price
+    .nullable()
+    .describe('The limit that the amendment asked for; null: as before'),
   ...settled,
 });
 export const CancelReceipt = responseObject('CancelReceipt', 'A cancelled order', {
@@ -140,13 +183,4 @@ export const ClaimReceipt = responseObject('ClaimReceipt', 'Claimed winnings', {
   refundedFees: response.money.optional().describe('Only in a VOID market'),
   balance: response.balance,
   ...response.state,
-});
-
-export const Order = z.strictObject({
-  ...namedPlace,
-  side: response.side,
-  outcome: response.outcome,
-  price: response.price,
-  shares: response.shares,
-  placedAtMs: response.timeMs,
 });

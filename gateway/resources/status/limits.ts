@@ -20,7 +20,7 @@ import { BODY_BYTES_MAX } from '../../http/request.js';
 import { responseObject } from '../../json/components.js';
 import { lots, micros, ticks } from '../../json/decimal.js';
 import { PAGE_ENTRIES_MAX } from '../../json/fields.js';
-import { count, decimal, money, shares } from '../../json/response-fields.js';
+import { count, decimal, makerFeeRate, money, shares } from '../../json/response-fields.js';
 import type { Writable } from '../../json/serializer.js';
 import { BOOK_LEVELS_MAX } from '../markets/schemas.js';
 
@@ -41,6 +41,7 @@ const rates = (description: string) =>
 export const Limits = responseObject('Limits', 'What clients must keep to', {
   ruleSet: count.describe('The set of rules in force'),
   feeRate: decimal.describe('The part of what a buy spends that is charged on top'),
+  makerFeeRate,
   vaultShare: decimal.describe('The part of the fees that the vault earns'),
   tickSize: money.describe('US dollars; prices are multiples of it'),
   lotSize: shares.describe('Shares; sizes are multiples of it'),
@@ -107,6 +108,7 @@ export function limitsOf(
   return {
     ruleSet,
     feeRate,
+    makerFeeRate: micros(0),
     vaultShare,
     tickSize: ticks(1),
     lotSize: lots(1),

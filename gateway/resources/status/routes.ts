@@ -72,6 +72,11 @@ export const Status = responseObject('Status', 'The progress of the exchange', {
     .array(z.string())
     .describe('What takes no new orders: everything, or assets, or markets'),
   failing,
+  journalDamaged: z
+    .boolean()
+    .describe(
+      'Whether a part of the journal before the newest snapshot is damaged or missing. Trading does not need it',
+    ),
   startedAtMs: response.timeMs,
   prices: z
     .array(
@@ -177,6 +182,7 @@ export const operationRoutes: Route[] = [
         behindMs: call.gateway.behindMs(),
         paused: pausesIn(call.engine),
         failing: standing.failing,
+        journalDamaged: standing.damaged === 1,
         startedAtMs,
         prices,
         nowMs,

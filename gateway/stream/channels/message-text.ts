@@ -55,9 +55,18 @@ export function resumeText(
   return JSON.stringify({ type, id, channel, after, channelSequence, sequence, atMs });
 }
 
-/** Sent after messages from the journal: everything up to number `through` was sent. */
-export function replayedText(name: string, through: number, stamp: Stamp, id?: RequestId): string {
-  return JSON.stringify({ type: 'replayed', id, ...placeOf(name, through, stamp) });
+/**
+ * Sent after messages from the journal: everything up to number `after` was sent, and the last
+ * message has the number `place`.
+ */
+export function replayedText(
+  name: string,
+  { place, after }: { place: number; after: number },
+  stamp: Stamp,
+  id?: RequestId,
+): string {
+  const fields = { id, previousSequence: place, ...placeOf(name, after, stamp) };
+  return JSON.stringify({ type: 'replayed', ...fields });
 }
 
 export function heartbeatText(states: Iterable<ChannelState>, { sequence, atMs }: Stamp): string {

@@ -12,8 +12,9 @@ const FORMS = {
   user: '',
   subAccount: ':<userId>',
 };
-const forms = CHANNEL_KINDS.map((kind) => kind + FORMS[CHANNELS[kind].of]);
-const NO_CHANNEL = `is not a channel; the channels are ${forms.slice(0, -1).join(', ')} or ${forms.at(-1)}`;
+/** As documents name them, such as `book:<marketId>`. */
+export const CHANNEL_NAMES = CHANNEL_KINDS.map((kind) => kind + FORMS[CHANNELS[kind].of]);
+const NO_CHANNEL = `is not a channel; the channels are ${CHANNEL_NAMES.slice(0, -1).join(', ')} or ${CHANNEL_NAMES.at(-1)}`;
 
 /** The channel that a name means to the user (0: nobody is signed in), or an error. */
 export function channelNamed(

@@ -11,14 +11,14 @@ import { z } from 'zod';
 import type { Engine } from '../../../engine/engine.js';
 import { marketIdText } from '../../../engine/interface/notation.js';
 import * as fields from '../../json/response-fields.js';
+import { jsonText } from '../../json/serializer.js';
+import { ListedOrder, restingOrderOf } from '../../resources/account-history/views.js';
 import {
   balanceText,
   openPositions,
   Positions,
   positionText,
 } from '../../resources/accounts/views.js';
-import { Order } from '../../resources/orders/schemas.js';
-import { orderText } from '../../resources/orders/views.js';
 import { Channel, DATA } from './channel.js';
 import { positionMarketAt, UserEvent, userEventText } from './user-events.js';
 
@@ -37,7 +37,7 @@ const account = {
 
 const accountData = {
   snapshot: z
-    .strictObject({ ...account, orders: z.array(Order).describe('The orders') })
+    .strictObject({ ...account, orders: z.array(ListedOrder).describe('Those that rest') })
     .describe(DATA),
   delta: z
     .strictObject({
@@ -81,7 +81,9 @@ class UserChannel extends Channel {
 
   snapshotData(): string {
     const { engine, userId } = this;
-    const orders = engine.orders(userId).map((order) => orderText(engine, order));
+    const orders = engine
+      .orders(userId)
+      .map((order) => jsonText<typeof ListedOrder>(restingOrderOf(engine, order)));
     const markets = new Set(engine.positions(userId).map(({ marketId }) => marketId));
     return `{${this.accountText()},"orders":[${orders.join(',')}],"positions":[${this.positionsText(markets)}]}`;
   }

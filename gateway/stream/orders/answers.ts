@@ -6,7 +6,7 @@ import type { Batch, BatchOperation } from '../../../engine/interface/commands.j
 import type { Assets } from '../../../engine/interface/notation.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { isAtomicBatch, refusalIn } from '../../commands/execution.js';
-import { refusalAnswer } from '../../http/errors.js';
+import { type ErrorAnswer, refusalAnswer } from '../../http/errors.js';
 import { AsciiWriter, ascii } from '../../json/ascii-writer.js';
 import { writeBatchReceipt, writeOperation } from '../../resources/batch/receipts.js';
 
@@ -28,11 +28,15 @@ interface Answered {
   isReplayed: boolean;
 }
 
-/** What the engine made of a request, as a message, and its status over HTTP. */
+/**
+ * What the engine made of a request, as a message, and its status over HTTP. `errors`: of operations
+ * of a batch, in place of the engine's, by index.
+ */
 export function orderAnswer(
   assets: Assets,
   result: NumberBuffer,
   { id, command, isReplayed }: Answered,
+  errors?: ReadonlyMap<number, ErrorAnswer>,
 ): { status: number; text: string | Uint8Array } {
   const refusal = refusalIn(result, isAtomicBatch(command));
   if (refusal !== null) {
@@ -41,7 +45,7 @@ export function orderAnswer(
   }
   const text =
     command.kind === 'batch'
-      ? batchAnswer(assets, result, id, isReplayed, command.operations)
+      ? batchAnswer(assets, result, { id, isReplayed, operations: command.operations }, errors)
       : operationAnswer(assets, result, id, isReplayed, command);
   return { status: 200, text };
 }
@@ -63,12 +67,11 @@ function operationAnswer(
 function batchAnswer(
   assets: Assets,
   result: NumberBuffer,
-  id: string,
-  replayed: boolean,
-  operations: readonly BatchOperation[],
+  of: { id: string; isReplayed: boolean; operations: readonly BatchOperation[] },
+  errors?: ReadonlyMap<number, ErrorAnswer>,
 ): Uint8Array {
-  const at = begin(id, replayed);
-  writeBatchReceipt(out, assets, result, operations);
+  const at = begin(of.id, of.isReplayed);
+  writeBatchReceipt(out, assets, result, of.operations, errors);
   return end(at);
 }
 

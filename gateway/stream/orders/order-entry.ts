@@ -18,6 +18,9 @@ import type { Gateway } from '../../http/gateway.js';
 import { textBuffers } from '../../json/text-buffers.js';
 import { elapsedMs } from '../../observe/clock.js';
 import type { AnswerCounts } from '../../observe/metrics.js';
+import { type Explained, explanationOf } from '../../resources/ended-market.js';
+import type { Reader } from '../../resources/history/read.js';
+import { errorText } from '../channels/message-text.js';
 import type { Connection } from '../connection.js';
 import { orderAnswer } from './answers.js';
 import { type OrderRequest, tooManyUnanswered } from './order-messages.js';
@@ -74,15 +77,19 @@ export class OrderEntry {
     const { result } = done;
     if (result === null) return refusalAnswer(done.refusal!).error;
     const isReplayed = engine.replayed;
-    const { text, status } = orderAnswer(engine, result, { id, command, isReplayed });
-    const send = () => {
-      connection.answerRequest(text);
-      // It was copied for the connection.
-      if (typeof text !== 'string') textBuffers.give(text);
-    };
     const { appliedMs } = done;
-    const isBatch = command.kind === 'batch';
-    this.answerLater(connection, isBatch, { send, status, receivedMs, appliedMs });
+    const answered = { id, command, isReplayed };
+    const explain = explanationOf(
+      readerOf(gateway, connection),
+      result,
+      command,
+      (kept, errors) => {
+        return orderAnswer(engine, kept, answered, errors).text;
+      },
+    );
+    const of = { id, isBatch: command.kind === 'batch', receivedMs, appliedMs };
+    if (explain === null) this.answer(connection, of, orderAnswer(engine, result, answered));
+    else this.answerExplained(connection, of, explain);
     return null;
   }
 
@@ -91,28 +98,66 @@ export class OrderEntry {
     return isBatch ? this.counts.batch : this.counts.order;
   }
 
-  private answerLater(
+  private answer(connection: Connection, of: Executed, answered: Explained): void {
+    const release = () => connection.inTurn(() => this.send(connection, of, answered));
+    this.whenDurable(connection, release);
+  }
+
+  /** Later answers wait until the history was asked. */
+  private answerExplained(
     connection: Connection,
-    isBatch: boolean,
-    { send, status, receivedMs, appliedMs }: Executed,
+    of: Executed,
+    explain: (answer: (explained: Explained) => void) => void,
   ): void {
-    const { metrics, sequencer } = this.gateway;
-    const counts = this.countsOf(isBatch);
+    let send: (() => void) | null = null;
+    let take: ((send: () => void) => void) | null = null;
+    this.whenDurable(connection, () => {
+      take = connection.keepTurn();
+      if (send !== null) take(send);
+    });
+    explain(({ status, text: said }) => {
+      const text = status === 200 ? said : errorText({ status, text: said as string }, of);
+      send = () => this.send(connection, of, { status, text });
+      take?.(send);
+    });
+  }
+
+  private whenDurable(connection: Connection, release: () => void): void {
+    const { sequencer } = this.gateway;
     connection.outstanding++;
-    const release = () => {
-      send();
-      const nowMs = elapsedMs();
-      metrics.commitMs.observe(nowMs - appliedMs);
-      metrics.requestMs.observe(nowMs - receivedMs);
-      counts.add(status);
-    };
     sequencer.releaseAt(sequencer.engine.sequence, { release });
+  }
+
+  private send(connection: Connection, of: Executed, { text, status }: Explained): void {
+    const { metrics } = this.gateway;
+    connection.answerRequest(text);
+    // It was copied for the connection.
+    if (typeof text !== 'string') textBuffers.give(text);
+    const nowMs = elapsedMs();
+    metrics.commitMs.observe(nowMs - of.appliedMs);
+    metrics.requestMs.observe(nowMs - of.receivedMs);
+    this.countsOf(of.isBatch).add(status);
   }
 }
 
 interface Executed {
-  send: () => void;
-  status: number;
+  id: string;
+  isBatch: boolean;
   receivedMs: number;
   appliedMs: number;
+}
+
+/** Whose read of the history it is. */
+function readerOf(gateway: Gateway, connection: Connection): Reader {
+  const { userId, address } = connection;
+  return {
+    gateway,
+    userId,
+    address,
+    minSequence: 0,
+    onLeft: null,
+    get isOver() {
+      return !connection.isOpen;
+    },
+  };
 }

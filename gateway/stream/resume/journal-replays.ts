@@ -110,7 +110,7 @@ export class JournalReplays {
     const workerData: ReplayTask = {
       folder,
       journal,
-      wishes: group.map(({ userId, after }) => ({ userId, after })),
+      wishes: group.map(({ userId, after, place }) => ({ userId, after, place })),
       through: durableSequence(),
       commandsMax,
       windowBytes,

@@ -23,6 +23,8 @@ import { STREAM_LIMITS } from '../limits.js';
 export interface ReplayWish {
   userId: number;
   after: number;
+  /** The number of the last message that the client has; none has a number up to `after`. */
+  place: number;
 }
 
 export interface ReplayTask {
@@ -73,6 +75,8 @@ class Collected {
   constructor(
     readonly userId: number,
     readonly after: number,
+    /** The first message comes after this number. */
+    readonly place: number,
   ) {}
 
   keep(text: string, number: number, windowBytes: number): void {
@@ -105,9 +109,12 @@ async function replay(task: ReplayTask): Promise<ReplayAnswer> {
   try {
     const tooFar = farWishes(task, reader);
     const accounts = new Map<number, Collected>();
-    for (const [i, { userId, after }] of task.wishes.entries()) {
-      const first = Math.min(after, accounts.get(userId)?.after ?? after);
-      if (!tooFar[i]) accounts.set(userId, new Collected(userId, first));
+    for (const [i, wish] of task.wishes.entries()) {
+      const { userId } = wish;
+      const others = accounts.get(userId) ?? wish;
+      const after = Math.min(wish.after, others.after);
+      const place = Math.min(wish.place, others.place);
+      if (!tooFar[i]) accounts.set(userId, new Collected(userId, after, place));
     }
     const wanted = [...accounts.values()];
     if (wanted.length > 0 && !(await collect(task, reader, wanted)))
@@ -185,7 +192,10 @@ class Collector {
     const { waiting, engine, hub, byTopic } = this;
     while (waiting.length > 0 && waiting.at(-1)!.after <= engine.sequence) {
       const each = waiting.pop()!;
-      byTopic.set(hub.channel({ kind: 'user', of: each.userId }).topic, each);
+      const channel = hub.channel({ kind: 'user', of: each.userId });
+      // Else the first message would seem to come after one that the client lacks.
+      channel.lastSequence = Math.min(channel.lastSequence, each.place);
+      byTopic.set(channel.topic, each);
     }
   }
 }

@@ -32,8 +32,10 @@ interface Resume {
   readonly connection: Connection;
   readonly subscription: Subscription;
   readonly id: string | undefined;
-  /** The number of the last message that was sent, or that the client had. */
+  /** All messages up to this number were sent. */
   after: number;
+  /** The number of the last message that was sent, or that the client had. */
+  place: number;
   sentBytes: number;
   /** null: it waits for a window. */
   share: Share | null;
@@ -84,7 +86,7 @@ export class UserResumes {
     connection.resumedTo = after;
     const head = resumeText('resumed', channel, after, this.options.hub.stamp, id);
     const none = { sentBytes: 0, share: null, next: 0, leftMs: 0 };
-    const resume = { connection, subscription, id, after, ...none };
+    const resume = { connection, subscription, id, after, place: after, ...none };
     // Everything up to now must be in the journal; what comes later, the channel keeps.
     this.whenDurable(() => {
       connection.pause(subscription);
@@ -93,12 +95,13 @@ export class UserResumes {
   }
 
   private ask(resume: Resume): void {
-    const { connection, after } = resume;
+    const { connection, after, place } = resume;
     const { userId, session } = connection;
     if (session === null) return;
     this.replays.read({
       userId,
       after,
+      place,
       key: session.payerId,
       isNewcomer: !this.options.gateway.sequencer.engine.isEstablished(userId),
       isOver: () => !connection.isOpen,
@@ -171,6 +174,7 @@ export class UserResumes {
       const to = ends[resume.next]!;
       texts.push(bytes.subarray(from, to));
       resume.after = numbers[resume.next++]!;
+      resume.place = resume.after;
       from = to;
     } while (resume.next < ends.length && ends[resume.next]! - start <= PAGE_BYTES);
     resume.sentBytes += from - start;
@@ -211,13 +215,13 @@ export class UserResumes {
    * The messages since the last window, which the channel has kept, or a snapshot; then new ones.
    */
   private finish(resume: Resume, since: readonly string[] | null): void {
-    const { connection, subscription, after, id } = resume;
+    const { connection, subscription, after, place, id } = resume;
     const { stamp } = this.options.hub;
     const { channel } = subscription;
     const texts =
       since === null
         ? [resumeText('gap', channel, after, stamp, id), channel.snapshot(stamp, id)]
-        : [replayedText(channel.name, after, stamp, id), ...since];
+        : [replayedText(channel.name, { place, after }, stamp, id), ...since];
     this.whenDurable(() => {
       this.end(resume);
       connection.start(subscription, texts);

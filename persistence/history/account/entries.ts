@@ -23,7 +23,7 @@ import {
 
 export type AccountsEngine = Pick<
   Engine,
-  'sequence' | 'nowMs' | 'availableMicros' | 'heldMicros' | 'events'
+  'sequence' | 'nowMs' | 'availableMicros' | 'heldMicros' | 'events' | 'amountPlaced'
 >;
 
 const Trade = EventSlot.trade;
@@ -104,6 +104,10 @@ export class AccountEntries {
     const length = EVENT_LENGTHS[values[at]!]!;
     for (let i = 0; i < length; i++) entries[type + i] = values[at + i]!;
     for (let i = length; i <= USER_EVENT_FIELDS.length; i++) entries[type + i] = 0;
+    entries[to + UserEvent.amountMicros] =
+      values[at] === EventType.orderPlaced
+        ? this.engine.amountPlaced(values[at + EventSlot.orderPlaced.orderId]!)
+        : 0;
     entries[to + UserEvent.atMs] = this.engine.nowMs;
     entries[to + UserEvent.sequence] = this.engine.sequence;
   }

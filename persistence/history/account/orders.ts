@@ -63,6 +63,8 @@ export interface OrderRecord {
   groupId: number;
   /** null: when the market ends. */
   expiresAtMs: number | null;
+  /** What a buy was placed to spend; null: it was placed for lots, or was amended since. */
+  amountMicros: number | null;
   originalLots: number;
   filledLots: number;
   /** What rests now; 0 of a closed order. */
@@ -270,7 +272,9 @@ async function recordsOf(
     if (resting !== undefined) show(record, resting);
     else if (event.restingLots > 0) {
       const last = ends.get(event.orderId) ?? unknownEnd(userId, event.orderId);
-      record.originalLots = originals.get(event.orderId) ?? event.sizeLots;
+      const amended = originals.get(event.orderId);
+      if (amended !== undefined)
+        Object.assign(record, { originalLots: amended, amountMicros: null });
       endInBook(record, last);
     } else {
       for (const trade of await trades.of(event.orderId, entry.sequence)) fill(record, trade);
@@ -326,6 +330,7 @@ function placedRecord({ entry, event, name, groupId }: Placed): OrderRecord {
     selfTrade: event.selfTrade as SelfTrade,
     groupId,
     expiresAtMs: event.expiresAtMs === 0 ? null : event.expiresAtMs,
+    amountMicros: entry.amountMicros === 0 ? null : entry.amountMicros,
     originalLots: event.sizeLots,
     filledLots: 0,
     restingLots: 0,
@@ -340,8 +345,8 @@ function placedRecord({ entry, event, name, groupId }: Placed): OrderRecord {
 
 /** All but the time of the placing: the engine's is that of the last one. */
 function show(record: OrderRecord, resting: OrderView): void {
-  const { priceTicks, originalLots, filledLots, valueMicros, feeMicros } = resting;
-  const terms = { priceTicks, originalLots, restingLots: resting.sizeLots };
+  const { priceTicks, amountMicros, originalLots, filledLots, valueMicros, feeMicros } = resting;
+  const terms = { priceTicks, amountMicros, originalLots, restingLots: resting.sizeLots };
   Object.assign(record, { ...terms, filledLots, valueMicros, feeMicros });
 }
 

@@ -131,7 +131,8 @@ export function marketParts(
     `,"bestBid":${bothTicksText(bid, invert(ask))},"bestAsk":${bothTicksText(ask, invert(bid))}` +
     `,"volume":${microsText(market.volumeMicros)}` +
     `,"openInterest":${lotsText(market.openInterestLots)}` +
-    `,"feeRate":${feeRateText(market.feeBasisPoints)},"tickSize":0.001,"lotSize":0.001` +
+    `,"feeRate":${feeRateText(market.feeBasisPoints)}` +
+    `,"makerFeeRate":${market.feeBasisPoints === null ? null : 0},"tickSize":0.001,"lotSize":0.001` +
     `${points === undefined ? '' : `,"priceHistory":${priceHistoryText(points)}`},`;
   return { asset: market.asset, head, indicative, tail };
 }

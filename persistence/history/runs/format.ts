@@ -186,8 +186,16 @@ export const USER_EVENT = {
   name: 'userEvent',
   tag: 8,
   key: 'userId',
-  /** The event's number, and its fields in their order, then zeros. */
-  columns: ['number', 'type', ...USER_EVENT_FIELDS, 'atMs', 'sequence'],
+  columns: [
+    'number',
+    /** The event's number, and its fields in their order, then zeros. */
+    'type',
+    ...USER_EVENT_FIELDS,
+    /** Of an order that was placed for an amount; 0 else. */
+    'amountMicros',
+    'atMs',
+    'sequence',
+  ],
   negatives: [],
 } as const satisfies ListLayout;
 

@@ -144,6 +144,15 @@ def check_changes():
         refused("invalid_request", lambda: exchange.buy(MARKET, "UP", amount="1.0000001"))
 
 
+def check_recovery():
+    with Client(URL, retries=RETRIES) as exchange:
+        name = f"forgot-{MODE}"
+        refused("wrong_credentials", lambda: exchange.recover(name, "no code", PASSWORD))
+        exchange.recover(name, "a code", PASSWORD)
+        assert exchange.balance()["held"] == 0
+        refused("wrong_credentials", lambda: exchange.recover(name, "a code", PASSWORD))
+
+
 def check_sub_accounts():
     with Client(URL, retries=RETRIES) as parent:
         own = parent.sign_in(f"parent-{MODE}", PASSWORD)["userId"]
@@ -201,4 +210,5 @@ check_numbers()
 check_changes()
 check_live()
 check_sub_accounts()
+check_recovery()
 print("checked", MODE)

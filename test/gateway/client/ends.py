@@ -75,15 +75,21 @@ def check_large_messages():
     with signed_in("ending-taker") as taker, Live(taker, {}) as live:
         order = {"op": "buy", "marketId": MARKET, "outcome": "UP", "timeInForce": "GTC"}
         order = {**order, "shares": Decimal("0.01"), "price": Decimal("0.6")}
-        for name in ("one", "two"):
-            with signed_in(name) as maker:
-                for _ in range(10):
-                    maker.batch([order] * 100)
-                with Live(maker) as other:
-                    until(other, lambda: len(other.account.orders) == 1000)
-        filled = taker.buy(MARKET, "DOWN", shares=20, price="0.4")
-        assert len(filled["fills"]) == 2000, filled["status"]
-        until(live, lambda: live.account.shares(MARKET, "DOWN") == 20)
+        makers = [signed_in(name) for name in ("one", "two")]
+        for maker in makers:
+            for start in range(0, 1000, 100):
+                names = [f"a-name-as-long-as-a-program-makes-one-{n}" for n in range(start, start + 100)]
+                maker.batch([{**order, "clientOrderId": name} for name in names])
+        with Live(makers[0], {}) as one, Live(makers[1], {}) as two:
+            for other in (one, two):
+                until(other, lambda: len(other.account.orders) == 1000)
+            filled = taker.buy(MARKET, "DOWN", shares=20, price="0.4")
+            assert len(filled["fills"]) == 2000, filled["status"]
+            until(live, lambda: live.account.shares(MARKET, "DOWN") == 20)
+            for other in (one, two):
+                until(other, lambda: not other.account.orders)
+                assert other.account.shares(MARKET, "UP") == 10, other.account
+                assert other.gaps == 0
 
 
 def check_dead_token():

@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { credentialOf } from '../../../gateway/access/sign-in-codes.js';
 import * as client from '../../../gateway/client/index.js';
 import { Api } from '../../../gateway/client/index.js';
 import { eventually } from '../../support/eventually.js';
@@ -78,6 +79,11 @@ describe.skipIf(python === null)('against an exchange whose time stands still', 
     async (mode) => {
       const { port } = lossy.address() as AddressInfo;
       const addresses = [server.api.url, `http://127.0.0.1:${port}`];
+      const { userId } = await server.register(`forgot-${mode}`);
+      const credential = credentialOf('a code', server.clock.nowMs() + 1_000);
+      const action = { operator: 'olga', reason: 'forgotten' };
+      const owner = Number(userId.slice(1));
+      server.submit({ kind: 'resetCredential', userId: owner, credential, ...action });
       const args = [join(ROOT, 'test/gateway/client/checks.py'), ...addresses, MARKET, mode];
       const { stdout } = await run(python!.program, args, { env: environment(mode) });
       expect(stdout).toBe(`checked ${mode}\n`);

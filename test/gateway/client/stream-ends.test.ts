@@ -289,3 +289,74 @@ test('an account that the journal cannot bring up to date begins again, with a g
   await eventually(() => expect(account.orders.size).toBe(5));
   expect(gaps).toBe(1);
 });
+
+test.each([2, 5])(
+  'message %i of 5 that is lost in a resume from the journal is sent again',
+  async (lost) => {
+    server = await TestServer.withMarket(streamLimits({ keptMessages: 1, heartbeatMs: 50 }));
+    const { api } = await signedUp('one');
+    const sockets = new FlakySockets();
+    const stream = streamOf(api, { WebSocket: sockets.WebSocket });
+    let [sum, gaps, seen] = [0, 0, 0];
+    const { account } = followAccount(stream, {
+      onChange(_, events) {
+        for (const event of events) sum += moneyChange(event)!.heldMicros;
+      },
+      onGap: () => gaps++,
+    });
+    await eventually(() => account.availableMicros > 0);
+    sockets.loses = () => true;
+    for (let i = 0; i < 5; i++) await client.buy(api, MARKET, ORDER);
+    sockets.loses = (text) => text.includes('"delta"') && ++seen === lost;
+    sockets.cut();
+    await eventually(() => expect(account.orders.size).toBe(5));
+    expect(seen).toBeGreaterThan(5);
+    expect([sum, gaps]).toEqual([account.heldMicros, 0]);
+  },
+);
+
+test('a maker whose thousand orders are swept at once has each fill, of a message in parts', async () => {
+  server = await TestServer.withMarket();
+  const { api } = await signedUp('maker');
+  const { api: taker } = await signedUp('taker');
+  const sockets = new FlakySockets();
+  let [parts, fills, sum, gaps] = [0, 0, 0, 0];
+  sockets.loses = (text) => {
+    if (text.startsWith('{"type":"part"')) parts++;
+    return false;
+  };
+  const { account } = followAccount(streamOf(api, { WebSocket: sockets.WebSocket }), {
+    onChange(_, events) {
+      for (const event of events) {
+        sum += moneyChange(event)!.availableMicros;
+        if (event.type === 'fill') fills++;
+      }
+    },
+    onGap: () => gaps++,
+  });
+  await eventually(() => account.availableMicros > 0);
+  const first = account.availableMicros;
+  const order = {
+    op: 'buy',
+    marketId: MARKET,
+    outcome: 'UP',
+    shares: '0.01',
+    price: '0.6',
+  } as const;
+  for (let batch = 0; batch < 10; batch++)
+    await client.batch(
+      api,
+      Array.from({ length: 100 }, (_, i) => ({
+        ...order,
+        timeInForce: 'GTC' as const,
+        clientOrderId: `a-name-as-long-as-a-name-may-be-that-a-program-makes-${batch}-${i}`,
+      })),
+    );
+  await eventually(() => expect(account.orders.size).toBe(1_000));
+  const swept = await client.buy(taker, MARKET, { outcome: 'DOWN', shares: 10, price: '0.4' });
+  expect(swept.fills).toHaveLength(1_000);
+  await eventually(() => expect(account.orders.size).toBe(0));
+  expect([fills, account.lots(MARKET, 'UP'), gaps]).toEqual([1_000, 10_000, 0]);
+  expect(account.availableMicros).toBe(first + sum);
+  expect(parts).toBeGreaterThan(1);
+});

@@ -7,6 +7,7 @@ import { Ajv } from 'ajv';
 import { request } from 'undici';
 import { afterAll, expect, test } from 'vitest';
 import type { AsyncApiDocument } from '../../../gateway/contract/stream/document.js';
+import { CHANNEL_NAMES } from '../../../gateway/stream/channels/names.js';
 import { CLIENT_MESSAGES } from '../../../gateway/stream/client-messages.js';
 import { CLOSE, STREAM_LIMITS } from '../../../gateway/stream/limits.js';
 import { SERVER_MESSAGES } from '../../../gateway/stream/server-messages.js';
@@ -27,13 +28,17 @@ test('the served document is the one that messages are checked against', () => {
 });
 
 test('is AsyncAPI 3.0, by the schema of the AsyncAPI Initiative', () => {
-  const ajv = new Ajv({ strict: false, validateFormats: false, unicodeRegExp: false });
+  // The Initiative's own parser checks addresses, too, and refuses paths.
+  const formats = { uri: (text: string) => URL.canParse(text) };
+  const ajv = new Ajv({ strict: false, formats, logger: false, unicodeRegExp: false });
   const schema = specs.schemasWithoutId['3.0.0'] as object;
   const validate = ajv.compile(schema);
   validate(document);
   expect(validate.errors ?? []).toEqual([]);
   // It does refuse documents.
   expect(validate({ ...document, channels: { stream: { address: 7 } } })).toBe(false);
+  const externalDocs = { url: '/api/docs' };
+  expect(validate({ ...document, info: { ...document.info, externalDocs } })).toBe(false);
 });
 
 test('describes every message of either side, every field, every close code and limit', () => {
@@ -118,6 +123,15 @@ test('the page shows all of it and asks for nothing else', async () => {
   for (const name of Object.keys(document.components.messages))
     expect(text.match(new RegExp(`id="${name}"`, 'g')), name).toHaveLength(1);
   for (const { reason } of Object.values(CLOSE)) expect(text).toContain(reason);
+  const constants = new Set<string>();
+  JSON.stringify(document.components.schemas, (key, value) => {
+    if (key === 'const' && typeof value === 'string') constants.add(`&quot;${value}&quot;`);
+    return value;
+  });
+  expect(constants.size).toBeGreaterThan(45);
+  // Each alternative of each union, and each name of a channel.
+  for (const each of constants) expect(text, each).toContain(`<code>${each}</code>`);
+  for (const name of CHANNEL_NAMES) expect(text).toContain(name.replace('<', '&lt;'));
   for (const [, id] of text.matchAll(/href="#(\w+)"/g)) expect(text).toContain(`id="${id}"`);
   expect(text).not.toMatch(/undefined|\[object|NaN/);
 });

@@ -32,6 +32,7 @@ test('the limits are those that the exchange enforces', async () => {
   expect(json).toEqual({
     ruleSet: 1,
     feeRate: 0.005,
+    makerFeeRate: 0,
     vaultShare: 0.4,
     tickSize: 0.001,
     lotSize: 0.001,

@@ -2,9 +2,14 @@
  * What the page says where there is little to show: without a market, without an order, and to
  * whom the metrics are closed; and on the operator's page, that its figures are the metrics'.
  */
+import { rm } from 'node:fs/promises';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { CODE_LASTS_MS, credentialOf } from '../../../gateway/access/sign-in-codes.js';
 import { Metrics, mean, perSecond, quantile } from '../../../gateway/site/app/status/metrics.js';
+import { listSegments } from '../../../persistence/journal/segments.js';
+import { listSnapshots } from '../../../persistence/recovery/snapshot/folder.js';
+import { eventually } from '../../support/eventually.js';
 import { TestServer } from '../../support/server.js';
 import { launchBrowser } from '../../support/site/browser.js';
 import { Visitor } from './browser.js';
@@ -143,4 +148,67 @@ test('an exchange with an address for its operators has no metrics for a visitor
   await visitor.isAccessible('the status without metrics');
   await visitor.close();
   await server.stop();
+});
+
+test('a part of the journal from before the newest snapshot is missing', async () => {
+  const kept = { segmentBytes: 12_000, snapshotEveryCommands: 20 };
+  const before = await TestServer.withMarket(kept);
+  const trader = await before.register('ada');
+  const order = { outcome: 'UP', shares: 1, price: 0.25, timeInForce: 'GTC' };
+  const segments = () => listSegments(before.folder).map(({ path }) => path);
+  await eventually(async () => {
+    for (let count = 0; count < 50; count++) await before.buy(trader, order);
+    await before.followed();
+    return segments().length > 2 && listSnapshots(before.folder).length > 0;
+  });
+  const atMs = before.clock.nowMs();
+  await before.close();
+  const [oldest] = segments();
+  await rm(oldest!);
+
+  const server = await TestServer.start(kept, before.folder, atMs);
+  const { api } = server;
+  expect((await api.get('/status')).json.journalDamaged).toBe(true);
+  expect((await api.get('/ready')).json.warning).toContain('is damaged or missing');
+  expect(await api.metric('exchange_journal_damaged')).toBe(1);
+  const visitor = await Visitor.open(browser, server.exchange.address);
+  await visitor.view('status');
+  await visitor.page.getByText('an old part of the journal is damaged or missing').waitFor();
+  await visitor.close();
+  await server.stop();
+});
+
+test('who has forgotten the password sets a new one with a code of the operator', async () => {
+  const { userId, username } = await server.register('forgetful');
+  const code = '7K2MD-0Q9XA-3VT8H-JW5RC';
+  const credential = credentialOf(code, server.clock.nowMs() + CODE_LASTS_MS);
+  const action = { operator: 'olga', reason: 'a forgotten password' };
+  server.submit({
+    kind: 'resetCredential',
+    userId: Number(userId.slice(1)),
+    credential,
+    ...action,
+  });
+  const visitor = await Visitor.open(browser, server.exchange.address);
+  const { page } = visitor;
+  await page.getByRole('button', { name: 'Sign in', exact: true }).first().click();
+  await page.getByRole('button', { name: 'Forgot your password?' }).click();
+  await page.getByText('Ask the operator of the exchange for a code.').waitFor();
+  await visitor.isAccessibleInEveryForm('the dialog of a forgotten password');
+  const send = async (typed: string, password: string) => {
+    await page.getByLabel('Username').fill(username);
+    await page.getByLabel('Code', { exact: true }).fill(typed);
+    await page.getByLabel('New password').fill(password);
+    await page.getByRole('button', { name: 'Set password' }).click();
+  };
+  await send('7K2MD-0Q9XA-3VT8H-JW5RD', 'a new and good one');
+  await page.getByText('The username or the code is wrong, or the code was used').waitFor();
+  await send(code, 'short');
+  await page.getByText('The password must have at least 8 characters.').waitFor();
+  // Small letters and spaces will do.
+  await send(code.toLowerCase().replaceAll('-', ' '), 'a new and good one');
+  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  const login = { username, password: 'a new and good one' };
+  expect((await server.api.post('/auth/login', login)).status).toBe(200);
+  await visitor.close();
 });

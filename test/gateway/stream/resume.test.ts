@@ -183,7 +183,8 @@ test('requests that make no sense are refused', async () => {
   await trade(trading('one'), 20);
   client.send({ op: 'resume', id: '1', channel: 'user', afterSequence: 1 });
   const error = await client.refusal({ op: 'subscribe', id: '2', channels: ['user'] });
-  expect(error).toMatchObject({ id: '2', channel: 'user', code: 'invalid_request' });
+  expect(error).toMatchObject({ id: '2', channel: 'user', code: 'unavailable' });
+  expect(error.details.retryAfterMs).toBeGreaterThan(0);
   await client.next('replayed');
 });
 

@@ -61,7 +61,7 @@ it('the same commands give the bytes of version 1', async () => {
   ).toEqual({
     HISTORY_VERSION: 1,
     schema: 'b6ea5837f593b58290ee232b71ad9093',
-    runs: '0dc80048c0a3e96c1148d0cf495bc4c7',
+    runs: 'cb2e39a141556bbd74ea8f913571a4ae',
   });
 });
 

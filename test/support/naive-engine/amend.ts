@@ -59,6 +59,7 @@ function shrink(
   release(state, order, order.sizeLots - leftLots);
   order.sizeLots = leftLots;
   order.originalLots = order.filledLots + leftLots;
+  order.amountMicros = null;
   if (leftLots === 0) {
     market.orders.splice(market.orders.indexOf(order), 1);
     state.history[order.orderId - 1]!.end = OrderEnd.FILLED;

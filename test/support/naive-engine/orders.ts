@@ -384,6 +384,10 @@ function rest(
     placedAtMs: before.placedAtMs,
     clientOrderId,
     groupId: taker.groupId,
+    amountMicros:
+      side === Side.BUY && !before.isAnew && taker.sizeLots === MAX_ORDER_LOTS
+        ? micros(taker.budget!)
+        : null,
     originalLots: before.filledLots + plan.filledLots + sizeLots,
     filledLots: before.filledLots + plan.filledLots,
     value: before.value.plus(plan.value),

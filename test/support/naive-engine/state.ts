@@ -66,6 +66,8 @@ export interface NaiveOrder {
   clientOrderId: string | null;
   /** 0: none. */
   groupId: number;
+  /** null: it was placed for lots, or was amended since. */
+  amountMicros: number | null;
   /** All that it shall have, and what it filled so far. */
   originalLots: number;
   filledLots: number;

@@ -68,6 +68,7 @@ function orderRecord(of: Numbers, name: string | null) {
     selfTrade: of(6, 3) as SelfTrade,
     groupId: of(7, 3),
     expiresAtMs: of(8, 2) === 0 ? null : of(8, 2 ** 43),
+    amountMicros: of(0, 2) === 0 ? null : of(0, 2 ** 40),
     originalLots: of(0, 2 ** 40),
     filledLots: of(1, 2 ** 40),
     restingLots: of(2, 2 ** 40),

@@ -65,8 +65,8 @@ export function StatusView() {
 }
 
 /** What most people come for. */
-function sentenceOf(now: Pick<Status, 'prices' | 'paused' | 'failing'>): string {
-  const { prices, paused, failing } = now;
+function sentenceOf(now: Pick<Status, 'prices' | 'paused' | 'failing' | 'journalDamaged'>): string {
+  const { prices, paused, failing, journalDamaged } = now;
   const listed = new Intl.ListFormat('en', { type: 'conjunction' });
   if (paused.length > 0)
     return `New orders are paused: ${listed.format(paused)}. ${sentenceOf({ ...now, paused: [] })}`;
@@ -74,6 +74,8 @@ function sentenceOf(now: Pick<Status, 'prices' | 'paused' | 'failing'>): string 
     const parts = listed.format(failing.map((part) => PARTS[part]));
     return `Trading works, but there may be none of this now: ${parts}. ${sentenceOf({ ...now, failing: [] })}`;
   }
+  if (journalDamaged)
+    return `Trading works, but an old part of the journal is damaged or missing. Its operator should run the doctor. ${sentenceOf({ ...now, journalDamaged: false })}`;
   const named = (wrong: (price: Status['prices'][number]) => boolean) =>
     listed.format(prices.filter(wrong).map(({ asset }) => asset));
   const held = named((price) => price.held !== null);

@@ -241,6 +241,20 @@ test('after the end, orders are closed and shares are claimed', async () => {
   ]);
 });
 
+const TEMPLATES = {
+  Koinly: ['Koinly Date', 'Amount', 'Currency', 'Description', 'TxHash'],
+  rotki: [
+    'Type',
+    'Location',
+    'Currency',
+    'Amount',
+    'Fee',
+    'Fee Currency',
+    'Description',
+    'Timestamp',
+  ],
+};
+
 describe('a statement for accountants', () => {
   const csv = async (trader: Trader) => {
     const options = { token: trader.token, headers: { accept: 'text/csv' } };
@@ -289,6 +303,14 @@ describe('a statement for accountants', () => {
     const named = [...recipes.matchAll(/`(\w+)`/g)].map(([, name]) => name!);
     expect(named.length).toBeGreaterThan(10);
     for (const name of named) expect(Object.keys(row!)).toContain(name);
+    // As Koinly's and rotki's own templates have them, and a value for each.
+    const rows = recipes
+      .split('\n')
+      .map((line) => line.split(' | ').map((cell) => cell.split(', ')));
+    for (const [program, columns] of Object.entries(TEMPLATES)) {
+      const [, theirs, ours] = rows.find(([name]) => name![0]!.startsWith(`| ${program}`))!;
+      expect([theirs, ours!.length], program).toEqual([columns, columns.length]);
+    }
     expect(row).toMatchObject({ currency: 'USD', atUtc: utc(row!['atMs']) });
   });
 

@@ -28,6 +28,7 @@ test.for(BETWEEN)('%s takes milliseconds, not seconds', async (list) => {
     const { status, json } = await asked(list, `${field}=${seconds}`);
     expect([status, Object.keys(json.error.details)]).toEqual([400, [field]]);
     expect((await asked(list, `${field}=${WINDOW_START_MS}`)).status).toBe(200);
+    expect((await asked(list, `${field}=0`)).status).toBe(400);
   }
 });
 

@@ -26,19 +26,20 @@ const COMMANDS = 60;
 /** Each is told by at least two places, or the test does not look where it should. */
 const COMPARED = {
   order: [
-    'averagePrice clientOrderId closedAtMs expiresAtMs fee filledShares groupId marketId orderId',
+    'amount averagePrice clientOrderId closedAtMs expiresAtMs fee filledShares groupId isOpen',
+    'marketId orderId',
     'originalShares outcome placedAtMs postOnly price reason received restingShares selfTrade',
     'shares side spent status timeInForce userId',
   ],
   trade: ['atMs matchType outcome price shares side tradeId value'],
   position: [
-    'asset averagePrice cost endsAtMs marketId outcome payout price shares status',
+    'asset atMs averagePrice cost endsAtMs marketId outcome payout positionId price shares status',
     'unrealizedProfit value',
   ],
   balance: ['available held'],
   market: [
     'asset assetPrice averageSoFar bestAsk bestBid endPrice endsAtMs feeRate id indicative lotSize',
-    'openInterest paused priceHistory prices pricesFrom resolution resolvedAtMs startPrice',
+    'makerFeeRate openInterest paused priceHistory prices pricesFrom resolution resolvedAtMs startPrice',
     'startPriceFinal startsAtMs status tickSize title type voidReason volume',
   ],
   user: ['profit rank userId username volume'],

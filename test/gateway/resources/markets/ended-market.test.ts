@@ -10,12 +10,13 @@ import {
   WINDOW_MS,
   WINDOW_START_MS,
 } from '../../../support/server.js';
+import { StreamClient } from '../../stream/support.js';
 
 const END_MS = WINDOW_START_MS + WINDOW_MS;
 const DAY_MS = 86_400_000;
 const NEVER = 'btc-15m-1763699400';
 
-const server = await TestServer.withMarket();
+let server = await TestServer.withMarket();
 afterAll(() => server.stop());
 const [claimer, sleeper, loser] = [
   await server.register('claimer'),
@@ -44,7 +45,7 @@ async function expectPaid(): Promise<void> {
   expect(again.headers['idempotency-replayed']).toBe('true');
 }
 
-test.skipIf(AT_EDGES)('a claim that was paid says when and how much', async () => {
+test('a claim that was paid says when and how much', async () => {
   for (const who of [claimer, sleeper]) {
     await server.buy(loser, { outcome: 'DOWN', shares: 10, price: 0.5, timeInForce: 'GTC' });
     expect((await server.buy(who, { outcome: 'UP', shares: 10, price: 0.5 })).status).toBe(200);
@@ -55,7 +56,7 @@ test.skipIf(AT_EDGES)('a claim that was paid says when and how much', async () =
   expect((await refused(() => claim(loser))).code).toBe('409 nothing_to_claim');
 });
 
-test.skipIf(AT_EDGES)('a day later, all is said that was', async () => {
+test('a day later, all is said that was', async () => {
   server.clock.set(END_MS + DAY_MS + 60_000);
   await server.advance();
   await expectPaid();
@@ -90,4 +91,60 @@ test.skipIf(AT_EDGES)('a day later, all is said that was', async () => {
     expect((await refused(() => ask(NEVER))).code).toBe('404 market_not_found');
     expect((await refused(() => ask('x'))).code).toBe('404 market_not_found');
   }
+});
+
+test.skipIf(AT_EDGES)(
+  'batches and orders of the stream say the same, each in its turn',
+  async () => {
+    const order = { marketId: MARKET, outcome: 'UP', amount: 5 } as const;
+    const operations = [
+      { op: 'buy', ...order },
+      { op: 'claim', marketId: MARKET },
+      { op: 'buy', ...order, marketId: NEVER },
+      { op: 'cancelAll' },
+    ];
+    await server.followed();
+    const { json } = await server.api.post('/batch', { operations }, sleeper.token);
+    const paid = { amount: 10, by: 'automatic' };
+    const over = { status: 'resolved', resolution: 'UP', endsAtMs: END_MS };
+    expect(json.results).toMatchObject([
+      { type: 'error', error: { code: 'market_not_active', details: over } },
+      { type: 'error', error: { code: 'already_paid', details: paid } },
+      { type: 'error', error: { code: 'market_not_found' } },
+      { type: 'cancelAll', cancelledOrders: 0 },
+    ]);
+    const atomic = await server.api.post('/batch', { operations, atomic: true }, sleeper.token);
+    expect(codeOf(atomic)).toBe('409 market_not_active');
+    expect(atomic.json.error.details).toMatchObject({ operation: 0, ...over });
+
+    const client = await StreamClient.connect(server.exchange.port);
+    client.send({ op: 'auth', token: sleeper.token });
+    await client.next('authenticated');
+    client.sendTogether([
+      { op: 'ping', id: '1' },
+      { op: 'order', id: '2', operation: operations[0] },
+      { op: 'batch', id: '3', operations },
+      { op: 'order', id: '4', operation: operations[1] },
+      { op: 'order', id: '5', operation: { op: 'cancelAll' } },
+      { op: 'ping', id: '6' },
+    ]);
+    await client.next(({ id }) => id === '6');
+    const answers = client.messages.filter(({ id }) => id !== undefined);
+    expect(answers.map(({ id }) => id)).toEqual(['1', '2', '3', '4', '5', '6']);
+    expect(answers[1]).toMatchObject({ type: 'error', code: 'market_not_active', details: over });
+    expect(answers[2]!['results'].slice(0, 3)).toEqual(json.results.slice(0, 3));
+    expect(answers[3]).toMatchObject({ type: 'error', code: 'already_paid', details: paid });
+    await client.close();
+  },
+);
+
+test.skipIf(AT_EDGES)('a request at an edge of the exchange is told the same', async () => {
+  const { folder, clock } = server;
+  const atMs = clock.nowMs();
+  await server.close();
+  server = await TestServer.start({ edgeThreads: 1 }, folder, atMs);
+  const again = await refused(() => claim(sleeper));
+  expect(again).toMatchObject({ code: '409 already_paid', details: { by: 'automatic' } });
+  const bought = await refused(() => server.buy(sleeper, { outcome: 'UP', amount: 5 }, MARKET));
+  expect(bought).toMatchObject({ code: '409 market_not_active', details: { resolution: 'UP' } });
 });

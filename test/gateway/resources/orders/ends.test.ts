@@ -4,6 +4,7 @@
  */
 import { afterAll, expect, test } from 'vitest';
 import { codeOf, MARKET, WINDOW_START_MS } from '../../../support/server.js';
+import { StreamClient } from '../../stream/support.js';
 import { Desk, PLACES, RESTING } from './desk.js';
 
 const desk = await Desk.open();
@@ -51,8 +52,8 @@ test('the rest of an IOC order is dropped: its receipt, the lists and a late can
   await desk.buy(bob, { ...RESTING, shares: 2, price: 0.41 });
   const { json } = await desk.buy(ada, { outcome: 'DOWN', shares: 3, price: 0.59 });
   const says = { status: 'partially_filled', reason: 'unfilled' };
-  expect(json).toMatchObject({ ...says, shares: 2, restingShares: 0 });
-  expect(await ended(json.orderId)).toMatchObject({ ...says, filledShares: 2 });
+  expect(json).toMatchObject({ ...says, isOpen: false, shares: 2, restingShares: 0 });
+  expect(await ended(json.orderId)).toMatchObject({ ...says, isOpen: false, filledShares: 2 });
   const late = await desk.cancel(ada, json.orderId);
   expect(codeOf(late)).toBe('409 order_closed');
   expect(late.json.error.details).toEqual({ orderId: json.orderId, ...says });
@@ -119,4 +120,106 @@ test('a cancel is told what became of the own order, and nothing of others', asy
     status: 'cancelled',
     reason: 'requested',
   });
+});
+
+test('an order is one thing in receipts, lists and the stream: status, isOpen, price, size, terms', async () => {
+  const { server } = desk;
+  const group = { maxFilledShares: 100, windowMs: 1_000 };
+  const { json: made } = await server.api.post('/users/me/order-groups', group, ada.token);
+  const { groupId } = made;
+  await desk.buy(bob, { ...RESTING, shares: 2, price: 0.41 });
+  const terms = {
+    timeInForce: 'GTC',
+    postOnly: false,
+    expiresAtMs: WINDOW_START_MS + 60_000,
+    selfTrade: 'cancel_taker',
+    groupId,
+  };
+  const sent = { ...terms, outcome: 'DOWN', shares: 5, price: 0.59, clientOrderId: 'told' };
+  const { json: receipt } = await desk.buy(ada, sent);
+  const open = { status: 'resting', isOpen: true, reason: null };
+  const asked = { price: 0.59, originalShares: 5, clientOrderId: 'told', ...terms };
+  expect(receipt).toMatchObject({ ...open, ...asked, amount: null, shares: 2, restingShares: 3 });
+  const { orderId } = receipt;
+  const [listed] = (await desk.orders(ada)).filter((order) => order.orderId === orderId);
+  expect(listed).toMatchObject({ ...open, ...asked, filledShares: 2, spent: 1.18, fee: 0.0059 });
+
+  const client = await StreamClient.connect(server.exchange.port);
+  client.send({ op: 'auth', token: ada.token });
+  await client.subscribe('user');
+  const { data } = client.of('user')[0]!;
+  expect(data.orders.filter((order: { orderId: string }) => order.orderId === orderId)).toEqual([
+    listed,
+  ]);
+  await client.close();
+
+  // It meets the order of its own user: cancelled after a fill, and cancelled in each place.
+  await desk.buy(bob, { ...RESTING, shares: 1, price: 0.405 });
+  await desk.buy(ada, { ...RESTING, shares: 4, price: 0.403 });
+  const crossing = { outcome: 'DOWN', shares: 9, price: 0.6, selfTrade: 'cancel_taker' };
+  const { json: stopped } = await desk.buy(ada, crossing);
+  const cancelled = { status: 'cancelled', reason: 'self_trade' };
+  expect(stopped).toMatchObject({ ...cancelled, isOpen: false, shares: 1 });
+  expect(await ended(stopped.orderId)).toMatchObject({ ...cancelled, isOpen: false });
+  const late = await desk.cancel(ada, stopped.orderId);
+  expect(late.json.error.details).toEqual({ orderId: stopped.orderId, ...cancelled });
+
+  const amended = await desk.amend(ada, orderId, { shares: 4 });
+  expect(amended.json).toMatchObject({ ...open, originalShares: 4, price: null });
+  await desk.cancel(ada, orderId);
+  expect(await ended(orderId)).toMatchObject({
+    status: 'cancelled',
+    isOpen: false,
+    filledShares: 2,
+  });
+});
+
+test('the trades of one order, and the tape from a time on', async () => {
+  const { api, clock } = desk.server;
+  await desk.buy(bob, { ...RESTING, shares: 2, price: 0.43 });
+  clock.set(clock.nowMs() + 1_000);
+  const fromMs = clock.nowMs();
+  const { json: order } = await desk.buy(ada, { outcome: 'DOWN', shares: 2, price: 0.57 });
+  const ofUser = `/users/${ada.userId}/trades`;
+  const ids = async (path: string) => {
+    const { json } = await api.read(path, ada.token);
+    return json.trades.map(({ tradeId }: { tradeId: string }) => tradeId);
+  };
+  const expected = order.fills.map(({ tradeId }: { tradeId: string }) => tradeId);
+  expect(await ids(`${ofUser}?orderId=${order.orderId}`)).toEqual(expected);
+  expect(await ids(`${ofUser}?orderId=${order.orderId}&toMs=${fromMs - 1}`)).toEqual([]);
+  expect(await ids(`${PLACES}/trades?fromMs=${fromMs}`)).toEqual(expected);
+  const all = await ids(`${PLACES}/trades`);
+  expect(await ids(`${PLACES}/trades?toMs=${fromMs - 1}`)).toEqual(all.slice(1));
+  const { json: ofAnother } = await desk.buy(bob, { ...RESTING, shares: 1, price: 0.2 });
+  for (const id of ['o999999', 'x', ofAnother.orderId])
+    expect(codeOf(await api.read(`${ofUser}?orderId=${id}`, ada.token))).toBe(
+      '404 order_not_found',
+    );
+});
+
+test('the amount of a buy in dollars is told wherever the order is, until it is amended', async () => {
+  await desk.buy(bob, { ...RESTING, outcome: 'DOWN', shares: 4, price: 0.5 });
+  const rests = { outcome: 'UP', amount: 5.0007, price: 0.5, timeInForce: 'GTC' };
+  const { json: resting } = await desk.buy(ada, rests);
+  expect(resting).toMatchObject({ amount: 5.0007, shares: 4, status: 'resting', price: 0.5 });
+  const listed = async () =>
+    (await desk.orders(ada)).find(({ orderId }) => orderId === resting.orderId);
+  expect(await listed()).toMatchObject({ amount: 5.0007, originalShares: 10.001 });
+  expect(await ended(resting.orderId)).toMatchObject({ amount: 5.0007 });
+  await desk.buy(bob, { outcome: 'DOWN', shares: 1, price: 0.5 });
+  expect(await listed()).toMatchObject({ amount: 5.0007, filledShares: 5 });
+  const { json: other } = await desk.buy(ada, { ...rests, amount: 3 });
+  await desk.cancel(ada, resting.orderId);
+  expect(await ended(resting.orderId)).toMatchObject({ amount: 5.0007, status: 'cancelled' });
+  await desk.amend(ada, other.orderId, { shares: 4 });
+  expect((await ended(other.orderId)).amount).toBe(null);
+  const batch = await desk.batch(bob, [
+    { op: 'buy', marketId: MARKET, outcome: 'DOWN', amount: 0.5 },
+    { op: 'buy', marketId: MARKET, outcome: 'DOWN', shares: 1, price: 0.5 },
+  ]);
+  const path = `/users/${bob.userId}/orders?status=closed&limit=2`;
+  const { json } = await desk.server.api.read(path, bob.token);
+  expect(batch.json.results.map(({ amount }: { amount: number }) => amount)).toEqual([0.5, null]);
+  expect(json.orders.map(({ amount }: { amount: number }) => amount)).toEqual([null, 0.5]);
 });

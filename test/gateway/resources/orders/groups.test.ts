@@ -90,7 +90,7 @@ test('a taker stops when it trips its group, and a removed group leaves no order
   const quote = (await desk.buy(ada, bid(0.2, groupId))).json.orderId;
   const order = { ...RESTING, shares: 20, price: 0.6, groupId, clientOrderId: 'mine' };
   const { json } = await desk.buy(ada, order);
-  const says = { status: 'partially_filled', reason: 'order_group' };
+  const says = { status: 'cancelled', isOpen: false, reason: 'order_group' };
   expect(json).toMatchObject({ ...says, shares: 8, restingShares: 0 });
   expect(await history(ada)).toMatchObject([
     { orderId: quote, groupId, status: 'cancelled', reason: 'order_group', filledShares: 0 },

@@ -1,0 +1,15 @@
+/** The answers to operations over HTTP whose market is over, with what became of it. */
+import type { Command } from '../../../engine/interface/commands.js';
+import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
+import type { Call } from '../../http/call.js';
+import { explanationOf } from '../ended-market.js';
+import { explainedBatch } from './receipts.js';
+
+export function explains(call: Call, result: NumberBuffer, command: Command): boolean {
+  const operations = command.kind === 'batch' ? command.operations : [];
+  const explain = explanationOf(call, result, command, (kept, errors) =>
+    explainedBatch(call.engine, kept, operations, errors),
+  );
+  explain?.(({ status, text }) => call.answerWhenDurable(status, text));
+  return explain !== null;
+}
