@@ -194,7 +194,7 @@ describe.skipIf(process.getuid!() !== 0)('the user of a program', () => {
     const [{ path }] = listSegments(data) as [Segment];
     chownSync(path, 0, 0);
     chmodSync(path, 0o644);
-    const server = used.spawn({ DATA_FOLDER: data }, [], NOBODY);
+    const server = used.spawn({ DATA_FOLDER: data, ACCEPT_CLOCK: 'on' }, [], NOBODY);
     await used.listening(server);
     await eventually(() => server.stderr.includes('cannot be sealed'));
     expect(server.stderr).toContain(`"file":"${path}"`);

@@ -198,7 +198,7 @@ test('who has forgotten the password sets a new one with a code of the operator'
   const send = async (typed: string, password: string) => {
     await page.getByLabel('Username').fill(username);
     await page.getByLabel('Code', { exact: true }).fill(typed);
-    await page.getByLabel('New password').fill(password);
+    await page.getByLabel('New password', { exact: true }).fill(password);
     await page.getByRole('button', { name: 'Set password' }).click();
   };
   await send('7K2MD-0Q9XA-3VT8H-JW5RD', 'a new and good one');
