@@ -29,8 +29,8 @@ interface Answered {
 }
 
 /**
- * What the engine made of a request, as a message, and its status over HTTP. `errors`: of operations
- * of a batch, in place of the engine's, by index.
+ * What the engine made of a request, as a message, and its status over HTTP. `errors`: those of a
+ * batch's operations, in place of the engine's, by index.
  */
 export function orderAnswer(
   assets: Assets,
