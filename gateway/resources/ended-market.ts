@@ -60,26 +60,21 @@ function askMarket(
   respond: (error: ErrorAnswer) => void,
 ): void {
   const unknown = () => respond(errorAnswer('market_not_found', besides));
-  const there = reader.gateway.sequencer.engine.market(marketId);
-  if (marketId === 0) unknown();
-  else if (there !== null) respond(endedAnswer(there, code, besides));
-  else {
-    const startsAtMs = startOfMarketMs(marketId);
-    const page = { limit: 1, cursor: null, fromMs: startsAtMs, toMs: startsAtMs };
-    const request = { kind: 'pastMarkets', asset: assetOfMarket(marketId), ...page } as const;
-    readHistory(
-      reader,
-      request,
-      ({ entries: [market] }) => {
-        if (market === undefined) unknown();
-        else respond(endedAnswer(viewOfPast(market), code, besides));
-      },
-      unknown,
-    );
+  if (marketId === 0) {
+    unknown();
+    return;
   }
+  const startsAtMs = startOfMarketMs(marketId);
+  const page = { limit: 1, cursor: null, fromMs: startsAtMs, toMs: startsAtMs };
+  const request = { kind: 'pastMarkets', asset: assetOfMarket(marketId), ...page } as const;
+  const found = ({ entries: [market] }: { entries: Parameters<typeof viewOfPast>[0][] }) => {
+    if (market === undefined) unknown();
+    else respond(endedAnswer(viewOfPast(market), code, besides));
+  };
+  readHistory(reader, request, found, unknown);
 }
 
-/** A refused operation that the history, or the engine's market, says more about. */
+/** A refused operation that the history says more about. */
 interface Question {
   /** The index of the operation; -1: the command is one. */
   index: number;
@@ -128,12 +123,11 @@ export function explanationOf(
   };
 }
 
-/** Codes of which the history may say more. */
-const OF_ENDED: readonly number[] = [
-  Code.market_not_found,
-  Code.market_not_active,
-  Code.nothing_to_claim,
-];
+/**
+ * Codes of which the history may say more. `market_not_active` is not one of them: what becomes of
+ * such a market can still change, and an answer to a key is the same each time.
+ */
+const OF_ENDED: readonly number[] = [Code.market_not_found, Code.nothing_to_claim];
 
 /** Whether a result may need an explanation: false says that its command need not be read. */
 export function mayNeedExplanation({ values }: NumberBuffer): boolean {
@@ -169,8 +163,8 @@ function questionOf(
   operation: Command | BatchOperation,
 ): Question[] {
   if (!('marketId' in operation) || !operation.marketId) return [];
-  const isOver = code === 'market_not_found' || code === 'market_not_active';
-  if (!isOver && !(operation.kind === 'claim' && code === 'nothing_to_claim')) return [];
+  const isClaim = operation.kind === 'claim' && code === 'nothing_to_claim';
+  if (code !== 'market_not_found' && !isClaim) return [];
   return [{ index, code, operation: operation as Question['operation'] }];
 }
 

@@ -50,7 +50,22 @@ test('a claim that was paid says when and how much', async () => {
     await server.buy(loser, { outcome: 'DOWN', shares: 10, price: 0.5, timeInForce: 'GTC' });
     expect((await server.buy(who, { outcome: 'UP', shares: 10, price: 0.5 })).status).toBe(200);
   }
+  // What is said under a key stays the same, though more becomes known.
+  const late = () =>
+    server.api.send(
+      'POST',
+      `/markets/15m/${MARKET}/buy`,
+      { outcome: 'UP', amount: 5 },
+      {
+        token: loser.token,
+        headers: { 'idempotency-key': 'too-late' },
+      },
+    );
+  await server.passTime(END_MS + 500, 100_001);
+  const first = await late();
+  expect(codeOf(first)).toBe('409 market_not_active');
   await server.passTime(END_MS + 5_000, 100_001);
+  expect((await late()).text).toBe(first.text);
   expect((await claim(claimer)).json).toMatchObject({ payout: 10 });
   await expectPaid();
   expect((await refused(() => claim(loser))).code).toBe('409 nothing_to_claim');
