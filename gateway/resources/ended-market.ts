@@ -106,6 +106,7 @@ export function explanationOf(
 ): ((answer: (explained: Explained) => void) => void) | null {
   const questions = questionsIn(result, command);
   if (questions.length === 0) return null;
+  const after = readerAfter(reader, result.values[ResultHead.sequence]!);
   const isWhole = command.kind !== 'batch' || command.atomic;
   // The engine's is valid until the next command.
   const kept = new NumberBuffer();
@@ -114,12 +115,29 @@ export function explanationOf(
   return (answer) => {
     for (const question of questions) {
       const besides = isWhole && question.index >= 0 ? { operation: question.index } : {};
-      ask(reader, question, besides, (error) => {
+      ask(after, question, besides, (error) => {
         errors.set(question.index, error);
         if (errors.size < questions.length) return;
         answer(isWhole ? error : { status: 200, text: write(kept, errors) });
       });
     }
+  };
+}
+
+/** Reads what the command itself did, too: a batch may claim twice. */
+function readerAfter(reader: Reader, sequence: number): Reader {
+  const { gateway, userId, address } = reader;
+  return {
+    gateway,
+    userId,
+    address,
+    minSequence: sequence,
+    get isOver() {
+      return reader.isOver;
+    },
+    set onLeft(leave: Reader['onLeft']) {
+      reader.onLeft = leave;
+    },
   };
 }
 

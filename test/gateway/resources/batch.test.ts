@@ -202,11 +202,6 @@ test('a batch answers what the single routes answer in sequence', async () => {
       const { type, ...result } = json.results[i];
       expect(type).toBe(result.error === undefined ? operation.op : 'error');
       const alone = await single(twin.api, there[trader]!, operation);
-      // The route alone asks the history what became of it.
-      if (alone.json.error?.code === 'already_paid') {
-        expect(result.error.code).toBe('nothing_to_claim');
-        alone.json.error = result.error;
-      }
       expect({ ...result, sequence: 0 }, JSON.stringify(operation)).toEqual({
         ...alone.json,
         sequence: 0,
