@@ -92,7 +92,7 @@ function percentilesOf(latencyMs: Samples): Pick<Row, 'p50Ms' | 'p99Ms'> {
 }
 
 async function journalRows({ parent, seed }: { parent: string; seed: string }): Promise<Row[]> {
-  const workload = planWorkload({ ...STANDARD, seed, commands: 10 * COMMANDS });
+  const workload = planWorkload({ ...STANDARD, seed, commands: 5 * COMMANDS });
   const rows: Row[] = [];
   for (const outstanding of [1, OUTSTANDING])
     await inFolder(parent, async (folder) => {
@@ -138,7 +138,7 @@ async function httpRows(
     const result = await measured(exchange.port, buying, connections);
     await exchange.followed();
     const beside = await measured(plain.port, buying, connections);
-    const what = `durable buys over HTTP, ${connections} connections`;
+    const what = `durable buys over HTTP, on ${connections} at a time`;
     rows.push({ what, ...latencyOf(result), plainPerSecond: rateOf(beside) });
   }
   const result = await measured(exchange.port, batching, BATCH_CONNECTIONS);
