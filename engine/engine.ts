@@ -33,12 +33,10 @@ import { Found } from './state/idempotency.js';
 import { State } from './state/state.js';
 import { type Archive, StateReader } from './storage/archive.js';
 import { isIntegerBetween } from './storage/arithmetic.js';
-import { Digest } from './storage/digest.js';
 import type { NumberBuffer } from './storage/number-buffer.js';
 import { atOnce, type Work } from './storage/pieces.js';
 
 export class Engine extends Reads {
-  private readonly running = new Digest();
   private readonly command = new CommandRecord();
   /** For the operations of a batch. */
   private readonly operation = new CommandRecord();
@@ -96,7 +94,7 @@ export class Engine extends Reads {
 
   /** 16 hex digits over all results and events so far. */
   digest(): string {
-    return this.running.toString();
+    return this.state.digest.toString();
   }
 
   /**
@@ -134,7 +132,6 @@ export class Engine extends Reads {
     state.resultSequence = state.sequence;
     state.resultAtMs = atMs;
     state.replayed = false;
-    state.refuse(Code.ok, 0, 0);
     state.fillsLeft = MAX_FILLS_PER_ORDER;
     state.passesLeft = MAX_PASSES_PER_COMMAND;
     state.makersSeen = 0;
@@ -150,8 +147,7 @@ export class Engine extends Reads {
     if (command.isKeyed) this.executeOnce(command);
     else this.execute(command);
 
-    this.running.add(state.result);
-    this.running.add(state.events);
+    state.digest.add();
     checkTotals(state);
     return command.next;
   }
@@ -169,7 +165,7 @@ export class Engine extends Reads {
   /** {@link archive} in pieces: between two of them the engine may be read, but not changed. */
   *archiveInPieces(archive: Archive): Work<void> {
     yield* this.state.archive(archive);
-    this.running.archive(archive);
+    this.state.digest.archive(archive);
   }
 
   /**

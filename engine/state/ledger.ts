@@ -125,10 +125,15 @@ export class Ledger {
 
   /** Sum of all pots; equals `netDeposits`. */
   total(): number {
-    const { totals } = this;
-    let sum = 0;
-    for (let pot = 0; pot < Pot.netDeposits; pot++) sum += totals[pot]!;
-    return sum;
+    return (
+      this.totalAvailable +
+      this.totalHeld +
+      this.totalCollateral +
+      this.totalEscrow +
+      this.staked +
+      this.yieldDue +
+      this.treasury
+    );
   }
 
   archive(archive: Archive): void {

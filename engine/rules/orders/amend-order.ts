@@ -119,7 +119,8 @@ function readOrder(state: State, taker: Taker, row: number): void {
   taker.expiresAtMs =
     taker.detailsRow === 0 ? MAX_TIME_MS : state.orderDetails.expiresAtMs(taker.detailsRow);
   taker.groupRow = orders.group(row);
-  taker.positionRow = state.positions.find(taker.userId, orders.slot(row));
+  const known = orders.position(row);
+  taker.positionRow = known === 0 ? state.positions.find(taker.userId, orders.slot(row)) : known;
 }
 
 /** The checks of a new order, with what the order holds now counted as free. */

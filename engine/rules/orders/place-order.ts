@@ -406,6 +406,7 @@ function acceptableLevel({ levels }: State, taker: Taker): number {
 
 /** Moves the taker's money for all of its trades, and the fee. */
 function settleTaker(state: State, taker: Taker): void {
+  if (taker.fillCount === 0) return;
   if (taker.side === Side.SELL) {
     state.ledger.addAvailable(taker.userId, taker.valueMicros);
     return;

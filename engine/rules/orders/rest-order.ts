@@ -83,19 +83,21 @@ export function placedAtMs({ markets, orders }: State, row: number): number {
 /** Takes a resting order out of the book and releases what it held. */
 export function cancelOrder(state: State, row: number, reason: CancelReason): void {
   const { orders } = state;
-  releaseOrder(state, row, orders.lots(row));
+  const lots = orders.lots(row);
   const kind = orders.kind(row);
+  const marketId = state.markets.id(orders.slot(row));
+  releaseOrder(state, row, lots);
   const at = beginEvent(state.events, EventType.orderCancelled);
   const { values } = state.events;
   values[at + Cancelled.orderId] = orders.id(row);
-  values[at + Cancelled.marketId] = state.markets.id(orders.slot(row));
+  values[at + Cancelled.marketId] = marketId;
   values[at + Cancelled.userId] = orders.userId(row);
   values[at + Cancelled.side] = sideOf(kind);
   values[at + Cancelled.outcome] = outcomeOf(kind);
   values[at + Cancelled.priceTicks] = ownTicks(kind, orders.level(row));
-  values[at + Cancelled.sizeLots] = orders.lots(row);
+  values[at + Cancelled.sizeLots] = lots;
   values[at + Cancelled.reason] = reason;
-  orders.remove(row, state.markets.id(orders.slot(row)), cancelledFor(reason));
+  orders.remove(row, marketId, cancelledFor(reason));
 }
 
 /** Releases what a resting order holds for some of its lots. */
