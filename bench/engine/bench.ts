@@ -3,6 +3,7 @@ import type { Engine } from '../../engine/engine.js';
 import { CommandKind, type CommandName } from '../../engine/interface/commands.js';
 import { ResultHead } from '../../engine/interface/results.js';
 import { Samples } from '../../test/support/processes/samples.js';
+import { marketForMessages, planMessages } from '../../test/support/workload/message-orders.js';
 import {
   planWorkload,
   prepareEngine,
@@ -15,6 +16,7 @@ import { type Contestant, checkDigest, compare, engineStart } from './comparison
 import { growth } from './growth.js';
 import { ladderStart } from './ladder.js';
 import { endOfMarket } from './market-end.js';
+import { partsOf } from './parts.js';
 import { peerStart } from './peer.js';
 import { singleOperations } from './single-operations.js';
 
@@ -24,6 +26,8 @@ const LATENCY_RUNS = 3;
 const KEYED = 0.3;
 const BATCHABLE = 0.1;
 const MORE_USERS = [100_000, 1_000_000];
+/** Some thousand orders rest. */
+const MESSAGE_LIFETIME = 4_000;
 /** One market that does not end meanwhile: limit orders, market orders and cancels. */
 const PEERS_KIND = { assets: 1, windows: 0.9 };
 /** The peer is so slow that a part of the commands will do. */
@@ -38,7 +42,7 @@ const NOTES = [
 export function benchEngine(workload: Workload): Section {
   // First, while the code is cold, as it is when a market ends for the first time after a start.
   const ends = endOfMarket();
-  const rates = [mixed(workload), users(workload), peer(workload)];
+  const rates = [...partsOfCommands(workload), mixed(workload), users(workload), peer(workload)];
   return sectionOf('engine', NOTES, [
     ...rates,
     latencies(workload),
@@ -63,6 +67,26 @@ function contestant(name: string, figure: string, workload: Workload): Contestan
   const { length: commands } = workload.commands;
   const ladder = ladderStart(workload.tape);
   return { name, figure, commands, start: startOf(workload, workload), ladder };
+}
+
+/** The mixed workload, and messages in the shape of public benchmarks. */
+function partsOfCommands(workload: Workload): Part[] {
+  const { setup, options } = workload;
+  const prepare = () => roomyEngine(setup);
+  const mixed = { ...workload, figure: 'mixed', title: 'Mixed workload', prepare };
+  const { seed, commands: count } = options;
+  const messages = { seed, count, shape: 'static', lifetime: MESSAGE_LIFETIME } as const;
+  const stream = {
+    ...planMessages(messages),
+    figure: 'messages',
+    title: `Messages (test/support/workload/messages.ts), seed ${seed}`,
+    prepare: () => {
+      const { engine } = marketForMessages();
+      engine.reserve();
+      return engine;
+    },
+  };
+  return [partsOf(mixed), partsOf(stream)];
 }
 
 function mixed(workload: Workload): Part {

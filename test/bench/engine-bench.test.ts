@@ -4,10 +4,13 @@
  */
 import { describe, expect, test } from 'vitest';
 import { ladderStart } from '../../bench/engine/ladder.js';
+import { partsOf } from '../../bench/engine/parts.js';
 import { peerStart } from '../../bench/engine/peer.js';
 import { race, type Start } from '../../bench/measure/race.js';
 import { asClientsSend } from '../../bench/workload/client-commands.js';
 import type { Batch } from '../../engine/interface/commands.js';
+import { marketForMessages, planMessages } from '../support/workload/message-orders.js';
+import { messagesOf } from '../support/workload/messages.js';
 import { BATCH, planWorkload, prepareEngine, STANDARD } from '../support/workload/workload.js';
 
 const workload = planWorkload({
@@ -68,6 +71,32 @@ describe('commands as clients send them', () => {
     expect(engine.digest()).toBe(digest);
     engine.checkInvariants();
     expect(asClientsSend(workload, 0.3).digest).toBe(digest);
+  });
+});
+
+describe('messages', () => {
+  const options = { seed: '1', count: 20_000, shape: 'normal', lifetime: 500 } as const;
+
+  test('have the stated shape', () => {
+    const messages = [...messagesOf(options)];
+    const orders = messages.flatMap((message) => (message.kind === 'new' ? [message] : []));
+    const resting = orders.filter(({ rests }) => rests).length;
+    const idsOf = (kind: string) =>
+      new Set(messages.flatMap((message) => (message.kind === kind ? [message.id] : []))).size;
+    expect(1 - resting / orders.length).toBeCloseTo(0.15, 1);
+    expect(idsOf('modify') / resting).toBeCloseTo(0.2, 1);
+    expect(idsOf('cancel') / resting).toBeCloseTo(0.9, 1);
+  });
+
+  test('make the same trades on a ladder, and the parts of their time add up', () => {
+    const plan = planMessages(options);
+    expect(plan.tape.trades).toBeGreaterThan(1_000);
+    const prepare = () => marketForMessages().engine;
+    const { table, figures } = partsOf({ ...plan, figure: 'messages', title: '', prepare });
+    const nanos = table.rows.map((row) => Number(row[1]));
+    const whole = nanos.pop()!;
+    expect(nanos.reduce((sum, part) => sum + part, 0)).toBeCloseTo(whole, 3);
+    expect(figures['messagesCpuNanos']).toBe(whole);
   });
 });
 

@@ -3,16 +3,27 @@
  * with every result and event compared. The seed is printed; SEED repeats a run.
  */
 import { describe, expect, test } from 'vitest';
+import { decodeEvents } from '../../engine/interface/events.js';
 import { POOL_SIZES, type PoolSizes } from '../../engine/state/access/room.js';
 import { extent, SEED } from '../support/extent.js';
+import { NaiveEngine } from '../support/naive-engine/naive-engine.js';
 import { RandomCommands, type Scenario, USUAL } from '../support/random-commands.js';
+import {
+  MESSAGES_AT_MS,
+  MessageOrders,
+  marketForMessages,
+  setupForMessages,
+} from '../support/workload/message-orders.js';
+import { messagesOf, SHAPES } from '../support/workload/messages.js';
+import { WINDOW_START_MS } from '../support/workload/open-market.js';
 import { Random } from '../support/workload/random.js';
+import { BareBook } from './differential/bare-book.js';
 import { EXPECTED_CASES } from './differential/cases.js';
 import { Duel } from './differential/duel.js';
 import type { LimitPlay } from './differential/limits/script.js';
 import { LIMIT_PLAYS } from './differential/limits.js';
 
-const START_MS = 1_763_700_300_000;
+const START_MS = WINDOW_START_MS;
 const COMPARED_EVERY = 20;
 /** So many commands cover every case; fewer may miss a rare one. */
 const ENOUGH_COMMANDS = 100_000;
@@ -119,6 +130,43 @@ describe(`random commands, SEED=${SEED}`, () => {
     if (commands < ENOUGH_COMMANDS) expect(covered.filter((name) => !isListed(name))).toEqual([]);
     else expect(covered.sort()).toEqual([...EXPECTED_CASES].sort());
   });
+});
+
+describe('messages of the shape of public benchmarks', () => {
+  const streams = (Object.keys(SHAPES) as (keyof typeof SHAPES)[]).flatMap((shape) =>
+    ['1', '2', '3', '4', '5'].map((seed) => [shape, seed] as const),
+  );
+
+  test.each(streams)(
+    '%s, seed %s: the engine, the naive one and a bare book report the same',
+    (shape, seed) => {
+      const { engine, marketId } = marketForMessages();
+      const naive = new NaiveEngine();
+      for (const command of setupForMessages()) naive.apply(command, WINDOW_START_MS);
+      const book = new BareBook();
+      const [ofEngine, ofNaive] = [new MessageOrders(marketId), new MessageOrders(marketId)];
+      const count = extent(100_000, 1_000);
+      for (const message of messagesOf({ seed, count, shape, lifetime: 200 })) {
+        const expected = book.report(message);
+        const command = ofEngine.commandOf(message);
+        engine.apply(command, MESSAGES_AT_MS);
+        const events = decodeEvents(engine.events);
+        expect(ofEngine.reportOf(message, engine.result.values, events)).toBe(expected);
+        naive.apply(ofNaive.commandOf(message), MESSAGES_AT_MS);
+        expect(ofNaive.reportOf(message, naive.result, naive.events)).toBe(expected);
+      }
+      engine.checkInvariants();
+    },
+  );
+
+  test.each(streams)(
+    '%s, seed %s: a modification at the same price that keeps its place shows',
+    (shape, seed) => {
+      const [book, wrong] = [new BareBook(), new BareBook(true)];
+      const messages = [...messagesOf({ seed, count: 10_000, shape, lifetime: 200 })];
+      expect(messages.some((one) => book.report(one) !== wrong.report(one))).toBe(true);
+    },
+  );
 });
 
 /** In a trial all of them; else one of those that take seconds. */

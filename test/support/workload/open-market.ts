@@ -32,14 +32,16 @@ export interface OpenMarket {
 
 export function openMarket(users: number, fundsMicros: number): OpenMarket {
   const engine = new Engine();
-  const atMs = WINDOW_START_MS;
-  mustApply(engine, ANY_SIZE_RESTS, atMs);
-  mustApply(engine, { kind: 'listAsset', symbol: 'BTC' }, atMs);
-  mustApply(engine, observedPrice(atMs), atMs);
-  for (let user = 1; user <= users; user++) {
-    mustApply(engine, registration(user, fundsMicros), atMs);
-  }
+  for (const command of openingOf(users, fundsMicros)) mustApply(engine, command, WINDOW_START_MS);
   return { engine, marketId: engine.activeMarket(0) };
+}
+
+/** The commands that open the market, at the start of its window. */
+export function* openingOf(users: number, fundsMicros: number): Generator<Command> {
+  yield ANY_SIZE_RESTS;
+  yield { kind: 'listAsset', symbol: 'BTC' };
+  yield observedPrice(WINDOW_START_MS);
+  for (let user = 1; user <= users; user++) yield registration(user, fundsMicros);
 }
 
 /** The code that the engine makes for user 1 (RULES.md, Accounts), who refers every second user. */

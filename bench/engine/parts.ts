@@ -1,0 +1,118 @@
+/**
+ * Where the time of a command goes, in thread CPU time: the decoding of its record, the digest, the
+ * writing of its result and events, and what a bare ladder does with the same orders, each measured
+ * by itself; and the rest, which is what remains of the whole: checks, money, positions, the lists
+ * of users, and the caches that the parts share.
+ */
+import { CommandRecord } from '../../engine/interface/command-record.js';
+import { CommandKind } from '../../engine/interface/commands.js';
+import { Taker } from '../../engine/rules/orders/taker.js';
+import { Digest } from '../../engine/storage/digest.js';
+import { NumberBuffer } from '../../engine/storage/number-buffer.js';
+import { median } from '../../test/support/processes/samples.js';
+import type { CommandList } from '../../test/support/workload/command-list.js';
+import type { OrderTape } from '../../test/support/workload/order-tape.js';
+import type { Start } from '../measure/race.js';
+import { type Part, percent, tableOf } from '../measure/report.js';
+import { engineStart } from './comparison.js';
+import { ladderStart } from './ladder.js';
+
+const ROUNDS = 5;
+const WARM_UP_ROUNDS = 2;
+/** The numbers of so many commands are kept for the digest. */
+const KEPT = 100_000;
+
+export interface Load {
+  /** Begins the names of its figures. */
+  figure: string;
+  title: string;
+  prepare: Parameters<typeof engineStart>[0];
+  commands: CommandList;
+  digest: string;
+  tape: OrderTape;
+}
+
+export function partsOf(load: Load): Part {
+  const { figure, title, commands, tape } = load;
+  const whole = medianNanos(engineStart(load.prepare, load), commands.length);
+  const ladder = medianNanos(ladderStart(tape), commands.length, 10);
+  const numbers = numbersOf(load);
+  const written = medianNanos(() => numbers.run(false), numbers.count, 50);
+  const digested = medianNanos(() => numbers.run(true), numbers.count, 50);
+  const known = {
+    'record decoded': medianNanos(() => decoding(commands), commands.length, 20),
+    'result and events written': written,
+    digest: digested - written,
+    'a bare ladder': ladder,
+  };
+  const rest = whole - Object.values(known).reduce((sum, nanos) => sum + nanos, 0);
+  const rows = Object.entries({ ...known, 'checks, money, positions, lists': rest, whole });
+  return {
+    table: tableOf(`${title}: thread CPU time, median of ${ROUNDS} rounds`, rows, {
+      part: ([name]) => name,
+      'ns a command': ([, nanos]) => nanos,
+      share: ([, nanos]) => percent(nanos / whole),
+    }),
+    figures: { [`${figure}CpuNanos`]: whole, [`${figure}LadderTimes`]: whole / ladder },
+  };
+}
+
+/** Linux counts the CPU time of a running thread in ticks: short work is done `times`. */
+function medianNanos(start: Start, commands: number, times = 1): number {
+  const rounds = Array.from({ length: WARM_UP_ROUNDS + ROUNDS }, () => {
+    const runs = Array.from({ length: times }, start);
+    globalThis.gc?.();
+    const from = process.threadCpuUsage();
+    for (const run of runs) run.advance(0, run.length);
+    const { user, system } = process.threadCpuUsage(from);
+    for (const run of runs) run.finish();
+    return ((user + system) * 1_000) / commands / times;
+  });
+  return median(rounds.slice(WARM_UP_ROUNDS));
+}
+
+/** Opens each record, and reads an order's terms. */
+function decoding({ records }: CommandList) {
+  const command = new CommandRecord();
+  const taker = new Taker();
+  const advance = () => {
+    for (let at = 0; at < records.length; at = command.next) {
+      command.open(records, at);
+      if (command.kind === CommandKind.buy || command.kind === CommandKind.sell)
+        taker.read(command);
+    }
+  };
+  return { length: 1, advance, finish() {} };
+}
+
+/** The numbers of the results and events of the first commands, one buffer after another. */
+function numbersOf({ prepare, commands }: Load) {
+  const engine = prepare();
+  const all = new NumberBuffer();
+  const lengths: number[] = [];
+  for (let i = 0; i < Math.min(KEPT, commands.length); i++) {
+    engine.applyRecord(commands.records, commands.at(i));
+    for (const { values, length } of [engine.result, engine.events]) {
+      lengths.push(length);
+      for (let at = 0; at < length; at++) all.push(values[at]!);
+    }
+  }
+  const digest = new Digest();
+  const write = (buffer: NumberBuffer, from: number, length: number) => {
+    buffer.clear();
+    const to = buffer.reserve(length);
+    for (let at = 0; at < length; at++) buffer.values[to + at] = all.values[from + at]!;
+    return from + length;
+  };
+  const run = (digests: boolean) => {
+    const advance = () => {
+      for (let i = 0, from = 0; i < lengths.length; i += 2) {
+        from = write(digest.result, from, lengths[i]!);
+        from = write(digest.events, from, lengths[i + 1]!);
+        if (digests) digest.add();
+      }
+    };
+    return { length: 1, advance, finish() {} };
+  };
+  return { count: lengths.length / 2, run };
+}
