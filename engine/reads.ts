@@ -542,6 +542,11 @@ export class Reads {
     return this.state.users.exists(userId) ? this.state.accounts.orderCount(userId) : 0;
   }
 
+  /** Of all users; 0 before the first. */
+  get lastOrderId(): number {
+    return this.state.lastOrderId;
+  }
+
   /** The ids of resting orders, oldest first. */
   orderIds(userId: number): Float64Array {
     const { orders, accounts } = this.state;

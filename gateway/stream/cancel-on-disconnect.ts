@@ -29,9 +29,9 @@ export class CancelOnDisconnect {
 
   /** Schedules the cancellation of the user's current orders. */
   add(userId: number): void {
-    const lastOrderId = this.sequencer.engine.orderIds(userId).at(-1);
-    if (lastOrderId === undefined) return;
-    this.lastOrders.set(userId, lastOrderId);
+    const { engine } = this.sequencer;
+    if (engine.orderCount(userId) === 0) return;
+    this.lastOrders.set(userId, engine.lastOrderId);
     if (this.timer === null) this.immediate ??= setImmediate(this.run);
   }
 

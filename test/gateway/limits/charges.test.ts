@@ -326,6 +326,24 @@ describe('work that grows with the state', () => {
     const quote = () => server.api.get(`/markets/15m/${MARKET}/quote?${query}`, ada.token);
     expect(await paidFor('reads', quote)).toBe(1 + 5);
   });
+
+  test('the end of a stream that cancels its orders: they are not looked at one by one', async () => {
+    const { engine } = server.exchange.sequencer;
+    const client = await connectAs(maker);
+    client.send({ op: 'auth', id: 'a', token: maker.token, cancelOnDisconnect: true });
+    await expect.poll(() => client.messages.length).toBeGreaterThan(0);
+    let walks = 0;
+    const orderIds = engine.orderIds.bind(engine);
+    engine.orderIds = (id) => {
+      walks++;
+      return orderIds(id);
+    };
+    await client.close();
+    const held = async () => (await server.api.get('/users/me/balance', maker.token)).json.held;
+    await expect.poll(held).toBe(0);
+    engine.orderIds = orderIds;
+    expect(walks).toBe(0);
+  });
 });
 
 describe('a known address', () => {
