@@ -18,6 +18,7 @@ import { InFlight } from './in-flight.js';
 import { PARAMETERS_MAX, type Request } from './request.js';
 import { type Method, parameterNames, type Route } from './route.js';
 import { type Handler, Router } from './router.js';
+import { Turns } from './turns.js';
 
 const BASE = '/api';
 const SWEEP_MS = 500;
@@ -43,6 +44,7 @@ export class HttpServer<A extends Answer = Answer> {
   private readonly router: Router;
   private readonly server: Serving;
   private readonly inFlight = new InFlight<Answer>(() => this.settle());
+  private readonly turns = new Turns();
   private readonly unknownCounts: AnswerCounts;
   private slow = 0;
   private sweeper: NodeJS.Timeout | undefined;
@@ -170,8 +172,11 @@ export class HttpServer<A extends Answer = Answer> {
     };
     receiveBody(response, (body) => {
       // While this request is unanswered, uWebSockets.js accepts no request behind it.
-      if (isChunked) setImmediate(received, body.kept());
-      else received(body);
+      if (!isChunked && !Turns.mustWait(body.units)) received(body);
+      else {
+        const kept = body.kept();
+        this.turns.add(() => received(kept));
+      }
     });
   }
 

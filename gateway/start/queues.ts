@@ -30,7 +30,7 @@ interface Limits {
 export function queuesOf({ connections, stream, unsent }: Limits): Queue[] {
   return [
     {
-      what: 'bodies that arrive',
+      what: 'bodies that arrive, or wait for their turn',
       bytesMax: connections.total * BODY_BYTES_MAX,
       beyond: 'a larger body is answered 413; one that takes 5 s is cut off',
       metric: 'exchange_slow_bodies_total',

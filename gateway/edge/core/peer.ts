@@ -23,6 +23,8 @@ import { errorAnswer, invalidRequest, UNAVAILABLE } from '../../http/errors.js';
 import type { Gateway } from '../../http/gateway.js';
 import { InFlight } from '../../http/in-flight.js';
 import { type RawRequest, Request } from '../../http/request.js';
+import type { Route } from '../../http/route.js';
+import { Turns } from '../../http/turns.js';
 import { serve } from '../../http/way.js';
 import { explainedBatch } from '../../resources/batch/receipts.js';
 import { type Explained, explanationOf, mayNeedExplanation } from '../../resources/ended-market.js';
@@ -63,6 +65,7 @@ export class EdgePeer implements EdgeOfCalls, Sender {
   readonly sessions = new SessionNumbers();
   readonly isCongested: () => boolean;
   private readonly records = new RecordBuffer();
+  private readonly turns = new Turns();
   private readonly commands: EdgeCommands;
   private readonly streams: CoreStreams;
   private readonly stopTelling: () => void;
@@ -236,8 +239,23 @@ export class EdgePeer implements EdgeOfCalls, Sender {
     else if (request.problems !== null) call.refuseNow(invalidRequest(request.problems));
     else {
       const isTooLarge = (flags & RequestFlag.tooLarge) !== 0;
-      serve(call, served.route, new ReceivedBody(frame.rest(), isTooLarge));
+      this.serve(call, served.route, new ReceivedBody(frame.rest(), isTooLarge));
     }
+  }
+
+  private serve(call: RequestCall, route: Route, body: ReceivedBody): void {
+    if (!Turns.mustWait(body.units)) {
+      serve(call, route, body);
+      return;
+    }
+    const kept = body.kept();
+    this.turns.add(() => {
+      try {
+        if (!call.isOver) serve(call, route, kept);
+      } catch (error) {
+        this.gateway.fail(error);
+      }
+    });
   }
 }
 

@@ -212,6 +212,18 @@ test.each([
   expect(Math.min(...least)).toBeLessThan(2 * UNIT_US);
 });
 
+test('large bodies are served one in a turn, with requests of others between them', async () => {
+  const body = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`f${i}`, 0]));
+  const served: string[] = [];
+  const large = Array.from({ length: 20 }, async () => {
+    expect((await post(body, ada.token)).status).toBe(400);
+    served.push('large');
+  });
+  const small = server.api.get('/time').then(() => served.push('small'));
+  await Promise.all([...large, small]);
+  expect(served.indexOf('small')).toBeLessThan(15);
+});
+
 describe('reading ends', () => {
   const check = (input: object) => checkFields(BatchBody, input, 'body').problems;
   /** Counts how many of its members are read. */
