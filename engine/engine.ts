@@ -31,7 +31,7 @@ import { RULES } from './rules/rules.js';
 import { POOL_SIZES } from './state/access/room.js';
 import { Found } from './state/idempotency.js';
 import { State } from './state/state.js';
-import { type Archive, StateReader } from './storage/archive.js';
+import { type Archive, type ByteSource, StateReader } from './storage/archive.js';
 import { isIntegerBetween } from './storage/arithmetic.js';
 import type { NumberBuffer } from './storage/number-buffer.js';
 import { atOnce, type Work } from './storage/pieces.js';
@@ -52,7 +52,7 @@ export class Engine extends Reads {
   }
 
   /** An engine in the state of an archive. Throws if the bytes are not one. */
-  static restore(bytes: Uint8Array): Engine {
+  static restore(bytes: Uint8Array | ByteSource): Engine {
     const engine = new Engine();
     const reader = new StateReader(bytes);
     engine.archive(reader);

@@ -45,6 +45,7 @@ import { orderNamed } from './rules/orders/find-order.js';
 import { walk } from './rules/orders/place-order.js';
 import { placedAtMs } from './rules/orders/rest-order.js';
 import { Taker } from './rules/orders/taker.js';
+import { Pool } from './state/access/room.js';
 import { Metric, Period } from './state/accounts.js';
 import { type Levels, levelRow } from './state/levels.js';
 import { bookSideOf, kindOf, outcomeOf, ownTicks, sideOf } from './state/orders.js';
@@ -675,6 +676,19 @@ export class Reads {
       treasuryMicros: ledger.treasury,
       netDepositsMicros: ledger.netDeposits,
     };
+  }
+
+  /** About how many bytes the archive of the state has. It depends on the commands alone. */
+  archiveBytes(): number {
+    const { users, transfers, room } = this.state;
+    return (
+      users.count * 450 +
+      transfers.count * 100 +
+      room.usedOf(Pool.resultWords) * 4 +
+      room.usedOf(Pool.positions) * 80 +
+      room.usedOf(Pool.orders) * 100 +
+      room.usedOf(Pool.vaultDeposits) * 64
+    );
   }
 
   marketFunds(marketId: number): MarketFundsView | null {

@@ -125,16 +125,37 @@ export class StateWriter implements Archive {
   }
 }
 
+/** The bytes of an archive, from the first to the last. */
+export interface ByteSource {
+  readonly length: number;
+  /** Fills `target` with the next bytes, of which there are as many. */
+  read(target: Uint8Array): void;
+}
+
+function sourceOf(bytes: Uint8Array): ByteSource {
+  let at = 0;
+  const read = (target: Uint8Array) => {
+    copy(bytes, at, target, 0, target.length);
+    at += target.length;
+  };
+  return { length: bytes.length, read };
+}
+
+/** Reads a piece at a time, so that the bytes are never in memory as a whole beside the state. */
 export class StateReader implements Archive {
   readonly reading = true;
-  private readonly source: Uint8Array;
-  private readonly view: DataView;
+  private readonly source: ByteSource;
+  private readonly piece = new Uint8Array(PIECE_BYTES);
+  private readonly view = new DataView(this.piece.buffer);
+  /** What is read of the piece, and how much it holds. */
   private at = 0;
+  private end = 0;
+  /** Bytes of the source that are not in the piece yet. */
+  private behind: number;
 
-  constructor(source: Uint8Array) {
-    // A plain view: subclasses of Uint8Array may copy nothing in `slice`.
-    this.source = new Uint8Array(source.buffer, source.byteOffset, source.byteLength);
-    this.view = new DataView(source.buffer, source.byteOffset, source.byteLength);
+  constructor(source: Uint8Array | ByteSource) {
+    this.source = source instanceof Uint8Array ? sourceOf(source) : source;
+    this.behind = this.source.length;
   }
 
   number(): number {
@@ -152,15 +173,15 @@ export class StateReader implements Archive {
     const head = this.number();
     const unitBytes = 1 + (head % 2);
     const length = this.checked(Math.floor(head / 2), unitBytes);
-    const start = this.take(length * unitBytes);
     // In runs: a text that grows by single characters would stay a chain of them in memory.
     let text = '';
     for (let from = 0; from < length; from += TEXT_RUN) {
       const units: number[] = [];
-      const to = Math.min(length, from + TEXT_RUN);
-      for (let i = from; i < to; i++) {
+      const count = Math.min(TEXT_RUN, length - from);
+      const start = this.take(count * unitBytes);
+      for (let i = 0; i < count; i++) {
         units.push(
-          unitBytes === 1 ? this.source[start + i]! : this.view.getUint16(start + i * 2, true),
+          unitBytes === 1 ? this.piece[start + i]! : this.view.getUint16(start + i * 2, true),
         );
       }
       text += String.fromCharCode(...units);
@@ -169,25 +190,36 @@ export class StateReader implements Archive {
   }
 
   floats(): Float64Array {
-    const length = this.count(8);
-    const start = this.take(length * 8);
-    // Copied, because the source need not be aligned and must not be kept alive.
-    return new Float64Array(this.source.slice(start, start + length * 8).buffer);
+    const values = new Float64Array(this.count(8));
+    this.span(new Uint8Array(values.buffer), 0, values.byteLength);
+    return values;
   }
 
   ints(): Int32Array {
-    const length = this.count(4);
-    const start = this.take(length * 4);
-    return new Int32Array(this.source.slice(start, start + length * 4).buffer);
+    const values = new Int32Array(this.count(4));
+    this.span(new Uint8Array(values.buffer), 0, values.byteLength);
+    return values;
   }
 
   span(bytes: Uint8Array, from: number, length: number): void {
-    copy(this.source, this.take(length), bytes, from, length);
+    this.checked(length, 1);
+    const here = Math.min(length, this.end - this.at);
+    copy(this.piece, this.at, bytes, from, here);
+    this.at += here;
+    const rest = length - here;
+    if (rest > GATHERED_BYTES_MAX) {
+      this.source.read(bytes.subarray(from + here, from + length));
+      this.behind -= rest;
+    } else if (rest > 0) copy(this.piece, this.take(rest), bytes, from + here, rest);
   }
 
   /** Throws unless every byte was read. */
   finish(): void {
-    if (this.at !== this.source.length) throw new Error('the archive holds more than the state');
+    if (this.left !== 0) throw new Error('the archive holds more than the state');
+  }
+
+  private get left(): number {
+    return this.end - this.at + this.behind;
   }
 
   private count(size: number): number {
@@ -195,16 +227,28 @@ export class StateReader implements Archive {
   }
 
   private checked(count: number, size: number): number {
-    if (!Number.isSafeInteger(count) || count < 0 || this.at + count * size > this.source.length) {
+    if (!Number.isSafeInteger(count) || count < 0 || count * size > this.left)
       throw new Error('the archive is truncated or damaged');
-    }
     return count;
   }
 
+  /** Where in the piece the next bytes are, at most PIECE_BYTES. */
   private take(count: number): number {
+    if (this.end - this.at < count) this.fill(count);
     const start = this.at;
-    if (start + count > this.source.length) throw new Error('the archive is truncated');
-    this.at = start + count;
+    this.at += count;
     return start;
+  }
+
+  private fill(count: number): void {
+    if (count > this.left) throw new Error('the archive is truncated');
+    const { piece } = this;
+    piece.copyWithin(0, this.at, this.end);
+    this.end -= this.at;
+    this.at = 0;
+    const more = Math.min(piece.length - this.end, this.behind);
+    this.source.read(piece.subarray(this.end, this.end + more));
+    this.end += more;
+    this.behind -= more;
   }
 }

@@ -2,6 +2,7 @@
  * Everything that the exchange counts and measures, for Prometheus. Counting costs additions to
  * plain numbers and arrays; all other values are read from their owners on request.
  */
+import { readdirSync } from 'node:fs';
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
 import { TokenBuckets } from '../access/fair-use/token-buckets.js';
@@ -232,6 +233,9 @@ export class Metrics implements AnswerMetrics {
     this.gauges('exchange_memory_bytes', 'Memory of the process', 'kind', () =>
       Object.entries(memoryUsage()),
     );
+    this.gauge('exchange_open_descriptors', 'Open files and connections of the process', () =>
+      countOpen(),
+    );
     this.counters('exchange_cpu_seconds_total', 'CPU time of the process', 'mode', () => {
       const { user, system } = process.cpuUsage();
       return Object.entries({ user: user / 1e6, system: system / 1e6 });
@@ -248,6 +252,15 @@ function unlabelled(reading: Reading): Samples {
 
 function labelled(label: string, readings: Readings): Samples {
   return () => Array.from(readings(), ([value, count]) => [{ [label]: value }, count]);
+}
+
+/** null: there is no /proc, or no descriptor to read it with. */
+function countOpen(): number | null {
+  try {
+    return readdirSync('/proc/self/fd').length;
+  } catch {
+    return null;
+  }
 }
 
 /** Empty if unknown: on Linux it is read from a file, which fails when no descriptor is left. */

@@ -2,7 +2,8 @@
  * How an exchange stands, for those who run it: who leads, how far snapshot and backup reach, and
  * how much room is left. Everything is read when it is asked for.
  */
-import { statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import type { FollowerStatus } from '../../persistence/follower/follower.js';
 import type { DerivedPart } from '../../persistence/follower/troubles.js';
 import { overdueIn } from '../../persistence/journal/sealing.js';
@@ -53,6 +54,13 @@ const UNSEALED =
 
 /** A snapshot of a large exchange takes more. */
 const LOW_BYTES = 512 * MEBIBYTE;
+
+/** Each part of the data folder, with its subfolder and the names of its files. */
+const PARTS_ON_DISK = [
+  ['journal', '', /^journal/],
+  ['history', '', /^history\.db/],
+  ['snapshots', 'snapshots', /^/],
+] as const;
 
 export class Standing {
   private readonly startedMs = elapsedMs();
@@ -131,6 +139,23 @@ export class Standing {
       unsealed === null || unsealed === 0 ? null : UNSEALED,
       copies === null || copies.missing.length === 0 ? null : missingText(copies),
     ].filter((each) => each !== null);
+  }
+
+  /** Bytes of the files of each part that are in the data folder. */
+  get usedBytes(): Partial<Record<(typeof PARTS_ON_DISK)[number][0], number>> {
+    const { folder } = this.parts;
+    try {
+      const bytes = PARTS_ON_DISK.map(([part, subfolder, name]) => {
+        const path = join(folder, subfolder);
+        if (statSync(path, { throwIfNoEntry: false }) === undefined) return [part, 0] as const;
+        const names = readdirSync(path).filter((each) => name.test(each));
+        const sizes = names.map((each) => statSync(join(path, each), { throwIfNoEntry: false }));
+        return [part, sizes.reduce((sum, stat) => sum + (stat?.size ?? 0), 0)] as const;
+      });
+      return Object.fromEntries(bytes);
+    } catch {
+      return {};
+    }
   }
 
   /** What is free where the data folder is; null: that is not known. */
@@ -240,6 +265,12 @@ export function registerStanding(metrics: Metrics, standing: Standing, version: 
   metrics.gauge('exchange_disk_free_bytes', 'Free bytes on the disk of the data folder', () => {
     return standing.freeBytes;
   });
+  metrics.gauges(
+    'exchange_disk_used_bytes',
+    'Bytes of the files of the data folder, by what they are',
+    'part',
+    () => Object.entries(standing.usedBytes),
+  );
   metrics.gauges('exchange_segments', 'Files of the journal', 'place', () =>
     Object.entries(standing.segments ?? {}),
   );

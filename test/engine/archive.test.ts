@@ -78,3 +78,19 @@ test('holds texts of any script, free room, and room that is reserved before or 
   expect(restored.orders(2)[0]!.clientOrderId).toBe('mine');
   expect(Buffer.compare(archiveOf(restored), archiveOf(engine))).toBe(0);
 });
+
+test('an archive can be read in pieces', () => {
+  const { engine } = openMarket(1_000);
+  const bytes = archiveOf(engine);
+  let at = 0;
+  const pieces: number[] = [];
+  const read = (target: Uint8Array) => {
+    target.set(bytes.subarray(at, at + target.length));
+    at += target.length;
+    pieces.push(target.length);
+  };
+  const copy = Engine.restore({ length: bytes.length, read });
+  expect(copy.digest()).toBe(engine.digest());
+  expect(Buffer.from(archiveOf(copy)).equals(Buffer.from(bytes))).toBe(true);
+  expect(pieces.length).toBeGreaterThan(1);
+});

@@ -143,6 +143,7 @@ export function startFollower(
   snapshots = { everyCommands: 1_000_000, everyMs: 1e15 },
   writeSnapshot: WriteSnapshot = writeSnapshotHere,
   journal: JournalPlace = { folder },
+  dayFiles = 0,
 ): TestFollower {
   const board = new ProgressBoard();
   board.set('durable', durableSequence);
@@ -157,7 +158,7 @@ export function startFollower(
     log,
     troubles: new Troubles(folder, log, (part, problem) => troubles.push([part, problem])),
     snapshots,
-    dayFiles: 0,
+    dayFiles,
     writeSnapshot,
     readSnapshot,
     stepEnded: () => {},

@@ -29,7 +29,10 @@ const COPIED_BYTES = 256 * 1024;
 /** The state is hashed, written and read in pieces of this size. */
 const PIECE_BYTES = 8 * 1024 * 1024;
 
-/** The engine's state at one moment, in memory: quick to copy, and written by another thread. */
+/**
+ * The engine's state at one moment, in memory: quick to copy, and written by another thread. A
+ * piece is let go once it is written, so that the engine which is restored from the file has room.
+ */
 export interface SnapshotContent {
   header: SnapshotHeader;
   pieces: Uint8Array[];
@@ -109,14 +112,14 @@ function temporaryPath(path: string): string {
 export function readSnapshot(path: string): LoadedSnapshot {
   return withFile(path, 'r', (file) => {
     const fileBytes = fstatSync(file).size;
-    const head = readExactly(file, SNAPSHOT_HEADER_BYTES);
+    const head = Buffer.alloc(SNAPSHOT_HEADER_BYTES);
+    readExactly(file, head, 0);
     const header = decodeSnapshotHeader(head, fileBytes);
-    const state = readExactly(file, header.stateBytes);
-    const sum = readExactly(file, SNAPSHOT_SUM_BYTES);
-    if (!hashInPieces(createHash('sha256').update(head), state).digest().equals(sum)) {
-      throw new SnapshotError('its checksum does not match: it is damaged');
-    }
-    return { header, hash: sum.toString('hex'), engine: restore(header, state) };
+    const digest = hashOfState(createHash('sha256').update(head), file, header.stateBytes);
+    const sum = Buffer.alloc(SNAPSHOT_SUM_BYTES);
+    readExactly(file, sum, SNAPSHOT_HEADER_BYTES + header.stateBytes);
+    if (!digest.equals(sum)) throw new SnapshotError('its checksum does not match: it is damaged');
+    return { header, hash: sum.toString('hex'), engine: restore(header, file) };
   });
 }
 
@@ -130,10 +133,16 @@ export function checksumIn(path: string): string {
   });
 }
 
-function restore(header: SnapshotHeader, state: Buffer): Engine {
+/** Read a second time, in pieces: the state is never in memory beside the engine. */
+function restore(header: SnapshotHeader, file: number): Engine {
   let engine: Engine;
+  let at = SNAPSHOT_HEADER_BYTES;
+  const read = (target: Uint8Array) => {
+    readExactly(file, target, at);
+    at += target.length;
+  };
   try {
-    engine = Engine.restore(state);
+    engine = Engine.restore({ length: header.stateBytes, read });
   } catch (error) {
     const what = `no engine can be restored from it: ${(error as Error).message}`;
     throw new SnapshotError(what, { cause: error });
@@ -150,10 +159,12 @@ function restore(header: SnapshotHeader, state: Buffer): Engine {
 function writeWhole(path: string, { header, pieces }: SnapshotContent): void {
   withFile(path, 'w', (file) => {
     const hash = createHash('sha256');
-    for (const piece of [encodeSnapshotHeader(header), ...pieces]) {
+    const write = (piece: Uint8Array) => {
       hash.update(piece);
       writeExactly(file, piece);
-    }
+    };
+    write(encodeSnapshotHeader(header));
+    while (pieces.length > 0) write(pieces.shift()!);
     writeExactly(file, hash.digest());
     fsyncSync(file);
   });
@@ -164,20 +175,23 @@ function writeExactly(file: number, bytes: Uint8Array): void {
 }
 
 /** In pieces, because one read returns at most 2 GiB. */
-function readExactly(file: number, count: number): Buffer {
-  const bytes = Buffer.allocUnsafeSlow(count);
-  for (let at = 0; at < count; ) {
-    const got = readSync(file, bytes, at, Math.min(PIECE_BYTES, count - at), null);
+function readExactly(file: number, target: Uint8Array, position: number): void {
+  for (let at = 0; at < target.length; ) {
+    const count = Math.min(PIECE_BYTES, target.length - at);
+    const got = readSync(file, target, at, count, position + at);
     if (got === 0) throw new SnapshotError('it is cut short');
     at += got;
   }
-  return bytes;
 }
 
-function hashInPieces(hash: Hash, bytes: Buffer): Hash {
-  for (let at = 0; at < bytes.length; at += PIECE_BYTES)
-    hash.update(bytes.subarray(at, at + PIECE_BYTES));
-  return hash;
+function hashOfState(hash: Hash, file: number, stateBytes: number): Buffer {
+  const piece = Buffer.allocUnsafeSlow(Math.min(PIECE_BYTES, stateBytes));
+  for (let at = 0; at < stateBytes; at += piece.length) {
+    const part = piece.subarray(0, Math.min(piece.length, stateBytes - at));
+    readExactly(file, part, SNAPSHOT_HEADER_BYTES + at);
+    hash.update(part);
+  }
+  return hash.digest();
 }
 
 /**

@@ -30,6 +30,8 @@ export interface SnapshotWriting {
 /** The other thread shares the memory of the content, which must not change any more. */
 export function writeSnapshotInThread(folder: string, content: SnapshotContent): SnapshotWriting {
   const workerData: SnapshotTask = { folder, ...content };
+  // Nothing below refers to the content, which the thread lets go piece by piece.
+  const { path } = snapshotNameOf(folder, content.header.sequence);
   const worker = new Worker(compiledFile('persistence/recovery/snapshot/worker.js'), {
     workerData,
   });
@@ -42,7 +44,7 @@ export function writeSnapshotInThread(folder: string, content: SnapshotContent):
   });
   const cancel = async () => {
     await worker.terminate();
-    removeUnfinished(snapshotNameOf(folder, content.header.sequence).path);
+    removeUnfinished(path);
   };
   return { done, cancel };
 }

@@ -176,6 +176,9 @@ describe('of an exchange', () => {
       'exchange_memory_bytes{kind="rss"}',
       'exchange_memory_bytes{kind="heapUsed"}',
       'exchange_cpu_seconds_total{mode="user"}',
+      'exchange_open_descriptors',
+      'exchange_disk_used_bytes{part="journal"}',
+      'exchange_disk_used_bytes{part="history"}',
     ]) {
       expect(values.get(name), name).toBeGreaterThan(0);
     }

@@ -11,6 +11,7 @@ import { Engine } from '../../../engine/engine.js';
 import { StateWriter } from '../../../engine/storage/archive.js';
 import { TROUBLES_FILE } from '../../../persistence/follower/troubles.js';
 import { AccountEntries } from '../../../persistence/history/account/entries.js';
+import { listDayFiles } from '../../../persistence/history/day-files.js';
 import { RankedUsers } from '../../../persistence/history/leaderboard/order.js';
 import { FewPendingLists, PendingLists } from '../../../persistence/history/lists.js';
 import { Markets } from '../../../persistence/history/markets.js';
@@ -24,6 +25,7 @@ import {
   startFollower,
   type TestFollower,
   writeCommands,
+  writeSnapshotHere,
 } from '../../support/follower-fixture.js';
 import { dayOfCommands, type TimedCommand } from '../../support/history-oracle.js';
 import { Folders } from '../../support/journal-fixture.js';
@@ -173,6 +175,44 @@ it('a fault of one read refuses that read alone', async () => {
   expect(await follower.reply(marketTrades, 0)).toMatchObject({ status: 'unavailable' });
   expect((await follower.read(TRADES)).entries.length).toBe(1);
   expect(follower.troubles).toEqual([]);
+});
+
+it('a fault of the files of days stops no change, and they are made when it is mended', async () => {
+  const folder = folders.make();
+  const nextDayMs = commands.at(-1)!.atMs + 86_400_000;
+  const price = { kind: 'observePrice', asset: 0, priceMicros: 9e10 } as const;
+  const days = [0, 1].map((day) => {
+    const atMs = nextDayMs + day * 900_000;
+    return { command: { ...price, observedAtMs: atMs }, atMs };
+  });
+  await journalOf(folder, [...commands, ...days]);
+  const end = commands.length + days.length;
+  const started = () => {
+    const schedule = { everyCommands: 1_000_000, everyMs: 1e15 };
+    const follower = startFollower(folder, end, schedule, writeSnapshotHere, { folder }, 30);
+    followers.push(follower);
+    return follower;
+  };
+  breaks(HistoryReads.prototype, 'pastMarkets');
+  const follower = started();
+  await eventually(() => expect(follower.troubles).toEqual([['dayFiles', 'injected']]));
+  expect((await follower.read(TRADES)).entries.length).toBe(1);
+  expect(follower.board.get('applied')).toBe(end);
+  expect(follower.disagreements).toEqual([]);
+  await follower.close();
+
+  vi.restoreAllMocks();
+  const fixed = started();
+  await fixed.read(TRADES);
+  const journal = await openJournal({ folder });
+  const engine = new Engine();
+  for (const { command, atMs } of [...commands, ...days]) engine.apply(command, atMs);
+  const atMs = nextDayMs + 1_800_000;
+  await writeCommands(journal, engine, [{ command: { ...price, observedAtMs: atMs }, atMs }]);
+  fixed.committed(engine.sequence);
+  await eventually(() => expect(fixed.troubles).toContainEqual(['dayFiles', null]));
+  expect((await listDayFiles(folder)).length).toBeGreaterThan(0);
+  await journal.close();
 });
 
 describe('a snapshot that cannot be', () => {

@@ -6,11 +6,11 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import { RecordBuffer } from '../../../engine/interface/records.js';
 import { CommitMarks } from '../../../persistence/follower/lag.js';
-import type { WriteSnapshot } from '../../../persistence/follower/snapshots.js';
+import { rarity, type WriteSnapshot } from '../../../persistence/follower/snapshots.js';
 import type { HistoryRequest } from '../../../persistence/history/requests.js';
 import { bytesOf } from '../../../persistence/journal/format.js';
 import type { Journal } from '../../../persistence/journal/journal.js';
@@ -146,6 +146,16 @@ describe('snapshots', () => {
     // Two windows take half an hour, more than the three snapshots that are kept.
     expect(loggedSnapshots(follower)).toBeGreaterThan(3);
     expect(listSnapshots(folder).length).toBe(3);
+  });
+
+  it('are taken the more rarely the larger the state is', async () => {
+    vi.spyOn(Engine.prototype, 'archiveBytes').mockReturnValue(150_000_000);
+    const { follower, goOn } = await trading({ everyCommands: 500, everyMs: 1e15 });
+    for (let to = 250; to <= 4_000; to += 250) await goOn(to);
+    vi.restoreAllMocks();
+    // Every 2,000 commands.
+    expect(follower.written.map(({ sequence }) => Math.floor(sequence / 500))).toEqual([4]);
+    expect([1, 50_000_000, 50_000_001, 490_000_000, 2e9].map(rarity)).toEqual([1, 1, 2, 16, 64]);
   });
 
   it('are the same on every node of a cluster, so the leader vouches for those of all', async () => {
