@@ -1,6 +1,7 @@
 /**
  * Receives a request's body, up to a limit. The rest of a larger body is read and dropped, so that
- * the client still receives the answer; a client that sends far too much is cut off.
+ * the client still receives the answer; a client that sends far too much is cut off. Large bodies
+ * are served in turns.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { isUtf8 } from 'node:buffer';
@@ -121,4 +122,30 @@ function grown(kept: Buffer, used: number, needed: number): Buffer {
   const larger = Buffer.allocUnsafe(Math.min(BODY_BYTES_MAX, Math.max(1_024, 2 * needed)));
   kept.copy(larger, 0, 0, used);
   return larger;
+}
+
+/** At most 20 µs each: a batch of 100 orders has about 50. */
+const UNITS_IN_TURN = 100;
+
+/**
+ * Requests with large bodies, served one in a turn of the event loop: requests of other
+ * connections are served between them. Each connection has at most one.
+ */
+export class Turns {
+  private readonly waiting: (() => void)[] = [];
+
+  /** Whether the work of a body is too long to be done with that of others in one turn. */
+  static mustWait(units: number): boolean {
+    return units > UNITS_IN_TURN;
+  }
+
+  add(work: () => void): void {
+    if (this.waiting.push(work) === 1) setImmediate(this.next);
+  }
+
+  private readonly next = (): void => {
+    const work = this.waiting.shift()!;
+    if (this.waiting.length > 0) setImmediate(this.next);
+    work();
+  };
 }

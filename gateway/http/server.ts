@@ -11,14 +11,13 @@ import type { FieldProblems } from '../json/problems.js';
 import { elapsedMs } from '../observe/clock.js';
 import type { AnswerCounts } from '../observe/metrics.js';
 import type { Answer } from './answers/answer.js';
-import { BODY_MS_MAX, ReceivedBody, receiveBody } from './body.js';
+import { BODY_MS_MAX, ReceivedBody, receiveBody, Turns } from './body.js';
 import { errorAnswer, invalidRequest } from './errors.js';
 import type { Serving } from './gateway.js';
 import { InFlight } from './in-flight.js';
 import { PARAMETERS_MAX, type Request } from './request.js';
 import { type Method, parameterNames, type Route } from './route.js';
 import { type Handler, Router } from './router.js';
-import { Turns } from './turns.js';
 
 const BASE = '/api';
 const SWEEP_MS = 500;
