@@ -15,9 +15,15 @@ import {
   WINDOW_MS,
 } from './interface/domain.js';
 import {
+  type LimitName,
+  MAX_DEPOSITED_MICROS,
   MAX_FILLS_PER_ORDER,
+  MAX_GRANTED_MICROS,
+  MAX_PARTNERS,
   MAX_PASSES_PER_COMMAND,
   MAX_TIME_MS,
+  MAX_TRANSFERS,
+  MAX_USERS,
   MICROS_PER_SET,
 } from './interface/limits.js';
 import { REFERENCE_WINDOW_MS } from './interface/parameters.js';
@@ -63,6 +69,16 @@ export interface QuoteRequest {
   /** The user whose own orders are ignored; 0: none. */
   userId: number;
 }
+
+const POOLS_OF_LIMITS: readonly [LimitName, Pool][] = [
+  ['openOrders', Pool.orders],
+  ['positions', Pool.positions],
+  ['vaultDeposits', Pool.vaultDeposits],
+  ['tokens', Pool.tokens],
+  ['referralCodes', Pool.referralCodes],
+  ['orderGroups', Pool.orderGroups],
+  ['subAccounts', Pool.subAccounts],
+];
 
 /** What one user bids, as of a sequence. */
 interface OwnBids {
@@ -689,6 +705,23 @@ export class Reads {
       room.usedOf(Pool.orders) * 100 +
       room.usedOf(Pool.vaultDeposits) * 64
     );
+  }
+
+  /** How much is used of each limit that all users share, and its maximum. */
+  limitUses(): { limit: LimitName; used: number; maximum: number }[] {
+    const { users, transfers, ledger, room } = this.state;
+    const deposited = ledger.netDeposits - ledger.granted;
+    const pools = POOLS_OF_LIMITS.map(([limit, pool]) => {
+      return { limit, used: room.usedOf(pool), maximum: room.sizeOf(pool) };
+    });
+    return [
+      { limit: 'accounts', used: users.count, maximum: MAX_USERS },
+      { limit: 'partners', used: users.partners.count, maximum: MAX_PARTNERS },
+      { limit: 'transfers', used: transfers.count, maximum: MAX_TRANSFERS },
+      { limit: 'deposits', used: deposited, maximum: MAX_DEPOSITED_MICROS },
+      { limit: 'playMoney', used: ledger.granted, maximum: MAX_GRANTED_MICROS },
+      ...pools,
+    ];
   }
 
   marketFunds(marketId: number): MarketFundsView | null {

@@ -55,7 +55,7 @@ export const Code = {
   referral_code_taken: 15,
   deposit_closed: 16,
   nothing_to_claim: 17,
-  /** A maximum of limits.ts is reached. */
+  /** A maximum of limits.ts is reached. Details: required (which Limit). */
   limit_reached: 18,
   /** Details: required, available (micros). */
   insufficient_balance: 19,

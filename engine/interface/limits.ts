@@ -1,9 +1,10 @@
 /**
  * The units and the limits of the engine, and the proof that no sum or product exceeds 2^53.
  *
- * One cap makes all money safe: the exchange never holds more than {@link MAX_TOTAL_MICROS}
- * (deposits less withdrawals). No balance, hold, collateral, fee pot, payout or sum of them can
- * exceed it. A complete set costs 1,000 micros of that money, so no position can exceed 9e12 lots.
+ * One cap makes all money safe: the exchange never holds more than {@link MAX_TOTAL_MICROS}. That
+ * is deposits of partners less withdrawals, and play money, each with its own maximum. No balance,
+ * hold, collateral, fee pot, payout or sum of them can exceed it. A complete set costs 1,000 micros
+ * of that money, so no position can exceed 9e12 lots.
  */
 
 import { feeOn, GUARD_RATIO, MAX_FEE_BASIS_POINTS, UPCOMING_WINDOWS } from './parameters.js';
@@ -15,8 +16,12 @@ export const MICROS_PER_SET = 1_000;
 export const MIN_PRICE_TICKS = 1;
 export const MAX_PRICE_TICKS = 999;
 
-/** All money in the exchange: 9 billion dollars. */
-export const MAX_TOTAL_MICROS = 9_000_000_000_000_000;
+/** Deposits of partners less withdrawals: 3 billion dollars. */
+export const MAX_DEPOSITED_MICROS = 3_000_000_000_000_000;
+/** Play money, given at registrations: 6 billion dollars, 10,000 each for 600,000 accounts. */
+export const MAX_GRANTED_MICROS = 6_000_000_000_000_000;
+/** All money in the exchange. */
+export const MAX_TOTAL_MICROS = MAX_DEPOSITED_MICROS + MAX_GRANTED_MICROS;
 /** The most that one order may spend: a million dollars. */
 export const MAX_ORDER_MICROS = 1_000_000 * MICROS_PER_DOLLAR;
 /** One deposit, withdrawal, grant or stake: a hundred million dollars. */
@@ -72,8 +77,13 @@ export const MAX_ORDER_GROUPS_PER_USER = 20;
 export const MAX_ORDER_GROUPS = 1_000_000;
 /** Partners that registered users. */
 export const MAX_PARTNERS = 1_000;
-/** Transfers of partners, whose references are remembered for ever. */
+/**
+ * Transfers of partners whose references are remembered: beyond so many, deposits are refused, and
+ * withdrawals never are. A reference is forgotten TRANSFER_KEPT_MS after the end of its period.
+ */
 export const MAX_TRANSFERS = 10_000_000;
+export const TRANSFER_KEPT_MS = 90 * 86_400_000;
+export const TRANSFER_PERIOD_MS = 10 * 86_400_000;
 /** Operations in one batch. */
 export const MAX_BATCH_OPERATIONS = 100;
 
@@ -119,6 +129,32 @@ export const MAX_CLIENT_ORDER_ID_LENGTH = 64;
 export const WORK_UNITS_PER_COMMAND = 1_000;
 /** Orders that are due, but not worked off, which one command passes over while it matches. */
 export const MAX_PASSES_PER_COMMAND = 1_000;
+
+/** What `limit_reached` names: the first detail of the refusal. Their numbers are permanent. */
+export const Limit = {
+  orderAmount: 1,
+  openOrders: 2,
+  positions: 3,
+  /** MAX_FILLS_PER_ORDER, of a batch. */
+  trades: 4,
+  /** MAX_PASSES_PER_COMMAND. */
+  expiredOrders: 5,
+  deposits: 6,
+  playMoney: 7,
+  accounts: 8,
+  partners: 9,
+  transfers: 10,
+  subAccounts: 11,
+  referralCodes: 12,
+  tokens: 13,
+  orderGroups: 14,
+  vaultDeposits: 15,
+  assets: 16,
+  prices: 17,
+  priceSources: 18,
+} as const;
+export type LimitName = keyof typeof Limit;
+export type Limit = (typeof Limit)[LimitName];
 
 function assertMaxima(): void {
   const products = [

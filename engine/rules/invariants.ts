@@ -5,7 +5,7 @@
  */
 
 import { MarketStatus, Resolution, Side } from '../interface/domain.js';
-import { MAX_TOTAL_MICROS, MICROS_PER_SET } from '../interface/limits.js';
+import { MAX_GRANTED_MICROS, MAX_TOTAL_MICROS, MICROS_PER_SET } from '../interface/limits.js';
 import { Pool } from '../state/access/room.js';
 import { levelRow } from '../state/levels.js';
 import { bookSideOf, outcomeOf, sideOf } from '../state/orders.js';
@@ -33,7 +33,7 @@ export function checkCollateral(state: State, slot: number): void {
 export function checkEverything(state: State): void {
   checkTotals(state);
   expect(
-    state.ledger.netDeposits <= MAX_TOTAL_MICROS,
+    state.ledger.netDeposits <= MAX_TOTAL_MICROS && state.ledger.granted <= MAX_GRANTED_MICROS,
     'there is more money than the stated maximum',
   );
   checkAccounts(state);

@@ -10,7 +10,7 @@ import { Code } from '../interface/codes.js';
 import type { CommandOf } from '../interface/commands.js';
 import { EventType } from '../interface/events.js';
 import { isUsername } from '../interface/fields.js';
-import { MAX_TRANSFER_MICROS, MAX_USERS } from '../interface/limits.js';
+import { Limit, MAX_TRANSFER_MICROS, MAX_USERS } from '../interface/limits.js';
 import { Pool } from '../state/access/room.js';
 import type { State } from '../state/state.js';
 import type { Users } from '../state/users.js';
@@ -23,8 +23,9 @@ export function createSubAccount(state: State, command: CommandOf<'createSubAcco
   if (!users.exists(parentId)) return Code.user_not_found;
   if (accounts.isFrozen(parentId)) return Code.user_frozen;
   if (users.find(username) !== 0) return Code.username_taken;
-  if (users.parent(parentId) !== 0 || users.count >= MAX_USERS) return Code.limit_reached;
-  if (!state.mayTake(Pool.subAccounts, parentId)) return Code.limit_reached;
+  if (users.count >= MAX_USERS) return state.refuseLimit(Limit.accounts);
+  if (users.parent(parentId) !== 0 || !state.mayTake(Pool.subAccounts, parentId))
+    return state.refuseLimit(Limit.subAccounts);
 
   if (accounts.family(parentId) === 0) {
     const family = room.addFamily((pool) => state.taken(pool, parentId));

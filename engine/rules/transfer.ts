@@ -1,6 +1,7 @@
 /**
  * Deposits and withdrawals: money that a partner moves into an account or out of it. A transfer is
- * made once per partner and reference, and a repeat gets the result of the first time.
+ * made once per partner and reference, and a repeat gets the result of the first time, as long as
+ * the reference is remembered. A withdrawal is never refused for want of room.
  */
 
 import { Code } from '../interface/codes.js';
@@ -8,7 +9,12 @@ import type { Deposit, Withdraw } from '../interface/commands.js';
 import { DepositSource } from '../interface/domain.js';
 import { EventType } from '../interface/events.js';
 import { isText } from '../interface/fields.js';
-import { MAX_REFERENCE_LENGTH, MAX_TRANSFER_MICROS, MAX_TRANSFERS } from '../interface/limits.js';
+import {
+  Limit,
+  MAX_REFERENCE_LENGTH,
+  MAX_TRANSFER_MICROS,
+  MAX_TRANSFERS,
+} from '../interface/limits.js';
 import type { State } from '../state/state.js';
 import { isRepeatOf } from '../state/transfers.js';
 import type { Users } from '../state/users.js';
@@ -24,6 +30,7 @@ export function transfer(state: State, command: Deposit | Withdraw): number {
   if (!isIntegerBetween(command.amountMicros, 1, MAX_TRANSFER_MICROS)) return Code.invalid_command;
   if (!isText(command.partner, 1, MAX_REFERENCE_LENGTH)) return Code.invalid_command;
   if (!isText(command.reference, 1, MAX_REFERENCE_LENGTH)) return Code.invalid_command;
+  transfers.forgetOld(state.nowMs);
   const earlier = transfers.find(command.partner, command.reference);
   if (earlier !== null && isRepeatOf(command, earlier)) {
     state.markReplayed(earlier.sequence, earlier.atMs);
@@ -35,8 +42,9 @@ export function transfer(state: State, command: Deposit | Withdraw): number {
   if (command.kind === 'withdraw' && !isOfPartner(state.users, command))
     return Code.user_not_of_partner;
   if (!isDeposit && state.accounts.isFrozen(command.userId)) return Code.user_frozen;
-  if (isDeposit && ledger.exceedsTotal(command.amountMicros)) return Code.limit_reached;
-  if (transfers.count >= MAX_TRANSFERS) return Code.limit_reached;
+  if (isDeposit && ledger.exceedsDeposits(command.amountMicros))
+    return state.refuseLimit(Limit.deposits);
+  if (isDeposit && transfers.count >= MAX_TRANSFERS) return state.refuseLimit(Limit.transfers);
   const available = ledger.available(command.userId);
   if (!isDeposit && available < command.amountMicros) {
     return state.refuse(Code.insufficient_balance, command.amountMicros, available);

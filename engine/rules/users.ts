@@ -9,6 +9,7 @@ import { DepositSource, Privacy } from '../interface/domain.js';
 import { EventType } from '../interface/events.js';
 import { isReferralCode, isText, isUsername } from '../interface/fields.js';
 import {
+  Limit,
   MAX_CREDENTIAL_LENGTH,
   MAX_PARTNERS,
   MAX_REFERENCE_LENGTH,
@@ -32,9 +33,9 @@ export function register(state: State, command: CommandOf<'register'>): number {
   if (users.find(command.username) !== 0) return Code.username_taken;
   const referrerId = command.referralCode === '' ? 0 : users.codes.ownerOf(command.referralCode);
   if (command.referralCode !== '' && referrerId === 0) return Code.referral_code_unknown;
-  if (users.count >= MAX_USERS || state.ledger.exceedsTotal(command.grantMicros))
-    return Code.limit_reached;
-  if (isOneTooMany(users.partners, command.partner)) return Code.limit_reached;
+  if (users.count >= MAX_USERS) return state.refuseLimit(Limit.accounts);
+  if (state.ledger.exceedsGrants(command.grantMicros)) return state.refuseLimit(Limit.playMoney);
+  if (isOneTooMany(users.partners, command.partner)) return state.refuseLimit(Limit.partners);
 
   const { username, credential } = command;
   const partner = command.partner === null ? 0 : users.partners.findOrAdd(command.partner);
@@ -45,7 +46,7 @@ export function register(state: State, command: CommandOf<'register'>): number {
   state.events.write(EventType.userRegistered, userId, referrerId, partner, 0);
   if (command.grantMicros > 0) {
     state.ledger.addAvailable(userId, command.grantMicros);
-    state.ledger.addNetDeposits(command.grantMicros);
+    state.ledger.addGranted(command.grantMicros);
     state.events.write(EventType.deposited, userId, DepositSource.GRANT, command.grantMicros);
   }
   state.result.push(userId);
@@ -99,7 +100,8 @@ export function setReferralCode(state: State, command: CommandOf<'setReferralCod
   const owner = users.codes.ownerOf(command.code);
   if (owner !== 0 && owner !== command.userId) return Code.referral_code_taken;
   if (owner === 0) {
-    if (!state.mayTake(Pool.referralCodes, command.userId)) return Code.limit_reached;
+    if (!state.mayTake(Pool.referralCodes, command.userId))
+      return state.refuseLimit(Limit.referralCodes);
     state.room.count(Pool.referralCodes, command.userId, 1);
   }
   users.codes.set(command.userId, command.code);

@@ -6,7 +6,7 @@
 import { Code } from '../interface/codes.js';
 import type { CommandOf } from '../interface/commands.js';
 import { EventType } from '../interface/events.js';
-import { MAX_TRANSFER_MICROS, MIN_STAKE_MICROS } from '../interface/limits.js';
+import { Limit, MAX_TRANSFER_MICROS, MIN_STAKE_MICROS } from '../interface/limits.js';
 import { Pool } from '../state/access/room.js';
 import type { State } from '../state/state.js';
 import type { VaultDeposit } from '../state/vault-deposits.js';
@@ -18,7 +18,8 @@ export function stake(state: State, command: CommandOf<'stake'>): number {
     return Code.invalid_command;
   if (!state.users.exists(command.userId)) return Code.user_not_found;
   if (state.accounts.isFrozen(command.userId)) return Code.user_frozen;
-  if (!state.mayTake(Pool.vaultDeposits, command.userId)) return Code.limit_reached;
+  if (!state.mayTake(Pool.vaultDeposits, command.userId))
+    return state.refuseLimit(Limit.vaultDeposits);
   const available = ledger.available(command.userId);
   if (available < command.amountMicros) {
     return state.refuse(Code.insufficient_balance, command.amountMicros, available);

@@ -7,13 +7,13 @@
  * Accounts and markets have their pots in their rows. The sum of each kind of pot is stored, so
  * that checking the identity after every command costs a few additions. Pots never go below zero.
  */
-import { MAX_TOTAL_MICROS } from '../interface/limits.js';
+import { MAX_DEPOSITED_MICROS, MAX_GRANTED_MICROS } from '../interface/limits.js';
 import type { Archive } from '../storage/archive.js';
 import type { UndoLog } from '../storage/undo.js';
 import type { Accounts } from './accounts.js';
 import type { Markets } from './markets.js';
 
-/** The places of the totals. The first seven add up to the last. */
+/** The places of the totals. The first seven add up to `netDeposits`. */
 const Pot = {
   available: 0,
   held: 1,
@@ -23,6 +23,7 @@ const Pot = {
   yieldDue: 5,
   treasury: 6,
   netDeposits: 7,
+  granted: 8,
 } as const;
 
 export class Ledger {
@@ -33,7 +34,7 @@ export class Ledger {
     private readonly accounts: Accounts,
     private readonly markets: Markets,
   ) {
-    this.totals = undo.block(8);
+    this.totals = undo.block(9);
   }
 
   get totalAvailable(): number {
@@ -62,6 +63,11 @@ export class Ledger {
   /** Deposits less withdrawals. */
   get netDeposits(): number {
     return this.totals[Pot.netDeposits]!;
+  }
+
+  /** Play money that was given, of the net deposits. */
+  get granted(): number {
+    return this.totals[Pot.granted]!;
   }
 
   available(userId: number): number {
@@ -118,9 +124,17 @@ export class Ledger {
     this.totals[Pot.netDeposits]! += micros;
   }
 
-  /** Whether a deposit of so much would bring the exchange above MAX_TOTAL_MICROS. */
-  exceedsTotal(depositMicros: number): boolean {
-    return depositMicros > MAX_TOTAL_MICROS - this.netDeposits;
+  addGranted(micros: number): void {
+    this.addNetDeposits(micros);
+    this.totals[Pot.granted]! += micros;
+  }
+
+  exceedsDeposits(micros: number): boolean {
+    return micros > MAX_DEPOSITED_MICROS - (this.netDeposits - this.granted);
+  }
+
+  exceedsGrants(micros: number): boolean {
+    return micros > MAX_GRANTED_MICROS - this.granted;
   }
 
   /** Sum of all pots; equals `netDeposits`. */

@@ -3,7 +3,9 @@
  * later commands is in here and in its archive.
  */
 
+import { Code } from '../interface/codes.js';
 import {
+  type Limit,
   MAX_ASSETS,
   MAX_OPEN_ORDERS,
   MAX_ORDER_GROUPS,
@@ -145,6 +147,10 @@ export class State {
     this.required = required;
     this.available = available;
     return code;
+  }
+
+  refuseLimit(limit: Limit): number {
+    return this.refuse(Code.limit_reached, limit, 0);
   }
 
   /** Whether the user may take another place of a pool. */

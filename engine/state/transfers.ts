@@ -1,9 +1,13 @@
 /**
  * Transfers of partners, by partner and reference: each is made once, and a repeat gets the result
- * of the first time. No transfer is ever removed.
+ * of the first time.
+ *
+ * They are kept by periods of TRANSFER_PERIOD_MS since 1970. A period is forgotten as a whole,
+ * TRANSFER_KEPT_MS after its end, by the first transfer that comes then.
  */
 
 import type { Deposit, Withdraw } from '../interface/commands.js';
+import { TRANSFER_KEPT_MS, TRANSFER_PERIOD_MS } from '../interface/limits.js';
 import type { Archive } from '../storage/archive.js';
 import { Int32Chunks, Int53Chunks } from '../storage/chunks.js';
 import { HashIndex } from '../storage/indexes/hash-index.js';
@@ -23,6 +27,67 @@ interface Transfer {
 }
 
 export class Transfers {
+  /** Oldest first. */
+  private periods: Period[] = [];
+
+  constructor(private readonly hash: TextHash) {}
+
+  /** How many are remembered. */
+  get count(): number {
+    return this.periods.reduce((sum, period) => sum + period.count, 0);
+  }
+
+  forgetOld(nowMs: number): void {
+    const endsBefore = nowMs - TRANSFER_KEPT_MS;
+    while ((this.periods[0]?.endsAtMs ?? Number.POSITIVE_INFINITY) <= endsBefore)
+      this.periods.shift();
+  }
+
+  find(partner: string, reference: string): Transfer | null {
+    const name = nameOf(partner, reference);
+    const hash = this.hash.of(name);
+    for (const period of this.periods) {
+      const found = period.find(name, hash);
+      if (found !== null) return found;
+    }
+    return null;
+  }
+
+  /** Who made the transfer of a command, and its reference; null: none, or it is forgotten. */
+  madeAt(sequence: number): { partner: string; reference: string } | null {
+    const name = this.periods
+      .findLast((period) => period.firstSequence <= sequence)
+      ?.nameAt(sequence);
+    if (name === undefined || name === null) return null;
+    const partnerAt = name.indexOf(':') + 1;
+    const referenceAt = partnerAt + Number(name.slice(0, partnerAt - 1));
+    return { partner: name.slice(partnerAt, referenceAt), reference: name.slice(referenceAt) };
+  }
+
+  add(partner: string, reference: string, transfer: Transfer): void {
+    const number = Math.floor(transfer.atMs / TRANSFER_PERIOD_MS);
+    if (this.periods.at(-1)?.number !== number) this.periods.push(new Period(number, this.hash));
+    this.periods.at(-1)!.add(nameOf(partner, reference), transfer);
+  }
+
+  /** Rebuilds the indexes, for a new key of the hash. */
+  rebuildIndex(): void {
+    for (const period of this.periods) period.rebuildIndex();
+  }
+
+  /** In pieces. */
+  *archive(archive: Archive): Work<void> {
+    const count = archive.number(this.periods.length);
+    for (let i = 0; i < count; i++) {
+      const number = archive.number(this.periods[i]?.number ?? 0);
+      if (archive.reading) this.periods[i] = new Period(number, this.hash);
+      yield* this.periods[i]!.archive(archive);
+    }
+  }
+}
+
+/** The transfers of one period, in the order of their commands. */
+class Period {
   /** Rows 1 to it are in use. */
   count = 0;
   private readonly index = new HashIndex();
@@ -36,33 +101,38 @@ export class Transfers {
   private readonly available = new Int53Chunks();
   private readonly held = new Int53Chunks();
 
-  constructor(private readonly hash: TextHash) {}
+  constructor(
+    /** Its place among all periods since 1970. */
+    readonly number: number,
+    private readonly hash: TextHash,
+  ) {}
 
-  find(partner: string, reference: string): Transfer | null {
-    const name = nameOf(partner, reference);
-    let row = this.index.first(this.hash.of(name));
+  get endsAtMs(): number {
+    return (this.number + 1) * TRANSFER_PERIOD_MS;
+  }
+
+  get firstSequence(): number {
+    return this.sequences.get(1);
+  }
+
+  find(name: string, hash: number): Transfer | null {
+    let row = this.index.first(hash);
     while (row !== 0 && this.names.get(row) !== name) row = this.index.next(row);
     return row === 0 ? null : this.read(row);
   }
 
-  /** Who made the transfer of a command, and its reference; null: the command made none. */
-  madeAt(sequence: number): { partner: string; reference: string } | null {
-    // Rows are in the order of their commands.
+  /** The name of the transfer that a command made; null: none. */
+  nameAt(sequence: number): string | null {
     let [from, to] = [1, this.count];
     while (from < to) {
       const middle = (from + to) >>> 1;
       if (this.sequences.get(middle) < sequence) from = middle + 1;
       else to = middle;
     }
-    if (this.count === 0 || this.sequences.get(from) !== sequence) return null;
-    const name = this.names.get(from);
-    const partnerAt = name.indexOf(':') + 1;
-    const referenceAt = partnerAt + Number(name.slice(0, partnerAt - 1));
-    return { partner: name.slice(partnerAt, referenceAt), reference: name.slice(referenceAt) };
+    return this.sequences.get(from) === sequence ? this.names.get(from) : null;
   }
 
-  add(partner: string, reference: string, transfer: Transfer): void {
-    const name = nameOf(partner, reference);
+  add(name: string, transfer: Transfer): void {
     this.count++;
     const row = this.count;
     this.names.ensure(row + 1);
@@ -78,14 +148,12 @@ export class Transfers {
     this.index.add(this.hash.of(name), row);
   }
 
-  /** Rebuilds the index, for a new key of the hash. */
   rebuildIndex(): void {
     this.index.clear(this.count);
     for (let row = 1; row <= this.count; row++)
       this.index.add(this.names.hashOf(row, this.hash), row);
   }
 
-  /** In pieces. */
   *archive(archive: Archive): Work<void> {
     this.count = archive.number(this.count);
     yield* this.names.archive(archive, this.count + 1);

@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import type { CodeName } from '../../engine/interface/codes.js';
 import { type CancelReason, Deadline, OrderEnd } from '../../engine/interface/domain.js';
+import { Limit, type LimitName } from '../../engine/interface/limits.js';
 import type { Refusal } from '../commands/execution.js';
 import { CANCEL_REASONS, DROP_REASONS } from '../json/cancel-reasons.js';
 import { responseObject } from '../json/components.js';
@@ -99,8 +100,7 @@ export const ERRORS = {
       'The order would rest in the book, and is worth less than a resting order must be. Nothing was traded.',
     idempotency_key_reused:
       'The key or reference was already used for a different request. Use a new one for each request.',
-    limit_reached:
-      'A limit of the exchange has been reached: accounts, sub-accounts, resting orders, the amount of an order, the trades of a batch, positions, tokens, order groups, vault deposits, referral codes, transfers, or total money; or your share of what all users share, which grows when you cancel, claim, unstake or revoke, and when you have paid a dollar of fees. Or too many orders that have just expired stand ahead: try again.',
+    limit_reached: 'A limit of the exchange has been reached: details.limit says which.',
   }),
   ...entries(429, {
     rate_limited: 'Too many requests. Wait for the number of seconds in the Retry-After header.',
@@ -242,8 +242,8 @@ function knownAs(code: CodeName): ErrorCode | ErrorAnswer {
 /**
  * `required` and `available` are the engine's, in micros or lots depending on the code; of a
  * refused FOK order they are the value and the lots that could be filled, of a used clientOrderId
- * the order that has it, of an order that no longer rests its id and its OrderEnd, of an order that
- * came too late which Deadline it missed and the exchange's time.
+ * the order that has it, of a limit which Limit, of an order that no longer rests its id and its
+ * OrderEnd, of an order that came too late which Deadline it missed and the exchange's time.
  */
 export function rejection(code: CodeName, required: number, available: number): ErrorAnswer {
   const known = knownAs(code);
@@ -283,6 +283,43 @@ export function refusalAnswer({ code, required, available, operation }: Refusal)
   return { error: rejection(code, required, available), retryAfter: null };
 }
 
+/** Why `limit_reached`, by details.limit. */
+const LIMIT_TEXTS: Record<LimitName, string> = {
+  orderAmount: 'The order is larger than an order may be (orderAmount of GET /limits).',
+  openOrders: 'You have as many resting orders as you may. Cancel some.',
+  positions: 'You have as many positions as you may. Claim those of resolved markets.',
+  trades: 'The batch has met as many orders as it may. Send this order in another request.',
+  expiredOrders: 'Too many orders that have just expired stand ahead. Try again.',
+  deposits: 'The exchange holds as much deposited money as it may.',
+  playMoney: 'The exchange has given as much play money as it may, so it opens no account.',
+  accounts: 'The exchange has as many accounts as it may.',
+  partners: 'The exchange has as many partners with users as it may.',
+  transfers:
+    'The exchange remembers as many references of transfers as it may, so it takes no deposit until the oldest are forgotten. It takes withdrawals.',
+  subAccounts: 'You have as many sub-accounts as you may, or this account is one.',
+  referralCodes: 'You have chosen as many referral codes as you may.',
+  tokens: 'You have as many tokens as you may. Revoke one.',
+  orderGroups: 'You have as many order groups as you may. Delete one.',
+  vaultDeposits: 'You have as many vault deposits as you may. Unstake one.',
+  assets: 'The exchange has as many assets as it may.',
+  prices: 'The asset has as many prices as it may.',
+  priceSources: 'The asset has as many sources of prices as it may.',
+};
+const LIMIT_NAMES = new Map(
+  Object.entries(Limit).map(([name, limit]) => [limit, name as LimitName] as const),
+);
+/** Of what all users share, a user may have more when there is more, or after a dollar of fees. */
+const SHARED: readonly LimitName[] = [
+  'openOrders',
+  'positions',
+  'subAccounts',
+  'referralCodes',
+  'tokens',
+  'orderGroups',
+  'vaultDeposits',
+];
+const OF_ALL = ' You may have more when others have less, or once you have paid a dollar of fees.';
+
 /** The message and the details of one refusal, where they say more than its code. */
 interface Wording {
   message: string;
@@ -291,6 +328,11 @@ interface Wording {
 }
 
 function wordingOf(code: ErrorCode, required: number, available: number): Wording | null {
+  if (code === 'limit_reached') {
+    const limit = LIMIT_NAMES.get(required as Limit)!;
+    const message = LIMIT_TEXTS[limit] + (SHARED.includes(limit) ? OF_ALL : '');
+    return { message, details: `"limit":"${limit}"` };
+  }
   if (code === 'insufficient_balance') {
     const [needs, has] = [microsText(required), microsText(available)];
     const message = `This requires $${needs}, but $${has} is available.`;
@@ -359,7 +401,7 @@ export const ErrorBody = responseObject('ErrorBody', 'An error', {
       details: z
         .record(z.string(), z.unknown())
         .describe(
-          'For invalid_request: each field and its problem; for insufficient_balance and insufficient_shares: required and available; for unavailable and history_unavailable: executed, which is false',
+          'For invalid_request: each field and its problem; for insufficient_balance and insufficient_shares: required and available; for limit_reached: limit, its name; for unavailable and history_unavailable: executed, which is false',
         ),
     })
     .describe('What went wrong'),

@@ -90,6 +90,12 @@ function registerSequencer(
     return pausesIn(engine).length;
   });
   metrics.gauge('exchange_users', 'Accounts', () => engine.userCount);
+  metrics.gauges('exchange_limit_used', 'How much of a limit is used, by its name', 'limit', () =>
+    engine.limitUses().map(({ limit, used }) => [limit, used]),
+  );
+  metrics.gauges('exchange_limit_maximum', 'The most that it can be', 'limit', () =>
+    engine.limitUses().map(({ limit, maximum }) => [limit, maximum]),
+  );
   metrics.gauge(
     'exchange_follower_lag_commands',
     'Durable commands that the follower has not applied',

@@ -276,7 +276,8 @@ export class Protocol {
       this.refuse(connection, errorAnswer('user_mismatch'), { id });
     } else if (this.exceedsUserLimit(connection, session)) {
       const message = userLimitMessage(this.options.limits);
-      this.refuse(connection, errorAnswer('limit_reached', {}, message), { id });
+      const details = { limit: 'streamsPerUser' };
+      this.refuse(connection, errorAnswer('limit_reached', details, message), { id });
     } else {
       session.lastUsedAtMs = sequencer.engine.nowMs;
       this.options.connections.signIn(connection, session);
@@ -409,7 +410,7 @@ export class Protocol {
     if (subscriptions.get(name)?.isResuming === true) return isBeingResumed(name);
     if (!subscriptions.has(name) && subscriptions.size >= limits.subscriptions) {
       const message = `A connection can subscribe to at most ${limits.subscriptions} channels.`;
-      return errorAnswer('limit_reached', {}, message);
+      return errorAnswer('limit_reached', { limit: 'subscriptions' }, message);
     }
     return hub.channel(id);
   }

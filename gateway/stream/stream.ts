@@ -245,9 +245,12 @@ export class StreamServer {
       return refusal(UNAVAILABLE);
     }
     if (streamsPerAddress > 0 && connections.countFrom(address) >= streamsPerAddress)
-      return limitReached(`The address has ${streamsPerAddress} connections, which is the limit.`);
+      return limitReached(
+        'streamsPerAddress',
+        `The address has ${streamsPerAddress} connections, which is the limit.`,
+      );
     if (session !== null && connections.countOfPayer(session.userId) >= limits.connectionsPerUser)
-      return limitReached(userLimitMessage(limits));
+      return limitReached('streamsPerUser', userLimitMessage(limits));
     const connection = this.connectionOf(asked, hasTopics);
     if (session !== null) connection.signIn(session);
     connection.token = asked.token;
@@ -472,6 +475,6 @@ export class StreamServer {
   }
 }
 
-function limitReached(message: string): StreamRefusal {
-  return refusal(errorAnswer('limit_reached', {}, message));
+function limitReached(limit: string, message: string): StreamRefusal {
+  return refusal(errorAnswer('limit_reached', { limit }, message));
 }

@@ -2,14 +2,15 @@
  * Room that cannot be taken: attackers who take all that they get of one pool, for an hour, and
  * others who are served all the time. The pools are small, so that so few attackers fill them.
  */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { Engine } from '../../engine/engine.js';
 import { Code } from '../../engine/interface/codes.js';
 import type { Command } from '../../engine/interface/commands.js';
 import { Outcome, TimeInForce, TokenScope } from '../../engine/interface/domain.js';
-import { MAX_TIME_MS } from '../../engine/interface/limits.js';
+import { Limit, MAX_TIME_MS, MAX_TRANSFERS } from '../../engine/interface/limits.js';
 import { ResultHead } from '../../engine/interface/results.js';
 import type { PoolSizes } from '../../engine/state/access/room.js';
+import { Transfers } from '../../engine/state/transfers.js';
 import { at, buy, DOLLAR, price, registration } from '../support/engine-support.js';
 
 const SMALL = { size: 16_000, most: 1_000, assured: 60 };
@@ -244,4 +245,21 @@ test('ids of others are remembered, however many ids attackers use', () => {
   for (const userId of [REGULAR, NEWCOMER])
     expect(world.ask(named(userId, 'mine'))).toBe(Code.client_order_id_reused);
   world.engine.checkInvariants();
+});
+
+test('without room for transfers a deposit is refused, and a withdrawal is not', () => {
+  const engine = new Engine();
+  const transfer = { userId: 1, amountMicros: 1, partner: 'bank' };
+  const ask = (kind: 'deposit' | 'withdraw', reference: string) => {
+    engine.apply({ ...transfer, kind, reference }, at(0));
+    return [...engine.result.values.subarray(ResultHead.code, engine.result.length)];
+  };
+  engine.apply(registration('ada', 0, '', 'bank'), at(0));
+  expect(ask('deposit', 'first')[0]).toBe(Code.ok);
+  vi.spyOn(Transfers.prototype, 'count', 'get').mockReturnValue(MAX_TRANSFERS);
+  expect(ask('deposit', 'second')).toEqual(
+    expect.arrayContaining([Code.limit_reached, Limit.transfers]),
+  );
+  expect(ask('withdraw', 'third')[0]).toBe(Code.ok);
+  vi.restoreAllMocks();
 });

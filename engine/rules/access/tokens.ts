@@ -9,6 +9,7 @@ import { TokenScope } from '../../interface/domain.js';
 import { EventType } from '../../interface/events.js';
 import { isText } from '../../interface/fields.js';
 import {
+  Limit,
   MAX_ALLOWED_ADDRESSES_LENGTH,
   MAX_TIME_MS,
   MAX_TOKEN_NAME_LENGTH,
@@ -26,7 +27,7 @@ export function createToken(state: State, command: CommandOf<'createToken'>): nu
   if (!isIntegerBetween(scope, TokenScope.READ, TokenScope.TRADE)) return Code.invalid_command;
   if (!isIntegerBetween(expiresAtMs, 1, MAX_TIME_MS)) return Code.invalid_command;
   if (!state.users.exists(userId)) return Code.user_not_found;
-  if (!state.mayTake(Pool.tokens, userId)) return Code.limit_reached;
+  if (!state.mayTake(Pool.tokens, userId)) return state.refuseLimit(Limit.tokens);
 
   const token = { userId, name, scope, createdAtMs: state.nowMs, expiresAtMs, allowedAddresses };
   const tokenId = tokens.add(token);

@@ -7,7 +7,7 @@ import { Code } from '../../interface/codes.js';
 import type { CommandRecord } from '../../interface/command-record.js';
 import { Outcome } from '../../interface/domain.js';
 import { EventType } from '../../interface/events.js';
-import { MAX_ORDER_LOTS, MICROS_PER_SET } from '../../interface/limits.js';
+import { Limit, MAX_ORDER_LOTS, MICROS_PER_SET } from '../../interface/limits.js';
 import { feeOn } from '../../interface/parameters.js';
 import { SplitField } from '../../interface/records.js';
 import type { State } from '../../state/state.js';
@@ -25,8 +25,8 @@ export function split(state: State, command: CommandRecord): number {
   const code = checkSets(state, userId, slot, sizeLots);
   if (code !== Code.ok) return code;
   const valueMicros = sizeLots * MICROS_PER_SET;
-  if (valueMicros > rules.maxOrderMicros || !mayHavePosition(state, userId, slot))
-    return Code.limit_reached;
+  if (valueMicros > rules.maxOrderMicros) return state.refuseLimit(Limit.orderAmount);
+  if (!mayHavePosition(state, userId, slot)) return state.refuseLimit(Limit.positions);
   const feeMicros = feeOn(valueMicros, rules.takerFeeBasisPoints);
   const available = ledger.available(userId);
   if (available < valueMicros + feeMicros)

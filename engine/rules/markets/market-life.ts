@@ -15,7 +15,7 @@ import {
 } from '../../interface/domain.js';
 import { EventType } from '../../interface/events.js';
 import { isAssetSymbol } from '../../interface/fields.js';
-import { MAX_ASSETS } from '../../interface/limits.js';
+import { Limit, MAX_ASSETS } from '../../interface/limits.js';
 import {
   LATE_OPENING_LEFT_MIN_MS,
   PAYOUT_DELAY_MS,
@@ -71,7 +71,7 @@ export function listAsset(state: State, command: CommandOf<'listAsset'>): number
   const { prices } = state;
   if (!isAssetSymbol(command.symbol)) return Code.invalid_command;
   const listed = prices.find(command.symbol);
-  if (listed === -1 && prices.assetCount >= MAX_ASSETS) return Code.limit_reached;
+  if (listed === -1 && prices.assetCount >= MAX_ASSETS) return state.refuseLimit(Limit.assets);
   const asset = listed === -1 ? prices.add(command.symbol) : listed;
   if (listed === -1) {
     state.schedule.addAsset(Math.floor(state.nowMs / WINDOW_MS) * WINDOW_MS + WINDOW_MS);

@@ -8,7 +8,7 @@ import type { CommandRecord } from '../../interface/command-record.js';
 import type { CommandOf } from '../../interface/commands.js';
 import { EventType } from '../../interface/events.js';
 import { isPriceSource } from '../../interface/fields.js';
-import { MAX_ASSET_PRICE_MICROS } from '../../interface/limits.js';
+import { Limit, MAX_ASSET_PRICE_MICROS } from '../../interface/limits.js';
 import { PRICE_REMEMBERED_MS } from '../../interface/parameters.js';
 import { PriceField } from '../../interface/records.js';
 import { isFresh } from '../../state/prices/price-sources.js';
@@ -35,7 +35,7 @@ export function observeSourcePrice(state: State, command: CommandOf<'observeSour
   const code = check(state, asset, priceMicros, observedAtMs);
   if (code !== Code.ok) return code;
   priceSources.forgetOld(asset, nowMs);
-  if (priceSources.isFull(asset, source)) return Code.limit_reached;
+  if (priceSources.isFull(asset, source)) return state.refuseLimit(Limit.priceSources);
   if (!isFresh(observedAtMs, nowMs)) return Code.price_too_old;
   if (priceSources.hasLater(asset, source, observedAtMs)) return Code.price_too_old;
 
@@ -51,7 +51,7 @@ function check(state: State, asset: number, priceMicros: number, observedAtMs: n
   if (!isIntegerBetween(asset, 0, state.prices.assetCount - 1)) return Code.asset_not_found;
   // A refused price may forget old ones, too: no reference price looks back that far.
   state.prices.forgetOld(asset, state.nowMs);
-  return state.prices.isFull(asset) ? Code.limit_reached : Code.ok;
+  return state.prices.isFull(asset) ? state.refuseLimit(Limit.prices) : Code.ok;
 }
 
 /** The price counts from now on, unless the guard holds it back. */

@@ -11,7 +11,7 @@ import { Code } from '../../interface/codes.js';
 import type { CommandRecord } from '../../interface/command-record.js';
 import { OrderEnd, OrderStatus, Side, TimeInForce } from '../../interface/domain.js';
 import { beginEvent, EventSlot, EventType } from '../../interface/events.js';
-import { MAX_ORDER_LOTS, MAX_PRICE_TICKS, MAX_TIME_MS } from '../../interface/limits.js';
+import { Limit, MAX_ORDER_LOTS, MAX_PRICE_TICKS, MAX_TIME_MS } from '../../interface/limits.js';
 import { feeOn } from '../../interface/parameters.js';
 import { AmendField } from '../../interface/records.js';
 import {
@@ -126,9 +126,9 @@ function readOrder(state: State, taker: Taker, row: number): void {
 /** The checks of a new order, with what the order holds now counted as free. */
 function checkNewTerms(state: State, taker: Taker, row: number): number {
   const { orders, positions } = state;
-  if (taker.budgetMicros > state.rules.maxOrderMicros || state.fillsLeft <= 0)
-    return Code.limit_reached;
-  if (state.room.isFull(Pool.positions)) return Code.limit_reached;
+  if (taker.budgetMicros > state.rules.maxOrderMicros) return state.refuseLimit(Limit.orderAmount);
+  if (state.fillsLeft <= 0) return state.refuseLimit(Limit.trades);
+  if (state.room.isFull(Pool.positions)) return state.refuseLimit(Limit.positions);
   const lots = orders.lots(row);
   if (taker.side === Side.SELL) {
     const free = positions.freeLots(taker.positionRow, taker.outcome) + lots;

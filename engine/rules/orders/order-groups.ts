@@ -6,7 +6,7 @@ import { Code } from '../../interface/codes.js';
 import type { CommandOf } from '../../interface/commands.js';
 import { CancelReason } from '../../interface/domain.js';
 import { EventType } from '../../interface/events.js';
-import { MAX_ORDER_LOTS } from '../../interface/limits.js';
+import { Limit, MAX_ORDER_LOTS } from '../../interface/limits.js';
 import { MAX_GROUP_WINDOW_MS, MIN_GROUP_WINDOW_MS } from '../../interface/parameters.js';
 import { Pool } from '../../state/access/room.js';
 import type { State } from '../../state/state.js';
@@ -21,7 +21,7 @@ export function createOrderGroup(state: State, command: CommandOf<'createOrderGr
   if (!isIntegerBetween(windowMs, MIN_GROUP_WINDOW_MS, MAX_GROUP_WINDOW_MS))
     return Code.invalid_command;
   if (!state.users.exists(userId)) return Code.user_not_found;
-  if (!state.mayTake(Pool.orderGroups, userId)) return Code.limit_reached;
+  if (!state.mayTake(Pool.orderGroups, userId)) return state.refuseLimit(Limit.orderGroups);
 
   const groupId = state.orderGroups.add(userId, maxFilledLots, windowMs);
   state.events.write(EventType.orderGroupCreated, groupId, userId, maxFilledLots, windowMs);

@@ -29,6 +29,7 @@ import {
 } from '../../interface/domain.js';
 import { isClientOrderId } from '../../interface/fields.js';
 import {
+  Limit,
   MAX_ORDER_LOTS,
   MAX_ORDER_MICROS,
   MAX_POSITIONS_PER_USER,
@@ -158,7 +159,8 @@ function checkOrder(state: State, taker: Taker, slot: number, bytes: Uint8Array)
   if (state.markets.pausedBy(slot) !== 0) return Code.market_paused;
   if (taker.groupRow !== 0 && state.orderGroups.hasTripped(taker.groupRow) === 1)
     return Code.order_group_tripped;
-  if (isLimitReached(state, taker, slot)) return Code.limit_reached;
+  const limit = limitReached(state, taker, slot);
+  if (limit !== null) return state.refuseLimit(limit);
   return taker.side === Side.BUY ? checkMoney(state, taker, slot) : checkShares(state, taker, slot);
 }
 
@@ -198,14 +200,16 @@ function nameOrder(state: State, taker: Taker, bytes: Uint8Array): void {
   state.orderDetails.setName(taker.detailsRow, nameRow, bytes, taker.nameFrom, taker.nameLength);
 }
 
-function isLimitReached(state: State, taker: Taker, slot: number): boolean {
-  if (taker.budgetMicros > state.rules.maxOrderMicros || state.fillsLeft <= 0) return true;
-  if (!mayHavePosition(state, taker.userId, slot)) return true;
-  if (taker.timeInForce !== TimeInForce.GTC) return false;
-  return (
-    state.accounts.orderCount(taker.userId) >= state.rules.maxOpenOrders ||
-    !state.mayTake(Pool.orders, taker.userId)
-  );
+/** null: none. */
+function limitReached(state: State, taker: Taker, slot: number): Limit | null {
+  if (state.fillsLeft <= 0) return Limit.trades;
+  if (taker.budgetMicros > state.rules.maxOrderMicros) return Limit.orderAmount;
+  if (!mayHavePosition(state, taker.userId, slot)) return Limit.positions;
+  if (taker.timeInForce !== TimeInForce.GTC) return null;
+  const mayRest =
+    state.accounts.orderCount(taker.userId) < state.rules.maxOpenOrders &&
+    state.mayTake(Pool.orders, taker.userId);
+  return mayRest ? null : Limit.openOrders;
 }
 
 /**
@@ -246,10 +250,10 @@ function checkShares(state: State, taker: Taker, slot: number): number {
 
 export function checkLiquidity(state: State, taker: Taker): number {
   const firstLevel = firstMakerLevel(state, taker);
-  if (firstLevel === TOO_MANY_DUE) return Code.limit_reached;
+  if (firstLevel === TOO_MANY_DUE) return state.refuseLimit(Limit.expiredOrders);
   if (taker.postOnly && firstLevel > 0) return Code.post_only_would_trade;
   if (taker.timeInForce === TimeInForce.FOK && !wouldFill(state, taker)) {
-    if (state.passesLeft < 0) return Code.limit_reached;
+    if (state.passesLeft < 0) return state.refuseLimit(Limit.expiredOrders);
     const worst = taker.side === Side.BUY ? MAX_PRICE_TICKS : MIN_PRICE_TICKS;
     const code = taker.priceTicks === worst ? Code.insufficient_liquidity : Code.price_not_met;
     return state.refuse(code, taker.valueMicros, taker.filledLots);

@@ -177,6 +177,10 @@ export class Room {
     return this.ofNewcomers[pool]!;
   }
 
+  sizeOf(pool: Pool): number {
+    return this.parts[pool]!.size;
+  }
+
   isFull(pool: Pool): boolean {
     return this.used[pool]! >= this.parts[pool]!.size;
   }

@@ -219,7 +219,7 @@ function commandOf(
 /** The refusal of a connection's request above the limit of unanswered ones. */
 export function tooManyUnanswered(outstandingMax: number): ErrorAnswer {
   const message = `The connection has ${outstandingMax} unanswered requests, which is the limit.`;
-  return errorAnswer('limit_reached', {}, message);
+  return errorAnswer('limit_reached', { limit: 'unanswered' }, message);
 }
 
 /** A single operation as a batch of one, whose fields are named `operations.0.price`. */

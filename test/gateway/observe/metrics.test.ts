@@ -160,6 +160,8 @@ describe('of an exchange', () => {
     const values = await look();
     const { sequencer } = server.exchange;
     expect(values.get('exchange_users')).toBe(2);
+    expect(values.get('exchange_limit_used{limit="accounts"}')).toBe(2);
+    expect(values.get('exchange_limit_maximum{limit="transfers"}')).toBe(10_000_000);
     expect(values.get('exchange_sequence')).toBe(sequencer.engine.sequence);
     expect(values.get('exchange_durable_sequence')).toBe(sequencer.durableSequence);
     for (const [name, value] of [

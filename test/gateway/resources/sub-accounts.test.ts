@@ -215,9 +215,9 @@ test('a partner of the parent is the partner of its sub-accounts', async () => {
 test('a user has at most 32', async () => {
   const cyd = await server.register('cyd');
   for (let i = 0; i < 32; i++) await create(cyd, `cyd-${i}`);
-  expect(codeOf(await api.post(subsOf(cyd), { username: 'cyd-32' }, cyd.token))).toBe(
-    '422 limit_reached',
-  );
+  const refused = await api.post(subsOf(cyd), { username: 'cyd-32' }, cyd.token);
+  expect(refused.json.error.details).toEqual({ limit: 'subAccounts' });
+  expect(codeOf(refused)).toBe('422 limit_reached');
 });
 
 test('the parent lists and revokes the tokens of a sub-account, which only lists them', async () => {

@@ -3,7 +3,13 @@
  */
 import type { CommandOf, Deposit, Withdraw } from '../../../engine/interface/commands.js';
 import { DepositSource, Privacy } from '../../../engine/interface/domain.js';
-import { MAX_PARTNERS, MAX_TOTAL_MICROS } from '../../../engine/interface/limits.js';
+import {
+  MAX_DEPOSITED_MICROS,
+  MAX_GRANTED_MICROS,
+  MAX_PARTNERS,
+  TRANSFER_KEPT_MS,
+  TRANSFER_PERIOD_MS,
+} from '../../../engine/interface/limits.js';
 import { isOfExchange, mayTakeOne } from './access/room.js';
 import { endTokensOf } from './access/tokens.js';
 import { type Dollars, dollars, micros, sum, ZERO } from './decimal.js';
@@ -15,6 +21,7 @@ import {
   type NaiveUser,
   ok,
   reject,
+  rejectLimit,
   userOf,
   withSubAccounts,
 } from './state.js';
@@ -24,14 +31,16 @@ export function register(state: NaiveState, command: CommandOf<'register'>): Ans
   if (isTaken(state, username)) return reject('username_taken');
   const referrer = ownerOfCode(state, command.referralCode);
   if (command.referralCode !== '' && referrer === undefined) return reject('referral_code_unknown');
-  if (exceedsTotal(state, grantMicros)) return reject('limit_reached');
+  if (state.granted.plus(dollars(grantMicros)).gt(dollars(MAX_GRANTED_MICROS)))
+    return rejectLimit('playMoney');
   const isNewPartner = partner !== null && !state.partners.includes(partner);
-  if (isNewPartner && state.partners.length >= MAX_PARTNERS) return reject('limit_reached');
+  if (isNewPartner && state.partners.length >= MAX_PARTNERS) return rejectLimit('partners');
   if (isNewPartner) state.partners.push(partner);
   const fields = { username, credential, referrerId: referrer?.userId ?? 0, partner };
   const { userId } = addUser(state, { ...fields, parentId: 0, privacy: Privacy.OPEN });
   userOf(state, userId)!.available = dollars(grantMicros);
   state.total = state.total.plus(dollars(grantMicros));
+  state.granted = state.granted.plus(dollars(grantMicros));
   if (grantMicros > 0) {
     emit(state, {
       type: 'deposited',
@@ -83,7 +92,7 @@ export function createSubAccount(
   if (parent.frozen) return reject('user_frozen');
   if (isTaken(state, username)) return reject('username_taken');
   if (parent.parentId !== 0 || !mayTakeOne(state, 'subAccounts', parentId))
-    return reject('limit_reached');
+    return rejectLimit('subAccounts');
   const { referrerId, partner, privacy } = parent;
   const fields = { username, credential: '', referrerId, partner, parentId, privacy };
   return ok({ userId: addUser(state, fields).userId });
@@ -119,10 +128,6 @@ function isTaken(state: NaiveState, username: string): boolean {
   return state.users.some((user) => user.username.toLowerCase() === username.toLowerCase());
 }
 
-function exceedsTotal(state: NaiveState, amountMicros: number): boolean {
-  return state.total.plus(dollars(amountMicros)).gt(dollars(MAX_TOTAL_MICROS));
-}
-
 function ownerOfCode(state: NaiveState, code: string): NaiveUser | undefined {
   return state.users.find((user) => user.referralCodes.includes(code.toUpperCase()));
 }
@@ -151,7 +156,8 @@ export function deposit(state: NaiveState, command: Deposit): Answer {
   if (user === undefined) return reject('user_not_found');
   if (isOfExchange(user)) return reject('exchange_account');
   const { amountMicros } = command;
-  if (exceedsTotal(state, amountMicros)) return reject('limit_reached');
+  const deposited = state.total.minus(state.granted).plus(dollars(amountMicros));
+  if (deposited.gt(dollars(MAX_DEPOSITED_MICROS))) return rejectLimit('deposits');
   if (earlierTransfer(state, command) !== undefined) return reject('reference_reused');
   state.total = state.total.plus(dollars(amountMicros));
   user.available = user.available.plus(dollars(amountMicros));
@@ -181,10 +187,18 @@ export function withdraw(state: NaiveState, command: Withdraw): Answer {
   return ok(transferFields(user, amountMicros));
 }
 
-/** The deposit or withdrawal that used the partner's reference. */
+/**
+ * The deposit or withdrawal that used the partner's reference. It is forgotten 90 days after the
+ * end of its ten days.
+ */
 export function earlierTransfer(state: NaiveState, { partner, reference }: Deposit | Withdraw) {
+  const forgottenAtMs = (atMs: number) =>
+    (Math.floor(atMs / TRANSFER_PERIOD_MS) + 1) * TRANSFER_PERIOD_MS + TRANSFER_KEPT_MS;
   return state.transfers.find(
-    ({ command }) => command.partner === partner && command.reference === reference,
+    ({ command, atMs }) =>
+      command.partner === partner &&
+      command.reference === reference &&
+      forgottenAtMs(atMs) > state.nowMs,
   );
 }
 
@@ -213,7 +227,7 @@ export function setReferralCode(state: NaiveState, command: CommandOf<'setReferr
   const owner = ownerOfCode(state, code);
   if (owner !== undefined && owner !== user) return reject('referral_code_taken');
   if (owner === undefined && !mayTakeOne(state, 'referralCodes', user.userId))
-    return reject('limit_reached');
+    return rejectLimit('referralCodes');
   user.referralCodes = [...user.referralCodes.filter((one) => one !== code), code];
   emit(state, { type: 'referralCodeSet', userId: user.userId });
   return ok(referralFields(state, user));

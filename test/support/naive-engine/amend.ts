@@ -18,6 +18,7 @@ import {
   type NaiveState,
   ok,
   reject,
+  rejectLimit,
   takesOrders,
   userOf,
 } from './state.js';
@@ -97,8 +98,9 @@ function placeAnew(
   if (isPaused(state, market)) return reject('market_paused');
   const value = tradeValue(leftLots, priceTicks);
   if (side === Side.BUY && micros(value) > state.rules.maxOrderMicros)
-    return reject('limit_reached');
-  if (state.fillsLeft <= 0 || isFull(state, 'positions')) return reject('limit_reached');
+    return rejectLimit('orderAmount');
+  if (state.fillsLeft <= 0) return rejectLimit('trades');
+  if (isFull(state, 'positions')) return rejectLimit('positions');
   const lacking = missing(state, market, order, { leftLots, priceTicks });
   if (lacking !== null) return lacking;
   const budget = side === Side.BUY ? value : null;

@@ -12,7 +12,15 @@ import {
 import { type Dollars, dollars, floorToMicros, micros } from './decimal.js';
 import { priceArrived } from './market.js';
 import { forgetOldPrices, KEPT_MS } from './prices.js';
-import { type Answer, emit, type NaiveAsset, type NaiveState, ok, reject } from './state.js';
+import {
+  type Answer,
+  emit,
+  type NaiveAsset,
+  type NaiveState,
+  ok,
+  reject,
+  rejectLimit,
+} from './state.js';
 
 /** How old a source's last price may be. */
 const FRESH_MS = 15_000;
@@ -23,7 +31,7 @@ const CONFIRMED_TIMES = 3;
 export function listAsset(state: NaiveState, command: CommandOf<'listAsset'>): Answer {
   const known = state.assets.findIndex((asset) => asset.symbol === command.symbol);
   if (known !== -1) return ok({ asset: known });
-  if (state.assets.length >= MAX_ASSETS) return reject('limit_reached');
+  if (state.assets.length >= MAX_ASSETS) return rejectLimit('assets');
   const windowStartMs = Math.floor(state.nowMs / WINDOW_MS) * WINDOW_MS;
   state.assets.push({
     symbol: command.symbol,
@@ -44,7 +52,7 @@ export function observePrice(state: NaiveState, command: CommandOf<'observePrice
   const asset = state.assets[command.asset];
   if (asset === undefined) return reject('asset_not_found');
   forgetOldPrices(asset, state.nowMs);
-  if (asset.prices.length >= MAX_REMEMBERED_PRICES) return reject('limit_reached');
+  if (asset.prices.length >= MAX_REMEMBERED_PRICES) return rejectLimit('prices');
   if (command.observedAtMs < state.nowMs - KEPT_MS) return reject('price_too_old');
   take(state, command.asset, dollars(command.priceMicros), command.observedAtMs);
   return ok({});
@@ -58,10 +66,10 @@ export function observeSourcePrice(
   if (asset === undefined) return reject('asset_not_found');
   const { source, priceMicros, observedAtMs } = command;
   forgetOldPrices(asset, state.nowMs);
-  if (asset.prices.length >= MAX_REMEMBERED_PRICES) return reject('limit_reached');
+  if (asset.prices.length >= MAX_REMEMBERED_PRICES) return rejectLimit('prices');
   const fresh = asset.sources.filter((one) => state.nowMs - one.observedAtMs <= FRESH_MS);
   const others = fresh.filter((one) => one.source !== source);
-  if (others.length >= MAX_PRICE_SOURCES) return reject('limit_reached');
+  if (others.length >= MAX_PRICE_SOURCES) return rejectLimit('priceSources');
   const own = fresh.find((one) => one.source === source);
   if (state.nowMs - observedAtMs > FRESH_MS) return reject('price_too_old');
   if (own !== undefined && own.observedAtMs > observedAtMs) return reject('price_too_old');

@@ -154,7 +154,8 @@ export class NaiveEngine {
     }
     const answer = perform(this.state, command);
     const result = this.flat(command, answer);
-    if (answer.code === 'ok') this.state.transfers.push({ command, result });
+    if (answer.code === 'ok')
+      this.state.transfers.push({ command, result, atMs: this.state.nowMs });
     return result;
   }
 

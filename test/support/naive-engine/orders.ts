@@ -51,6 +51,7 @@ import {
   ok,
   positionOf,
   reject,
+  rejectLimit,
   takesOrders,
   userOf,
 } from './state.js';
@@ -81,15 +82,15 @@ export function placeOrder(state: NaiveState, command: Buy | Sell): Answer {
     return reject('market_paused');
   if (group?.tripped) return reject('order_group_tripped');
   const rests = command.timeInForce === TimeInForce.GTC;
-  if (state.fillsLeft <= 0) return reject('limit_reached');
+  if (state.fillsLeft <= 0) return rejectLimit('trades');
   if (command.kind === 'buy' && command.budgetMicros > state.rules.maxOrderMicros)
-    return reject('limit_reached');
-  if (isFull(state, 'positions')) return reject('limit_reached');
+    return rejectLimit('orderAmount');
+  if (isFull(state, 'positions')) return rejectLimit('positions');
   if (positionOf(market, user.userId) === undefined && !mayTakeOne(state, 'positions', user.userId))
-    return reject('limit_reached');
+    return rejectLimit('positions');
   if (rests && countOfOrders(state, command.userId) >= state.rules.maxOpenOrders)
-    return reject('limit_reached');
-  if (rests && !mayTakeOne(state, 'orders', user.userId)) return reject('limit_reached');
+    return rejectLimit('openOrders');
+  if (rests && !mayTakeOne(state, 'orders', user.userId)) return rejectLimit('openOrders');
   const missing =
     command.kind === 'buy'
       ? missingMoney(state, command, user.available)

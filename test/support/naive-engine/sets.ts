@@ -15,6 +15,7 @@ import {
   ok,
   positionOf,
   reject,
+  rejectLimit,
   takesOrders,
   userOf,
 } from './state.js';
@@ -28,10 +29,10 @@ export function split(state: NaiveState, command: CommandOf<'split'>): Answer {
   const [user, market] = [userOf(state, userId)!, marketOf(state, marketId)!];
   const value = tradeValue(sizeLots, 1000);
   const { maxOrderMicros, takerFeeBasisPoints } = state.rules;
-  if (value.gt(dollars(maxOrderMicros)) || isFull(state, 'positions'))
-    return reject('limit_reached');
+  if (value.gt(dollars(maxOrderMicros))) return rejectLimit('orderAmount');
+  if (isFull(state, 'positions')) return rejectLimit('positions');
   if (positionOf(market, userId) === undefined && !mayTakeOne(state, 'positions', userId))
-    return reject('limit_reached');
+    return rejectLimit('positions');
   const fee = feeOn(value, takerFeeBasisPoints);
   const total = value.plus(fee);
   if (user.available.lt(total))

@@ -12,6 +12,7 @@ import {
   Side,
 } from '../../../engine/interface/domain.js';
 import type { EventRecord } from '../../../engine/interface/events.js';
+import { Limit, type LimitName } from '../../../engine/interface/limits.js';
 import type { Rules } from '../../../engine/interface/rule-sets.js';
 import type { AccessTokenView, OperatorActionView } from '../../../engine/interface/views.js';
 import { POOL_SIZES, type PoolSizes } from '../../../engine/state/access/room.js';
@@ -248,6 +249,8 @@ export class NaiveState {
   treasury = ZERO;
   /** Deposits less withdrawals. */
   total = ZERO;
+  /** Of that, play money. */
+  granted = ZERO;
   ordersAccepted = 0;
   ordersRested = 0;
   /** By order id, less 1. */
@@ -272,6 +275,7 @@ export class NaiveState {
 export interface NaiveTransfer {
   command: Deposit | Withdraw;
   result: number[];
+  atMs: number;
 }
 
 /**
@@ -291,6 +295,10 @@ export function ok(fields: Record<string, number>, fills: number[] = []): Answer
 
 export function reject(code: CodeName, required = 0, available = 0): Answer {
   return { code, fields: { required, available } };
+}
+
+export function rejectLimit(limit: LimitName): Answer {
+  return reject('limit_reached', Limit[limit]);
 }
 
 export function emit(state: NaiveState, event: EventRecord): void {

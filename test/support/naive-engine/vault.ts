@@ -14,6 +14,7 @@ import {
   type NaiveUser,
   ok,
   reject,
+  rejectLimit,
   userOf,
 } from './state.js';
 
@@ -21,7 +22,7 @@ export function stake(state: NaiveState, command: CommandOf<'stake'>): Answer {
   const user = userOf(state, command.userId);
   if (user === undefined) return reject('user_not_found');
   if (user.frozen) return reject('user_frozen');
-  if (!mayTakeOne(state, 'vaultDeposits', user.userId)) return reject('limit_reached');
+  if (!mayTakeOne(state, 'vaultDeposits', user.userId)) return rejectLimit('vaultDeposits');
   const { amountMicros } = command;
   const amount = dollars(amountMicros);
   if (amount.gt(user.available))

@@ -21,7 +21,7 @@ import {
   TimeInForce,
   WINDOW_MS,
 } from '../../../engine/interface/domain.js';
-import { MAX_TOTAL_MICROS, MICROS_PER_DOLLAR } from '../../../engine/interface/limits.js';
+import { MAX_GRANTED_MICROS, MICROS_PER_DOLLAR } from '../../../engine/interface/limits.js';
 import { OrderResult, ResultHead } from '../../../engine/interface/results.js';
 import { CommandList } from './command-list.js';
 import { type EventCounts, follow, type LiveOrder, LiveOrders } from './live-orders.js';
@@ -106,7 +106,7 @@ const LATE_CANCELS = 30;
 
 /** Made anew for each reader: a million registrations take no memory. */
 export function setupOf(options: WorkloadOptions): Iterable<TimedCommand> {
-  const fundsMicros = Math.min(FUNDS_MICROS, Math.floor(MAX_TOTAL_MICROS / options.users));
+  const fundsMicros = Math.min(FUNDS_MICROS, Math.floor(MAX_GRANTED_MICROS / options.users));
   return {
     *[Symbol.iterator]() {
       for (let asset = 0; asset < options.assets; asset++) {

@@ -5,7 +5,12 @@
 import { expect, test } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import { Code } from '../../../engine/interface/codes.js';
-import { IDEMPOTENCY_KEPT_MS, MAX_TRANSFERS } from '../../../engine/interface/limits.js';
+import {
+  IDEMPOTENCY_KEPT_MS,
+  MAX_TRANSFERS,
+  TRANSFER_KEPT_MS,
+  TRANSFER_PERIOD_MS,
+} from '../../../engine/interface/limits.js';
 import { ResultHead } from '../../../engine/interface/results.js';
 import { POOL_SIZES } from '../../../engine/state/access/room.js';
 import { Accounts, Metric, Period } from '../../../engine/state/accounts.js';
@@ -47,7 +52,7 @@ test('what newcomers can have of 4,000,000 keys is remembered for an hour, and n
   engine.checkInvariants();
 }, 120_000);
 
-test('10,000,000 transfers are remembered, and no more is taken', () => {
+test('10,000,000 transfers are remembered: beyond, only withdrawals are taken, until some are forgotten', () => {
   const engine = new Engine();
   engine.apply(registration('rich', 0, '', 'bank'), at(0));
   const deposit = { kind: 'deposit' as const, userId: 1, amountMicros: 1, partner: 'bank' };
@@ -60,6 +65,10 @@ test('10,000,000 transfers are remembered, and no more is taken', () => {
   expect(ask(MAX_TRANSFERS + 1)).toBe(Code.limit_reached);
   expect([ask(1), engine.replayed]).toEqual([Code.ok, true]);
   expect(engine.funds().netDepositsMicros).toBe(MAX_TRANSFERS);
+  engine.apply({ ...deposit, kind: 'withdraw', reference: 'w' }, at(0));
+  expect(engine.result.values[ResultHead.code]).toBe(Code.ok);
+  engine.apply({ ...deposit, reference: '1' }, at(TRANSFER_KEPT_MS + TRANSFER_PERIOD_MS));
+  expect([engine.result.values[ResultHead.code], engine.replayed]).toEqual([Code.ok, false]);
 });
 
 test('leaderboard values saturate at the largest and smallest safe integers', () => {

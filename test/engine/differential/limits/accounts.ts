@@ -4,14 +4,17 @@ import type { Buy, Command } from '../../../../engine/interface/commands.js';
 import { TimeInForce, TokenScope, WINDOW_MS } from '../../../../engine/interface/domain.js';
 import {
   MAX_ALLOWED_ADDRESSES_LENGTH,
+  MAX_DEPOSITED_MICROS,
+  MAX_GRANTED_MICROS,
   MAX_PARTNERS,
   MAX_REFERRAL_CODES_PER_USER,
   MAX_SUB_ACCOUNTS_PER_USER,
   MAX_TIME_MS,
   MAX_TOKENS_PER_USER,
-  MAX_TOTAL_MICROS,
   MAX_TRANSFER_MICROS,
   OPERATOR_ACTIONS_KEPT,
+  TRANSFER_KEPT_MS,
+  TRANSFER_PERIOD_MS,
 } from '../../../../engine/interface/limits.js';
 import { EXPIRED_TOKEN_KEPT_MS } from '../../../../engine/interface/parameters.js';
 import { POOL_SIZES, type PoolSizes } from '../../../../engine/state/access/room.js';
@@ -44,15 +47,27 @@ function money(duel: Duel): void {
     partner: 'bank',
     reference: `${reference}`,
   });
-  const deposits = MAX_TOTAL_MICROS / MAX_TRANSFER_MICROS;
+  const deposits = MAX_DEPOSITED_MICROS / MAX_TRANSFER_MICROS;
   for (let i = 1; i <= deposits; i++)
     expectCode(duel, transfer('deposit', MAX_TRANSFER_MICROS, i), OK);
   expectCode(duel, transfer('deposit', 1, 0), LIMIT_REACHED);
+  // Play money has a maximum of its own.
+  const grants = MAX_GRANTED_MICROS / MAX_TRANSFER_MICROS;
+  for (let i = 1; i <= grants; i++)
+    expectCode(duel, registration(`player${i}`, MAX_TRANSFER_MICROS), OK);
   expectCode(duel, registration('another', 1), LIMIT_REACHED);
   expectCode(duel, registration('another', 0), OK);
   expectCode(duel, transfer('withdraw', 1, 1_000), OK);
+  expectCode(duel, registration('one-more', 1), LIMIT_REACHED);
   // A refused deposit does not use up its reference.
   expectCode(duel, transfer('deposit', 1, 0), OK);
+  // References are forgotten 90 days after the end of their period of ten days.
+  const lastMs = Math.ceil(START_MS / TRANSFER_PERIOD_MS) * TRANSFER_PERIOD_MS + TRANSFER_KEPT_MS;
+  expectCode(duel, transfer('withdraw', 2, 1), Code.reference_reused, lastMs - 1);
+  expectCode(duel, transfer('withdraw', 1, 1_000), OK);
+  expectCode(duel, transfer('withdraw', 2, 1), OK, lastMs);
+  expectCode(duel, transfer('withdraw', 2, 1_000), OK);
+  expectCode(duel, transfer('withdraw', 3, 1_000), Code.reference_reused);
 }
 
 function referralCodes(duel: Duel): void {

@@ -2,7 +2,7 @@
 import type { CommandOf } from '../../../../engine/interface/commands.js';
 import { micros } from '../decimal.js';
 import { cancelGroup, groupOf } from '../orders.js';
-import { type Answer, emit, type NaiveState, ok, reject, userOf } from '../state.js';
+import { type Answer, emit, type NaiveState, ok, reject, rejectLimit, userOf } from '../state.js';
 import { mayTakeOne } from './room.js';
 
 export function createOrderGroup(
@@ -11,7 +11,7 @@ export function createOrderGroup(
 ): Answer {
   const { userId, maxFilledLots, windowMs } = command;
   if (userOf(state, userId) === undefined) return reject('user_not_found');
-  if (!mayTakeOne(state, 'orderGroups', userId)) return reject('limit_reached');
+  if (!mayTakeOne(state, 'orderGroups', userId)) return rejectLimit('orderGroups');
   const terms = { groupId: ++state.groupsMade, userId, maxFilledLots, windowMs };
   state.groups.push({ ...terms, filledLots: 0, windowEndsAtMs: 0, tripped: false });
   emit(state, { type: 'orderGroupCreated', ...terms });

@@ -10,6 +10,7 @@ import {
   type NaiveToken,
   ok,
   reject,
+  rejectLimit,
   userOf,
 } from '../state.js';
 import { mayTakeOne } from './room.js';
@@ -19,7 +20,7 @@ const KNOWN_FOR_MS = 7 * 24 * 3_600_000;
 export function createToken(state: NaiveState, command: CommandOf<'createToken'>): Answer {
   const { userId, name, scope, expiresAtMs, allowedAddresses } = command;
   if (userOf(state, userId) === undefined) return reject('user_not_found');
-  if (!mayTakeOne(state, 'tokens', userId)) return reject('limit_reached');
+  if (!mayTakeOne(state, 'tokens', userId)) return rejectLimit('tokens');
   state.tokensMade++;
   const tokenId = state.tokensMade;
   const createdAtMs = state.nowMs;
