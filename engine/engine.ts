@@ -33,10 +33,12 @@ import { Found } from './state/idempotency.js';
 import { State } from './state/state.js';
 import { type Archive, type ByteSource, StateReader } from './storage/archive.js';
 import { isIntegerBetween } from './storage/arithmetic.js';
+import { Digest } from './storage/digest.js';
 import type { NumberBuffer } from './storage/number-buffer.js';
 import { atOnce, type Work } from './storage/pieces.js';
 
 export class Engine extends Reads {
+  private readonly running = new Digest();
   private readonly command = new CommandRecord();
   /** For the operations of a batch. */
   private readonly operation = new CommandRecord();
@@ -94,7 +96,7 @@ export class Engine extends Reads {
 
   /** 16 hex digits over all results and events so far. */
   digest(): string {
-    return this.state.digest.toString();
+    return this.running.toString();
   }
 
   /**
@@ -147,7 +149,8 @@ export class Engine extends Reads {
     if (command.isKeyed) this.executeOnce(command);
     else this.execute(command);
 
-    state.digest.add();
+    this.running.add(state.result);
+    this.running.add(state.events);
     checkTotals(state);
     return command.next;
   }
@@ -165,7 +168,7 @@ export class Engine extends Reads {
   /** {@link archive} in pieces: between two of them the engine may be read, but not changed. */
   *archiveInPieces(archive: Archive): Work<void> {
     yield* this.state.archive(archive);
-    this.state.digest.archive(archive);
+    this.running.archive(archive);
   }
 
   /**

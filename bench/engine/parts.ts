@@ -98,6 +98,7 @@ function numbersOf({ prepare, commands }: Load) {
     }
   }
   const digest = new Digest();
+  const [result, events] = [new NumberBuffer(), new NumberBuffer()];
   const write = (buffer: NumberBuffer, from: number, length: number) => {
     buffer.clear();
     const to = buffer.reserve(length);
@@ -107,9 +108,11 @@ function numbersOf({ prepare, commands }: Load) {
   const run = (digests: boolean) => {
     const advance = () => {
       for (let i = 0, from = 0; i < lengths.length; i += 2) {
-        from = write(digest.result, from, lengths[i]!);
-        from = write(digest.events, from, lengths[i + 1]!);
-        if (digests) digest.add();
+        from = write(result, from, lengths[i]!);
+        from = write(events, from, lengths[i + 1]!);
+        if (!digests) continue;
+        digest.add(result);
+        digest.add(events);
       }
     };
     return { length: 1, advance, finish() {} };

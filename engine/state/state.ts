@@ -13,7 +13,6 @@ import {
   MAX_USERS,
 } from '../interface/limits.js';
 import type { Archive } from '../storage/archive.js';
-import { Digest } from '../storage/digest.js';
 import { NumberBuffer } from '../storage/number-buffer.js';
 import type { Work } from '../storage/pieces.js';
 import { TextHash } from '../storage/text-hash.js';
@@ -85,9 +84,8 @@ export class State {
   nowMs = 0;
 
   /** The result and the events of the last command. */
-  readonly digest = new Digest();
-  readonly result: NumberBuffer = this.digest.result;
-  readonly events: NumberBuffer = this.digest.events;
+  readonly result = new NumberBuffer();
+  readonly events = new NumberBuffer();
   /** The orders that the last command placed for an amount: pairs of the id and the micros. */
   readonly amounts = new NumberBuffer();
   /** In the head of the result: those of the first time if the result is replayed. */

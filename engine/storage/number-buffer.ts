@@ -12,7 +12,7 @@ export class NumberBuffer {
   // V8 takes a field that is set once for a constant. If the first large result were the first to
   // set these fields again, all code that uses a buffer would have to be compiled again.
   constructor() {
-    this.place(new Float64Array(1024));
+    this.grow(1024);
   }
 
   clear(): void {
@@ -39,21 +39,16 @@ export class NumberBuffer {
     for (const value of values) this.push(value);
   }
 
-  protected grow(needed: number): void {
+  private grow(needed: number): void {
     let capacity = Math.max(1, this.values.length);
     while (capacity < needed) capacity *= 2;
     const values = new Float64Array(capacity);
     values.set(this.values);
-    this.place(values);
-  }
-
-  /** The entries are in `values` from now on. */
-  place(values: Float64Array<ArrayBuffer>): void {
     this.values = values;
-    this.words = new Int32Array(values.buffer, values.byteOffset, 2 * values.length);
+    this.words = new Int32Array(values.buffer);
   }
 }
 
-// Frames are words, and files hold typed arrays as they are in memory.
+// The digest takes words apart, and files hold typed arrays as they are in memory.
 if (new Uint8Array(new Uint16Array([1]).buffer)[0] !== 1)
   throw new Error('this machine is big-endian, and the exchange runs on little-endian ones only');

@@ -13,6 +13,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import type { Engine } from '../../engine/engine.js';
 import { Digest } from '../../engine/storage/digest.js';
+import { NumberBuffer } from '../../engine/storage/number-buffer.js';
 import type { PriceFeed } from '../../gateway/inputs/feeds/price-feed.js';
 import { createLog } from '../../gateway/observe/log.js';
 import { TradingHalted } from '../../gateway/observe/watched-sequencer.js';
@@ -32,9 +33,11 @@ import {
 
 /** The trading thread's memory differs from what its commands made. */
 function corrupt(engine: Engine): void {
-  const { digest } = (engine as unknown as { state: { digest: Digest } }).state;
-  expect(digest).toBeInstanceOf(Digest);
-  digest.add();
+  const running = (engine as unknown as { running: Digest }).running;
+  expect(running).toBeInstanceOf(Digest);
+  const tape = new NumberBuffer();
+  tape.write(1);
+  running.add(tape);
 }
 
 test('a disagreement stops all trading', async ({ onTestFinished }) => {

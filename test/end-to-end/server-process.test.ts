@@ -273,6 +273,7 @@ describe('the configuration', () => {
     JOURNAL: ['mysql://root@127.0.0.1/exchange'],
     JOURNAL_PASSWORD_FILE: ['/etc/password'],
     ROLE: ['follower'],
+    REPLICA_AGE_SECONDS: ['-1', '1.5', '5'],
     REPLICAS_HOST: [''],
     REPLICAS_PORT: ['-1'],
     ADVERTISE_ADDRESS: ['leader'],
