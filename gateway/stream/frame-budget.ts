@@ -10,7 +10,7 @@ import { type ElapsedMs, TokenBuckets } from '../access/fair-use/token-buckets.j
 import type { StreamLimits } from './limits.js';
 
 /** Frames of a socket that is about to close. It may still wait for its last answers. */
-const IGNORED_MAX = 1_000;
+const IGNORED_MAX = 4_000;
 
 export class FrameBudget {
   private readonly bucket: TokenBuckets<null>;

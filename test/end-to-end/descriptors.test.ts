@@ -117,7 +117,7 @@ test("a flood of connections does not take the journal's descriptors", async () 
   // One address may use a fifth of the remaining 128, at most twice.
   await eventually(() => closed >= 400 - 2 * 25);
   for (let i = 0; i < 20; i++) await stake();
-  expect((await api.get('/ready')).json).toEqual({ status: 'ready' });
+  await eventually(async () => expect((await api.get('/ready')).json).toEqual({ status: 'ready' }));
   expect((await api.read(`/users/${userId}/ledger`, token)).status).toBe(200);
   expect(server.stderr).not.toMatch(/EMFILE|trading is halted/);
 });

@@ -138,7 +138,8 @@ export class EdgePeer implements EdgeOfCalls, Sender {
     else if (session === null) this.sink.send(writer.begin(ToEdge.unknownSession, number));
     else {
       const summary = loadRecord(records, frame.rest(), session.userId);
-      const served = this.served.ofKind(kindAt(records, 0))!;
+      const served = this.served.ofKind(kindAt(records, 0));
+      if (served === null) throw new FrameError('a record is of a command that no route takes');
       const bill = new Bill(this);
       const admission = admitCommand(gateway, session, this, bill, summary);
       const { refusal, rateLimit } = admission;

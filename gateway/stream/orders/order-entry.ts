@@ -18,7 +18,7 @@ import type { Gateway } from '../../http/gateway.js';
 import { textBuffers } from '../../json/text-buffers.js';
 import { elapsedMs } from '../../observe/clock.js';
 import type { AnswerCounts } from '../../observe/metrics.js';
-import { type Explained, explanationOf } from '../../resources/ended-market.js';
+import { type Explained, explanationOf, mayNeedExplanation } from '../../resources/ended-market.js';
 import type { Reader } from '../../resources/history/read.js';
 import { errorText } from '../channels/message-text.js';
 import type { Connection } from '../connection.js';
@@ -79,14 +79,14 @@ export class OrderEntry {
     const isReplayed = engine.replayed;
     const { appliedMs } = done;
     const answered = { id, command, isReplayed };
-    const explain = explanationOf(
-      readerOf(gateway, connection),
-      result,
-      command,
-      (kept, errors) => {
-        return orderAnswer(engine, kept, answered, errors).text;
-      },
-    );
+    const explain = mayNeedExplanation(result)
+      ? explanationOf(
+          readerOf(gateway, connection),
+          result,
+          command,
+          (kept, errors) => orderAnswer(engine, kept, answered, errors).text,
+        )
+      : null;
     const of = { id, isBatch: command.kind === 'batch', receivedMs, appliedMs };
     if (explain === null) this.answer(connection, of, orderAnswer(engine, result, answered));
     else this.answerExplained(connection, of, explain);

@@ -23,7 +23,7 @@ const KNOWN = new Set([
     'required',
     'additionalProperties',
   ],
-  ...['oneOf', 'anyOf', 'discriminator', RULES, 'items', 'minItems', 'maxItems', 'pattern'],
+  ...['oneOf', 'anyOf', 'discriminator', RULES, 'items', 'minItems', 'maxItems', 'pattern', 'not'],
   ...['minLength', 'maxLength', 'minimum', 'maximum', 'exclusiveMinimum', DECIMAL_PLACES],
 ]);
 
@@ -54,7 +54,10 @@ export class Arbitraries {
     if (schema.type === 'array') return this.array(schema);
     if (schema.type === 'string') return text(schema);
     if (schema.type === 'boolean') return fc.boolean();
-    if (schema.type === 'number' || schema.type === 'integer') return number(schema);
+    if (schema.type === 'number' || schema.type === 'integer')
+      return schema.not === undefined
+        ? number(schema)
+        : number(schema).filter((value) => this.fits(schema, value));
     throw new Error(`the generator does not support ${JSON.stringify(schema)}`);
   }
 

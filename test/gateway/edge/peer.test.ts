@@ -121,10 +121,10 @@ async function register(username: string): Promise<Trader> {
   return { username, userId: json.userId, token: json.token };
 }
 
-/** How many commands of {@link cancelAll}'s kind were executed. */
+/** How many commands of {@link cancel}'s kind were executed. */
 async function executed(): Promise<number> {
   const { text } = await api.get('/metrics');
-  const counts = text.matchAll(/^exchange_commands_total\{kind="cancelAll",\S+ (\d+)$/gm);
+  const counts = text.matchAll(/^exchange_commands_total\{kind="cancel",\S+ (\d+)$/gm);
   return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
@@ -134,14 +134,19 @@ function recordOf(command: Command): Uint8Array {
   return records.bytes.slice(0, records.byteLength);
 }
 
-function cancelAll({ userId: id }: Trader): Uint8Array {
+function cancel({ userId: id }: Trader): Uint8Array {
   const userId = Number(id.slice(1));
-  return recordOf({ kind: 'cancelAll', userId, idempotencyKey: null, marketId: 1 });
+  return recordOf({ kind: 'cancel', userId, idempotencyKey: null, marketId: 0, orderId: 1 });
+}
+
+function cancelEverywhere({ userId: id }: Trader): Uint8Array {
+  const userId = Number(id.slice(1));
+  return recordOf({ kind: 'cancelEverywhere', userId, idempotencyKey: null });
 }
 
 test('a command of a session that the core has named is executed, and answered in numbers', async () => {
   const session = await edge.sessionOf(ada, 1);
-  edge.sendCommand(2, session, cancelAll(ada));
+  edge.sendCommand(2, session, cancel(ada));
   const { kind, rest } = await edge.answer(2);
   expect(kind).toBe(ToEdge.result);
   const values = new Float64Array(rest.buffer);
@@ -153,7 +158,7 @@ test('a command of a session that the core has named is executed, and answered i
 test('commands that come together are executed and answered in their order', async () => {
   const session = await edge.sessionOf(ada, 1);
   const ids = Array.from({ length: TOGETHER }, (_, i) => 2 + i);
-  for (const id of ids) edge.sendCommand(id, session, cancelAll(ada));
+  for (const id of ids) edge.sendCommand(id, session, cancel(ada));
   await edge.answer(ids.at(-1)!);
   const results = edge.frames.filter(({ kind }) => kind === ToEdge.result);
   expect(results.map(({ id }) => id)).toEqual(ids);
@@ -163,7 +168,7 @@ test('commands that come together are executed and answered in their order', asy
 });
 
 test('a number that the core has not given is none of its sessions', async () => {
-  edge.sendCommand(1, 1_000, cancelAll(ada));
+  edge.sendCommand(1, 1_000, cancel(ada));
   expect((await edge.answer(1)).kind).toBe(ToEdge.unknownSession);
 });
 
@@ -172,17 +177,18 @@ test('a session that has ended is refused, though it has a number', async () => 
   const session = await edge.sessionOf(eve, 1);
   const body = { currentPassword: 'correct horse battery', newPassword: 'another horse battery' };
   expect((await api.put('/auth/password', body, eve.token)).status).toBe(200);
-  edge.sendCommand(2, session, cancelAll(eve));
+  edge.sendCommand(2, session, cancel(eve));
   const { kind, own } = await edge.answer(2);
   expect([kind, own]).toEqual([ToEdge.answer, 401]);
 });
 
 test.each([
-  ['of another user', () => cancelAll(bob)],
+  ['of another user', () => cancel(bob)],
   ['that no client may send', () => recordOf({ kind: 'advanceTime' })],
-  ['that is cut off', () => cancelAll(ada).slice(0, 16)],
-  ['that is no whole number of words', () => cancelAll(ada).slice(0, 15)],
-  ['with something behind it', () => Buffer.concat([cancelAll(ada), new Uint8Array(8)])],
+  ['that no route takes', () => cancelEverywhere(ada)],
+  ['that is cut off', () => cancel(ada).slice(0, 16)],
+  ['that is no whole number of words', () => cancel(ada).slice(0, 15)],
+  ['with something behind it', () => Buffer.concat([cancel(ada), new Uint8Array(8)])],
   ['of zeros', () => new Uint8Array(24)],
 ])('a record %s ends the connection, and executes nothing', async (_name, record) => {
   const session = await edge.sessionOf(ada, 1);
@@ -202,7 +208,7 @@ test('an order of a replica’s stream is a record of its user, answered in numb
     edge.writer.begin(ToCore.streamCommand, 7).integer(number);
     edge.send(record);
   };
-  order(1, ada, cancelAll(ada));
+  order(1, ada, cancel(ada));
   const isResult = ({ kind }: { kind: number }) => kind === ToEdge.streamResult;
   await eventually(() => edge.frames.some(isResult));
   const { id, rest } = edge.frames.find(isResult)!;
@@ -210,7 +216,7 @@ test('an order of a replica’s stream is a record of its user, answered in numb
   expect([id, Buffer.from(rest).readUInt32LE()]).toEqual([7, 1]);
   expect(values[ResultHead.sequence]).toBeGreaterThan(0);
   const before = await executed();
-  order(2, ada, cancelAll(bob));
+  order(2, ada, cancel(bob));
   await eventually(() => edge.closeCode !== 0);
   expect([edge.closeCode, await executed()]).toEqual([1002, before]);
 });
@@ -224,7 +230,7 @@ test('frames that are cut off, changed or of no kind end the connection or say n
     await eventually(() => hostile.isOpen);
     const { writer } = hostile;
     writer.begin(ToCore.command, i).integer(session).content(ADDRESS);
-    const record = cancelAll(ada);
+    const record = cancel(ada);
     const message = Buffer.concat([
       Buffer.alloc(4),
       writer.bytes.subarray(0, writer.length),
