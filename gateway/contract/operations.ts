@@ -182,8 +182,11 @@ function count(description: string): Header {
   return { description, schema: { type: 'integer', format: 'int64', minimum: 0 } };
 }
 
-/** Answers of the engine can be replayed; errors that the gateway returns before it cannot. */
-const REPLAYABLE = ['200', '201', '400', '404', '409', '422'];
+/**
+ * Answers of the engine can be replayed, 503 if the history cannot explain them; errors that the
+ * gateway returns before it cannot.
+ */
+const REPLAYABLE = ['200', '201', '400', '404', '409', '422', '503'];
 
 function withHeaders(route: Route, responses: Record<string, Response>): Record<string, Response> {
   // A partner's reference replays the answer like an idempotency key.

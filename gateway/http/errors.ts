@@ -136,6 +136,7 @@ export const ORDER_ERRORS = [
   'post_only_would_trade',
   'price_not_met',
   'too_small_to_rest',
+  'history_unavailable',
 ] as const satisfies readonly ErrorCode[];
 
 /** What any split or merge can be refused for, besides a lack of money or shares. */
@@ -144,6 +145,7 @@ export const SETS_ERRORS = [
   'user_frozen',
   'market_not_active',
   'market_paused',
+  'history_unavailable',
 ] as const satisfies readonly ErrorCode[];
 
 /** Status and body of an error. */

@@ -2,8 +2,9 @@
  * What a request is told about a market that has ended and that the engine may have forgotten: what
  * became of it, and of a claim that was paid. The history says so.
  *
- * Always holds: 404 `market_not_found` is said only of a market that never was, or while the
- * history is unavailable.
+ * Always holds: 404 `market_not_found` is said only of a market that never was. What the history
+ * cannot say now is 503. One command asks each question once, one after another, for 2 s at most,
+ * and its user pays a read for each.
  */
 import { CODES, Code, type CodeName } from '../../engine/interface/codes.js';
 import { type BatchOperation, type Command, CommandKind } from '../../engine/interface/commands.js';
@@ -17,11 +18,14 @@ import {
 } from '../../engine/interface/results.js';
 import type { MarketView } from '../../engine/interface/views.js';
 import { NumberBuffer } from '../../engine/storage/number-buffer.js';
+import { HISTORY_LAG_MAX_MS } from '../../persistence/follower/history-client.js';
 import { viewOfPast } from '../../persistence/history/requests.js';
+import { Bill } from '../access/fair-use/fair-use.js';
 import { isAtomicBatch, refusalIn } from '../commands/execution.js';
 import type { Call } from '../http/call.js';
 import { type ErrorAnswer, type ErrorCode, errorAnswer } from '../http/errors.js';
 import { microsText } from '../json/decimal.js';
+import { elapsedMs } from '../observe/clock.js';
 import { type Reader, readHistory } from './history/read.js';
 
 /** Details besides, such as the index of an operation. */
@@ -48,7 +52,19 @@ export function endedAnswer(
 
 /** Answers about a market that the engine does not have. */
 export function refuseWithoutMarket(call: Call, marketId: number): void {
-  askMarket(call, marketId, 'market_not_active', {}, (error) => void call.refuseWhenDurable(error));
+  askMarket(call, marketId, 'market_not_active', {}, (error) => {
+    if (error === null) call.refuseNow(unsaid({}));
+    else call.refuseWhenDurable(error);
+  });
+}
+
+/** null: the history cannot say now. */
+type Respond = (error: ErrorAnswer | null) => void;
+
+function unsaid(besides: Besides): ErrorAnswer {
+  const message =
+    'Nothing was executed. What became of the market cannot be read now, or your reads are used up; try again.';
+  return errorAnswer('history_unavailable', { ...besides, executed: false }, message);
 }
 
 /** `code`: if there was such a market. */
@@ -57,7 +73,7 @@ function askMarket(
   marketId: number,
   code: ErrorCode,
   besides: Besides,
-  respond: (error: ErrorAnswer) => void,
+  respond: Respond,
 ): void {
   const unknown = () => respond(errorAnswer('market_not_found', besides));
   if (marketId === 0) {
@@ -71,13 +87,13 @@ function askMarket(
     if (market === undefined) unknown();
     else respond(endedAnswer(viewOfPast(market), code, besides));
   };
-  readHistory(reader, request, found, unknown);
+  readHistory(reader, request, found, () => respond(null));
 }
 
-/** A refused operation that the history says more about. */
+/** What the history says more about: refused operations that are the same to it. */
 interface Question {
-  /** The index of the operation; -1: the command is one. */
-  index: number;
+  /** Those of the operations; -1: the command is one. */
+  indices: number[];
   code: CodeName;
   operation: (Command | BatchOperation) & { marketId: number };
 }
@@ -113,23 +129,45 @@ export function explanationOf(
   if (!isWhole) kept.write(...result.values.subarray(0, result.length));
   const errors = new Map<number, ErrorAnswer>();
   return (answer) => {
-    for (const question of questions) {
-      const besides = isWhole && question.index >= 0 ? { operation: question.index } : {};
-      ask(after, question, besides, (error) => {
-        errors.set(question.index, error);
-        if (errors.size < questions.length) return;
-        answer(isWhole ? error : { status: 200, text: write(kept, errors) });
-      });
-    }
+    const untilMs = elapsedMs() + HISTORY_LAG_MAX_MS;
+    const askFrom = (at: number): void => {
+      const question = questions[at];
+      if (question === undefined) {
+        answer(isWhole ? errors.get(questions[0]!.indices[0]!)! : batchOf(write, kept, errors));
+        return;
+      }
+      const index = question.indices[0]!;
+      const besides = isWhole && index >= 0 ? { operation: index } : {};
+      const respond = (said: ErrorAnswer | null) => {
+        // What one question could not be answered for, the others would not be answered for.
+        for (const { indices } of said === null ? questions.slice(at) : [question])
+          for (const each of indices) errors.set(each, said ?? unsaid(besides));
+        askFrom(said === null ? questions.length : at + 1);
+      };
+      if (elapsedMs() > untilMs) respond(null);
+      else ask(after, question, besides, respond);
+    };
+    askFrom(0);
   };
+}
+
+function batchOf(write: BatchWriter, ...of: Parameters<BatchWriter>): Explained {
+  return { status: 200, text: write(...of) };
+}
+
+/** Whether the reader pays for a read. */
+function pays(reader: Reader): boolean {
+  const bill = new Bill(reader);
+  bill.payer = reader.session;
+  return reader.gateway.fairUse.charge('reads', bill, 1)?.granted ?? true;
 }
 
 /** Reads what the command itself did, too: a batch may claim twice. */
 function readerAfter(reader: Reader, sequence: number): Reader {
-  const { gateway, userId, address } = reader;
+  const { gateway, session, address } = reader;
   return {
     gateway,
-    userId,
+    session,
     address,
     minSequence: sequence,
     get isOver() {
@@ -168,11 +206,19 @@ function questionsIn(result: NumberBuffer, command: Command): Question[] {
     return questionOf(refusal.operation, refusal.code, command.operations[refusal.operation]!);
   }
   let at = FIRST_OPERATION;
-  return command.operations.flatMap((operation, index) => {
+  const distinct = new Map<string, Question>();
+  for (const [index, operation] of command.operations.entries()) {
     const code = CODES[values[at + ResultHead.code]!]!;
     at = nextOperation(values, at);
-    return questionOf(index, code, operation);
-  });
+    for (const question of questionOf(index, code, operation)) {
+      const { kind, marketId } = question.operation;
+      const key = `${marketId} ${code} ${kind === 'claim'}`;
+      const same = distinct.get(key);
+      if (same === undefined) distinct.set(key, question);
+      else same.indices.push(index);
+    }
+  }
+  return [...distinct.values()];
 }
 
 function questionOf(
@@ -183,30 +229,35 @@ function questionOf(
   if (!('marketId' in operation) || !operation.marketId) return [];
   const isClaim = operation.kind === 'claim' && code === 'nothing_to_claim';
   if (code !== 'market_not_found' && !isClaim) return [];
-  return [{ index, code, operation: operation as Question['operation'] }];
+  return [{ indices: [index], code, operation: operation as Question['operation'] }];
 }
 
 function ask(
   reader: Reader,
   { code, operation }: Question,
   besides: Besides,
-  respond: (error: ErrorAnswer) => void,
+  respond: Respond,
 ): void {
   const { marketId } = operation;
+  if (!pays(reader)) {
+    respond(null);
+    return;
+  }
   if (operation.kind !== 'claim') {
     askMarket(reader, marketId, 'market_not_active', besides, respond);
     return;
   }
   const otherwise = () => {
     if (code === 'nothing_to_claim') respond(errorAnswer('nothing_to_claim', besides));
-    else askMarket(reader, marketId, 'nothing_to_claim', besides, respond);
+    else if (pays(reader)) askMarket(reader, marketId, 'nothing_to_claim', besides, respond);
+    else respond(null);
   };
   const request = { kind: 'payment', userId: operation.userId, marketId } as const;
   readHistory(
     reader,
     request,
     (paid) => (paid === null ? otherwise() : respond(paidAnswer(paid, besides))),
-    otherwise,
+    () => respond(null),
   );
 }
 

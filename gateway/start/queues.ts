@@ -2,6 +2,8 @@
  * Everything that waits in memory because of what clients do: at most how many bytes, and what
  * happens to whom beyond. CONFIGURATION.md shows this table.
  */
+
+import { PENDING_MAX } from '../../persistence/follower/history-client.js';
 import { OVERLOAD_LIMITS } from '../access/fair-use/overload.js';
 import { BYTES_MAX as FORWARDED_BYTES_MAX } from '../edge/forwarder.js';
 import { MESSAGE_BYTES_MAX } from '../edge/link/frames.js';
@@ -11,6 +13,9 @@ import { BODY_BYTES_MAX } from '../http/request.js';
 import { FRAME_BYTES } from '../stream/endpoint.js';
 import type { StreamLimits } from '../stream/limits.js';
 import { HELD_BYTES_MAX } from '../stream/resume/journal-replays.js';
+
+/** A batch of a hundred refused operations, with its result. */
+const BYTES_OF_READ = 32 * 1_024;
 
 interface Queue {
   what: string;
@@ -46,6 +51,13 @@ export function queuesOf({ connections, stream, unsent }: Limits): Queue[] {
       bytesMax: OVERLOAD_LIMITS.backlogBytes * 1.1,
       beyond: 'changes are answered 503, and cancels in the last tenth',
       metric: 'exchange_backlog_bytes',
+    },
+    {
+      what: 'reads of the history, with the refused batches that they explain',
+      bytesMax: PENDING_MAX * BYTES_OF_READ,
+      beyond:
+        'further reads are answered 503; those of one user, or address without one, from a twentieth on',
+      metric: null,
     },
     {
       what: 'answers that are compressed',

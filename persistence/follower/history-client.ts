@@ -4,7 +4,7 @@
  * Always holds: each request is answered once, never as of an earlier sequence than it asked for.
  * When the follower is more than 2 s behind, or takes longer, the reply is `unavailable`. The
  * number of requests that the follower has not answered is bounded, those that were given up
- * included.
+ * included: in all, and for each reader, so that one reader takes a small share of them.
  */
 import type { Reader } from '../history/read-turns.js';
 import type { HistoryKind, HistoryReply, HistoryRequest, RequestOf } from '../history/requests.js';
@@ -12,7 +12,8 @@ import type { HistoryKind, HistoryReply, HistoryRequest, RequestOf } from '../hi
 /** The longest lag of the follower, and the longest time to an answer. */
 export const HISTORY_LAG_MAX_MS = 2_000;
 const SWEEP_MS = 250;
-const PENDING_MAX = 10_000;
+export const PENDING_MAX = 10_000;
+export const PENDING_MAX_OF_ONE = PENDING_MAX / 20;
 
 type Done = (reply: HistoryReply) => void;
 
@@ -29,6 +30,7 @@ export interface HistoryLink {
 
 /** `done` is null: given up. */
 interface PendingRead {
+  reader: Reader;
   done: Done | null;
   askedMs: number;
 }
@@ -36,6 +38,8 @@ interface PendingRead {
 export class HistoryClient {
   /** By id, in order: what the follower has not answered. */
   private readonly pending = new Map<number, PendingRead>();
+  /** How many of these each reader has. */
+  private readonly pendingOf = new Map<Reader, number>();
   private lastId = 0;
   private sweeper: NodeJS.Timeout | null = null;
 
@@ -53,15 +57,16 @@ export class HistoryClient {
     done: (reply: HistoryReply<Kind>) => void,
     reader: Reader = 0,
   ): () => void {
-    const problem = this.link.problem() ?? this.refusal();
+    const problem = this.link.problem() ?? this.refusal(reader);
     if (problem !== null) {
       done({ status: 'unavailable', reason: problem });
       return () => {};
     }
     const id = ++this.lastId;
     // The answer to a request is of the request's kind.
-    const read: PendingRead = { done: done as Done, askedMs: this.link.elapsedMs() };
+    const read: PendingRead = { reader, done: done as Done, askedMs: this.link.elapsedMs() };
     this.pending.set(id, read);
+    this.pendingOf.set(reader, (this.pendingOf.get(reader) ?? 0) + 1);
     this.sweeper ??= setInterval(() => this.sweep(), SWEEP_MS);
     this.link.send(id, request, minSequence, reader);
     return () => this.giveUp(id, read);
@@ -71,6 +76,9 @@ export class HistoryClient {
     const read = this.pending.get(id);
     if (read === undefined) return;
     this.pending.delete(id);
+    const left = this.pendingOf.get(read.reader)! - 1;
+    if (left === 0) this.pendingOf.delete(read.reader);
+    else this.pendingOf.set(read.reader, left);
     this.stopSweeping();
     read.done?.(reply);
   }
@@ -79,13 +87,16 @@ export class HistoryClient {
   end(reason: string): void {
     const reads = [...this.pending.values()];
     this.pending.clear();
+    this.pendingOf.clear();
     this.stopSweeping();
     for (const { done } of reads) done?.({ status: 'unavailable', reason });
   }
 
-  private refusal(): string | null {
+  private refusal(reader: Reader): string | null {
     const lagMs = this.link.lagMs();
     if (lagMs > HISTORY_LAG_MAX_MS) return `the history is ${Math.round(lagMs)} ms behind`;
+    const ofOne = this.pendingOf.get(reader) ?? 0;
+    if (ofOne >= PENDING_MAX_OF_ONE) return 'too many reads of one user or address are waiting';
     return this.pending.size >= PENDING_MAX ? 'too many reads of the history are waiting' : null;
   }
 

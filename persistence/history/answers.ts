@@ -50,9 +50,11 @@ const PREPARE: { readonly [Kind in StoredKind]: Prepare<Kind> } = {
     const end = ordersEnd(lists, request.userId, engine.orders(request.userId));
     return () => readOrder(entries, end, request);
   },
-  payment: (request, { lists, entries }) => {
+  payment: (request, database) => {
+    const { lists, entries } = database;
     const count = lists.lengths.userEvent.of(request.userId);
-    return () => readPayment(entries, request, count);
+    const resolvedAtMs = database.resolvedAtMs(request.marketId);
+    return async () => readPayment(entries, request, count, await resolvedAtMs());
   },
   pointsCredits: (request, database, engine) => {
     const microPoints = engine.account(request.userId)?.microPoints ?? 0;

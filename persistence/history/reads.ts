@@ -154,6 +154,12 @@ export class HistoryReads {
     return this.ofMarket(marketId, async (market) => (await this.withPoints([market]))[0]!);
   }
 
+  resolvedAtMs(marketId: number): Read<number | null> {
+    const open = this.state.openMarket(marketId);
+    if (open !== null) return async () => open.market.resolvedAtMs;
+    return this.ofMarket(marketId, async (market) => market.resolvedAtMs);
+  }
+
   /**
    * Reads something about a market, given its record and the number of its asset's prices; null:
    * there never was such a market.

@@ -9,7 +9,7 @@ import { ROUTES } from '../../gateway/resources/routes.js';
 import { eventually } from '../support/eventually.js';
 import { isVouchedFor } from '../support/folders/vouched.js';
 import { flip } from '../support/journal-fixture.js';
-import { MARKET, pathOf, TestServer } from '../support/server.js';
+import { codeOf, MARKET, pathOf, TestServer } from '../support/server.js';
 
 const first = await TestServer.withMarket({ snapshotEveryCommands: 20 });
 const { folder } = first;
@@ -30,7 +30,12 @@ await eventually(async () =>
 afterAll(() => server.stop());
 
 /** The history only adds to these: prices, and whether a market that is named ever was. */
-const WITHOUT_IT = ['/markets/:id', '/users/:id/positions'];
+const WITHOUT_IT = [
+  '/markets/:id',
+  '/markets/15m/:marketId/orderbook',
+  '/markets/15m/:marketId/quote',
+  '/users/:id/positions',
+];
 
 test('everything that needs no history works', async () => {
   const { api } = server;
@@ -48,7 +53,16 @@ test('an active market is read from the engine, without its price history', asyn
   const { status, json } = await server.api.get(`/markets/${MARKET}`);
   expect([status, json]).toEqual([200, { ...list.markets[0], priceHistory: null }]);
   // Only the history knows whether there was such a market.
-  expect((await server.api.get('/markets/btc-15m-900')).status).toBe(503);
+  const never = 'btc-15m-900';
+  const token = ada.token;
+  for (const asked of [
+    server.api.get(`/markets/${never}`),
+    server.api.get(`/markets/15m/${never}/orderbook`),
+    server.buy(ada, { outcome: 'UP', amount: 5 }, never),
+    server.api.send('POST', `/markets/15m/${never}/claim`, {}, { token }),
+    server.api.delete(`/users/${ada.userId}/orders?marketId=${never}`, token),
+  ])
+    expect(codeOf(await asked)).toBe('503 history_unavailable');
 });
 
 /** Of routes that need one, or that read the history only with one. */

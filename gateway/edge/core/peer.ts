@@ -171,14 +171,14 @@ export class EdgePeer implements EdgeOfCalls, Sender {
   private explains(
     records: RecordBuffer,
     result: NumberBuffer,
-    { userId }: Session,
+    session: Session,
     answer: (explained: Explained) => void,
   ): boolean {
     if (!mayNeedExplanation(result)) return false;
     const command = readCommand(records, 0);
     const operations = command.kind === 'batch' ? command.operations : [];
     const { gateway, address } = this;
-    const reader = { gateway, address, userId, minSequence: 0, onLeft: null, isOver: false };
+    const reader = { gateway, address, session, minSequence: 0, onLeft: null, isOver: false };
     const explain = explanationOf(reader, result, command, (kept, errors) =>
       explainedBatch(gateway.sequencer.engine, kept, operations, errors),
     );

@@ -12,7 +12,7 @@ import { cursorOf, type PageRequest, startOf } from '../paging.js';
 
 /** Who reads: a request over HTTP, or a connection of the stream. */
 export interface Reader
-  extends Pick<Call, 'gateway' | 'minSequence' | 'userId' | 'address' | 'isOver' | 'onLeft'> {
+  extends Pick<Call, 'gateway' | 'minSequence' | 'session' | 'address' | 'isOver' | 'onLeft'> {
   /** Of a request. */
   refuseNow?: Call['refuseNow'];
 }
@@ -23,8 +23,8 @@ export interface Reader
  * history is unavailable.
  *
  * A replica's follower reads the journal by itself, so it may be ahead of the replica's engine: the
- * answer then waits until the engine has reached its sequence. Reads of one account, or of one
- * address without an account, are served one after another.
+ * answer then waits until the engine has reached its sequence. Reads of one user, those of sub-accounts
+ * included, or of one address without a user, are served one after another.
  */
 export function readHistory<Kind extends HistoryKind>(
   call: Reader,
@@ -40,7 +40,7 @@ export function readHistory<Kind extends HistoryKind>(
   };
   // Within a batch that is being applied, the engine may have more than is durable here.
   const minSequence = Math.max(sequencer.durableSequence, call.minSequence);
-  const reader = call.userId === 0 ? call.address : call.userId;
+  const reader = call.session?.payerId ?? call.address;
   const answered = (reply: HistoryReply<Kind>) => {
     if (call.isOver) return;
     if (reply.status === 'unavailable') {

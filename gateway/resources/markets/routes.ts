@@ -84,7 +84,7 @@ export const marketRoutes: Route[] = [
     summary: 'The order book of a market, best prices first',
     query: schemas.DepthQuery,
     responses: { 200: schemas.Orderbook },
-    errors: ['market_not_found', 'market_not_active'],
+    errors: ['market_not_found', 'market_not_active', 'history_unavailable'],
     handle(call) {
       const { engine } = call;
       const marketId = marketNumber(engine, call.parameter('marketId'));
@@ -106,7 +106,7 @@ export const marketRoutes: Route[] = [
     query: schemas.QuoteQuery,
     missing: schemas.missingOfQuote,
     responses: { 200: schemas.Quote },
-    errors: ['market_not_found', 'market_not_active'],
+    errors: ['market_not_found', 'market_not_active', 'history_unavailable'],
     handle(call) {
       const marketId = marketNumber(call.engine, call.parameter('marketId'));
       const market = call.engine.market(marketId);

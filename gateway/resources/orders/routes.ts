@@ -43,6 +43,7 @@ const CANCEL_ERRORS = [
   'market_not_active',
   'order_not_found',
   'order_closed',
+  'history_unavailable',
 ] as const;
 const AMEND_ERRORS = [
   ...CANCEL_ERRORS,
@@ -96,7 +97,13 @@ export const tradingRoutes: Route[] = [
     summary: 'Claim the winnings in a resolved market',
     body: EmptyBody,
     responses: { 200: schemas.ClaimReceipt },
-    errors: ['market_not_found', 'market_not_resolved', 'nothing_to_claim', 'already_paid'],
+    errors: [
+      'market_not_found',
+      'market_not_resolved',
+      'nothing_to_claim',
+      'already_paid',
+      'history_unavailable',
+    ],
     ...single('claim', receipts.claimReceipt),
   }),
 
@@ -141,7 +148,7 @@ export const tradingRoutes: Route[] = [
     summary: 'Cancel all your resting orders in a market',
     body: EmptyBody,
     responses: { 200: schemas.CancelAllReceipt },
-    errors: ['market_not_found', 'market_not_active'],
+    errors: ['market_not_found', 'market_not_active', 'history_unavailable'],
     ...single('cancelAll', receipts.cancelAllReceipt),
   }),
 
@@ -153,8 +160,9 @@ export const tradingRoutes: Route[] = [
     query: CancelQuery,
     body: EmptyBody,
     idempotent: true,
+    explains,
     responses: { 200: schemas.CancelOrdersReceipt },
-    errors: ['market_not_found'],
+    errors: ['market_not_found', 'market_not_active', 'history_unavailable'],
     handle(call) {
       const { userId, idempotencyKey } = call;
       const name = call.query.marketId;

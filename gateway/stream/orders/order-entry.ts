@@ -149,10 +149,10 @@ interface Executed {
 
 /** Whose read of the history it is. */
 function readerOf(gateway: Gateway, connection: Connection): Reader {
-  const { userId, address } = connection;
+  const { session, address } = connection;
   return {
     gateway,
-    userId,
+    session,
     address,
     minSequence: 0,
     onLeft: null,

@@ -1,5 +1,4 @@
 /** When, how much and by what a user was paid for a market that is resolved. */
-import { startOfMarketMs, WINDOW_MS } from '../../../engine/interface/domain.js';
 import { EventType } from '../../../engine/interface/events.js';
 import { PAYOUT_DELAY_MS } from '../../../engine/interface/parameters.js';
 import { USER_EVENT } from '../runs/format.js';
@@ -18,17 +17,20 @@ export interface Payment {
 const ENTRIES_MAX = 10_000;
 
 /**
- * Looks from the automatic payment on, then from the market's end on. null: the user was not paid,
- * or claimed only after very many other events.
+ * Looks from the automatic payment on, then from the market's result on, which is before its end if
+ * an operator has made it VOID. null: the user was not paid, or claimed only after very many other
+ * events.
  * @param count the number of the user's events
+ * @param resolvedAtMs of the market; null or 0: it has no result
  */
 export async function readPayment(
   entries: ListReader,
   { userId, marketId }: { userId: number; marketId: number },
   count: number,
+  resolvedAtMs: number | null,
 ): Promise<Payment | null> {
-  const endsAtMs = startOfMarketMs(marketId) + WINDOW_MS;
-  for (const value of [endsAtMs + PAYOUT_DELAY_MS, endsAtMs]) {
+  if (!resolvedAtMs) return null;
+  for (const value of [resolvedAtMs + PAYOUT_DELAY_MS, resolvedAtMs]) {
     const search = { id: userId, count, column: 'atMs', value } as const;
     const first = await entries.firstFrom(USER_EVENT, search);
     const last = Math.min(count, first + ENTRIES_MAX - 1);

@@ -96,11 +96,11 @@ describe('reads from the trading thread', () => {
   it('are limited in number, and count until the follower has answered them', async () => {
     const { history, sent, givenUp, link } = ask();
     const done = vi.fn();
-    for (let i = 0; i < 10_000; i++) history.read(RANK, 1, done);
+    for (let i = 0; i < 10_000; i++) history.read(RANK, 1, done, i % 20);
     link.now = HISTORY_LAG_MAX_MS + 1;
     await eventually(() => expect(done).toHaveBeenCalledTimes(10_000));
     expect(givenUp.at(-1)).toBe(10_000);
-    history.read(RANK, 1, done);
+    history.read(RANK, 1, done, 20);
     expect(done).toHaveBeenLastCalledWith({
       status: 'unavailable',
       reason: 'too many reads of the history are waiting',
@@ -111,6 +111,19 @@ describe('reads from the trading thread', () => {
     expect(done).toHaveBeenCalledTimes(10_001);
     history.end('the end');
     expect(done).toHaveBeenCalledTimes(10_002);
+  });
+
+  it('of one reader are at most a twentieth of all', () => {
+    const { history, sent } = ask();
+    const done = vi.fn();
+    for (let i = 0; i < 501; i++) history.read(RANK, 1, done, 7);
+    const reason = 'too many reads of one user or address are waiting';
+    expect(done.mock.calls).toEqual([[{ status: 'unavailable', reason }]]);
+    history.read(RANK, 1, done, 8);
+    history.answered(1, answered);
+    history.read(RANK, 1, done, 7);
+    expect(sent.length).toBe(502);
+    history.end('the end');
   });
 
   it('are not worked out once they were given up', () => {

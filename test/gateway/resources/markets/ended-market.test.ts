@@ -1,10 +1,13 @@
 /** What a market says after its end, while the engine has it and a day later, when it has not. */
 import { afterAll, expect, test } from 'vitest';
+import { marketNumber } from '../../../../gateway/resources/find.js';
 import {
   type Answer,
   AT_EDGES,
   codeOf,
   MARKET,
+  only,
+  rates,
   TestServer,
   type Trader,
   WINDOW_MS,
@@ -15,6 +18,8 @@ import { StreamClient } from '../../stream/support.js';
 const END_MS = WINDOW_START_MS + WINDOW_MS;
 const DAY_MS = 86_400_000;
 const NEVER = 'btc-15m-1763699400';
+/** An operator makes it VOID before it opens. */
+const VOIDED = 'btc-15m-1763702100';
 
 let server = await TestServer.withMarket();
 afterAll(() => server.stop());
@@ -44,6 +49,16 @@ async function expectPaid(): Promise<void> {
   expect([codeOf(first), again.text]).toEqual(['409 already_paid', first.text]);
   expect(again.headers['idempotency-replayed']).toBe('true');
 }
+
+test('of a market that was VOID before its end, too, a claim says when it was paid', async () => {
+  const marketId = marketNumber(server.exchange.sequencer.engine, VOIDED);
+  const split = `/markets/15m/${VOIDED}/split`;
+  expect((await server.api.post(split, { shares: 10 }, loser.token)).status).toBe(200);
+  server.submit({ kind: 'voidMarket', marketId, operator: 'op', reason: 'a test' });
+  expect((await claim(loser, VOIDED)).status).toBe(200);
+  const paid = { code: '409 already_paid', details: { by: 'user', paidAtMs: WINDOW_START_MS } };
+  expect(await refused(() => claim(loser, VOIDED))).toMatchObject(paid);
+});
 
 test('a claim that was paid says when and how much', async () => {
   for (const who of [claimer, sleeper]) {
@@ -75,6 +90,7 @@ test('a day later, all is said that was', async () => {
   server.clock.set(END_MS + DAY_MS + 60_000);
   await server.advance();
   await expectPaid();
+  expect((await refused(() => claim(loser, VOIDED))).code).toBe('409 already_paid');
   expect(await refused(() => claim(sleeper))).toEqual({
     code: '409 already_paid',
     details: { paidAtMs: END_MS + DAY_MS + 60_000, amount: 10, by: 'automatic' },
@@ -98,6 +114,10 @@ test('a day later, all is said that was', async () => {
       (id) => server.api.post(`/markets/15m/${id}/split`, { shares: 1 }, loser.token),
     ],
     ['market_not_active', (id) => server.api.delete(`/markets/15m/${id}/orders/o1`, loser.token)],
+    [
+      'market_not_active',
+      (id) => server.api.delete(`/users/${loser.userId}/orders?marketId=${id}`, loser.token),
+    ],
     ['market_not_active', (id) => server.api.get(`/markets/15m/${id}/orderbook`)],
     ['market_not_active', (id) => server.api.get(`/markets/15m/${id}/quote?outcome=UP&amount=1`)],
   ];
@@ -152,6 +172,39 @@ test.skipIf(AT_EDGES)(
     await client.close();
   },
 );
+
+test('a command asks each question once, for a read of its user', async () => {
+  const { folder, clock } = server;
+  const atMs = clock.nowMs();
+  await server.close();
+  const limits = { fairUse: rates({ reads: { user: only(6), address: null } }) };
+  server = await TestServer.start(limits, folder, atMs);
+  await server.followed();
+  const batch = async (marketIds: string[]) => {
+    const operations = marketIds.map((marketId) => ({ op: 'claim', marketId }));
+    const { json } = await server.api.post('/batch', { operations }, claimer.token);
+    return json.results.map(({ error }: Answer['json']) => error.code);
+  };
+  const same = Array(100).fill(MARKET);
+  expect(await batch(same)).toEqual(same.map(() => 'already_paid'));
+  // Two reads for a market that never was, and none is left after the two.
+  const never = [1, 2, 3].map((n) => `btc-15m-${900 * n}`);
+  expect(await batch([...never, MARKET, never[0]!])).toEqual([
+    'market_not_found',
+    'market_not_found',
+    'history_unavailable',
+    'history_unavailable',
+    'market_not_found',
+  ]);
+  const keyed = () => claim(claimer, MARKET, { 'idempotency-key': 'without-reads' });
+  const first = await keyed();
+  expect([codeOf(first), (await keyed()).text]).toEqual(['503 history_unavailable', first.text]);
+  const orders = (who: Trader) => server.api.get(`/users/${who.userId}/orders`, who.token);
+  expect([codeOf(await orders(claimer)), (await orders(sleeper)).status]).toEqual([
+    '429 rate_limited',
+    200,
+  ]);
+});
 
 test.skipIf(AT_EDGES)('a request at an edge of the exchange is told the same', async () => {
   const { folder, clock } = server;
