@@ -80,7 +80,7 @@ const POOLS_OF_LIMITS: readonly [LimitName, Pool][] = [
   ['subAccounts', Pool.subAccounts],
 ];
 
-/** What one user bids, as of a sequence. */
+/** What a user and its family bid, as of a sequence. */
 interface OwnBids {
   userId: number;
   sequence: number;
@@ -452,8 +452,8 @@ export class Reads {
   }
 
   /**
-   * What a sale of `lots` would bring now, by the bids for the outcome. `ownId`: the user whose own
-   * bids do not count; 0: all count. null: nobody bids.
+   * What a sale of `lots` would bring now, by the bids for the outcome. `ownId`: the user whose
+   * family's bids do not count; 0: all count. null: nobody bids.
    */
   proceedsMicros(marketId: number, outcome: Outcome, lots: number, ownId: number): number | null {
     const { markets, levels } = this.state;
@@ -478,7 +478,7 @@ export class Reads {
 
   /**
    * By market and side, then by level. Kept for further positions of the same user, since each
-   * would look at all of the user's orders.
+   * would look at all of the family's orders.
    */
   private ownBidLots(userId: number): OwnBids['lots'] {
     const { users, orders, accounts, sequence } = this.state;
@@ -487,13 +487,15 @@ export class Reads {
     const lots: OwnBids['lots'] = new Map();
     this.ownBids = { userId, sequence, lots };
     if (!users.exists(userId)) return lots;
-    for (let row = accounts.firstOrder(userId); row !== 0; row = orders.userAfter(row)) {
-      const book = orders.slot(row) * 2 + bookSideOf(orders.kind(row));
-      const level = orders.level(row);
-      const ofBook = lots.get(book) ?? new Map<number, number>();
-      lots.set(book, ofBook);
-      ofBook.set(level, (ofBook.get(level) ?? 0) + orders.lots(row));
-    }
+    const parentId = users.parent(userId) || userId;
+    for (const ownerId of [parentId, ...users.subAccounts(parentId)])
+      for (let row = accounts.firstOrder(ownerId); row !== 0; row = orders.userAfter(row)) {
+        const book = orders.slot(row) * 2 + bookSideOf(orders.kind(row));
+        const level = orders.level(row);
+        const ofBook = lots.get(book) ?? new Map<number, number>();
+        lots.set(book, ofBook);
+        ofBook.set(level, (ofBook.get(level) ?? 0) + orders.lots(row));
+      }
     return lots;
   }
 

@@ -1,6 +1,6 @@
 /** Single operations on a book of constant depth, beside a ladder; restoring is not timed. */
 import { Outcome, Side, TimeInForce } from '../../engine/interface/domain.js';
-import { MAX_ORDER_LOTS, MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
+import { MICROS_PER_DOLLAR, UNSIZED_LOTS } from '../../engine/interface/limits.js';
 import { CommandList } from '../../test/support/workload/command-list.js';
 import { buyOrder, openMarket, WINDOW_START_MS } from '../../test/support/workload/open-market.js';
 import { OrderTape } from '../../test/support/workload/order-tape.js';
@@ -149,7 +149,7 @@ class SteadyBook {
         side: Side.BUY,
         outcome: Outcome.UP,
         budgetMicros: 10_000 + i,
-        sizeLots: MAX_ORDER_LOTS,
+        sizeLots: UNSIZED_LOTS,
         priceTicks: 999,
         userId: TAKER,
       });

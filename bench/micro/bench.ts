@@ -2,11 +2,7 @@
 import { join } from 'node:path';
 import { Engine } from '../../engine/engine.js';
 import { Outcome, Side } from '../../engine/interface/domain.js';
-import {
-  MAX_ORDER_LOTS,
-  MAX_PRICE_TICKS,
-  MICROS_PER_DOLLAR,
-} from '../../engine/interface/limits.js';
+import { MAX_PRICE_TICKS, MICROS_PER_DOLLAR, UNSIZED_LOTS } from '../../engine/interface/limits.js';
 import { Sessions } from '../../gateway/access/sessions.js';
 import { quoteText } from '../../gateway/resources/markets/views.js';
 import { Leaderboards } from '../../persistence/history/leaderboard/leaderboard.js';
@@ -80,7 +76,7 @@ function quote({ engine, marketId }: Market): Work {
   const order = { userId: TAKER, marketId, side: Side.BUY, outcome: Outcome.UP };
   const terms = {
     budgetMicros: 100 * MICROS_PER_DOLLAR,
-    sizeLots: MAX_ORDER_LOTS,
+    sizeLots: UNSIZED_LOTS,
     priceTicks: MAX_PRICE_TICKS,
   };
   const view = () => engine.quote({ ...order, ...terms })!;

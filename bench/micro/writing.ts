@@ -142,6 +142,8 @@ function cancelOf(assets: Assets, result: NumberBuffer): Writable<typeof CancelR
     marketId: marketIdText(assets, cancel.marketId),
     userId: `u${cancel.userId}`,
     status: 'cancelled',
+    isOpen: false,
+    reason: 'requested',
     cancelledShares: lots(cancel.cancelledLots),
     balance: balanceOf(cancel),
     sequence: cancel.sequence,

@@ -130,7 +130,7 @@ export const COMMANDS = {
   /**
    * Buys shares of an outcome. The order ends at the first bound that it meets: `budgetMicros`
    * (what it may spend, without the fee) or `sizeLots`. A buy "for 10 dollars" has sizeLots =
-   * MAX_ORDER_LOTS. A buy "of 7 shares at 0.4" has budgetMicros = sizeLots × priceTicks.
+   * UNSIZED_LOTS. A buy "of 7 shares at 0.4" has budgetMicros = sizeLots × priceTicks.
    */
   buy: { number: 8, fields: { ...ORDER, budgetMicros: 'number' } },
   /** Sells shares of an outcome. */

@@ -28,6 +28,8 @@ export const MAX_ORDER_MICROS = 1_000_000 * MICROS_PER_DOLLAR;
 export const MAX_TRANSFER_MICROS = 100_000_000 * MICROS_PER_DOLLAR;
 /** One order: ten million shares. */
 export const MAX_ORDER_LOTS = 10_000_000_000;
+/** The size of a buy of its budget, which is for at most MAX_ORDER_LOTS, too. */
+export const UNSIZED_LOTS = MAX_ORDER_LOTS + 1;
 /**
  * Makers that one order, or all orders of one batch together, may trade with. The remainder of the
  * order is dropped and further orders of the batch are refused. Bounds a command's time and memory.

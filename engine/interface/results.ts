@@ -13,6 +13,7 @@ import {
   MAX_FILLS_PER_ORDER,
   MAX_OPEN_ORDERS_PER_USER,
   MAX_ORDER_LOTS,
+  UNSIZED_LOTS,
 } from './limits.js';
 
 /** The head of every result. */
@@ -180,9 +181,14 @@ export function placedLots(
   return isEnded ? filledLots + restingLots : sizeLots;
 }
 
-/** Whether an order of so many lots is a buy of its budget, which has the largest size. */
+/** Whether an order of so many lots is a buy of its budget. */
 export function isForAmount(sizeLots: number): boolean {
-  return sizeLots >= MAX_ORDER_LOTS;
+  return sizeLots === UNSIZED_LOTS;
+}
+
+/** What a buy of its budget was for: all of it, or what the most lots that it may have cost it. */
+export function amountFor(budgetMicros: number, unspentMicros: number, lots: number): number {
+  return lots < MAX_ORDER_LOTS ? budgetMicros : budgetMicros - unspentMicros;
 }
 
 /** An amendment's own fields, from the start of its result. */

@@ -160,7 +160,10 @@ export class Orders extends OrderTable {
     return (this.terms(row) >>> SLOT_SHIFT) & SLOT_MASK;
   }
 
-  /** The order was placed for an amount, of which so many micros are neither spent nor held. */
+  /**
+   * The order was placed for an amount, of which so many micros, less than its price, are neither
+   * spent nor held.
+   */
   noteUnspent(row: number, micros: number): void {
     this.setTerms(row, this.terms(row) | ((micros + 1) << UNSPENT_SHIFT));
   }

@@ -54,7 +54,7 @@ export const ERRORS = {
     route_not_found: 'There is no such route. The API is under /api.',
     market_not_found: 'There is no market with this id.',
     user_not_found: 'There is no user with this id.',
-    order_not_found: 'You have no order with this id in this market, or it ended long ago.',
+    order_not_found: 'The account has no such order, or it ended long ago.',
     deposit_not_found: 'You have no vault deposit with this id.',
     order_group_not_found: 'You have no order group with this id.',
     token_not_found: 'You have no token with this id. It may have been revoked.',
@@ -364,7 +364,7 @@ function wordingOf(code: ErrorCode, required: number, available: number): Wordin
   if (code === 'order_closed') {
     const { status, reason } = closedState(available);
     const why = reason === null ? 'it was filled' : `it was cancelled (${reason})`;
-    const details = `"orderId":"o${required}","status":"${status}","reason":${JSON.stringify(reason)}`;
+    const details = `"orderId":"o${required}","status":"${status}","isOpen":false,"reason":${JSON.stringify(reason)}`;
     return { message: `The order is no longer resting: ${why}.`, details };
   }
   if (code === 'price_not_met' || code === 'insufficient_liquidity') {

@@ -159,9 +159,10 @@ function queryTime(description: string) {
   const message = 'must be milliseconds (not seconds) since the epoch, a whole number';
   return z
     .string()
-    .regex(/^\d{1,15}$/, message)
+    .regex(/^\d+$/, message)
     .transform(Number)
-    .refine((value) => value >= FIRST_TIME_MS && value <= MAX_TIME_MS, message)
+    .refine((value) => value >= FIRST_TIME_MS, message)
+    .refine((value) => value <= MAX_TIME_MS, `must be at most ${MAX_TIME_MS}`)
     .optional()
     .meta({ type: 'integer', minimum: FIRST_TIME_MS, maximum: MAX_TIME_MS, description });
 }

@@ -14,7 +14,7 @@ import {
   Side,
 } from '../../engine/interface/domain.js';
 import { decodeEvents } from '../../engine/interface/events.js';
-import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../../engine/interface/limits.js';
+import { MAX_TIME_MS, UNSIZED_LOTS } from '../../engine/interface/limits.js';
 import {
   AMEND_ORDER_AT,
   FIRST_OPERATION,
@@ -151,9 +151,9 @@ export class OrderOracle {
       groupId: command.groupId ?? 0,
       expiresAtMs: command.expiresAtMs === MAX_TIME_MS ? null : (command.expiresAtMs ?? null),
       amountMicros:
-        command.kind === 'buy' && command.sizeLots >= MAX_ORDER_LOTS ? command.budgetMicros : null,
+        command.kind === 'buy' && command.sizeLots === UNSIZED_LOTS ? command.budgetMicros : null,
       originalLots:
-        command.sizeLots >= MAX_ORDER_LOTS ||
+        command.sizeLots === UNSIZED_LOTS ||
         restingLots > 0 ||
         field('status') === OrderStatus.FILLED
           ? bought

@@ -23,7 +23,7 @@ import {
   TimeInForce,
   TokenScope,
 } from '../../engine/interface/domain.js';
-import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../../engine/interface/limits.js';
+import { MAX_TIME_MS, UNSIZED_LOTS } from '../../engine/interface/limits.js';
 import { FIRST_RULES, type Rules } from '../../engine/interface/rule-sets.js';
 import { ANY_SIZE_RESTS } from './engine-support.js';
 import type { KeyedCommand } from './naive-engine/memory.js';
@@ -712,7 +712,7 @@ export class RandomCommands {
     const amount = resting > scenario.maxRestingOrders ? 300 : 30;
     switch (random.weighted({ amount, size: 50, both: 20 })) {
       case 'amount': {
-        const anyPrice = { budgetMicros, sizeLots: MAX_ORDER_LOTS, priceTicks: 999 };
+        const anyPrice = { budgetMicros, sizeLots: UNSIZED_LOTS, priceTicks: 999 };
         return { ...order, ...anyPrice, ...this.atOnce() };
       }
       case 'size':
@@ -721,7 +721,7 @@ export class RandomCommands {
         return {
           ...order,
           budgetMicros,
-          sizeLots: random.chance(0.5) ? MAX_ORDER_LOTS : sizeLots,
+          sizeLots: random.chance(0.5) ? UNSIZED_LOTS : sizeLots,
           priceTicks: random.chance(0.9) ? priceTicks : 999,
         };
     }

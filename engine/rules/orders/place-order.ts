@@ -37,6 +37,7 @@ import {
   MAX_TIME_MS,
   MICROS_PER_SET,
   MIN_PRICE_TICKS,
+  UNSIZED_LOTS,
 } from '../../interface/limits.js';
 import { feeOn } from '../../interface/parameters.js';
 import { ORDER_RESULT_LENGTH, RESULT_HEAD_LENGTH } from '../../interface/results.js';
@@ -168,7 +169,7 @@ function isWellFormed(taker: Taker): boolean {
   return (
     (taker.outcome === Outcome.UP || taker.outcome === Outcome.DOWN) &&
     (taker.side === Side.SELL || isIntegerBetween(taker.budgetMicros, 1, MAX_ORDER_MICROS)) &&
-    isIntegerBetween(taker.sizeLots, 1, MAX_ORDER_LOTS) &&
+    isIntegerBetween(taker.sizeLots, 1, taker.side === Side.SELL ? MAX_ORDER_LOTS : UNSIZED_LOTS) &&
     isIntegerBetween(taker.priceTicks, MIN_PRICE_TICKS, MAX_PRICE_TICKS) &&
     taker.timeInForce <= TimeInForce.GTC &&
     (!taker.postOnly || taker.timeInForce === TimeInForce.GTC) &&

@@ -5,7 +5,7 @@
 import { OrderStatus, Outcome, TimeInForce } from '../../interface/domain.js';
 import { beginEvent, EventSlot, EventType, packName } from '../../interface/events.js';
 import { MAX_TIME_MS } from '../../interface/limits.js';
-import { OrderResult, placedLots } from '../../interface/results.js';
+import { amountFor, OrderResult, placedLots } from '../../interface/results.js';
 import type { State } from '../../state/state.js';
 import { type Taker, WITH_THIS_COMMAND } from './taker.js';
 
@@ -47,7 +47,7 @@ export function writePlacedEvent(
   values[at + Placed.anew] = taker.placedAfterMs === WITH_THIS_COMMAND ? 0 : 1;
   if (taker.isForAmount) {
     state.amounts.push(taker.orderId);
-    state.amounts.push(taker.budgetMicros);
+    state.amounts.push(amountFor(taker.budgetMicros, taker.budgetLeft, filledLots + restingLots));
   }
 }
 

@@ -5,6 +5,7 @@
 
 import { type CancelReason, Side, startOfMarketMs, WINDOW_MS } from '../../interface/domain.js';
 import { beginEvent, EventSlot, EventType } from '../../interface/events.js';
+import { MAX_ORDER_LOTS } from '../../interface/limits.js';
 import { cancelledFor } from '../../state/book/recent-orders.js';
 import { outcomeOf, ownTicks, sideOf } from '../../state/orders.js';
 import type { State } from '../../state/state.js';
@@ -39,7 +40,10 @@ export function restOrder(state: State, taker: Taker): number {
       ? state.nowMs - startOfMarketMs(taker.marketId)
       : taker.placedAfterMs,
   );
-  if (taker.isForAmount) state.orders.noteUnspent(row, taker.budgetLeft);
+  if (taker.isForAmount) {
+    const isMost = state.orders.originalLots(row) === MAX_ORDER_LOTS;
+    state.orders.noteUnspent(row, isMost ? 0 : taker.budgetLeft);
+  }
   if (taker.detailsRow !== 0) restDetails(state, taker, row);
   return lots;
 }

@@ -6,7 +6,7 @@
 import type { CommandRecord } from '../../interface/command-record.js';
 import { CommandKind } from '../../interface/commands.js';
 import { Outcome, Side } from '../../interface/domain.js';
-import { MAX_TIME_MS, MICROS_PER_SET } from '../../interface/limits.js';
+import { MAX_ORDER_LOTS, MAX_TIME_MS, MICROS_PER_SET } from '../../interface/limits.js';
 import { feeOn } from '../../interface/parameters.js';
 import { OrderField } from '../../interface/records.js';
 import { isForAmount } from '../../interface/results.js';
@@ -98,11 +98,7 @@ export class Taker {
 
   /** It was placed with a budget and without a size, and is not placed anew. */
   get isForAmount(): boolean {
-    return (
-      this.side === Side.BUY &&
-      this.placedAfterMs === WITH_THIS_COMMAND &&
-      isForAmount(this.sizeLots)
-    );
+    return isForAmount(this.sizeLots);
   }
 
   get isNamed(): boolean {
@@ -119,7 +115,7 @@ export class Taker {
     this.level = ownTicks(this.kind, this.priceTicks);
     this.orderId = 0;
     this.budgetLeft = this.budgetMicros;
-    this.lotsLeft = this.sizeLots;
+    this.lotsLeft = Math.min(this.sizeLots, MAX_ORDER_LOTS);
     this.filledLots = 0;
     this.valueMicros = 0;
     this.feeMicros = 0;

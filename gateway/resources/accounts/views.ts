@@ -198,7 +198,7 @@ interface PositionReads extends Assets {
   proceedsMicros(marketId: number, outcome: Outcome, lots: number, ownId: number): number | null;
 }
 
-/** `readerId`: whose own bids do not count for the value; 0: all count. */
+/** `readerId`: the user whose family's bids do not count for the value; 0: all count. */
 export function positionOf(
   reads: PositionReads,
   position: OpenPosition,

@@ -7,12 +7,12 @@ import { z } from 'zod';
 import type { BatchOperation, UserCommand } from '../../../engine/interface/commands.js';
 import { type Outcome, SelfTrade, TimeInForce } from '../../../engine/interface/domain.js';
 import {
-  MAX_ORDER_LOTS,
   MAX_ORDER_MICROS,
   MAX_PRICE_TICKS,
   MAX_TIME_MS,
   MICROS_PER_SET,
   MIN_PRICE_TICKS,
+  UNSIZED_LOTS,
 } from '../../../engine/interface/limits.js';
 import { type Assets, MICRO_SCALE } from '../../../engine/interface/notation.js';
 import { bodySchema } from '../../json/components.js';
@@ -129,7 +129,7 @@ const buy: Operation = {
   /** A buy "for 10 dollars" is bounded by its budget, one "of 7 shares at 0.4" by its size. */
   command({ userId, idempotencyKey, marketId }, given) {
     const priceTicks = given.price ?? MAX_PRICE_TICKS;
-    const sizeLots = given.shares ?? MAX_ORDER_LOTS;
+    const sizeLots = given.shares ?? UNSIZED_LOTS;
     return {
       kind: 'buy',
       userId,

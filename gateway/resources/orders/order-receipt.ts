@@ -9,6 +9,7 @@ import { type Assets, marketIdText, outcomeName } from '../../../engine/interfac
 import {
   AMEND_ORDER_AT,
   AmendResult,
+  amountFor,
   clientOrderIdInAmendment,
   isForAmount,
   ORDER_RESULT_LENGTH,
@@ -161,8 +162,11 @@ function writeTerms(
   out.lots(ORIGINAL_SHARES, placedLots(sizeLots, filledLots, restingLots, status));
   out.ticks(LIMIT, command.priceTicks);
   if (command.kind === 'buy')
-    if (isForAmount(sizeLots)) out.micros(AMOUNT, command.budgetMicros);
-    else out.put(NO_AMOUNT);
+    if (isForAmount(sizeLots)) {
+      const unspentMicros = values[at + OrderResult.unspentMicros]!;
+      const lots = filledLots + restingLots;
+      out.micros(AMOUNT, amountFor(command.budgetMicros, unspentMicros, lots));
+    } else out.put(NO_AMOUNT);
   out.put(TERMS[command.timeInForce * 2 + Number(command.postOnly)]!);
   if (expiresAtMs === MAX_TIME_MS) out.put(NULL);
   else out.integer(NOTHING, expiresAtMs);

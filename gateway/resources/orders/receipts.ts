@@ -27,7 +27,7 @@ export function cancelReceipt(assets: Assets, result: NumberBuffer, at: number):
   const cancel = resultFields('cancel', result, at);
   return (
     `{"orderId":"o${cancel.orderId}","marketId":"${marketIdText(assets, cancel.marketId)}","userId":"u${cancel.userId}"` +
-    `,"status":"cancelled","cancelledShares":${lotsText(cancel.cancelledLots)}` +
+    `,"status":"cancelled","isOpen":false,"reason":"requested","cancelledShares":${lotsText(cancel.cancelledLots)}` +
     `,"balance":{"available":${microsText(cancel.availableMicros)},"held":${microsText(cancel.heldMicros)}}` +
     `,"sequence":${cancel.sequence},"atMs":${cancel.atMs}}`
   );

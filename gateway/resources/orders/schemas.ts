@@ -36,7 +36,7 @@ export const originalShares = response.shares.describe(
 export const amount = response.money
   .nullable()
   .describe(
-    'US dollars that a buy was to spend, without the fee; null: it was for shares, or was amended since',
+    'US dollars that a buy was to spend, without the fee, and at most what the most shares that an order may have cost or hold; null: it was for shares, or was amended since',
   );
 const traded = {
   outcome: response.outcome,
@@ -132,6 +132,8 @@ export const AmendReceipt = responseObject('AmendReceipt', 'What an amendment di
 export const CancelReceipt = responseObject('CancelReceipt', 'A cancelled order', {
   ...place,
   status: z.literal('cancelled').describe('The state'),
+  isOpen,
+  reason: z.literal('requested').describe('Why it was cancelled'),
   cancelledShares: response.shares,
   balance: response.balance,
   ...response.state,

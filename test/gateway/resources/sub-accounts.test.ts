@@ -200,6 +200,31 @@ test('orders of one family never trade with each other', async () => {
   });
 });
 
+test('bids of the family are not counted in the value of a position', async () => {
+  const mine = await tokenFor(ada, grid);
+  const split = await api.post(`/markets/15m/${MARKET}/split`, { shares: 5 }, mine);
+  expect(split.status).toBe(200);
+  const worthOf = ({ value }: Message) => value;
+  const worth = async () => {
+    const client = await connect({ 'x-user-token': mine });
+    const { positions } = (await api.get('/users/me/positions', mine)).json;
+    await client.subscribe('user');
+    const shown = client.of('user').at(-1)!.data.positions;
+    expect(shown.flatMap(({ outcomes }: Message) => outcomes.map(worthOf))).toEqual(
+      positions.map(worthOf),
+    );
+    await client.close();
+    return positions.find(({ outcome }: { outcome: string }) => outcome === 'UP').value;
+  };
+  const before = await worth();
+  for (const token of [ada.token, await tokenFor(ada, arb)])
+    await order(token, 'UP', 0.7, { shares: 20 });
+  expect(await worth()).toBe(before);
+  await order(bob.token, 'UP', 0.71, { shares: 5 });
+  expect(await worth()).toBeGreaterThan(before ?? 0);
+  await api.delete(`/users/${ada.userId}/orders`, ada.token);
+});
+
 test('a partner of the parent is the partner of its sub-accounts', async () => {
   const headers = { authorization: `Bearer ${PARTNER_KEY}` };
   const pay = (path: string, userId: string) => {

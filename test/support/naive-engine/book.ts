@@ -3,7 +3,7 @@
  * state. An order is planned and checked first, then executed step by step (orders.ts).
  */
 import { Outcome, SelfTrade, Side } from '../../../engine/interface/domain.js';
-import { MICROS_PER_SET } from '../../../engine/interface/limits.js';
+import { MAX_ORDER_LOTS, MICROS_PER_SET } from '../../../engine/interface/limits.js';
 import { type Dollars, lotsFor, tradeValue, ZERO } from './decimal.js';
 import {
   areFamily,
@@ -105,7 +105,7 @@ export function planOrder(
     fills: [],
     filledLots: 0,
     value: ZERO,
-    lotsLeft: taker.sizeLots,
+    lotsLeft: Math.min(taker.sizeLots, MAX_ORDER_LOTS),
     budgetLeft: taker.budget,
     filled: false,
     hasMaker: false,

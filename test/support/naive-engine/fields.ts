@@ -20,6 +20,7 @@ import {
   MAX_TOKEN_NAME_LENGTH,
   MAX_TRANSFER_MICROS,
   MIN_STAKE_MICROS,
+  UNSIZED_LOTS,
 } from '../../../engine/interface/limits.js';
 
 type Check = (value: unknown) => boolean;
@@ -86,7 +87,11 @@ const FORMS: Record<CommandName, Record<string, Check>> = {
   setCredential: { credential: text(0, MAX_CREDENTIAL_LENGTH) },
   deposit: isTransfer,
   withdraw: isTransfer,
-  buy: { ...isOrder, budgetMicros: whole(1, MAX_ORDER_MICROS) },
+  buy: {
+    ...isOrder,
+    budgetMicros: whole(1, MAX_ORDER_MICROS),
+    sizeLots: whole(1, UNSIZED_LOTS),
+  },
   sell: isOrder,
   cancel: { ...isUsers, clientOrderId: isName },
   cancelAll: { ...isUsers },

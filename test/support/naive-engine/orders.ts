@@ -14,7 +14,7 @@ import {
   TimeInForce,
 } from '../../../engine/interface/domain.js';
 import type { EventRecord } from '../../../engine/interface/events.js';
-import { MAX_ORDER_LOTS, MAX_TIME_MS } from '../../../engine/interface/limits.js';
+import { MAX_ORDER_LOTS, MAX_TIME_MS, UNSIZED_LOTS } from '../../../engine/interface/limits.js';
 import { isFull, mayTakeOne } from './access/room.js';
 import {
   filledNow,
@@ -323,7 +323,7 @@ function emitPlaced(
   const { userId, side, outcome, priceTicks, selfTrade } = taker;
   const status = statusOf(plan, restingLots, order);
   const isEnded =
-    taker.sizeLots === MAX_ORDER_LOTS || restingLots > 0 || status === OrderStatus.FILLED;
+    taker.sizeLots === UNSIZED_LOTS || restingLots > 0 || status === OrderStatus.FILLED;
   emit(state, {
     type: 'orderPlaced',
     orderId,
@@ -386,9 +386,11 @@ function rest(
     clientOrderId,
     groupId: taker.groupId,
     amountMicros:
-      side === Side.BUY && !before.isAnew && taker.sizeLots === MAX_ORDER_LOTS
-        ? micros(taker.budget!)
-        : null,
+      taker.sizeLots !== UNSIZED_LOTS
+        ? null
+        : plan.filledLots + sizeLots === MAX_ORDER_LOTS
+          ? micros(plan.value.plus(tradeValue(sizeLots, priceTicks)))
+          : micros(taker.budget!),
     originalLots: before.filledLots + plan.filledLots + sizeLots,
     filledLots: before.filledLots + plan.filledLots,
     value: before.value.plus(plan.value),

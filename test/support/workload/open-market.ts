@@ -3,11 +3,7 @@ import { Engine } from '../../../engine/engine.js';
 import { CODES } from '../../../engine/interface/codes.js';
 import type { Buy, Command, CommandOf, Sell } from '../../../engine/interface/commands.js';
 import { Outcome, TimeInForce } from '../../../engine/interface/domain.js';
-import {
-  MAX_ORDER_LOTS,
-  MAX_TIME_MS,
-  MICROS_PER_DOLLAR,
-} from '../../../engine/interface/limits.js';
+import { MAX_TIME_MS, MICROS_PER_DOLLAR, UNSIZED_LOTS } from '../../../engine/interface/limits.js';
 import { ResultHead } from '../../../engine/interface/results.js';
 import { FIRST_RULES } from '../../../engine/interface/rule-sets.js';
 
@@ -76,7 +72,7 @@ export function buyOrder(fields: Partial<Buy> & Pick<Buy, 'userId' | 'marketId'>
     idempotencyKey: null,
     outcome: Outcome.UP,
     budgetMicros: (fields.sizeLots ?? 0) * (fields.priceTicks ?? 999),
-    sizeLots: MAX_ORDER_LOTS,
+    sizeLots: UNSIZED_LOTS,
     priceTicks: 999,
     timeInForce: TimeInForce.IOC,
     postOnly: false,

@@ -15,6 +15,8 @@ import {
 import {
   MAX_FILLS_PER_ORDER,
   MAX_OPEN_ORDERS_PER_USER,
+  MAX_ORDER_LOTS,
+  UNSIZED_LOTS,
 } from '../../../../engine/interface/limits.js';
 import { FIRST_RULES, type Rules } from '../../../../engine/interface/rule-sets.js';
 import { POOL_SIZES, type PoolSizes } from '../../../../engine/state/access/room.js';
@@ -32,6 +34,7 @@ import {
   MARKET,
   OK,
   openMarket,
+  registration,
   START_MS,
   UP,
 } from './script.js';
@@ -296,7 +299,30 @@ function amendWithoutRoom(duel: Duel): void {
   duel.compareState();
 }
 
+/** Buys of more than the most shares of an order, and of just as many, by money and by size. */
+function mostShares(duel: Duel): void {
+  openMarket(duel, 1);
+  expectCode(duel, registration('rich', 9e11), OK);
+  const { GTC, IOC } = TimeInForce;
+  const most = { ...bid(2, UP, MAX_ORDER_LOTS, GTC), priceTicks: 2 };
+  const all = { userId: 2, marketId: MARKET, idempotencyKey: null };
+  for (const sizeLots of [MAX_ORDER_LOTS, UNSIZED_LOTS])
+    for (const budgetMicros of [5e10, 2 * MAX_ORDER_LOTS + 1, 2 * MAX_ORDER_LOTS, 5_001])
+      for (const timeInForce of [GTC, IOC]) {
+        expectCode(duel, { kind: 'cancelAll', ...all }, OK);
+        // At a better price than its own.
+        expectCode(duel, { ...bid(1, DOWN, 5, GTC), budgetMicros: 4_995, priceTicks: 999 }, OK);
+        expectCode(duel, { ...most, sizeLots, budgetMicros, timeInForce }, OK);
+        duel.compareState();
+      }
+  expectCode(duel, { ...most, budgetMicros: 5_000 }, OK);
+  const orderId = duel.naive.state.ordersAccepted;
+  expectCode(duel, { kind: 'amend', ...all, orderId, sizeLots: MAX_ORDER_LOTS, priceTicks: 1 }, OK);
+  duel.compareState();
+}
+
 export const ORDER_PLAYS: LimitPlay[] = [
+  { name: 'the most shares of an order', play: mostShares },
   { name: 'resting orders of a user and makers of an order', isLong: true, play: orders },
   {
     name: "makers, with the user's own order behind the last",

@@ -29,6 +29,10 @@ test.for(BETWEEN)('%s takes milliseconds, not seconds', async (list) => {
     expect([status, Object.keys(json.error.details)]).toEqual([400, [field]]);
     expect((await asked(list, `${field}=${WINDOW_START_MS}`)).status).toBe(200);
     expect((await asked(list, `${field}=0`)).status).toBe(400);
+    for (const tooLarge of ['8640000000001', '9'.repeat(30)]) {
+      const late = await asked(list, `${field}=${tooLarge}`);
+      expect(late.json.error.details).toEqual({ [field]: 'must be at most 8640000000000' });
+    }
   }
 });
 

@@ -1,4 +1,5 @@
 /** What the tests of orders share: an exchange with traders, and short requests. */
+import type { Config } from '../../../../gateway/start/config.js';
 import { type Answer, MARKET, TestServer, type Trader } from '../../../support/server.js';
 
 export const PLACES = `/markets/15m/${MARKET}`;
@@ -8,8 +9,8 @@ export const RESTING = { outcome: 'UP', shares: 10, price: 0.4, timeInForce: 'GT
 export class Desk {
   private constructor(public server: TestServer) {}
 
-  static async open(): Promise<Desk> {
-    return new Desk(await TestServer.withMarket());
+  static async open(config: Partial<Config> = {}): Promise<Desk> {
+    return new Desk(await TestServer.withMarket(config));
   }
 
   register(username: string): Promise<Trader> {

@@ -7,7 +7,7 @@ import { codeOf, MARKET, WINDOW_START_MS } from '../../../support/server.js';
 import { StreamClient } from '../../stream/support.js';
 import { Desk, PLACES, RESTING } from './desk.js';
 
-const desk = await Desk.open();
+const desk = await Desk.open({ startingBalanceMicros: 60_000_000_000 });
 const ada = await desk.register('ada');
 const bob = await desk.register('bob');
 afterAll(() => desk.server.stop());
@@ -56,7 +56,7 @@ test('the rest of an IOC order is dropped: its receipt, the lists and a late can
   expect(await ended(json.orderId)).toMatchObject({ ...says, isOpen: false, filledShares: 2 });
   const late = await desk.cancel(ada, json.orderId);
   expect(codeOf(late)).toBe('409 order_closed');
-  expect(late.json.error.details).toEqual({ orderId: json.orderId, ...says });
+  expect(late.json.error.details).toEqual({ orderId: json.orderId, ...says, isOpen: false });
 });
 
 test('all orders of a market, and of all markets, are cancelled at once', async () => {
@@ -110,6 +110,7 @@ test('a cancel is told what became of the own order, and nothing of others', asy
   expect(filled.json.error.details).toEqual({
     orderId: order.orderId,
     status: 'filled',
+    isOpen: false,
     reason: null,
   });
   expect(codeOf(await desk.cancel(bob, order.orderId))).toBe('404 order_not_found');
@@ -162,7 +163,11 @@ test('an order is one thing in receipts, lists and the stream: status, isOpen, p
   expect(stopped).toMatchObject({ ...cancelled, isOpen: false, shares: 1 });
   expect(await ended(stopped.orderId)).toMatchObject({ ...cancelled, isOpen: false });
   const late = await desk.cancel(ada, stopped.orderId);
-  expect(late.json.error.details).toEqual({ orderId: stopped.orderId, ...cancelled });
+  expect(late.json.error.details).toEqual({
+    orderId: stopped.orderId,
+    ...cancelled,
+    isOpen: false,
+  });
 
   const amended = await desk.amend(ada, orderId, { shares: 4 });
   expect(amended.json).toMatchObject({ ...open, originalShares: 4, price: null });
@@ -193,9 +198,10 @@ test('the trades of one order, and the tape from a time on', async () => {
   expect(await ids(`${PLACES}/trades?toMs=${fromMs - 1}`)).toEqual(all.slice(1));
   const { json: ofAnother } = await desk.buy(bob, { ...RESTING, shares: 1, price: 0.2 });
   for (const id of ['o999999', 'x', ofAnother.orderId])
-    expect(codeOf(await api.read(`${ofUser}?orderId=${id}`, ada.token))).toBe(
-      '404 order_not_found',
-    );
+    expect((await api.read(`${ofUser}?orderId=${id}`, ada.token)).json.error).toMatchObject({
+      code: 'order_not_found',
+      message: 'The account has no such order, or it ended long ago.',
+    });
 });
 
 test('the amount of a buy in dollars is told wherever the order is, until it is amended', async () => {
@@ -222,4 +228,44 @@ test('the amount of a buy in dollars is told wherever the order is, until it is 
   const { json } = await desk.server.api.read(path, bob.token);
   expect(batch.json.results.map(({ amount }: { amount: number }) => amount)).toEqual([0.5, null]);
   expect(json.orders.map(({ amount }: { amount: number }) => amount)).toEqual([null, 0.5]);
+});
+
+let registered = 0;
+
+test.each([
+  [{ amount: 25_000, price: 0.001 }, 10_000],
+  [{ amount: 20_000, price: 0.001 }, 10_000],
+  [{ amount: 10_000, price: 0.001 }, 10_000],
+  [{ amount: 25_000, price: 0.002 }, 19_999.995],
+  [{ shares: 10_000_000, price: 0.001 }, null],
+])('%j, the most shares of an order, is for %j wherever the order is', async (size, amount) => {
+  const { api, exchange } = desk.server;
+  const cyd = await desk.register(`cyd-${++registered}`);
+  // At a better price than 0.002.
+  await desk.buy(bob, { ...RESTING, shares: 5, price: 0.999 });
+  const { json } = await desk.buy(cyd, { outcome: 'DOWN', timeInForce: 'GTC', ...size });
+  const { orderId } = json;
+  expect(json).toMatchObject({ amount, originalShares: 10_000_000, shares: 5 });
+  const [listed] = await desk.orders(cyd);
+  expect(listed.amount).toBe(amount);
+  const own = `/users/me/orders/${orderId}`;
+  expect((await api.read(own, cyd.token)).json.amount).toBe(amount);
+  const client = await StreamClient.connect(exchange.port);
+  client.send({ op: 'auth', token: cyd.token });
+  await client.subscribe('user');
+  expect(client.of('user')[0]!.data.orders).toEqual([listed]);
+  await client.close();
+  const says = { status: 'cancelled', isOpen: false, reason: 'requested' };
+  expect((await desk.cancel(cyd, orderId)).json).toMatchObject(says);
+  expect((await api.read(own, cyd.token)).json).toMatchObject({ ...says, amount });
+  const late = await desk.cancel(cyd, orderId);
+  expect(late.json.error.details).toEqual({ orderId, ...says });
+});
+
+test('an order of the most shares that is partially filled was for all of them, and no amount', async () => {
+  await desk.buy(bob, { ...RESTING, shares: 5, price: 0.999 });
+  const { json } = await desk.buy(ada, { outcome: 'DOWN', shares: 10_000_000, price: 0.001 });
+  const says = { status: 'partially_filled', originalShares: 10_000_000, amount: null };
+  expect(json).toMatchObject(says);
+  expect(await ended(json.orderId)).toMatchObject(says);
 });
