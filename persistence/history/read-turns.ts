@@ -6,7 +6,7 @@
  * Always holds: a read that was given up gets no further turn.
  */
 
-/** Who asks: an account, or an address. */
+/** Who asks: a user, with its sub-accounts, or an address. */
 export type Reader = number | string;
 
 /** Runs a query in the read's turn. @throws ReadStopped */

@@ -23,8 +23,8 @@ export interface Reader
  * history is unavailable.
  *
  * A replica's follower reads the journal by itself, so it may be ahead of the replica's engine: the
- * answer then waits until the engine has reached its sequence. Reads of one user, those of sub-accounts
- * included, or of one address without a user, are served one after another.
+ * answer then waits until the engine has reached its sequence. Reads of one user, with its
+ * sub-accounts, or of one address without a user, are served one after another.
  */
 export function readHistory<Kind extends HistoryKind>(
   call: Reader,
