@@ -10,7 +10,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /** How long a code can be used. */
-export const CODE_LASTS_MS = 24 * 60 * 60_000;
+export const CODE_LASTS_MS = 60 * 60_000;
 /** Crockford's: none looks like another. */
 const LETTERS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const GROUPS = 4;

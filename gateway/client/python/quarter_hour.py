@@ -322,7 +322,7 @@ class Client:
     def recover(self, username: str, code: str, new_password: str) -> Fields:
         """Sets a new password with a code of the operator, which can be used once."""
         body = {"username": username, "code": code, "newPassword": new_password}
-        return self._sign_in("/auth/recover", body, "never")
+        return self._sign_in("/auth/recovery", body, "never")
 
     def sign_in(self, username: str, password: str) -> Fields:
         """Logs in, and registers a name that is new, also if an answer is lost."""

@@ -44,7 +44,7 @@ export function recover(
   account: { username: string; code: string; newPassword: string },
   options?: CallOptions,
 ): Promise<SignedIn> {
-  return api.call({ method: 'POST', path: '/auth/recover', body: account, options });
+  return api.call({ method: 'POST', path: '/auth/recovery', body: account, options });
 }
 
 /** Clears the cookie; a token stays valid. */

@@ -71,12 +71,12 @@ export const operatorRoutes: Route[] = [
       },
     }),
   ),
-  defineRoute('POST', '/operator/users/:id/sign-in-code', {
+  defineRoute('POST', '/operator/users/:id/recovery', {
     ...OF_OPERATORS,
     summary:
       'Make a code with which a user who has forgotten the password sets a new one, once; the password and all tokens end now',
     body: schemas.ReasonBody,
-    responses: { 200: schemas.SignInCode },
+    responses: { 201: schemas.SignInCode },
     errors: ['user_not_found'],
     handle: makeSignInCode,
   }),
@@ -230,7 +230,8 @@ function makeSignInCode(call: Call<{ reason: string }>): void {
   if (result === null) return;
   const { sequence, atMs } = resultFields('resetCredential', result);
   logAction(call, sequence);
-  call.answerJson<typeof schemas.SignInCode>({ code, endsAtMs, sequence, atMs }, sequence);
+  const answer = jsonText<typeof schemas.SignInCode>({ code, endsAtMs, sequence, atMs });
+  call.answerWhenDurable(201, answer, sequence);
 }
 
 function logAction(call: Call, sequence: number): void {

@@ -97,7 +97,7 @@ export const signInRoutes: Route[] = [
     },
   }),
 
-  defineRoute('POST', '/auth/recover', {
+  defineRoute('POST', '/auth/recovery', {
     access: 'open',
     summary:
       'Set a new password with a code of the operator, which can be used once, and sign in; all older tokens have ended',

@@ -88,7 +88,7 @@ export class ContractSession {
     const action = { userId: Number(ADA.slice(1)), operator: 'olga', reason: 'forgotten' };
     this.server.submit({ kind: 'resetCredential', credential, ...action });
     const recovery = { username: 'ada', code, newPassword: 'another better password' };
-    const { token: last } = await this.use('POST /auth/recover', { body: recovery });
+    const { token: last } = await this.use('POST /auth/recovery', { body: recovery });
     return [bob.token, last];
   }
 

@@ -85,7 +85,7 @@ test('every operation that changes something takes a key, except signing in, tok
     'DELETE /auth/tokens/{tokenId}',
     'POST /auth/login',
     'POST /auth/logout',
-    'POST /auth/recover',
+    'POST /auth/recovery',
     'POST /auth/register',
     'POST /auth/tokens',
     'POST /partner/deposits',

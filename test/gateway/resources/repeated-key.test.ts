@@ -145,7 +145,7 @@ describe('over the API', () => {
       `{"username":"ada","password":"a:b","password":"${PASSWORD}"}`,
       'password',
     ],
-    'POST /auth/recover': [
+    'POST /auth/recovery': [
       `{"username":"ada","code":"a:b","code":"a:c","newPassword":"${PASSWORD}1"}`,
       'code',
     ],

@@ -37,7 +37,7 @@ function problemsOf(error: unknown): Problems {
 }
 
 const WRONG_CODE =
-  'The username or the code is wrong, or the code was used or is older than a day.';
+  'The username or the code is wrong, or the code was used or is older than an hour.';
 
 export const SignIn = () => <Entrance isNew={false} />;
 export const SignUp = () => <Entrance isNew={true} />;
@@ -145,7 +145,7 @@ export function Recover() {
   return (
     <Dialog title="Set a new password">
       <p class="soft">
-        Ask the operator of the exchange for a code. It works once, for one day, and signs you out
+        Ask the operator of the exchange for a code. It works once, for an hour, and signs you out
         everywhere else.
       </p>
       <Form button="Set password" send={send} refused={refused} problem={found.form} after={other}>
