@@ -195,8 +195,8 @@ export function mayNeedExplanation({ values }: NumberBuffer): boolean {
   return false;
 }
 
+/** @param result {@link mayNeedExplanation} */
 function questionsIn(result: NumberBuffer, command: Command): Question[] {
-  if (!mayNeedExplanation(result)) return [];
   const { values } = result;
   if (command.kind !== 'batch') return questionOf(-1, CODES[values[ResultHead.code]!]!, command);
   if (values[ResultHead.code] !== Code.ok) return [];

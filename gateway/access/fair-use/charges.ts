@@ -18,8 +18,7 @@ export interface Wanted {
 /** Microseconds of the trading thread. */
 export const UNIT_US = 20;
 
-/** What one unit pays for. */
-/** More than an operation has. */
+/** What one unit pays for. An operation has fewer bytes. */
 const BODY_BYTES = 320;
 const BODY_PIECES = 4;
 /** Each may begin an object whose fields no other has, which is the dearest to parse. */
