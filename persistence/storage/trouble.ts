@@ -5,7 +5,15 @@
  * Always holds: errors of the operating system and of SQLite are put into words here, and nowhere
  * else, where a program is about to print or log them.
  */
-import { accessSync, constants, existsSync, type Stats, statSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  readFileSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import { userInfo } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileProblem } from './sqlite-codes.js';
@@ -203,11 +211,27 @@ function nearestFolder(path: string): string {
   return at;
 }
 
+/** A folder that is mounted elsewhere a second time (a bind mount) has the device of its parent. */
 function mountOf(path: string): string {
-  let at = path;
+  let at = realpathSync(path);
+  const points = mountPoints();
   const { dev } = statSync(at);
-  while (at !== dirname(at) && statSync(dirname(at)).dev === dev) at = dirname(at);
+  while (!points.has(at) && at !== dirname(at) && statSync(dirname(at)).dev === dev)
+    at = dirname(at);
   return at;
+}
+
+/** Where Linux says what is mounted; the fifth field of each line is the folder (proc(5)). */
+const MOUNTS = '/proc/self/mountinfo';
+
+function mountPoints(): Set<string> {
+  if (!existsSync(MOUNTS)) return new Set();
+  const unescaped = (field: string) =>
+    field.replace(/\\([0-7]{3})/g, (_, octal: string) =>
+      String.fromCharCode(Number.parseInt(octal, 8)),
+    );
+  const lines = readFileSync(MOUNTS, 'utf8').split('\n');
+  return new Set(lines.map((line) => unescaped(line.split(' ')[4] ?? '')));
 }
 
 function isOwn({ uid }: Stats): boolean {

@@ -130,11 +130,12 @@ const WAYS: Record<string, { make(): void; programs: string[][]; named(): string
   },
   'a disk that is read-only': {
     make: () => {
+      copyForNobody(join(root, 'disk'));
       mkdirSync(data);
-      spawnSync('mount', ['-t', 'tmpfs', 'none', data]);
+      if (spawnSync('mount', ['--bind', join(root, 'disk'), data]).status !== 0) return;
       mounts.push(data);
-      copyForNobody();
-      spawnSync('mount', ['-o', 'remount,ro', data]);
+      const { status, stderr } = spawnSync('mount', ['-o', 'remount,bind,ro', data]);
+      expect(status, String(stderr)).toBe(0);
     },
     programs: [[EXCHANGE]],
     named: () => data,
