@@ -69,7 +69,8 @@ export async function lockData(options: LockOptions): Promise<LockedData> {
     return { data, place: { postgres: address }, replicated: data };
   }
   const { candidateClock: clock, mustServe } = options;
-  const candidate = new Candidate({ clock, mustServe: () => mustServe(null), log });
+  let engine: Engine | null = null;
+  const candidate = new Candidate({ clock, mustServe: () => mustServe(engine), log });
   try {
     const data = await ReplicatedFolder.lock({
       folder,
@@ -78,6 +79,12 @@ export async function lockData(options: LockOptions): Promise<LockedData> {
       mustExist: requireJournal,
       onWaiting: tellLeader(log, servingUrl(config, config.port)),
       candidate,
+      log,
+      followed: (of) => {
+        // What the journal had already says nothing of the time now.
+        if (engine !== null) clock?.journal.told(of.nowMs);
+        engine = of;
+      },
       onCopies: tellCopies(log),
       onLost,
       signal: options.signal,

@@ -2,18 +2,22 @@
  * The data folder of an exchange whose journal is on PostgreSQL: it has no journal. Snapshots and
  * the history can be made again from the journal; the secret of the sessions cannot.
  *
- * Always holds: the engine is rebuilt only after this process leads and its epoch is replicated, so
- * what it reads can not be lost any more; nothing is written to the journal before that. A standby
- * follows the journal with a warm engine until it leads, and then needs only the rest.
+ * Always holds: the engine follows the journal until this process leads, so that it can be checked
+ * before; once the epoch is replicated, what is there cannot be lost, and the engine takes the rest.
+ * Nothing is written to the journal before that.
  */
 import type { Engine } from '../../engine/engine.js';
 import { JournalError } from '../journal/errors.js';
 import { type FolderLock, lockFolder } from '../journal/folder-lock.js';
 import { listSegments } from '../journal/segments.js';
 import type { CommitLog } from '../journal/store.js';
-import { recoverFromSnapshot, type StartOptions } from '../recovery/recovery.js';
+import {
+  type RecoveryLog,
+  recoverFromSnapshot,
+  type StartOptions,
+} from '../recovery/recovery.js';
 import { createPrivateFolder } from '../storage/files.js';
-import type { JournalTail } from './journal-tail.js';
+import { JournalTail } from './journal-tail.js';
 import { PostgresJournal, type PostgresJournalOptions } from './postgres/postgres-journal.js';
 
 export interface ReplicatedFolderOptions extends PostgresJournalOptions {
@@ -53,7 +57,7 @@ export class ReplicatedFolder {
     private readonly folderLock: FolderLock,
     /** What this process says in the journal, and hears. */
     readonly leader: PostgresJournal,
-    /** The tail that a standby has followed; null: the engine is rebuilt. */
+    /** The tail that was followed until it led; null: there was no journal. */
     private readonly tail: JournalTail | null,
   ) {
     this.isNew = leader.end.sequence === 0;
@@ -61,14 +65,30 @@ export class ReplicatedFolder {
 
   /**
    * Locks the folder and becomes the journal's leader, as soon as there is no other.
+   * @param options.followed told the engine, at the journal's end and after each further batch
    * @throws JournalError, JournalUnavailable
    */
-  static async lock(options: ReplicatedFolderOptions): Promise<ReplicatedFolder> {
-    const folderLock = await lockReplicatedFolder(options.folder);
+  static async lock(
+    options: ReplicatedFolderOptions & {
+      log: RecoveryLog;
+      elapsedMs: () => number;
+      followed: (engine: Engine) => void;
+    },
+  ): Promise<ReplicatedFolder> {
+    const { folder, address, followed, onLost } = options;
+    const folderLock = await lockReplicatedFolder(folder);
+    let tail: JournalTail | null = null;
     try {
+      if (await PostgresJournal.exists(address)) {
+        const open = await JournalTail.open(options);
+        tail = open;
+        followed(open.engine);
+        open.start({ batchApplied: () => followed(open.engine), onFatal: onLost });
+      }
       const journal = await PostgresJournal.takeOver(options);
-      return ReplicatedFolder.leading(options, folderLock, journal, null);
+      return ReplicatedFolder.leading(options, folderLock, journal, tail);
     } catch (error) {
+      await tail?.close();
       await folderLock.release();
       throw error;
     }

@@ -135,6 +135,12 @@ export class PostgresJournal implements CommitLog {
     this.renewLater();
   }
 
+  /** Whether the cluster has a journal. @throws JournalError, JournalUnavailable */
+  static async exists(address: PostgresAddress): Promise<boolean> {
+    const client = await connect(address, 'primary');
+    return hasTables(client).finally(() => client.end().catch(() => {}));
+  }
+
   /**
    * Becomes the leader: proves the settings, creates the tables if there are none, waits for the
    * lease of the leader before, and raises the epoch. Returns when that is replicated, so
