@@ -11,11 +11,7 @@ import { JournalError } from '../journal/errors.js';
 import { type FolderLock, lockFolder } from '../journal/folder-lock.js';
 import { listSegments } from '../journal/segments.js';
 import type { CommitLog } from '../journal/store.js';
-import {
-  type RecoveryLog,
-  recoverFromSnapshot,
-  type StartOptions,
-} from '../recovery/recovery.js';
+import { type RecoveryLog, recoverFromSnapshot, type StartOptions } from '../recovery/recovery.js';
 import { createPrivateFolder } from '../storage/files.js';
 import { JournalTail } from './journal-tail.js';
 import { PostgresJournal, type PostgresJournalOptions } from './postgres/postgres-journal.js';
