@@ -5,7 +5,7 @@
  * Events contain everything that history and streams need, including all money and all shares that
  * change hands.
  */
-import type { NumberBuffer } from '../storage/number-buffer.js';
+import { type NumberBuffer, offsetsOf } from '../storage/number-buffer.js';
 import { MAX_CLIENT_ORDER_ID_LENGTH } from './limits.js';
 
 /** A client's name for an order takes so many fields, with CHARACTERS_IN_FIELD in each. */
@@ -204,21 +204,12 @@ export type EventName = Exclude<keyof typeof EVENT_FIELDS, 'none'>;
 export const EVENT_NAMES = Object.keys(EVENT_FIELDS) as (keyof typeof EVENT_FIELDS)[];
 
 /** The number of each event: EventType.trade, … */
-export const EventType = Object.freeze(
-  Object.fromEntries(EVENT_NAMES.map((name, index) => [name, index])) as {
-    readonly [K in keyof typeof EVENT_FIELDS]: number;
-  },
-);
+export const EventType = offsetsOf(EVENT_NAMES);
 
 /** The offset of each field from the event's number: EventSlot.trade.tradeId is 1. */
 export const EventSlot = Object.freeze(
   Object.fromEntries(
-    EVENT_NAMES.map((name) => [
-      name,
-      Object.freeze(
-        Object.fromEntries(EVENT_FIELDS[name].map((field, index) => [field, index + 1])),
-      ),
-    ]),
+    EVENT_NAMES.map((name) => [name, offsetsOf(EVENT_FIELDS[name] as readonly string[], 1)]),
   ) as {
     readonly [Name in keyof typeof EVENT_FIELDS]: Readonly<
       Record<(typeof EVENT_FIELDS)[Name][number], number>

@@ -40,6 +40,7 @@
  * out. The encoder refuses what no record can hold ({@link RecordError}) and then writes nothing.
  */
 
+import { offsetsOf } from '../storage/number-buffer.js';
 import {
   type Amend,
   BATCH_KINDS,
@@ -115,10 +116,7 @@ export function numbersOf<K extends CommandName>(
   kind: K,
 ): Readonly<Record<NumberField<K>, number>> {
   const names = Object.entries<Place>(COMMANDS[kind].fields).filter(([, at]) => at === 'number');
-  return Object.fromEntries(names.map(([name], offset) => [name, offset])) as Record<
-    NumberField<K>,
-    number
-  >;
+  return offsetsOf(names.map(([name]) => name as NumberField<K>));
 }
 
 /** The number fields that the engine reads without making an object. */

@@ -4,7 +4,7 @@
  * a replayed result is the same to the byte.
  */
 
-import type { NumberBuffer } from '../storage/number-buffer.js';
+import { type NumberBuffer, offsetsOf } from '../storage/number-buffer.js';
 import type { CommandName } from './commands.js';
 import { OrderStatus } from './domain.js';
 import {
@@ -157,11 +157,7 @@ export function nextOperation(values: Float64Array, at: number): number {
 export const REJECT_FIELDS = ['required', 'available'] as const;
 
 /** The offset of each field from the start of a buy's or sell's result: OrderResult.orderId, … */
-export const OrderResult = Object.freeze(
-  Object.fromEntries(ORDER_FIELDS.map((name, index) => [name, RESULT_HEAD_LENGTH + index])) as {
-    readonly [K in (typeof ORDER_FIELDS)[number]]: number;
-  },
-);
+export const OrderResult = offsetsOf(ORDER_FIELDS, RESULT_HEAD_LENGTH);
 export const ORDER_RESULT_LENGTH = RESULT_HEAD_LENGTH + ORDER_FIELDS.length;
 /** Trade, price and size of a fill. */
 const FILL_LENGTH = 3;

@@ -49,6 +49,21 @@ export class NumberBuffer {
   }
 }
 
+/**
+ * Names of consecutive entries, each with its offset; `start` is that of the first. The object
+ * shares its shape with no other: V8 gives plain objects with the same first names one shape, and
+ * derives constants from it. When one of them comes to hold another kind of value there, code that
+ * reads the offsets in another is compiled again for ever.
+ */
+export function offsetsOf<Name extends PropertyKey>(
+  names: readonly Name[],
+  start = 0,
+): Readonly<Record<Name, number>> {
+  class Offsets {}
+  const offsets = Object.fromEntries(names.map((name, index) => [name, start + index]));
+  return Object.freeze(Object.assign(new Offsets(), offsets)) as Record<Name, number>;
+}
+
 // The digest takes words apart, and files hold typed arrays as they are in memory.
 if (new Uint8Array(new Uint16Array([1]).buffer)[0] !== 1)
   throw new Error('this machine is big-endian, and the exchange runs on little-endian ones only');

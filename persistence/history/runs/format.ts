@@ -53,6 +53,7 @@
  */
 import { crc32 } from 'node:zlib';
 import { EVENT_FIELDS, EVENT_LENGTHS, EventType } from '../../../engine/interface/events.js';
+import { offsetsOf } from '../../../engine/storage/number-buffer.js';
 
 export const HISTORY_FILE = 'history.db';
 export const HISTORY_APPLICATION_ID = 0x51485848;
@@ -343,11 +344,10 @@ export type RowOf<Layout extends TableLayout> = Record<
 >;
 
 /** The offset of each column from the start of its entry. */
-export function columnsOf<Layout extends ListLayout>({ columns }: Layout) {
-  return Object.fromEntries(columns.map((name, i) => [name, i])) as Record<
-    Layout['columns'][number],
-    number
-  >;
+export function columnsOf<Layout extends ListLayout>({
+  columns,
+}: Layout): Readonly<Record<Layout['columns'][number], number>> {
+  return offsetsOf(columns);
 }
 
 export function negativesOf({ columns, negatives }: ListLayout): boolean[] {
