@@ -5,8 +5,8 @@
  * Always holds:
  * - a request is sent again, to the next leader, only if it cannot be executed twice: it has an
  *   idempotency key, changes nothing, or was returned unexecuted;
- * - every request is answered once: by a core or, when it has waited too long, with what is known
- *   about it. That nothing was executed is only said when no core has received the request; and a
+ * - every request is answered once: by a core, here if this edge can, or, when it has waited too
+ *   long, with what is known about it. That nothing was executed is only said when no core has received the request; and a
  *   change that an earlier leader may have executed is not refused by the limits of the next one;
  * - what waits is bounded in bytes, with a reserve for cancels.
  */
@@ -38,8 +38,9 @@ import { prepareResult } from './results.js';
 
 /** How long a change waits for a leader and its answer; clients wait as long. */
 export const CHANGE_MS = 10_000;
-/** How long a read does. */
+/** How long a read does, and one that can be answered here with an older state. */
 const READ_MS = 2_000;
+const OPTIONAL_MS = 500;
 /** How often it is asked what has waited too long. */
 export const SWEEP_MS = 100;
 
@@ -73,6 +74,8 @@ export interface ForwarderOptions {
   known: KnownAddresses;
   /** Told the sequence that an answer is true at before it is given; `go` gives it. */
   onAnswer?: (of: { userId: number; route: Route; sequence: number }, go: () => void) => void;
+  /** Called when the core has not answered a read that is then answered here. */
+  onSilent?: () => void;
 }
 
 interface Waiting {
@@ -91,6 +94,8 @@ interface Waiting {
   /** Whether one that was lost may have executed it. */
   isDoubtful: boolean;
   untilMs: number;
+  /** Answers it here if that is possible; null: only a core can. */
+  answerHere: (() => boolean) | null;
 }
 
 export class Forwarder {
@@ -115,8 +120,16 @@ export class Forwarder {
     return this.sentAgain;
   }
 
-  /** Has the core answer a request. */
-  forward(answer: Answer, route: Route, body: ReceivedBody): void {
+  /**
+   * Has the core answer a request.
+   * @param answerHere answers a read here when no core does; false: it cannot either
+   */
+  forward(
+    answer: Answer,
+    route: Route,
+    body: ReceivedBody,
+    answerHere: (() => boolean) | null = null,
+  ): void {
     const { link, mayMove, elapsedMs } = this.options;
     const { userToken } = answer.request;
     const session = userToken === '' || !link.isOpen ? null : this.sessions.of(userToken);
@@ -127,6 +140,7 @@ export class Forwarder {
       return;
     }
     const isChange = route.body !== undefined;
+    const readMs = answerHere === null ? READ_MS : OPTIONAL_MS;
     const waiting: Waiting = {
       number: this.nextNumber(),
       answer,
@@ -138,7 +152,8 @@ export class Forwarder {
       bytes,
       isSent: link.isOpen,
       isDoubtful: false,
-      untilMs: mayMove ? elapsedMs() + (isChange ? CHANGE_MS : READ_MS) : 0,
+      untilMs: mayMove ? elapsedMs() + (isChange ? CHANGE_MS : readMs) : 0,
+      answerHere,
     };
     this.waiting.set(waiting.number, waiting);
     this.bytes += bytes;
@@ -193,7 +208,7 @@ export class Forwarder {
       if (!waiting.isSent) continue;
       waiting.isSent = false;
       waiting.isDoubtful = true;
-      if (!isRepeatable(waiting)) this.giveUp(waiting);
+      if (!isRepeatable(waiting) || waiting.answerHere !== null) this.giveUp(waiting);
     }
   }
 
@@ -241,7 +256,7 @@ export class Forwarder {
   private returned(waiting: Waiting): void {
     waiting.isSent = false;
     const { link, mayMove } = this.options;
-    if (!mayMove) this.giveUp(waiting);
+    if (!mayMove || (!link.isOpen && waiting.answerHere !== null)) this.giveUp(waiting);
     else if (link.isOpen) this.sendAgain(waiting);
   }
 
@@ -298,14 +313,16 @@ export class Forwarder {
   private sweep(): void {
     const nowMs = this.options.elapsedMs();
     for (const waiting of this.waiting.values()) {
-      if (waiting.untilMs <= nowMs) this.giveUp(waiting);
+      if (waiting.untilMs > nowMs) continue;
+      if (waiting.answerHere !== null) this.options.onSilent?.();
+      this.giveUp(waiting);
     }
   }
 
   private giveUp(waiting: Waiting): void {
     this.forget(waiting);
-    const { answer, route, isSent, isDoubtful } = waiting;
-    if (answer.isOver) return;
+    const { answer, route, isSent, isDoubtful, answerHere } = waiting;
+    if (answer.isOver || answerHere?.() === true) return;
     // A read executes nothing, whatever became of it.
     if ((isSent || isDoubtful) && route.body !== undefined) answer.refuseNow(OUTCOME_UNKNOWN);
     else answer.refuseOverloaded();

@@ -41,6 +41,8 @@ import { existingSecrets } from './secrets.js';
 import { partsFrom, Servers } from './servers.js';
 
 const STOP_MS = { requests: 2_500, stream: 1_000 };
+/** How long a leader that has not answered a read is not asked for others. */
+const SILENT_MS = 1_000;
 
 interface ReplicaOptions {
   config: Config;
@@ -194,6 +196,7 @@ function leaderOf(
   const { config, log, tail, sequencer } = parts;
   /** Of the leader's answers, the latest. */
   let leaderSequence = 0;
+  let silentUntilMs = 0;
   const link: LeaderLink = new LeaderLink({
     key: () => parts.key,
     findLeader: () => {
@@ -225,6 +228,9 @@ function leaderOf(
       if (isOfCredentials(route) && sequence > sequencer.durableSequence) waits.wait(sequence, go);
       else go();
     },
+    onSilent: () => {
+      silentUntilMs = elapsedMs() + SILENT_MS;
+    },
   });
   const assets = sequencer.engine;
   const remote = new StreamOrders({ link, assets, waits, sequencer, elapsedMs });
@@ -233,7 +239,9 @@ function leaderOf(
     isConnected: () => link.isOpen,
     // A leader that writes nothing either knows no more than the journal.
     leaderMayKnowMore: () =>
-      link.isOpen && (tail.trouble !== null || leaderSequence > sequencer.durableSequence),
+      link.isOpen &&
+      elapsedMs() >= silentUntilMs &&
+      (tail.trouble !== null || leaderSequence > sequencer.durableSequence),
     limitMs: config.replicaAgeMs,
   });
   return { link, forwarder, remote, age };

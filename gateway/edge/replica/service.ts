@@ -5,8 +5,9 @@
  * - every request that may change something is decided by the leader alone, and its answer is
  *   passed on as it is;
  * - a read is answered here while this replica's state is at most {@link AGE_MS_MAX} old. If it is
- *   older, the leader answers, if it may know more. Otherwise this replica continues, and marks its
- *   answer with the age of the state, unless that is more than an operator allows;
+ *   older, the leader answers, if it may know more and answers soon. Otherwise this replica
+ *   continues, and marks its answer with the age of the state, unless that is more than an operator
+ *   allows;
  * - a read of a signed-in user is at least as new as the last answer that this replica has given to
  *   the user. A token that this replica does not accept is the leader's to judge: it may be newer
  *   than the replica.
@@ -44,9 +45,12 @@ export class StateAge {
     return this.ms <= AGE_MS_MAX;
   }
 
+  get isAllowed(): boolean {
+    return this.isCurrent || this.ms <= this.parts.limitMs;
+  }
+
   get answersHere(): boolean {
-    const { leaderMayKnowMore, limitMs } = this.parts;
-    return this.isCurrent || (this.ms <= limitMs && !leaderMayKnowMore());
+    return this.isCurrent || (this.isAllowed && !this.parts.leaderMayKnowMore());
   }
 
   /** Why reads are not answered; null: they are, here or by the leader. */
@@ -78,26 +82,35 @@ export interface ReplicaState {
 }
 
 export function replicaService(state: ReplicaState): typeof serve {
+  const { forwarder, age } = state;
   return (call, route, body) => {
     if (body.unread) call.closeAfterAnswer();
     if (call.gateway.isStopping()) call.refuseUnavailable();
-    else if (isAnsweredHere(call, route, state)) serve(call, route, body);
-    else state.forwarder.forward(call, route, body);
+    else if (route.body === undefined && route.answeredBy === 'process') serve(call, route, body);
+    else if (!isKnownHere(call, route, state)) forwarder.forward(call, route, body);
+    else {
+      const answerHere = () => {
+        if (!age.isAllowed) return false;
+        if (!age.isCurrent) call.addHeader('Behind-Ms', `${Math.round(age.ms)}`);
+        serve(call, route, body);
+        return true;
+      };
+      if (age.answersHere) answerHere();
+      else forwarder.forward(call, route, body, answerHere);
+    }
   };
 }
 
-function isAnsweredHere(call: Call, route: Route, { age, lastAnswers }: ReplicaState): boolean {
-  if (route.body !== undefined || route.answeredBy === 'leader') return false;
-  if (route.answeredBy === 'process') return true;
-  if (route.access === 'partner' || !age.answersHere) return false;
+/** Whether this replica's state has the answer, of whatever age. */
+function isKnownHere(call: Call, route: Route, { lastAnswers }: ReplicaState): boolean {
+  if (route.body !== undefined || route.answeredBy === 'leader' || route.access === 'partner')
+    return false;
   const { request, gateway } = call;
   const token = tokenIn(request);
-  if (token !== '' && route.access !== 'open') {
-    const session = gateway.sessions.check(token, call.engine);
-    if (typeof session === 'string') return false;
-    call.minSequence = lastAnswers.of(session.userId);
-  }
-  if (!age.isCurrent) call.addHeader('Behind-Ms', `${Math.round(age.ms)}`);
+  if (token === '' || route.access === 'open') return true;
+  const session = gateway.sessions.check(token, call.engine);
+  if (typeof session === 'string') return false;
+  call.minSequence = lastAnswers.of(session.userId);
   return true;
 }
 

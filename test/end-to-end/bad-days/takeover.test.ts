@@ -335,6 +335,20 @@ test('a clock that jumps moves no market and forgets no key, and a standby that 
   await expectToLast(second);
 });
 
+test('a start as leader compares its clock with the journal before it takes the lead', async () => {
+  const first = lead();
+  const api = await listening(first);
+  const aheadMs = async () => (await api.get('/time')).json.nowMs - Date.now();
+  await eventually(async () => (await aheadMs()) > 120_000);
+  await first.server.stop('SIGKILL');
+  const second = lead({ FEED_SPEED: '1' });
+  await eventually(() => second.server.stderr.includes('THIS EXCHANGE DOES NOT TAKE THE LEAD'));
+  expect(second.server.stderr).toMatch(
+    /the clock of the machine .* before the journal's last command/,
+  );
+  expect(await epochNow()).toBe(1);
+});
+
 test('a leader that was paused answers nothing once another leads', async () => {
   const first = lead();
   const api = await listening(first);

@@ -1,6 +1,6 @@
 /**
- * A change that an earlier leader may have executed, and that the next one refuses before it looks
- * at the key: nobody may say that it was not executed.
+ * Requests that a leader has received and not answered. A change that the next leader refuses
+ * before it looks at the key may have been executed; a read can be answered without a leader.
  */
 import { expect, test } from 'vitest';
 import { KnownAddresses } from '../../../gateway/access/fair-use/known-addresses.js';
@@ -11,6 +11,7 @@ import { ReceivedBody } from '../../../gateway/http/body.js';
 import { Request } from '../../../gateway/http/request.js';
 import type { Route } from '../../../gateway/http/route.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
+import { eventually } from '../../support/eventually.js';
 import { CapturedLink, written } from './captured.js';
 
 const NONE = new Uint8Array(0);
@@ -62,4 +63,43 @@ test.each([
   send();
   answer();
   expect(answers).toEqual([expected, status]);
+});
+
+test('a read that the leader does not answer is answered here: when the leader is lost or silent', async () => {
+  const link = new CapturedLink();
+  let nowMs = 0;
+  let silences = 0;
+  const forwarder = new Forwarder({
+    link,
+    assets: {} as never,
+    elapsedMs: () => nowMs,
+    mayMove: true,
+    known: new KnownAddresses(),
+    onSilent: () => silences++,
+  });
+  const answers: number[] = [];
+  let canAnswer = true;
+  const answerHere = () => {
+    if (canAnswer) answers.push(200);
+    return canAnswer;
+  };
+  const route = routeOf('/vaults');
+  const read = () =>
+    forwarder.forward(
+      { ...asked(answers), refuseOverloaded: () => answers.push(503) } as unknown as Answer,
+      route,
+      new ReceivedBody(NONE),
+      answerHere,
+    );
+  read();
+  forwarder.closed();
+  expect([answers, silences]).toEqual([[200], 0]);
+  read();
+  nowMs += 1_000;
+  await eventually(() => answers.length === 2);
+  expect([answers, silences, forwarder.count]).toEqual([[200, 200], 1, 0]);
+  canAnswer = false;
+  read();
+  forwarder.closed();
+  expect(answers).toEqual([200, 200, 503]);
 });
