@@ -53,7 +53,8 @@ export function errorCodesOf(route: Route): ErrorCode[] {
   if (route.access === 'session' && (route.method !== 'GET' || route.handlesCredentials === true))
     codes.add('scope_insufficient');
   if (route.body !== undefined) for (const code of BODY_CODES) codes.add(code);
-  if (isRateLimited(route)) codes.add('rate_limited');
+  // A dear answer to an address that has had many for nothing is refused, too.
+  if (isRateLimited(route) || route.units !== undefined) codes.add('rate_limited');
   if (route.body !== undefined && route.access !== 'operator') codes.add('outcome_unknown');
   if (route.idempotent === true) {
     codes.add('idempotency_key_reused').add('idempotency_full').add('client_sequence_stale');

@@ -62,20 +62,22 @@ const names = Object.keys(TRIALS);
 const LIMIT_MS = 60 * 60_000;
 const VERDICTS = { passed: 'held', failed: 'BROKEN', skipped: 'could not run', pending: 'BROKEN' };
 
-const { only, times, seed } = new Command('trials')
+const { only, named, times, seed } = new Command('trials')
   .description('Tries for a long time to break what the exchange promises.')
   .option('--only <names>', `of ${names.join(', ')}`, namesOf, names)
+  .option('--named <pattern>', 'only promises whose names match', '')
   .option('--times <n>', 'how much each tries, as a multiple of the usual', positive, 1)
   .option('--seed <text>', 'of all random choices', `${Date.now() % 1_000_000}`)
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
   .parse()
-  .opts<{ only: string[]; times: number; seed: string }>();
+  .opts<{ only: string[]; named: string; times: number; seed: string }>();
 
 await startVitest('test', [], {
   config: false,
   root: `${import.meta.dirname}/../..`,
   watch: false,
   fileParallelism: false,
+  testNamePattern: named,
   reporters: ['default', { onTestRunEnd: (trials) => console.log(`\n${report(trials)}`) }],
   projects: only.map((name) => {
     const { files, ...provided } = TRIALS[name]!;
@@ -111,7 +113,8 @@ function report(trials: readonly TestModule[]): string {
     wordWrap: true,
     style: { head: [], border: [] },
   });
-  const rows = trials.flatMap(rowsOf);
+  const isAsked = ([, , verdict]: string[]) => named === '' || verdict !== VERDICTS.skipped;
+  const rows = trials.flatMap(rowsOf).filter(isAsked);
   for (const name of only) table.push(...shortened(rows.filter((row) => row[0] === name)));
   const count = (verdict: string) => rows.filter((row) => row[2] === verdict).length;
   return `${table}\n${count('held')} held, ${count('BROKEN')} broke, ${count('could not run')} could not run; seed ${seed}`;

@@ -7,6 +7,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { eventually, NO_MARKET_MS } from '../../support/eventually.js';
 import { SEED } from '../../support/extent.js';
@@ -63,6 +64,8 @@ export class Stage {
   async openMarket(leastMs: number): Promise<string> {
     let id = '';
     await eventually(async () => {
+      // An address has its share of reads, too.
+      await sleep(100);
       const { markets, serverTimeMs } = (await this.api.get('/markets/15m?asset=BTC')).json;
       const left = markets.length === 0 ? 0 : markets[0].endsAtMs - serverTimeMs;
       if (left >= leastMs * SPEED) id = markets[0].id;
