@@ -205,6 +205,18 @@ export function tellCopies(log: Log): (copies: Copies, before: Copies | null) =>
   };
 }
 
+/** Logs that this leader could not connect again. */
+export function tellRefused(log: Log): (problem: string | null) => void {
+  return (problem) => {
+    if (problem === null) log.info('new connections to the journal are accepted again');
+    else
+      log.error(
+        { problem },
+        'NEW CONNECTIONS TO THE JOURNAL ARE REFUSED: this exchange leads on until it loses the one it has',
+      );
+  };
+}
+
 /** Logs who leads while this exchange waits. `own`: where it serves, as a process before it did. */
 export function tellLeader(log: Log, own: string): (leader: Leader) => void {
   return ({ epoch, serving }) => {

@@ -19,7 +19,7 @@ import { servingUrl } from '../http/listen-addresses.js';
 import { Candidate } from '../inputs/candidate.js';
 import { ConfigError, withVariable } from '../inputs/config-error.js';
 import { elapsedMs } from '../observe/clock.js';
-import { tellCopies, tellLeader } from '../observe/standing.js';
+import { tellCopies, tellLeader, tellRefused } from '../observe/standing.js';
 import type { ReplicatedJournal } from './config.js';
 import { type StandbyOptions, standBy } from './standby.js';
 
@@ -86,6 +86,7 @@ export async function lockData(options: LockOptions): Promise<LockedData> {
         engine = of;
       },
       onCopies: tellCopies(log),
+      onRefused: tellRefused(log),
       onLost,
       signal: options.signal,
       elapsedMs,

@@ -18,6 +18,7 @@ import {
   type Leader,
   PostgresJournal,
 } from '../../persistence/replication/postgres/postgres-journal.js';
+import { PasswordRefused } from '../../persistence/replication/postgres/server.js';
 import {
   lockReplicatedFolder,
   ReplicatedFolder,
@@ -31,12 +32,14 @@ import { Candidate } from '../inputs/candidate.js';
 import type { CandidateClock } from '../inputs/candidate-clock.js';
 import { elapsedMs, machineMs } from '../observe/clock.js';
 import type { Log } from '../observe/log.js';
-import { copiesByName, tellCopies, tellLeader } from '../observe/standing.js';
+import { copiesByName, tellCopies, tellLeader, tellRefused } from '../observe/standing.js';
 import type { Config } from './config.js';
 import { compareSecrets } from './secrets.js';
 import { WaitingServer } from './waiting-server.js';
 
 const RETRY_AFTER_MS = 200;
+/** The same, when the password was refused. */
+const REFUSED_AFTER_MS = 1_000;
 /** A standby that is a moment behind takes over as quickly: it reads the rest itself. */
 const POLL_EVERY_MS = 20;
 const RECOVERING = errorAnswer('unavailable', { executed: false, reason: 'recovering' });
@@ -170,7 +173,8 @@ async function leadership(
     sequence: () => tail.sequence,
   };
   const onCopies = tellCopies(log);
-  const takeover = { address, isUnreplicated, standby, candidate, onCopies, signal };
+  const onRefused = tellRefused(log);
+  const takeover = { address, isUnreplicated, standby, candidate, onCopies, onRefused, signal };
   const tell = tellLeader(log, servingUrl(config, port));
   const onWaiting = (leader: Leader) => {
     tell(leader);
@@ -201,7 +205,8 @@ async function retried<T>(work: () => Promise<T>, { signal, log }: StandbyOption
         said.push(message);
         if (said.length > 2) said.shift();
       }
-      await delay(RETRY_AFTER_MS, undefined, { signal });
+      const afterMs = error instanceof PasswordRefused ? REFUSED_AFTER_MS : RETRY_AFTER_MS;
+      await delay(afterMs, undefined, { signal });
     }
   }
 }

@@ -29,10 +29,14 @@ import {
 } from '../recovery/recovery.js';
 import type { PostgresAddress } from './postgres/address.js';
 import { type JournalHead, PostgresSource } from './postgres/postgres-source.js';
+import { PasswordRefused } from './postgres/server.js';
 
 const POLL_EVERY_MS = 5;
 /** The pause after a failed read, before a node is looked for. */
 const RETRY_AFTER_MS = 50;
+/** The same, when the password was refused. */
+const REFUSED_AFTER_MS = 1_000;
+const TOLD_MAX = 4;
 /** A node whose last news is older than this is compared with the others. */
 const STALE_MS = 2_000;
 
@@ -72,6 +76,8 @@ export class JournalTail {
   private headAtMs: number;
   /** Why it cannot read now (it retries), null: it can. */
   trouble: string | null = null;
+  /** Those that were logged since it last could. */
+  private readonly told = new Set<string>();
   private stopping = false;
   private readonly stopped = new AbortController();
   private running: Promise<void> = Promise.resolve();
@@ -171,7 +177,7 @@ export class JournalTail {
         }
         this.failed(error);
         await this.release();
-        waitMs = RETRY_AFTER_MS;
+        waitMs = error instanceof PasswordRefused ? REFUSED_AFTER_MS : RETRY_AFTER_MS;
       }
       if (!this.stopping) await this.pause(waitMs);
     }
@@ -264,15 +270,19 @@ export class JournalTail {
     );
   }
 
+  /** Why a connection was lost is often said only by the next attempt. */
   private failed({ message }: JournalUnavailable): void {
-    if (this.trouble === null)
+    if (!this.told.has(message) && this.told.size < TOLD_MAX) {
+      this.told.add(message);
       this.options.log.warn({ problem: message }, 'the journal cannot be followed now; retrying');
+    }
     this.trouble = message;
   }
 
   private worksAgain(): void {
     if (this.trouble === null) return;
     this.trouble = null;
+    this.told.clear();
     this.options.log.info({ sequence: this.sequence }, 'the journal is followed again');
   }
 

@@ -1,7 +1,8 @@
 /**
  * The copies of a journal on PostgreSQL: how many must have a commit, which are named for it, and
  * which receive the primary's log now. Read over a connection of its own, because the writer's
- * waits while too few copies are there.
+ * waits while too few copies are there. It is opened anew every ten looks, so that a password that has
+ * ended is seen while the writer's connection still works.
  *
  * Always holds: null means that it is not known: the primary has not answered, or hides what its
  * standbys do from this user, who then needs the role pg_read_all_stats.
@@ -9,7 +10,7 @@
 import type pg from 'pg';
 import type { PostgresAddress } from './address.js';
 import { COPIES_SQL } from './schema.js';
-import { connect } from './server.js';
+import { connect, PasswordRefused } from './server.js';
 
 export interface Copies {
   /** How many must have a commit before it is acknowledged. */
@@ -28,6 +29,7 @@ export interface CopiesRow {
 
 const LOOK_EVERY_MS = 1_000;
 const ANSWER_MS = 2_000;
+const LOOKS_MAX = 10;
 /** As server.ts requires it: a number, and names in parentheses. */
 const NEEDED = /(\d+)\s*\((.*)\)/;
 
@@ -56,13 +58,20 @@ export class CopiesWatch {
   copies: Copies | null = null;
   private told: Copies | null = null;
   private client: pg.Client | null = null;
+  /** Over the present connection. */
+  private looks = 0;
+  private isRefused = false;
   private timer: NodeJS.Timeout | undefined;
   private isClosed = false;
 
-  /** @param changed called when the known copies change */
+  /**
+   * @param changed called when the known copies change; @param refused with the problem when
+   *   PostgreSQL no longer accepts the password, and with null when it does again
+   */
   constructor(
     private readonly address: PostgresAddress,
     private readonly changed: (copies: Copies, before: Copies | null) => void,
+    private readonly refused: (problem: string | null) => void,
   ) {
     this.lookLater(0);
   }
@@ -80,7 +89,7 @@ export class CopiesWatch {
 
   private async look(): Promise<void> {
     try {
-      this.client ??= await connect(this.address, 'primary');
+      this.client ??= await this.connected();
       // Missing from the types of pg.
       const query: pg.QueryConfig & { query_timeout: number } = {
         text: COPIES_SQL,
@@ -88,9 +97,12 @@ export class CopiesWatch {
       };
       const { rows } = await this.client.query(query);
       this.copies = copiesIn(rows[0]);
-    } catch {
+      if (++this.looks === LOOKS_MAX) this.release();
+    } catch (error) {
       this.copies = null;
       this.release();
+      if (error instanceof PasswordRefused && !this.isRefused) this.refused(error.message);
+      this.isRefused ||= error instanceof PasswordRefused;
     }
     if (this.isClosed) this.release();
     else this.lookLater(LOOK_EVERY_MS);
@@ -100,7 +112,15 @@ export class CopiesWatch {
     this.changed(copies, told);
   }
 
+  private async connected(): Promise<pg.Client> {
+    const client = await connect(this.address, 'primary');
+    if (this.isRefused) this.refused(null);
+    this.isRefused = false;
+    return client;
+  }
+
   private release(): void {
+    this.looks = 0;
     void this.client?.end().catch(() => {});
     this.client = null;
   }

@@ -47,6 +47,8 @@ const UNANSWERED_MS = 2_000;
 /** Asking for a lease that is not over changes nothing and costs one look at a row. */
 const ASK_EVERY_MS = 20;
 const LOOK_EVERY_MS = 1_000;
+/** How often a process that waits proves that it can still connect. */
+const CONNECT_EVERY_MS = 10_000;
 /** A warning of PostgreSQL: the wait for the standbys was cut short. One machine has the commit. */
 const NOT_REPLICATED = '01000';
 
@@ -73,6 +75,11 @@ export interface PostgresJournalOptions {
   elapsedMs?: () => number;
   /** Called, while it leads, when other copies are there than before. */
   onCopies?: (copies: Copies, before: Copies | null) => void;
+  /**
+   * Called, while it leads, with the problem when a new connection is refused for its password, and
+   * with null when it no longer is.
+   */
+  onRefused?: (problem: string | null) => void;
 }
 
 export interface Leader {
@@ -130,8 +137,8 @@ export class PostgresJournal implements CommitLog {
     client.on('notice', ({ code, message }) => {
       if (code === NOT_REPLICATED) this.fail(notReplicated(message!));
     });
-    const { address, onCopies = () => {} } = options;
-    this.copiesWatch = new CopiesWatch(address, onCopies);
+    const { address, onCopies = () => {}, onRefused = () => {} } = options;
+    this.copiesWatch = new CopiesWatch(address, onCopies, onRefused);
     this.renewLater();
   }
 
@@ -162,7 +169,10 @@ export class PostgresJournal implements CommitLog {
       client.on('notice', ({ code, message }) => {
         if (code === NOT_REPLICATED) warning = message!;
       });
-      const writer = await leadership(client, leader, options);
+      const mayConnect = async () => {
+        await (await connect(address, 'primary')).end();
+      };
+      const writer = await leadership(client, leader, mayConnect, options);
       if (warning !== null) throw notReplicated(warning);
       const end = await new PostgresSource(client, describeAddress(address), false).end();
       const { epoch, lastSequence, hash, leaseEndsMs } = writer;
@@ -382,6 +392,7 @@ interface Writer {
 async function leadership(
   client: pg.Client,
   leader: string,
+  mayConnect: () => Promise<void>,
   { isForced = false, onWaiting, standby, candidate, signal, elapsedMs }: PostgresJournalOptions,
 ): Promise<Writer> {
   const ask = async (text: string, values: unknown[], isWaiting: boolean) => {
@@ -398,6 +409,7 @@ async function leadership(
   let { renewed } = (await ask(LEADER_SQL, [], true))[0]!;
   for (let asks = 0; ; asks++) {
     const isLook = asks % (LOOK_EVERY_MS / ASK_EVERY_MS) === 0;
+    if ((asks + 1) % (CONNECT_EVERY_MS / ASK_EVERY_MS) === 0) await mayConnect();
     if (isLook && candidate !== undefined) {
       const [row] = await ask(LEADER_SQL, [], true);
       const { atMs: databaseMs, renewedMs } = row;

@@ -22,6 +22,14 @@ const READ_MS = 3_000;
  */
 export type NodeKind = 'primary' | 'standby';
 
+/** PostgreSQL does not accept the password, so it is not asked often. */
+export class PasswordRefused extends JournalUnavailable {
+  override name = 'PasswordRefused';
+}
+
+/** A code of PostgreSQL: the password is wrong, was replaced, or has ended. */
+const WRONG_PASSWORD = '28P01';
+
 /** A node that has answered. */
 interface Answering {
   client: pg.Client;
@@ -45,6 +53,7 @@ const ASK_SQL = `
  */
 export async function connect(address: PostgresAddress, kind: NodeKind): Promise<pg.Client> {
   const problems: string[] = [];
+  let isRefused = false;
   const found: Answering[] = [];
   let isOver = false;
   let enough = () => {};
@@ -60,6 +69,7 @@ export async function connect(address: PostgresAddress, kind: NodeKind): Promise
       if (!suits(answering)) problems.push(`${name} is a standby`);
       else setTimeout(enough, GRACE_MS);
     } catch (error) {
+      isRefused ||= (error as { code?: string }).code === WRONG_PASSWORD;
       problems.push(`${name}: ${inWords(error as Error)}`);
     }
   });
@@ -69,10 +79,18 @@ export async function connect(address: PostgresAddress, kind: NodeKind): Promise
   const [best] = usable.sort(byMerit);
   for (const other of found) if (other !== best) void end(other);
   if (best !== undefined) return best.client;
-  throw new JournalUnavailable(
-    `no node of ${describeAddress(address)} takes writes: ${problems.join('; ')}`,
-    null,
-  );
+  const does = kind === 'primary' ? 'takes writes' : 'answers';
+  const problem = `no node of ${describeAddress(address)} ${does}: ${problems.sort().join('; ')}`;
+  if (!isRefused) throw new JournalUnavailable(problem, null);
+  const { user, passwordFile: file } = address;
+  throw new PasswordRefused({
+    problem,
+    file,
+    remedy:
+      `PostgreSQL does not accept the password of ${user}: it is another one, or its time is over (VALID UNTIL). Write ` +
+      `the present one to ${file ?? 'a file (JOURNAL_PASSWORD_FILE, --password-file)'}, or give it more time (ALTER ` +
+      `ROLE ${user} VALID UNTIL 'infinity'). Each connection reads the file, so no restart is needed`,
+  });
 }
 
 /** The driver's words for a password that it does not have say nothing to an operator. */

@@ -4,7 +4,7 @@
  * `stop`.
  */
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sessionSecrets } from '../../../gateway/access/secret.js';
@@ -54,6 +54,8 @@ export class Cluster {
     const cluster = new Cluster(folder, postgres, []);
     try {
       await untilStreaming(postgres);
+      cluster.setPassword(randomBytes(16).toString('hex'));
+      await postgres.addPasswordUser(cluster.password);
       const shared = { ...cluster.shared(), ...options.environment };
       const [first, second] = EXCHANGES;
       const leader = await cluster.startExchange(first, 'leader', shared, options);
@@ -67,6 +69,20 @@ export class Cluster {
       await cluster.stop();
       throw error;
     }
+  }
+
+  /** With the journal's password. */
+  get passwordFile(): string {
+    return join(this.folder, 'journal-password');
+  }
+
+  get password(): string {
+    return readFileSync(this.passwordFile, 'utf8').trim();
+  }
+
+  /** What exchanges and replicas say from their next connection on. */
+  setPassword(password: string): void {
+    writeFileSync(this.passwordFile, `${password}\n`, { mode: 0o600 });
   }
 
   /** The exchange that serves commands, as soon as there is one. */
@@ -140,7 +156,8 @@ export class Cluster {
     const key = join(secrets, 'replicas-key');
     writeFileSync(key, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 });
     return {
-      JOURNAL: this.postgres.url,
+      JOURNAL: this.postgres.urlWithPassword,
+      JOURNAL_PASSWORD_FILE: this.passwordFile,
       REPLICAS_KEY_FILE: key,
       SESSION_SECRET_FILE: join(secrets, SECRET_FILE),
       OPERATOR_KEYS: `you:${createHash('sha256').update(this.operatorKey).digest('hex')}`,

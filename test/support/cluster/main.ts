@@ -28,7 +28,7 @@ async function stop(cluster: Cluster): Promise<void> {
   process.exit(0);
 }
 
-function description({ postgres, exchanges, folder, operatorKey }: Cluster): string {
+function description({ postgres, exchanges, folder, operatorKey, passwordFile }: Cluster): string {
   const nodes = postgres.nodes.map(
     ({ name, port }) =>
       `  PostgreSQL ${name}  127.0.0.1:${port}${name === postgres.primary.name ? ' (primary)' : ''}`,
@@ -44,7 +44,8 @@ ${[...nodes, ...all].join('\n')}
 Trade through the replicas. An exchange or a replica that is killed (kill -9) is started again, an
 exchange as the standby of the other. persistence/OPERATIONS.md, "A journal on PostgreSQL", says
 what to do when a node of PostgreSQL is killed. To let the standby lead by plan:
-  npm run takeover -- --journal ${postgres.url}
+  npm run takeover -- --journal ${postgres.urlWithPassword} \\
+    --password-file ${passwordFile}
 What an operator sees and does, at the address for operators of the one that leads:
   curl -H 'Authorization: Bearer ${operatorKey}' ${exchanges[0]!.operationsUrl}/operator/status
 

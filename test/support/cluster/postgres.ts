@@ -26,6 +26,8 @@ import type { PostgresAddress } from '../../../persistence/replication/postgres/
 const run = promisify(execFile);
 const CONNECT_MS = 3_000;
 const NAMES = ['a', 'b', 'c'] as const;
+/** Who must say a password; others need none. */
+export const PASSWORD_USER = 'exchange';
 /** PostgreSQL refuses to run as root; this is `nobody` on every Linux. */
 const NOBODY = 65_534;
 const isRoot = process.getuid?.() === 0;
@@ -87,6 +89,27 @@ export class PostgresCluster {
   get url(): string {
     const hosts = this.nodes.map(({ port }) => `127.0.0.1:${port}`).join(',');
     return `postgres://postgres@${hosts}/postgres`;
+  }
+
+  /** For {@link PASSWORD_USER}. */
+  get urlWithPassword(): string {
+    return this.url.replace('postgres@', `${PASSWORD_USER}@`);
+  }
+
+  /** Makes the user that needs a password, with the rights of an exchange. */
+  async addPasswordUser(password: string): Promise<void> {
+    await this.query(
+      this.primary,
+      `CREATE ROLE ${PASSWORD_USER} LOGIN PASSWORD '${password}';
+      GRANT pg_read_all_stats TO ${PASSWORD_USER};
+      ALTER DATABASE postgres OWNER TO ${PASSWORD_USER}`,
+    );
+  }
+
+  /** Ends the connections of a user on a node that runs. */
+  async disconnect(node: PostgresNode, user: string): Promise<void> {
+    const sql = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${user}'`;
+    await this.query(node, sql);
   }
 
   /** All but the primary. */
@@ -194,6 +217,9 @@ export class PostgresCluster {
     const [first, ...others] = this.nodes;
     const options = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '-N'];
     await this.as(this.programs.initdb, ['-D', first!.folder, ...options]);
+    const rules = join(first!.folder, 'pg_hba.conf');
+    const rule = `host all ${PASSWORD_USER} all scram-sha-256\n`;
+    writeFileSync(rules, rule + readFileSync(rules, 'utf8'));
     for (const { folder } of others) {
       await run('cp', ['-a', first!.folder, folder]);
       writeFileSync(join(folder, 'standby.signal'), '');

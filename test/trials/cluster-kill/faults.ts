@@ -3,12 +3,13 @@
  * is to do. Each fault ends when the process is back; the exchanges are started again by whoever
  * supervises them.
  */
+import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from '../../support/cluster/cluster.js';
 import type { ClusterExchange } from '../../support/cluster/exchange.js';
-import type { PostgresNode } from '../../support/cluster/postgres.js';
+import { PASSWORD_USER, type PostgresNode } from '../../support/cluster/postgres.js';
 import { until } from '../../support/cluster/until.js';
 import type { Random } from '../../support/workload/random.js';
 import { failOver, rejoin } from './procedures.js';
@@ -89,6 +90,34 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
       await until('one leads', async () => (await cluster.leader()) === leader);
     });
   },
+  "the journal's password ends": async (cluster, random) => {
+    const { postgres } = cluster;
+    const isReplaced = random.chance(0.5);
+    const next = randomBytes(16).toString('hex');
+    const end = isReplaced ? `PASSWORD '${next}'` : "VALID UNTIL '2020-01-01'";
+    const alter = (how: string) =>
+      postgres.query(postgres.primary, `ALTER ROLE ${PASSWORD_USER} ${how}`);
+    const marks = cluster.exchanges.map(({ log }) => log.length);
+    await alter(end);
+    await sleep(NOTICE_MS);
+    for (const node of postgres.nodes) await postgres.disconnect(node, PASSWORD_USER);
+    for (const [i, exchange] of cluster.exchanges.entries())
+      await until(`${exchange.name} says what to do about the password`, () =>
+        exchange.log.slice(marks[i]).includes(remedyFor(cluster)),
+      );
+    if (isReplaced) cluster.setPassword(next);
+    else await alter("VALID UNTIL 'infinity'");
+  },
+  'the password is replaced while all runs': async (cluster, random) => {
+    const { postgres } = cluster;
+    const next = randomBytes(16).toString('hex');
+    cluster.setPassword(next);
+    const sql = `ALTER ROLE ${PASSWORD_USER} PASSWORD '${next}' VALID UNTIL 'infinity'`;
+    await postgres.query(postgres.primary, sql);
+    // All but the leader need a new connection.
+    await postgres.disconnect(random.pick(postgres.standbys), PASSWORD_USER);
+    await sleep(PAUSE_MS);
+  },
   'other exchange killed': async (cluster, random) => {
     (await otherExchange(cluster, random)).signal('SIGKILL');
   },
@@ -99,6 +128,11 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     exchange.signal('SIGCONT');
   },
 };
+
+/** What each exchange must say when its password has ended. */
+function remedyFor({ passwordFile }: Cluster): string {
+  return `Write the present one to ${passwordFile}`;
+}
 
 /** Where the difference of an exchange's clock is. */
 export function clockFileOf(name: string, folder: string): string {
