@@ -1,20 +1,19 @@
 /**
- * Data that waits to be read by stream clients, beyond what the operating system has taken.
+ * Limits the unsent data of stream connections: bytes the operating system has not yet accepted.
  *
- * Always holds after each {@link Backlogs.check}: no reader exceeds its limit, and all together do
- * not exceed theirs. Unsent data of closed connections counts too.
+ * After each {@link Backlogs.check}, every reader and the total are within their limits. The total
+ * includes the unsent data of closed connections.
  */
 import { CLOSE } from './limits.js';
 
-/** The part of a connection that is needed here. */
+/** The methods of a connection that {@link Backlogs} uses. */
 export interface Reader {
   readonly backlogBytes: number;
   end(reason: (typeof CLOSE)['slowReader']): void;
-  /** Closes at once and drops what waits. */
+  /** Closes immediately and drops unsent data. */
   cutOff(): void;
 }
 
-/** What the metrics show. */
 export interface BacklogReadings {
   readonly backlogBytes: number;
   readonly cutOffCount: number;
@@ -39,12 +38,12 @@ export class Backlogs {
     private readonly elapsedMs: () => number,
   ) {}
 
-  /** Connections cut off because of the limit for all readers together. */
+  /** Connections cut off because of the total limit. */
   get cutOffCount(): number {
     return this.cutOffs;
   }
 
-  /** Bytes waiting for these readers and for closed ones. */
+  /** Unsent bytes of these readers and of closed connections. */
   bytes(readers: Iterable<Reader>): number {
     this.forget();
     let sum = this.closedBytes;
@@ -52,7 +51,7 @@ export class Backlogs {
     return sum;
   }
 
-  /** To be called when a connection is closed with `bytes` unsent. */
+  /** Call when a connection closes with `bytes` unsent. */
   addClosed(bytes: number): void {
     if (bytes === 0) return;
     this.closed.push({ bytes, untilMs: this.elapsedMs() + CLOSED_MS });
@@ -74,7 +73,6 @@ export class Backlogs {
     for (const reader of all) this.checkOne(reader);
   }
 
-  /** Closes the connection if its reader is too far behind. */
   checkOne(reader: Reader): void {
     if (reader.backlogBytes > this.limits.backlogBytes) reader.end(CLOSE.slowReader);
   }

@@ -1,10 +1,10 @@
 /**
- * Cancels the resting orders of users whose connection with cancelOnDisconnect has ended.
+ * Cancels a user's resting orders when a connection with cancelOnDisconnect ends.
  *
- * Always holds: exactly the orders that rest when the connection ends are cancelled, not those
- * placed right after that on a new one. A refused command is retried until it succeeds or trading
- * is halted. Commands are submitted in a turn of their own, never within the code that closed the
- * connection.
+ * Always holds: it cancels exactly the orders that rest when the connection ends; orders placed
+ * later on a new connection stay. A refused command is retried until it succeeds or trading is
+ * halted. Commands are submitted in their own event-loop turn, never inside the code that closed
+ * the connection.
  */
 import { type Sequencer, SubmitRefused } from '../../persistence/sequencer.js';
 import type { Log } from '../observe/log.js';
@@ -35,7 +35,7 @@ export class CancelOnDisconnect {
     if (this.timer === null) this.immediate ??= setImmediate(this.run);
   }
 
-  /** Stops retrying, because the exchange is about to end. */
+  /** Stops retrying. Call when the exchange stops. */
   stop(): void {
     if (this.immediate !== null) clearImmediate(this.immediate);
     if (this.timer !== null) clearTimeout(this.timer);
@@ -65,7 +65,6 @@ export class CancelOnDisconnect {
     this.resolveIfDone();
   }
 
-  /** The orders remain, but no order can trade while trading is halted. */
   private giveUp(error: TradingHalted): void {
     this.log.warn(
       { users: [...this.lastOrders.keys()], reason: error.message },

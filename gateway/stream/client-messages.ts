@@ -1,13 +1,12 @@
 /**
- * Messages of clients: one JSON object per text message. An unknown field is refused by name. Each
- * may have an `id`, which its answers repeat.
+ * Client messages: one JSON object per text message. Unknown fields are refused by name. Each
+ * message may have an `id`, which its answers repeat.
  */
 import { z } from 'zod';
 import { op } from '../resources/orders/operations.js';
 import { CHANNEL_NAMES } from './channels/names.js';
 import { BatchMessage, OrderMessage, requestId } from './orders/order-messages.js';
 
-/** Maximum number of channels in one message. */
 const CHANNELS_PER_MESSAGE = 50;
 
 const id = requestId.optional();
@@ -70,13 +69,13 @@ export type ClientMessage = z.output<typeof ClientMessage>;
 
 const ID = /"id"\s*:\s*"([\w .:-]{1,64})"/;
 
-/** The usual id of a message that is not read; undefined: it has none. */
+/** The id of an unparsed message if written in the usual form, else undefined. */
 export function idIn(text: Uint8Array): string | undefined {
   const { buffer, byteOffset, byteLength } = text;
   return ID.exec(Buffer.from(buffer, byteOffset, byteLength).toString('latin1'))?.[1];
 }
 
-/** The id of a message that may be invalid; undefined: it has no valid one. */
+/** The id of a possibly invalid message; undefined: no valid id. */
 export function idOf(json: unknown): string | undefined {
   const value = typeof json === 'object' && json !== null ? (json as { id?: unknown }).id : null;
   const parsed = requestId.safeParse(value);

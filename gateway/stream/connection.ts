@@ -1,8 +1,8 @@
 /**
- * One connection of the stream: its user, its subscriptions, and what is sent to it.
+ * One stream connection: its user, subscriptions and outgoing messages.
  *
- * Always holds: nothing is sent after the socket has closed; a subscription receives its channel's
- * messages from its snapshot (or the missed messages) on, none missing or duplicated.
+ * Always holds: nothing is sent after the socket has closed. A subscription receives its snapshot
+ * or missed messages first, then every later message of its channel exactly once.
  */
 
 import type { AddressKey } from '../access/fair-use/addresses.js';
@@ -17,35 +17,35 @@ import { partsOf } from './parts.js';
 export interface SocketData {
   connection: Connection;
 }
-/** What a connection needs of its socket, which may be at an edge (edge/). */
+/** The socket methods that a connection uses. The socket may be at an edge (edge/). */
 export interface Socket {
   send(text: string | Uint8Array): unknown;
   subscribe(topic: string): boolean;
   unsubscribe(topic: string): boolean;
-  /** Sends what is sent within `send` together. */
+  /** Sends everything that `send` writes with one system call. */
   cork(send: () => void): unknown;
   ping(): unknown;
   getBufferedAmount(): number;
   end(code: number, reason: string): void;
   close(): void;
   /**
-   * At an edge: asks it to say when less than {@link UNREAD_BYTES} is unread, by a call of
-   * {@link Connection.drained}.
+   * Only at an edge: asks the edge to report when fewer than {@link UNREAD_BYTES} are unread. The
+   * report calls {@link Connection.drained}.
    */
   askRead?(): void;
-  /** Told whose the connection is. */
+  /** Only at an edge: reports the connection's session. */
   signedIn?(session: Session): void;
 }
 
-/** The buffer of a cork, less a frame's head. */
+/** Size of uWebSockets.js's cork buffer, less a frame's header. */
 const CORK_BYTES = 15 * 1024;
 const FRAME_HEAD_BYTES = 10;
 
 /** A connection's subscription to a channel. */
 export class Subscription implements Subscriber {
-  /** Whether the channel's messages are passed on, which begins with the snapshot. */
+  /** Whether the channel's messages are forwarded, from the snapshot on. */
   isLive = false;
-  /** Whether a `resume` is under way that takes its messages from the journal. */
+  /** Whether a `resume` is sending messages from the journal. */
   isResuming = false;
 
   constructor(
@@ -64,15 +64,15 @@ export interface ConnectionOptions {
   backlogs: Backlogs;
   elapsedMs: () => number;
   address: AddressKey;
-  /** That address in its IPv6 form of 16 bytes. */
+  /** `address` in its 16-byte IPv6 form. */
   addressBytes: Uint8Array;
   slot: number;
   /**
-   * Sends a message to the connections that are subscribed to a topic of uWebSockets.js. null: the
-   * socket collects what is sent in one turn by itself.
+   * Sends a message to all subscribers of a uWebSockets.js topic. null: the socket itself batches
+   * what is sent in one turn.
    */
   publish: ((topic: string, text: string | Uint8Array) => void) | null;
-  /** A topic that no other connection and no channel has. */
+  /** A topic used by no other connection and no channel. */
   topic: string;
   /** Called when the exchange closes the connection. */
   onEnd: (reason: CloseReason) => void;
@@ -81,37 +81,37 @@ export interface ConnectionOptions {
 export class Connection {
   readonly address: AddressKey;
   readonly addressBytes: Uint8Array;
-  /** The moment of the heartbeat interval at which this connection's heartbeat is sent. */
+  /** Its heartbeat slot within the heartbeat interval. */
   readonly slot: number;
-  /** By the channels' names. */
+  /** By channel name. */
   readonly subscriptions = new Map<string, Subscription>();
-  /** 0: nobody is signed in. */
+  /** 0: not signed in. */
   userId = 0;
-  /** The version of the credentials in the token. */
+  /** The token's version of the user's credentials. */
   tokenVersion = 0;
-  /** null: nobody is signed in. */
+  /** null: not signed in. */
   session: Session | null = null;
-  /** The token of the session, which a replica sends to the leader; empty: none was sent. */
+  /** The session's token, which a replica forwards to the leader; empty: none was sent. */
   token = '';
-  /** Orders and batches that are not answered yet. */
+  /** Unanswered orders and batches. */
   outstanding = 0;
   cancelOnDisconnect = false;
-  /** Whether the client was told that its session ends soon. */
+  /** Whether the client was warned that its session ends soon. */
   isWarned = false;
-  /** Whether it is about to close, so that nothing more is read from it. */
+  /** Whether the connection is closing: its messages are ignored. */
   isEnding = false;
   /**
-   * While a `resume` takes messages from the journal: the number of the last one that was sent.
-   * What is said to have been sent before must not be beyond it.
+   * During a `resume` from the journal: the number of the last sent message. A pong must not report
+   * a higher sequence.
    */
   resumedTo = Number.POSITIVE_INFINITY;
-  /** Called once when the client has read most of what was sent, or has left. */
+  /** Called once when the client has read most of the sent data, or has left. */
   private onRead: (() => void) | null = null;
-  /** Answers from the first one on that is not known yet: null. */
+  /** Answers held back for order, starting with one whose text is not known yet (null). */
   private readonly waiting: { send: (() => void) | null }[] = [];
   /** Pings since the client last sent something. */
   unansweredPings = 0;
-  /** Why the connection closes once its requests are answered; null: it stays open. */
+  /** Why the connection closes after its last answer; null: it stays open. */
   private ending: CloseReason | null = null;
   private readonly budget: FrameBudget;
   private socket: Socket | null = null;
@@ -125,7 +125,7 @@ export class Connection {
     this.budget = new FrameBudget(options.limits, options.elapsedMs);
   }
 
-  /** Sets whose connection it is, and what its token allows. */
+  /** Assigns the connection to the session's user. */
   signIn(session: Session): void {
     this.userId = session.userId;
     this.tokenVersion = session.version;
@@ -148,14 +148,14 @@ export class Connection {
     return this.budget.take(count);
   }
 
-  /** A frame came though the connection is about to close. It is cut off if more follow. */
+  /** Counts a frame received while closing. Too many cut the connection off. */
   ignoreFrame(): void {
     if (this.budget.ignore()) return;
     this.options.onEnd(CLOSE.rateLimited);
     this.cutOff();
   }
 
-  /** To be called when the socket has closed. */
+  /** Call when the socket has closed. */
   closed(): void {
     this.socket = null;
     for (const subscription of this.subscriptions.values()) {
@@ -175,14 +175,14 @@ export class Connection {
     return subscription;
   }
 
-  /** Calls `go` when less than {@link UNREAD_BYTES} is unread, or when the client has left. */
+  /** Calls `go` when fewer than {@link UNREAD_BYTES} are unread, or when the client has left. */
   whenRead(go: () => void): void {
     this.onRead = go;
     if (this.socket?.askRead === undefined) this.drained();
     else this.socket.askRead();
   }
 
-  /** To be called when the socket has taken some of what waits. */
+  /** Call when the socket's backlog has shrunk. */
   drained(): void {
     if (this.backlogBytes < UNREAD_BYTES) this.hasRead();
   }
@@ -193,7 +193,7 @@ export class Connection {
     go?.();
   }
 
-  /** Stops a subscription's messages until it is started again. */
+  /** Stops a subscription's messages until {@link start}. */
   pause(subscription: Subscription): void {
     if (subscription.isLive) this.socket?.unsubscribe(subscription.channel.topic);
     subscription.isLive = false;
@@ -207,8 +207,8 @@ export class Connection {
   }
 
   /**
-   * Sends a subscription's first texts. Its channel's messages follow, unless the client has left
-   * the channel since: its request is answered all the same.
+   * Sends a subscription's first texts, then lets its channel's messages follow. If the client has
+   * unsubscribed in the meantime, only the texts are sent, because the request needs an answer.
    */
   start(subscription: Subscription, texts: readonly string[]): void {
     if (this.subscriptions.get(subscription.channel.name) === subscription) {
@@ -218,7 +218,7 @@ export class Connection {
     this.sendAll(texts);
   }
 
-  /** The channels whose messages the client has up to the last. */
+  /** The channels whose latest message the client has received. */
   *channels(): Generator<Channel> {
     for (const { channel, isResuming } of this.subscriptions.values()) {
       if (!isResuming) yield channel;
@@ -233,8 +233,8 @@ export class Connection {
   }
 
   /**
-   * Sends texts with few system calls. A cork of uWebSockets.js ends with the first text that does
-   * not fit into its buffer, so the texts are corked in parts that do.
+   * Sends texts with few system calls. uWebSockets.js ends a cork at the first text that does not
+   * fit into its buffer, so each cork gets only texts that fit together.
    */
   private sendAll(messages: readonly (string | Uint8Array)[]): void {
     const texts = messages.flatMap(partsOf);
@@ -258,8 +258,8 @@ export class Connection {
   }
 
   /**
-   * Sends an answer through the connection's own topic: uWebSockets.js collects what is published
-   * in one turn, and writes it with one system call and in the order of all messages.
+   * Sends an answer through the connection's own topic. uWebSockets.js writes everything published
+   * in one turn with one system call, in order.
    */
   answer(text: string | Uint8Array): void {
     if (this.socket === null) return;
@@ -272,13 +272,13 @@ export class Connection {
     publish(topic, text);
   }
 
-  /** Sends an answer after those before it. */
+  /** Sends an answer once all earlier answers are sent. */
   inTurn(send: () => void): void {
     if (this.waiting.length === 0) send();
     else this.waiting.push({ send });
   }
 
-  /** Keeps the place of an answer that is not known yet; the result sends it. */
+  /** Reserves the place of a pending answer; call the returned function to send the answer. */
   keepTurn(): (send: () => void) => void {
     const { waiting } = this;
     const place: (typeof waiting)[number] = { send: null };
@@ -294,31 +294,31 @@ export class Connection {
     this.socket?.ping();
   }
 
-  /** Bytes that the operating system has not taken yet. */
+  /** Bytes that the operating system has not accepted yet. */
   get backlogBytes(): number {
     return this.socket?.getBufferedAmount() ?? 0;
   }
 
-  /** Answers an order or a batch, which was counted in `outstanding`. */
+  /** Answers an order or a batch counted in `outstanding`. */
   answerRequest(text: string | Uint8Array): void {
     this.answer(text);
     this.requestAnswered();
   }
 
-  /** An order or a batch was answered. */
+  /** Call when an order or a batch was answered. */
   requestAnswered(): void {
     this.outstanding--;
     if (this.ending !== null && this.outstanding === 0) this.end(this.ending);
   }
 
-  /** Reads nothing more, and closes the connection when each order and batch has its answer. */
+  /** Ignores further messages, and closes the connection once every order and batch is answered. */
   endWhenAnswered(reason: CloseReason): void {
     this.isEnding = true;
     this.ending ??= reason;
     if (this.outstanding === 0) this.end(this.ending);
   }
 
-  /** Closes the connection after what was sent. The close handler runs within this call. */
+  /** Closes the connection after the data already sent. Runs the close handler synchronously. */
   end(reason: CloseReason): void {
     if (this.socket === null) return;
     const { backlogs, onEnd } = this.options;
@@ -327,7 +327,7 @@ export class Connection {
     this.socket.end(reason.code, reason.reason);
   }
 
-  /** Closes the connection at once, without a code, and drops what was not sent. */
+  /** Closes the connection immediately, without a code, and drops unsent data. */
   cutOff(): void {
     this.socket?.close();
   }

@@ -1,6 +1,7 @@
 /**
- * All open connections, by user, and their number by address: who may open another. Newcomers,
- * whose accounts have cost nothing, count by address and share a half (engine/RULES.md, Room).
+ * All open connections by user, their counts by address, and the decision whether another may open.
+ * Newcomers (users who have not paid enough fees) count by address and share half of the total
+ * (engine/RULES.md, Room).
  */
 
 import type { AddressKey } from '../access/fair-use/addresses.js';
@@ -9,18 +10,18 @@ import { Tally } from '../access/fair-use/tally.js';
 import type { Session } from '../access/sessions.js';
 import type { Connection } from './connection.js';
 
-/** These parts of all are assured to an address of newcomers, and to another user. */
+/** One thousandth (two thousandths) of the total is assured to an address (an established user). */
 const ASSURED_PART_OF_ADDRESS = 1_000;
 const ASSURED_PART_OF_USER = 2_000;
 
 export class Connections {
   private readonly open = new Set<Connection>();
-  /** A sub-account's are among its parent's. */
+  /** Connections of a sub-account count for its parent. */
   private readonly byPayer = new Map<number, Set<Connection>>();
   private readonly byAddress = new Tally<AddressKey>();
   private readonly newcomers = new Set<Connection>();
 
-  /** `isNewcomer`: also for 0, nobody. `payerOf`: the user, or the parent of a sub-account. */
+  /** `isNewcomer` gets 0 for a client without a session. `payerOf`: the user, or its parent. */
   constructor(
     private readonly isNewcomer: (userId: number) => boolean,
     private readonly payerOf: (userId: number) => number,
@@ -51,14 +52,14 @@ export class Connections {
     if (others?.size === 0) this.byPayer.delete(payerId);
   }
 
-  /** Assigns an open connection to the user of a session. */
+  /** Signs in an open connection. */
   signIn(connection: Connection, session: Session): void {
     connection.signIn(session);
     this.index(connection);
     if (!this.isNewcomer(session.userId)) this.newcomers.delete(connection);
   }
 
-  /** Whether a connection of the user (0: nobody) may be opened, of `size` in all. */
+  /** Whether the user (0: not signed in) may open a connection; `size` is the maximum of all. */
   mayOpen(address: AddressKey, userId: number, size: number): boolean {
     const used = this.count;
     if (!this.isNewcomer(userId)) {
@@ -75,7 +76,7 @@ export class Connections {
     return this.byAddress.of(address);
   }
 
-  /** Of the user with its sub-accounts, or of the parent with its own. */
+  /** Connections of the user's payer and of all its sub-accounts. */
   countOfPayer(userId: number): number {
     return this.byPayer.get(this.payerOf(userId))?.size ?? 0;
   }

@@ -1,15 +1,14 @@
 /**
- * What the frames of one socket may cost, wherever the socket is: messages, pings and pongs alike,
- * except order entry that is executed.
+ * Limits the frames of one socket: messages, pings and pongs. Executed order entry is exempt.
  *
- * Always holds: a socket that goes on beyond its rate, or after it was told to stop, is closed
- * after a bounded number of frames. Each handler call costs about a microsecond, and a client can
- * send 500,000 empty frames a second.
+ * Always holds: a socket that keeps sending beyond its rate, or after the connection began to
+ * close, is cut off after a bounded number of frames. One frame costs about a microsecond, and a
+ * client can send 500,000 empty frames a second.
  */
 import { type ElapsedMs, TokenBuckets } from '../access/fair-use/token-buckets.js';
 import type { StreamLimits } from './limits.js';
 
-/** Frames of a socket that is about to close. It may still wait for its last answers. */
+/** Frames ignored while a connection waits for its last answers. */
 const IGNORED_MAX = 4_000;
 
 export class FrameBudget {
@@ -28,7 +27,7 @@ export class FrameBudget {
     return this.bucket.take(null, operations, this.elapsedMs());
   }
 
-  /** Counts a frame that is ignored. Returns false if there were too many. */
+  /** Counts an ignored frame. Returns false if there were too many. */
   ignore(): boolean {
     return ++this.ignored <= IGNORED_MAX;
   }

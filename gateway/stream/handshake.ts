@@ -1,10 +1,10 @@
 /**
- * The handshake: who opens a stream, and why a stream is refused with an error of the API.
+ * The stream's handshake: authenticates the client, or refuses with an API error.
  *
- * The credential is the header x-user-token or, without it, the session cookie; none is required,
- * and none is read from the URL. An invalid one is refused, not ignored. The cookie is accepted
- * only from the site's own pages, because browsers let any page open a WebSocket to any host. For
- * fair use, a handshake is several reads of its address.
+ * The credential is the header x-user-token or else the session cookie. It is optional and never
+ * taken from the URL; an invalid credential is refused, not ignored. The cookie is accepted only
+ * from the site's own pages, because browsers let any page open a WebSocket to any host. A
+ * handshake costs its address several reads.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { isAllowed } from '../access/allowed-addresses.js';
@@ -17,14 +17,13 @@ import { type ErrorAnswer, errorAnswer, rateLimited, UNAVAILABLE } from '../http
 import type { Gateway } from '../http/gateway.js';
 import type { Request } from '../http/request.js';
 
-/** A client that wants to open a stream. */
 export interface StreamRequest {
   address: AddressKey;
-  /** That address in its IPv6 form of 16 bytes. */
+  /** `address` in its 16-byte IPv6 form. */
   addressBytes: Uint8Array;
-  /** Empty: none was sent. */
+  /** Empty: no token was sent. */
   token: string;
-  /** The token is a cookie that another site's page has sent. */
+  /** The token is a cookie sent by another site's page. */
   isCrossSite: boolean;
 }
 
@@ -37,7 +36,7 @@ export function refusal(error: ErrorAnswer, header: StreamRefusal['header'] = nu
   return { error, header };
 }
 
-/** Within the callback of the request. */
+/** Call within the request's callback: uWebSockets.js invalidates the request afterwards. */
 export function streamRequest(
   request: Request,
   response: HttpResponse,
@@ -53,7 +52,7 @@ export function streamRequest(
   };
 }
 
-/** Whose stream it would be; null: nobody's. */
+/** The stream's session (null: not signed in), or the refusal. */
 export function admitStream(
   gateway: Gateway,
   asked: StreamRequest,

@@ -1,11 +1,11 @@
 /**
- * The hub: reads the events of every command right after it was applied, makes the messages of the
- * channels that changed, and sends them when the command is durable.
+ * The hub: reads the events of every applied command, makes the messages of the changed channels,
+ * and sends them once the command is durable.
  *
  * Always holds:
- * - a message shows the state as of its own command, because it is made before the next is applied;
- * - messages are sent in the order of their commands, none before its command is durable;
- * - a channel exists from the first request for it until its market is closed or it has had no
+ * - a message shows the state after its own command: it is made before the next command is applied;
+ * - messages are sent in command order, and only after their command is durable;
+ * - a channel exists from the first request for it until its market closes or it has had no
  *   subscriber for a while. Events without a channel are skipped.
  */
 import type { Engine } from '../../engine/engine.js';
@@ -25,9 +25,9 @@ import { oneUserOf } from './channels/user-events.js';
 import { CLOSE, type CloseReason, type StreamLimits } from './limits.js';
 
 /**
- * The channels, by kind. One of a market, an asset or a sub-account has its id in its name:
- * "book:<marketId>". `texts`: what a snapshot and a delta are. `make`: the market, asset or user
- * must exist.
+ * The channels by kind. The name of a market's, asset's or sub-account's channel contains the id:
+ * "book:<marketId>". `texts`: descriptions of the snapshot and the delta. `make` requires an
+ * existing market, asset or user.
  */
 export const CHANNELS = {
   markets: MARKETS,
@@ -44,7 +44,7 @@ export const CHANNEL_KINDS = Object.keys(CHANNELS) as ChannelKind[];
 
 export interface ChannelId {
   kind: ChannelKind;
-  /** The id of the market, asset, user or sub-account; 0: of all. */
+  /** The id of the market, asset, user or sub-account; 0: the kind has one channel. */
   of: number;
 }
 
@@ -72,20 +72,20 @@ const MARKET_CHANGES = new Map<number, MarketChange>([
 
 interface HubOptions {
   engine: Engine;
-  /** Releases the target when everything up to `sequence` is durable. */
+  /** Releases the target once everything up to `sequence` is durable. */
   releaseAt(sequence: number, target: ReleaseTarget): void;
-  /** Sends a message to the current subscribers of the topic. */
+  /** Sends a message to the topic's subscribers. */
   publish(topic: string, text: string): void;
   /** Called when the revocation of the user's tokens below `version` is durable. */
   onTokensEnded(userId: number, version: number): void;
-  /** Called when the end of one named token is durable. */
+  /** Called when the end of one token is durable. */
   onTokenEnded(userId: number, tokenId: number, reason: CloseReason): void;
   limits: StreamLimits;
 }
 
 export class Hub {
   private readonly engine: Engine;
-  /** By the id of the market, asset or user; 0: of all. */
+  /** By the id of the market, asset or user; 0: the kind has one channel. */
   private readonly channels = Object.fromEntries(
     CHANNEL_KINDS.map((kind) => [kind, new Map()]),
   ) as unknown as Channels;
@@ -112,7 +112,7 @@ export class Hub {
     return channel;
   }
 
-  /** Forgets channels that have had no subscriber for a while. Not within a command. */
+  /** Removes channels that have had no subscriber for a while. Never call while reading events. */
   forgetIdle(nowMs: number): void {
     const { keptMs } = this.options.limits;
     for (const channels of Object.values<Map<number, Channel>>(this.channels)) {
@@ -124,7 +124,7 @@ export class Hub {
     }
   }
 
-  /** To be called after each command, before the next. */
+  /** Call after each command, before the next. */
   observe(): void {
     const { values, length } = this.engine.events;
     for (let at = 0; at < length; at += EVENT_LENGTHS[values[at]!]!) this.read(values, at);
@@ -138,7 +138,7 @@ export class Hub {
     return this.kept.characters;
   }
 
-  /** Current subscriptions. */
+  /** Current subscriptions by kind of channel. */
   subscriberCounts(): Record<ChannelKind, number> {
     const entries = Object.entries<Map<number, Channel>>(this.channels);
     return Object.fromEntries(
@@ -203,7 +203,7 @@ export class Hub {
     this.touchLevel(marketId, values[at + trade.makerSide] as Side, outcome, priceTicks);
   }
 
-  /** orderPlaced and orderCancelled start with the same fields. */
+  /** orderPlaced and orderCancelled have the same first fields. */
   private readOrder(values: Float64Array, at: number): void {
     const marketId = values[at + orderPlaced.marketId]!;
     const side = values[at + orderPlaced.side] as Side;
@@ -211,7 +211,7 @@ export class Hub {
     this.touchLevel(marketId, side, outcome, values[at + orderPlaced.priceTicks]!);
   }
 
-  /** If the order is placed anew, other events follow about where it goes. */
+  /** Only the old level: if the order is placed again, its new place has its own events. */
   private readAmendment(values: Float64Array, at: number): void {
     const marketId = values[at + orderAmended.marketId]!;
     const side = values[at + orderAmended.side] as Side;
@@ -234,7 +234,7 @@ export class Hub {
     }
   }
 
-  /** All market events start with the market. */
+  /** The first field of every market event is the market. */
   private readMarketChange(change: MarketChange, marketId: number): void {
     const markets = this.channels.markets.get(0);
     markets?.addChange(change, marketId);
@@ -267,7 +267,7 @@ export class Hub {
     this.touched.push(channel);
   }
 
-  /** One target for all messages of the command, so that nothing is sent between them. */
+  /** Uses one release target, so that nothing is sent between the command's messages. */
   private sendTouched(): void {
     const { stamp } = this;
     const { limits, publish, releaseAt } = this.options;
@@ -285,7 +285,7 @@ export class Hub {
     releaseAt(stamp.sequence, { release });
   }
 
-  /** Closes the channels of a market that the engine forgets, even one that has just ended. */
+  /** Closes the channels of a market that the engine removes, even if it ended in this command. */
   private close(marketId: number): void {
     const { stamp } = this;
     for (const channels of [this.channels.book, this.channels.trades]) {

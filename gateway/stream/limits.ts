@@ -1,49 +1,49 @@
-/** The limits of the stream and its close codes, in one place for client authors and operators. */
+/** The stream's limits and close codes, for client authors and operators. */
 
 export interface StreamLimits {
-  /** Open connections; one more is refused with 503 `unavailable`. */
+  /** Open connections; the next one is refused with 503 `unavailable`. */
   connections: number;
-  /** Open connections of one user; one more is refused with `limit_reached`. */
+  /** Open connections of one user; the next one is refused with `limit_reached`. */
   connectionsPerUser: number;
   /**
-   * Bytes of a client's message; a larger one is answered with `body_too_large`. Order entry may be
-   * as large as a frame.
+   * Size of a client message; a larger one gets `body_too_large`. Order entry may be as large as a
+   * frame.
    */
   messageBytes: number;
-  /** Unanswered orders and batches of one connection; one more is answered with `limit_reached`. */
+  /** Unanswered orders and batches of one connection; the next one gets `limit_reached`. */
   outstandingRequests: number;
-  /** Subscriptions of one connection; one more is answered with `limit_reached`. */
+  /** Subscriptions of one connection; the next one gets `limit_reached`. */
   subscriptions: number;
   /**
-   * Operations of one connection, as a burst and per second. A message costs one per channel that
-   * it names, at least one, and a ping or a pong one; orders and batches cost one if they are
-   * refused. Above the limit, the connection gets `rate_limited` and is closed.
+   * Operations of one connection, as a burst and per second. A message costs one operation per
+   * channel that it names, at least one. A ping or pong costs one. Orders and batches cost
+   * operations only if refused. Above the limit, the connection gets `rate_limited` and is closed.
    */
   operationsBurst: number;
   operationsPerSecond: number;
-  /** Before a token expires, in the exchange's time: its connections are warned at a heartbeat. */
+  /** How long before its token expires a connection is warned, in the exchange's time. */
   sessionWarningMs: number;
-  /** Real milliseconds between two heartbeats of a connection. */
+  /** Real milliseconds between a connection's heartbeats. */
   heartbeatMs: number;
-  /** Unanswered pings, one per heartbeat, after which the connection counts as lost. */
+  /** Unanswered pings (one per heartbeat) after which the connection counts as lost. */
   unansweredPings: number;
-  /** Bytes waiting for one client. A connection above the limit is closed. */
+  /** Unsent bytes of one client. Above the limit, the connection is closed. */
   backlogBytes: number;
-  /** Bytes waiting for all clients. Above the limit, the slowest are cut off without a code. */
+  /** Unsent bytes of all clients. Above the limit, the slowest are cut off without a code. */
   backlogBytesInAll: number;
-  /** Messages that a channel keeps for `resume`, and their characters. */
+  /** Messages that one channel keeps for `resume`, and their characters. */
   keptMessages: number;
   keptCharacters: number;
-  /** Characters that all channels keep. Above the limit, each new message removes two old ones. */
+  /** Characters kept by all channels. Above the limit, each new message removes two old ones. */
   keptCharactersInAll: number;
   /**
-   * Commands that a `resume` of `user` from the journal executes again, and the bytes of its
-   * messages; one that needs more ends with a `gap`. Above the standard distance of two snapshots,
-   * so that a restart never needs more.
+   * Commands that a `resume` of `user` may replay from the journal, and bytes of messages it may
+   * send; beyond either limit the client gets a `gap`. More than the default number of commands
+   * between snapshots, so a restart alone never causes a `gap`.
    */
   replayedCommands: number;
   replayedBytes: number;
-  /** Bytes of the messages that are taken from the journal for a user at a time. */
+  /** Bytes of messages read from the journal for one user at a time. */
   replayWindowBytes: number;
   /** Real milliseconds for which a channel without subscribers keeps its messages. */
   keptMs: number;
@@ -72,16 +72,16 @@ export const STREAM_LIMITS: StreamLimits = {
 };
 
 /**
- * Messages from the journal are sent to a connection in pages. The next page is sent when less than
- * {@link UNREAD_BYTES} is unread. Eight connections of a user and a window are 4 MiB.
+ * Messages from the journal are sent in pages of this size. The next page follows when fewer than
+ * {@link UNREAD_BYTES} are unread. Eight connections of a user plus a window use 4 MiB.
  */
 export const PAGE_BYTES = 128 * 1024;
 export const UNREAD_BYTES = 128 * 1024;
 
 /**
- * Why the exchange closed a connection. A client sees 1006 (no code) instead after an invalid frame
- * (or one larger than 65 KiB), if the exchange was killed, or if the client does not read its
- * waiting messages, and the code after them, within about ten seconds.
+ * Why the exchange closed a connection. Clients see 1006 (no code) instead after an invalid frame
+ * or one larger than 65 KiB, if the exchange was killed, or if the client does not read its pending
+ * messages and the close code within about ten seconds.
  */
 export const CLOSE = {
   goingAway: {

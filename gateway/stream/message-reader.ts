@@ -1,4 +1,4 @@
-/** Reads the messages of clients: JSON, then the schemas, as for the bodies of HTTP. */
+/** Parses client messages and checks them against the schemas, as HTTP bodies are checked. */
 import { unitsOfText } from '../access/fair-use/charges.js';
 import { type ErrorAnswer, errorAnswer, invalidRequest } from '../http/errors.js';
 import { checkJson, type ReceivedJson } from '../json/checks.js';
@@ -16,13 +16,13 @@ const NOT_JSON = errorAnswer(
 /** `json` is undefined if there is a problem. */
 export interface ReceivedMessage extends ReceivedJson {
   bytes: number;
-  /** What it costs to read it. */
+  /** Fair-use units for reading the message. */
   units: number;
-  /** Why it is not JSON; null: it is. */
+  /** Why the message is not JSON; null: it is JSON. */
   problem: ErrorAnswer | null;
 }
 
-/** `bytes`: reused by the caller after this. */
+/** Copies `bytes`, which the caller reuses. */
 export function readJson(bytes: ArrayBuffer, isBinary: boolean): ReceivedMessage {
   const buffer = Buffer.from(bytes);
   const units = unitsOfText(buffer);
@@ -37,7 +37,7 @@ export function readJson(bytes: ArrayBuffer, isBinary: boolean): ReceivedMessage
   }
 }
 
-/** The message, or what is wrong with it. */
+/** The valid message, or its error. */
 export function parsed(received: ReceivedJson): ClientMessage | ErrorAnswer {
   const missing = isOrderEntry(received.json) ? missingFields : undefined;
   const checked = checkJson(ClientMessage, received, 'message', missing);

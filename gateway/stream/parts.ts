@@ -1,21 +1,21 @@
 /**
- * Messages of the server that are too large for one WebSocket message travel in numbered parts,
- * which follow one another: their texts, joined, are the message.
+ * Splits large server messages into numbered parts, sent one after the other. The joined texts of
+ * the parts are the message.
  *
- * Always holds: no WebSocket message that is sent is larger than {@link OUTGOING_BYTES_MAX}.
+ * Always holds: no WebSocket message sent is larger than {@link OUTGOING_BYTES_MAX}.
  */
 import { partText } from './channels/message-text.js';
 
-/** Below the default limit of every common client library; the smallest is 1 MiB. */
+/** Below the default limit of all common client libraries; the smallest is 1 MiB. */
 export const OUTGOING_BYTES_MAX = 256 * 1024;
-/** Each may take three bytes in UTF-8, or two if it is escaped, beside the fields of the part. */
+/** A character takes up to three bytes in UTF-8, or two if escaped, plus the part's own fields. */
 const PART_CHARACTERS = 80 * 1024;
 
-/** The WebSocket messages that a message travels as: itself, or its parts. */
+/** The WebSocket messages for a message: itself, or its parts. */
 export function partsOf<Text extends string | Uint8Array>(
   message: Text,
 ): readonly (Text | string)[] {
-  // A character has at most three bytes, so nearly all texts need not be measured.
+  // A UTF-16 unit has at most three bytes, so most texts need no measuring.
   if (message.length * 3 <= OUTGOING_BYTES_MAX) return [message];
   if (Buffer.byteLength(message) <= OUTGOING_BYTES_MAX) return [message];
   const text = typeof message === 'string' ? message : Buffer.from(message).toString('utf8');
@@ -29,7 +29,7 @@ export function partsOf<Text extends string | Uint8Array>(
   return slices.map((slice, i) => partText(i + 1, slices.length, slice));
 }
 
-/** Of a character that UTF-16 needs two units for. NaN: the text has ended. */
+/** The second half of a surrogate pair. NaN: the end of the text. */
 function isSecondHalf(unit: number): boolean {
   return unit >= 0xdc00 && unit <= 0xdfff;
 }

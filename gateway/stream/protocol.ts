@@ -1,14 +1,14 @@
 /**
- * Handles the messages of clients.
+ * Handles client messages.
  *
  * Always holds:
- * - every message gets at least one answer, in order. An invalid one gets an `error` and changes
- *   nothing;
- * - every answer waits until the state that it shows is durable, so answers and channel messages
- *   have one order;
- * - for fair use, a message is a read of its address and its user, and so is each further channel
- *   that it names, and every {@link MESSAGES_PER_READ} messages that a `resume` replays. Order
- *   entry counts as orders instead (orders/order-entry.ts; all of it: access/fair-use/charges.ts).
+ * - every message gets at least one answer, in order. An invalid message gets an `error` and
+ *   changes nothing;
+ * - every answer waits until the state it shows is durable, so answers and channel messages have
+ *   one order;
+ * - a message costs the address and the user one read, plus one for each further named channel and
+ *   one for every {@link MESSAGES_PER_READ} messages that a `resume` replays. Order entry counts as
+ *   orders instead (orders/order-entry.ts; all charges: access/fair-use/charges.ts).
  */
 import { isAllowed } from '../access/allowed-addresses.js';
 import {
@@ -60,7 +60,7 @@ import { READS_PER_REPLAY, UserResumes } from './resume/user-resumes.js';
 
 const RATE_LIMITED = errorAnswer('rate_limited').status;
 const MESSAGES_PER_READ = 100;
-/** When a client asks again for a channel that is being resumed. */
+/** `retryAfterMs` while a channel is being resumed. */
 const RESUMED_AGAIN_MS = 1_000;
 export function userLimitMessage({ connectionsPerUser }: StreamLimits): string {
   return `The user has ${connectionsPerUser} connections, which is the limit.`;
@@ -68,7 +68,7 @@ export function userLimitMessage({ connectionsPerUser }: StreamLimits): string {
 
 type Operation<Name extends ClientMessage['op']> = Extract<ClientMessage, { op: Name }>;
 
-/** `isLate`: its number was waited for. */
+/** `isLate`: the request has already waited for its sequence. */
 type ResumeRequest = Operation<'resume'> & { isLate?: boolean };
 
 interface ProtocolOptions {
@@ -77,7 +77,7 @@ interface ProtocolOptions {
   connections: Connections;
   limits: StreamLimits;
   elapsedMs: () => number;
-  /** Who executes orders, on a replica; null: this process. */
+  /** On a replica: forwards orders to the leader. null: this process executes them. */
   remote: OrdersElsewhere | null;
 }
 
@@ -91,7 +91,7 @@ export class Protocol {
     this.resumes = new UserResumes(options);
   }
 
-  /** Ends what is under way. */
+  /** Ends running resumes. */
   stop(): Promise<void> {
     return this.resumes.stop();
   }
@@ -107,7 +107,7 @@ export class Protocol {
     const text = new Uint8Array(bytes);
     const bill = new Bill(connection);
     bill.payer = connection.session;
-    // Only order entry may be so large. It pays before it is read.
+    // Only order entry may be this large. It is charged before it is parsed.
     if (text.length > this.options.limits.messageBytes) {
       const { quota, units } = wantedOfUnread(text);
       if (!this.allows(connection, bill, units, idIn(text), quota)) return;
@@ -125,7 +125,7 @@ export class Protocol {
     else if (this.afford(connection, 1)) this.handle(connection, message, bill);
   }
 
-  /** Order entry that is valid, of so many bytes. On a replica, the leader executes it. */
+  /** Enters a valid request of `bytes` bytes. On a replica, the leader executes it. */
   private enter(
     connection: Connection,
     request: OrderRequest,
@@ -144,7 +144,7 @@ export class Protocol {
     if (refusal !== null) this.refuseOrder(connection, refusal, request.id, wanted.units);
   }
 
-  /** Order entry that the schemas read, and refuse if it is invalid. */
+  /** Parses order entry through the schemas, which explain what is invalid. */
   private enterUnread(
     connection: Connection,
     { json, text, colons, bytes }: ReceivedMessage,
@@ -172,7 +172,7 @@ export class Protocol {
     else this.enter(connection, request, bill, bytes, receivedMs);
   }
 
-  /** Answers at once, but not before earlier answers. */
+  /** Charges and answers a refused request, after all earlier answers. */
   private refuseOrder(
     connection: Connection,
     error: ErrorAnswer,
@@ -183,8 +183,8 @@ export class Protocol {
   }
 
   /**
-   * Charges the connection a refusal of order entry that asked for so many units. A client that
-   * does not wait as it is told to is closed. As {@link afford}.
+   * Charges the connection for refused order entry of `units` units; returns as {@link afford}. A
+   * client that keeps sending although its address is over its rate is closed.
    */
   affordRefusal(connection: Connection, { status }: ErrorAnswer, units: number): boolean {
     const { fairUse } = this.options.gateway;
@@ -193,8 +193,8 @@ export class Protocol {
   }
 
   /**
-   * Returns false if the connection exceeds its rate. What came before is still answered; then the
-   * connection gets an error and is closed.
+   * Charges the connection operations. If they exceed its rate, returns false: earlier messages are
+   * still answered, then the connection gets an error and is closed.
    */
   afford(connection: Connection, operations: number): boolean {
     if (connection.isEnding) connection.ignoreFrame();
@@ -203,7 +203,7 @@ export class Protocol {
     return false;
   }
 
-  /** The connection has exceeded its rate: see {@link afford}. */
+  /** Closes a connection that exceeded its rate: see {@link afford}. */
   exceeded(connection: Connection): void {
     if (connection.isEnding) return;
     connection.isEnding = true;
@@ -256,7 +256,7 @@ export class Protocol {
     }
   }
 
-  /** What a `resume` has not sent yet was not sent before. */
+  /** Never reports a sequence beyond what a running `resume` has sent. */
   private pong({ resumedTo }: Connection, id: string | undefined): string {
     const { sequence, atMs } = this.options.hub.stamp;
     return pongText({ sequence: Math.min(sequence, resumedTo), atMs }, id);
@@ -294,8 +294,8 @@ export class Protocol {
   }
 
   /**
-   * Charges a message `units` in all, at least what it has paid. Returns false if the address or
-   * user exceeds its rate; the error says when to retry.
+   * Raises a message's charge to `units` in total. Returns false if the address or user exceeds its
+   * rate; the error tells the client when to retry.
    */
   private allows(
     connection: Connection,
@@ -312,7 +312,7 @@ export class Protocol {
     return false;
   }
 
-  /** A channel that cannot be subscribed to gets an error of its own, before the others begin. */
+  /** Sends an error for each channel that cannot be subscribed to, then begins the others. */
   private subscribe(
     connection: Connection,
     { id, channels: names }: Operation<'subscribe'>,
@@ -338,7 +338,7 @@ export class Protocol {
     this.begin(connection, begun);
   }
 
-  /** The client was at another replica, which was ahead: going back would show it the past. */
+  /** The client saw a later state at another replica; answering now would show older state. */
   private resumeLater(
     connection: Connection,
     request: ResumeRequest,
@@ -401,7 +401,7 @@ export class Protocol {
     this.reply(connection, unsubscribedText(names, id));
   }
 
-  /** The channel with this name, to which the connection may subscribe; or why it may not. */
+  /** The channel with this name, or why the connection may not subscribe to it. */
   private channelFor(connection: Connection, name: string): Channel | ErrorAnswer {
     const { gateway, hub, limits } = this.options;
     const id = channelNamed(gateway.sequencer.engine, connection.userId, name);
@@ -415,7 +415,7 @@ export class Protocol {
     return hub.channel(id);
   }
 
-  /** Later messages of the channels follow: both are sent in the order of their commands. */
+  /** Starts subscriptions once their first texts are durable; later messages follow in order. */
   private begin(connection: Connection, begun: Begun[]): void {
     this.whenDurable(() => {
       for (const { subscription, texts } of begun) connection.start(subscription, texts);
@@ -436,19 +436,19 @@ export class Protocol {
   }
 }
 
-/** Its messages are on their way, and those of a second request would come between them. */
+/** A second request would mix its messages with those of the running resume. */
 function isBeingResumed(channel: string): ErrorAnswer {
   const message = `${channel} is being resumed. Ask again after \`replayed\`.`;
   return errorAnswer('unavailable', { executed: false, retryAfterMs: RESUMED_AGAIN_MS }, message);
 }
 
-/** A subscription and the texts that it begins with. */
+/** A subscription and its first texts. */
 interface Begun {
   subscription: Subscription;
   texts: string[];
 }
 
-/** The number after which messages are wanted; or what is wrong with the request. */
+/** The number after which messages are requested, or the request's problems. */
 function numberToResume({
   channel,
   after,

@@ -1,10 +1,10 @@
 /**
- * The messages of the server, as zod schemas: the AsyncAPI document is made from them, and tests
- * check every message, which is written as text elsewhere, against them.
+ * Server messages as zod schemas. The AsyncAPI document is made from them. The messages themselves
+ * are written as text elsewhere; tests check each one against these schemas.
  *
- * `sequence` is the journal sequence that a message is true at, `atMs` the exchange's time then.
- * `channelSequence` numbers the messages of a channel by the journal sequences of their commands,
- * and `previousSequence` says after which number a delta comes. A snapshot replaces the client's
+ * `sequence` is the journal sequence whose state a message shows, `atMs` the exchange's time then.
+ * `channelSequence` numbers a channel's messages by their commands' journal sequences;
+ * `previousSequence` is the number of the message before a delta. A snapshot replaces the client's
  * state; a delta changes it.
  */
 import { z } from 'zod';
@@ -30,7 +30,7 @@ const channel = {
   ...stamp,
 };
 
-/** Snapshots and deltas of each kind of channel; a snapshot has the id of the request for it. */
+/** Snapshots and deltas of each kind of channel. A snapshot repeats the id of its request. */
 const previousSequence = fields.count.describe(
   'No message of the channel has a number between this one and its own',
 );
@@ -60,7 +60,6 @@ const CHANNEL_MESSAGES = Object.fromEntries(
   }),
 );
 
-/** The fields of every receipt. */
 const envelope = {
   type: z.literal('receipt').describe('What it is'),
   id: requestId,

@@ -1,11 +1,11 @@
 /**
- * The stream, WebSocket /api/stream: its connections, heartbeats and stop. The hub makes the
- * messages, uWebSockets.js sends each to the subscribers of its topic, and protocol.ts handles what
- * clients send.
+ * The stream, WebSocket /api/stream: connections, heartbeats and shutdown. The hub makes the
+ * messages, uWebSockets.js sends each one to the subscribers of its topic, and protocol.ts handles
+ * client messages.
  *
- * Every 10 s of real time, each connection gets a WebSocket ping, and a heartbeat with the number
- * of the last message of each of its channels. A connection that answers no pings, or does not
- * read, is closed.
+ * Every 10 s of real time, each connection gets a WebSocket ping and a heartbeat with the number of
+ * the last message of each of its channels. A connection that answers no pings, or does not read,
+ * is closed.
  */
 import type { WebSocketBehavior } from 'uWebSockets.js';
 import { isAllowed } from '../access/allowed-addresses.js';
@@ -33,11 +33,11 @@ import type { OrderEntry, OrdersElsewhere } from './orders/order-entry.js';
 import { partsOf } from './parts.js';
 import { Protocol, userLimitMessage } from './protocol.js';
 
-/** Heartbeats are spread over this many moments of an interval. */
+/** Heartbeats are spread over this many slots of an interval. */
 const HEARTBEAT_SLOTS = 10;
-/** Backlogs are checked each time this many characters have been published. */
+/** Backlogs are checked each time this many characters were published. */
 const CHECK_AFTER_CHARACTERS = 256 * 1024;
-/** How long a stop waits for clients to read what was sent. */
+/** How long a stop waits for clients to read the last messages. */
 const LAST_READS_MS = 500;
 
 export class StreamServer {
@@ -45,7 +45,7 @@ export class StreamServer {
     (userId) => !this.gateway.sequencer.engine.isEstablished(userId),
     (userId) => this.payerOf(userId),
   );
-  /** The connections of replicas' clients, for their orders; their replica counts them. */
+  /** Connections of replicas' clients that enter orders here. Their replica counts them. */
   private readonly forwarded = new Connections(
     () => false,
     (userId) => this.payerOf(userId),
@@ -54,12 +54,12 @@ export class StreamServer {
   private readonly backlogs: Backlogs;
   /** Connections closed by the exchange, by reason. */
   private readonly endings = new Map<string, number>();
-  /** Connections cut off because too much waited for their edge. */
+  /** Connections that an edge's backlog limit cut off. */
   private edgeCutOffs = 0;
   private atEdges = (): BacklogReadings => ({ backlogBytes: 0, cutOffCount: 0 });
   private readonly protocol: Protocol;
   private readonly cancels: CancelOnDisconnect;
-  /** Where the connections are: in this thread, or at edges. */
+  /** Publish to the sockets of this thread, or to edges. */
   private readonly publishers = new Set<(topic: string, text: string | Uint8Array) => void>();
   private timer: NodeJS.Timeout | null = null;
   private ticks = 0;
@@ -71,7 +71,7 @@ export class StreamServer {
   constructor(
     private readonly gateway: Gateway,
     private readonly limits: StreamLimits,
-    /** Who executes orders, on a replica; null: this process. */
+    /** On a replica: forwards orders to the leader. null: this process executes them. */
     private readonly remote: OrdersElsewhere | null = null,
   ) {
     const { sequencer } = gateway;
@@ -108,7 +108,7 @@ export class StreamServer {
     return this.hub.subscriberCounts();
   }
 
-  /** Bytes waiting to be read by clients. */
+  /** Unsent bytes of all clients. */
   get backlogBytes(): number {
     return this.backlogs.bytes(this.connections) + this.atEdges().backlogBytes;
   }
@@ -117,7 +117,7 @@ export class StreamServer {
     return this.hub.keptCharacters;
   }
 
-  /** Resumes that take messages from the journal. */
+  /** Resumes that read from the journal. */
   get replays(): { readonly waitingCount: number; readonly heldBytes: number } {
     return this.protocol.resumes.replays;
   }
@@ -129,12 +129,12 @@ export class StreamServer {
     yield ['cut_off', cutOffs];
   }
 
-  /** The sockets of this process are at edges, which limit what waits there. */
+  /** Adds the backlogs of edges, which hold this process's sockets and limit what they buffer. */
   addBacklogs(atEdges: () => BacklogReadings): void {
     this.atEdges = atEdges;
   }
 
-  /** To be called after each command, before the next. */
+  /** Call after each command, before the next. */
   observe(): void {
     try {
       this.hub.observe();
@@ -143,7 +143,7 @@ export class StreamServer {
     }
   }
 
-  /** Registers the path with the router of this process' connections. */
+  /** Registers the stream's path with the router of this thread's sockets. */
   attach(router: Router): void {
     const { unsent } = this.gateway;
     this.publishTo((topic, text) => router.publish(topic, text));
@@ -163,7 +163,7 @@ export class StreamServer {
       if (accepted instanceof Connection) {
         const key = raw.getHeader('sec-websocket-key');
         const extensions = raw.getHeader('sec-websocket-extensions');
-        // No subprotocol is supported. A client that requests one sees that none was selected.
+        // No subprotocol is supported; the empty choice tells the client.
         response.upgrade<SocketData>({ connection: accepted }, key, '', extensions, context);
         return;
       }
@@ -180,42 +180,39 @@ export class StreamServer {
     serveNoUpgrade(router, this.gateway);
   }
 
-  /** Starts the heartbeats. */
   start(): void {
     this.timer = setInterval(() => this.tick(), this.limits.heartbeatMs / HEARTBEAT_SLOTS);
   }
 
   /**
-   * Cancels the orders of connections with cancelOnDisconnect, because all connections are about to
-   * end. To be called while the sequencer still accepts commands, after all other senders have
-   * stopped. Resolves when they are cancelled, at the latest after `limitMs`.
+   * Cancels the orders of all connections with cancelOnDisconnect, because the exchange stops. Call
+   * while the sequencer still accepts commands and after all other senders have stopped. Resolves
+   * when the orders are cancelled, at the latest after `limitMs`.
    */
   async cancelOrders(limitMs: number): Promise<void> {
     if (this.stopping) return;
     this.stopping = true;
-    // A replica's leader cancels them when the replica has left.
+    // For a replica's clients, the leader cancels when the replica disconnects.
     for (const { userId, cancelOnDisconnect } of this.remote === null ? this.connections : []) {
       if (cancelOnDisconnect) this.cancels.add(userId);
     }
-    // After a failure, no command is accepted.
+    // After a failure, the sequencer accepts no command.
     if (this.gateway.sequencer.failure === null) await atMost(limitMs, this.cancels.finish());
     this.cancels.stop();
   }
 
   /**
-   * Closes all connections with 1001, after everything durable was sent, at the latest after
-   * `limitMs`. First, orders are cancelled ({@link StreamServer.cancelOrders}), unless that was
-   * done before.
+   * Closes all connections with 1001 once everything durable was sent, at the latest after
+   * `limitMs`. Cancels orders first ({@link StreamServer.cancelOrders}), unless already done.
    */
   async stop(limitMs: number): Promise<void> {
     if (this.timer !== null) clearInterval(this.timer);
     const untilMs = elapsedMs() + limitMs;
     await this.cancelOrders(limitMs);
-    // After a failure, nothing is sent.
     if (this.gateway.sequencer.failure === null) {
       const released = new Promise<void>((resolve) => this.whenDurable(resolve));
       await atMost(untilMs - elapsedMs(), released);
-      // On a replica, the leader may still have to answer.
+      // On a replica, the leader may still owe answers.
       await this.until((connection) => connection.outstanding === 0, untilMs);
     }
     await atMost(untilMs - elapsedMs(), this.protocol.stop());
@@ -225,8 +222,8 @@ export class StreamServer {
   }
 
   /**
-   * The connection that a request opens, or why it is refused. `hasTopics` false: its socket
-   * collects what is sent in one turn by itself.
+   * Opens a connection, or returns why it is refused. `hasTopics` false: the socket itself batches
+   * what is sent in one turn.
    */
   accept(asked: StreamRequest, hasTopics = true): Connection | StreamRefusal {
     const { connections, limits, gateway } = this;
@@ -268,7 +265,6 @@ export class StreamServer {
     this.guard(() => this.protocol.receive(connection, bytes, isBinary));
   }
 
-  /** The client has read some of what waited for it. */
   drained(connection: Connection): void {
     this.guard(() => connection.drained());
   }
@@ -277,7 +273,7 @@ export class StreamServer {
     return this.protocol.orders;
   }
 
-  /** Refuses a message once what came before is durable, if the connection is within its rate. */
+  /** Calls `refuse` once earlier messages are durable, unless the connection exceeds its rate. */
   whenAfforded(
     connection: Connection,
     error: ErrorAnswer,
@@ -287,29 +283,29 @@ export class StreamServer {
     if (this.protocol.affordRefusal(connection, error, units)) this.whenDurable(refuse);
   }
 
-  /** A ping or a pong has come, which counts as a message. */
+  /** Counts a received ping or pong as a message. */
   private controlled(connection: Connection): void {
     this.isAlive(connection);
     this.protocol.afford(connection, 1);
   }
 
-  /** The client of an edge has answered a ping. */
+  /** An edge's client has answered a ping. */
   isAlive(connection: Connection): void {
     connection.unansweredPings = 0;
   }
 
-  /** The client of an edge has exceeded its rate: the edge passes on nothing more. */
+  /** An edge's client has exceeded its rate; the edge forwards nothing more. */
   exceeded(connection: Connection): void {
     this.guard(() => this.protocol.exceeded(connection));
   }
 
-  /** Cuts off a connection of an edge for which too much waits. */
+  /** Cuts off an edge's connection because too much data waits for it. */
   cutOff(connection: Connection): void {
     this.edgeCutOffs++;
     connection.cutOff();
   }
 
-  /** The socket of a connection has closed. `by`: why an edge has closed it. */
+  /** Call when a connection's socket has closed. `by`: the reason if an edge closed it. */
   left(connection: Connection, by: CloseReason | null = null): void {
     if (by !== null) this.countEnding(by);
     this.connections.remove(connection);
@@ -319,8 +315,8 @@ export class StreamServer {
   }
 
   /**
-   * A client of a replica sends orders or has signed in again. `known`: its connection, which
-   * counts as one at the replica. Returns it, or why it is closed.
+   * A replica's client enters orders or has signed in again. `known`: its connection here, if any;
+   * the replica counts it. Returns the connection, or why it is closed.
    */
   join(
     known: Connection | null,
@@ -340,14 +336,14 @@ export class StreamServer {
     return connection;
   }
 
-  /** A client of a replica has left. */
+  /** A replica's client has left. */
   parted(connection: Connection): void {
     this.forwarded.remove(connection);
     connection.closed();
     this.cancelOrdersOf(connection);
   }
 
-  /** From now on, messages are published there, too. Returns how to end that. */
+  /** Publishes all further messages to `there`. Returns a function that ends this. */
   publishTo(there: (topic: string, text: string | Uint8Array) => void): () => void {
     this.publishers.add(there);
     return () => this.publishers.delete(there);
@@ -409,7 +405,7 @@ export class StreamServer {
     }
   }
 
-  /** Ends the connections of sessions whose secret was taken away. */
+  /** Closes connections whose session is no longer valid, after a secret was removed. */
   endInvalid(): void {
     const { sessions, sequencer } = this.gateway;
     for (const connection of [...this.connections, ...this.forwarded]) {
@@ -435,7 +431,7 @@ export class StreamServer {
     });
   }
 
-  /** Released at the current sequence, so after the messages that it names. */
+  /** Released at the current sequence, so after the channel messages that it numbers. */
   private sendHeartbeat(connection: Connection): void {
     if (connection.unansweredPings >= this.limits.unansweredPings) {
       connection.endWhenAnswered(CLOSE.notAnswering);
@@ -465,7 +461,7 @@ export class StreamServer {
     while (elapsedMs() < limitMs && ![...this.connections].every(isDone));
   }
 
-  /** An exception here is a bug, not the client's fault: the process ends. */
+  /** An exception here is a bug, not the client's fault: it stops the process. */
   private guard(work: () => void): void {
     try {
       work();

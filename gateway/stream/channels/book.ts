@@ -1,8 +1,7 @@
 /**
- * `book:<marketId>`: the order book of a market, in the format of GET
- * /markets/15m/:marketId/orderbook at full depth. A delta contains only the changed levels, in no
- * particular order, each with its current shares (0: empty). When the market ends, the last message
- * is a snapshot of an empty book.
+ * `book:<marketId>`: a market's order book, in the format of GET /markets/15m/:marketId/orderbook
+ * at full depth. A delta contains only the changed levels, in no particular order, each with its
+ * current shares (0: empty). When the market ends, the last message is a snapshot of an empty book.
  */
 import type { Engine } from '../../../engine/engine.js';
 import { hasEnded } from '../../../engine/interface/domain.js';
@@ -13,7 +12,7 @@ import { Orderbook } from '../../resources/markets/schemas.js';
 import { ChangedLevels } from './changed-levels.js';
 import { Channel, DATA } from './channel.js';
 
-/** Its time is that of the message. */
+/** Has no `atMs`: the message has one. */
 export const Book = Orderbook.omit({ atMs: true }).describe(DATA);
 export const BOOK = {
   of: 'market',
@@ -51,7 +50,7 @@ class BookChannel extends Channel {
     return wholeBook(this.engine, this.marketId);
   }
 
-  /** An ended book does not change, so this is the message of the end itself. */
+  /** An ended book never changes, so the only message after the end is the end itself. */
   protected override get sendsSnapshot(): boolean {
     return this.hasEnded;
   }

@@ -1,7 +1,7 @@
 /**
- * `books:<asset>`: the order book of the asset's active market at full depth. It follows the asset
- * from market to market: the first message about another one, or about none, is a snapshot. Deltas
- * are those of `book:<marketId>`.
+ * `books:<asset>`: the order book of the asset's active market at full depth. The channel follows
+ * the asset from market to market: when the active market changes or there is none, it sends a
+ * snapshot. Deltas are the same as on `book:<marketId>`.
  */
 import { z } from 'zod';
 import type { Engine } from '../../../engine/engine.js';
@@ -29,7 +29,7 @@ export const BOOKS = {
 
 class BooksChannel extends Channel {
   readonly levels: ChangedLevels;
-  /** The market of the last message; 0: none was active. */
+  /** The market of the last message; 0: no market was active. */
   shownId: number;
   private isAnother = false;
 

@@ -1,6 +1,6 @@
 /**
- * The price levels of a book that the current command changed, each once, and their shares
- * afterwards as JSON, for both outcomes.
+ * The price levels that the current command changed in a book. Each level appears once, with its
+ * new shares, as JSON for both outcomes.
  */
 import type { Engine } from '../../../engine/engine.js';
 import { Outcome, Side, ticksIn } from '../../../engine/interface/domain.js';
@@ -10,7 +10,7 @@ import { lotsText, marketIdText, ticksText } from '../../../engine/interface/not
 const PRICE_TEXTS = Array.from({ length: MICROS_PER_SET }, (_, ticks) => ticksText(ticks));
 
 export class ChangedLevels {
-  /** The price of UP for bids, plus 1,000 for asks. */
+  /** The UP price in ticks for bids; the UP price plus 1,000 for asks. */
   private readonly levels: number[] = [];
   private readonly isMarked = new Uint8Array(2 * MICROS_PER_SET);
 
@@ -20,7 +20,7 @@ export class ChangedLevels {
     return this.levels.length === 0;
   }
 
-  /** Marks a level. The price is that of `outcome`. */
+  /** Marks a level as changed. `priceTicks` is the price of `outcome`. */
   add(side: Side, outcome: Outcome, priceTicks: number): void {
     const upTicks = ticksIn(outcome, priceTicks);
     const isBid = (side === Side.BUY) === (outcome === Outcome.UP);
@@ -30,7 +30,7 @@ export class ChangedLevels {
     this.levels.push(level);
   }
 
-  /** Returns them as a part of the market's book, and forgets them. */
+  /** Returns the marked levels as JSON and clears them. */
   take(marketId: number): string {
     const { engine } = this;
     let [upBids, upAsks, downBids, downAsks] = ['', '', '', ''];

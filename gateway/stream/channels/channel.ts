@@ -1,27 +1,26 @@
 /**
- * A channel: a numbered sequence of messages, those kept for `resume`, and the subscribers.
+ * A channel: numbered messages, the latest ones kept for `resume`, and the subscribers.
  *
  * Always holds:
- * - a command adds at most one message, whose number, `channelSequence`, is the journal sequence of
- *   the command. So a message has the same number in every process that follows the journal, and
- *   `resume` works after a restart and at another replica;
- * - the numbers have gaps, so a delta also has `previousSequence`: no message of the channel has a
- *   number between the two;
- * - the kept messages are the last ones: every message with a number above `keptAfter`, which at
- *   first is the engine's sequence when the channel is created;
- * - a channel without subscribers is forgotten after a while (see {@link Channel.isIdle}), so the
- *   number of channels is limited.
+ * - a command adds at most one message. Its number, `channelSequence`, is the command's journal
+ *   sequence, so the number is the same in every process that follows the journal, and `resume`
+ *   works after a restart and at another replica;
+ * - numbers have gaps. A delta's `previousSequence` is the number of the message before it;
+ * - every message with a number above `keptAfter` is kept. `keptAfter` starts at the engine's
+ *   sequence when the channel is created;
+ * - a channel without subscribers is removed after a while (see {@link Channel.isIdle}), which
+ *   bounds the number of channels.
  */
 import { count } from '../../json/response-fields.js';
 import { channelText, type Stamp } from './message-text.js';
 
-/** What messages of every channel hold, in the schemas that each declares for its own. */
+/** Descriptions and fields that the channels' schemas share. */
 export const DATA = 'The state of the channel, or its changes';
 export const atMs = count.describe(
   'The time of the exchange then, in milliseconds since the epoch',
 );
 
-/** The size of the kept messages of all channels. */
+/** Size of the kept messages of all channels together. */
 export interface KeptTotal {
   characters: number;
 }
@@ -32,9 +31,8 @@ interface KeptLimits {
   keptCharactersInAll: number;
 }
 
-/** Receives a channel's messages. */
 export interface Subscriber {
-  /** The channel has ended; `text` is its last message. */
+  /** The channel has closed; `text` is its last message. */
   channelClosed(text: string): void;
 }
 
@@ -45,16 +43,16 @@ export abstract class Channel {
   isTouched = false;
   private idleSinceMs = 0;
   private kept: string[] = [];
-  /** Their numbers. */
+  /** The numbers of `kept`, by the same index. */
   private keptNumbers: number[] = [];
   /** Every message with a higher number is kept. */
   private keptAfter: number;
-  /** Index of the first kept message; the entries before it are removed from time to time. */
+  /** Index of the first kept message. Entries before it are dead until the arrays are trimmed. */
   private keptFrom = 0;
   private keptCharacters = 0;
 
   /**
-   * `topic`: for uWebSockets.js, unique across users. `lastSequence`: the number of the last
+   * `topic`: the uWebSockets.js topic, unique across users. `lastSequence`: the number of the last
    * message; at first the engine's sequence.
    */
   constructor(
@@ -65,23 +63,23 @@ export abstract class Channel {
     this.keptAfter = lastSequence;
   }
 
-  /** The whole state as of the last command, as JSON. */
+  /** The whole state after the last command, as JSON. */
   abstract snapshotData(): string;
 
   /** Returns the changes of the last command, as JSON, and clears them. Called once per command. */
   protected abstract takeChanges(): string;
 
-  /** Whether the last command, which touched the channel, changed what it shows. Called once. */
+  /** Whether the last command changed what the channel shows. Call once per touching command. */
   takeWhetherChanged(): boolean {
     return true;
   }
 
-  /** Whether the last command's message is a snapshot instead of a delta. */
+  /** Whether the last command's message is a snapshot, not a delta. */
   protected get sendsSnapshot(): boolean {
     return false;
   }
 
-  /** Its number is the sequence that it is true at: no later message has it. */
+  /** A snapshot message, numbered with the sequence of its state. */
   snapshot(stamp: Stamp, id?: string): string {
     const numbered = { name: this.name, lastSequence: stamp.sequence };
     const fields = id === undefined ? '' : `"id":${JSON.stringify(id)},`;
@@ -102,7 +100,6 @@ export abstract class Channel {
     return this.subscribers.size === 0 && nowMs - this.idleSinceMs >= keptMs;
   }
 
-  /** Removes all kept messages. */
   drop(total: KeptTotal): void {
     this.forget(this.kept.length, total);
   }
@@ -125,8 +122,8 @@ export abstract class Channel {
   }
 
   /**
-   * The messages after number `after`; null: not all are kept, or the number is beyond `sequence`,
-   * that of the engine.
+   * The messages after number `after`. null: some are no longer kept, or `after` is beyond the
+   * engine's `sequence`.
    */
   since(after: number, sequence: number): string[] | null {
     if (after < this.keptAfter || after > sequence) return null;
@@ -142,7 +139,7 @@ export abstract class Channel {
     total.characters += text.length;
     const messages = this.kept.length - this.keptFrom;
     if (messages > limits.keptMessages) this.forget(this.keptFrom + 1, total);
-    // Removes two messages per new one, so that the total shrinks again.
+    // Remove two messages for each new one, so that the total shrinks.
     if (total.characters > limits.keptCharactersInAll) this.forget(this.keptFrom + 2, total);
     while (this.keptCharacters > limits.keptCharacters) this.forget(this.keptFrom + 1, total);
   }

@@ -1,7 +1,7 @@
 /**
- * `markets`: markets are listed as upcoming, open, get a start price, end, are resolved and, a day
- * later, closed. The snapshot contains the active and the upcoming ones, a delta the changes of one
- * command, in order, each with the market after the command (null if closed).
+ * `markets`: a market is listed as upcoming, opens, gets a start price, ends, is resolved and, a
+ * day later, is closed. The snapshot contains the active and upcoming markets. A delta contains
+ * the changes of one command in order, each with the market's new state (null if closed).
  */
 import { z } from 'zod';
 import type { Engine } from '../../../engine/engine.js';
@@ -43,7 +43,7 @@ export const MARKETS = {
 
 class MarketsChannel extends Channel {
   private changes: { change: MarketChange; marketId: number }[] = [];
-  /** Active markets whose subscribers know a start price that may still change. */
+  /** Active markets whose published start price may still change. */
   private unfixed: number[] = [];
 
   constructor(private readonly engine: Engine) {
@@ -58,8 +58,8 @@ class MarketsChannel extends Channel {
   }
 
   /**
-   * A start price usually becomes final as it is, of which the engine has no event. Adds that
-   * change of the last command, whose events have been added; returns whether there is one.
+   * Adds start prices that the last command made final without changing them; the engine has no
+   * event for this. Call after the command's events are added. Returns whether any became final.
    */
   addFixedPrices(): boolean {
     if (this.unfixed.length === 0) return false;

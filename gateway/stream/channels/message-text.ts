@@ -1,16 +1,16 @@
 /**
- * The messages of the server, as JSON text. Their schemas are in server-messages.ts, those of
- * channels in the channels' files. They are put together by hand: their data is text already.
+ * Server messages as JSON text. They are concatenated by hand because their data is already text.
+ * The schemas are in server-messages.ts and in the channels' files.
  */
 import type { ErrorAnswer } from '../../http/errors.js';
 
-/** The command after which a message is true. */
+/** The sequence and time of the command whose state a message shows. */
 export interface Stamp {
   sequence: number;
   atMs: number;
 }
 
-/** The id of the request that a message answers; undefined: it has none, or answers none. */
+/** The id of the request that a message answers; undefined: no request, or a request without id. */
 type RequestId = string | undefined;
 
 interface ChannelState {
@@ -20,7 +20,7 @@ interface ChannelState {
 
 /**
  * `data`: JSON of the channel's whole state (snapshot) or of one command's changes (delta).
- * `fields`: more fields, each with a comma behind.
+ * `fields`: extra fields, each followed by a comma.
  */
 export function channelText(
   type: 'snapshot' | 'delta',
@@ -56,8 +56,8 @@ export function resumeText(
 }
 
 /**
- * Sent after messages from the journal: everything up to number `after` was sent, and the last
- * message has the number `place`.
+ * Sent after the messages from the journal: all messages up to number `after` were sent, and the
+ * last one has number `place`.
  */
 export function replayedText(
   name: string,
@@ -98,15 +98,15 @@ export function pongText({ sequence, atMs }: Stamp, id?: RequestId): string {
   return JSON.stringify({ type: 'pong', id, sequence, atMs });
 }
 
-/** Part `part` of a message that is too large for one: the texts of all parts, joined, are it. */
+/** One part of a message that is too large; the joined texts of all parts are the message. */
 export function partText(part: number, parts: number, text: string): string {
   return JSON.stringify({ type: 'part', part, parts, text });
 }
 
-/** What an error answers. */
+/** What an error refers to. */
 export interface ErrorSource {
   id?: RequestId;
-  /** The channel of a request for several that the error is about. */
+  /** The channel that failed, if the request named several. */
   channel?: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** The names of channels and what they mean. */
+/** Channel names and how to resolve them. */
 import type { Engine } from '../../../engine/engine.js';
 import { idNumber, marketIdNumber } from '../../../engine/interface/notation.js';
 import { type ErrorAnswer, errorAnswer, invalidRequest } from '../../http/errors.js';
@@ -12,11 +12,11 @@ const FORMS = {
   user: '',
   subAccount: ':<userId>',
 };
-/** As documents name them, such as `book:<marketId>`. */
+/** Channel names as documents write them, such as `book:<marketId>`. */
 export const CHANNEL_NAMES = CHANNEL_KINDS.map((kind) => kind + FORMS[CHANNELS[kind].of]);
 const NO_CHANNEL = `is not a channel; the channels are ${CHANNEL_NAMES.slice(0, -1).join(', ')} or ${CHANNEL_NAMES.at(-1)}`;
 
-/** The channel that a name means to the user (0: nobody is signed in), or an error. */
+/** Resolves a channel name for a user (0: not signed in), or returns an error. */
 export function channelNamed(
   engine: Engine,
   userId: number,

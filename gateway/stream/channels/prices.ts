@@ -1,7 +1,7 @@
 /**
- * `prices:<asset>`: the latest price of an asset by time of observation, and what it says of the
- * active market. Every accepted price sends a message; a late one does not change the latest price
- * but sends a message too.
+ * `prices:<asset>`: the asset's latest price by observation time, and what the price means for the
+ * active market. Every accepted price sends a message. A late price also sends one, although it
+ * does not change the latest price.
  */
 import { z } from 'zod';
 import type { Engine } from '../../../engine/engine.js';

@@ -1,6 +1,7 @@
 /**
- * `tops:<asset>`: the best bid and ask of the asset's active market, as an order book of one level.
- * It follows the asset from market to market. A command that changes neither sends nothing.
+ * `tops:<asset>`: best bid and ask of the asset's active market, as an order book of one level.
+ * The channel follows the asset from market to market. A command that changes neither price nor
+ * shares sends nothing.
  */
 import { z } from 'zod';
 import type { Engine } from '../../../engine/engine.js';
@@ -26,7 +27,7 @@ export const TOPS = {
 } as const;
 
 class TopsChannel extends Channel {
-  /** As of the command before the current one, at sequence 0: two equal books have one text. */
+  /** The text before the current command, with sequence 0 so that equal books have equal texts. */
   private last: string;
 
   constructor(

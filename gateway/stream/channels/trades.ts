@@ -1,7 +1,7 @@
 /**
- * `trades:<marketId>`: the trades of a market, from the taker's point of view, without users. The
- * snapshot is an empty list; earlier trades are at GET /markets/15m/:marketId/trades. A delta
- * contains the trades of one command, in order.
+ * `trades:<marketId>`: a market's trades from the taker's side, without users. The snapshot is an
+ * empty list; GET /markets/15m/:marketId/trades has earlier trades. A delta contains the trades of
+ * one command, in order.
  */
 import { z } from 'zod';
 import type { Engine } from '../../../engine/engine.js';
@@ -46,7 +46,7 @@ class TradesChannel extends Channel {
     this.marketName = marketName;
   }
 
-  /** Adds the trade whose event starts at `at`. */
+  /** Adds the trade event at offset `at`. */
   addTrade(values: Float64Array, at: number): void {
     const outcome = values[at + TRADE.takerOutcome]!;
     const priceTicks = ticksIn(outcome, values[at + TRADE.upTicks]!);

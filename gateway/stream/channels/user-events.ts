@@ -1,7 +1,6 @@
 /**
- * The events of an account, as schemas and as texts. Together they contain all money and shares
- * that it gains or loses: from a snapshot on, they add up to the balance and orders of every later
- * message.
+ * An account's events, as schemas and as text. They cover every gain and loss of money and shares:
+ * a snapshot plus the events since then gives the balance and orders of every later message.
  */
 import { z } from 'zod';
 import {
@@ -26,7 +25,7 @@ import {
 import { CANCEL_REASONS, END_REASONS, ENDED } from '../../json/cancel-reasons.js';
 import * as fields from '../../json/response-fields.js';
 
-/** A message or an event of this type. */
+/** A message or event schema with this `type`. */
 export const typed = <Name extends string, Shape extends z.ZodRawShape>(name: Name, shape: Shape) =>
   z.strictObject({ type: z.literal(name).describe('What it is'), ...shape });
 
@@ -156,15 +155,15 @@ interface OneUserEvent {
   text(names: Names, values: Float64Array, at: number): string;
 }
 
-/** What ids stand for. */
+/** Resolves ids to names. */
 export interface Names extends Assets {
-  /** The client's id of an order in an event of the last command; null: it has none. */
+  /** The client's id of an order in an event of the last command; null: the order has none. */
   clientOrderId(orderId: number): string | null;
 }
 
 /**
- * An event of one user: the field that names the user, and the fields that the client sees; with
- * `type` null, the type among them.
+ * Describes an event of one user. `user`: the field with the user's id. `text`: the fields that
+ * the client sees, including `type` if the argument `type` is null.
  */
 function oneUser<Event extends EventName>(
   event: Event,
@@ -196,18 +195,18 @@ function orderFields(
   );
 }
 
-/** The exchange's and the client's id of an order. The latter needs no escapes. */
+/** The exchange's and the client's order id. Client order ids need no escaping. */
 function orderIds(names: Names, orderId: number): string {
   const name = names.clientOrderId(orderId);
   return `"orderId":"o${orderId}","clientOrderId":${name === null ? 'null' : `"${name}"`}`;
 }
 
-/** Shares of each outcome. */
+/** A number of complete sets, as shares of each outcome. */
 function sets(field: Read<'marketId' | 'sizeLots'>, assets: Assets): string {
   return `"marketId":"${marketIdText(assets, field('marketId'))}","shares":${lotsText(field('sizeLots'))}`;
 }
 
-/** Trades are missing: they have two users. */
+/** Trades are not listed here: they have two users. */
 const ONE_USER = new Map<number, OneUserEvent>([
   oneUser(
     'orderPlaced',
@@ -237,7 +236,7 @@ const ONE_USER = new Map<number, OneUserEvent>([
     const profitMicros = field('sizeLots') * MICROS_PER_SET - field('costMicros');
     return `${sets(field, assets)},"profit":${microsText(profitMicros)}`;
   }),
-  // The payout and the refund become claimable; `claimed` follows when they are paid.
+  // The payout and refund become claimable; `claimed` follows when they are paid.
   oneUser(
     'positionSettled',
     'userId',
@@ -290,7 +289,7 @@ const ONE_USER = new Map<number, OneUserEvent>([
   oneUser('yieldClaimed', 'userId', (field) => {
     return `"depositId":"d${field('depositId')}","yield":${microsText(field('yieldMicros'))}`;
   }),
-  // Without the user who paid the fees: their trades are private.
+  // Omits the user who paid the fees, because their trades are private.
   oneUser('referralEarned', 'referrerId', (field, assets) => {
     const market = marketIdText(assets, field('marketId'));
     return `"marketId":"${market}","amount":${microsText(field('amountMicros'))}`;
@@ -304,15 +303,15 @@ const ONE_USER = new Map<number, OneUserEvent>([
   ),
 ]);
 
-/** By type of event: the offset of the user; 0: the event is not about one user's account. */
+/** By event type: the offset of the user; 0: the event does not concern one user's account. */
 const USER_AT: readonly number[] = Array.from(
   { length: Math.max(...Object.values(EventType)) + 1 },
   (_, type) => ONE_USER.get(type)?.userAt ?? 0,
 );
 
 /**
- * The one user whose account an event is about; 0: it is not. An order that is filled at once shows
- * in its fills.
+ * The one user whose account an event concerns; 0: none. An order that fills immediately appears
+ * only in its fills.
  */
 export function oneUserOf(values: Float64Array, at: number): number {
   const type = values[at]!;
@@ -325,7 +324,7 @@ export function oneUserOf(values: Float64Array, at: number): number {
   return isShown ? values[at + userAt]! : 0;
 }
 
-/** The offset of the market in events that change a position; 0: they do not. */
+/** The offset of the market in events that change a position; 0: other events. */
 export function positionMarketAt(type: number): number {
   if (type === EventType.trade) return EventSlot.trade.marketId;
   if (type === EventType.positionSettled) return EventSlot.positionSettled.marketId;
@@ -346,7 +345,7 @@ export function userEventText(
     : ONE_USER.get(type)!.text(names, values, at);
 }
 
-/** A trade from the point of view of one of its two users. */
+/** A trade from the side of one of its two users. */
 function fillText(names: Names, userId: number, values: Float64Array, at: number): string {
   const field = fieldsOf('trade', values, at);
   const isTaker = field('takerId') === userId;

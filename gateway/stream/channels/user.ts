@@ -1,11 +1,11 @@
 /**
- * `user`: everything about the signed-in user's account, as taker and as maker; and
- * `account:<userId>`, the same of a sub-account for its parent.
+ * `user`: the signed-in user's account, as taker and as maker. `account:<userId>`: the same for a
+ * sub-account, readable by its parent.
  *
- * The snapshot contains the balance, the resting orders and the positions; a delta the balance
- * after the command, the events in order (user-events.ts), and the current positions of each
- * market in which they changed (an empty list: none). The price, value and status of a position are
- * current as of the message.
+ * The snapshot contains the balance, resting orders and positions. A delta contains the balance
+ * after the command, the events in order (user-events.ts), and the current positions in each market
+ * where positions changed (an empty list: none left). Price, value and status of a position are
+ * current at the time of the message.
  */
 import { z } from 'zod';
 import type { Engine } from '../../../engine/engine.js';
@@ -72,7 +72,7 @@ class UserChannel extends Channel {
     super(kind === 'user' ? kind : `account:u${userId}`, `${kind}:${userId}`, engine.sequence);
   }
 
-  /** Adds the user's event that starts at `at`. */
+  /** Adds the user's event at offset `at`. */
   addEvent(values: Float64Array, at: number): void {
     this.texts.push(userEventText(this.engine, this.userId, values, at));
     const marketAt = positionMarketAt(values[at]!);

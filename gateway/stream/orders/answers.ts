@@ -1,6 +1,6 @@
 /**
- * The answers to order entry: the receipts of HTTP behind an envelope. They depend on the request
- * and the engine's result alone.
+ * Answers to order entry: an envelope around the receipts of HTTP. An answer depends only on the
+ * request and the engine's result.
  */
 import type { Batch, BatchOperation } from '../../../engine/interface/commands.js';
 import type { Assets } from '../../../engine/interface/notation.js';
@@ -16,21 +16,20 @@ const ID = ascii('{"type":"receipt","id":');
 const EXECUTED = ascii(',"replayed":false');
 const REPLAYED = ascii(',"replayed":true');
 const COMMA = 44;
-/** Receipts up to this length share memory with those beside them. */
+/** Receipts up to this length share a buffer with others. */
 const SHORT_BYTES = 2_048;
 
 const out = new AsciiWriter();
 
 interface Answered {
-  /** The id of the request. */
   id: string;
   command: Batch | BatchOperation;
   isReplayed: boolean;
 }
 
 /**
- * What the engine made of a request, as a message, and its status over HTTP. `errors`: those of a
- * batch's operations, in place of the engine's, by index.
+ * The engine's result as a message, with its HTTP status. `errors` replaces the engine's errors of
+ * a batch's operations, by index.
  */
 export function orderAnswer(
   assets: Assets,
@@ -50,7 +49,7 @@ export function orderAnswer(
   return { status: 200, text };
 }
 
-/** The receipt of one operation whose result is `ok`. */
+/** The receipt of one successful operation. */
 function operationAnswer(
   assets: Assets,
   result: NumberBuffer,
@@ -63,7 +62,7 @@ function operationAnswer(
   return end(at);
 }
 
-/** The receipt of a batch that is `ok`. */
+/** The receipt of a successful batch. */
 function batchAnswer(
   assets: Assets,
   result: NumberBuffer,
@@ -75,7 +74,7 @@ function batchAnswer(
   return end(at);
 }
 
-/** Returns where the receipt begins. */
+/** Writes the envelope and returns the offset where the receipt begins. */
 function begin(id: string, replayed: boolean): number {
   out.clear();
   out.put(ID);
@@ -84,7 +83,7 @@ function begin(id: string, replayed: boolean): number {
   return out.position;
 }
 
-/** Makes the receipt's fields those of the envelope: its brace becomes a comma. */
+/** Joins envelope and receipt into one object: the receipt's opening brace becomes a comma. */
 function end(receiptAt: number): Uint8Array {
   out.replaceByte(receiptAt, COMMA);
   return out.byteLength > SHORT_BYTES ? out.handOver() : out.take();

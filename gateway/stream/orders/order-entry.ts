@@ -1,12 +1,12 @@
 /**
- * Order entry over the stream: the operations of POST /batch and of single routes, without HTTP.
+ * Order entry over the stream: the operations of POST /batch and of the single routes.
  *
  * Always holds:
- * - a request is counted, refused and executed like the same request over HTTP, and it gets one
- *   answer, once everything that the answer shows is durable;
+ * - a request is charged, refused and executed like the same request over HTTP. It gets one answer,
+ *   sent when everything in the answer is durable;
  * - a connection has at most `outstandingRequests` unanswered requests;
- * - a request that is not executed costs the connection some of its operations, too (limits.ts), so
- *   a client that ignores refusals is closed.
+ * - a refused request also costs the connection operations (limits.ts), so a client that ignores
+ *   refusals is closed.
  */
 import { numberedKey } from '../../../engine/interface/client-sequence.js';
 import type { Wanted } from '../../access/fair-use/charges.js';
@@ -25,13 +25,12 @@ import type { Connection } from '../connection.js';
 import { orderAnswer } from './answers.js';
 import { type OrderRequest, tooManyUnanswered } from './order-messages.js';
 
-/** Who executes the orders of a stream, if not this process: on a replica, the leader. */
+/** On a replica: forwards orders to the leader, which executes them. */
 export interface OrdersElsewhere {
-  /** A client has signed in: the leader must know if its end cancels its orders. */
+  /** A client has signed in. The leader needs this for cancelOnDisconnect. */
   signedIn(connection: Connection): void;
-  /** Returns why it is not sent there; null: it is, and will be answered. */
+  /** Returns why the request cannot be forwarded; null: it was, and the answer will follow. */
   send(connection: Connection, request: OrderRequest): ErrorAnswer | null;
-  /** The client has left. */
   closed(connection: Connection): void;
 }
 
@@ -51,8 +50,8 @@ export class OrderEntry {
   }
 
   /**
-   * Why a request is not executed, before the engine sees it; null: it is. `bill`: of the
-   * connection, if it has paid before.
+   * Charges a request and returns why it is refused; null: it may be executed. `bill`: an earlier
+   * bill of the same request, if it has paid before.
    */
   admit(connection: Connection, wanted: Wanted, bill = new Bill(connection)): ErrorAnswer | null {
     const { gateway, outstandingMax } = this;
@@ -61,7 +60,7 @@ export class OrderEntry {
     return refusal ?? (connection.outstanding >= outstandingMax ? this.tooMany : null);
   }
 
-  /** Executes a request that was admitted, or says why not. */
+  /** Executes an admitted request. Returns the error if the command cannot be submitted. */
   execute(
     connection: Connection,
     { id, command, clientSequence }: OrderRequest,
@@ -93,7 +92,6 @@ export class OrderEntry {
     return null;
   }
 
-  /** Where the answers are counted. */
   countsOf(isBatch: boolean): AnswerCounts {
     return isBatch ? this.counts.batch : this.counts.order;
   }
@@ -103,7 +101,7 @@ export class OrderEntry {
     this.whenDurable(connection, release);
   }
 
-  /** Later answers wait until the history was asked. */
+  /** Holds back later answers until the history has been read. */
   private answerExplained(
     connection: Connection,
     of: Executed,
@@ -131,7 +129,7 @@ export class OrderEntry {
   private send(connection: Connection, of: Executed, { text, status }: Explained): void {
     const { metrics } = this.gateway;
     connection.answerRequest(text);
-    // It was copied for the connection.
+    // The connection has copied the text.
     if (typeof text !== 'string') textBuffers.give(text);
     const nowMs = elapsedMs();
     metrics.commitMs.observe(nowMs - of.appliedMs);
@@ -147,7 +145,7 @@ interface Executed {
   appliedMs: number;
 }
 
-/** Whose read of the history it is. */
+/** The payer of a read of the history. */
 function readerOf(gateway: Gateway, connection: Connection): Reader {
   const { session, address } = connection;
   return {

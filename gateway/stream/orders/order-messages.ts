@@ -1,7 +1,7 @@
 /**
- * Order entry over the stream: the schemas of its two messages, and the commands made from them, as
- * their reader or the schemas take them. Operations are those of POST /batch, with its schemas, its
- * rules and its messages.
+ * Order entry over the stream: the schemas of its two messages, and their conversion to commands,
+ * either by a fast reader or through the schemas. Operations have the schemas, rules and messages
+ * of POST /batch.
  */
 import { z } from 'zod';
 import type { Batch, BatchOperation } from '../../../engine/interface/commands.js';
@@ -20,15 +20,14 @@ import {
 import { op } from '../../resources/orders/operations.js';
 import { OperationReader } from '../../resources/orders/reader.js';
 
-/** A request of the stream that is ready to be executed. */
+/** A valid request, ready to be executed. */
 export interface OrderRequest {
   id: string;
   command: Batch | BatchOperation;
-  /** In place of a key, which the command then lacks; 0: none. */
+  /** Replaces the idempotency key, which the command then lacks; 0: not used. */
   clientSequence: number;
 }
 
-/** The most characters of a request's id. */
 const REQUEST_ID_MAX = 64;
 
 const ID_LENGTH = `must have 1 to ${REQUEST_ID_MAX} characters`;
@@ -52,7 +51,7 @@ const clientSequence = z
 
 const { operations, atomic } = BatchBody.shape;
 
-/** One operation. Its receipt is that of the operation's own route. */
+/** One operation. Its receipt is the one of the operation's own route. */
 export const OrderMessage = z.strictObject({
   op: op('order'),
   id: requestId,
@@ -60,7 +59,7 @@ export const OrderMessage = z.strictObject({
   idempotencyKey,
   clientSequence,
 });
-/** The operations of POST /batch. */
+/** Operations as in POST /batch. */
 export const BatchMessage = z.strictObject({
   op: op('batch'),
   id: requestId,
@@ -82,13 +81,13 @@ export function namesAnother(json: object, subject: string): boolean {
   return operationNamesAnother(asBatch(json), subject);
 }
 
-/** What is required because of other fields, of a message that the schema refuses. */
+/** Adds problems for fields that other fields require, in a message that the schema refuses. */
 export function missingFields(json: object, add: (name: string, problem: string) => void): void {
   const name = nameOf(json);
   missingOfOperations(asBatch(json), (field, problem) => add(name(field), problem));
 }
 
-/** The request of a valid message, or why it cannot be one. */
+/** The command of a valid message, or why it is refused. */
 export function orderRequest(
   assets: Assets,
   userId: number,
@@ -127,9 +126,8 @@ const OPTIONAL_BITS = [KEY_BITS, KEY_BITS | bitsOf('atomic')];
 const REQUIRED_BITS = [bitsOf('op', 'id', 'operation'), bitsOf('op', 'id', 'operations')];
 
 /**
- * Reads order entry from the bytes of a message. Like the reader of operations it refuses nothing:
- * what it does not take, valid or not, is null and goes through the schemas, which say what is
- * wrong.
+ * Reads order entry directly from a message's bytes. It refuses nothing: for any message that it
+ * does not handle, valid or not, it returns null, and the schemas decide.
  */
 export class OrderRequestReader {
   private readonly scanner = new JsonScanner();
@@ -144,7 +142,7 @@ export class OrderRequestReader {
   private list: BatchOperation[] = [];
   private readonly readField = (index: number) => this.readValue(FIELDS[index]!);
 
-  /** null: not taken. */
+  /** null: not handled; use the schemas. */
   read(assets: Assets, bytes: Uint8Array, userId: number): OrderRequest | null {
     const { scanner } = this;
     this.assets = assets;
@@ -216,18 +214,18 @@ function commandOf(
   return command;
 }
 
-/** The refusal of a connection's request above the limit of unanswered ones. */
+/** The error for a request above the limit of unanswered requests. */
 export function tooManyUnanswered(outstandingMax: number): ErrorAnswer {
   const message = `The connection has ${outstandingMax} unanswered requests, which is the limit.`;
   return errorAnswer('limit_reached', { limit: 'unanswered' }, message);
 }
 
-/** A single operation as a batch of one, whose fields are named `operations.0.price`. */
+/** A single operation as a batch of one. Its fields are then named `operations.0.price`. */
 function asBatch(json: object): object {
   return 'operation' in json ? { operations: [json.operation] } : json;
 }
 
-/** The name of a field of the batch in the message that was sent. */
+/** Maps the field names of {@link asBatch} back to those of the sent message. */
 function nameOf(json: object): (name: string) => string {
   return 'operation' in json
     ? (name) => name.replace(/^operations\.0\b/, 'operation')

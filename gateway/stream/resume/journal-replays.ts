@@ -1,15 +1,15 @@
 /**
- * The messages of accounts that memory does not have any more, from the journal, a window at a
- * time.
+ * Reads account messages that memory no longer keeps from the journal, one window at a time.
  *
  * Always holds:
- * - at most one thread replays at a time, at a low priority, and no more commands than stated.
- *   Wishes that come meanwhile are answered together by the next replays, so that a thousand
- *   clients that resume after a restart cost a few dozen;
- * - a user (a sub-account counts as its parent) has at most one window, which goes to at most
- *   {@link AT_ONCE} of its connections at a time. All users have at most {@link HELD_BYTES_MAX};
- * - users take turns, in two lanes that take turns too: one for newcomers, who have at most half of
- *   the windows, and one for all others.
+ * - at most one thread replays at a time, at low priority and with a bounded number of commands.
+ *   Wishes that arrive meanwhile share the next replays, so a thousand clients that resume after a
+ *   restart cost a few dozen replays;
+ * - a user (a sub-account counts as its parent) has at most one window. It is given to at most
+ *   {@link AT_ONCE} of the user's connections at a time. All windows together have at most
+ *   {@link HELD_BYTES_MAX};
+ * - users take turns in two alternating lanes: newcomers, who have at most half of the window
+ *   bytes, and all others.
  */
 import { Worker } from 'node:worker_threads';
 import { compiledFile } from '../../../persistence/storage/program-folder.js';
@@ -18,27 +18,27 @@ import type { ElapsedMs } from '../../access/fair-use/token-buckets.js';
 import type { Log } from '../../observe/log.js';
 import type { ReplayAnswer, ReplayTask, ReplayWish, Window } from './replay-worker.js';
 
-/** Wishes that wait in a lane, and of one user. */
+/** Maximum of waiting wishes in a lane, and of one user. */
 const WAITING = { perLane: 1_000, perKey: 100 };
-/** Users whom one replay serves. */
+/** Maximum of users that one replay serves. */
 const TOGETHER_MAX = 16;
-/** Connections of one user that are sent a window at a time. */
+/** Maximum of a user's connections that receive a window at a time. */
 export const AT_ONCE = 8;
-/** Bytes of all windows. */
+/** Maximum of bytes of all windows. */
 export const HELD_BYTES_MAX = 256 * 1024 * 1024;
-/** For how long a window is given to further connections. */
+/** How long a window is offered to further connections. */
 const GIVEN_MS = 30_000;
 
-/** Part of a window: the messages after the number that was wished for. */
+/** A window's messages after the requested number. */
 export interface Share {
   window: Window;
   /** The index of the first message. */
   from: number;
-  /** To be called once, when the messages are not needed any more. */
+  /** Call once, when the messages are no longer needed. */
   release(): void;
 }
 
-/** `tooFar`: more commands than a replay executes. `failed`: not now. */
+/** `tooFar`: needs more commands than a replay executes. `failed`: try again later. */
 export type NotReplayed = 'tooFar' | 'failed';
 
 export interface Wish extends ReplayWish {
@@ -67,19 +67,18 @@ export class JournalReplays {
 
   constructor(private readonly options: ReplayOptions) {}
 
-  /** Wishes that wait. */
   get waitingCount(): number {
     return this.newcomers.size + this.others.size;
   }
 
-  /** Bytes of the windows that are being sent. */
+  /** Bytes of the windows being sent. */
   get heldBytes(): number {
     let sum = 0;
     for (const { bytes } of this.held.values()) sum += bytes;
     return sum;
   }
 
-  /** Calls `done` with the messages after `after`, as many as a window has. */
+  /** Calls `done` with the messages after `after`, up to the size of a window. */
   read(wish: Wish): void {
     const lane = wish.isNewcomer ? this.newcomers : this.others;
     (this.isStopped ? wish : lane.add(wish))?.done('failed');
@@ -87,8 +86,8 @@ export class JournalReplays {
   }
 
   /**
-   * Resolves when no replay is under way. It ends by itself: a thread that is terminated while
-   * SQLite works for it takes the whole process with it.
+   * Resolves when no replay runs. The thread must end by itself: terminating a thread while SQLite
+   * runs in it ends the whole process.
    */
   async stop(): Promise<void> {
     Atomics.store(this.stopped, 0, 1);
@@ -133,7 +132,7 @@ export class JournalReplays {
     });
   }
 
-  /** The wishes of the next users in turn, as far as there is room for their windows. */
+  /** The wishes of the next users in turn, as long as their windows fit. */
   private nextGroup(): Wish[] {
     const { windowBytes } = this.options;
     const users = new Set<number>();
@@ -198,7 +197,7 @@ function isOf(userId: number): (wish: Wish) => boolean {
   return (wish) => wish.userId === userId;
 }
 
-/** The window of a user, and the wishes that it answers. */
+/** A user's window and the wishes that it answers. */
 class Held {
   readonly key: number;
   readonly isNewcomer: boolean;
@@ -208,7 +207,7 @@ class Held {
     private readonly window: Window,
     private readonly wishes: Wish[],
     private readonly mayGive: () => boolean,
-    /** Called with the wishes that are left, which need a window of their own. */
+    /** Called with the remaining wishes, which need their own window. */
     private readonly onEmpty: (left: readonly Wish[]) => void,
   ) {
     const [{ key, isNewcomer }] = wishes as [Wish];

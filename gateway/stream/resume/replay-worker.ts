@@ -1,11 +1,10 @@
 /**
- * The thread that replays the journal for `resume`: an engine from a snapshot before the first
- * sequence that is wanted, fed by the journal, and a hub that makes the messages of the wanted
- * accounts. They are the messages that were sent, to the byte, because the same code makes them
- * from the same commands.
+ * The thread that replays the journal for `resume`. An engine starts from a snapshot before the
+ * first wanted sequence and applies the journal; a hub makes the messages of the wanted accounts.
+ * The same code makes them from the same commands, so they equal the sent messages to the byte.
  *
- * Always holds: it keeps at most a window of each account's messages, the oldest, and it ends when
- * all windows are full.
+ * Always holds: the thread keeps at most one window of each account's messages, the oldest ones,
+ * and ends when all windows are full.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Engine } from '../../../engine/engine.js';
@@ -19,11 +18,11 @@ import { lowerPriority } from '../../../persistence/storage/thread-priority.js';
 import { Hub } from '../hub.js';
 import { STREAM_LIMITS } from '../limits.js';
 
-/** An account whose messages after sequence `after` are wanted. */
+/** Requests an account's messages after sequence `after`. */
 export interface ReplayWish {
   userId: number;
   after: number;
-  /** The number of the last message that the client has; none has a number up to `after`. */
+  /** The number of the client's last message. No message has a number from there up to `after`. */
   place: number;
 }
 
@@ -32,32 +31,31 @@ export interface ReplayTask {
   folder: string;
   journal: JournalPlace;
   wishes: ReplayWish[];
-  /** The last sequence of the replay, which is durable. */
+  /** The last sequence of the replay; it is durable. */
   through: number;
-  /** The most commands that are executed. */
+  /** Maximum of replayed commands. */
   commandsMax: number;
-  /** Bytes of a window. */
   windowBytes: number;
-  /** Shared: 1 when the replay is to end early, without an answer. */
+  /** Shared: 1 tells the replay to end early, without an answer. */
   stopped: Int32Array;
 }
 
-/** Messages of an account, one behind the other, in memory that is not of any heap. */
+/** An account's messages, concatenated, in memory outside any heap. */
 export interface Window {
   userId: number;
   bytes: Uint8Array;
-  /** Where each message ends, and its number. */
+  /** Each message's end offset, and its number. */
   ends: Uint32Array;
   numbers: Float64Array;
-  /** The messages up to this number are here. */
+  /** The window is complete up to this number. */
   through: number;
 }
 
 export interface ReplayAnswer {
   windows: Window[];
   /**
-   * For each wish, in order: whether there are too many commands after it, or whether what it needs
-   * of the journal is in an archive.
+   * For each wish, in order: whether it needs more commands than allowed, or journal segments that
+   * are already in an archive.
    */
   tooFar: boolean[];
 }
@@ -65,7 +63,6 @@ export interface ReplayAnswer {
 const PRIORITY_STEPS = 10;
 const LOG = { warn: () => {} };
 
-/** The messages of one account. */
 class Collected {
   readonly texts: Buffer[] = [];
   readonly numbers: number[] = [];
@@ -75,7 +72,7 @@ class Collected {
   constructor(
     readonly userId: number,
     readonly after: number,
-    /** The first message comes after this number. */
+    /** The number before the first message. */
     readonly place: number,
   ) {}
 
@@ -125,13 +122,13 @@ async function replay(task: ReplayTask): Promise<ReplayAnswer> {
   }
 }
 
-/** A wish that lies too far back must not decide where the replay of the others starts. */
+/** Marks wishes too far back, so that they do not move the replay's start for all others. */
 function farWishes(
   { folder, through, commandsMax, wishes }: ReplayTask,
   reader: JournalSource,
 ): boolean[] {
   const starts = listSnapshots(folder).map(({ sequence }) => sequence);
-  // Segments before it are in an archive.
+  // Earlier segments are in an archive.
   const first = reader instanceof JournalReader ? reader.firstSequence : 1;
   return wishes.map(({ after }) => {
     const start = starts.find((sequence) => sequence <= after) ?? 0;
@@ -139,7 +136,7 @@ function farWishes(
   });
 }
 
-/** Returns false if the snapshot that was expected cannot be used. */
+/** Returns false if the expected snapshot is unusable. */
 async function collect(
   { folder, through, commandsMax, windowBytes, stopped }: ReplayTask,
   reader: JournalSource,
@@ -167,7 +164,7 @@ async function collect(
 
 class Collector {
   readonly hub: Hub;
-  /** Those whose sequence the engine has not reached, the next one last. */
+  /** Accounts whose start sequence the engine has not reached; the next one is last. */
   private readonly waiting: Collected[];
   private readonly byTopic = new Map<string, Collected>();
 
@@ -187,13 +184,13 @@ class Collector {
     });
   }
 
-  /** Begins to collect for the accounts whose sequence the engine has reached. */
+  /** Starts collecting for accounts whose start sequence the engine has reached. */
   reached(): void {
     const { waiting, engine, hub, byTopic } = this;
     while (waiting.length > 0 && waiting.at(-1)!.after <= engine.sequence) {
       const each = waiting.pop()!;
       const channel = hub.channel({ kind: 'user', of: each.userId });
-      // Else the first message would seem to come after one that the client lacks.
+      // Otherwise the first message's previousSequence would name a message that the client lacks.
       channel.lastSequence = Math.min(channel.lastSequence, each.place);
       byTopic.set(channel.topic, each);
     }

@@ -1,14 +1,14 @@
 /**
- * `resume` of the channel `user` from further back than memory: the messages come from the journal,
- * a window at a time, and are sent in pages, the next when the client has read most of the one
- * before. Then the channel goes on as after any other `resume`.
+ * `resume` of the channel `user` beyond what memory keeps. Messages come from the journal, one
+ * window at a time, and are sent in pages: the next page follows when the client has read most of
+ * the previous one. Then the channel continues as after any other `resume`.
  *
  * Always holds:
- * - the messages are those that were sent, or would have been, in order and without a gap. If they
- *   cannot be given, the client gets a `gap` and a snapshot;
- * - in one turn of the event loop, one page of one connection is sent, and it is paid for before,
- *   as reads of the user and of the address;
- * - what one user's resumes take in this thread is bounded (limits.ts), and a client that does not
+ * - the messages are the sent ones (or those that would have been sent), in order and without gaps.
+ *   If they are not available, the client gets a `gap` and a snapshot;
+ * - one turn of the event loop sends one page to one connection. The user and the address pay for
+ *   the page in reads before it is sent;
+ * - one user's resumes use bounded memory in this thread (limits.ts), and a client that does not
  *   read its pages is closed.
  */
 import { Bill } from '../../access/fair-use/fair-use.js';
@@ -20,28 +20,28 @@ import type { Hub } from '../hub.js';
 import { CLOSE, PAGE_BYTES, type StreamLimits } from '../limits.js';
 import { JournalReplays, type NotReplayed, type Share } from './journal-replays.js';
 
-/** A window from the journal costs so much, and so does each page. */
+/** The cost of a window from the journal, and of a page. */
 export const READS_PER_REPLAY = 100;
 const READS_PER_PAGE = 25;
-/** For how long a client may let the pages of one window wait. */
+/** How long a client may leave the pages of one window unread. */
 const UNREAD_MS = 30_000;
 const NOT_NOW = errorAnswer('unavailable', { executed: false, retryAfterMs: 2_000 });
 
-/** What is under way for one connection. */
+/** One connection's running resume. */
 interface Resume {
   readonly connection: Connection;
   readonly subscription: Subscription;
   readonly id: string | undefined;
   /** All messages up to this number were sent. */
   after: number;
-  /** The number of the last message that was sent, or that the client had. */
+  /** The number of the last message that the client has. */
   place: number;
   sentBytes: number;
-  /** null: it waits for a window. */
+  /** null: waiting for a window. */
   share: Share | null;
-  /** The index of the next message in its window. */
+  /** Index of the next message in the window. */
   next: number;
-  /** What is left of {@link UNREAD_MS}. */
+  /** The rest of {@link UNREAD_MS}. */
   leftMs: number;
 }
 
@@ -54,7 +54,7 @@ interface Options {
 
 export class UserResumes {
   readonly replays: JournalReplays;
-  /** Those whose next page can be sent, in turn. */
+  /** Resumes whose next page can be sent, in turn. */
   private readonly ready = new Set<Resume>();
 
   constructor(private readonly options: Options) {
@@ -75,7 +75,7 @@ export class UserResumes {
     return this.replays.stop();
   }
 
-  /** `subscription`: to `user`, and not in use until it is started here. */
+  /** `subscription` is to `user` and must not be live: this class starts it. */
   begin(
     connection: Connection,
     subscription: Subscription,
@@ -87,7 +87,7 @@ export class UserResumes {
     const head = resumeText('resumed', channel, after, this.options.hub.stamp, id);
     const none = { sentBytes: 0, share: null, next: 0, leftMs: 0 };
     const resume = { connection, subscription, id, after, place: after, ...none };
-    // Everything up to now must be in the journal; what comes later, the channel keeps.
+    // First make everything up to now durable in the journal; the channel keeps what comes later.
     this.whenDurable(() => {
       connection.pause(subscription);
       if (connection.prepare(subscription, [head])) this.ask(resume);
@@ -156,7 +156,7 @@ export class UserResumes {
       });
   }
 
-  /** The window was sent. */
+  /** Continues after a sent window: finishes, or asks for the next one. */
   private goOn(resume: Resume): void {
     const { subscription, after, sentBytes } = resume;
     const { hub, limits } = this.options;
@@ -194,7 +194,7 @@ export class UserResumes {
     });
   }
 
-  /** Pays, as soon as the user and the address can. */
+  /** Charges the reads as soon as the user and the address can pay, then calls `go`. */
   private whenPaid(resume: Resume, reads: number, go: () => void): void {
     const { connection, subscription } = resume;
     const bill = new Bill(connection);
@@ -211,9 +211,7 @@ export class UserResumes {
     }, result.waitMs);
   }
 
-  /**
-   * The messages since the last window, which the channel has kept, or a snapshot; then new ones.
-   */
+  /** Sends the messages kept since the last window, or a snapshot; then the channel continues. */
   private finish(resume: Resume, since: readonly string[] | null): void {
     const { connection, subscription, after, place, id } = resume;
     const { stamp } = this.options.hub;
