@@ -1,9 +1,9 @@
 /**
  * The keys of partners, operators and replicas. The configuration contains only their SHA-256
- * digests. The digest of a received key is compared with all of them in constant time, so that the
+ * digests. A received key's digest is compared with all of them in constant time, so that the
  * response time reveals nothing.
  *
- * Always holds: a key that {@link AccessKeys.replace} has left out is not valid from then on.
+ * Always holds: a key that is missing from {@link AccessKeys.replace} is not valid afterwards.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 
@@ -14,7 +14,7 @@ export interface AccessKey {
   sha256: Buffer;
 }
 
-/** ASCII only: uWebSockets.js does not pass on other bytes unchanged. */
+/** ASCII only: uWebSockets.js may change other bytes. */
 const BEARER = /^Bearer +([\x21-\x7e]+)$/i;
 
 export class AccessKeys {
@@ -26,12 +26,12 @@ export class AccessKeys {
     return key === undefined ? null : this.same(digestOf(key));
   }
 
-  /** Whose key is in the header Authorization; null: not a valid key. */
+  /** The holder of the key in the header Authorization; null: not a valid key. */
   holderOf(authorization: string): string | null {
     return this.find(authorization)?.holder ?? null;
   }
 
-  /** Whether a key that was valid still is. */
+  /** Whether a key is valid. */
   has({ sha256 }: AccessKey): boolean {
     return this.same(sha256) !== null;
   }

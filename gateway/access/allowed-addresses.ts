@@ -19,7 +19,7 @@ export type AddressRules = readonly AddressRule[];
 
 const V4 = `(?:${Array(4).fill('(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)').join('\\.')})`;
 const GROUP = '[0-9A-Fa-f]{1,4}';
-/** The address goes on after `before` groups and their colons, and "::" is next or has no room. */
+/** The rest of an address after `before` groups and their colons, if "::" may be next. */
 const v6After = (before: number): string => {
   const left = 7 - before;
   const ends = [`(?::${GROUP}){1,${left}}`, ':'];
@@ -33,8 +33,8 @@ const V6 = [
   `:(?:(?::${GROUP}){0,5}:${V4}|(?::${GROUP}){1,7}|:)`,
 ].join('|');
 /**
- * An address or a range: "10.0.0.0/8" or "2001:db8::1". What it takes is what `isIP` of Node.js
- * takes, without a zone; RE2 reads it.
+ * An address or a range: "10.0.0.0/8" or "2001:db8::1". It accepts the addresses that `isIP` of
+ * Node.js accepts, without a zone. The pattern also works in RE2.
  */
 export const ADDRESS_RULE = new RegExp(
   `^(?:${V4}(?:/(?:3[0-2]|[12]?\\d))?|(?:${V6})(?:/(?:12[0-8]|1[01]\\d|[1-9]?\\d))?)$`,
@@ -53,7 +53,7 @@ export function addressRules(allowedAddresses: string): AddressRules | null {
   return allowedAddresses.split(',').map(ruleOf);
 }
 
-/** `rules` null: any address is allowed. `address`: 16 bytes, or none if it is unknown. */
+/** `rules` null: any address is allowed. `address`: 16 bytes; empty: unknown. */
 export function isAllowed(rules: AddressRules | null, address: Uint8Array): boolean {
   if (rules === null) return true;
   return address.length === IPV6_BITS / 8 && rules.some((rule) => fits(rule, address));

@@ -1,4 +1,4 @@
-/** The session cookie, which scripts cannot read (HttpOnly), and whose pages may send it. */
+/** The session cookie, which scripts cannot read (HttpOnly), and the pages that may send it. */
 
 const SESSION_COOKIE = 'service-session';
 
@@ -7,7 +7,7 @@ const LIFETIME_SECONDS = 400 * 86_400;
 
 /**
  * The session cookie in the header Cookie; empty if absent. Another host of the domain can set a
- * second one: if the two differ, both are returned together, which is not a valid token.
+ * second one. If the two differ, both are returned together, which is not a valid token.
  */
 export function readSessionCookie(header: string): string {
   let found: string | null = null;
@@ -22,7 +22,7 @@ export function readSessionCookie(header: string): string {
   return found ?? '';
 }
 
-/** The token of a request: that of the header x-user-token, or of the cookie; empty: none. */
+/** A request's token, from the header x-user-token or else the cookie; empty: none. */
 export function tokenIn({ userToken, cookie }: { userToken: string; cookie: string }): string {
   return userToken === '' ? readSessionCookie(cookie) : userToken;
 }

@@ -8,13 +8,13 @@ import type { HttpResponse } from 'uWebSockets.js';
 
 const REQUEST_HEADERS =
   'Client-Sequence, Content-Type, Idempotency-Key, If-None-Match, Min-Sequence, X-Request-Id, X-User-Token';
-/** The headers that a page can read, besides those that every page can. */
+/** Headers that a page can read besides those that every page can. */
 const EXPOSED =
   'Allow, Behind-Ms, ETag, Idempotency-Replayed, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id';
-/** Seconds for which a browser remembers a preflight; more than any browser does. */
+/** How long browsers may remember a preflight. Longer than any browser does. */
 const PREFLIGHT_SECONDS = '86400';
 
-/** Writes the headers of an answer to a page of another origin. To be called corked. */
+/** Writes the headers of an answer to a page of another origin. Call corked. */
 export function writeCrossOrigin(
   response: HttpResponse,
   origin: string,
@@ -33,7 +33,7 @@ interface Asked {
   accessControlRequestMethod: string;
 }
 
-/** Whether a browser asks if a page may send a request. */
+/** Whether a request is a CORS preflight from an allowed origin. */
 export function isPreflight(asked: Asked, siteOrigins: readonly string[]): boolean {
   return (
     asked.method === 'options' &&

@@ -11,7 +11,7 @@ import { KnownAddresses } from './fair-use/known-addresses.js';
 import type { ElapsedMs } from './fair-use/token-buckets.js';
 import { isCode } from './sign-in-codes.js';
 
-/** About 80 hashes at the default cost; most clients wait longer for an answer. */
+/** Time for about 80 hashes at the default cost. Most clients wait longer for an answer. */
 const WAIT_MS = 5_000;
 const LIMITS: FairQueueLimits = { perLane: 500, perKey: 100, waitMs: WAIT_MS };
 const BLOCK_SIZE = 8;
@@ -21,7 +21,7 @@ const KEY_BYTES = 32;
 
 export class Passwords {
   readonly queue: FairQueue;
-  /** Matches no password. Used for an unknown user, so that both answers take the same time. */
+  /** Matches no password. Checked for an unknown user, so that both answers take the same time. */
   private readonly dummy: string;
   /** The cost of every check: the highest cost seen so far. */
   private checkCostLog2: number;
@@ -38,7 +38,7 @@ export class Passwords {
     this.checkCostLog2 = costLog2;
   }
 
-  /** null: the request got no turn, or the exchange stops. */
+  /** null: the request got no turn, or the exchange is stopping. */
   hash(password: string, client: Requester): Promise<string | null> {
     return this.queue.run(client, async () => {
       const salt = randomBytes(SALT_BYTES);
@@ -47,8 +47,8 @@ export class Passwords {
   }
 
   /**
-   * Whether the password matches the credential (an empty one and a code's never do); null as for
-   * {@link hash}. After a match, the queue treats the address as known.
+   * Whether the password matches the credential (an empty one and a code's never match); null as
+   * for {@link hash}. After a match, the address is known.
    */
   async verify(password: string, credential: string, client: Requester): Promise<boolean | null> {
     const isPassword = credential !== '' && !isCode(credential);
@@ -56,7 +56,7 @@ export class Passwords {
     const [scheme, costLog2, blockSize, parallelism, salt, key] = parts;
     if (`${scheme} ${blockSize} ${parallelism}` !== `scrypt ${BLOCK_SIZE} ${PARALLELISM}`)
       throw new Error('a credential is not in the format of this version');
-    // Read now: once the client has left, the address is not available.
+    // Read first: the address is not available once the client has left.
     const { address } = client;
     const matches = await this.queue.run(client, async () => {
       const saltBytes = Buffer.from(salt!, 'base64url');
@@ -67,7 +67,7 @@ export class Passwords {
     return matches;
   }
 
-  /** Refuses all further work. The current hash is finished, unless {@link giveUp} follows. */
+  /** Refuses all further work. The current hash continues, unless {@link giveUp} follows. */
   close(): void {
     this.queue.close();
   }

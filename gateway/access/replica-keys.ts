@@ -1,8 +1,8 @@
 /**
- * The keys with which replicas identify themselves to the leader, in a file that only its owner can
- * read: one a line. A replica sends the first; the leader accepts all of them, by their digests and
- * in constant time, as it does those of operators. So a new key can be tried before the old one
- * goes.
+ * The keys with which replicas identify themselves to the leader: a file that only its owner can
+ * read, one key a line. A replica sends the first key. The leader accepts all of them, and compares
+ * digests in constant time, as for operators. So a new key can be tried before the old one is
+ * removed.
  */
 import { readPrivateText } from '../../persistence/storage/files.js';
 import { type AccessKey, digestOf } from './access-keys.js';
@@ -10,7 +10,7 @@ import { type AccessKey, digestOf } from './access-keys.js';
 /** As `openssl rand -hex 32` makes it, or longer. */
 const KEY = /^[\x21-\x7e]{32,512}$/;
 
-/** At least one. @throws Error if the file cannot be read, is open to others, or holds no key */
+/** At least one. @throws Error if the file is unreadable, open to others, or has no valid key */
 export function readReplicaKeys(path: string): [string, ...string[]] {
   const [first = '', ...others] = readPrivateText(path).split('\n');
   if ([first, ...others].every((key) => KEY.test(key))) return [first, ...others];
@@ -20,7 +20,7 @@ export function readReplicaKeys(path: string): [string, ...string[]] {
   );
 }
 
-/** What the leader compares with. */
+/** The keys as the leader compares them. */
 export function replicaKeysOf(keys: readonly string[]): AccessKey[] {
   return keys.map((key) => ({ holder: 'gateway', sha256: digestOf(key) }));
 }

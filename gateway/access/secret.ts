@@ -1,12 +1,12 @@
 /**
- * The secrets of session tokens, one a line in a file of the data folder, readable by its owner
- * only: the first signs, and what any of them has signed is valid, so that a new one can take over
- * without ending a session. A start makes one of 32 random bytes. It is on disk before it is used,
- * so a power failure cannot invalidate tokens.
+ * The secrets of session tokens, one a line in a file of the data folder that only its owner can
+ * read. The first secret signs, and all are valid, so that a new secret can take over without
+ * ending a session. A start without a file makes a secret of 32 random bytes. It is on disk before
+ * it is used, so a power failure cannot invalidate tokens.
  *
- * Processes that share a journal must have the same secrets, or a token of one is refused by the
- * others. It is not in the journal, because anyone who can read the journal could then sign tokens.
- * The operator copies the file, and may name another place for it.
+ * Processes that share a journal need the same secrets, or each refuses the others' tokens. The
+ * secrets are not in the journal, because anyone who can read the journal could then sign tokens.
+ * The operator copies the file, and may choose another place for it.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { fsyncSync, renameSync, writeSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { withFile } from '../../persistence/storage/files.js';
 import { SECRET_BYTES, SECRET_FILE, secretsIn } from '../../persistence/storage/session-secret.js';
 
-/** The secrets in a file that must be there. Throws if it is missing, invalid or accessible. */
+/** The secrets in an existing file. Throws if it is missing, invalid or accessible to others. */
 export function sharedSecrets(path: string): Buffer[] {
   const secrets = secretsIn(path);
   if (secrets !== null) return secrets;
@@ -24,12 +24,12 @@ export function sharedSecrets(path: string): Buffer[] {
   );
 }
 
-/** Shows whether two have the same secret, and nothing of it. Another one in each epoch. */
+/** Equal for processes with the same secret; does not reveal it. Differs in each epoch. */
 export function fingerprint(secret: Buffer, epoch: number): string {
   return createHmac('sha256', secret).update(`session secret, epoch ${epoch}`).digest('hex');
 }
 
-/** Reads the secrets or makes one. Throws if the file is invalid or accessible to others. */
+/** Reads the secrets, or makes one. Throws if the file is invalid or accessible to others. */
 export function sessionSecrets(dataFolder: string): Buffer[] {
   const found = readSecrets(dataFolder);
   if (found !== null) return found;
@@ -37,7 +37,7 @@ export function sessionSecrets(dataFolder: string): Buffer[] {
   return readSecrets(dataFolder)!;
 }
 
-/** null: there is none yet. Throws as {@link sessionSecrets} does. */
+/** null: there is no file. Throws as {@link sessionSecrets}. */
 export function readSecrets(dataFolder: string): Buffer[] | null {
   return secretsIn(join(dataFolder, SECRET_FILE));
 }

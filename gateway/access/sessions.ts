@@ -1,15 +1,15 @@
 /**
  * Session tokens: HS256 JWTs with the user (`sub`), the version of the user's credentials (`ver`)
- * and the time of issue (`iat`, seconds). They do not expire; they end when the credentials change,
- * or when the secret that signed them is taken away.
- * Verified tokens are remembered, up to a limit, so a trading client pays for one signature check.
+ * and the time of issue (`iat`, seconds). They do not expire. They end when the credentials change,
+ * or when the secret that signed them is removed.
+ * Verified tokens are cached, up to a limit, so a trading client pays for one signature check.
  *
- * A named token has its number in the engine, too (`tid`). Its scope, its addresses, its expiry and
- * its revocation are the engine's state, so the journal decides whether it is valid, and holds
- * nothing from which a token can be made: that takes the secret of the signature.
+ * A named token also has its number in the engine (`tid`). Its scope, addresses, expiry and
+ * revocation are the engine's state, so the journal decides whether it is valid. A token cannot be
+ * made from the journal, because that takes the secret.
  *
- * Verification is synchronous, a few microseconds, because a WebSocket must be accepted or refused
- * before its handshake's callback returns (handshake.ts).
+ * Verification is synchronous and takes a few microseconds, because a WebSocket must be accepted or
+ * refused before its handshake's callback returns (handshake.ts).
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, errors, SignJWT } from 'jose';
@@ -26,14 +26,14 @@ const ALGORITHM = 'HS256';
 /** Valid tokens have fewer than 200 characters. Longer ones are refused without a check. */
 const TOKEN_LENGTH_MAX = 512;
 
-/** What a session may do: those of named tokens, and everything with the password's own token. */
+/** The scopes of named tokens, and FULL for the password's own token. */
 export const Scope = { ...TokenScope, FULL: 2 } as const;
 export type Scope = (typeof Scope)[keyof typeof Scope];
 export const SCOPE_NAMES = ['read', 'trade', 'password'] as const;
 
 export interface Session {
   userId: number;
-  /** Whose limits it counts against: the user; of a sub-account, its parent. */
+  /** The user whose limits it counts against; a sub-account's parent. */
   payerId: number;
   version: number;
   /** Seconds since the epoch. */
@@ -41,15 +41,15 @@ export interface Session {
   /** The id of a named token; 0: the token came with the password. */
   tokenId: number;
   scope: Scope;
-  /** When it ends by itself, in the exchange's time; null: never. */
+  /** When it expires, in the exchange's time; null: never. */
   expiresAtMs: number | null;
-  /** null: it may be used from any address. */
+  /** null: any address. */
   allowedAddresses: AddressRules | null;
   /** When a named token was last used, in the exchange's time; 0: never. */
   lastUsedAtMs: number;
-  /** What signed the token. */
+  /** The secret that signed the token. */
   secret: Buffer;
-  /** Rate limit tokens of its address, taken in advance. */
+  /** Rate limit tokens of the address, taken in advance. */
   ahead: Record<Quota, number> | null;
 }
 
@@ -61,10 +61,10 @@ export class Sessions {
   /** The last session of each named token, for {@link lastUsedAtMs}. */
   private readonly named = new Map<number, Session>();
 
-  /** The first secret signs, and what any of them has signed is valid. */
+  /** The first secret signs; all are valid. */
   constructor(private secrets: readonly Buffer[]) {}
 
-  /** From now on; a token of a secret that is not among them is revoked. */
+  /** A token signed with a secret that is missing here is revoked. */
   replaceSecrets(secrets: readonly Buffer[]): void {
     const before = this.secrets;
     this.secrets = secrets.map((each) => before.find((known) => known.equals(each)) ?? each);
@@ -79,7 +79,7 @@ export class Sessions {
     return token;
   }
 
-  /** The text of a named token, which is not stored anywhere. */
+  /** The text of a named token. It is not stored anywhere. */
   issueNamed({ userId, tokenId, createdAtMs }: AccessTokenView, version: number): Promise<string> {
     const issuedAt = Math.floor(createdAtMs / 1_000);
     return this.sign({ userId, version, issuedAt, tokenId }, this.secrets[0]!);
@@ -93,24 +93,24 @@ export class Sessions {
       .sign(secret);
   }
 
-  /** When a named token was last used, in this run of the exchange; null: not yet. */
+  /** When a named token was last used since the process started; null: never. */
   lastUsedAtMs(tokenId: number): number | null {
     return this.named.get(tokenId)?.lastUsedAtMs || null;
   }
 
-  /** The session of a token that needs no signature check; null: it needs one. */
+  /** The cached session of a token; null: the token needs a signature check. */
   known(token: string): Session | null {
     return this.remembered.of(token)?.session ?? null;
   }
 
-  /** The session of a token, or why it does not sign its user in now. `known`: as above. */
+  /** The session of a token, or why the token is not valid now. `known`: as {@link known}. */
   check(token: string, engine: Engine, known = this.known(token)): Session | TokenFault {
     const session = known ?? this.verify(token, engine);
     if (typeof session === 'string') return session;
     return this.faultOf(session, engine) ?? session;
   }
 
-  /** Why a session that once was valid is not now; null: it is. */
+  /** Why a session that was valid is not valid now; null: it is valid. */
   faultOf({ userId, version, tokenId, secret }: Session, engine: Engine): TokenFault | null {
     if (!this.secrets.includes(secret)) return 'token_revoked';
     if (tokenId !== 0) return namedFault(engine, tokenId);
@@ -160,7 +160,7 @@ interface Remembered {
   session: Session;
 }
 
-/** What a token says. `tokenId` 0: it is the password's own. */
+/** A token's claims. `tokenId` 0: the password's own token. */
 type Claims = Pick<Session, 'userId' | 'version' | 'issuedAt' | 'tokenId'>;
 
 function passwordSession(claims: Claims, secret: Buffer): Session {
@@ -168,11 +168,11 @@ function passwordSession(claims: Claims, secret: Buffer): Session {
   return { ...claims, ...rights, expiresAtMs: null, lastUsedAtMs: 0, secret, ahead: null };
 }
 
-/** The session of a named token, with what the engine has under its number. */
+/** The session of a named token, with the engine's state of that token. */
 function namedSession(engine: Engine, claims: Claims, secret: Buffer): Session | TokenFault {
   const token = engine.token(claims.tokenId);
   if (token === null) return 'token_revoked';
-  // Otherwise an earlier exchange used the same number.
+  // If they differ, an earlier exchange used the same number.
   const isSame =
     token.userId === claims.userId && Math.floor(token.createdAtMs / 1_000) === claims.issuedAt;
   if (!isSame) return 'invalid_token';
@@ -202,7 +202,7 @@ function readClaims(token: string): Claims | null {
     if (userId === 0 || !isValid || isNamed !== (tokenId !== 0)) return null;
     return { userId, version: ver, issuedAt: iat, tokenId };
   } catch (error) {
-    // Signed, but cannot be decoded.
+    // Signed, but not decodable.
     if (error instanceof errors.JOSEError || error instanceof TypeError) return null;
     throw error;
   }

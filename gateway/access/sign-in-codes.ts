@@ -2,16 +2,16 @@
  * Codes with which a user who has forgotten the password sets a new one. An operator makes a code
  * and gives it to the user.
  *
- * Always holds: a code is known only to its maker's answer. The journal has a credential in its
- * place, `code$<end, in milliseconds since the epoch>$<SHA-256 of the code, base64url>`, which no
- * password matches. A code has 100 random bits, so the hash needs no salt and no cost. It is used
+ * Always holds: a code appears only in the answer to the operator. The journal has a credential
+ * instead, `code$<end, in milliseconds since the epoch>$<SHA-256 of the code, base64url>`, which no
+ * password matches. A code has 100 random bits, so the hash needs no salt and no cost. A code works
  * once, because the new password's credential replaces it.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** How long a code can be used. */
+/** How long a code is valid. */
 export const CODE_LASTS_MS = 60 * 60_000;
-/** Crockford's: none looks like another. */
+/** Crockford's: no two look alike. */
 const LETTERS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const GROUPS = 4;
 const GROUP_LETTERS = 5;
@@ -33,7 +33,7 @@ export function isCode(credential: string): boolean {
   return credential.startsWith('code$');
 }
 
-/** Whether a credential is that of the code, and the code has not ended. */
+/** Whether a credential is for this code, and the code has not ended. */
 export function fitsCode(credential: string, code: string, nowMs: number): boolean {
   if (!isCode(credential)) return false;
   const [, endsAtMs, hash] = credential.split('$');
@@ -41,7 +41,7 @@ export function fitsCode(credential: string, code: string, nowMs: number): boole
   return isRight && nowMs < Number(endsAtMs);
 }
 
-/** Case, and what separates the groups, do not count. */
+/** Case and separators do not count. */
 function hashOf(code: string): Buffer {
   const letters = code.toUpperCase().replaceAll(/[^0-9A-Z]/g, '');
   return createHash('sha256').update(letters).digest();

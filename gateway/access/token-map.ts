@@ -1,8 +1,8 @@
-/** What is known about tokens, so that it need not be found out for each request. */
+/** A cache of entries by token. */
 
-/** The oldest entries beyond are forgotten. */
+/** Beyond this, the oldest entry is forgotten. */
 const ENTRIES_MAX = 100_000;
-/** The end of a signature, by which a token is found: V8 hashes all characters of a new string. */
+/** Tokens are found by their last characters: V8 hashes all characters of a new string. */
 const END_LENGTH = 20;
 
 export class TokenMap<Entry extends { readonly token: string }> {
@@ -30,7 +30,7 @@ function endOf(token: string): string {
   return token.slice(-END_LENGTH);
 }
 
-/** Sets an entry of a map, which forgets its oldest one if it has too many. */
+/** Sets an entry of a map that forgets its oldest one above {@link ENTRIES_MAX}. */
 export function setBounded<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {
   map.set(key, value);
   if (map.size > ENTRIES_MAX) map.delete(map.keys().next().value!);

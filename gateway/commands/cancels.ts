@@ -1,6 +1,6 @@
 /**
- * What a command, or a request, counts as for fair use. One that only cancels counts as cancels,
- * and has a reserve under overload.
+ * The quota and the cost of a command or a request for fair use. A command that only cancels counts
+ * as cancels, which have a reserve under overload.
  */
 import { CommandRecord } from '../../engine/interface/command-record.js';
 import { type Command, CommandKind } from '../../engine/interface/commands.js';
@@ -24,10 +24,10 @@ function afterSpace(bytes: Uint8Array, from: number): number {
   return at;
 }
 
-/** What fair use and the limits ask of a command that is a record. */
+/** What fair use and the limits need to know of a record. */
 export interface RecordSummary extends Wanted {
   isBatch: boolean;
-  /** A batch of which all or nothing is executed. */
+  /** A batch that is executed in full or not at all. */
   isAtomic: boolean;
 }
 
@@ -35,7 +35,7 @@ const CANCEL_NUMBERS: ReadonlySet<number> = new Set(CANCEL_KINDS.map((kind) => C
 const command = new CommandRecord();
 const operation = new CommandRecord();
 
-/** What a command counts as. A batch costs its operations. */
+/** A command's quota and cost. A batch costs its operations. */
 export function wantedOf(command: Command): Wanted {
   const quota = onlyCancels(command) ? 'cancels' : 'orders';
   return { quota, units: command.kind === 'batch' ? command.operations.length : 1 };
@@ -43,13 +43,13 @@ export function wantedOf(command: Command): Wanted {
 
 const OP = Buffer.from('"op"');
 const CANCEL = Buffer.from('"cancel');
-/** Of the message around the operations. */
+/** Names of the message around the operations. */
 const ENVELOPES = ['"order"', '"batch"'].map((op) => Buffer.from(op));
 
 /**
- * What a body or a message counts as that has not been read: its operations by their names,
- * wherever they stand, and what its text costs. With an operation that does not cancel, or none, it
- * does not only cancel.
+ * The quota and cost of an unread body or message: it counts the operations by their names,
+ * wherever they are, and its text costs at least `leastUnits`. It counts as cancels only if it has
+ * operations and all of them cancel.
  */
 export function wantedOfUnread(text: Uint8Array, leastUnits = unitsOfText(text)): Wanted {
   const bytes = Buffer.from(text.buffer, text.byteOffset, text.byteLength);
@@ -67,7 +67,7 @@ export function wantedOfUnread(text: Uint8Array, leastUnits = unitsOfText(text))
   return { quota, units: Math.max(operations, leastUnits) };
 }
 
-/** Sums up the first record, which was checked; null: some of it is not the user's. */
+/** Sums up the first record, which was checked; null: a part of it is not the user's. */
 export function summaryOf(records: RecordBuffer, userId: number): RecordSummary | null {
   command.open(records, 0);
   if (command.userId !== userId) return null;

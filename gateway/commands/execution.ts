@@ -1,4 +1,4 @@
-/** Executes a client's command, over HTTP or over the stream, and says what became of it. */
+/** Executes a client's command, over HTTP or the stream, and reports its outcome. */
 import { CODES, Code, type CodeName } from '../../engine/interface/codes.js';
 import type { Command } from '../../engine/interface/commands.js';
 import { type RecordBuffer, RecordError } from '../../engine/interface/records.js';
@@ -17,7 +17,6 @@ import type { Log } from '../observe/log.js';
 import type { Metrics } from '../observe/metrics.js';
 import type { RationedLog } from '../observe/rationed-log.js';
 
-/** What executes commands. */
 export interface Executor {
   readonly sequencer: Pick<Sequencer, 'submit' | 'submitRecord' | 'engine'>;
   readonly fairUse: FairUse;
@@ -31,29 +30,29 @@ export interface Executor {
 /** The request that a command comes from. */
 export interface Submission {
   readonly receivedMs: number;
-  /** What it has paid; it owes what the command costs besides. */
+  /** What the request has paid. Further costs of the command are owed. */
   readonly bill: Bill;
-  /** What the log says about it. */
+  /** The request's fields in log lines. */
   readonly logFields: object;
 }
 
 /** Why a command, or a part of it, was not executed. */
 export interface Refusal {
-  /** `unavailable`: nothing was looked at, so the answer need not wait for the disk. */
+  /** `unavailable`: nothing was read, so the answer need not wait for the disk. */
   code: CodeName | 'unavailable';
   required: number;
   available: number;
-  /** The index of the operation that stopped an atomic batch; null: it is about the command. */
+  /** The index of the operation that stopped an atomic batch; null: the command itself. */
   operation: number | null;
 }
 
-/** What became of a command. */
+/** The outcome of a command. */
 export interface Execution {
   /** The engine's result, valid until the next command; null: the command did not reach it. */
   result: NumberBuffer | null;
-  /** null: the command did what it says. */
+  /** null: the command was executed. */
   refusal: Refusal | null;
-  /** When it was applied; 0: it was not. */
+  /** When it was applied; 0: it was not applied. */
   appliedMs: number;
 }
 
@@ -89,7 +88,7 @@ export function execute(executor: Executor, command: Command, submission: Submis
   return { result, refusal, appliedMs };
 }
 
-/** Executes the first of these records, which was checked. null: it did not reach the engine. */
+/** Executes the first record, which was checked. null: it did not reach the engine. */
 export function executeRecord(
   executor: Executor,
   records: RecordBuffer,
@@ -105,7 +104,7 @@ export function executeRecord(
   }
 }
 
-/** A command may look at many orders and trade with none. */
+/** Charges the resting orders visited: a command may visit many and trade with none. */
 function oweMakers({ sequencer, fairUse }: Executor, bill: Bill): void {
   const units = unitsOfSeen(sequencer.engine.makersSeen);
   if (units > 0) fairUse.owe(bill, units);

@@ -1,6 +1,6 @@
 /**
  * Receipts: responses to commands. A receipt depends only on the engine's result, the command and
- * permanent names, so that of a replayed idempotency key is the same to the byte.
+ * permanent names, so a replayed idempotency key gets the same receipt to the byte.
  */
 import type { Command, CommandName } from '../../engine/interface/commands.js';
 import type { Assets } from '../../engine/interface/notation.js';
@@ -9,8 +9,8 @@ import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
 import { type Decimal, micros } from '../json/decimal.js';
 
 /**
- * Writes the receipt of the result that is `ok` and begins at `at`. Bytes do not change later.
- * `command`: the one that was sent. A replayed result is of an equal one.
+ * Writes the receipt of the result at `at`, which is `ok`. Bytes must not change later.
+ * `command`: the command that was sent; a replayed result belongs to an equal one.
  */
 export type ReceiptWriter<Text extends string | Uint8Array = string> = (
   assets: Assets,
@@ -24,7 +24,7 @@ type Fields<K extends CommandName> = Record<
   number
 >;
 
-/** The fields of a result that is `ok`, by name. For receipts that are not hot. */
+/** The fields of a result that is `ok`, by name. For receipts off the hot path. */
 export function resultFields<K extends CommandName>(
   command: K,
   result: NumberBuffer,
@@ -51,13 +51,12 @@ export function orderIdsIn({ values }: NumberBuffer, at: number, count: number):
   return Array.from(values.subarray(at, at + count), (orderId) => `o${orderId}`);
 }
 
-/** How most receipts end. */
+/** The last fields of most receipts. */
 export function stateAfter(fields: AccountMoney & { sequence: number; atMs: number }) {
   const { sequence, atMs } = fields;
   return { balance: balanceOf(fields), sequence, atMs };
 }
 
-/** The balance in a receipt. */
 export function balanceOf({ availableMicros, heldMicros }: AccountMoney): {
   available: Decimal;
   held: Decimal;

@@ -1,7 +1,6 @@
 /**
- * Apps of uWebSockets.js, and what accepts their connections. An acceptor hands the connections of
- * an address out to apps, in turn, which may be in other threads; without any, its own app serves
- * them.
+ * Apps of uWebSockets.js and their listening sockets. An acceptor hands the connections of an
+ * address out to apps in turn, also in other threads; without apps, its own app serves them.
  */
 import * as uWS from 'uWebSockets.js';
 import { cannotListen } from './listen-addresses.js';
@@ -13,7 +12,7 @@ type Listen = (
   done: (socket: ListenSocket | false) => void,
 ) => void;
 type ListenSocket = Parameters<typeof uWS.us_listen_socket_close>[0];
-/** Missing from the types of uWebSockets.js, too. */
+/** Missing from the types of uWebSockets.js. */
 interface ChildApps {
   getDescriptor(): number;
   addChildAppDescriptor(app: number): void;
@@ -40,12 +39,12 @@ export function appWith(tls: TlsFiles | null): uWS.TemplatedApp {
   }
 }
 
-/** An app that only hands out. It has no certificate, but must be of the others' kind. */
+/** An app that only hands out connections: it needs no certificate, but the kind of the others. */
 export function handingOut(isSecure: boolean): uWS.TemplatedApp {
   return isSecure ? uWS.SSLApp({}) : uWS.App();
 }
 
-/** What {@link Acceptor.handOut} calls an app, also in another thread. */
+/** The number by which {@link Acceptor.handOut} names an app, also in another thread. */
 export function descriptorOf(app: uWS.TemplatedApp): number {
   return (app as unknown as ChildApps).getDescriptor();
 }
@@ -74,7 +73,7 @@ export class Acceptor {
     });
   }
 
-  /** From now on, these apps alone serve the connections that come. */
+  /** From now on, only these apps serve new connections. */
   handOut(apps: readonly number[]): void {
     const parent = this.app as unknown as ChildApps;
     for (const app of this.apps) parent.removeChildAppDescriptor(app);
@@ -82,7 +81,6 @@ export class Acceptor {
     this.apps = apps;
   }
 
-  /** Accepts no new connections. */
   close(): void {
     if (this.listening !== null) uWS.us_listen_socket_close(this.listening);
     this.listening = null;

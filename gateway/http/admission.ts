@@ -1,10 +1,10 @@
 /**
- * Admission, in one order for every transport: whether the exchange can take what is asked for,
- * what it costs, whose it is, and what they may do. A request over HTTP is admitted before it is
- * read; a message of the stream, or a record of an edge, as a command ({@link admitCommand}).
+ * Admission, in one order for every transport: can the exchange take the request, can the sender
+ * pay for it, who is the sender, and what may the sender do. An HTTP request is admitted before it
+ * is read; a stream message or an edge's record as a command ({@link admitCommand}).
  *
- * Always holds: what was asked for is charged in full, whether it is refused after that or not.
- * Only what is refused for overload, or for a rate, has paid nothing.
+ * Always holds: a request is charged in full, even if a later check refuses it. A request that is
+ * refused for overload or for a rate pays nothing.
  */
 import { isAllowed } from '../access/allowed-addresses.js';
 import { isSameSite, readSessionCookie, tokenIn } from '../access/cookie.js';
@@ -47,7 +47,7 @@ export function admit(call: Call, route: Route, body: ReceivedBody): boolean {
   }
 }
 
-/** Charges the request what it asks for, before it is read. */
+/** Charges the request, before it is read. */
 function affords(
   call: Call,
   route: Route,
@@ -57,7 +57,7 @@ function affords(
   call.leastUnits = body.units;
   const units = route.units?.(call.request.rawQuery, body) ?? 1;
   if (call.quota !== null) return call.affords(units, payer);
-  // One that is more than an answer for nothing.
+  // A request that is not counted, but asks for more than an answer.
   if (units === 1 || !call.gateway.fairUse.floods(call.address, units)) return true;
   call.closeAfterAnswer();
   return call.refuseNow(rateLimited(SECOND_MS).error);
@@ -65,7 +65,7 @@ function affords(
 
 /**
  * Whether the disk or the follower is behind. A request that is not counted for fair use, such as a
- * health check, is never refused for that.
+ * health check, is never refused for overload.
  */
 function isOverloaded(call: Call): boolean {
   const { overload } = call.gateway;
@@ -81,7 +81,7 @@ function isOverloaded(call: Call): boolean {
   }
 }
 
-/** Even where no session is required, a request with the cookie must not come from another site. */
+/** A request with the session cookie must not come from another site, even without a session. */
 function admitAnybody(call: Call, route: Route): boolean {
   const { cookie, authorization } = call.request;
   const hasCookie = route.method !== 'GET' && readSessionCookie(cookie) !== '';
@@ -137,7 +137,7 @@ export interface Sender {
 }
 
 export interface Admission {
-  /** null: it is executed. */
+  /** null: the command is executed. */
   refusal: ErrorAnswer | null;
   retryAfter: string | null;
   rateLimit: RateLimitState | null;
@@ -145,7 +145,7 @@ export interface Admission {
   isOfState: boolean;
 }
 
-/** Over HTTP, a request without a session is not read so far. */
+/** Only the stream answers this: HTTP refuses a request without a session earlier. */
 const NOT_SIGNED_IN = errorAnswer(
   'missing_token',
   {},
@@ -163,7 +163,7 @@ function admission(
   return { refusal, retryAfter, rateLimit, isOfState };
 }
 
-/** `session`: valid before; null: nobody is signed in. `bill`: of the sender. */
+/** `session`: checked again here; null: not signed in. `bill`: the sender's. */
 export function admitCommand(
   { overload, sessions, sequencer, fairUse }: Gateway,
   session: Session | null,
@@ -186,7 +186,7 @@ export function admitCommand(
   return refusal === null && paid === null ? ADMITTED : admission(refusal, paid);
 }
 
-/** Why a named token does not allow a request, by default an order; null: it does. */
+/** Why a named token does not allow a request, by default an order; null: allowed. */
 export function refusalOfNamed(
   session: Session,
   { addressBytes }: Pick<Sender, 'addressBytes'>,

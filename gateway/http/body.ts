@@ -13,7 +13,7 @@ import { BODY_BYTES_MAX } from './request.js';
 
 /** Real time within which a body must arrive. */
 export const BODY_MS_MAX = 5_000;
-/** Above this size, a body is not even read and dropped. */
+/** A larger body is cut off, not read and dropped. */
 const DROPPED_BYTES_MAX = 16 * BODY_BYTES_MAX;
 /** A body in more pieces counts as too large; no legitimate client sends one. */
 const PIECES_MAX = 4_096;
@@ -27,16 +27,16 @@ export class ReceivedBody implements AskedBody {
   private parsed: unknown;
 
   constructor(
-    /** Only valid until the callback returns, so it is read or decoded before. */
+    /** Valid until the callback of {@link receiveBody} returns; {@link kept} copies them. */
     readonly bytes: Uint8Array,
     readonly tooLarge = false,
     /** Whether the client is still sending. */
     readonly unread = false,
-    /** What it has cost to receive it, and will to read it. */
+    /** The cost of receiving and reading the body. */
     readonly units = unitsOfText(bytes),
   ) {}
 
-  /** A copy that has bytes of its own, which stay valid. */
+  /** A copy that stays valid. */
   kept(): ReceivedBody {
     return new ReceivedBody(this.bytes.slice(), this.tooLarge, this.unread, this.units);
   }
@@ -124,17 +124,17 @@ function grown(kept: Buffer, used: number, needed: number): Buffer {
   return larger;
 }
 
-/** At most 20 µs each: a batch of 100 orders has about 50. */
+/** At most 20 µs per unit; a batch of 100 orders has about 50 units. */
 const UNITS_IN_TURN = 100;
 
 /**
- * Requests with large bodies, served one in a turn of the event loop: requests of other
+ * Serves requests with large bodies, one in a turn of the event loop, so that requests of other
  * connections are served between them. Each connection has at most one.
  */
 export class Turns {
   private readonly waiting: (() => void)[] = [];
 
-  /** Whether the work of a body is too long to be done with that of others in one turn. */
+  /** Whether a body takes too long to share a turn with others. */
   static mustWait(units: number): boolean {
     return units > UNITS_IN_TURN;
   }

@@ -1,7 +1,6 @@
 /**
- * One API request on its way: what it asks for, who sent it, what it has paid and what it executes.
- * Its {@link Answer} is a part of it. Calls are not pooled: the collection of garbage takes 1 to 2%
- * of the trading thread.
+ * One API request in progress: what it asks for, who sent it, what it has paid and what it
+ * executes. Calls are not pooled: garbage collection takes 1 to 2% of the trading thread.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import type { z } from 'zod';
@@ -27,15 +26,15 @@ import type { Asking, Request } from './request.js';
 /** The part of a route that a call depends on. */
 export interface CalledRoute extends AnsweredRoute {
   /**
-   * Answers a command that the engine refused, all or a part of it, with more than the engine says;
-   * false: it has no more to say.
+   * Answers a command that the engine refused in whole or in part, if there is more to report than
+   * the engine's code; false: there is not.
    */
   explains?(call: Call, result: NumberBuffer, command: Command): boolean;
 }
 
 /**
- * What a request counts as for fair use, unless its body says so; null: it is not counted. Default:
- * a GET as a read, any other as an order.
+ * The quota that a request counts against, unless its body decides; null: it is not counted.
+ * Default: `reads` for GET, else `orders`.
  */
 export function quotaOf({ method, quota }: AnsweredRoute): Quota | null {
   if (quota !== undefined && typeof quota !== 'function') return quota;
@@ -46,7 +45,7 @@ export class Call<Body = unknown, Query = unknown>
   extends Answer<Gateway>
   implements Submission, Asking
 {
-  /** null: nobody is signed in. */
+  /** null: not signed in. */
   session: Session | null = null;
   /** The partner whose key was sent; null: none. */
   partner: string | null = null;
@@ -59,12 +58,12 @@ export class Call<Body = unknown, Query = unknown>
   body!: Body;
   query!: Query;
 
-  /** What the request counts as; null: it is not counted. */
+  /** null: the request is not counted. */
   quota: Quota | null;
   private readonly explains: CalledRoute['explains'];
-  /** What it costs at least: its body. */
+  /** The least charge: the cost of the body. */
   leastUnits = 1;
-  /** The sequence that the answer must include, and whether the client has named it. */
+  /** The sequence that the answer must include, and whether the client named it. */
   minSequence = 0;
   namesSequence = false;
 
@@ -109,8 +108,8 @@ export class Call<Body = unknown, Query = unknown>
   }
 
   /**
-   * Charges the request `count` in all for fair use, at least what its body costs: its address, and
-   * the user of `payer`, if any. As {@link Answer.pays}.
+   * Charges the request `count` in total, at least the cost of its body, to its address and to the
+   * user of `payer`, if any. Returns as {@link Answer.pays}.
    */
   affords(count: number, payer: Session | null = this.session): boolean {
     if (this.quota === null) return true;
@@ -118,7 +117,7 @@ export class Call<Body = unknown, Query = unknown>
     return this.pays(this.quota, Math.max(count, this.leastUnits));
   }
 
-  /** It has cost so much besides. */
+  /** Adds `count` to the charge, without a check. */
   owes(count: number): void {
     if (count === 0 || this.quota === null || this.isOver) return;
     this.rateLimit = this.gateway.fairUse.owe(this.bill, count);
@@ -142,8 +141,8 @@ export class Call<Body = unknown, Query = unknown>
   }
 
   /**
-   * Answers about the process, for those who watch it, while commits or the lease are waited for:
-   * what it counts need not be durable. Never after a failure.
+   * Answers about the process, for monitoring, while commits or the lease are waited for: its
+   * counts need not be durable. Sends nothing after a failure.
    */
   answerOfProcess(status: number, text: string): void {
     if (this.gateway.sequencer.failure === null) this.answerNow(status, text);
@@ -154,7 +153,7 @@ export class Call<Body = unknown, Query = unknown>
     this.answerWhenDurable(200, jsonText<Schema>(value), sequence);
   }
 
-  /** Whether what was asked for exists. If not, the request has been refused. */
+  /** Whether the thing exists. If not, the request has been refused. */
   finds<Found>(found: Found, code: ErrorCode): found is NonNullable<Found> {
     if (found !== null && found !== undefined) return true;
     return this.refuseWhenDurable(errorAnswer(code));
@@ -174,7 +173,7 @@ export class Call<Body = unknown, Query = unknown>
 
   /**
    * Returns the result, valid until the next command; null: the command was refused or rejected,
-   * and the client has been answered. `besides`: a rejection that the caller answers.
+   * and the client has been answered. `besides`: a rejection code that the caller answers.
    */
   submit(command: Command, besides: CodeName | null = null): NumberBuffer | null {
     const { result, refusal, appliedMs } = execute(this.gateway, command, this);

@@ -121,7 +121,7 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
 
-/** What any order can be refused for, besides a lack of money or shares. */
+/** Why any order may be refused, besides a lack of money or shares. */
 export const ORDER_ERRORS = [
   'client_order_id_reused',
   'market_not_found',
@@ -139,7 +139,7 @@ export const ORDER_ERRORS = [
   'history_unavailable',
 ] as const satisfies readonly ErrorCode[];
 
-/** What any split or merge can be refused for, besides a lack of money or shares. */
+/** Why any split or merge may be refused, besides a lack of money or shares. */
 export const SETS_ERRORS = [
   'market_not_found',
   'user_frozen',
@@ -160,7 +160,7 @@ export function errorAnswer(code: ErrorCode, details: object = {}, message = '')
   return { status: entry.status, text: JSON.stringify({ error }) };
 }
 
-/** 429, to be retried after `waitMs`. `retryAfter`: the header, in whole seconds, at least 1. */
+/** 429 with the wait in its details. `retryAfter`: the header, in whole seconds, at least 1. */
 export function rateLimited(
   waitMs: number,
   code: 'rate_limited' | 'idempotency_full' = 'rate_limited',
@@ -175,7 +175,7 @@ export function scopeInsufficient(scope: string, required: 'trade' | 'password')
   return errorAnswer('scope_insufficient', { scope, required });
 }
 
-/** Characters of a client's field name that are returned. All valid names are shorter. */
+/** Longest client's field name that is returned in full. All valid names are shorter. */
 const NAME_CHARACTERS_MAX = 60;
 
 /** 400 with the first fields that have a problem. */
@@ -214,7 +214,7 @@ const TRANSLATED: Partial<Record<CodeName, ErrorAnswer>> = {
   ),
 };
 
-/** Refused by a process that does not lead: asked again, it would refuse again. */
+/** The refusal of a process that does not lead. Retrying at the same process does not help. */
 export function notLeading(role: 'standby' | 'replica', leader: string | null): ErrorAnswer {
   const where = leader === null ? 'It knows of no leader now' : `The leader is ${leader}`;
   const message = `This exchange is a ${role}, and executed nothing. ${where}.`;
@@ -224,7 +224,7 @@ export function notLeading(role: 'standby' | 'replica', leader: string | null): 
 /** Refused for now; nothing was executed. */
 export const UNAVAILABLE = errorAnswer('unavailable', { executed: false });
 export const HISTORY_UNAVAILABLE = errorAnswer('history_unavailable', { executed: false });
-/** What became of a change is not known. */
+/** The change may or may not have been executed. */
 export const OUTCOME_UNKNOWN = errorAnswer('outcome_unknown');
 
 /** Errors without details, built once: a batch may contain many of them. */
@@ -242,10 +242,10 @@ function knownAs(code: CodeName): ErrorCode | ErrorAnswer {
 }
 
 /**
- * `required` and `available` are the engine's, in micros or lots depending on the code; of a
- * refused FOK order they are the value and the lots that could be filled, of a used clientOrderId
- * the order that has it, of a limit which Limit, of an order that no longer rests its id and its
- * OrderEnd, of an order that came too late which Deadline it missed and the exchange's time.
+ * `required` and `available` are the engine's, in micros or lots depending on the code. For a
+ * refused FOK order: the value and the lots that could be filled. For a used clientOrderId: the
+ * order that has it. For a limit: its Limit. For an order that no longer rests: its id and its
+ * OrderEnd. For a late order: the Deadline that it missed and the exchange's time.
  */
 export function rejection(code: CodeName, required: number, available: number): ErrorAnswer {
   const known = knownAs(code);
@@ -285,7 +285,7 @@ export function refusalAnswer({ code, required, available, operation }: Refusal)
   return { error: rejection(code, required, available), retryAfter: null };
 }
 
-/** Why `limit_reached`, by details.limit. */
+/** Messages of `limit_reached`, by details.limit. */
 const LIMIT_TEXTS: Record<LimitName, string> = {
   orderAmount: 'The order is larger than an order may be (orderAmount of GET /limits).',
   openOrders: 'You have as many resting orders as you may. Cancel some.',
@@ -310,7 +310,7 @@ const LIMIT_TEXTS: Record<LimitName, string> = {
 const LIMIT_NAMES = new Map(
   Object.entries(Limit).map(([name, limit]) => [limit, name as LimitName] as const),
 );
-/** Of what all users share, a user may have more when there is more, or after a dollar of fees. */
+/** Limits that grow with the room that others leave, or after a dollar of fees. */
 const SHARED: readonly LimitName[] = [
   'openOrders',
   'positions',
@@ -322,10 +322,10 @@ const SHARED: readonly LimitName[] = [
 ];
 const OF_ALL = ' You may have more when others have less, or once you have paid a dollar of fees.';
 
-/** The message and the details of one refusal, where they say more than its code. */
+/** The message and the details of a refusal that reports more than its code. */
 interface Wording {
   message: string;
-  /** As JSON, without the braces: the decimals in it are exact. */
+  /** JSON without the braces. Its decimals are exact. */
   details: string;
 }
 
@@ -378,7 +378,7 @@ function wordingOf(code: ErrorCode, required: number, available: number): Wordin
 /** How an order ended, as clients see it. */
 function closedState(end: number): { status: string; reason: string | null } {
   if (end === OrderEnd.FILLED) return { status: 'filled', reason: null };
-  // An order that is dropped has traded before: one that finds nothing is refused.
+  // A dropped order has traded before: an order that fills nothing is refused.
   const dropped = DROP_REASONS[end];
   if (dropped !== undefined) return { status: 'partially_filled', reason: dropped };
   const reason = CANCEL_REASONS[(end - OrderEnd.CANCELLED) as CancelReason];

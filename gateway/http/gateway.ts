@@ -1,6 +1,6 @@
 /**
- * What servers and routes work with: the process that serves, and the exchange that its routes
- * read and change.
+ * What servers and routes work with: the serving process, and the exchange that its routes read and
+ * change.
  */
 import type { HistoryClient } from '../../persistence/follower/history-client.js';
 import type { JournalPlace } from '../../persistence/replication/source.js';
@@ -32,7 +32,7 @@ export interface GatewayConfig {
   trustProxy: boolean;
   /** Further origins of the site. */
   siteOrigins: string[];
-  /** Where prices come from; on a replica, what its clients are told. */
+  /** Source of prices; on a replica, the source that it reports to clients. */
   pricesFrom: 'simulated' | 'file' | 'live';
   /** Starting balance of a new account; 0: none, which is the default if there are partners. */
   startingBalanceMicros: number;
@@ -57,7 +57,7 @@ export type Sequencing = Pick<
   | 'failure'
 >;
 
-/** The process, whether it has an exchange's state or holds connections for one that has. */
+/** The serving process: it has the exchange's state, or holds connections for such a process. */
 export interface Serving {
   readonly config: Pick<GatewayConfig, 'dataFolder' | 'tls' | 'trustProxy' | 'siteOrigins'>;
   readonly log: Log;
@@ -73,7 +73,7 @@ export interface Serving {
 
 export interface Gateway extends Serving {
   readonly sequencer: Sequencing;
-  /** Reads that name a later sequence. */
+  /** Requests that wait for a later sequence. */
   readonly waits: SequenceWaits;
   /** Where other threads read the journal. */
   readonly journal: JournalPlace;
@@ -84,13 +84,13 @@ export interface Gateway extends Serving {
   readonly passwords: Passwords;
   readonly config: GatewayConfig;
   readonly clock: Clock;
-  /** For events that clients can cause at any rate. */
+  /** For events that clients can cause at any rate, so its lines are limited. */
   readonly warnings: RationedLog;
   readonly overload: Overload;
   readonly coder: AnswerCoder;
   readonly metrics: Metrics;
   readonly standing: Standing;
-  /** What each source of prices delivered last. */
+  /** The last delivery of each source of prices. */
   readonly priceTicks: PriceTicks;
   readonly startedAtMs: number;
   /** On a replica: how old its state can be. null: this process leads. */

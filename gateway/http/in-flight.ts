@@ -1,13 +1,13 @@
 /**
- * The requests of a server that are not answered yet, and those among them whose body has not fully
- * arrived, in order of arrival. The latter are linked to each other: a Set replaces its table when
- * its only element leaves, which nearly every request does.
+ * The unanswered requests of a server and, in order of arrival, those whose body has not fully
+ * arrived. The latter form a linked list: a Set replaces its table when its only element leaves,
+ * which nearly every request does.
  */
 
 /** A request that {@link InFlight} can hold. */
 export interface Receivable<Self> {
   isReceiving: boolean;
-  /** Its neighbours while it is receiving; null: there is none. */
+  /** Its neighbours in the list; null: none. */
   older: Self | null;
   newer: Self | null;
 }
@@ -24,7 +24,7 @@ export class InFlight<R extends Receivable<R>> {
     return this.number;
   }
 
-  /** The oldest whose body has not fully arrived. */
+  /** The oldest request whose body has not fully arrived. */
   get oldest(): R | null {
     return this.first;
   }
@@ -42,7 +42,7 @@ export class InFlight<R extends Receivable<R>> {
     this.last = request;
   }
 
-  /** Its body has arrived, or never will. */
+  /** The body has arrived, or never will. */
   received(request: R): void {
     if (!request.isReceiving) return;
     const { older, newer } = request;
@@ -55,7 +55,7 @@ export class InFlight<R extends Receivable<R>> {
     request.newer = null;
   }
 
-  /** It is answered, or its client has left. */
+  /** The request is answered, or its client has left. */
   ended(request: R | null): void {
     if (request !== null) this.received(request);
     this.number--;

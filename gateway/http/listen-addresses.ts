@@ -1,15 +1,15 @@
-/** Addresses as URLs and operators write them. */
+/** Addresses to listen on, as URLs and operators write them. */
 import { isIPv4 } from 'node:net';
 import { hostname } from 'node:os';
 
-/** Those that mean every address of this machine: from another one, nobody can connect to them. */
+/** Every address of this machine. Other machines cannot connect to these two. */
 const ANY = ['0.0.0.0', '::'];
 
 export function isAnyAddress(host: string): boolean {
   return ANY.includes(host);
 }
 
-/** Whether only this machine can connect to it. A name counts as an address of others. */
+/** Whether only this machine can connect. A name other than localhost counts as public. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }
@@ -23,7 +23,7 @@ export function hostAndPort(host: string, port: number): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** As other machines name it: one that listens on all its addresses is where replicas reach it. */
+/** This process's URL for other machines. `advertiseAddress` replaces a host in {@link ANY}. */
 export function servingUrl(
   { host, advertiseAddress, tls }: { host: string; advertiseAddress: string; tls: object | null },
   port: number,

@@ -1,7 +1,7 @@
 /**
- * Reads what an admitted request asks for: its command, straight from the bytes of the body, where
- * the route can; else its body, key and query as the schemas say, which name no other user. Each
- * check returns false if the request has been refused.
+ * Reads an admitted request: its command, straight from the bytes of the body, where the route can;
+ * else its body, key and query by the route's schemas. They must not name another user. Each check
+ * returns false if the request has been refused.
  */
 import { numberedKey } from '../../engine/interface/client-sequence.js';
 import type { Command } from '../../engine/interface/commands.js';
@@ -20,7 +20,7 @@ const UNKNOWN_ENCODING = errorAnswer(
   {},
   'Send the body without a Content-Encoding: compressed bodies are not read.',
 );
-/** No route has more. */
+/** More than any route has. */
 const PARAMETERS_MAX = 32;
 const TOO_MANY_PARAMETERS = invalidRequest({
   query: `has more than ${PARAMETERS_MAX} parameters`,
@@ -39,8 +39,8 @@ export function read(call: Call, route: Route, body: ReceivedBody): boolean {
 }
 
 /**
- * The command of a request whose route has read it from the bytes of the body: it then passes every
- * check of {@link read}. null: the checks decide.
+ * The command that the route reads from the bytes of the body; the request then passes every check
+ * of {@link read}. null: the checks decide.
  */
 export function readCommand(asking: Asking, route: Route, body: ReceivedBody): Command | null {
   if (route.command === undefined) return null;
@@ -50,14 +50,14 @@ export function readCommand(asking: Asking, route: Route, body: ReceivedBody): C
   return readKey(asking, route) === null ? route.command.read(asking, body.bytes) : null;
 }
 
-/** Seen before any is read. */
+/** Counts the parameters before any is parsed. */
 function hasTooMany(rawQuery: string): boolean {
   let count = 1;
   for (let at = rawQuery.indexOf('&'); at >= 0; at = rawQuery.indexOf('&', at + 1)) count++;
   return count > PARAMETERS_MAX;
 }
 
-/** `me` in the place of a user's id is the signed-in user. */
+/** Replaces `me` by the id of the signed-in user. */
 function readMe(call: Call, { userParameter }: Route): boolean {
   const { request, session } = call;
   if (userParameter === undefined || request.parameter(userParameter) !== 'me') return true;
@@ -123,7 +123,7 @@ function readBody(call: Call, route: Route, body: ReceivedBody): boolean {
   return true;
 }
 
-/** Reads the key, or the number that takes its place; null: there is no problem. */
+/** Reads the Idempotency-Key, or the Client-Sequence in its place; null: no problem. */
 function readKey(asking: Asking, route: Route): FieldProblems | null {
   const { idempotencyKeys, idempotencyKey, clientSequences, clientSequence } = asking.request;
   if (route.idempotent !== true || idempotencyKeys + clientSequences === 0) return null;
@@ -180,7 +180,7 @@ function readQuery(call: Call, route: Route): boolean {
   return true;
 }
 
-/** Every read takes it, from the query or the header; it means nothing to a change. */
+/** Every read accepts it, in the query or the header; changes ignore it. */
 function readMinSequence(call: Call, route: Route, text: string): boolean {
   if (route.body !== undefined) return true;
   const sequence = MIN_SEQUENCE.test(text) ? Number(text) : Number.NaN;

@@ -1,6 +1,6 @@
 /**
- * The ids that the exchange gives to requests whose client sent none: eight characters that
- * distinguish this process from earlier and parallel ones, and a number that counts up.
+ * Ids for requests whose client sent none: eight characters that distinguish this process from
+ * earlier and parallel ones, and a counter.
  */
 import { randomBytes } from 'node:crypto';
 
@@ -9,7 +9,6 @@ const NINE = 57;
 const ZERO = 48;
 let lastNumber = 0;
 
-/** A number not given before. */
 export function nextRequestNumber(): number {
   return ++lastNumber;
 }
@@ -23,7 +22,7 @@ export class NumberedBytes {
   private bytes: Uint8Array = new Uint8Array(0);
   private number = Number.NaN;
 
-  /** `start`: what comes before the id. */
+  /** `start`: the bytes before the id. */
   constructor(private readonly start: string) {}
 
   /** Valid until the next call. */
@@ -36,7 +35,7 @@ export class NumberedBytes {
   }
 }
 
-/** Adds 1 to the decimal at the end; false, and nothing is changed, if that needs a digit more. */
+/** Adds 1 to the decimal at the end. Returns false, and changes nothing, if it gains a digit. */
 function countUp(bytes: Uint8Array): boolean {
   let at = bytes.length - 1;
   while (bytes[at] === NINE) at--;

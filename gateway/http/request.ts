@@ -21,7 +21,7 @@ import { nextRequestNumber, requestIdText } from './request-id.js';
 export const PARAMETERS_MAX = 2;
 export const BODY_BYTES_MAX = 65_536;
 
-/** uWebSockets.js accepts so many. */
+/** The limit of uWebSockets.js. */
 const LENGTH_DIGITS_MAX = 18;
 const ZERO = 48;
 const NINE = 57;
@@ -40,14 +40,14 @@ export function keyOf(header: string): string {
   return header.startsWith('"') ? header.slice(1, -1) : header;
 }
 
-/** What is read of uWebSockets.js's request object. */
+/** The part of uWebSockets.js's request object that is read. */
 export interface RawRequest {
   getQuery(): string;
   forEach(read: (name: string, value: string) => void): void;
   getParameter(index: number): string | undefined;
 }
 
-/** Who asks for a command, and how: all that its record depends on besides the body. */
+/** The sender of a command, and the headers: with the body, all that its record depends on. */
 export interface Asking {
   readonly request: Request;
   readonly assets: Assets;
@@ -83,18 +83,18 @@ export class Request {
   accessControlRequestMethod = '';
   secFetchSite = '';
   host = '';
-  /** The first Idempotency-Key header, and the number of them, empty ones included. */
+  /** The first Idempotency-Key header, and the number of these headers, empty ones included. */
   idempotencyKey = '';
   idempotencyKeys = 0;
-  /** The header Client-Sequence, and how often it was sent. */
+  /** The header Client-Sequence, and the number of these headers. */
   clientSequence = '';
   clientSequences = 0;
   /** Whether the body has Transfer-Encoding: chunked. */
   isChunked = false;
-  /** Set by a trusted proxy, else empty. The last header of each name counts. */
+  /** Set by a trusted proxy, else empty. If sent twice, the last one counts. */
   forwardedProto = '';
   forwardedFor = '';
-  /** Header → what makes the request ambiguous, or where it ends. null: nothing. */
+  /** Header → why the request, or its end, is ambiguous. null: no problem. */
   problems: FieldProblems | null = null;
   private clientRequestId = '';
   /** 0: none yet. */
@@ -106,7 +106,7 @@ export class Request {
   /** The values of the path parameters. */
   private first = '';
   private second = '';
-  /** Whether the path is that of `me`, so that its answer depends on who asks. */
+  /** Whether the path contains `me`, so that the answer depends on the sender. */
   saysMe = false;
 
   constructor(
@@ -148,7 +148,7 @@ export class Request {
     return forwardedKey(this.forwardedFor) ?? addressKey(response.getRemoteAddress());
   }
 
-  /** The client's address in its IPv6 form of 16 bytes; no bytes: there is none. */
+  /** The client's address in its IPv6 form of 16 bytes; empty: it has none. */
   addressBytesFrom(response: HttpResponse): Uint8Array {
     return (
       forwardedAddressBytes(this.forwardedFor) ?? socketAddressBytes(response.getRemoteAddress())
@@ -173,7 +173,7 @@ export class Request {
     return [this.first, this.second].slice(0, this.names.length);
   }
 
-  /** What a replica forwards to the leader, which reads it as if it came from the client. */
+  /** The headers that a replica forwards to the leader, which reads them as the client's. */
   headersToForward(isSecure: boolean): string[] {
     const headers = ['x-request-id', this.id];
     const add = (name: string, value: string) => {
@@ -265,7 +265,7 @@ export class Request {
     }
   }
 
-  /** uWebSockets.js uses the first one and ignores an empty one. */
+  /** uWebSockets.js uses the first Content-Length and ignores an empty one. */
   private readLength(value: string): void {
     if (!isLength(value)) this.add('Content-Length', 'must be a number of bytes');
     else if (this.contentLength !== null && this.contentLength !== value) {
@@ -274,10 +274,7 @@ export class Request {
     this.contentLength = value;
   }
 
-  /**
-   * uWebSockets.js uses the first one, ignores an empty one, and treats almost any other as
-   * chunked.
-   */
+  /** uWebSockets.js uses the first header, ignores an empty one, and treats most as chunked. */
   private readCoding(value: string): void {
     if (value !== 'chunked') this.add('Transfer-Encoding', 'must be chunked');
     else if (this.isChunked) this.add('Transfer-Encoding', 'is duplicated');
@@ -302,7 +299,7 @@ export class Request {
     else if (name === 'x-forwarded-host') this.forwardedHost = value;
   }
 
-  /** For a name that stands for another value. */
+  /** For a value that stands for another, such as `me`. */
   replaceParameter(name: string, value: string): void {
     if (name === this.names[0]) this.first = value;
     else this.second = value;
@@ -320,7 +317,7 @@ export class Request {
   }
 }
 
-/** Whether it is a number of bytes. Most requests have one, and a regular expression is slower. */
+/** Whether the text is a number of bytes. Nearly every request has one; a RegExp is slower. */
 function isLength(value: string): boolean {
   if (value.length === 0 || value.length > LENGTH_DIGITS_MAX) return false;
   for (let i = 0; i < value.length; i++) {

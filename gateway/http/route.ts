@@ -1,6 +1,6 @@
 /**
  * A route: its path, access rules, schemas and handler. The table of routes has every route of the
- * API except the stream, and contains everything that the OpenAPI document says about a route.
+ * API except the stream, and all that the OpenAPI document reports about a route.
  */
 import type { z } from 'zod';
 import type { Command, CommandName } from '../../engine/interface/commands.js';
@@ -21,7 +21,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
  */
 export type Access = 'open' | 'openOrPartner' | 'public' | 'session' | 'partner' | 'operator';
 
-/** A change that is one command of the signed-in user, whose receipt is answered with 200. */
+/** A change that is one command of the signed-in user. Its receipt is answered with 200. */
 interface RouteCommand {
   kind: CommandName;
   /**
@@ -29,7 +29,7 @@ interface RouteCommand {
    * the schemas. null: the schemas decide.
    */
   read(asking: Asking, body: Uint8Array): Command | null;
-  /** Whether what was read is executed; false: the request has been refused. */
+  /** Whether the command is executed; false: the request has been refused. */
   admits?(call: Call, command: Command): boolean;
   receipt: ReceiptWriter<string | Uint8Array>;
 }
@@ -49,23 +49,23 @@ export interface Route<Body = unknown, Query = unknown> extends CalledRoute {
   query: z.ZodType<Query>;
   /** Present on routes that change state. An empty body counts as `{}`. */
   body?: z.ZodType<Body>;
-  /** Only on routes that need a session and no query. An edge reads it, too (edge/). */
+  /** Only on routes that need a session and no query. Edges read commands as well (edge/). */
   command?: RouteCommand;
   /**
-   * Reports fields of the body, or of the query if there is no body, that are required because of
-   * other fields. Called if the schema refuses the request: it checks no rules across fields then.
+   * Reports fields of the body, or of the query if there is no body, that other fields require.
+   * Called if the schema refuses the request, because the schema then skips rules across fields.
    */
   missing?(input: object, problem: (name: string, message: string) => void): void;
   /** Whether an unvalidated body names a user other than `subject` elsewhere than in `userId`. */
   namesAnother?(body: object, subject: string): boolean;
   /**
-   * What a request counts as, seen before it is read; absent: 1. Its body may cost more, and so may
-   * its answer (access/fair-use/charges.ts).
+   * The cost of a request, seen before it is read; default: 1. Its body and its answer may cost
+   * more (access/fair-use/charges.ts).
    */
   units?(query: string, body: AskedBody): number;
   /**
-   * Who answers a read that reaches a replica. `process`: always the replica, because it is about
-   * the process that answers. `leader`: the leader, because the answer is not in the journal.
+   * The process that answers a read sent to a replica. `process`: always the replica, because the
+   * answer is about the process. `leader`: the leader, because the answer is not in the journal.
    * Default: the replica, while its state is not too old.
    */
   answeredBy?: 'process' | 'leader';
@@ -85,7 +85,7 @@ type Definition<Body, Query> = Omit<Route<Body, Query>, 'method' | 'path' | 'que
   query?: z.ZodType<Query>;
 };
 
-/** Checks a route's handler against its own schemas. `query`: by default, only the user's id. */
+/** Checks a handler against its own schemas. Default of `query`: only the user's id. */
 export function defineRoute<Body = undefined, Query = unknown>(
   method: Method,
   path: string,

@@ -10,12 +10,12 @@
  * - a chunked body is accepted only by {@link Router.onBody}, and its request is the last on its
  *   connection: uWebSockets.js parses chunks and trailers loosely and may take the bytes after them
  *   for a request. It closes a connection that receives a second request before the first is
- *   answered, so an answer sent in a later turn, which then closes the connection, lets none in;
+ *   answered, so the answer is sent in a later turn and closes the connection;
  * - a WebSocket handshake has no body.
  *
- * With TLS, an app of uWebSockets.js keeps the certificate that it was made with. Another one is
- * another app with the same handlers, which serves the connections that come from then on; those
- * that are open stay with their app.
+ * With TLS, an app of uWebSockets.js keeps the certificate that it was made with. A new certificate
+ * needs a new app with the same handlers, which serves new connections; open connections stay with
+ * their app.
  *
  * A proxy in front must check what uWebSockets.js does not report: non-ASCII bytes at either end of
  * a header's value, and headers after one without a name.
@@ -59,7 +59,7 @@ const NO_CHUNKS: FieldProblems = {
 const NO_BODY: FieldProblems = { 'Content-Length': 'must be 0: a handshake has no body' };
 
 export class Router {
-  /** The newest is the last, and serves new connections. */
+  /** The last one is the newest, and serves new connections. */
   private readonly apps: uWS.TemplatedApp[] = [];
   private readonly attached: ((app: uWS.TemplatedApp) => void)[] = [];
   private acceptor: Acceptor | null = null;
@@ -100,13 +100,13 @@ export class Router {
     this.attach((app) => app.ws<Data>(path, { ...behavior, upgrade: handshake }));
   }
 
-  /** Tells the cap of each connection and each request. */
+  /** Reports each connection and each request to the cap. */
   capConnections(cap: ConnectionCap): void {
     this.cap = cap;
     this.attach((app) => app.filter((response, change) => cap.changed(response, change)));
   }
 
-  /** Sends a text, or the bytes of one, to every WebSocket subscribed to the topic. */
+  /** Sends a text, or its bytes, to every WebSocket subscribed to the topic. */
   publish(topic: string, text: string | Uint8Array): void {
     for (const app of this.apps) app.publish(topic, text);
   }
@@ -118,7 +118,6 @@ export class Router {
     return this.acceptor.listen(host, port);
   }
 
-  /** Accepts no new connections. */
   stopListening(): void {
     this.acceptor?.close();
   }
@@ -129,8 +128,8 @@ export class Router {
   }
 
   /**
-   * From now on, new connections have the certificate that is in the files now. An app that has no
-   * connections any more keeps about 170 KiB.
+   * Reads the certificate again; new connections use it. An app without connections keeps about
+   * 170 KiB.
    * @throws if the files cannot be used; then nothing has changed
    */
   renewCertificate(): void {
@@ -140,7 +139,6 @@ export class Router {
     this.acceptor?.handOut([this.descriptor]);
   }
 
-  /** Closes all connections. */
   close(): void {
     this.stopListening();
     for (const app of this.apps) app.close();

@@ -1,9 +1,9 @@
 /**
- * What needs a sequence that this process has not reached waits here, for a bounded time.
+ * Requests that need a sequence that this process has not reached wait here, for a bounded time.
  *
- * Always holds: numbers that clients name are bounded, for they may name what will never be. The
- * others are bounded by what waits, an answer per request, so no client takes their room: they
- * always wait, in order.
+ * Always holds: the number of waits for sequences that clients name is limited, because a client
+ * may name a sequence that will never be reached. Other waits are limited only by the answers that
+ * wait, one each: they always wait, in order.
  */
 import { elapsedMs } from '../observe/clock.js';
 
@@ -20,7 +20,7 @@ interface Waiting {
 }
 
 export class SequenceWaits {
-  /** In order of their limits in time. */
+  /** In order of `untilMs`. */
   private waiting: Waiting[] = [];
   private timer: NodeJS.Timeout | null = null;
   private named = 0;
@@ -36,7 +36,9 @@ export class SequenceWaits {
     this.timer ??= setInterval(() => this.look(), LOOK_MS);
   }
 
-  /** Waits for a number that a client has named; calls at once if too many of those wait. */
+  /**
+   * Waits for a sequence that a client named; if too many such waits exist, refuses immediately.
+   */
   waitForNamed(sequence: number, done: Done): void {
     if (this.named >= NAMED_MAX) {
       done(false);
@@ -49,7 +51,7 @@ export class SequenceWaits {
     });
   }
 
-  /** To be called when the sequence has advanced, so that nothing waits for the timer. */
+  /** Call when the sequence has advanced, so that no request waits for the timer. */
   look(): void {
     if (this.timer === null) return;
     const sequence = this.sequence();

@@ -24,10 +24,10 @@ const SWEEP_MS = 500;
 const NO_BODY = new ReceivedBody(new Uint8Array(0));
 const VERBS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'del' } as const;
 
-/** What answers the requests of a server. */
+/** Handles the requests of a server. */
 export interface Service<A extends Answer> {
   readonly server: Serving;
-  /** A request that has begun. `route` null: no route serves it. */
+  /** Begins a request. `route` null: no route serves it. */
   begin(
     route: Route | null,
     counts: AnswerCounts,
@@ -69,7 +69,7 @@ export class HttpServer<A extends Answer = Answer> {
     });
   }
 
-  /** For what is not a route: the stream and static files. */
+  /** For handlers that are not routes: the stream and static files. */
   mount(attach: (router: Router) => void): void {
     attach(this.router);
   }
@@ -81,24 +81,23 @@ export class HttpServer<A extends Answer = Answer> {
     return listening;
   }
 
-  /** Serves connections that another app accepts. Returns this app, for that one. */
+  /** Starts to serve connections that another app accepts. Returns this app's descriptor. */
   open(): number {
     this.sweeper = setInterval(() => this.sweep(), SWEEP_MS);
     return this.router.descriptor;
   }
 
-  /** As {@link Router.renewCertificate}. Returns the new app. */
+  /** As {@link Router.renewCertificate}. Returns the new app's descriptor. */
   renewCertificate(): number {
     this.router.renewCertificate();
     return this.router.descriptor;
   }
 
-  /** Requests that are not answered yet. */
   get requestsInFlight(): number {
     return this.inFlight.count;
   }
 
-  /** Requests whose body did not arrive in time, since the start. */
+  /** Requests whose body did not arrive in time. */
   get slowBodies(): number {
     return this.slow;
   }
@@ -117,7 +116,6 @@ export class HttpServer<A extends Answer = Answer> {
     if (this.inFlight.count > 0) await new Promise<void>((resolve) => (this.idle = resolve));
   }
 
-  /** Closes all connections. */
   close(): void {
     clearInterval(this.sweeper);
     this.router.close();
@@ -184,7 +182,7 @@ export class HttpServer<A extends Answer = Answer> {
     this.server.unsent.sweep();
   }
 
-  /** uWebSockets.js would close the connection a few seconds later without an answer. */
+  /** Otherwise uWebSockets.js closes the connection a few seconds later without an answer. */
   private refuseSlowBodies(): void {
     const nowMs = elapsedMs();
     for (let call = this.inFlight.oldest; call !== null; call = this.inFlight.oldest) {

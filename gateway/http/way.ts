@@ -1,7 +1,7 @@
 /**
- * The way of a request that is here, to its command or its handler: admission, which asks who sent
- * it; reading, which asks what it wants; and for a read, the wait for a sequence that the client
- * has named. Each step refuses the request, or passes it on.
+ * The path of an arrived request to its command or its handler: admission, which checks the sender;
+ * reading, which checks the request; and the wait for a sequence that a read names. Each step
+ * refuses the request or passes it on.
  */
 import { admit } from './admission.js';
 import type { ReceivedBody } from './body.js';
@@ -15,7 +15,7 @@ import type { Service } from './server.js';
 const NOT_REACHED =
   'The sequence in minSequence was not reached in time. Try again, or ask for a lower one.';
 
-/** The service of a process that has the exchange's state. `answer`: a replica has its own. */
+/** The service of a process that has the exchange's state. A replica passes its own `answer`. */
 export function serviceOf(gateway: Gateway, answer: typeof serve = serve): Service<Call> {
   return {
     server: gateway,
@@ -25,7 +25,6 @@ export function serviceOf(gateway: Gateway, answer: typeof serve = serve): Servi
   };
 }
 
-/** Answers the request: with an error, or by running its handler. */
 export function serve(call: Call, route: Route, body: ReceivedBody): void {
   if (body.unread) call.closeAfterAnswer();
   if (!admit(call, route, body) || !read(call, route, body)) return;
@@ -44,7 +43,7 @@ function run(call: Call, route: Route): void {
   if (pending !== undefined) pending.catch(call.gateway.fail);
 }
 
-/** The session may have ended in the commands that were waited for. */
+/** The session may end during the wait. */
 function runWhenReached(call: Call, route: Route): void {
   const { gateway, session, minSequence } = call;
   const go = (isReached: boolean) => {

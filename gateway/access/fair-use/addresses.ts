@@ -1,17 +1,17 @@
 /**
- * The address of a request, as a key for counting. An IPv6 address is reduced to its first 64 bits,
- * because every household gets that many addresses.
+ * A request's address, as a key for counting. An IPv6 address is reduced to its first 64 bits,
+ * because a household gets a whole /64.
  */
 import { isIP } from 'node:net';
 
 /** An IPv4 address as a number, an IPv6 network as text. */
 export type AddressKey = number | string;
 
-/** An address as the socket has it: 4 or 16 bytes. */
+/** From a socket's address: 4 or 16 bytes. */
 export function addressKey(bytes: ArrayBuffer): AddressKey {
   const view = new DataView(bytes);
   if (view.byteLength === 4) return view.getUint32(0);
-  // No address: the connection is closed.
+  // No bytes: the connection is closed.
   if (view.byteLength !== 16) return '';
   const [a, b, c] = [view.getUint32(0), view.getUint32(4), view.getUint32(8)];
   // ::ffff:1.2.3.4 is an IPv4 address on a dual-stack socket.
@@ -19,7 +19,7 @@ export function addressKey(bytes: ArrayBuffer): AddressKey {
   return `${a.toString(16)}:${b.toString(16)}`;
 }
 
-/** An address as the socket has it, in its IPv6 form of 16 bytes; no bytes: there is none. */
+/** A socket's address in its IPv6 form of 16 bytes; empty: it has none. */
 export function socketAddressBytes(bytes: ArrayBuffer): Uint8Array {
   if (bytes.byteLength !== 4) return new Uint8Array(bytes.slice(0));
   const mapped = new Uint8Array(16);
@@ -28,7 +28,7 @@ export function socketAddressBytes(bytes: ArrayBuffer): Uint8Array {
   return mapped;
 }
 
-/** A valid address, in its IPv6 form of 16 bytes. */
+/** A valid address in its IPv6 form of 16 bytes. */
 export function addressBytesOf(text: string): Uint8Array {
   return new Uint8Array(ipv6Bytes(isIP(text) === 4 ? `::ffff:${text}` : text));
 }
@@ -65,7 +65,7 @@ function ipv4Number(text: string): number {
   return text.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
 }
 
-/** The text is a valid address. */
+/** `text` must be a valid address. */
 function ipv6Bytes(text: string): ArrayBuffer {
   const [head, tail] = text.replace(/%.*$/, '').split('::') as [string, string?];
   const before = groupsOf(head);

@@ -1,15 +1,15 @@
 /**
- * What everything costs that makes the trading thread work: in units of a rate, each at most {@link
- * UNIT_US}. The table names every kind of input, who pays for it, what one can cost at most, and
- * what happens beyond; CONFIGURATION.md shows it, and a test compares the two.
+ * The cost of all input that makes the trading thread work, in units of a rate, each at most {@link
+ * UNIT_US}. For every kind of input, the table names the cost, the payer, the maximum, and what
+ * happens beyond it. CONFIGURATION.md has the same table, and a test compares the two.
  *
- * Always holds: what a sender asks for costs the same whether it is refused or not, over every
- * transport. What can be seen before the work is charged before it; the rest is bounded, and owed.
+ * Always holds: a request costs the same whether it is refused or not, over every transport. Costs
+ * that are visible before the work are charged before it; the rest is bounded, and owed afterwards.
  */
 
 import type { Quota } from './fair-use.js';
 
-/** What a command is asked to be: as what it counts, and for how much. */
+/** What a command counts as: its quota and its cost. */
 export interface Wanted {
   quota: Extract<Quota, 'orders' | 'cancels'>;
   units: number;
@@ -18,27 +18,27 @@ export interface Wanted {
 /** Microseconds of the trading thread. */
 export const UNIT_US = 20;
 
-/** What one unit pays for. An operation has fewer bytes. */
+/** Bytes and pieces per unit. An operation has fewer bytes. */
 const BODY_BYTES = 320;
 const BODY_PIECES = 4;
-/** Each may begin an object whose fields no other has, which is the dearest to parse. */
+/** Marks per unit. Each may begin an object with unique fields, the most expensive to parse. */
 const BODY_MARKS = 20;
-/** No shorter text has more marks than that. */
+/** Shorter texts cost no more for their marks than for their bytes. */
 const MARKED_BYTES = 2 * BODY_MARKS;
 const TEXT_BYTES = 1_024;
-/** Copied, or written without a string. */
+/** For bytes that are copied or written without a string. */
 const COPIED_BYTES = 16 * 1_024;
 const SEEN_ROWS = 200;
 export const FILE_BYTES = 64 * 1_024;
 
-/** An opened stream costs so many reads. */
+/** Reads per opened stream. */
 export const HANDSHAKE_UNITS = 5;
 /** The text of all metrics. */
 export const METRICS_UNITS = 100;
-/** A refused message of so many units, or part of it, is one of its connection's operations. */
+/** A refused message costs its connection one operation per this many units. */
 const REFUSED_UNITS_PER_OPERATION = 20;
 
-/** A body, or a message, that has to be received. */
+/** Receiving a body or a message. */
 export function unitsOfBody(bytes: number, pieces = 1): number {
   return Math.max(1, Math.ceil(bytes / BODY_BYTES), Math.ceil(pieces / BODY_PIECES));
 }
@@ -46,7 +46,7 @@ export function unitsOfBody(bytes: number, pieces = 1): number {
 const MARKS = new Uint8Array(256);
 for (const mark of Buffer.from(':[{')) MARKS[mark] = 1;
 
-/** One that has to be parsed, too: its colons and opening brackets are seen before. */
+/** Receiving and parsing: counts the colons and opening brackets before the parse. */
 export function unitsOfText(bytes: Uint8Array): number {
   const units = unitsOfBody(bytes.byteLength);
   if (bytes.byteLength < MARKED_BYTES) return units;
@@ -55,29 +55,29 @@ export function unitsOfText(bytes: Uint8Array): number {
   return Math.max(units, Math.ceil(marks / BODY_MARKS));
 }
 
-/** What an answer costs besides its request, or a snapshot besides its message. */
+/** An answer, besides its request; or a snapshot, besides its message. */
 export function unitsOfAnswer(answer: string | Uint8Array): number {
   return Math.floor(answer.length / (typeof answer === 'string' ? TEXT_BYTES : COPIED_BYTES));
 }
 
-/** Resting orders that a command or a quote looked at before it traded, and entries of a list. */
+/** Resting orders that a command or a quote visits before it trades, or entries of a list. */
 export function unitsOfSeen(rows: number): number {
   return Math.floor(rows / SEEN_ROWS);
 }
 
-/** What a refusal costs a connection of the stream; see StreamLimits. */
+/** Operations of a stream's connection that a refusal costs; see StreamLimits. */
 export function operationsOfRefusal(units: number): number {
   return Math.ceil(units / REFUSED_UNITS_PER_OPERATION);
 }
 
 interface Charge {
-  /** What a test takes the row for. */
+  /** The key by which a test finds the row. */
   kind: string;
   input: string;
-  /** What it costs, in units. */
+  /** In units. */
   cost: string;
   payer: string;
-  /** The most that one can cost: microseconds of the trading thread, and bytes. */
+  /** The highest cost of one: microseconds of the trading thread, and bytes. */
   most: string;
   beyond: string;
 }
@@ -85,7 +85,7 @@ interface Charge {
 const MOST_OF_BODY = 'the body: 64 KiB, 3,277 units';
 const REFUSED = '429, and nothing is executed';
 
-/** By kind of input. A route is of the kind of its quota. */
+/** By kind of input. A route's kind is its quota. */
 export const CHARGES: readonly Charge[] = [
   {
     kind: 'orders',

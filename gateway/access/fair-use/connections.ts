@@ -1,10 +1,10 @@
 /**
  * Limits on connections: in total, and on each address, whose share shrinks as they fill up.
  *
- * uWebSockets.js reports that a connection has closed, but not which. So an address counts as
- * having what it opened within the time after which uWebSockets.js closes an idle connection, or
- * up to twice that, and while more than half of all are open also what it requested: to keep a
- * connection it must do either. The stream counts open WebSockets itself.
+ * uWebSockets.js reports that a connection has closed, but not which one. So an address's count
+ * consists of the connections that it opened within one to two {@link IDLE_MS}, and, while more
+ * than half of all are open, of its requests in that time: a connection without requests is closed
+ * after {@link IDLE_MS}. The stream counts open WebSockets itself.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { type AddressKey, addressKey } from './addresses.js';
@@ -13,7 +13,7 @@ import type { ElapsedMs } from './token-buckets.js';
 
 /** uWebSockets.js closes a connection that is idle, or its request incomplete, for this long. */
 const IDLE_MS = 10_000;
-/** This part of all is assured to an address, so that a browser can use the site. */
+/** This part of the total is assured to an address, so that a browser can use the site. */
 const ASSURED_PART = 400;
 
 export interface ConnectionLimits {
@@ -25,15 +25,15 @@ export interface ConnectionLimits {
   streamsPerAddress: number;
 }
 
-/** WebSockets: how many connections were upgraded since the start, and how many are open. */
+/** WebSockets: connections upgraded since the start, and connections open. */
 export interface Upgrades {
   readonly upgradedCount: number;
   readonly connectionCount: number;
 }
 
-/** The connections that other threads of this process have. */
+/** The connections of this process's other threads. */
 export interface OtherConnections {
-  /** Tells them how many this thread has, before it looks how many they have. */
+  /** Reports this thread's count. Called before {@link count}. */
   tell(own: number): void;
   count(): number;
 }
@@ -54,7 +54,7 @@ export class ConnectionCap {
     private readonly upgrades: Upgrades,
     elapsedMs: ElapsedMs,
     private readonly others: OtherConnections = NO_OTHERS,
-    /** Whether somebody has signed in from there. */
+    /** Whether a user has signed in from the address. */
     private readonly isKnown: (address: AddressKey) => boolean = () => false,
   ) {
     this.byAddress = new RecentCounts(elapsedMs);
@@ -69,7 +69,7 @@ export class ConnectionCap {
     return { total: this.refusedTotal, address: this.refusedAddress };
   }
 
-  /** To be called for each connection that opens (1) or closes (-1), refused ones included. */
+  /** Call for each connection that opens (1) or closes (-1), refused ones included. */
   changed(response: HttpResponse, change: number): void {
     this.balance += change;
     this.tellOthers();
@@ -85,12 +85,12 @@ export class ConnectionCap {
     }
   }
 
-  /** To be called for each request: what an address uses, it keeps. */
+  /** Call for each request: a request renews the address's count. */
   requested(response: HttpResponse): void {
     if (this.isCrowded) this.byAddress.add(addressKey(response.getRemoteAddress()));
   }
 
-  /** To be called regularly: a WebSocket that closes is not reported here. */
+  /** Call regularly, because a closed WebSocket is not reported to {@link changed}. */
   tellOthers(): void {
     this.others.tell(this.openCount);
   }
@@ -99,7 +99,7 @@ export class ConnectionCap {
     return this.httpCount + this.upgrades.connectionCount;
   }
 
-  /** `used`: what is open without this one. */
+  /** `used`: the open connections without this one. */
   private isAllowed(response: HttpResponse, used: number): boolean {
     const { total, perAddress } = this.limits;
     if (perAddress === 0) return true;
@@ -114,7 +114,7 @@ export class ConnectionCap {
   }
 }
 
-/** Counts of the last {@link IDLE_MS}, and of up to as much before. */
+/** Counts of one to two {@link IDLE_MS}. */
 class RecentCounts {
   private recent = new Map<AddressKey, number>();
   private earlier = new Map<AddressKey, number>();

@@ -1,14 +1,14 @@
 /**
  * A queue for work that is done one task at a time, such as hashing a password, and that any client
- * may request. Waiting addresses take turns, one task each, in two lanes that take turns too: one
- * for known addresses (known-addresses.ts), one for all others. So a flood from one address
+ * may request. Waiting addresses take turns, one task each, in two lanes, which also take turns:
+ * one for known addresses (known-addresses.ts), one for all others. So a flood from one address
  * delays others by one task per turn, and a flood from any number of unknown addresses delays a
  * known one by one task.
  *
  * Always holds:
- * - at most `perKey` tasks of one address wait, and at most `perLane` in a lane. In a full
- *   lane, a new task replaces the last one of the address with the most, if its own address has
- *   fewer;
+ * - at most `perKey` tasks of one address wait, and at most `perLane` in a lane. In a full lane, a
+ *   new task replaces the last task of the address with the most tasks, if the new task's address
+ *   has fewer;
  * - no task waits longer than `waitMs`, and a task that gets no turn is refused exactly once.
  */
 import type { AddressKey } from './addresses.js';
@@ -21,11 +21,10 @@ export interface FairQueueLimits extends LaneLimits {
   waitMs: number;
 }
 
-/** Requests a task. */
 export interface Requester {
   /** Read once, when the task is queued. */
   readonly address: AddressKey;
-  /** The result is no longer needed. */
+  /** Whether the result is no longer needed. */
   readonly isOver: boolean;
 }
 
@@ -63,7 +62,7 @@ export class FairQueue {
     return this.refused;
   }
 
-  /** Runs the task when its turn comes. null: it got no turn, or was abandoned. */
+  /** Runs the task in its turn. null: the task got no turn, or was abandoned. */
   async run<T>(requester: Requester, task: () => Promise<T>): Promise<T | null> {
     if (!(await this.turn(requester))) return null;
     try {
@@ -79,7 +78,7 @@ export class FairQueue {
     for (const waiter of this.waiting) this.refuse(waiter);
   }
 
-  /** After {@link close}: no longer waits for the running task. */
+  /** After {@link close}: stops waiting for the running task. */
   giveUp(): void {
     this.abandon();
   }
@@ -114,7 +113,7 @@ export class FairQueue {
     this.setTimer();
   }
 
-  /** The turn passes directly to the next task, so that no new task can overtake it. */
+  /** Passes the turn directly to the next task, so that no new task can overtake it. */
   private passOn(): void {
     for (let next = this.takeNext(); next !== null; next = this.takeNext()) {
       const { isOver } = next.requester;
@@ -156,7 +155,6 @@ export class FairQueue {
     this.timer = null;
   }
 
-  /** Sets the timer for the oldest task. */
   private setTimer(): void {
     const first = this.waiting.values().next();
     if (this.timer !== null || first.done === true) return;

@@ -1,21 +1,21 @@
 /**
  * Fair use: rate limits, so that no client slows down the others. Orders, cancels, reads and
- * sign-ins of clients are counted separately, so a client that has used up its limit of orders can
- * still cancel them. Each is counted in a token bucket of the user and one of the address. Cancels
- * have reserves elsewhere, too: of what waits for the disk (overload.ts), of keys (the engine's
- * state/access/room.ts) and of what waits for the core (edge/forwarder.ts).
+ * sign-ins are counted separately, so a client that has used up its orders can still cancel them.
+ * Each is counted in two token buckets, the user's and the address's. Cancels also have reserves
+ * elsewhere: in the queue for the disk (overload.ts), among keys (the engine's
+ * state/access/room.ts) and in the queue for the core (edge/forwarder.ts).
  *
- * Always holds: a request pays all that it asks for, to both buckets, or nothing. So a client that
- * is alone and waits for as long as a refusal says is served. What it turns out to cost besides, it
- * owes: its buckets go into debt. charges.ts says what costs how much.
+ * Always holds: a request pays its full price to both buckets, or nothing. So a lone client that
+ * waits as long as a refusal says is served. A cost that shows only later is owed: the buckets go
+ * into debt. charges.ts has the prices.
  *
- * Reading a socket's address takes up to a tenth of an order's time. So for a signed-in user,
- * tokens of the address are taken in advance, and it is not read again until they are used up.
+ * Reading a socket's address takes up to a tenth of an order's time. So a signed-in user's tokens
+ * of the address are taken in advance, and the address is not read again until they are used up.
  */
 import type { AddressKey } from './addresses.js';
 import { type ElapsedMs, type Rate, TokenBuckets } from './token-buckets.js';
 
-/** What is counted: changes, cancels, reads; attempts to sign in and new tokens together. */
+/** Changes, cancels and reads; attempts to sign in and new tokens count together. */
 export const QUOTAS = ['orders', 'cancels', 'reads', 'signIns'] as const;
 export type Quota = (typeof QUOTAS)[number];
 export const PARTIES = ['user', 'address'] as const;
@@ -24,15 +24,15 @@ type Party = (typeof PARTIES)[number];
 /** null: no limit. */
 export type FairUseRates = Record<Quota, Record<Party, Rate | null>>;
 
-/** An address, a user's number, or {@link signInKey} for an attempt to sign in. */
+/** An address, a user's number, or a {@link signInKey}. */
 type PartyKey = AddressKey;
 
 /** Longer than any username, so that truncation never yields an existing one. */
 const NAME_LENGTH_MAX = 21;
 
 /**
- * The key for sign-in attempts: the name as sent, so that the remaining count does not reveal
- * whether it exists, and the address, so that others cannot lock the owner out.
+ * The key of sign-in attempts. It contains the name as sent, so that the remaining count does not
+ * reveal whether the name exists, and the address, so that others cannot lock the owner out.
  */
 export function signInKey(address: AddressKey, username: string): PartyKey {
   return `${address} ${username.toLowerCase().slice(0, NAME_LENGTH_MAX)}`;
@@ -54,32 +54,32 @@ export interface RateLimitResult extends RateLimitState {
 
 /** The session of a signed-in user, with the tokens of its address that were taken in advance. */
 export interface Payer {
-  /** The user; of a sub-account, its parent: they share the limits of one user. */
+  /** The user, or a sub-account's parent: they share one user's limits. */
   readonly payerId: number;
   ahead: Record<Quota, number> | null;
 }
 
-/** What one request has paid so far. What it costs may be known only after it was read. */
+/** What a request has paid. Some costs are known only after the request was read. */
 export class Bill {
-  /** What it counts as; meaningless until it was charged. */
+  /** The quota that was charged; meaningless before the first charge. */
   quota: Quota = 'reads';
   byAddress = 0;
-  /** Tokens from those that the session has taken from its address in advance. */
+  /** Paid from the tokens that the session took from its address in advance. */
   byAhead = 0;
   byUser = 0;
-  /** null: nobody is signed in. */
+  /** null: not signed in. */
   payer: Payer | null = null;
-  /** The {@link signInKey} of an attempt to sign in, which pays as a user does. */
+  /** The {@link signInKey} of an attempt to sign in; it pays as a user. */
   signIn: PartyKey | null = null;
 
-  /** The sender's address is only read if it is needed. */
+  /** `sender.address` is only read if it is needed. */
   constructor(readonly sender: { readonly address: AddressKey }) {}
 
   get userKey(): PartyKey | null {
     return this.signIn ?? this.payer?.payerId ?? null;
   }
 
-  /** In all, as both parties have paid it. */
+  /** The price that each party has paid. */
   get paid(): number {
     return this.byAddress + this.byAhead || this.byUser;
   }
@@ -87,9 +87,9 @@ export class Bill {
 
 /** Maximum number of tokens taken in advance. */
 const AHEAD_MAX = 16;
-/** At most the burst of the address divided by this is taken in advance. */
+/** At most this part of the address's burst is taken in advance. */
 const AHEAD_PART = 16;
-/** Answers that an address gets for nothing, above which each closes its connection. */
+/** Free answers of an address; above this rate, each closes its connection. */
 const FREE_ANSWERS: Rate = { perSecond: 1_000, burst: 2_000 };
 
 export class FairUse {
@@ -109,8 +109,8 @@ export class FairUse {
   }
 
   /**
-   * Makes a request pay `count` in all. Returns the state of the bucket that limits it most; null:
-   * no limit, or enough tokens were taken in advance. What is refused has paid nothing.
+   * Charges a request `count` in total. Returns the state of the bucket that limits it most; null:
+   * no limit, or enough tokens were taken in advance. A refused request has paid nothing.
    */
   charge(quota: Quota, bill: Bill, count: number): RateLimitResult | null {
     this.giveBack(bill);
@@ -127,7 +127,7 @@ export class FairUse {
     return ofAddress === null ? null : { granted: true, ...address!.state, waitMs: 0 };
   }
 
-  /** What a charged request has cost besides. Returns the state of a bucket, as {@link charge}. */
+  /** Charges a further cost, without a check. Returns the state of a bucket, as {@link charge}. */
   owe(bill: Bill, count: number): RateLimitState | null {
     const { address, user } = this.buckets[bill.quota];
     const { userKey } = bill;
@@ -138,13 +138,12 @@ export class FairUse {
     return user.state;
   }
 
-  /** Whether the address has had more answers for nothing than it may; to be called for each. */
+  /** Whether the address exceeds its rate of free answers. Call for each. */
   floods(address: AddressKey, count = 1): boolean {
     if (this.rates.reads.address === null) return false;
     return !this.freeAnswers.take(address, count, this.elapsedMs());
   }
 
-  /** Takes back what the request has paid. */
   private giveBack(bill: Bill): void {
     const { quota } = bill;
     const { address, user } = this.buckets[quota];
@@ -176,7 +175,7 @@ export class FairUse {
     return lacking > 0 ? true : null;
   }
 
-  /** How many tokens of an address are taken at once. */
+  /** Tokens of an address that are taken in advance. */
   private stepOf(quota: Quota): number {
     return Math.min(AHEAD_MAX, Math.floor(this.rates[quota].address!.burst / AHEAD_PART));
   }
@@ -190,7 +189,7 @@ export class FairUse {
     return true;
   }
 
-  /** By the party that has to be waited for longer, for a request that costs `count` in all. */
+  /** By the party with the longer wait, for a request that costs `count` in total. */
   private refusal(quota: Quota, bill: Bill, count: number, nowMs: number): RateLimitResult {
     const { address, user } = this.buckets[quota];
     const { payer, userKey } = bill;
@@ -203,7 +202,6 @@ export class FairUse {
     return { granted: false, ...state, waitMs: Math.max(userMs, addressMs) };
   }
 
-  /** Requests refused since the start. */
   refusedCount(quota: Quota, party: Party): number {
     return this.refused[quota][party];
   }

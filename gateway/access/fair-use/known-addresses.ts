@@ -1,14 +1,13 @@
 /**
- * Known addresses: the last {@link KNOWN_MAX} from which a correct password was sent. What the
- * cookie of that sign-in is used for there counts as the password again; no other token does, since
- * a free account could take one anywhere. They have a reserve of connections, and a lane of their
- * own where passwords are hashed.
+ * Known addresses: the last {@link KNOWN_MAX} that sent a correct password. Using that sign-in's
+ * cookie from a known address renews it. Other tokens do not: a free account could use one
+ * anywhere. Known addresses have a reserve of connections, and their own lane for password hashes.
  *
- * Always holds: the edges of an exchange know the addresses that it knows.
+ * Always holds: an exchange's edges know the addresses that the exchange knows.
  */
 import type { AddressKey } from './addresses.js';
 
-/** The one that was confirmed the longest ago is forgotten first. */
+/** Beyond this, the address that was confirmed longest ago is forgotten. */
 const KNOWN_MAX = 10_000;
 
 export class KnownAddresses {
@@ -19,18 +18,18 @@ export class KnownAddresses {
     return this.known.has(address);
   }
 
-  /** A correct password was sent from there. */
+  /** Call after a correct password. */
   add(address: AddressKey): void {
     this.confirm(address);
     for (const listener of this.listeners) listener(address);
   }
 
-  /** A cookie was used there. */
+  /** Call when a session's cookie was used. */
   renew(address: AddressKey): void {
     if (this.known.has(address)) this.confirm(address);
   }
 
-  /** Tells all that are known, and each that is added. Returns how to end that. */
+  /** Reports all known addresses, and each new one. Returns a function that ends the reports. */
   tell(listener: (address: AddressKey) => void): () => void {
     for (const address of this.known) listener(address);
     this.listeners.add(listener);

@@ -1,9 +1,9 @@
 /**
- * What waits for a turn, in lines by key: an address, or a user. The first line has the next turn;
- * after it, it moves to the end.
+ * Entries that wait for a turn, in lines by key: an address or a user. The first line has the next
+ * turn, and then moves to the end.
  *
- * Always holds: at most `perKey` entries of one key wait, and at most `perLane` in all. In a full
- * lane, a new entry replaces the last one of the key with the most, if its own key has fewer.
+ * Always holds: at most `perKey` entries of one key wait, and at most `perLane` in total. In a full
+ * lane, a new entry replaces the last entry of the longest line, if its own line is shorter.
  */
 import type { AddressKey } from './addresses.js';
 
@@ -31,7 +31,7 @@ export class Lane<Entry extends { readonly key: AddressKey }> {
     return this.lines.get(key) ?? [];
   }
 
-  /** Returns the entry that no longer has a place: another one, the new one, or null. */
+  /** Returns the entry that has no place: a displaced one, the new one, or null. */
   add(entry: Entry): Entry | null {
     const { key } = entry;
     let displaced: Entry | null = null;
@@ -47,7 +47,7 @@ export class Lane<Entry extends { readonly key: AddressKey }> {
     return displaced;
   }
 
-  /** The oldest of the first line that may have a turn. */
+  /** Takes the oldest entry of the first line that may have a turn. */
   take(mayHaveTurn: (key: AddressKey) => boolean = () => true): Entry | null {
     for (const [key, [entry]] of this.lines) {
       if (!mayHaveTurn(key)) continue;
@@ -72,7 +72,7 @@ export class Lane<Entry extends { readonly key: AddressKey }> {
     this.length--;
   }
 
-  /** The entry that a new one of this key replaces; null: none. */
+  /** The entry that a new entry of this key replaces; null: none. */
   private displacedBy(key: AddressKey): Entry | null {
     const own = this.lineOf(key).length;
     if (own >= this.limits.perKey) return null;

@@ -1,13 +1,12 @@
 /**
  * Overload: whether requests arrive faster than the disk can store commands. If so, changes are
  * refused before they are executed, instead of being queued until clients time out. Accepted
- * commands are answered. Reads also wait for the disk and are refused when too many do. What is
- * made from the journal, such as the history, refuses no change, however far it is behind.
+ * commands are answered. Reads also wait for the disk, and are refused when too many wait. Programs
+ * that follow the journal, such as the history, never cause a refusal, however far behind they are.
  *
- * Cancels are not shed with the other changes, because they lower the risk of the client that sends
- * them. They have a reserve of a tenth above each limit of what may wait, and are refused only when
- * the reserve is full too, however long the disk stalls. So the number of waiting commands stays
- * bounded.
+ * Cancels are not shed with the other changes, because they lower the client's risk. Each limit has
+ * a reserve of a tenth for cancels, which are refused only when the reserve is full, however long
+ * the disk stalls. So the number of waiting commands stays bounded.
  */
 import type { Sequencer } from '../../../persistence/sequencer.js';
 import type { ElapsedMs } from './token-buckets.js';
@@ -17,7 +16,7 @@ export interface OverloadLimits {
   backlogCommands: number;
   /** Bytes of these commands. */
   backlogBytes: number;
-  /** Time without progress although commands wait for the disk. */
+  /** Time without progress while commands wait for the disk. */
   stallMs: number;
   /** Answers and messages that wait for the disk. */
   waitingAnswers: number;
@@ -30,10 +29,10 @@ export const OVERLOAD_LIMITS: OverloadLimits = {
   waitingAnswers: 50_000,
 };
 
-/** The part of the sequencer that is needed here. */
+/** The part of the sequencer that overload depends on. */
 type Backlog = Pick<Sequencer, 'backlog' | 'backlogBytes' | 'durableSequence' | 'waitingTargets'>;
 
-/** The reserve of cancels: a limit divided by this. */
+/** The reserve for cancels is this part of a limit. */
 const RESERVE_PART = 10;
 
 export class Overload {
@@ -50,41 +49,40 @@ export class Overload {
     private readonly elapsedMs: ElapsedMs,
   ) {}
 
-  /** To be called after each command. The first one that waits starts the measured time. */
+  /** Call after each command. The first command that waits starts the measured time. */
   applied(): void {
     if (this.sequencer.backlog > 1) return;
     this.durableSequence = this.sequencer.durableSequence;
     this.sinceMs = this.elapsedMs();
   }
 
-  /** Whether a client's change must be refused; to be called for each. */
+  /** Whether a client's change must be refused. Call for each. */
   refusesChange(): boolean {
     const refuses = this.stalledMs() > this.limits.stallMs || this.isFull(0);
     if (refuses) this.refusedChanges++;
     return refuses;
   }
 
-  /** Whether a client's cancel must be refused; to be called for each. */
+  /** Whether a client's cancel must be refused. Call for each. */
   refusesCancel(): boolean {
     const refuses = this.isFull(1 / RESERVE_PART);
     if (refuses) this.refusedCancels++;
     return refuses;
   }
 
-  /** Whether a client's read must be refused; to be called for each. */
+  /** Whether a client's read must be refused. Call for each. */
   refusesRead(): boolean {
     const refuses = this.sequencer.waitingTargets >= this.limits.waitingAnswers;
     if (refuses) this.refusedReads++;
     return refuses;
   }
 
-  /** Since the start. */
   get refusedCounts(): { change: number; cancel: number; read: number } {
     const { refusedChanges: change, refusedCancels: cancel, refusedReads: read } = this;
     return { change, cancel, read };
   }
 
-  /** Whether what waits for the disk has reached a limit that is raised by the fraction `more`. */
+  /** Whether the queue for the disk has reached a limit, raised by the fraction `more`. */
   private isFull(more: number): boolean {
     const { backlog, backlogBytes, waitingTargets } = this.sequencer;
     const { limits } = this;
@@ -95,7 +93,7 @@ export class Overload {
     );
   }
 
-  /** Progress is noticed on each call, so the time is never overestimated. */
+  /** Each call notices progress, so the time is never overestimated. */
   private stalledMs(): number {
     const { backlog, durableSequence } = this.sequencer;
     const nowMs = this.elapsedMs();

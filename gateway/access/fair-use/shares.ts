@@ -1,8 +1,8 @@
 /**
- * Who may take one more of what all share, such as connections: the rule of the engine's pools
- * (engine/RULES.md, Room). Whoever has little gets more while there is any room, and others only
- * while they have less than a third of what is left beside a quarter, so shares shrink as the pool
- * fills. The last sixteenth is for those who have little and are trusted.
+ * Whether a client may take one more of a shared resource, such as connections: the rule of the
+ * engine's pools (engine/RULES.md, Room). A client with little gets more while there is any room.
+ * Others get more only while they have less than a third of the room beyond a quarter of the pool,
+ * so shares shrink as the pool fills. The last sixteenth is for trusted clients with little.
  */
 
 const SHARES = 3;
@@ -11,10 +11,10 @@ const RESERVE_PART = 16;
 
 export interface Request {
   size: number;
-  /** What all have, and the one who asks. */
+  /** In total, and by this client. */
   used: number;
   mine: number;
-  /** Less than this is little. */
+  /** Below this, a client has little. */
   assured: number;
   isTrusted: boolean;
 }

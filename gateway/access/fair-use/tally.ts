@@ -1,4 +1,4 @@
-/** How many there are of each key, such as connections of an address. */
+/** Counts by key, such as connections by address. */
 export class Tally<Key> {
   private readonly counts = new Map<Key, number>();
 

@@ -1,7 +1,7 @@
 /**
  * Token buckets, one per key: a burst of tokens, refilled at a rate. A bucket is stored as the time
- * at which it is full again (the generic cell rate algorithm, ITU-T I.371), and a full one not at
- * all. At most `keysMax` are stored: one more replaces the oldest, so a flood of keys costs
+ * at which it is full again (the generic cell rate algorithm, ITU-T I.371); a full bucket is not
+ * stored. At most `keysMax` are stored. One more replaces the oldest, so a flood of keys costs
  * accuracy, never memory.
  */
 
@@ -25,7 +25,7 @@ export class TokenBuckets<Key> {
   private sweep: Iterator<[Key, number]> = this.fullAtMs.entries();
   private readonly tokenMs: number;
   private readonly capacityMs: number;
-  /** What the last bucket that was asked for owes. */
+  /** The debt of the last bucket used. */
   private debtMs = 0;
 
   constructor(
@@ -36,14 +36,13 @@ export class TokenBuckets<Key> {
     this.capacityMs = rate.burst * this.tokenMs;
   }
 
-  /** Number of stored buckets. */
   get size(): number {
     return this.fullAtMs.size;
   }
 
   /**
-   * Milliseconds until the bucket has `count` tokens; 0: it has them. Who needs more than a full
-   * bucket needs a full one, and leaves it with a debt.
+   * Milliseconds until the bucket has `count` tokens; 0: it has them. For more than a full bucket,
+   * a full one is enough, and is left with a debt.
    */
   waitMs(key: Key, count: number, nowMs: number): number {
     this.debtMs = this.debtOf(key, nowMs);
@@ -52,7 +51,7 @@ export class TokenBuckets<Key> {
     return lackMs <= ROUNDING * this.tokenMs ? 0 : lackMs;
   }
 
-  /** Takes `count` tokens if the bucket has them, else none. */
+  /** Takes `count` tokens if the bucket has them, else takes none. */
   take(key: Key, count: number, nowMs: number): boolean {
     if (this.waitMs(key, count, nowMs) > 0) return false;
     this.owe(key, count, nowMs);
@@ -66,13 +65,12 @@ export class TokenBuckets<Key> {
     this.fullAtMs.set(key, nowMs + this.debtMs);
   }
 
-  /** Gives back tokens that were taken. */
   giveBack(key: Key, count: number): void {
     const fullAtMs = this.fullAtMs.get(key);
     if (fullAtMs !== undefined) this.fullAtMs.set(key, fullAtMs - count * this.tokenMs);
   }
 
-  /** The last bucket asked for, as the values of the RateLimit headers. */
+  /** The last bucket used, as the values of the RateLimit headers. */
   get state(): { limit: number; remaining: number; resetSeconds: number } {
     const remaining = Math.floor((this.capacityMs - this.debtMs) / this.tokenMs + ROUNDING);
     return {

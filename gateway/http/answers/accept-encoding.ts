@@ -1,6 +1,6 @@
 /** The header Accept-Encoding (RFC 9110, 12.5.3), as far as this server has a choice. */
 
-/** The content codings that the server has; empty: none, the bytes as they are. */
+/** The server's content codings; empty: uncompressed. */
 export type Coding = 'br' | 'gzip' | '';
 
 /** The best first: with equal weights, the server chooses. */
@@ -26,7 +26,7 @@ export function acceptedCoding(header: string, offered: readonly Coding[] = CODI
   const weights = weightsOf(header);
   const weightOf = (name: string, otherwise: number) =>
     weights.get(name) ?? weights.get('*') ?? otherwise;
-  // Without a word about it, uncompressed bytes are accepted, and anything accepted is better.
+  // Unless the client lists identity, uncompressed bytes are accepted, and any coding is better.
   const identity = weightOf('identity', 0);
   let [coding, best]: [Coding, number] = ['', 0];
   for (const each of offered) {

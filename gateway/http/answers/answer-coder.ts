@@ -1,9 +1,9 @@
 /**
- * Tags and compression for answers that are large or rarely change, in a thread of their own, which
- * is started when it is first needed. The trading thread copies a body once and does nothing else.
+ * Tags and compresses answers that are large or rarely change, in a worker thread that starts on
+ * first use. The trading thread only copies each body once.
  *
- * Always holds: every body is answered once. What waits for the thread is bounded; beyond, and if
- * the thread fails, the answer is the body as it is, without a tag, which is always correct.
+ * Always holds: every body is answered once. The worker's queue is bounded. If the queue is full or
+ * the worker fails, the plain body is sent without a tag, which is always correct.
  */
 import { Worker } from 'node:worker_threads';
 import { compiledFile } from '../../../persistence/storage/program-folder.js';
@@ -11,14 +11,14 @@ import type { Log } from '../../observe/log.js';
 import type { Coding } from './accept-encoding.js';
 import type { CodingAnswer, CodingTask } from './coding-worker.js';
 
-/** What waits for the thread at most: about a second of its work. */
+/** Limit of the queue: about a second of the worker's work. */
 export const CODED_BYTES_MAX = 64 * 1024 * 1024;
 
 export interface Coded {
-  /** null: the answer has none. */
+  /** null: no tag. */
   tag: string | null;
   coding: Coding;
-  /** null: the client has the content already. */
+  /** null: the client already has the content. */
   bytes: Uint8Array | null;
 }
 
@@ -40,7 +40,7 @@ export class AnswerCoder {
     private readonly waitingBytesMax = CODED_BYTES_MAX,
   ) {}
 
-  /** `done` is called once, now or later. The body is in shared memory and stays as it is. */
+  /** Calls `done` once, now or later. The body is in shared memory and must not change. */
   code(task: Omit<CodingTask, 'id'>, done: (coded: Coded) => void): void {
     const { body, coding } = task;
     const waitingBytes = this.waitingBytes + body.byteLength;
@@ -66,7 +66,7 @@ export class AnswerCoder {
   private start(): Worker {
     const worker = new Worker(compiledFile('gateway/http/answers/coding-worker.js'));
     worker.on('message', ({ id, tag, bytes }: CodingAnswer) => {
-      // After an error, what the thread had done before may still arrive; it was answered.
+      // Results from before an error may still arrive; their requests have been answered.
       if (!this.waiting.has(id)) return;
       const { coding, done } = this.take(id);
       done({ tag, coding, bytes });
@@ -76,7 +76,7 @@ export class AnswerCoder {
       if (this.worker === worker) this.worker = null;
       this.giveUp();
     });
-    // An idle thread keeps no process alive.
+    // An idle worker must not keep the process alive.
     worker.unref();
     return worker;
   }

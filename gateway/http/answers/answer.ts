@@ -1,7 +1,7 @@
 /**
- * The answer to a request: its status, headers and body, when it may leave, and how it is written.
- * It is a target of the release queue: what shows the exchange's state is sent once everything up
- * to the sequence it is true at is durable.
+ * The answer to a request: its status, headers and body, when it is sent and how it is written. It
+ * is a target of the release queue: an answer that shows the exchange's state is sent once
+ * everything up to the answer's sequence is durable.
  *
  * Always holds: exactly one answer is written, in one cork; or none, if the client has left or the
  * exchange has failed.
@@ -24,7 +24,7 @@ import type { Recipient } from './unsent-answers.js';
 
 /** A body that has not been read. */
 export interface AskedBody {
-  /** What it counts as, if it is of operations. */
+  /** The charge, if the body is a list of operations. */
   readonly wanted: Wanted;
 }
 
@@ -33,9 +33,9 @@ export interface AnsweredRoute extends RouteName {
   /** Content types of successful answers, the usual one first. Default: application/json. */
   produces?: readonly string[];
   /**
-   * Present if a success has an ETag and may be compressed (coded-answer.ts). `public`:
-   * caches may keep it, and ask each time, unless the path is that of `me`. `private`: only a
-   * client that does so by itself.
+   * Present if a success has an ETag and may be compressed (coded-answer.ts). `public`: caches may
+   * keep the answer and revalidate it each time, unless the path contains `me`. `private`: only
+   * clients that send If-None-Match themselves profit.
    */
   caching?: 'public' | 'private';
   /** What a request counts as for fair use; null: it is not counted. See {@link quotaOf}. */
@@ -63,13 +63,13 @@ export abstract class Answer<Server extends Serving = Serving>
   protected text: string | Uint8Array = '';
   private headers: string[] | null = null;
   private produced: string | null = null;
-  /** What the RateLimit headers say; null: the request was not counted. */
+  /** Values of the RateLimit headers; null: the request was not counted. */
   rateLimit: RateLimitState | null = null;
   /** When the command was applied; 0: not yet. */
   protected appliedMs = 0;
   readonly bill = new Bill(this);
   private closeConnection = false;
-  /** Called if the client leaves before the answer: what it asked for need not be worked out. */
+  /** Called if the client leaves before the answer, so that work on the answer can stop. */
   onLeft: (() => void) | null = null;
   private ended = false;
   private isAborted = false;
@@ -82,11 +82,11 @@ export abstract class Answer<Server extends Serving = Serving>
     readonly request: Request,
     /** null: an edge has the connection (edge/core/calls.ts). */
     private readonly response: HttpResponse | null,
-    /** Told once, when the request is over. */
+    /** Notified once, when the request is over. */
     private readonly inFlight: InFlight<Answer>,
   ) {}
 
-  /** 0: nobody is signed in. */
+  /** 0: not signed in. */
   abstract get userId(): number;
 
   /** The request was answered, or the client has left. */
@@ -125,12 +125,12 @@ export abstract class Answer<Server extends Serving = Serving>
   }
 
   /**
-   * Charges the request `count` in all. Returns false if that exceeds a limit; the request has then
-   * paid nothing, and the client has been answered.
+   * Charges the request `count` in total. Returns false if that exceeds a limit: the request has
+   * then paid nothing, and the client has been answered.
    */
   pays(quota: Quota, count: number): boolean {
     const result = this.gateway.fairUse.charge(quota, this.bill, count);
-    // What no route serves is described without these headers.
+    // The API document lists these headers only for routes.
     if (this.route !== null) this.rateLimit = result;
     if (result === null || result.granted) return true;
     const { error, retryAfter } = rateLimited(result.waitMs);
@@ -156,7 +156,7 @@ export abstract class Answer<Server extends Serving = Serving>
     return false;
   }
 
-  /** Refuses the request because too much waits for the disk. */
+  /** Refuses the request because the disk or the follower is behind. */
   refuseOverloaded(): false {
     this.addHeader('Retry-After', '1');
     return this.refuseUnavailable();
@@ -166,7 +166,7 @@ export abstract class Answer<Server extends Serving = Serving>
     return this.refuseNow(UNAVAILABLE);
   }
 
-  /** Answers with what the core has answered. */
+  /** Sends the core's answer. */
   relay({ status, contentType, headers, body }: RelayedAnswer): void {
     this.status = status;
     this.produced = contentType;
@@ -206,7 +206,7 @@ export abstract class Answer<Server extends Serving = Serving>
     this.end();
   }
 
-  /** Sends the answer. One of too many that cost nothing closes its connection. */
+  /** Sends the answer. If free answers flood their address, the connection closes as well. */
   protected send(): void {
     const isFree = this.status === 429 || this.status === 503 || this.route?.quota === null;
     if (isFree && this.gateway.fairUse.floods(this.address)) this.closeConnection = true;
@@ -259,12 +259,11 @@ export abstract class Answer<Server extends Serving = Serving>
     this.counts.add(this.status);
   }
 
-  /** What the log says about the request. */
+  /** The request's fields in log lines. */
   get logFields(): object {
     return { request: this.request.id, route: this.route?.path };
   }
 
-  /** Called once, when the request is over. */
   private end(): void {
     this.ended = true;
     this.inFlight.ended(this);
@@ -279,17 +278,17 @@ export abstract class Answer<Server extends Serving = Serving>
   }
 }
 
-/** Names and values, in turn. */
+/** Names and values alternate. */
 export function limitHeaders(rateLimit: RateLimitState | null): string[] {
   return rateLimit === null ? [] : ['RateLimit-Limit', limitText(rateLimit)];
 }
 
-/** The value of RateLimit-Limit, and the two headers that follow it. */
+/** The value of RateLimit-Limit, followed by two more headers. */
 function limitText({ limit, remaining, resetSeconds }: RateLimitState): string {
   return `${limit}\r\nRateLimit-Remaining: ${remaining}\r\nRateLimit-Reset: ${resetSeconds}`;
 }
 
-/** The answer that is being written; avoids a closure for each. */
+/** The answer that is being written; avoids a closure per answer. */
 let writing: Answer | null = null;
 function writeNow(): void {
   writing!.write();

@@ -1,9 +1,10 @@
 /**
- * Answers with an ETag, compressed if the client accepts it: what is large or rarely changes. A
- * client that sends the ETag back in If-None-Match gets 304 while the content is the same.
+ * Answers with an ETag, compressed if the client accepts it: for content that is large or rarely
+ * changes. A client that sends the ETag back in If-None-Match gets 304 while the content is the
+ * same.
  *
- * Always holds: an answer shows only what is durable, coded or not, 304 included. Who names a
- * `minSequence` gets a body, never 304: a cache would answer with an old sequence.
+ * Always holds: an answer shows only durable state, whether coded, plain or 304. A request with
+ * `minSequence` gets a body, never 304, because a cached body has an older sequence.
  */
 import { sharedBytes } from '../../../persistence/storage/shared-bytes.js';
 import type { Call } from '../call.js';

@@ -1,4 +1,4 @@
-/** The thread that makes tags of answers and compresses them, below the other threads' priority. */
+/** The worker thread that tags and compresses answers, at a lower priority than other threads. */
 import { parentPort } from 'node:worker_threads';
 import { sharedBytes } from '../../../persistence/storage/shared-bytes.js';
 import { lowerPriority } from '../../../persistence/storage/thread-priority.js';
@@ -9,7 +9,7 @@ import { bodyTag, namesTag } from './entity-tags.js';
 export interface CodingTask {
   id: number;
   body: Uint8Array;
-  /** null: to be made of the body. */
+  /** null: the worker hashes the body. */
   tag: string | null;
   ifNoneMatch: string;
   coding: Coding;
@@ -18,7 +18,7 @@ export interface CodingTask {
 export interface CodingAnswer {
   id: number;
   tag: string;
-  /** null: the client has the content already. */
+  /** null: the client already has the content. */
   bytes: Uint8Array | null;
 }
 

@@ -1,4 +1,4 @@
-/** Compression in the calling thread, which must not be the trading thread while it trades. */
+/** Compression in the calling thread. Never call on the trading thread while it trades. */
 import { brotliCompressSync, gzipSync, constants as zlib } from 'node:zlib';
 import type { Coding } from './accept-encoding.js';
 

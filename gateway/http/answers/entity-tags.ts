@@ -1,15 +1,14 @@
 /**
- * Entity tags (RFC 9110, 8.8.3). Those of answers are weak: two answers with the same tag say the
- * same, but differ in the sequence and the time at which it is true, which change with every
- * command.
+ * Entity tags (RFC 9110, 8.8.3). Answers have weak tags: equal tags mean equal content, but the
+ * sequence and the time at the end of an answer may differ, because every command changes them.
  */
 import { createHash } from 'node:crypto';
 
-/** 128 bits: no two contents ever have the same. */
+/** 132 bits, so different contents never share a tag. */
 const TAG_CHARACTERS = 22;
 /** How every answer in JSON ends. */
 const END = /,"sequence":\d+,"atMs":\d+\}$/;
-/** No such end is longer. */
+/** Longer than every such end. */
 const END_CHARACTERS = 64;
 
 /** The tag of an answer whose content has this SHA-256, in base64url. */
@@ -17,7 +16,7 @@ export function hashTag(contentHash: string): string {
   return `W/"${contentHash.slice(0, TAG_CHARACTERS)}"`;
 }
 
-/** The tag of an answer with this body: of all before the sequence and the time. */
+/** The tag of an answer with this body, without the sequence and the time at its end. */
 export function bodyTag(body: Uint8Array): string {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   const end = END.exec(bytes.toString('latin1', Math.max(0, bytes.length - END_CHARACTERS)));

@@ -1,23 +1,23 @@
 /**
- * The last answer on a connection: one without a body, or one after which the start of the next
- * request is unknown. uWebSockets.js reports how much is unsent only for answers with a body: it
- * would buffer any number of heads for a client that does not read, and considers an answer to HEAD
- * never finished. So these answers are written by hand, as the value of a header, and then the
+ * Writes the last answer on a connection: an answer without a body, or an answer after which the
+ * start of the next request is unknown. uWebSockets.js reports unsent bytes only for answers with a
+ * body. It would buffer any number of heads for a client that does not read, and never considers an
+ * answer to HEAD finished. So these answers are written by hand, as the value of a header, and the
  * connection is closed.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { httpDate } from '../../observe/clock.js';
 
-/** The operating system takes as much at once, whatever the client reads. */
+/** The operating system takes this much at once, even if the client does not read. */
 const SMALL_BYTES = 14 * 1024;
-/** How long a client may take to read more. One that has read it all closes the connection. */
+/** Time to read a larger body. A client that has read it all closes the connection. */
 const LARGE_MS = 10_000;
 
 /**
- * Ends the head, writes the body (empty: none), and closes the connection once this turn's writes
- * are with the operating system; after a large body, when the client closes it, or after {@link
- * LARGE_MS}. To be called corked, after the other headers. `length`: the value of Content-Length if
- * there is no body; null: no such header.
+ * Ends the head, writes the body (empty: none), and closes the connection: after a small body once
+ * this turn's writes are with the operating system, after a large one when the client closes it or
+ * after {@link LARGE_MS}. Call corked, after the other headers. `length`: the value of
+ * Content-Length if there is no body; null: no such header.
  */
 export function writeLast(
   response: HttpResponse,
@@ -27,8 +27,8 @@ export function writeLast(
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
   const close = () => response.close();
   if (bytes.byteLength > SMALL_BYTES) {
-    // uWebSockets.js goes on writing. To it the answer never ends, so it takes no other request
-    // meanwhile.
+    // uWebSockets.js continues to write. It considers the answer unfinished, so it takes no other
+    // request meanwhile.
     const timer = setTimeout(close, LARGE_MS);
     response.onAborted(() => clearTimeout(timer));
   } else {
@@ -39,9 +39,9 @@ export function writeLast(
 }
 
 /**
- * Answers a request whose end is unknown in a later turn: uWebSockets.js must not meet its further
- * bytes before the answer. `write` is called corked, unless the client has left; it must end with
- * {@link writeLast} or close the connection.
+ * Answers a request whose end is unknown, in a later turn: if further bytes arrive before the
+ * answer, uWebSockets.js closes the connection. `write` is called corked, unless the client has
+ * left; it must end with {@link writeLast} or close the connection.
  */
 export function answerLater(response: HttpResponse, write: () => void): void {
   let isOver = false;

@@ -1,13 +1,13 @@
 /**
- * The start of every answer: its status, and the headers that all answers have. The headers are
- * built once and written as the value of the first, line breaks included: one call instead of six
- * saves time on every answer. They never contain anything that a client sent.
+ * The start of every answer: its status, and the headers that all answers have. They are built once
+ * and written as the value of the first header, line breaks included: one call instead of six. They
+ * never contain text from a client.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import type { Request } from '../request.js';
 import { NumberedBytes } from '../request-id.js';
 
-/** Caches keep only what a route says may be kept, and ask each time. */
+/** Caches keep only answers whose route allows it, and revalidate them each time. */
 const NOT_KEPT = 'Cache-Control: no-store';
 const KEPT = 'Cache-Control: no-cache';
 const LINES = [
@@ -47,7 +47,7 @@ export function writeStatus(response: HttpResponse, status: number): void {
 export const JSON_TYPE = 'application/json';
 
 interface Head {
-  /** The name of the first header; its value is followed by the others. */
+  /** The first header's name. Its value contains the other headers. */
   name: string;
   value: Uint8Array;
   /** These headers, and X-Request-Id. */

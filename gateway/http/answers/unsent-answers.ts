@@ -6,15 +6,15 @@
  * Always holds:
  * - at most one answer waits per connection, because uWebSockets.js closes a connection that
  *   receives the next request earlier. uWebSockets.js itself buffers at most 16 KiB of an answer;
- * - the answers that clients do not read are within the total limit and the limit per address,
- *   except for a single larger one. Above a limit, the oldest answers of the address with the most
- *   are dropped, with their connections. An answer that waits only for its turn does not count: no
- *   client that reads is dropped, however many answers one commit releases. Those are within the
- *   total limit, too: beyond it, answers are written at once;
+ * - unread answers stay within the total limit and the limit per address, except for a single
+ *   larger one. Above a limit, the oldest answers of the address with the most bytes are dropped,
+ *   with their connections. An answer that only waits for its turn is not unread, so no reading
+ *   client is dropped, however many answers one commit releases. Answers that wait for their turn
+ *   have the same total limit; above it, answers are written immediately;
  * - in one turn of the event loop, large answers are written for {@link TURN_MS}, in pieces, so
  *   that they delay no other answer longer;
- * - an answer is dropped, with its connection, by uWebSockets.js if nothing is read for about 10 s,
- *   and here if it is not fully read within {@link UnsentLimits.ms}.
+ * - uWebSockets.js drops an answer, with its connection, if the client reads nothing for about
+ *   10 s; this class drops an answer that is not fully read within {@link UnsentLimits.ms}.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import type { AddressKey } from '../../access/fair-use/addresses.js';
@@ -22,7 +22,7 @@ import type { ElapsedMs } from '../../access/fair-use/token-buckets.js';
 import { textBuffers } from '../../json/text-buffers.js';
 
 export interface UnsentLimits {
-  /** For all answers that clients do not read; also for all that wait for their turn. */
+  /** For all unread answers, and again for all answers that wait for their turn. */
   bytes: number;
   /** For the unread answers of one address. */
   bytesPerAddress: number;
@@ -43,24 +43,24 @@ type DropReason = 'total' | 'address' | 'time';
 export const WAITING_BYTES = 20 * 1024;
 /** Fits the buffer of uWebSockets.js, so that head and body are sent together. */
 const SMALL_LENGTH = 14 * 1024;
-/** Written at once: uWebSockets.js may allocate this much for a client that reads nothing. */
+/** Piece size: uWebSockets.js may allocate this much for a client that reads nothing. */
 const PIECE_BYTES = 64 * 1024;
 /**
  * Enough for the answers to the batches of one commit: an answer that is written in two turns takes
- * two calls and more memory. It is no limit in bytes, because a megabyte takes 0.4 ms, and up to 10
- * where the operating system first has to find memory for clients that do not read.
+ * two calls and more memory. A time, not bytes: a megabyte takes 0.4 ms, but up to 10 ms while the
+ * operating system looks for memory for clients that do not read.
  */
 const TURN_MS = 1;
-/** A client that reads takes more of an answer within this time. */
+/** A reading client takes more of an answer within this time. */
 const SETTLE_MS = 300;
 
 interface Waiting {
   readonly response: HttpResponse;
   body: Uint8Array;
-  /** Whether the body is in memory that is used only while it waits. */
+  /** Whether the body's memory is used only while the answer waits. */
   readonly isOwn: boolean;
   readonly address: AddressKey;
-  /** Counted once the operating system has taken no more; 0: not yet. */
+  /** Counted once the operating system takes no more; 0: not counted. */
   bytes: number;
   readonly sinceMs: number;
 }
@@ -74,18 +74,18 @@ interface Account {
 export class UnsentAnswers {
   /** The oldest first. */
   private readonly waiting = new Set<Waiting>();
-  /** Those of which the operating system once took no more, the oldest first. */
+  /** Answers that the operating system once stopped taking, the oldest first. */
   private readonly unread = new Set<Waiting>();
   private readonly accounts = new Map<AddressKey, Account>();
   private bytesInAll = 0;
-  /** The bytes of those answers that wait only for their turn. */
+  /** Bytes of the answers that only wait for their turn. */
   private bytesInTurn = 0;
-  /** Waiting answers of which the operating system may take more. */
+  /** Waiting answers that the operating system may take more of. */
   private readonly ready = new Set<Waiting>();
-  /** What is left of {@link TURN_MS} in this turn. */
+  /** The rest of {@link TURN_MS}. */
   private turnMs = TURN_MS;
   private isTurnPlanned = false;
-  /** Pieces that were written of waiting answers. */
+  /** Pieces written after an answer's first. */
   private continuations = 0;
   private readonly drops: Record<DropReason, number> = { total: 0, address: 0, time: 0 };
 
@@ -94,12 +94,12 @@ export class UnsentAnswers {
     private readonly elapsedMs: ElapsedMs,
   ) {}
 
-  /** Bytes of the answers that clients do not read. */
+  /** Bytes of unread answers. */
   get bytes(): number {
     return this.bytesInAll;
   }
 
-  /** How many they are. */
+  /** Unread answers. */
   get count(): number {
     return this.unread.size;
   }
@@ -113,24 +113,24 @@ export class UnsentAnswers {
   send(response: HttpResponse, body: string | Uint8Array, recipient: Recipient): void {
     const isSmall = body.length <= SMALL_LENGTH;
     if (isSmall && response.tryEnd(body, 0)[1]) return;
-    // Small bytes may be part of a large buffer, which would wait with them.
+    // A small view would keep its large buffer in memory.
     const own =
       typeof body === 'string' ? Buffer.from(body) : isSmall ? new Uint8Array(body) : body;
     this.begin(response, own, true, recipient);
   }
 
-  /** Ends an answer as {@link send} does; its body is permanent, and is not copied. */
+  /** As {@link send}, but the body is permanent and is not copied. */
   sendShared(response: HttpResponse, body: Uint8Array, recipient: Recipient): void {
     this.begin(response, body, false, recipient);
   }
 
-  /** Drops an answer for which there was no room before it got here. */
+  /** Closes the connection instead of sending an answer, and counts the drop. */
   refuse(response: HttpResponse): void {
     this.drops.total++;
     response.close();
   }
 
-  /** Drops answers that have waited too long. To be called regularly. */
+  /** Drops answers that have waited too long. Call regularly. */
   sweep(): void {
     const nowMs = this.elapsedMs();
     for (const oldest of this.waiting) {
@@ -174,7 +174,7 @@ export class UnsentAnswers {
     else this.addUnread(waiting);
   }
 
-  /** Writes the next piece. To be called corked. */
+  /** Writes the next piece. Call corked. */
   private writePiece(response: HttpResponse, body: Uint8Array): State {
     const offset = response.getWriteOffset();
     const piece = body.subarray(offset, offset + PIECE_BYTES);
@@ -219,12 +219,12 @@ export class UnsentAnswers {
     else this.addUnread(waiting);
   }
 
-  /** Counts an answer of which the operating system takes no more. */
+  /** Counts an answer that the operating system takes no more of. */
   private addUnread(waiting: Waiting): void {
     if (this.unread.has(waiting)) return;
     const { body, isOwn, address } = waiting;
     if (isOwn && body.buffer.byteLength > body.byteLength) {
-      // What counts is the memory that it takes.
+      // Keep only the memory that the body needs.
       waiting.body = new Uint8Array(body);
       textBuffers.give(body);
     }
@@ -290,7 +290,7 @@ export class UnsentAnswers {
   }
 }
 
-/** Finished, and the response invalid; a piece was written; the system takes no more. */
+/** Finished, and the response is invalid; a piece was written; the system takes no more. */
 type State = 'over' | 'taken' | 'full';
 
 /** Writes the head and the length of the body. */

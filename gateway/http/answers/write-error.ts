@@ -13,7 +13,7 @@ import type { UnsentAnswers } from './unsent-answers.js';
 
 interface ErrorOptions {
   unsent: UnsentAnswers;
-  /** HEAD is answered without the body. */
+  /** Whether the request is HEAD, whose answer has no body. */
   isHead: boolean;
   /** Closes the connection. */
   isLast?: boolean;
@@ -22,8 +22,8 @@ interface ErrorOptions {
 }
 
 /**
- * Charges what is not a route as so many reads of its address. Returns false if that exceeds the
- * limit; the client has then been answered. To be called corked.
+ * Charges a request outside the routes as `reads` reads of its address. Returns false if that
+ * exceeds the limit: the client has then been answered. Call corked.
  */
 export function paysReads(
   { fairUse, unsent }: Pick<Serving, 'fairUse' | 'unsent'>,
@@ -41,7 +41,7 @@ export function paysReads(
   return false;
 }
 
-/** To be called corked. */
+/** Call corked. */
 export function writeError(
   response: HttpResponse,
   { status, text }: ErrorAnswer,
