@@ -1,6 +1,6 @@
 /**
- * Lists as CSV (RFC 4180), for clients that prefer it: a head, and a line for each entry, in the
- * order of the page. The header Link names the next page.
+ * Lists as CSV (RFC 4180), for clients that prefer CSV: a header line, then one line per entry in
+ * the page's order. The response header Link names the next page.
  */
 import type { z } from 'zod';
 import { answerCoded } from '../http/answers/coded-answer.js';
@@ -8,19 +8,19 @@ import { JSON_TYPE } from '../http/answers/response-head.js';
 import type { Call } from '../http/call.js';
 
 const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
-/** The forms of a list: the usual one, and what the header Accept can ask for. */
+/** Media types of a list: the default, and the one that the header Accept can request. */
 export const LIST_TYPES = [JSON_TYPE, CSV_TYPE];
 
-/** The name of each column, and the field of an entry that is in it, or the text of all entries. */
+/** A column's name and the entry's field in it, or a function of the field's value. */
 type Column =
   | readonly [name: string, field: string, inner?: string]
   | readonly [name: string, field: string, written: (value: unknown) => string];
 export type Columns = readonly Column[];
 
-/** All money is in it. */
+/** The currency column: all money is in US dollars. */
 export const CURRENCY: Column = ['currency', '', () => 'USD'];
 
-/** A column for each field, under its name, a date beside each time, and the currency. */
+/** One column per field, plus a date next to each time, plus the currency. */
 export function columnsOf(entry: z.ZodObject): Columns {
   const columns = Object.keys(entry.shape).flatMap((name): Columns => {
     return name.endsWith('tMs') ? timeColumns(name) : [[name, name]];
@@ -28,7 +28,7 @@ export function columnsOf(entry: z.ZodObject): Columns {
   return [...columns, CURRENCY];
 }
 
-/** A time in milliseconds, and the same to the second as spreadsheets read it, in UTC. */
+/** Two columns: milliseconds, and UTC to the second in the form that spreadsheets read. */
 export function timeColumns(name: string): Columns {
   return [
     [name, name],
@@ -41,16 +41,16 @@ function dateText(atMs: unknown): string {
 }
 
 export interface Page {
-  /** The path of the list, below `/api`. */
+  /** The list's path below `/api`. */
   path: string;
   columns: Columns;
-  /** As the JSON has them. */
+  /** The entries as in the JSON. */
   entries: readonly object[];
   nextCursor: string | null;
   sequence: number;
 }
 
-/** Answers with a page of a list, as the client prefers it. `json`: the whole answer. */
+/** Answers with a page as JSON or CSV, as the client prefers. `json`: the whole JSON answer. */
 export function answerList(call: Call, page: Page, json: () => string): void {
   const { sequence, nextCursor } = page;
   call.addHeader('Vary', 'Accept');
@@ -67,7 +67,7 @@ export function answerList(call: Call, page: Page, json: () => string): void {
   answerCoded(call, sequence, csvText(page));
 }
 
-/** No value contains a comma, a quote or a line break, so none is quoted. */
+/** Quotes no values: none contains a comma, a quote or a line break. */
 export function csvText({ columns, entries }: Pick<Page, 'columns' | 'entries'>): string {
   const head = columns.map(([name]) => name);
   return [head, ...entries.map((entry) => valuesOf(columns, entry))]
@@ -84,13 +84,13 @@ function valuesOf(columns: Columns, entry: object): string[] {
   });
 }
 
-/** Numbers are as exact as in JSON; null is empty. */
+/** Numbers have the same digits as in JSON; null is empty. */
 function valueText(value: unknown): string {
   if (value === null) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Whether the header Accept prefers CSV to JSON. Without a preference the answer is JSON. */
+/** Whether the header Accept prefers CSV to JSON. The default is JSON. */
 function prefersCsv(accept: string): boolean {
   if (accept === '') return false;
   let [csv, json] = [0, 0];

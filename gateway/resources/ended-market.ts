@@ -1,10 +1,10 @@
 /**
- * What a request is told about a market that has ended and that the engine may have forgotten: what
- * became of it, and of a claim that was paid. The history says so.
+ * Explains refusals in a market that has ended and that the engine may have removed. The history
+ * gives the market's outcome and a claim that was already paid.
  *
- * Always holds: 404 `market_not_found` is said only of a market that never was. What the history
- * cannot say now is 503. One command asks each question once, one after another, for 2 s at most,
- * and its user pays a read for each.
+ * Always holds: 404 `market_not_found` means that the market never existed. If the history cannot
+ * answer now, the response is 503. A command asks each question once, one after another, for at
+ * most 2 s, and its user pays a read for each.
  */
 import { CODES, Code, type CodeName } from '../../engine/interface/codes.js';
 import { type BatchOperation, type Command, CommandKind } from '../../engine/interface/commands.js';
@@ -28,7 +28,7 @@ import { microsText } from '../json/decimal.js';
 import { elapsedMs } from '../observe/clock.js';
 import { type Reader, readHistory } from './history/read.js';
 
-/** Details besides, such as the index of an operation. */
+/** Additional details, such as the index of an operation. */
 type Besides = Record<string, unknown>;
 
 /** 409 for a market that has ended. */
@@ -50,7 +50,7 @@ export function endedAnswer(
   return errorAnswer(code, details, message);
 }
 
-/** Answers about a market that the engine does not have. */
+/** Refuses a request for a market that the engine does not have. */
 export function refuseWithoutMarket(call: Call, marketId: number): void {
   askMarket(call, marketId, 'market_not_active', {}, (error) => {
     if (error === null) call.refuseNow(unsaid({}));
@@ -58,7 +58,7 @@ export function refuseWithoutMarket(call: Call, marketId: number): void {
   });
 }
 
-/** null: the history cannot say now. */
+/** null: the history cannot answer now. */
 type Respond = (error: ErrorAnswer | null) => void;
 
 function unsaid(besides: Besides): ErrorAnswer {
@@ -67,7 +67,7 @@ function unsaid(besides: Besides): ErrorAnswer {
   return errorAnswer('history_unavailable', { ...besides, executed: false }, message);
 }
 
-/** `code`: if there was such a market. */
+/** `code`: the error if the market existed. */
 function askMarket(
   reader: Reader,
   marketId: number,
@@ -90,29 +90,29 @@ function askMarket(
   readHistory(reader, request, found, () => respond(null));
 }
 
-/** What the history says more about: refused operations that are the same to it. */
+/** A question to the history, for all refused operations that it explains. */
 interface Question {
-  /** Those of the operations; -1: the command is one. */
+  /** Indices of the operations; -1: the whole command. */
   indices: number[];
   code: CodeName;
   operation: (Command | BatchOperation) & { marketId: number };
 }
 
-/** Writes the answer to a batch, with these errors in place of the engine's, by index. */
+/** Writes the answer to a batch, with `errors` replacing the engine's, by index. */
 export type BatchWriter = (
   result: NumberBuffer,
   errors: ReadonlyMap<number, ErrorAnswer>,
 ) => string | Uint8Array;
 
-/** The error; or, of a batch whose operations each stand for themselves, the whole answer. */
+/** The error, or the whole answer of a batch that is not atomic. */
 export interface Explained {
   status: number;
   text: string | Uint8Array;
 }
 
 /**
- * Explains what was refused because its market is over. Returns what asks for the explanation;
- * null: there is nothing to explain.
+ * Prepares the explanation of a refusal because a market has ended. Returns a function that asks
+ * the history; null: nothing needs an explanation.
  */
 export function explanationOf(
   reader: Reader,
@@ -124,7 +124,7 @@ export function explanationOf(
   if (questions.length === 0) return null;
   const after = readerAfter(reader, result.values[ResultHead.sequence]!);
   const isWhole = command.kind !== 'batch' || command.atomic;
-  // The engine's is valid until the next command.
+  // The engine overwrites its result at the next command.
   const kept = new NumberBuffer();
   if (!isWhole) kept.write(...result.values.subarray(0, result.length));
   const errors = new Map<number, ErrorAnswer>();
@@ -139,7 +139,7 @@ export function explanationOf(
       const index = question.indices[0]!;
       const besides = isWhole && index >= 0 ? { operation: index } : {};
       const respond = (said: ErrorAnswer | null) => {
-        // What one question could not be answered for, the others would not be answered for.
+        // If one question fails, the remaining ones fail as well.
         for (const { indices } of said === null ? questions.slice(at) : [question])
           for (const each of indices) errors.set(each, said ?? unsaid(besides));
         askFrom(said === null ? questions.length : at + 1);
@@ -155,14 +155,14 @@ function batchOf(write: BatchWriter, ...of: Parameters<BatchWriter>): Explained 
   return { status: 200, text: write(...of) };
 }
 
-/** Whether the reader pays for a read. */
+/** Charges the reader one read; false if refused. */
 function pays(reader: Reader): boolean {
   const bill = new Bill(reader);
   bill.payer = reader.session;
   return reader.gateway.fairUse.charge('reads', bill, 1)?.granted ?? true;
 }
 
-/** Reads what the command itself did, too: a batch may claim twice. */
+/** A reader that also sees the command's own effects: a batch may claim twice. */
 function readerAfter(reader: Reader, sequence: number): Reader {
   const { gateway, session, address } = reader;
   return {
@@ -180,12 +180,12 @@ function readerAfter(reader: Reader, sequence: number): Reader {
 }
 
 /**
- * Codes of which the history may say more. `market_not_active` is not one of them: what becomes of
- * such a market can still change, and an answer to a key is the same each time.
+ * Codes that the history may explain. `market_not_active` is excluded: the market's outcome can
+ * still change, but the answer to an idempotency key must stay the same.
  */
 const OF_ENDED: readonly number[] = [Code.market_not_found, Code.nothing_to_claim];
 
-/** Whether a result may need an explanation: false says that its command need not be read. */
+/** Whether a result may need an explanation. If false, the caller need not read the command. */
 export function mayNeedExplanation({ values }: NumberBuffer): boolean {
   if (values[ResultHead.code] !== Code.ok) return OF_ENDED.includes(values[ResultHead.code]!);
   if (values[ResultHead.kind] !== CommandKind.batch) return false;

@@ -1,4 +1,4 @@
-/** Finds what a request names. If it does not exist, the request is refused. */
+/** Resolves what a request names, and refuses the request if it does not exist. */
 import type { Engine } from '../../engine/engine.js';
 import { Privacy } from '../../engine/interface/domain.js';
 import { type Assets, idNumber, marketIdNumber } from '../../engine/interface/notation.js';
@@ -7,16 +7,16 @@ import type { Call } from '../http/call.js';
 import { errorAnswer, invalidRequest } from '../http/errors.js';
 import { readHistory } from './history/read.js';
 
-/** The account whose id is the path parameter; null: refused. */
+/** The account in the path parameter; null: refused. */
 export function findAccount(call: Call, parameter: string): AccountView | null {
   const account = call.engine.account(idNumber('u', call.parameter(parameter)));
   return call.finds(account, 'user_not_found') ? account : null;
 }
 
-/** {@link findAccount}, which refuses a private account when nobody is signed in. */
+/** {@link findAccount}, but refuses a private account for a client without a session. */
 export function findShownAccount(call: Call, parameter: string): AccountView | null {
   const account = findAccount(call, parameter);
-  // Who is signed in asks for the own account: reading.ts refuses any other.
+  // A signed-in caller can only name their own account: reading.ts refuses any other.
   const isOpen = account === null || account.privacy === Privacy.OPEN;
   if (isOpen || call.session !== null) return account;
   call.refuseWhenDurable(errorAnswer('missing_token', {}, PRIVATE));
@@ -25,10 +25,10 @@ export function findShownAccount(call: Call, parameter: string): AccountView | n
 
 const PRIVATE = 'The account is private: only its user may read this, with a session.';
 
-/** The market that was named last: most requests name one of a few. */
+/** Cache of the last named market: most requests name one of a few. */
 const last = { assets: null as Assets | null, name: '', marketId: 0 };
 
-/** As `marketIdNumber`, which it need not call for the market that was named last. */
+/** {@link marketIdNumber} with the cache. */
 export function marketNumber(assets: Assets, name: string): number {
   if (name === last.name && assets === last.assets) return last.marketId;
   const marketId = marketIdNumber(assets, name);
@@ -40,7 +40,7 @@ export function marketNumber(assets: Assets, name: string): number {
   return marketId;
 }
 
-/** Whether the asset is listed. If not, the request is refused. */
+/** Whether the asset is listed; false: refused. */
 export function isListed(call: Call, symbol: string): boolean {
   if (call.engine.findAsset(symbol) >= 0) return true;
   call.refuseNow(invalidRequest({ asset: `is not listed; ${assetsText(call.engine)}` }));
@@ -62,16 +62,16 @@ interface FilterQuery {
 }
 
 export interface Filter {
-  /** Part of the name of the filtered list, so that a cursor belongs to its filters. */
+  /** Part of the list's name in cursors, so that a cursor is valid only with its filters. */
   name: string;
   bounds: { marketId: number | null; fromMs: number | null; toMs: number | null };
-  /** Whether there is one. */
+  /** Whether the request has a filter. */
   isSet: boolean;
 }
 
 /**
- * Reads the filters of a list, a market and a range of time, and responds. A market that never was
- * is refused, as in a path: an empty list would say that nothing happened in it.
+ * Reads a list's filters (a market and a time range) and calls `respond`. Refuses a market that
+ * never existed, because an empty list would mean that nothing happened in it.
  */
 export function withFilter(
   call: Call<unknown, FilterQuery>,

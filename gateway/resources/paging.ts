@@ -1,6 +1,6 @@
 /**
- * Pages of lists. A cursor is opaque to clients. It contains its list, filters included, and the
- * position of the last entry returned, so new entries do not shift a page.
+ * Pages of lists. A cursor is opaque to clients. It contains the list's name with its filters and
+ * the position of the last returned entry, so new entries do not shift a page.
  */
 
 import { unitsOfSeen } from '../access/fair-use/charges.js';
@@ -12,13 +12,13 @@ export interface PageRequest {
   cursor?: string | undefined;
 }
 
-/** A market costs as much to look at as so many entries of a list. */
+/** The cost of reading one market, in list entries. */
 export const ROWS_OF_MARKET = 10;
 
 const POSITION = [/^\d{1,16}$/];
 
 interface ListOrder<Entry> {
-  /** The name of the list with its filters, such as "markets?asset=BTC". */
+  /** The list's name with its filters, such as "markets?asset=BTC". */
   list: string;
   /** A permanent number, unique among the entries of the list. */
   positionOf(entry: Entry): number;
@@ -28,11 +28,11 @@ interface ListOrder<Entry> {
 
 export interface Page<Entry> {
   entries: Entry[];
-  /** The cursor of the next page; null: this is the last. */
+  /** The cursor of the next page; null: this is the last page. */
   nextCursor: string | null;
 }
 
-/** A page of `entries`, which are in the list's order; null: refused, the cursor is invalid. */
+/** A page of `entries`, which are in the list's order; null: refused for an invalid cursor. */
 export function pageOf<Entry>(
   call: Call<unknown, PageRequest>,
   entries: Entry[],
@@ -56,18 +56,18 @@ export function pageOf<Entry>(
   return { entries: page, nextCursor };
 }
 
-/** `position`: a number, or several of a list whose entries one number does not place. */
+/** `position`: one number, or several for lists whose order needs them. */
 export function cursorOf(list: string, ...position: readonly number[]): string {
   return Buffer.from([list, ...position].join('\n')).toString('base64url');
 }
 
-/** Where the page starts; null: at the first entry; undefined: refused, the cursor is invalid. */
+/** The page's start; null: the first entry; undefined: refused for an invalid cursor. */
 export function startOf(call: Call<unknown, PageRequest>, list: string): number | null | undefined {
   const position = startPosition(call, list, POSITION);
   return position ? position[0]! : position;
 }
 
-/** {@link startOf} for a position of several numbers; `patterns`: what their digits match. */
+/** {@link startOf} for a position of several numbers, whose digits match `patterns`. */
 export function startPosition(
   call: Call<unknown, PageRequest>,
   list: string,
@@ -82,7 +82,7 @@ export function refuseCursor(call: Call): undefined {
   call.refuseNow(invalidRequest({ cursor: 'is not a cursor of this list' }));
 }
 
-/** The position in a cursor; null: it is not a cursor of this list. */
+/** The position in a cursor; null: not a cursor of this list. */
 function numbersIn(list: string, cursor: string, patterns: readonly RegExp[]): number[] | null {
   const [name, ...texts] = Buffer.from(cursor, 'base64url').toString('utf8').split('\n');
   if (name !== list || texts.length !== patterns.length) return null;

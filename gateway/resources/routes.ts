@@ -17,7 +17,7 @@ import { operationRoutes } from './status/routes.js';
 import { subAccountRoutes } from './sub-accounts/routes.js';
 import { vaultRoutes } from './vault/routes.js';
 
-/** With an address of their own, operators alone see the metrics. */
+/** If operators have their own address, /metrics is served only there. */
 export function routesOf(hasOperations: boolean): readonly Route[] {
   return hasOperations ? ROUTES.filter(({ path }) => path !== '/metrics') : ROUTES;
 }

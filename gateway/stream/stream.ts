@@ -129,7 +129,7 @@ export class StreamServer {
     yield ['cut_off', cutOffs];
   }
 
-  /** Adds the backlogs of edges, which hold this process's sockets and limit what they buffer. */
+  /** Includes the backlogs of edges, which hold this process's sockets and limit them. */
   addBacklogs(atEdges: () => BacklogReadings): void {
     this.atEdges = atEdges;
   }

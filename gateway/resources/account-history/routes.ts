@@ -1,7 +1,7 @@
 /**
- * The story of an account: its statement, and its orders, open and closed. Both come from the
- * history, and say all that was durable when the request came. The list of resting orders without
- * a filter comes from the engine, at once.
+ * An account's statement and its orders, open and closed. Both come from the history and include
+ * everything that was durable when the request arrived. The unfiltered list of resting orders comes
+ * directly from the engine.
  */
 import { idNumber } from '../../../engine/interface/notation.js';
 import type { OrdersRequest } from '../../../persistence/history/account/orders.js';
@@ -115,7 +115,7 @@ function answerResting(call: OrdersCall): void {
   answerOrders(call, orders, { nextCursor: page.nextCursor, ...call.trueAt });
 }
 
-/** One order or none, so no cursor belongs to this list. */
+/** Answers with one order or none, so the list needs no cursor. */
 function answerNamed(
   call: OrdersCall,
   filter: Filter,

@@ -1,4 +1,4 @@
-/** The queries and the bodies of statements and orders, and what makes their entries. */
+/** Queries, bodies and entries of statements and order lists. */
 
 import { z } from 'zod';
 import type { Engine } from '../../../engine/engine.js';
@@ -128,7 +128,7 @@ export const OrderRecord = responseObject('OrderRecord', 'An order, open or clos
   sequence: response.state.sequence.optional(),
   atMs: response.state.atMs.optional(),
 });
-/** In a list, the sequence and the time are those of the list. */
+/** In a list, the list itself has the sequence and the time. */
 export const ListedOrder = responseSchema(
   'ListedOrder',
   'An order, open or closed',
@@ -211,7 +211,7 @@ export function orderRecordOf(assets: Assets, order: Record): WritableOrder {
   };
 }
 
-/** An order that rests, from the engine, which knows when it last came to rest. */
+/** A resting order from the engine, which knows when it last came to rest. */
 export function restingOrderOf(assets: Assets, order: OrderView): WritableOrder {
   return orderRecordOf(assets, {
     ...order,

@@ -28,7 +28,7 @@ export const userRoutes: Route[] = [
       readHistory(call, request, ({ account: shown, rank }, at) => {
         // The registration of a new account may not be durable yet.
         if (!call.finds(shown, 'user_not_found')) return;
-        // A session is the own one: reading.ts refuses any other.
+        // A session means that users read their own account: reading.ts refuses any other.
         const isHidden = shown.privacy !== Privacy.OPEN && call.session === null;
         const figures = isHidden ? views.NO_FIGURES : { ...views.figuresOf(shown), rank };
         call.answerJson<typeof views.Profile>(
@@ -165,12 +165,12 @@ function answerPositions(call: PositionsCall, userId: number, filter: Filter): v
   call.answerJson<typeof views.Positions>({ positions, nextCursor, ...call.trueAt });
 }
 
-/** Orders positions by market, the fees that come back before UP before DOWN. */
+/** Sort position: by market, then refundable fees, UP, DOWN. */
 function placeOf({ marketId, outcome }: views.OpenPosition): number {
   return marketId * 3 + (outcome === null ? 2 : 1 - outcome);
 }
 
-/** Those of a page that begins after a place, and of one market or of all. */
+/** The positions of one market or of all, after a place, newest first. */
 function newestFirst(
   positions: readonly PositionView[],
   marketId: number | null,

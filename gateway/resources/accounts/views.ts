@@ -1,4 +1,4 @@
-/** The bodies of accounts: profile, balance, positions, referral; and what makes them. */
+/** Bodies of accounts: profile, balance, positions, referral. */
 
 import { z } from 'zod';
 import {
@@ -152,12 +152,11 @@ export function balanceFieldsOf({ availableMicros, heldMicros }: AccountView): B
   };
 }
 
-/** The balance in a stream message. */
 export function balanceText(account: AccountView): string {
   return JSON.stringify(balanceFieldsOf(account));
 }
 
-/** The shares of one outcome of a position; or, with the outcome null, the fees to give back. */
+/** Shares of one outcome; with outcome null, the fees that a VOID market refunds. */
 export interface OpenPosition {
   marketId: number;
   outcome: Outcome | null;
@@ -168,9 +167,8 @@ export interface OpenPosition {
 }
 
 /**
- * The outcomes that the user holds shares of in one market, and what a VOID market gives back. The
- * losing outcome of a resolved market is left out: it is worth nothing, and there is nothing to
- * claim.
+ * The user's outcomes in one market, and the fees that a VOID market refunds. Omits the losing
+ * outcome of a resolved market, which is worth nothing.
  */
 export function openPositions(position: PositionView, market: MarketView): OpenPosition[] {
   const { marketId, upLots, downLots, upCostMicros, downCostMicros, feesMicros } = position;
@@ -187,7 +185,7 @@ export function openPositions(position: PositionView, market: MarketView): OpenP
     );
 }
 
-/** Of the outcome, by what UP has; null stays null. */
+/** Converts UP's half-ticks to those of the outcome; null stays null. */
 function inOutcome(outcome: Outcome | null, up: number | null): number | null {
   if (up === null || outcome === null) return null;
   return outcome === Outcome.UP ? up : HALVES_PER_SET - up;
@@ -198,7 +196,7 @@ interface PositionReads extends Assets {
   proceedsMicros(marketId: number, outcome: Outcome, lots: number, ownId: number): number | null;
 }
 
-/** `readerId`: the user whose family's bids do not count for the value; 0: all count. */
+/** `readerId`: bids of this user's family do not count for the value; 0: all bids count. */
 export function positionOf(
   reads: PositionReads,
   position: OpenPosition,
@@ -243,12 +241,12 @@ export function positionText(
   return jsonText<typeof Position>(positionOf(reads, position, readerId));
 }
 
-/** What a profile shows of every account. */
+/** The profile fields of every account. */
 export function nameOf({ userId, username, createdAtMs }: AccountView) {
   return { userId: `u${userId}`, username, createdAtMs };
 }
 
-/** What a profile shows besides, apart from the rank. */
+/** The profile fields that a private account hides, except the rank. */
 export function figuresOf(account: AccountView) {
   return {
     volume: micros(account.volumeMicros),
@@ -257,7 +255,7 @@ export function figuresOf(account: AccountView) {
   };
 }
 
-/** Of a private account. */
+/** Shown for a private account. */
 export const NO_FIGURES = { volume: null, realizedProfit: null, trades: null, rank: null };
 
 export function privacyOf(privacy: number): Pick<Writable<typeof Privacy>, 'private' | 'listed'> {
@@ -265,7 +263,7 @@ export function privacyOf(privacy: number): Pick<Writable<typeof Privacy>, 'priv
   return { private: privacy !== OPEN, listed: privacy !== PRIVATE };
 }
 
-/** What the user sees of their referral data. Others see less. */
+/** The user's own view of their referral data. Others see less. */
 export function ownReferralOf(
   referral: ReferralView,
 ): Omit<Writable<typeof OwnReferral>, keyof TrueAt> {

@@ -1,4 +1,4 @@
-/** The answers to operations over HTTP whose market is over, with what became of it. */
+/** HTTP answers to refused operations in ended markets, with the market's outcome from history. */
 import type { Command } from '../../../engine/interface/commands.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import type { Call } from '../../http/call.js';

@@ -1,6 +1,6 @@
 /**
- * The response to POST /batch, as JSON in ASCII, written from the engine's result: for each
- * operation its `type` and the receipt or the error that its own route would send.
+ * The response to POST /batch as ASCII JSON, written from the engine's result: for each operation
+ * its `type` and the receipt or error that its own route would send.
  */
 import { Code } from '../../../engine/interface/codes.js';
 import type { Batch, BatchOperation } from '../../../engine/interface/commands.js';
@@ -48,14 +48,14 @@ const BRACE = 125;
 const out = new AsciiWriter();
 const NO_ERRORS: ReadonlyMap<number, ErrorAnswer> = new Map();
 
-/** The receipt of a batch that is `ok`. Single operations may have been refused. */
+/** The receipt of an accepted batch, in which single operations may have been refused. */
 export const batchReceipt: ReceiptWriter<Uint8Array> = (assets, result, _at, command) => {
   out.clear();
   writeBatchReceipt(out, assets, result, (command as Batch).operations);
   return out.handOver();
 };
 
-/** {@link batchReceipt}, with errors in place of the engine's. */
+/** {@link batchReceipt} with `errors` replacing the engine's, by index. */
 export function explainedBatch(
   assets: Assets,
   result: NumberBuffer,
@@ -67,7 +67,7 @@ export function explainedBatch(
   return out.handOver();
 }
 
-/** Writes the same behind what is written. `errors`: in place of the engine's, by index. */
+/** Appends the receipt to `out`. `errors` replaces the engine's errors, by index. */
 export function writeBatchReceipt(
   out: AsciiWriter,
   assets: Assets,
@@ -95,7 +95,7 @@ export function writeBatchReceipt(
   out.byte(BRACE);
 }
 
-/** Writes the receipt or the error of the operation whose result begins at `at`. */
+/** Writes the receipt or error of the operation whose result begins at `at`. */
 export function writeOperation(
   out: AsciiWriter,
   assets: Assets,

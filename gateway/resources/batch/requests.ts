@@ -1,4 +1,4 @@
-/** The body of POST /batch: its schema, and how it is read. */
+/** The body of POST /batch: its schema and its reader. */
 import { z } from 'zod';
 import type { Batch, BatchOperation } from '../../../engine/interface/commands.js';
 import { MAX_BATCH_OPERATIONS } from '../../../engine/interface/limits.js';
@@ -17,7 +17,7 @@ import {
 } from '../orders/operations.js';
 import { OperationReader } from '../orders/reader.js';
 
-/** One operation. The stream takes single ones, too. */
+/** One operation. The stream also accepts single operations. */
 export const Operation = bodySchema(
   'BatchOperation',
   'An operation of a batch',
@@ -49,10 +49,10 @@ export const BatchBody = bodyObject('BatchBody', 'Operations to execute in order
     .describe('Execute all operations or none; default: each on its own'),
 });
 
-/** An operation as it was sent, which may be anything. */
+/** An unvalidated operation. */
 type Unread = Record<string, unknown> & { op?: unknown };
 
-/** The operations of a body that may be invalid, as far as they are objects, by their index. */
+/** The objects among a possibly invalid body's operations, with their index. */
 function* unreadIn(body: object): Generator<[index: number, operation: Unread]> {
   const { operations } = body as { operations?: unknown };
   if (!Array.isArray(operations)) return;
@@ -60,14 +60,14 @@ function* unreadIn(body: object): Generator<[index: number, operation: Unread]> 
     if (typeof operation === 'object' && operation !== null) yield [index, operation];
 }
 
-/** Whether an operation names another user. The body may be invalid. */
+/** Whether an operation of a possibly invalid body names another user. */
 export function operationNamesAnother(body: object, subject: string): boolean {
   for (const [, { userId }] of unreadIn(body))
     if (typeof userId === 'string' && userId !== subject) return true;
   return false;
 }
 
-/** Reports what is missing in the operations of a body that the schema refuses. */
+/** Reports missing fields in the operations of a body that the schema refuses. */
 export function missingOfOperations(body: object, problem: Problem): void {
   for (const [index, operation] of unreadIn(body)) {
     if (index >= MAX_BATCH_OPERATIONS) return;
@@ -79,7 +79,7 @@ export function missingOfOperations(body: object, problem: Problem): void {
   }
 }
 
-/** The commands of operations that the schema has taken, in order, and the problems of them all. */
+/** The commands of validated operations in order, and the problems of all of them. */
 export function readOperations(
   assets: Assets,
   userId: number,
@@ -100,7 +100,7 @@ export function readOperations(
 const FIELDS = namesOf(['operations', 'atomic', 'userId']);
 const OPERATIONS_BIT = 1;
 
-/** Reads a batch from the bytes of its body. What it does not take is left to the schema. */
+/** Reads a batch directly from the body's bytes. The schema handles what this reader does not. */
 export class BatchReader {
   private readonly scanner = new JsonScanner();
   private readonly operations = new OperationReader(this.scanner);
@@ -117,7 +117,7 @@ export class BatchReader {
     else if (userIdField.scan(scanner, assets) !== userId) scanner.fail();
   };
 
-  /** null: not taken. */
+  /** null: not handled; use the schema. */
   read(
     assets: Assets,
     bytes: Uint8Array,

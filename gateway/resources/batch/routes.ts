@@ -2,11 +2,9 @@
  * Batches: up to 100 operations of one user in one request and one command, executed in order
  * without interruption.
  *
- * Without `atomic` the response is 200 with a receipt or an error for each operation. With
- * `atomic`, one refused operation fails the whole batch: the response is the error of that
- * operation, with its index as a detail.
- *
- * Each operation counts toward fair use.
+ * Without `atomic`, the response is 200 with a receipt or an error for each operation. With
+ * `atomic`, one refused operation fails the whole batch: the response is that operation's error
+ * with its index as a detail. Each operation counts toward fair use.
  */
 import type { z } from 'zod';
 import type { Batch } from '../../../engine/interface/commands.js';
@@ -38,7 +36,7 @@ export const batchRoutes: Route[] = [
     idempotent: true,
     explains,
     responses: { 200: BatchReceipt },
-    // An atomic batch fails with the error of its operation.
+    // An atomic batch fails with an operation's error.
     errors: [
       ...ORDER_ERRORS,
       'order_not_found',
@@ -57,7 +55,7 @@ export const batchRoutes: Route[] = [
         reader.read(assets, body, userId, idempotencyKey),
       admits: (call, command) => isAllowed(call, command as Batch),
     },
-    // The rest of the batch is looked at once it has been read.
+    // Checked by {@link isAllowed} after parsing.
     quota: ({ wanted }) => wanted.quota,
     units: (_query, { wanted }) => wanted.units,
     handle(call) {
@@ -68,8 +66,8 @@ export const batchRoutes: Route[] = [
 ];
 
 /**
- * Counts the operations. A batch that seemed to cancel only was let in as that. If it holds
- * anything else, all of it counts as orders and must pass as they do.
+ * Charges the operations. A batch that looked like cancels only was admitted as such; if it
+ * contains anything else, all of it counts as orders and must be admitted as orders.
  */
 function isAllowed(call: Call, batch: Batch): boolean {
   if (call.quota === 'cancels' && !onlyCancels(batch)) {
@@ -82,7 +80,7 @@ function isAllowed(call: Call, batch: Batch): boolean {
   return call.affords(batch.operations.length);
 }
 
-/** The command of a body that the schema parsed; null if it is invalid, and the client was told. */
+/** The command of a parsed body; null if the body is invalid, and the call was refused. */
 function parsedBatch(call: Call<z.output<typeof BatchBody>, unknown>): Batch | null {
   const { body, engine, userId, idempotencyKey } = call;
   const { commands: operations, problems } = readOperations(engine, userId, body.operations);

@@ -16,7 +16,7 @@ export const OPERATION_RECEIPTS = {
   merge: orders.MergeReceipt,
 };
 
-/** A receipt or an error in a batch, whose `type` says which it is. */
+/** A receipt or an error in a batch, distinguished by `type`. */
 function resultOf<Type extends string, Shape extends z.ZodRawShape>(
   type: Type,
   text: string,

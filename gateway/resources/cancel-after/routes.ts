@@ -1,6 +1,6 @@
 /**
- * The dead man's switch: a program that no longer repeats this request loses its resting orders.
- * The engine cancels them when the exchange's time comes, whether or not anybody is connected.
+ * The dead man's switch: if a program stops repeating this request, the engine cancels its resting
+ * orders at a time of the exchange's clock, even if no client is connected.
  */
 
 import { z } from 'zod';

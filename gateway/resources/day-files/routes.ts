@@ -1,4 +1,4 @@
-/** The list of the files of days (contract/downloads/days.ts), as this process has them. */
+/** Lists this process's downloadable day files (contract/downloads/days.ts). */
 
 import { z } from 'zod';
 import { type DayFile as File, listDayFiles } from '../../../persistence/history/day-files.js';
@@ -26,7 +26,7 @@ export const DayFiles = responseObject('DayFiles', 'The files with the events of
   files: z.array(DayFile).describe('The files, by asset, the newest first'),
 });
 
-/** The folder is read at most once in this time, however many ask. */
+/** The folder is read at most once in this time. */
 const LISTED_MS = 1_000;
 const listed = new WeakMap<GatewayConfig, { files: Promise<File[]>; atMs: number }>();
 

@@ -1,4 +1,4 @@
-/** Reads the history for a request, and its pages of lists. */
+/** Reads the history for a request, and pages of its lists. */
 import type {
   HistoryAnswers,
   HistoryKind,
@@ -10,21 +10,21 @@ import type { Call } from '../../http/call.js';
 import { HISTORY_UNAVAILABLE } from '../../http/errors.js';
 import { cursorOf, type PageRequest, startOf } from '../paging.js';
 
-/** Who reads: a request over HTTP, or a connection of the stream. */
+/** The source of a read: an HTTP request or a stream connection. */
 export interface Reader
   extends Pick<Call, 'gateway' | 'minSequence' | 'session' | 'address' | 'isOver' | 'onLeft'> {
-  /** Of a request. */
+  /** Only HTTP requests have this. */
   refuseNow?: Call['refuseNow'];
 }
 
 /**
- * Reads the history. An answer is consistent at its sequence, which is not before the sequence that
- * was durable when the request came, nor before one that the client named. `refuse`: answers if the
- * history is unavailable.
+ * Reads the history. An answer is consistent at its sequence, which is at least the sequence that
+ * was durable when the request arrived, and at least one that the client named. `refuse`: called if
+ * the history is unavailable.
  *
- * A replica's follower reads the journal by itself, so it may be ahead of the replica's engine: the
- * answer then waits until the engine has reached its sequence. Reads of one user, with its
- * sub-accounts, or of one address without a user, are served one after another.
+ * A replica's follower reads the journal itself, so it may be ahead of the replica's engine; the
+ * answer then waits until the engine has reached its sequence. Reads of one user (with its
+ * sub-accounts), or of one address without a user, are served one after another.
  */
 export function readHistory<Kind extends HistoryKind>(
   call: Reader,
@@ -38,7 +38,7 @@ export function readHistory<Kind extends HistoryKind>(
     gateway.warnings.warn({ reason }, 'a read of the history was refused');
     refuse();
   };
-  // Within a batch that is being applied, the engine may have more than is durable here.
+  // While a batch is being applied, the engine is ahead of what is durable.
   const minSequence = Math.max(sequencer.durableSequence, call.minSequence);
   const reader = call.session?.payerId ?? call.address;
   const answered = (reply: HistoryReply<Kind>) => {
@@ -66,7 +66,7 @@ export function readHistory<Kind extends HistoryKind>(
   call.onLeft = gateway.history.read(request, minSequence, answered, reader);
 }
 
-/** Those whose answer is a page that one number places. */
+/** Kinds whose answer is a page, with a single number as position. */
 type PagedKind =
   | 'ledger'
   | 'marketTrades'
@@ -79,7 +79,7 @@ export interface PageEnd extends TrueAt {
   nextCursor: string | null;
 }
 
-/** Reads a page of a list. `answer` answers with it and `end`, its last fields. */
+/** Reads a page of a list. `answer` gets the page and `end`, its last fields. */
 export function answerPage<Kind extends PagedKind>(
   call: Call<unknown, PageRequest>,
   list: string,

@@ -1,7 +1,7 @@
 /**
- * The follower's history: past markets, trades, points, the leaderboard. A read waits until the
- * history has everything that was durable when the request came, so an acknowledged trade is in it.
- * If that takes too long, the response is `unavailable`, never an old list.
+ * The history: past markets, trades, points, the leaderboard. A read waits until the history has
+ * everything that was durable when the request arrived, so it includes acknowledged trades. If that
+ * takes too long, the response is `unavailable`, never an outdated list.
  */
 import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
 import { idNumber, marketIdNumber } from '../../../engine/interface/notation.js';
@@ -154,8 +154,8 @@ export const historyRoutes: Route[] = [
 type TradeBounds = Filter['bounds'] & { orderId: number | null };
 
 /**
- * The bounds of a filter and, if the query names an order, those of the order: its market, and when
- * it was open. An order that the user has never placed is refused.
+ * Narrows a filter's bounds to the order that the query names, if any: to its market and the time
+ * it was open. Refuses an order that the user never placed.
  */
 function ofOrder(
   call: Call<unknown, { orderId?: string | undefined }>,
@@ -172,7 +172,7 @@ function ofOrder(
   readHistory(call, { kind: 'userOrder', userId, orderId }, (order) => {
     if (!call.finds(order, 'order_not_found')) return;
     const { marketId, placedAtMs, closedAtMs } = order;
-    // Another market has none of its trades: a time at which nothing happened.
+    // Another market has none of the order's trades: use an empty time range.
     const isElsewhere = bounds.marketId !== null && bounds.marketId !== marketId;
     const fromMs = isElsewhere ? MAX_TIME_MS : Math.max(bounds.fromMs ?? 0, placedAtMs);
     const toMs = Math.min(bounds.toMs ?? MAX_TIME_MS, closedAtMs ?? MAX_TIME_MS);
@@ -180,10 +180,10 @@ function ofOrder(
   });
 }
 
-/** A user and a value, which may be negative. */
+/** A user and a value; the value may be negative. */
 const LEADERBOARD_POSITION = [/^\d{1,9}$/, /^-?\d{1,16}$/];
 
-/** The bytes with the end of the page written into the space reserved for it. */
+/** Writes the page's end into the space reserved for it. */
 function withPageEnd(bytes: Uint8Array, { nextCursor, ...trueAt }: PageEnd): Uint8Array {
   const end = `,"nextCursor":${JSON.stringify(nextCursor)},${stateText(trueAt)}`;
   const at = bytes.length - PAGE_END_BYTES;

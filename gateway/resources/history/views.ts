@@ -1,4 +1,4 @@
-/** The queries and the bodies of the routes that read the history, and what makes their entries. */
+/** Queries, bodies and entries of the routes that read the history. */
 
 import { z } from 'zod';
 import { ticksIn } from '../../../engine/interface/domain.js';
@@ -72,7 +72,6 @@ export const UserTrades = responseObject('UserTrades', 'The trades of a user', {
   ...response.pageEnd,
 });
 
-/** Outcome, side and price are the taker's. */
 export const MarketTrade = responseObject(
   'MarketTrade',
   'A trade; outcome, side and price are the taker’s',
@@ -157,7 +156,7 @@ export function pointsCreditOf(
   };
 }
 
-/** Every metric is counted in millionths, of dollars or of points. */
+/** All metrics are in millionths, of dollars or of points. */
 export function leaderboardEntryOf(
   entry: entries.LeaderboardEntry,
 ): Writable<typeof LeaderboardEntry> {

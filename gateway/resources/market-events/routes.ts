@@ -1,6 +1,6 @@
 /**
- * A market's past, for anyone who wants to see it again or to check it: its events, the prices that
- * its settlement is the average of, and the hash of the journal's batch that holds a sequence.
+ * A market's past, to replay or verify: its events, the prices that its settlement averages, and
+ * the hash of the journal batch that contains a sequence.
  */
 
 import { z } from 'zod';
@@ -187,7 +187,7 @@ export const marketEventRoutes: Route[] = [
   }),
 ];
 
-/** A sequence and a number of its events. */
+/** A sequence and the index of one of its events. */
 const EVENT_POSITION = [/^\d{1,15}$/, /^\d{1,9}$/];
 
 function ticksOf(prices: Ticks['start']) {

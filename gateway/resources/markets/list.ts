@@ -1,11 +1,10 @@
 /**
- * The list of all markets: the engine's, merged with those of the history, which the engine has
- * forgotten.
+ * The list of all markets: the engine's, merged with those that only the history still has.
  *
- * Always holds: each market is listed exactly once, even if the engine forgets it meanwhile: both
- * sources have one order, by window and asset, and a cursor is a place in that order. The engine's
- * market is newer, so it is used if both have it. The engine keeps a market for at least a day
- * after its end, so the newest pages need no history.
+ * Always holds: each market is listed exactly once, even if the engine removes it meanwhile. Both
+ * sources have the same order (window, then asset), and a cursor is a place in that order. If both
+ * have a market, the engine's is newer and is used. The engine keeps a market for at least a day
+ * after its end, so the newest pages do not need the history.
  */
 import { type MarketStatusName, statusName } from '../../../engine/interface/notation.js';
 import { PAYOUT_DELAY_MS } from '../../../engine/interface/parameters.js';
@@ -22,7 +21,7 @@ import { marketText } from './views.js';
 
 interface MarketsWanted extends PageRequest {
   status?: MarketStatusName | undefined;
-  /** As listed. */
+  /** The symbol of a listed asset. */
   asset?: string | undefined;
 }
 
@@ -30,14 +29,14 @@ type MarketsCall = Call<unknown, MarketsWanted>;
 
 interface MarketsPage {
   markets: MarketView[];
-  /** The last market before the next page; null: this is the last page. */
+  /** The market before the next page; null: this is the last page. */
   nextAfter: number | null;
 }
 
-/** Responds with a page of markets. `after`: the market before it; null for the first page. */
+/** Answers with a page of markets after the market `after`; null for the first page. */
 export function answerMarkets(call: MarketsCall, after: number | null): void {
   const { engine, query } = call;
-  // Empty: the page also needs markets of the history.
+  // Empty text: the page also needs markets from the history.
   const text = knownPages.get(engine, `${listName(query)}&${query.limit}&${after}`, () => {
     const known = knownMarkets(call, after);
     return isAllKnown(call, known) ? pageText(call, cutPage(known, query.limit, null)) : '';
@@ -56,7 +55,7 @@ export function answerMarkets(call: MarketsCall, after: number | null): void {
 
 const knownPages = new SharedTexts<string, string>();
 
-/** The requested markets of the engine, newest window first; one more than a page has at most. */
+/** The engine's matching markets, newest window first; at most one more than fits on a page. */
 function knownMarkets(call: MarketsCall, after: number | null): MarketView[] {
   const { engine, query } = call;
   const markets: MarketView[] = [];
@@ -75,7 +74,7 @@ function knownMarkets(call: MarketsCall, after: number | null): MarketView[] {
   return markets;
 }
 
-/** Whether the engine has every market of the page. It forgets only resolved markets. */
+/** Whether the engine has every market of the page. It removes only resolved markets. */
 function isAllKnown({ engine, query }: MarketsCall, known: readonly MarketView[]): boolean {
   if (query.status !== undefined && query.status !== 'resolved') return true;
   const last = known[query.limit - 1];
@@ -83,7 +82,7 @@ function isAllKnown({ engine, query }: MarketsCall, known: readonly MarketView[]
   return isFollowed && last !== undefined && last.endsAtMs > engine.nowMs - PAYOUT_DELAY_MS;
 }
 
-/** `known` and the page's markets that the engine has forgotten, down to the page's end. */
+/** `known` merged with markets from the history, down to the page's end. */
 function merged(
   { engine }: MarketsCall,
   known: readonly MarketView[],
@@ -98,7 +97,7 @@ function merged(
   );
 }
 
-/** `reachesTo`: the last market that was read; null: the list was read to its end. */
+/** `reachesTo`: the last market read; null: the list was read to its end. */
 function cutPage(
   markets: readonly MarketView[],
   limit: number,
@@ -117,7 +116,7 @@ function pageText(
   return `{"markets":[${texts.join(',')}],"nextCursor":${next},${stateText(trueAt)}`;
 }
 
-/** The name of the list in its cursors. */
+/** The list's name in cursors. */
 export function listName({ status, asset }: MarketsWanted): string {
   return `markets?status=${status ?? ''}&asset=${asset ?? ''}`;
 }

@@ -1,6 +1,6 @@
 /**
- * An order book as JSON, written by hand as bytes, because a book is long and read often. The
- * engine has one book, in prices of UP: a bid for UP at p is an offer of DOWN at 1 - p, and vice
+ * An order book as JSON. Written by hand as bytes, because a book is long and read often. The
+ * engine keeps one book in prices of UP: a bid for UP at p is an offer of DOWN at 1 - p, and vice
  * versa.
  */
 import { MICROS_PER_SET } from '../../../engine/interface/limits.js';
@@ -12,7 +12,7 @@ const UP_BIDS = ascii(',"UP":{"bids":[');
 const DOWN_BIDS = ascii(']},"DOWN":{"bids":[');
 const ASKS = ascii('],"asks":[');
 const END = ascii(']}}');
-/** A level up to its shares, by price. */
+/** The text of a level before its shares, by price. */
 const LEVELS = Array.from({ length: MICROS_PER_SET }, (_, ticks) =>
   ascii(`{"price":${ticksText(ticks)},"shares":`),
 );
@@ -30,7 +30,7 @@ export function orderbookText(...book: Parameters<typeof write>): string {
   return out.toText();
 }
 
-/** A message of the stream has the time beside the book. */
+/** `atMs` is absent in a stream message, which has its own. */
 type At = { sequence: number; atMs?: number };
 
 function write(assets: Assets, marketId: number, depth: DepthView, at: At): void {

@@ -1,4 +1,4 @@
-/** Markets: lists, one market, its order book, and what an order would do now. Public. */
+/** Public routes of markets: lists, one market, its order book, and quotes. */
 import type { Engine } from '../../../engine/engine.js';
 import { hasEnded, Side } from '../../../engine/interface/domain.js';
 import {
@@ -24,7 +24,7 @@ import * as schemas from './schemas.js';
 import { SharedTexts } from './shared-texts.js';
 import { marketText, quoteText } from './views.js';
 
-/** Greater than every depth of an order book. */
+/** Above every depth; combines market and depth into one key. */
 const DEPTHS = 1_000;
 /** By market and depth. */
 const bookTexts = new SharedTexts<number, Uint8Array>();
@@ -130,7 +130,7 @@ export const marketRoutes: Route[] = [
   }),
 ];
 
-/** Only before its end is a market known in full without the history: the rest may have changed. */
+/** Without the history, only a market before its end is complete. */
 function answerWithoutHistory(call: Call, marketId: number): void {
   const { engine } = call;
   const market = engine.market(marketId);
@@ -138,7 +138,7 @@ function answerWithoutHistory(call: Call, marketId: number): void {
   else call.answerWhenDurable(200, marketText(engine, market, null));
 }
 
-/** The markets as JSON, by asset, without the brackets around them. `symbol`: empty: all assets. */
+/** The active markets as JSON, by asset, without brackets. Empty `symbol`: all assets. */
 function activeMarkets(engine: Engine, symbol: string): string {
   const texts: string[] = [];
   for (let asset = 0; asset < engine.assetCount; asset++) {

@@ -7,7 +7,7 @@ import * as response from '../../json/response-fields.js';
 import { MAX_ORDER_DOLLARS, MAX_ORDER_SHARES, TEXTS } from '../orders/fields.js';
 import type { Problem } from '../orders/operations.js';
 
-/** The filter by asset, in any case. */
+/** Filter by asset symbol, case-insensitive. */
 export const asset = z
   .string()
   .regex(/^[A-Za-z0-9]{2,10}$/, 'must be the symbol of an asset, such as BTC')
@@ -24,7 +24,7 @@ export const MarketsQuery = request.ownQuery({
   ...request.paging,
 });
 export const ActiveMarketsQuery = request.ownQuery({ asset });
-/** Every price level. */
+/** The number of price levels. */
 export const BOOK_LEVELS_MAX = 999;
 export const DepthQuery = request.ownQuery({
   depth: request.queryInteger({
@@ -64,7 +64,7 @@ interface GivenQuote {
   shares?: unknown;
 }
 
-/** Reports the size that a quote needs; its fields may be invalid. */
+/** Reports the missing size of a quote whose fields may be invalid. */
 export function missingOfQuote(
   { side = 'BUY', amount, shares }: GivenQuote,
   problem: Problem,
@@ -138,7 +138,7 @@ const marketFields = {
   lotSize: z.literal(0.001).describe('Shares; sizes are multiples of it'),
 };
 export const Market = responseObject('Market', 'A market', { ...marketFields, ...response.state });
-/** Prices of the outcomes and of the asset, every 5 s and at both ends of the market's window. */
+/** Prices of the outcomes and the asset, every 5 s and at both ends of the market's window. */
 const PricePoint = responseObject('PricePoint', 'The prices of a market at a time', {
   atMs: response.timeMs,
   UP: response.price.nullable().describe('As in `prices`; null: there was no price'),

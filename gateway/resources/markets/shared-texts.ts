@@ -1,9 +1,8 @@
 /**
- * Answers that depend only on the engine's state, made once for each sequence and shared by all who
- * read them.
+ * Answers that depend only on the engine's state, made once per sequence and shared by all readers.
  *
- * Always holds: a text is only found at the sequence at which it was made. At most TEXTS_MAX are
- * kept, whatever clients ask for.
+ * Always holds: a text is returned only at the sequence at which it was made, and at most TEXTS_MAX
+ * are kept.
  */
 import type { Engine } from '../../../engine/engine.js';
 
@@ -14,7 +13,7 @@ export class SharedTexts<Key, Text extends string | Uint8Array> {
   private engine: Engine | null = null;
   private sequence = 0;
 
-  /** `make`: is called if there is no text of this key as of now. Bytes must not change later. */
+  /** Calls `make` if the current sequence has no text for the key. Bytes must not change later. */
   get(engine: Engine, key: Key, make: () => Text): Text {
     if (engine !== this.engine || engine.sequence !== this.sequence) {
       this.texts.clear();

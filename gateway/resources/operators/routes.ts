@@ -1,6 +1,6 @@
 /**
- * Routes of operators, on an address of their own. Each change is a journalled command with the
- * operator's name, which comes from the key, and a reason.
+ * Operator routes, on their own address. Each change is a journalled command with a reason and the
+ * operator's name, which comes from the key.
  */
 
 import type { z } from 'zod';
@@ -216,7 +216,7 @@ function setPaused(call: Call<PauseFields>, paused: boolean): void {
   run(call, { kind: 'setPaused', marketId, asset, paused, operator: call.operator!, reason });
 }
 
-/** A sub-account has no password: its parent is signed in. */
+/** Refuses sub-accounts: they have no password, their parent signs in. */
 function makeSignInCode(call: Call<{ reason: string }>): void {
   const account = findAccount(call, 'id');
   if (account === null) return;
@@ -240,7 +240,7 @@ function logAction(call: Call, sequence: number): void {
   sequencer.releaseAt(sequence, { release: () => log.warn(fields, 'an operator acted') });
 }
 
-/** What the body leaves out stays as it is; in set 1 it is what the set has. */
+/** Omitted fields keep their value; in rule set 1 they take the set's first values. */
 function setRules(call: Call<z.infer<typeof schemas.RulesBody>>): void {
   const { ruleSet, feeRate, vaultShare, orderAmount, openOrders, restingOrderValue, reason } =
     call.body;
@@ -257,7 +257,7 @@ function setRules(call: Call<z.infer<typeof schemas.RulesBody>>): void {
   else call.refuseWhenDurable(NO_SUCH_RULES);
 }
 
-/** A decimal as an integer of its smallest unit; a fraction if it is none. */
+/** A decimal as an integer of its smallest unit, or a fraction if it has too many places. */
 function scaled(value: number | undefined, scale: number): number | undefined {
   if (value === undefined) return undefined;
   const whole = Math.round(value * scale);
@@ -275,13 +275,12 @@ const RESOLVED = errorAnswer(
   'The market has ended or is resolved: an ended market cannot be paused, and a resolved one cannot be declared VOID.',
 );
 
-/** A market that is VOID already is as it was asked to be. */
+/** Whether the command voids a market that is already VOID. */
 function isVoid(engine: Call['engine'], command: Command): boolean {
   if (command.kind !== 'voidMarket') return false;
   return engine.market(command.marketId)?.resolution === Resolution.VOID;
 }
 
-/** Submits the command and answers. */
 function run(call: Call<{ reason: string }>, command: Command): void {
   const result = call.submit(command, 'market_not_active');
   if (result === null) return;
@@ -290,7 +289,7 @@ function run(call: Call<{ reason: string }>, command: Command): void {
   if (!isActive && !isVoid(call.engine, command)) call.refuseWhenDurable(RESOLVED);
   else {
     const done = { sequence: values[ResultHead.sequence]!, atMs: values[ResultHead.atMs]! };
-    // The field after the first, in the results of those that have one.
+    // In results with this field, it is the second one.
     const cancelledOrders = values[RESULT_HEAD_LENGTH + 1]!;
     // Voiding a VOID market is not logged.
     if (isActive) logAction(call, done.sequence);

@@ -1,7 +1,4 @@
-/**
- * The bodies of requests and responses of operators. They are not components of the public
- * document.
- */
+/** Request and response bodies of operators. They are not part of the public document. */
 import { z } from 'zod';
 import {
   MAX_OPEN_ORDERS_PER_USER,
@@ -35,7 +32,7 @@ export const PauseBody = z
     message: 'cannot be combined with marketId',
   });
 
-/** What is left out stays as it is, or is what the set has. */
+/** Omitted fields keep their value, or have the set's. */
 export const RulesBody = z.strictObject({
   reason,
   ruleSet: z

@@ -1,6 +1,6 @@
 /**
- * Order groups: a maker's orders that are cancelled together, by the engine, once enough of them
- * has been filled.
+ * Order groups: once enough of a maker's grouped orders is filled, the engine cancels the rest of
+ * the group.
  */
 
 import { z } from 'zod';
@@ -45,7 +45,7 @@ const terms = {
   windowMs: response.count.describe('The length of a window in milliseconds'),
 };
 
-/** What creating or resetting one has made: nothing is filled, and it has not tripped. */
+/** The group after it was created or reset: nothing filled, not tripped. */
 export const OrderGroupTerms = responseObject(
   'OrderGroupTerms',
   'An order group that takes orders, and of which nothing is filled',
@@ -83,7 +83,7 @@ export const RemovedOrderGroup = responseObject(
   },
 );
 
-/** A reset has the same fields. */
+/** Also the receipt of a reset, whose result has the same fields. */
 const termsReceipt: ReceiptWriter = (_assets, result, at) => {
   const group = resultFields('createOrderGroup', result, at);
   const { groupId, maxFilledLots, windowMs, sequence, atMs } = group;

@@ -1,10 +1,9 @@
 /**
- * The fields of operations. Each is declared once: as a zod schema, which describes it and says
- * what is wrong with it, and as how its value is read from the bytes of a plain text.
+ * The fields of operations. Each is declared once, with a zod schema, which describes and checks
+ * the value, and a scanner, which reads the value directly from bytes.
  *
- * Always holds: what `scan` takes, the schema takes, and both make the same value of it. The
- * schemas have no transforms and no refinements: those would cost several times as much as all
- * other checks.
+ * Always holds: the schema accepts everything that `scan` accepts, with the same value. The schemas
+ * have no transforms or refinements, which would cost several times as much as all other checks.
  */
 import { z } from 'zod';
 import { Outcome, SelfTrade, TimeInForce } from '../../../engine/interface/domain.js';
@@ -29,17 +28,17 @@ export type Value = number | string | boolean;
 
 export interface Field {
   schema: z.ZodType;
-  /** For fields that are never required; the others have it in the schema. */
+  /** For optional fields; the schema of the others has the description. */
   description?: string;
-  /** The value that is next in a text, in the engine's terms; not taken: the scanner fails. */
+  /** Reads the next value in engine units. The scanner fails if it does not handle the value. */
   scan(scanner: JsonScanner, assets: Assets): Value;
-  /** A value that the schema has taken, in the engine's terms; NaN: it has too many places. */
+  /** Converts a validated value to engine units; NaN: too many decimal places. */
   convert(sent: never, assets: Assets): Value;
-  /** What is wrong with NaN. */
+  /** The error message for NaN. */
   placesProblem?: string;
 }
 
-/** A decimal, as an integer of its smallest unit. */
+/** A decimal, read as an integer of its smallest unit. */
 function decimal(scale: number, { min = 0, max }: { min?: number; max: number }): Field {
   const places = Math.round(Math.log10(scale));
   const least = Math.max(1, Math.round(min * scale));
@@ -56,7 +55,7 @@ function decimal(scale: number, { min = 0, max }: { min?: number; max: number })
   };
 }
 
-/** One of a few words, each with its number. */
+/** One of a few words, each with a number. */
 function choice(numbers: Readonly<Record<string, number>>): Field {
   const words = Object.keys(numbers);
   const names = namesOf(words);
@@ -68,7 +67,7 @@ function choice(numbers: Readonly<Record<string, number>>): Field {
   };
 }
 
-/** Integer milliseconds since the epoch. That they are whole is checked with the rules. */
+/** Integer milliseconds since the epoch. Checked to be whole together with the rules. */
 function time(description: string): Field {
   return {
     description,
@@ -86,7 +85,7 @@ function time(description: string): Field {
   };
 }
 
-/** The number in an id such as "o12"; an impossible id is 0, which the engine does not find. */
+/** The number in an id such as "o12"; an impossible id becomes 0, which the engine never has. */
 function id(letter: IdLetter, schema: z.ZodType): Field {
   return {
     schema,
@@ -95,7 +94,7 @@ function id(letter: IdLetter, schema: z.ZodType): Field {
   };
 }
 
-/** The market that was named last: most operations of a batch name the same one. */
+/** Cache of the last named market: most operations of a batch name the same one. */
 const lastMarket = { assets: null as Assets | null, quoted: new Uint8Array(0), marketId: 0 };
 
 export const marketId: Field = {
@@ -135,7 +134,7 @@ export const clientOrderId = {
   convert: (sent: string) => sent,
 } satisfies Field;
 
-/** A field that may be required. */
+/** Adds a description to a field that may be required. */
 const described = (field: Field, description: string): Field => ({
   ...field,
   schema: field.schema.describe(description),
@@ -148,7 +147,7 @@ export const outcome = described(
 
 export const MAX_ORDER_DOLLARS = MAX_ORDER_MICROS / MICRO_SCALE;
 export const MAX_ORDER_SHARES = MAX_ORDER_LOTS / LOT_SCALE;
-/** Descriptions that other requests have in common with orders. */
+/** Descriptions that other requests share with orders. */
 export const TEXTS = {
   amount:
     "US dollars to spend, at most 6 decimal places. The fee is added: the market's feeRate (0.5% at first) of the amount, rounded up to a micro-dollar; or of what was spent, if the order runs out of offers or reaches its price limit with enough left for 0.001 share. At most 10,000,000 shares are bought",
@@ -161,9 +160,9 @@ const ticks = decimal(TICK_SCALE, request.PRICES);
 
 export const amount = described(decimal(MICRO_SCALE, { max: MAX_ORDER_DOLLARS }), TEXTS.amount);
 export const shares = described(lots, TEXTS.shares);
-/** A pair costs a dollar. */
+/** A pair of UP and DOWN costs one dollar. */
 export const splitShares = described(decimal(LOT_SCALE, { max: MAX_ORDER_DOLLARS }), TEXTS.shares);
-/** The new terms of an order that is amended. */
+/** New terms in an amendment. */
 export const terms = {
   shares: {
     ...lots,
@@ -176,7 +175,7 @@ export const terms = {
   },
 };
 
-/** In the order of their numbers. */
+/** By number. */
 export const SELF_TRADE_NAMES = ['cancel_resting', 'cancel_taker', 'cancel_both'] as const;
 
 /** The optional fields of every order. */

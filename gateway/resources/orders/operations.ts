@@ -1,7 +1,7 @@
 /**
- * The operations of clients: their fields, the rules across these, and the commands made of them.
- * A single order is such an operation, whose market is in the path; batches and the stream hold
- * them with their name and their market.
+ * Client operations: their fields, the rules across fields, and their commands. A single order is
+ * an operation with its market in the path; batches and the stream contain operations with name
+ * and market.
  */
 import { z } from 'zod';
 import type { BatchOperation, UserCommand } from '../../../engine/interface/commands.js';
@@ -20,7 +20,7 @@ import { own, RULES } from '../../json/fields.js';
 import type { Field, Value } from './fields.js';
 import * as field from './fields.js';
 
-/** What an operation gives, in the engine's terms. undefined: the field was not sent. */
+/** An operation's values in engine units. undefined: the field was not sent. */
 export class Given {
   /** The index of the operation's name. */
   op: number | undefined;
@@ -43,23 +43,23 @@ export class Given {
   selfTrade: SelfTrade = SelfTrade.CANCEL_RESTING;
 }
 
-/** The user and the market of an operation. */
+/** An operation's user and market. */
 export interface Place extends UserCommand {
   marketId: number;
 }
 
-/** Reports what is wrong with a field. */
+/** Reports a problem with a field. */
 export type Problem = (name: string, message: string) => void;
 
 export interface Operation {
-  /** In the order in which the API describes them. */
+  /** In the order of the API's description. */
   fields: Readonly<Record<string, Field>>;
   required: readonly string[];
-  /** What the schema says of the whole. */
+  /** Schema keywords for the operation as a whole. */
   meta: Record<string, unknown>;
-  /** Reports what is missing in an operation that the schema refuses: it names no such field. */
+  /** Reports missing fields of an operation that the schema refuses without naming them. */
   missing(sent: Readonly<Record<string, unknown>>, problem: Problem): void;
-  /** Reports what is wrong with the fields together. */
+  /** Reports problems of fields in combination. */
   check(given: Given, problem: Problem): void;
   command(place: Place, given: Given): BatchOperation;
 }
@@ -67,7 +67,7 @@ export interface Operation {
 const present = (...names: string[]) => ({ required: names });
 
 /**
- * Rules across fields, for the description of the API. JSON Schema cannot state the limit of shares
+ * Rules across fields, for the API's description. JSON Schema cannot express the limit on shares
  * times price.
  */
 const NEEDS_GTC = { properties: { timeInForce: { const: 'GTC' } }, required: ['timeInForce'] };
@@ -91,7 +91,7 @@ const LIMIT_RULES = [
   },
 ];
 
-/** Either an amount or, with a price, shares. */
+/** Takes either an amount or, with a price, shares. */
 const buy: Operation = {
   fields: {
     outcome: field.outcome,
@@ -126,7 +126,7 @@ const buy: Operation = {
       problem('shares', `times price must be at most ${field.MAX_ORDER_DOLLARS} dollars`);
     checkLimits(given, problem);
   },
-  /** A buy "for 10 dollars" is bounded by its budget, one "of 7 shares at 0.4" by its size. */
+  /** A buy "for 10 dollars" is bounded by its budget, a buy "of 7 shares at 0.4" by its size. */
   command({ userId, idempotencyKey, marketId }, given) {
     const priceTicks = given.price ?? MAX_PRICE_TICKS;
     const sizeLots = given.shares ?? UNSIZED_LOTS;
@@ -176,7 +176,7 @@ const sell: Operation = {
   },
 };
 
-/** An order is named by one of these. */
+/** An order is named by exactly one of these. */
 const names = { orderId: field.orderId, clientOrderId: field.clientOrderId };
 const ONE_NAME = {
   oneOf: [
@@ -224,14 +224,14 @@ const amend: Operation = {
     checkName(given, problem);
     if (shares === undefined && price === undefined) problem('shares', 'is required (or price)');
   },
-  /** 0: as before. */
+  /** 0: keeps the current value. */
   command(place, { orderId = 0, clientOrderId, shares = 0, price = 0 }) {
     const terms = { sizeLots: shares, priceTicks: price };
     return { kind: 'amend', ...place, orderId, ...terms, clientOrderId };
   },
 };
 
-/** In all markets unless one is named. */
+/** Applies to all markets unless one is named. */
 const cancelAll: Operation = {
   fields: {},
   required: [],
@@ -255,7 +255,7 @@ const claim: Operation = {
   command: (place) => ({ kind: 'claim', ...place }),
 };
 
-/** As many shares of UP as of DOWN, made of dollars or turned back into them. */
+/** Makes complete sets from dollars, or turns complete sets into dollars. */
 function ofSets(kind: 'split' | 'merge'): Operation {
   return {
     fields: { shares: kind === 'split' ? field.splitShares : field.shares },
@@ -263,7 +263,7 @@ function ofSets(kind: 'split' | 'merge'): Operation {
     meta: {},
     missing() {},
     check({ shares }, problem) {
-      // One name has one reader, which takes what may be merged.
+      // `shares` has one scanner for all operations, with merge's larger maximum.
       if (kind === 'split' && shares! * MICROS_PER_SET > MAX_ORDER_MICROS)
         problem('shares', `must be at most ${MAX_ORDER_MICROS / MICRO_SCALE}`);
     },
@@ -271,7 +271,7 @@ function ofSets(kind: 'split' | 'merge'): Operation {
   };
 }
 
-/** By the name that batches and the stream use. */
+/** By the operation's name in batches and the stream. */
 export const OPERATIONS = {
   buy,
   sell,
@@ -297,7 +297,7 @@ function checkPrice(price: unknown, rests: boolean, problem: Problem): void {
   if (rests && price === undefined) problem('price', 'is required with timeInForce GTC');
 }
 
-/** The rules across the fields that every order has. */
+/** Checks the rules across the fields that every order has. */
 function checkLimits(given: Given, problem: Problem): void {
   const { postOnly, validUntilMs, expiresAtMs, groupId } = given;
   const rests = given.timeInForce === TimeInForce.GTC;
@@ -311,16 +311,16 @@ function checkLimits(given: Given, problem: Problem): void {
 
 function checkTime(name: string, timeMs: number, problem: Problem): void {
   if (!Number.isInteger(timeMs)) problem(name, 'must be a whole number of milliseconds');
-  // JSON has -0, which is not a time.
+  // JSON allows -0.
   if (Object.is(timeMs, -0)) problem(name, 'must not be negative');
 }
 
-/** Whether it is about one order, which the path names if it is a body. */
+/** Whether the operation acts on one order. In a body, the path names that order. */
 export function hasOrder({ fields }: Operation): boolean {
   return 'orderId' in fields;
 }
 
-/** The schemas of these fields; those that are not required are optional. */
+/** The schemas of the fields not in the path. */
 function shapeOf({ fields, required }: Operation, inPath: readonly string[] = []) {
   const entries = Object.entries(fields).filter(([name]) => !inPath.includes(name));
   const schemaOf = (name: string, { schema, description }: Field) => {
@@ -330,7 +330,7 @@ function shapeOf({ fields, required }: Operation, inPath: readonly string[] = []
   return Object.fromEntries(entries.map(([name, field]) => [name, schemaOf(name, field)]));
 }
 
-/** The schema of a body that is one operation; its market, and the name of its order, is not. */
+/** The schema of a body with one operation, without its market and the name of its order. */
 function bodyOf(name: string, text: string, operation: Operation, meta = operation.meta) {
   const shape = { ...own, ...shapeOf(operation, hasOrder(operation) ? Object.keys(names) : []) };
   return bodySchema(name, text, z.strictObject(shape).meta(meta));
@@ -344,7 +344,7 @@ export const AmendBody = bodyOf('AmendBody', 'The new terms of an order', amend,
 export const SplitBody = bodyOf('SplitBody', 'How many pairs to make', OPERATIONS.split);
 export const MergeBody = bodyOf('MergeBody', 'How many pairs to give up', OPERATIONS.merge);
 
-/** The name of an operation or of a request. */
+/** The name of an operation or a request. */
 export const op = <Name extends string>(name: Name) =>
   z.literal(name).describe('What the operation does');
 
@@ -358,12 +358,12 @@ export function operationSchema(name: OperationName, text: string) {
   return bodySchema(title, text, z.strictObject(shape).meta(operation.meta));
 }
 
-/** An operation as its schema has taken it. */
+/** A validated operation. */
 export type Sent = Readonly<Record<string, unknown>>;
 
 /**
- * Adds what an operation gives that its schema has taken. Reports every problem: an operation with
- * one must not be executed. `given`: what the path gives.
+ * Converts a validated operation. Reports every problem; an operation with problems must not be
+ * executed. `given`: values from the path.
  */
 export function givenIn(
   operation: Operation,

@@ -1,6 +1,6 @@
 /**
- * The receipts of buys, sells and amendments, as JSON. Written by hand as bytes, because batches
- * are full of them.
+ * Receipts of buys, sells and amendments as JSON. Written by hand as bytes, because batches contain
+ * many of them.
  */
 import { type BatchOperation, CommandKind } from '../../../engine/interface/commands.js';
 import { OrderStatus, Side, TimeInForce } from '../../../engine/interface/domain.js';
@@ -25,8 +25,8 @@ import { averagePriceMicros } from '../../json/decimal.js';
 import { SELF_TRADE_NAMES } from './fields.js';
 
 /**
- * What orders are called that did not end filled or with their rest dropped: `resting` is open, and
- * one that was cancelled is `cancelled`, whatever it had filled.
+ * Status names of orders, except those that dropped their rest. A cancelled order is `cancelled`
+ * whatever it has filled.
  */
 const STATUS_NAMES: Partial<Record<OrderStatus, string>> = {
   [OrderStatus.FILLED]: 'filled',
@@ -41,13 +41,13 @@ function stateOf(status: OrderStatus, reason = END_REASONS[status] ?? null): str
   return `"status":"${name}","isOpen":${name === 'resting'},"reason":${JSON.stringify(reason)}`;
 }
 
-/** By status, and the last of a partially filled order that left nothing to rest. */
+/** By status; the last one is for a partially filled order with nothing left resting. */
 const STATES = Object.values(OrderStatus).map((status) =>
   stateOf(status === OrderStatus.PARTIALLY_FILLED ? OrderStatus.RESTING : status),
 );
 const UNFILLED = STATES.push(stateOf(OrderStatus.PARTIALLY_FILLED)) - 1;
 
-/** From the side to the name of the field "shares", for each side, outcome and state. */
+/** The text from `side` to the name `shares`, by side, outcome and state. */
 const KINDS = ['BUY', 'SELL'].flatMap((side) =>
   [0, 1].flatMap((outcome) =>
     STATES.map((state) =>
@@ -69,7 +69,7 @@ const RECEIVED = ascii(',"received":');
 const FEE = ascii(',"fee":');
 const TOTAL = ascii(',"total":');
 const UNSPENT = ascii(',"unspent":');
-/** From the filled shares to the field "unspent", where there are none. */
+/** The text from the filled shares to the name `unspent`, for orders without fills. */
 const NOTHING_BOUGHT = ascii('0,"averagePrice":null,"spent":0,"fee":0,"total":0,"unspent":');
 const NOTHING_SOLD = ascii('0,"averagePrice":null,"received":0,"fee":0,"total":0,"unspent":');
 const RESTING_SHARES = ascii(',"restingShares":');
@@ -78,7 +78,7 @@ const LIMIT = ascii(',"price":');
 const AMOUNT = ascii(',"amount":');
 const NO_AMOUNT = ascii(',"amount":null');
 const NOT_ASKED = { shares: ascii(',"originalShares":null'), price: ascii(',"price":null') };
-/** By time in force and whether it is postOnly. */
+/** By time in force and postOnly. */
 const TERMS = Object.keys(TimeInForce).flatMap((timeInForce) =>
   [false, true].map((postOnly) =>
     ascii(`,"timeInForce":"${timeInForce}","postOnly":${postOnly},"expiresAtMs":`),
@@ -106,7 +106,7 @@ const QUOTE = 34;
 export type OrderCommand = Extract<BatchOperation, { kind: 'buy' | 'sell' }>;
 export type AmendCommand = Extract<BatchOperation, { kind: 'amend' }>;
 
-/** Writes the receipt of an order whose result is `ok` and begins at `at`. */
+/** Writes the receipt of a successful order, whose result begins at `at`. */
 export function writeOrderReceipt(
   out: AsciiWriter,
   assets: Assets,
@@ -123,7 +123,7 @@ export function writeOrderReceipt(
   writeTime(out, values, at);
 }
 
-/** Writes the receipt of an amendment that is `ok`, whose result begins at `at`. */
+/** Writes the receipt of a successful amendment, whose result begins at `at`. */
 export function writeAmendReceipt(
   out: AsciiWriter,
   assets: Assets,
@@ -148,7 +148,7 @@ export function writeAmendReceipt(
   writeTime(out, values, at);
 }
 
-/** Writes the size and the terms, as lists of orders have them. */
+/** Writes the size and terms, as in lists of orders. */
 function writeTerms(
   out: AsciiWriter,
   values: Float64Array,
@@ -178,7 +178,7 @@ function writeTerms(
   out.byte(QUOTE);
 }
 
-/** Ends the order's id, and writes the client's. */
+/** Ends the order's id and writes the client's. */
 function writeClientOrderId(out: AsciiWriter, clientOrderId: string | null): void {
   if (clientOrderId === null) {
     out.put(NO_CLIENT_ORDER_ID);
@@ -247,7 +247,7 @@ function writeTraded(
 }
 
 /**
- * Writes fills from triples of trade id, ticks and lots. The next piece begins with the closing
+ * Writes fills from triples of trade id, ticks and lots. The piece after it begins with the closing
  * bracket.
  */
 function writeFills(out: AsciiWriter, values: Float64Array, start: number, count: number): void {
@@ -262,7 +262,7 @@ function writeFills(out: AsciiWriter, values: Float64Array, start: number, count
   }
 }
 
-/** The market that was written last: most orders are for the same few. */
+/** Cache of the last written market: most orders are for the same few. */
 const last = { assets: null as Assets | null, marketId: 0, name: '' };
 
 function marketName(assets: Assets, marketId: number): string {

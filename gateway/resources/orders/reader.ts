@@ -1,9 +1,9 @@
 /**
- * Reads operations from bytes straight into commands. It refuses nothing: what it does not take,
- * valid or not, is null here and goes through the schemas, which say what is wrong.
+ * Reads operations from bytes directly into commands. It refuses nothing: for operations that it
+ * does not handle, valid or not, it returns null, and the schemas decide.
  *
- * Always holds: a command made here equals the one that the schemas would make of the same bytes;
- * a test compares the two on random bodies.
+ * Always holds: a command made here equals the one that the schemas make from the same bytes; a
+ * test compares the two on random bodies.
  */
 import type { BatchOperation } from '../../../engine/interface/commands.js';
 import { MAX_BATCH_OPERATIONS } from '../../../engine/interface/limits.js';
@@ -17,7 +17,7 @@ const OPERATION_NAMES = Object.keys(OPERATIONS) as OperationName[];
 const OP_NAMES = namesOf(OPERATION_NAMES);
 const KINDS = Object.values(OPERATIONS);
 
-/** All fields, by name. A name has one form, whatever operation it is in. */
+/** All fields by name. A name means the same field in every operation. */
 const FIELDS: Record<string, Pick<Field, 'scan'>> = {
   op: { scan: (scanner) => scanner.word(OP_NAMES) },
   userId: field.userId,
@@ -36,7 +36,7 @@ const ORDER_BIT = bitsOf(['orderId']);
 const NAME_BIT = bitsOf(['clientOrderId']);
 const PLACE_BITS = bitsOf(['op', 'marketId']);
 
-/** Which fields an operation may have, and which it must have. */
+/** Bit sets of the fields that an operation may have and must have. */
 interface Form extends Operation {
   allowed: number;
   needed: number;
@@ -59,12 +59,12 @@ export class OperationReader {
     values[FIELD_NAMES[index]!] = SCANS[index]!(this.scanner, this.assets);
   };
 
-  /** `scanner`: of a caller that reads the text around the operations itself. */
+  /** `scanner`: of a caller that reads the text around the operations. */
   constructor(private readonly scanner = new JsonScanner()) {}
 
   /**
-   * The command of a body that is one operation; null: not taken. `orderId`: if the path names an
-   * order. An empty body counts as `{}`.
+   * The command of a body with one operation; null: not handled. `orderId`: the order in the path,
+   * if any. An empty body counts as `{}`.
    */
   body(
     name: OperationName,
@@ -77,7 +77,7 @@ export class OperationReader {
     scanner.begin(bytes);
     const seen = bytes.length === 0 ? this.readNothing() : this.read(assets, place.userId);
     if (!scanner.finish() || seen === FAILED || (seen & ORDER_BIT) !== 0) return null;
-    // The path names the order.
+    // The path already names the order.
     if (orderId !== undefined && (seen & NAME_BIT) !== 0) return null;
     this.given.marketId = place.marketId;
     this.given.orderId = orderId;
@@ -85,7 +85,7 @@ export class OperationReader {
     return this.command(form, orderId === undefined ? seen : seen | ORDER_BIT, place);
   }
 
-  /** The operation that is next in the text; null: not taken. */
+  /** Reads the next operation; null: not handled. */
   next(assets: Assets, userId: number): BatchOperation | null {
     const seen = this.read(assets, userId);
     const { op = FAILED, marketId = 0 } = this.given;
@@ -95,7 +95,7 @@ export class OperationReader {
     return this.command(FORMS[op]!, seen & ~PLACE_BITS, place);
   }
 
-  /** The list of operations that is next in the text; null: not taken. */
+  /** Reads the next list of operations; null: not handled. */
   list(assets: Assets, userId: number): BatchOperation[] | null {
     const operations: BatchOperation[] = [];
     while (this.scanner.element(operations.length === 0)) {
@@ -111,7 +111,7 @@ export class OperationReader {
     return 0;
   }
 
-  /** The bits of the fields of the object that is next in the text; FAILED: not taken. */
+  /** Reads the next object and returns the bits of its fields; FAILED: not handled. */
   private read(assets: Assets, userId: number): number {
     this.given = new Given();
     this.assets = assets;

@@ -1,5 +1,5 @@
 /**
- * The receipts of cancels, complete sets and claims. Those of orders and amendments are in
+ * Receipts of cancels, complete sets and claims. Receipts of orders and amendments are in
  * order-receipt.ts.
  */
 import { MICROS_PER_SET } from '../../../engine/interface/limits.js';
@@ -22,7 +22,7 @@ import type {
   SplitReceipt,
 } from './schemas.js';
 
-/** Written by hand, because batches are full of cancels. */
+/** Written by hand, because batches contain many cancels. */
 export function cancelReceipt(assets: Assets, result: NumberBuffer, at: number): string {
   const cancel = resultFields('cancel', result, at);
   return (
@@ -51,7 +51,7 @@ export const cancelEverywhereReceipt: ReceiptWriter = (_assets, result, at) => {
 const CANCEL_ALL_LENGTH = RESULT_HEAD_LENGTH + RESULT_FIELDS.cancelAll.length;
 const CANCEL_EVERYWHERE_LENGTH = RESULT_HEAD_LENGTH + RESULT_FIELDS.cancelEverywhere.length;
 
-/** The fields of a receipt for all orders. Their ids are in the result from `idsAt` on. */
+/** The receipt's fields for cancelling all orders. The result has the ids from `idsAt` on. */
 function allCancelled(
   cancels: ReturnType<typeof resultFields<'cancelEverywhere'>>,
   result: NumberBuffer,

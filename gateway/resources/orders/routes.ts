@@ -1,4 +1,4 @@
-/** Orders, complete sets and claims. All need a session. */
+/** Routes of orders, complete sets and claims. All require a session. */
 import { z } from 'zod';
 import { idNumber } from '../../../engine/interface/notation.js';
 import type { ReceiptWriter } from '../../commands/receipt.js';
@@ -29,7 +29,6 @@ import { OperationReader } from './reader.js';
 import * as receipts from './receipts.js';
 import * as schemas from './schemas.js';
 
-/** Only one market's orders. */
 const CancelQuery = ownQuery({
   marketId: z.string().optional().describe('Only the orders in this market'),
 });
@@ -182,15 +181,15 @@ export const tradingRoutes: Route[] = [
   }),
 ];
 
-/** Where the path says that an operation is. An id that there cannot be is 0. */
+/** The user and market of an operation from its path. An impossible market id becomes 0. */
 function placeOf({ assets, userId, idempotencyKey, request }: Asking): Place {
   const marketId = marketNumber(assets, request.parameter('marketId'));
   return { userId, idempotencyKey, marketId };
 }
 
 /**
- * Executes an operation whose body the schema has taken, and which is refused if it has problems.
- * `order`: how the request names its order, if it does. The engine does not find the id 0.
+ * Executes an operation with a validated body, or refuses it if it has problems. `order`: how the
+ * request names its order, if it does. An id of 0 does not exist in the engine.
  */
 function execute(
   call: Call,
@@ -209,7 +208,7 @@ function execute(
     call.refuseNow(invalidRequest(problems.found));
     return;
   }
-  // With an idempotency key the engine refuses it, so that the refusal is remembered.
+  // With an idempotency key, let the engine refuse the id, so that the refusal is stored.
   if ((marketId === 0 || order.orderId === 0) && place.idempotencyKey === null) {
     const isOrder = engine.hasMarket(marketId);
     call.refuseWhenDurable(errorAnswer(isOrder ? 'order_not_found' : 'market_not_found'));
@@ -218,7 +217,7 @@ function execute(
   call.execute(operation.command(place, given), 200, receipt);
 }
 
-/** How a route reads and executes its operation. The path names its order, if it has one. */
+/** The reader and handler of a route with one operation. The path names the order, if any. */
 function single(name: OperationName, receipt: ReceiptWriter<string | Uint8Array>) {
   const orderOf = ({ request }: Asking) =>
     hasOrder(OPERATIONS[name]) ? idNumber('o', request.parameter('orderId')) : undefined;
@@ -240,7 +239,7 @@ function single(name: OperationName, receipt: ReceiptWriter<string | Uint8Array>
   };
 }
 
-/** How a route executes an operation whose order the query names by its clientOrderId. */
+/** The handler of a route whose query names the order by clientOrderId. */
 function named(name: OperationName, receipt: ReceiptWriter<string | Uint8Array>) {
   return {
     ...CHANGE,
@@ -251,8 +250,8 @@ function named(name: OperationName, receipt: ReceiptWriter<string | Uint8Array>)
 }
 
 /**
- * null if no market can have this id; the client has been told. With an idempotency key the id is 0
- * instead.
+ * The market's id. null: refused, because no market can have this id. With an idempotency key, the
+ * id is 0 instead, and the engine refuses it.
  */
 function marketOf(call: Call, name: string): number | null {
   const marketId = marketNumber(call.engine, name);

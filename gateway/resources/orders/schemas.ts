@@ -1,4 +1,4 @@
-/** The response bodies of orders, complete sets and claims. */
+/** Response bodies of orders, complete sets and claims. */
 import { z } from 'zod';
 import { DROPPED } from '../../json/cancel-reasons.js';
 import { responseObject } from '../../json/components.js';
@@ -6,18 +6,18 @@ import * as response from '../../json/response-fields.js';
 import { SELF_TRADE_NAMES } from './fields.js';
 
 const place = { orderId: response.orderId, marketId: response.marketId, userId: response.userId };
-/** Those of an order that the client may have named. */
+/** For orders that may have a client's name. */
 const namedPlace = {
   orderId: response.orderId,
   clientOrderId: response.clientOrderId,
   marketId: response.marketId,
   userId: response.userId,
 };
-/** The state of an order, in receipts and lists. */
+/** Description of an order's status, in receipts and lists. */
 export const STATUS_TEXT =
   'resting: it is open, whatever it has filled; filled: all shares traded, or the rest of the amount cannot buy 0.001 share at the next price (if nothing is offered: at the price of the order, or at 0.999 without one); partially_filled: it has ended, and its rest was dropped; cancelled, expired: it was cancelled, whatever it had filled. `reason` says why';
 export const isOpen = z.boolean().describe('Whether it rests in the book');
-/** What an order was placed with, in receipts and lists. */
+/** The terms of an order, in receipts and lists. */
 export const terms = {
   timeInForce: z.enum(['IOC', 'FOK', 'GTC']).describe('As it was placed'),
   postOnly: z.boolean().describe('As it was placed'),

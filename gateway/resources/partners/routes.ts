@@ -1,8 +1,8 @@
 /**
  * Partners: deposits and withdrawals, each executed once per partner and reference. A partner can
- * deposit for any user but the exchange itself. It can withdraw from, and see the balances of, only
- * the users that it registered. A partner is a name in the configuration: two keys under one name
- * are the same partner.
+ * deposit for any user except the exchange itself. It can withdraw from, and see the balances of,
+ * only users it registered. A partner is a name in the configuration: two keys with one name are
+ * the same partner.
  */
 
 import { z } from 'zod';
@@ -108,7 +108,7 @@ export const partnerRoutes: Route[] = [
   }),
 ];
 
-/** The balance of a user that this partner did not register. */
+/** The balance shown for a user that this partner did not register. */
 const UNKNOWN_BALANCE = { currency: 'USD', available: null, held: null, total: null } as const;
 
 function transfer(call: Call<z.output<typeof TransferBody>>, kind: 'deposit' | 'withdraw'): void {

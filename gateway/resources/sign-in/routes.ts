@@ -1,4 +1,4 @@
-/** Registration, signing in, and passwords. */
+/** Registration, sign-in and passwords. */
 
 import { z } from 'zod';
 import { clearedSessionCookie, sessionCookie } from '../../access/cookie.js';
@@ -119,7 +119,8 @@ export const signInRoutes: Route[] = [
         );
       const credential = fits() ? await hashOrRefuse(call, newPassword) : '';
       if (credential === null) return;
-      // Meanwhile another request may have used the code.
+      // Another request may have used the code meanwhile.
+      // Another request may have used the code meanwhile.
       if (!fits()) {
         call.refuseWhenDurable(errorAnswer('wrong_credentials'));
         return;
@@ -158,7 +159,7 @@ export const signInRoutes: Route[] = [
       if (!(await isPasswordOf(call, userId, currentPassword))) return;
       const credential = await hashOrRefuse(call, newPassword);
       if (credential === null) return;
-      // Meanwhile another change may have revoked this session.
+      // Another change may have revoked this session meanwhile.
       if (engine.credentialVersion(userId) !== before) {
         call.refuseWhenDurable(errorAnswer('token_revoked'));
         return;
@@ -183,7 +184,7 @@ export const signInRoutes: Route[] = [
   }),
 ];
 
-/** null: the client has left, or the request has been refused because of too many others. */
+/** The hash; null: the client has left, or the request was refused because of too many others. */
 async function hashOrRefuse(call: Call, password: string): Promise<string | null> {
   const credential = await call.gateway.passwords.hash(password, call);
   if (call.isOver) return null;
@@ -192,8 +193,8 @@ async function hashOrRefuse(call: Call, password: string): Promise<string | null
 }
 
 /**
- * Whether the password is the user's. If not, the request has been refused. For a user who does not
- * exist (0), this takes as long as for a wrong password.
+ * Whether the password is the user's; false: the request was refused. A user that does not exist
+ * (0) takes as long as a wrong password.
  */
 async function isPasswordOf(call: Call, userId: number, password: string): Promise<boolean> {
   const { engine, gateway } = call;
@@ -209,7 +210,7 @@ async function isPasswordOf(call: Call, userId: number, password: string): Promi
   return false;
 }
 
-/** Refuses because too many passwords are being hashed, or the exchange is stopping. */
+/** Refuses: too many passwords are being hashed, or the exchange is stopping. */
 function refuseBusy(call: Call): void {
   call.addHeader('Retry-After', '1');
   call.refuseUnavailable();

@@ -15,13 +15,13 @@ import * as request from '../../json/fields.js';
 import { state, timeMs, tokenId } from '../../json/response-fields.js';
 import { jsonText } from '../../json/serializer.js';
 
-/** The longest IPv6 address, with an IPv4 part, and a length. */
+/** The longest IPv6 address, with an IPv4 part and a prefix length. */
 const ADDRESS_LENGTH_MAX = 49;
 
 const scope = z
   .enum(['read', 'trade'])
   .describe('`read`: changes nothing. `trade`: everything but credentials: no password, no tokens');
-/** Characters that every terminal prints, in one UTF-16 code unit each; RE2 has no `\\u`. */
+/** Printable characters of one UTF-16 unit. RE2 does not support `\\u`. */
 const [FIRST, LAST] = ['\u00a0', '\ud7ff'];
 const TOKEN_NAME = new RegExp(`^[ -~${FIRST}-${LAST}]{1,64}$`);
 const tokenName = z
@@ -129,7 +129,7 @@ export const tokenRoutes: Route[] = [
   }),
 ];
 
-/** For the user of the session, or a sub-account of it. */
+/** `userId`: the session's user, or one of its sub-accounts. */
 export async function createToken(
   call: Call<z.output<typeof TokenBody>>,
   userId: number,

@@ -1,4 +1,4 @@
-/** The limits that clients must keep to, as `/limits` shows them. */
+/** The limits that `/limits` shows to clients. */
 
 import { z } from 'zod';
 import {
@@ -86,11 +86,11 @@ export const Limits = responseObject('Limits', 'What clients must keep to', {
     .describe('The limits on requests'),
 });
 
-/** A basis point, and a percent, of a dollar. */
+/** A basis point and a percent of a dollar. */
 const MICROS_PER_BASIS_POINT = 100;
 const MICROS_PER_PERCENT = 10_000;
 
-/** With the rules in force, which an operator may change. */
+/** Uses the rules in force, which an operator may change. */
 export function limitsOf(
   rates: FairUseRates,
   rules: Rules,

@@ -1,8 +1,8 @@
-/** What is paused, in the words that operators use. */
+/** What is paused, in the operators' terms. */
 import type { Engine } from '../../../engine/engine.js';
 import { marketIdText } from '../../../engine/interface/notation.js';
 
-/** `everything`, or assets, or markets. Markets of a paused asset are not named again. */
+/** `everything`, assets, or markets. Markets of a paused asset are not listed again. */
 export function pausesIn(engine: Engine): string[] {
   const { everything, assets } = engine.pauses();
   if (everything) return ['everything', ...assets.map((asset) => engine.assetSymbol(asset))];

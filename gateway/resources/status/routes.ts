@@ -1,6 +1,6 @@
 /**
- * For operators and load balancers: health, readiness, status, metrics. For client authors: the
- * time and the limits.
+ * Health, readiness, status and metrics, for operators and load balancers; the time and the limits,
+ * for client authors.
  */
 
 import { z } from 'zod';
@@ -124,7 +124,7 @@ export const Time = responseObject('Time', 'The time of the exchange', {
   sequence: response.sequence,
 });
 
-/** They are about the process that answers, for everyone. */
+/** Routes about the answering process, open to everyone. */
 const OF_PROCESS = { access: 'open', answeredBy: 'process' } as const;
 
 export const operationRoutes: Route[] = [
@@ -196,7 +196,7 @@ export const operationRoutes: Route[] = [
     responses: { 200: Time },
     handle(call) {
       const { clock, sequencer } = call.gateway;
-      // Already durable, so the answer does not wait for the disk and its time is not old.
+      // Already durable, so the answer does not wait for the disk and the time is current.
       const sequence = sequencer.durableSequence;
       call.answerJson<typeof Time>({ nowMs: clock.nowMs(), sequence }, sequence);
     },
@@ -207,7 +207,7 @@ export const operationRoutes: Route[] = [
     summary: 'The fee, sizes, maxima and rate limits',
     responses: { 200: Limits },
     handle(call) {
-      // Shows the engine's state, so the answer waits until that is durable.
+      // Shows the engine's state, so the answer waits until that state is durable.
       const { config, fairUse } = call.gateway;
       const limits = limitsOf(fairUse.rates, call.engine.rules(), config);
       call.answerJson<typeof Limits>(limits);
@@ -234,7 +234,7 @@ function journalKind(journal: { isUnreplicated: boolean } | null) {
   return journal.isUnreplicated ? 'unreplicated' : 'replicated';
 }
 
-/** The prices of the assets and of their sources. */
+/** Prices of each asset and its sources. */
 function pricesOf(engine: Reads, ticks: PriceTicks, nowMs: number) {
   return Array.from({ length: engine.assetCount }, (_, asset) => {
     const symbol = engine.assetSymbol(asset);

@@ -1,4 +1,4 @@
-/** Sub-accounts: their list, their named tokens, and transfers of money between them. */
+/** Sub-accounts: list, named tokens, and transfers of money. */
 
 import { z } from 'zod';
 import {
@@ -175,7 +175,7 @@ export const subAccountRoutes: Route[] = [
   }),
 ];
 
-/** The sub-account in the path; 0: it is not one of the user's, and the request is refused. */
+/** The user's sub-account in the path; 0: refused. */
 function subAccountOf(call: Call): number {
   const userId = idNumber('u', call.parameter('subAccountId'));
   if (userId !== 0 && call.engine.parent(userId) === call.userId) return userId;

@@ -1,7 +1,4 @@
-/**
- * Vaults, and their deposits as responses show them: the bodies, and the receipts of staking,
- * unstaking and claiming yield.
- */
+/** Response bodies of vaults and deposits; receipts of staking, unstaking and claiming yield. */
 
 import { z } from 'zod';
 import { MAX_TRANSFER_MICROS, MIN_STAKE_MICROS } from '../../../engine/interface/limits.js';
@@ -109,7 +106,7 @@ export const stakeReceipt: ReceiptWriter = (_assets, result, at) => {
   });
 };
 
-/** The accrued yield was paid with the principal. */
+/** The accrued yield was paid out with the principal. */
 export const unstakeReceipt: ReceiptWriter = (_assets, result, at) => {
   const fields = resultFields('unstake', result, at);
   return jsonText<typeof UnstakeReceipt>({

@@ -116,11 +116,11 @@ export const vaultRoutes: Route[] = [
   }),
 ];
 
-/** The fees of a whole day are known: the engine forgets a market a day after it is resolved. */
+/** A whole day's fees are known: the engine removes a market a day after it is resolved. */
 const DAY_MS = PAYOUT_DELAY_MS;
 const DAYS_PER_YEAR = 365;
 
-/** A dollar's yield in a year of days like the last, rounded down; null: nothing is staked. */
+/** A dollar's yield in a year of days like the last one, rounded down; null: nothing is staked. */
 function aprOf(engine: Engine): Decimal | null {
   const { stakedMicros } = engine.vault();
   if (stakedMicros === 0) return null;
@@ -129,8 +129,8 @@ function aprOf(engine: Engine): Decimal | null {
 }
 
 /**
- * null: refused, because no deposit has this id. With an idempotency key, the engine refuses the id
- * 0 instead, so that the refusal is stored.
+ * null: refused, because no deposit has this id. With an idempotency key, the id is 0, and the
+ * engine refuses it, so that the refusal is stored.
  */
 function depositIdOf(call: Call): number | null {
   const depositId = idNumber('d', call.parameter('depositId'));
