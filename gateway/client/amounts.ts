@@ -1,19 +1,19 @@
 /**
  * Exact amounts. The API's numbers are decimals: money has at most 6 places, shares and prices 3.
- * JSON.parse makes doubles of them; these functions make integers of the doubles, and exact text of
- * the integers. Add and compare integers, never doubles.
+ * JSON.parse makes doubles of them. These functions turn the doubles into integers, and integers
+ * into exact text. Add and compare integers, never doubles.
  *
- * Always holds: below 2^33 dollars, decimals of 6 places are further apart than doubles. So each
- * has a double of its own, and the decimal of 6 places nearest to that double is the amount.
- * Above that, and for any number that is not such a decimal, there is a RangeError, never a
- * rounding.
+ * Always holds: no amount is rounded. Below 2^33 dollars, decimals of 6 places are further apart
+ * than doubles, so the 6-place decimal nearest to a double is the amount that was sent. Larger
+ * amounts, and numbers that are not such decimals, throw a RangeError.
  */
 
 /** A decimal as a number or as its text: 0.495 or "0.495". */
 export type Amount = number | string;
 
 const PLACES = { money: 6, shares: 3 };
-/** From here on, two amounts of micro-dollars can have the same double. */
+/** From this amount on, two amounts of micro-dollars can have the same double. */
+/** From this amount on, two amounts of micro-dollars can have the same double. */
 const AMBIGUOUS_FROM = 2 ** 33;
 const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?$/;
 
@@ -47,7 +47,7 @@ export function fromTicks(ticks: number): string {
   return toDecimal(ticks, PLACES.shares);
 }
 
-/** The double of an amount, which JSON.stringify writes as that amount. */
+/** The double that JSON.stringify writes as the amount. */
 export function toNumber(amount: Amount): number {
   const number = Number(amount);
   return toMicros(amount) === toMicros(number) ? number : fail(amount);
@@ -62,7 +62,7 @@ function toInteger(amount: Amount, places: number): number {
   return sign === '-' && integer !== 0 ? -integer : integer;
 }
 
-/** The decimal of at most 6 places that has this double. */
+/** The decimal with at most 6 places whose double this is. */
 function textOf(amount: number): string {
   const text = amount.toFixed(PLACES.money);
   return Math.abs(amount) < AMBIGUOUS_FROM && Number(text) === amount ? text : fail(amount);

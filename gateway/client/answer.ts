@@ -1,8 +1,8 @@
-/** What a schema of the exchange means for a client. */
+/** Converts an exchange schema's type to the client's. */
 import type { z } from 'zod';
 import type { DecimalBrand } from '../json/decimal.js';
 
-/** Without the mark that the exchange's own code puts on decimals. */
+/** Removes the brand that the exchange's own code puts on decimals. */
 export type Plain<Value> = Value extends DecimalBrand
   ? number
   : Value extends object

@@ -1,10 +1,9 @@
 /**
- * The connection to the exchange's HTTP API: sends requests and repeats them where that is safe.
+ * The connection to the exchange's HTTP API. It sends requests and repeats them where that is safe.
  *
- * Always holds: a change is executed at most once per call. Its idempotency key is made before the
- * first attempt and kept through all of them; the exchange remembers it for an hour, and the
- * attempts of a call end long before. A change without a key is repeated only if the exchange says
- * that it was not executed.
+ * Always holds: a change is executed at most once per call. All attempts of a call have the same
+ * idempotency key. The exchange remembers the key for an hour, much longer than a call lasts. A
+ * change without a key is repeated only if the exchange reports that it was not executed.
  */
 import { type Amount, toNumber } from './amounts.js';
 import { ConnectionError, ExchangeError, type Failure, waitIn } from './errors.js';
@@ -12,54 +11,54 @@ import { DEFAULT_RETRIES, type Retries, repeated } from './retries.js';
 import type { ApiError, Paging } from './terms.js';
 
 export interface ApiOptions {
-  /** The address of the API. Default: /api of the page's own origin. */
+  /** The API's address. Default: /api of the page's own origin. */
   url?: string;
-  /** The user's token; without it, a browser sends its cookie. */
+  /** The user's token. Without a token, a browser sends its cookie. */
   token?: string | null;
   /** A partner's key, for the partners' routes. */
   partnerKey?: string | null;
-  /** Instead of the global one. */
+  /** Replaces the global fetch. */
   fetch?: typeof globalThis.fetch;
   retries?: Partial<Retries>;
 }
 
-/** What any call may be given. */
+/** Options of every call. */
 export interface CallOptions {
-  /** Ends the call; a change may have been executed. */
+  /** Ends the call. A change may still have been executed. */
   signal?: AbortSignal | undefined;
-  /** 1 to 64 of A-Z a-z 0-9 _ - : . for a change; default: a random one. */
+  /** For changes: 1 to 64 of A-Z a-z 0-9 _ - : . Default: a random key. */
   idempotencyKey?: string | undefined;
   /**
-   * In place of a key: a number that grows with each change of the token. The change is not
-   * repeated, because its first answer is not remembered.
+   * Replaces the key: a number that grows with each change made with the token. The change is not
+   * repeated, because the exchange does not store its answer.
    */
   clientSequence?: number | undefined;
-  /** Of a read: the answer includes this sequence, and no cache gives it. */
+  /** For reads: the answer includes this sequence and does not come from a cache. */
   minSequence?: number | undefined;
 }
 
 export type Query = Record<string, string | number | boolean | null | undefined>;
 
-/** One request as a route makes it. */
+/** A request as a route function makes it. */
 export interface Call {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Below the API's, with encoded segments: {@link path}. */
+  /** The path below the API's address, with encoded segments: {@link path}. */
   path: string;
   query?: Query;
   body?: object;
   /**
-   * Whether the request may be sent again when it is unknown if it was executed: by its key, or
-   * because a repetition changes nothing. Default: GET only.
+   * Why the request may be repeated although it may have been executed: it has a key, or repeating
+   * it changes nothing. Default: only GET may be repeated.
    */
   repeat?: 'key' | 'harmless';
-  /** The answer is asked for as CSV, and is a {@link CsvPage}. */
+  /** Requests the answer as CSV, returned as a {@link CsvPage}. */
   asCsv?: boolean;
-  /** The answer is text of its own format, and is given as it is. */
+  /** Returns the answer's text unparsed. */
   asText?: boolean;
   options?: CallOptions | undefined;
 }
 
-/** A page of a list as CSV (RFC 4180), with a head of its own. */
+/** A page of a list as CSV (RFC 4180), with its own header line. */
 export interface CsvPage {
   csv: string;
   nextCursor: string | null;
@@ -70,15 +69,15 @@ export function path(literals: TemplateStringsArray, ...parts: string[]): string
   return String.raw({ raw: literals }, ...parts.map(encodeURIComponent));
 }
 
-/** For browsers; the types of Node.js, which has no cache, do not know it. */
+/** For browsers. The types of Node.js, which has no cache, lack this option. */
 const UNCACHED: object = { cache: 'no-store' };
 
-/** Fields of requests that are amounts: given as text or as a number, written as a number. */
+/** Request fields that are amounts: given as text or number, sent as a number. */
 const AMOUNTS = new Set(['amount', 'shares', 'price']);
 
 export class Api {
   readonly url: string;
-  /** Set it after signing in; null: none. */
+  /** Set this after signing in. null: no token. */
   token: string | null;
   private readonly partnerKey: string | null;
   private readonly fetch: typeof globalThis.fetch;
@@ -93,7 +92,7 @@ export class Api {
   }
 
   /**
-   * Sends a request until there is an answer that a repetition would not change.
+   * Sends a request, and repeats it until an answer is final.
    * @throws ExchangeError, ConnectionError, or the reason of the signal
    */
   async call<Answer>(call: Call): Promise<Answer> {
@@ -117,7 +116,7 @@ export class Api {
       if (response.ok) return { answer: answerOf(call, response, text) as Answer };
       const error = errorOf(response, text);
       if (error.code !== 'outcome_unknown') return { error };
-      // A replica has lost the leader: it is as if there were no answer.
+      // A replica lost its leader: treated like no answer.
       return { error: new ConnectionError(error.message, true, key) };
     } catch (cause) {
       const message = `no answer from ${this.url} to ${call.method} ${call.path}`;
@@ -166,13 +165,13 @@ function answerOf(call: Call, response: Response, text: string): unknown {
   return text === '' ? undefined : JSON.parse(text);
 }
 
-/** From a header such as </api/users/u1/ledger?cursor=…>; rel="next". */
+/** The next page's cursor in a header such as </api/users/u1/ledger?cursor=…>; rel="next". */
 function cursorIn(link: string | null): string | null {
   const query = link === null ? undefined : /\?([^>]*)>; rel="next"/.exec(link)?.[1];
   return query === undefined ? null : new URLSearchParams(query).get('cursor');
 }
 
-/** The error in an answer; "unknown" if the answer is not the API's. */
+/** The error in an answer; code "unknown" if the answer does not come from the API. */
 function errorOf({ status, headers }: Response, text: string): ExchangeError {
   const seconds = headers.get('retry-after');
   const headerMs = seconds !== null && /^\d+$/.test(seconds) ? Number(seconds) * 1_000 : null;

@@ -1,4 +1,4 @@
-/** What a call can fail with: an answer of the exchange, or no answer. */
+/** Errors of a call: the exchange refused it, or did not answer. */
 import type { ErrorCode } from './terms.js';
 
 /** The exchange answered with an error; nothing was executed. */
@@ -6,14 +6,14 @@ export class ExchangeError extends Error {
   override readonly name = 'ExchangeError';
 
   constructor(
-    /** One of the API's codes; "unknown" for an answer that is not the API's, as of a proxy. */
+    /** One of the API's codes; "unknown" for an answer that is not the API's, such as a proxy's. */
     readonly code: ErrorCode | 'unknown',
     message: string,
-    /** Depends on the code: for insufficient_balance `required` and `available`. */
+    /** Depends on the code: insufficient_balance has `required` and `available`. */
     readonly details: Readonly<Record<string, unknown>>,
     /** The HTTP status; 0 for an error of the stream. */
     readonly status: number,
-    /** How long the exchange asks to wait before a repetition; null: it does not say. */
+    /** The wait that the exchange asks for before a repetition; null: it names none. */
     readonly retryAfterMs: number | null = null,
   ) {
     super(message);
@@ -28,7 +28,7 @@ export class ConnectionError extends Error {
     message: string,
     /** Whether the request may have been executed. Repeat it with the same idempotency key. */
     readonly mayBeExecuted: boolean,
-    /** The key that was sent; null: none. */
+    /** The key that was sent; null: no key. */
     readonly idempotencyKey: string | null,
     options?: ErrorOptions,
   ) {
@@ -36,19 +36,19 @@ export class ConnectionError extends Error {
   }
 }
 
-/** Whether what was thrown is an error of the exchange; if codes are given, one of these. */
+/** Whether a thrown value is an error of the exchange and, if codes are given, has one of them. */
 export function isRefusal(error: unknown, ...codes: ErrorCode[]): error is ExchangeError {
   if (!(error instanceof ExchangeError)) return false;
   return codes.length === 0 || codes.includes(error.code as ErrorCode);
 }
 
-/** A failed attempt. `isFinal`: no further one can succeed. */
+/** A failed attempt. `isFinal`: no further attempt can succeed. */
 export interface Failure {
   error: ExchangeError | ConnectionError;
   isFinal?: boolean;
 }
 
-/** More exact than the header Retry-After, which has whole seconds. */
+/** The wait in the error's details; more exact than Retry-After, which has whole seconds. */
 export function waitIn({ retryAfterMs }: ExchangeError['details']): number | null {
   return typeof retryAfterMs === 'number' ? retryAfterMs : null;
 }

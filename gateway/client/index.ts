@@ -1,6 +1,6 @@
 /**
- * The client of the exchange, for Node.js and browsers. Every route is a function of its own, so a
- * bundle contains only those that are used. It needs no package.
+ * The exchange's client, for Node.js and browsers. Every route is its own function, so a bundle
+ * contains only the routes it uses. It depends on no package.
  */
 export * from './amounts.js';
 export { Api, type ApiOptions, type CallOptions, type CsvPage, pages, randomKey } from './api.js';

@@ -1,18 +1,17 @@
-/** When a request is sent again, and after how long. */
+/** Decides when a request is sent again, and after which wait. */
 import { ConnectionError, ExchangeError, type Failure } from './errors.js';
 import type { ErrorCode } from './terms.js';
 
 export interface Retries {
-  /** Sendings of one request, the first included. */
+  /** How often one request is sent, including the first time. */
   attempts: number;
   /** Milliseconds after which an attempt counts as lost. */
   timeoutMs: number;
-  /** The first wait; each further one is twice as long, less a random part of up to half. */
+  /** The first wait. Each further wait is twice as long, less a random part of up to half. */
   firstWaitMs: number;
   /**
-   * The longest wait. If the exchange asks for a longer one, the call fails at once, and the
-   * error's `retryAfterMs` says when the request can succeed: whether to wait that long is up to
-   * you.
+   * The longest wait. If the exchange asks for a longer one, the call fails immediately, and the
+   * error's `retryAfterMs` says when the request can succeed: you decide whether to wait.
    */
   longestWaitMs: number;
 }
@@ -25,8 +24,8 @@ export const DEFAULT_RETRIES: Retries = {
 };
 
 /**
- * Attempts until one is answered, or a repetition is of no use.
- * @param isRepeatable whether what may have been executed can be sent again
+ * Repeats an attempt until it is answered, or until repeating is useless.
+ * @param isRepeatable whether a request that may have been executed can be sent again
  * @throws the last failure's error, or the reason of the signal
  */
 export async function repeated<Answer>(
@@ -49,7 +48,7 @@ export async function repeated<Answer>(
   }
 }
 
-/** Refusals that come before the key is looked up. */
+/** Refusals made before the key is looked up: an earlier attempt may still have been executed. */
 const SILENT: readonly string[] = [
   'unknown',
   'unavailable',
@@ -62,7 +61,7 @@ const SILENT: readonly string[] = [
   'address_not_allowed',
 ] satisfies (ErrorCode | 'unknown')[];
 
-/** The error of a call of which an earlier attempt may have been executed. */
+/** The error of a call whose earlier attempt may have been executed. */
 function afterLost({ idempotencyKey }: ConnectionError, error: Failure['error']): Error {
   const isEnough =
     error instanceof ExchangeError ? !SILENT.includes(error.code) : error.mayBeExecuted;
@@ -70,7 +69,7 @@ function afterLost({ idempotencyKey }: ConnectionError, error: Failure['error'])
   return new ConnectionError(error.message, true, idempotencyKey, { cause: error });
 }
 
-/** The milliseconds to wait before the request is sent again; null: it is not. */
+/** Milliseconds to wait before the next attempt; null: no further attempt. */
 function waitBefore(
   attempt: number,
   { error, isFinal }: Failure,
@@ -84,7 +83,7 @@ function waitBefore(
   return Math.max(asked, backoffMs(attempt, retries.firstWaitMs, retries.longestWaitMs));
 }
 
-/** After `attempt` failures in a row: doubled each time, less a random part of up to half. */
+/** The wait after `attempt` failures in a row: doubles, less a random part of up to half. */
 export function backoffMs(attempt: number, firstMs: number, longestMs: number): number {
   return Math.min(firstMs * 2 ** (attempt - 1), longestMs) * (0.5 + Math.random() / 2);
 }
@@ -97,7 +96,7 @@ function isTemporary(error: Failure['error'], isRepeatable: boolean): boolean {
   return isRepeatable && [502, 503, 504].includes(error.status);
 }
 
-/** @throws the reason of the signal, if it ends the wait */
+/** @throws the reason of the signal, if the signal ends the wait */
 function waitFor(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();

@@ -1,8 +1,8 @@
 /**
- * Types that several routes share. Shapes of answers are derived from the schemas that the exchange
- * validates and documents with, here and in routes/: nothing of these is in the compiled client.
+ * Types shared by several routes. The types of answers, here and in routes/, are derived from the
+ * schemas that the exchange validates with; the compiled client contains none of them.
  *
- * Numbers of answers are the doubles of exact decimals; amounts.ts makes integers of them.
+ * Numbers in answers are doubles of exact decimals; amounts.ts turns them into integers.
  */
 import type { ErrorBody } from '../http/errors.js';
 import type { Answer } from './answer.js';
@@ -12,7 +12,7 @@ export type SideName = 'BUY' | 'SELL';
 export type ApiError = Answer<typeof ErrorBody>['error'];
 export type ErrorCode = ApiError['code'];
 
-/** Filters of what happened to an account; both ends of the time are included. */
+/** Filters of an account's history. The time range includes both ends. */
 export interface AccountFilter {
   marketId?: string | undefined;
   fromMs?: number | undefined;
@@ -22,6 +22,6 @@ export interface AccountFilter {
 export interface Paging {
   /** Entries in one page: 1 to 200, default 50. */
   limit?: number | undefined;
-  /** The `nextCursor` of the page before. */
+  /** The previous page's `nextCursor`. */
   cursor?: string | null | undefined;
 }

@@ -1,4 +1,4 @@
-/** All types of requests and answers, for the site. */
+/** All request and answer types, for the site. */
 export type * from './routes/accounts.js';
 export type * from './routes/markets.js';
 export type * from './routes/orders.js';

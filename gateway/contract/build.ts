@@ -1,6 +1,6 @@
 /**
- * Builds into dist/docs what describes the API: the OpenAPI document, the AsyncAPI document of the
- * stream, and the pages that show them. Part of `npm run build`.
+ * Builds the API's description into dist/docs: the OpenAPI document, the stream's AsyncAPI
+ * document, and the pages that show them. Part of `npm run build`.
  */
 import { readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';

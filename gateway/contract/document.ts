@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document, generated from the table of routes and their schemas. */
+/** The OpenAPI 3.1 document, generated from the routes and their schemas. */
 import type { ErrorCode } from '../http/errors.js';
 import type { Route } from '../http/route.js';
 import { errorResponses } from './error-responses.js';
@@ -59,7 +59,7 @@ function lowerCase(method: Route['method']): keyof PathItem {
   return method.toLowerCase() as Lowercase<Route['method']>;
 }
 
-/** The answers to paths and methods that are not in the document, by status. */
+/** Answers to paths and methods outside the document, by status. */
 function fallbackResponses(errorBody: JsonSchema): Record<string, Response> {
   const MethodNotAllowed = errorResponses(['method_not_allowed'], errorBody)[405]!;
   const Allow = textHeader('The methods that the path supports');
@@ -73,7 +73,7 @@ function textHeader(description: string): Header {
   return { description, required: true, schema: { type: 'string' } };
 }
 
-/** This document. It is not a route, because it is generated from them. */
+/** Describes the document's own path, which is not a route: the document is made from routes. */
 function documentOperation(errorBody: JsonSchema): Operation {
   const refusals = errorResponses(['rate_limited'], errorBody);
   refusals[429]!.headers = { 'Retry-After': RETRY_AFTER };

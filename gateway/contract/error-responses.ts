@@ -1,7 +1,6 @@
 /**
- * The errors of a route: the codes that it can return, and one response per status. The codes
- * follow from the route: who may use it, what it accepts, and what the state of the exchange can
- * refuse.
+ * A route's errors: the codes that it can return, and one response per status. The codes follow
+ * from who may use the route, what it accepts, and what the exchange's state can refuse.
  */
 import { Deadline, OrderEnd } from '../../engine/interface/domain.js';
 import { quotaOf } from '../http/call.js';
@@ -39,7 +38,7 @@ const CODES_OF_ACCESS: Record<Access, readonly ErrorCode[]> = {
 
 const BODY_CODES = ['invalid_json', 'body_too_large', 'unsupported_media_type'] as const;
 
-/** Every code that the route can return, in the order of the table. */
+/** Every code that the route can return, in the table's order. */
 export function errorCodesOf(route: Route): ErrorCode[] {
   const codes = new Set<ErrorCode>([
     'invalid_request',
@@ -53,7 +52,7 @@ export function errorCodesOf(route: Route): ErrorCode[] {
   if (route.access === 'session' && (route.method !== 'GET' || route.handlesCredentials === true))
     codes.add('scope_insufficient');
   if (route.body !== undefined) for (const code of BODY_CODES) codes.add(code);
-  // A dear answer to an address that has had many for nothing is refused, too.
+  // Expensive answers are also refused to an address that has had many for free.
   if (isRateLimited(route) || route.units !== undefined) codes.add('rate_limited');
   if (route.body !== undefined && route.access !== 'operator') codes.add('outcome_unknown');
   if (route.idempotent === true) {
@@ -62,26 +61,26 @@ export function errorCodesOf(route: Route): ErrorCode[] {
   return ERROR_CODES.filter((code) => codes.has(code));
 }
 
-/** All routes but signing out and those for operators and load balancers, which always answer. */
+/** True for all routes except sign-out and those of operators and load balancers. */
 export function isRateLimited(route: Route): boolean {
   return quotaOf(route) !== null;
 }
 
 type Answers = Partial<Record<ErrorCode, ErrorAnswer>>;
 
-/** Errors with a message that is specific to the route. */
+/** Errors whose message is specific to the route. */
 export function ownAnswersOf(route: Route): Answers {
   if (route.access === 'partner') return { user_mismatch: rejection('user_not_of_partner', 0, 0) };
   if (route.access !== 'openOrPartner') return {};
   return { partner_key_required: errorAnswer('partner_key_required', {}, UNKNOWN_PARTNER_KEY) };
 }
 
-/** The schema of all errors, as far as it is changed here. */
+/** The part of the common error schema that is changed here. */
 interface ErrorSchema extends JsonSchema {
   properties: { error: JsonSchema & { properties: { code: JsonSchema } } };
 }
 
-/** Status → response, with its codes as an enum. `errorBody` is the schema of all errors. */
+/** The responses by status, each with its codes as an enum. `errorBody`: the common schema. */
 export function errorResponses(
   codes: readonly ErrorCode[],
   errorBody: JsonSchema,
@@ -109,7 +108,7 @@ function errorResponse(codes: readonly ErrorCode[], errorBody: JsonSchema, own: 
   };
 }
 
-/** Built by the same functions as real errors. */
+/** An example error, built by the functions that build real errors. */
 function exampleOf(code: ErrorCode): ErrorAnswer {
   switch (code) {
     case 'invalid_request':

@@ -1,11 +1,11 @@
 /**
- * A request and its answer for each route. examples.json was recorded from one session with the
- * exchange; a test plays it again and compares, and with `-u` it records anew.
+ * A request and its answer for each route. examples.json is recorded from one session with the
+ * exchange. A test repeats the session and compares; with `-u` it records the session again.
  */
 import recorded from './examples.json' with { type: 'json' };
 
 export interface RouteExample {
-  /** The body; absent if there is none. */
+  /** The body; absent for requests without a body. */
   request?: unknown;
   response?: unknown;
 }

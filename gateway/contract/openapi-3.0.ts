@@ -1,6 +1,6 @@
 /**
- * The OpenAPI document for tools that know 3.0.3 alone. It describes the same API: only what JSON
- * Schema says in another way since 3.1 is written as before. Rules across fields are left out.
+ * The OpenAPI document for tools that support only 3.0.3. It describes the same API, in 3.0's form
+ * of JSON Schema. Rules across fields are omitted.
  */
 import { RULES } from '../json/fields.js';
 import type { OpenApiDocument } from './openapi.js';
@@ -10,11 +10,11 @@ interface JsonObject {
   [key: string]: Json;
 }
 
-/** Not schemas, but values, which stay as they are. */
+/** Keys whose content is a value, not a schema, and stays unchanged. */
 const VALUES = ['enum', 'default', 'example', 'examples'];
 
 export function asOpenApi30(document: OpenApiDocument): object {
-  // What is not JSON in it, such as undefined, is not served either.
+  // Removes what JSON lacks, such as undefined; it is not served either.
   const plain: JsonObject = JSON.parse(JSON.stringify(document));
   delete (plain['info'] as { license: JsonObject }).license['identifier'];
   return { ...objectIn30(plain), openapi: '3.0.3' };
@@ -47,7 +47,7 @@ function withOldKeywords(schema: JsonObject): JsonObject {
   return schema;
 }
 
-/** A schema or null. An enumeration has null among its values, too. */
+/** A schema or null. An enum must also list null. */
 function nullable(schema: JsonObject, { anyOf: _, ...rest }: JsonObject): JsonObject {
   const values = Array.isArray(schema['enum']) ? { enum: [...schema['enum'], null] } : {};
   return { ...schema, ...rest, ...values, nullable: true };

@@ -1,7 +1,4 @@
-/**
- * The parts of an OpenAPI 3.1 document that are used here
- * (https://spec.openapis.org/oas/v3.1.1.html).
- */
+/** The used parts of an OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.1.html). */
 import type { z } from 'zod';
 
 /** JSON Schema, draft 2020-12. */
@@ -32,11 +29,11 @@ export interface Parameter extends Header {
 export interface Response {
   description: string;
   headers?: Record<string, Header>;
-  /** By content type; absent if the answer has no body. */
+  /** By content type; absent if the response has no body. */
   content?: Record<string, MediaType>;
 }
 
-/** To a component. */
+/** A reference to a component. */
 export interface Reference {
   $ref: string;
 }
@@ -75,9 +72,9 @@ export interface OpenApiDocument {
   servers: { url: string; description: string }[];
   tags: { name: string; description: string }[];
   paths: Record<string, PathItem>;
-  /** The answers to paths and methods that are not in the document, by status. */
+  /** Answers to paths and methods outside the document, by status. */
   'x-fallback-responses': Record<string, Response>;
-  /** As `paths`, whose operations must have a success other than 101. */
+  /** Like `paths`, whose operations must have a success status other than 101. */
   'x-websockets': Record<string, PathItem>;
   components: {
     securitySchemes: Record<string, object>;

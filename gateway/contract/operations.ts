@@ -1,4 +1,4 @@
-/** Describes one route as an operation of the document. */
+/** Describes a route as an operation of the document. */
 import type { z } from 'zod';
 import type { Quota } from '../access/fair-use/fair-use.js';
 import { JSON_TYPE } from '../http/answers/response-head.js';
@@ -61,7 +61,7 @@ export function operationOf(route: Route, schemas: Schemas): Operation {
   };
 }
 
-/** How to call the route, in sentences. */
+/** How to call the route, as sentences. */
 function descriptionOf(route: Route): string {
   const quota = quotaOf(route);
   const sentences = [
@@ -90,7 +90,7 @@ const QUOTA_TEXTS: Record<Quota, string> = {
   signIns: 'Counts as a sign-in for the rate limits.',
 };
 
-/** Such as "getMarkets15mOrderbook"; "getUsersById" if the path ends in a parameter. */
+/** Such as "getMarkets15mOrderbook", or "getUsersById" for a path that ends in a parameter. */
 function operationId({ method, path }: Route): string {
   const parts = path.split('/').slice(1);
   const last = parts.at(-1)!;
@@ -103,7 +103,7 @@ function operationId({ method, path }: Route): string {
   );
 }
 
-/** A body is only required if `{}` is not valid. */
+/** A body is required only if `{}` is invalid. */
 function requestBody(body: z.ZodType, schemas: Schemas, example: RouteExample): RequestBody {
   const content: MediaType = { schema: schemas.of(body, 'input') };
   if (example.request !== undefined) content.examples = { request: { value: example.request } };
@@ -147,7 +147,7 @@ const BEHIND_MS: Header = {
   schema: { type: 'integer', format: 'int64', minimum: 0 },
 };
 
-/** Whether a replica answers it from its own state. */
+/** Whether a replica answers the route from its own, possibly older state. */
 function mayBeBehind({ body, answeredBy, access }: Route): boolean {
   return body === undefined && answeredBy === undefined && access !== 'partner';
 }
@@ -183,8 +183,8 @@ function count(description: string): Header {
 }
 
 /**
- * Answers of the engine can be replayed, 503 if the history cannot explain them; errors that the
- * gateway returns before it cannot.
+ * The engine's answers can be replayed, and so can the 503 for a refusal that the history cannot
+ * explain. Errors that the gateway returns before the engine cannot.
  */
 const REPLAYABLE = ['200', '201', '400', '404', '409', '422', '503'];
 

@@ -1,6 +1,6 @@
 /**
- * The page that shows the OpenAPI document: Swagger UI, from the package swagger-ui-dist. It loads
- * nothing from other hosts.
+ * The page for the OpenAPI document: Swagger UI, from the package swagger-ui-dist. It loads nothing
+ * from other hosts.
  */
 import { TITLE } from './prose.js';
 
@@ -21,7 +21,7 @@ export const PAGE = `<!doctype html>
 </html>
 `;
 
-/** Without Swagger UI's online validator, and without settings from the page's URL. */
+/** Swagger UI without its online validator and without settings from the page's URL. */
 export const START = `SwaggerUIBundle({
   url: '/api/openapi.json',
   dom_id: '#swagger-ui',

@@ -1,4 +1,4 @@
-/** The parameters of a route: in its path, in its query string, and in headers. */
+/** A route's parameters: path, query string and headers. */
 import { CLIENT_SEQUENCE, IDEMPOTENCY_KEY } from '../http/request.js';
 import { parameterNames, type Route } from '../http/route.js';
 import type { JsonSchema, Parameter } from './openapi.js';
@@ -16,7 +16,7 @@ const MARKET: PathParameter = {
   example: 'btc-15m-1763700300',
 };
 
-/** By the preceding part of the path. */
+/** By the path segment before the parameter. */
 const PATH_PARAMETERS: Record<string, PathParameter> = {
   markets: MARKET,
   '15m': MARKET,
@@ -51,7 +51,7 @@ const CLIENT_SEQUENCE_PARAMETER: Parameter = {
   example: '42',
 };
 
-/** For what has an ETag. */
+/** For routes with an ETag. */
 export const IF_NONE_MATCH_PARAMETER: Parameter = {
   name: 'If-None-Match',
   in: 'header',
@@ -83,7 +83,7 @@ export function parametersOf(route: Route): Parameter[] {
   ];
 }
 
-/** "/markets/{id}" of "/markets/:id". */
+/** Turns "/markets/:id" into "/markets/{id}". */
 export function pathTemplate(path: string): string {
   return path.replace(/:(\w+)/g, '{$1}');
 }
@@ -106,7 +106,7 @@ function pathParameter(route: Route, name: string): Parameter {
   return { name, in: 'path', required: true, schema, description, example: 'me' };
 }
 
-/** One parameter per field of the query's schema. */
+/** One parameter for each field of the query's schema. */
 function queryOf(route: Route): Parameter[] {
   const { properties, required } = written(route.query, 'input') as {
     properties: Record<string, JsonSchema>;

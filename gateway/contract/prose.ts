@@ -1,4 +1,4 @@
-/** The general description of the API, and the tags of its operations. */
+/** The API's general description, and the tags of its operations. */
 import { BODY_BYTES_MAX } from '../http/request.js';
 import type { Route } from '../http/route.js';
 
@@ -22,7 +22,7 @@ interface Tag {
   description: string;
 }
 
-/** By the first part of the path. */
+/** By the first segment of the path. */
 const TAGS: Record<string, Tag> = {
   markets: { name: 'Markets', description: 'Lists, order books, quotes, public trades' },
   trading: {

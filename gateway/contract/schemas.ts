@@ -1,8 +1,8 @@
 /**
- * JSON Schemas, generated from the zod schemas that check requests and write responses. A schema
- * with a name (json/components.ts) is a component; any other is inlined.
+ * JSON Schemas, generated from the zod schemas that check requests and write responses. A named
+ * schema (json/components.ts) is a component; any other schema is inlined.
  *
- * Requests are described as clients send them: a price as dollars, although the gateway uses ticks.
+ * Requests are described as clients send them: a price in dollars, although the gateway uses ticks.
  */
 import { z } from 'zod';
 import { ErrorBody } from '../http/errors.js';
@@ -20,12 +20,12 @@ export class Schemas {
     ...componentsOf(BODIES, 'input'),
   };
 
-  /** The schema of all errors; not a reference, because responses narrow it. */
+  /** The common error schema. Not a reference, because responses narrow it. */
   get errorBody(): JsonSchema {
     return this.components[RESPONSES.get(ErrorBody)!.id]!;
   }
 
-  /** A reference if the schema has a name, else the schema itself. */
+  /** A reference if the schema has a name, otherwise the schema itself. */
   of(schema: z.ZodType, direction: Direction): JsonSchema {
     const name = (direction === 'output' ? RESPONSES : BODIES).get(schema)?.id;
     return name === undefined ? written(schema, direction) : { $ref: REFERENCE + name };
@@ -38,7 +38,7 @@ function componentsOf(registry: Components, io: Direction): Record<string, JsonS
   return schemas;
 }
 
-/** The schemas of a registry by name, in alphabetical order, with references to each other. */
+/** A registry's schemas by name, alphabetically, with references to each other. */
 export function jsonSchemasOf(
   registry: Components,
   io: Direction,
@@ -57,7 +57,7 @@ export function jsonSchemasOf(
   return Object.fromEntries(names.map((name) => [name, hoisted(withoutHead(schemas[name]!))]));
 }
 
-/** Says which value of the property that tells alternatives apart means which of the schemas. */
+/** Adds discriminator mappings: which property value selects which schema. */
 function addMapping(node: JsonSchema, schemas: Record<string, JsonSchema>): void {
   for (const value of Object.values(node))
     if (typeof value === 'object' && value !== null) addMapping(value as JsonSchema, schemas);
@@ -71,23 +71,23 @@ function addMapping(node: JsonSchema, schemas: Record<string, JsonSchema>): void
   );
 }
 
-/** OpenAPI's discriminator. In AsyncAPI, the values would have to be the names of the schemas. */
+/** OpenAPI's discriminator. AsyncAPI requires the values to be the names of the schemas. */
 interface Discriminator {
   propertyName: string;
   mapping: Record<string, string>;
 }
 
-/** The inlined schema; for query strings, whose fields become parameters. */
+/** The inlined schema, for query strings, whose fields become parameters. */
 export function written(schema: z.ZodType, direction: Direction): JsonSchema {
   return withoutHead(z.toJSONSchema(schema, { io: direction, override: mend }));
 }
 
-/** The document states the dialect once, and a component's key is its name. */
+/** Removes the dialect, which the document states once, and the id, the component's key. */
 function withoutHead({ $schema, $id, ...schema }: JsonSchema): JsonSchema {
   return schema;
 }
 
-/** The description of a field that may be null stands at the field, not at its other value. */
+/** Moves a nullable field's description from its schema to the field itself. */
 function hoisted(schema: JsonSchema): JsonSchema {
   return JSON.parse(JSON.stringify(schema), (_, value) => {
     const [inner, other, more] = value?.anyOf ?? [];
@@ -103,10 +103,10 @@ interface Written {
   jsonSchema: JsonSchema;
 }
 
-/** Without them, generators take 32 bits, in which no time fits and money is inexact. */
+/** Without a format, generators use 32 bits: too few for times, inexact for money. */
 const FORMATS: Record<string, string> = { integer: 'int64', number: 'double' };
 
-/** Removes what zod adds needlessly, restores defaults that it loses, adds formats of numbers. */
+/** Removes zod's superfluous keywords, restores lost defaults, and adds number formats. */
 function mend({ zodSchema, jsonSchema }: Written): void {
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
   if (jsonSchema.type === 'number' && jsonSchema.multipleOf === 1) {
@@ -115,7 +115,7 @@ function mend({ zodSchema, jsonSchema }: Written): void {
   }
   const format = FORMATS[`${jsonSchema.type}`];
   if (format !== undefined) {
-    // A number in a query string is first checked as text.
+    // A number in a query string is first checked as text, which leaves a pattern.
     delete jsonSchema.pattern;
     jsonSchema.format = format;
   }

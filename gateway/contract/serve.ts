@@ -1,7 +1,6 @@
 /**
- * Serves the OpenAPI document, also as 3.0, the AsyncAPI document of the stream, the pages that
- * show them, and at /api where to find them; and the downloads. The build makes the files
- * (build.ts).
+ * Serves the OpenAPI document (3.1 and 3.0), the stream's AsyncAPI document, the pages that show
+ * them, an index of these at /api, and the downloads. The build makes the files (build.ts).
  */
 import type { Serving } from '../http/gateway.js';
 import type { Router } from '../http/router.js';
@@ -26,7 +25,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** By the path below /api: the name below dist/docs, the type, and the policy of a page's files. */
+/** Path below /api, file below dist/docs, content type, and a page's content security policy. */
 const FILES: [path: string, name: string, contentType: string, policy?: string][] = [
   ['', 'index.json', JSON_TYPE],
   ['/openapi.json', 'openapi.json', JSON_TYPE],
@@ -43,7 +42,7 @@ const FILES: [path: string, name: string, contentType: string, policy?: string][
 
 let read: Map<string, StaticFile> | null = null;
 
-/** By path. Read once, like the site. @throws if they are not built. */
+/** The files by path, read once. @throws if they are not built. */
 export function contractFiles(): Map<string, StaticFile> {
   if (read !== null) return read;
   const files = new Map<string, StaticFile>();
@@ -62,7 +61,7 @@ function headersOf(policy: string): StaticFile['headers'] {
   ];
 }
 
-/** Also serves the downloads: the clients and the files of days. */
+/** Also serves the downloads: clients and day files. */
 export function serveContract(router: Router, server: Serving): void {
   for (const [path, file] of [...contractFiles(), ...downloads()])
     serveFile(router, path, file, server);

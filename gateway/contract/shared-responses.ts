@@ -1,19 +1,19 @@
 /**
- * The error responses of the document. Each is a component, which operations share by reference:
- * the same status, codes and headers are written once.
+ * The document's error responses. Each is a component shared by reference, so that operations with
+ * the same status, codes and headers share one response.
  */
 import { ERROR_CODES } from '../http/errors.js';
 import type { Operation, Reference, Response } from './openapi.js';
 
-/** Names with more codes would be too long; those are named after their first operation. */
+/** A response with more codes is named after its first operation, to keep names short. */
 const CODES_IN_NAME_MAX = 2;
 
 export class SharedResponses {
   readonly components: Record<string, Response> = {};
-  /** The JSON of a response → its name. */
+  /** Names by the response's JSON. */
   private readonly names = new Map<string, string>();
 
-  /** The responses by status, with references to the errors. */
+  /** The responses by status, with errors replaced by references. */
   of(operationId: string, responses: Operation['responses']): Operation['responses'] {
     const entries = Object.entries(responses).map(([status, response]) => {
       const isOwn = Number(status) < 400 || '$ref' in response;

@@ -1,7 +1,7 @@
 /**
- * A static file: bytes in memory for the life of the process, never copied for a connection, with
- * an ETag. It is sent in the best of its compressed forms that the client accepts; the build has
- * made them. For fair use, it counts as a number of reads of its address that grows with its size.
+ * A static file: bytes in memory for the life of the process, never copied per connection, with an
+ * ETag. It is sent in the best compressed form that the client accepts; the build makes the forms.
+ * A file costs its address a number of reads that grows with its size.
  */
 import type * as uWS from 'uWebSockets.js';
 import { createHash } from 'node:crypto';
@@ -23,11 +23,11 @@ import type { Handler, Router } from '../http/router.js';
 
 export interface StaticFile {
   contentType: string;
-  /** The best first; the last is the file itself. */
+  /** Best first; the last form is the uncompressed file. */
   forms: readonly Form[];
   /** Additional headers, names and values. */
   headers: readonly (readonly [string, string])[];
-  /** The standard is no-cache: a cache asks with the ETag each time. */
+  /** Default: no-cache, so caches check the ETag each time. */
   cacheControl?: string;
 }
 
@@ -37,7 +37,7 @@ interface Form {
   etag: string;
 }
 
-/** A file, with its compressed forms if there are any. */
+/** A file with its compressed forms, if any. */
 export function staticFile(
   contentType: string,
   bytes: Buffer,
@@ -58,7 +58,7 @@ export function staticFile(
 
 const DIST = new URL('dist/', programFolder());
 
-/** A file below dist/ that {@link buildFile} has written. @throws if the program is not built. */
+/** A file below dist/, written by {@link buildFile}. @throws if the program is not built. */
 export function builtFile(path: string, contentType: string): StaticFile {
   const read = (suffix: string) => readFileSync(new URL(path + suffix, DIST));
   return staticFile(contentType, read(''), [
@@ -70,7 +70,7 @@ export function builtFile(path: string, contentType: string): StaticFile {
 /** Writes a file below dist/, plain and compressed. */
 export function buildFile(path: string, content: Uint8Array | string): void {
   const file = fileURLToPath(new URL(path, DIST));
-  // The best quality takes three seconds for a megabyte, for a tenth fewer bytes.
+  // For a megabyte, the best quality takes three seconds and saves only a tenth of the bytes.
   const quality = content.length > 1_000_000 ? 9 : constants.BROTLI_MAX_QUALITY;
   const params = { [constants.BROTLI_PARAM_QUALITY]: quality };
   mkdirSync(dirname(file), { recursive: true });
@@ -86,11 +86,11 @@ export function serveFile(router: Router, path: string, file: StaticFile, server
 
 export interface FileChoice {
   files: readonly StaticFile[];
-  /** The index of the file that the request asks for. */
+  /** The index of the requested file. */
   choose: (raw: uWS.HttpRequest) => number;
 }
 
-/** Answers as {@link serveFile} does, with the file that `choose` takes for the request. */
+/** Like {@link serveFile}, with the file that `choose` selects for the request. */
 export function serveChoice(
   router: Router,
   path: string,
@@ -118,7 +118,7 @@ export function serveChoice(
   onRead(router, path, serve, server);
 }
 
-/** Registers a handler of GET and HEAD; other methods are 405. */
+/** Registers a handler for GET and HEAD; other methods get 405. */
 export function onRead(router: Router, path: string, serve: Handler, server: Serving): void {
   router.on('get', path, serve);
   router.on('head', path, serve);

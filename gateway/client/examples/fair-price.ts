@@ -1,4 +1,4 @@
-/** What the example bots believe: a chance of UP from how far the asset is from its start price. */
+/** The example bots' estimate of UP's price, from the asset's distance to its start price. */
 import type { Market, Stream } from '../index.js';
 
 const DOLLAR_TICKS = 1_000;
@@ -8,7 +8,7 @@ export class FairPrice {
   private readonly prices = new Map<string, number>();
 
   private readonly stream: Stream;
-  /** Ticks of a move by the whole start price. */
+  /** How many ticks UP's price moves if the asset moves by 100%. */
   private readonly slope: number;
 
   constructor(stream: Stream, slope: number) {
@@ -16,7 +16,7 @@ export class FairPrice {
     this.slope = slope;
   }
 
-  /** Follows the price of an asset; once is enough. */
+  /** Follows an asset's price. Further calls for the same asset do nothing. */
   follow(asset: string): void {
     if (this.prices.has(asset)) return;
     this.prices.set(asset, Number.NaN);
@@ -25,7 +25,7 @@ export class FairPrice {
     });
   }
 
-  /** The price of UP, in ticks of 0.001 dollar, from 30 to 970. */
+  /** The fair price of UP, in ticks of 0.001 dollar, from 30 to 970. */
   ticks({ asset, startPrice }: Market): number {
     const price = this.prices.get(asset) ?? Number.NaN;
     const move = Number.isNaN(price) || startPrice === null ? 0 : price / startPrice - 1;

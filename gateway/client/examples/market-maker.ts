@@ -1,12 +1,12 @@
 /**
- * An example: a market maker. In every market it bids for UP and for DOWN, a little below a fair
- * price that it takes from the asset's price; when both bids trade, the pair costs less than the
- * dollar that it pays. In markets of the next hour its bids rest before they open, at even odds.
+ * Example: a market maker. In every market it bids for UP and for DOWN, slightly below a fair price
+ * derived from the asset's price. When both bids trade, the pair costs less than the dollar it
+ * pays. In upcoming markets of the next hour it bids before they open, at even odds.
  *
  *   node dist/gateway/client/examples/market-maker.js http://127.0.0.1:3000/api maker books.json
  *
- * SIGTERM: cancels, waits until its markets are paid, and exits with status 0. Status 1: it could
- * not go on; it says why, and whether its orders still rest.
+ * SIGTERM: cancels its orders, waits until its markets are paid, and exits with status 0. Status 1:
+ * it could not continue; the message names the reason and whether orders still rest.
  */
 import {
   Api,
@@ -22,12 +22,12 @@ import {
 import { FairPrice } from './fair-price.js';
 import { keepBooks, run, signIn } from './saved.js';
 
-/** Below the fair price, in ticks of 0.001 dollar. */
+/** Distance of a bid below the fair price, in ticks of 0.001 dollar. */
 const EDGE_TICKS = 5;
 const SHARES = 20;
-/** Once so many of its shares have traded at once, the exchange cancels its other bids. */
+/** If this many of its shares trade within a second, the exchange cancels its other bids. */
 const SWEEP = { maxFilledShares: 60, windowMs: 1_000 };
-/** It collects no more of an outcome. */
+/** It buys no more of an outcome above this position. */
 const LOTS_MAX = 400_000;
 const PASSWORD = 'an example, not a secret';
 
@@ -37,14 +37,14 @@ const api = new Api({ url, retries: { attempts: 30, longestWaitMs: 500 } });
 const userId = await signIn(api, username, PASSWORD);
 const [known] = (await orderGroups(api, userId)).orderGroups;
 const { groupId } = known ?? (await createOrderGroup(api, userId, SWEEP));
-// Its end is looked at in each round.
+// Each round checks whether the stream has ended.
 const stream = new Stream(api, { longestWaitMs: 500, onEnd: () => {} });
 const kept = keepBooks(stream, file);
 const { account } = kept;
 const fairPrice = new FairPrice(stream, 300_000);
 const { markets } = followMarkets(stream, { onOpened: ({ asset }) => fairPrice.follow(asset) });
 
-/** What to send so that one bid for each outcome rests at its price. */
+/** The operations that leave one bid for each outcome at its price. */
 function requote(market: Market): Operation[] {
   const operations: Operation[] = [];
   const own = [...account.orders.values()].filter(({ marketId }) => marketId === market.id);
@@ -65,13 +65,13 @@ function requote(market: Market): Operation[] {
   return operations;
 }
 
-/** Refused operations are no problem: prices move, markets end. The next look corrects them. */
+/** Refused operations are harmless: prices move and markets end. The next round corrects them. */
 async function quote(): Promise<void> {
   const open = [...markets.active.values(), ...markets.upcoming.values()];
   const operations = open.flatMap(requote).slice(0, 100);
   if (operations.length === 0) return;
   const { results } = await submitBatch(stream, operations);
-  // It was swept, so its prices were wrong. The next look begins with the price of then.
+  // The bids were swept, so their prices were wrong. The next round uses the new price.
   const isTripped = results.some(
     (result) => result.type === 'error' && result.error.code === 'order_group_tripped',
   );

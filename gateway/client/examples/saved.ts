@@ -1,10 +1,10 @@
 /**
- * What both example bots do: they keep books in a file, the account at a sequence and what its
- * events add up to; and they run until they are stopped or cannot go on.
+ * Shared by both example bots: they save their books in a file (the account at a sequence, and the
+ * sums of its events), and run until they are stopped or cannot continue.
  *
- * Always holds: the file is replaced as a whole, so a bot that is killed continues where it was,
- * and the exchange sends the events since. A bot that cannot go on cancels what rests if it still
- * can, says why, and exits with status 1.
+ * Always holds: the file is replaced as a whole. A killed bot continues where it stopped, and the
+ * exchange sends the events since then. A bot that cannot continue cancels its resting orders if
+ * possible, prints the reason, and exits with status 1.
  */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import {
@@ -25,24 +25,27 @@ import {
   type UserEvent,
 } from '../index.js';
 
-/** Between two looks. */
+/** Pause between two rounds. */
 const PAUSE_MS = 100;
-/** For a longer wait, what rests is cancelled first. */
+/** Before a longer wait, the bot cancels its resting orders. */
 const LONG_MS = 5_000;
 
 export interface Books {
   account: SavedAccount | null;
-  /** Money that each kind of event brought or took, in micro-dollars. */
+  /** Money gained or lost through each kind of event, in micro-dollars. */
+  /** Money gained or lost through each kind of event, in micro-dollars. */
   byCause: Record<string, number>;
   feesMicros: number;
-  /** Kinds of counted events: fills as taker, fills as maker, and so on. */
+  /** How often each kind of event occurred: fills as taker, fills as maker, and so on. */
+  /** Number of events of each kind: fills as taker, fills as maker, and so on. */
   counts: Record<string, number>;
-  /** Times that events were missed, so that the sums above are not complete. */
+  /** How often events were missed, which makes the sums above incomplete. */
+  /** How often events were missed, which makes the sums above incomplete. */
   gaps: number;
   isFinished: boolean;
 }
 
-/** Signs in, and registers a name that is new. A registration whose answer is lost is looked up. */
+/** Signs in, or registers a new name. If a registration's answer is lost, signs in again. */
 export async function signIn(api: Api, username: string, password: string): Promise<string> {
   const account = { username, password };
   for (;;) {
@@ -59,22 +62,22 @@ export async function signIn(api: Api, username: string, password: string): Prom
   }
 }
 
-/** Claims what is won in markets that are resolved. The exchange may have paid it already. */
+/** Claims winnings in resolved markets. The exchange may already have paid them. */
 async function claimWon(api: Api, account: Account): Promise<void> {
   for (const [marketId, outcomes] of account.positions) {
     if (!outcomes.some(({ status }) => status === 'claimable')) continue;
     await claim(api, marketId).catch((error) => {
-      // It may have been paid while the bot was not running.
+      // The exchange may have paid while the bot was not running.
       if (!isRefusal(error, 'nothing_to_claim', 'already_paid')) throw error;
     });
   }
 }
 
 /**
- * Whether nothing rests and nothing is owned: neither here nor at the exchange. Receipts and events
- * take different ways: after a lost connection, an order's receipt may come long before the events
- * up to it were sent again. The account also changes while the balance is on its way, so all of it
- * is looked at afterwards.
+ * Whether the account is flat, here and at the exchange: no orders, no positions. Receipts and
+ * events arrive separately: after a lost connection, a receipt may arrive long before the events up
+ * to it are sent again. The account also changes while the balance is requested, so everything is
+ * checked after the balance has arrived.
  */
 async function isFlat(api: Api, userId: string, account: Account): Promise<boolean> {
   const { available, held } = await balance(api, userId);
@@ -83,7 +86,7 @@ async function isFlat(api: Api, userId: string, account: Account): Promise<boole
   return toMicros(available) === availableMicros && toMicros(held) === heldMicros;
 }
 
-/** Follows the account and writes every change down before anything else sees it. */
+/** Follows the account and saves every change before other code sees it. */
 export function keepBooks(stream: Stream, path: string) {
   const books = { ...read(path), isFinished: false };
   const save = () => {
@@ -102,7 +105,7 @@ export function keepBooks(stream: Stream, path: string) {
         books.gaps++;
       },
     },
-    // From the beginning: the first event is the grant of the starting balance.
+    // Start at the beginning: the first event is the starting balance.
     books.account ?? { ...EMPTY },
   );
   return { account, books, save };
@@ -114,7 +117,7 @@ interface Bot extends ReturnType<typeof keepBooks> {
   userId: string;
 }
 
-/** Looks again and again until a SIGTERM, and then until nothing rests and nothing is owned. */
+/** Calls `look` in rounds until SIGTERM, and then until the account is flat. */
 export async function run(bot: Bot, look: (isStopping: boolean) => Promise<void>): Promise<void> {
   const { api, stream, userId, account, books, save } = bot;
   let isStopping = false;
@@ -139,9 +142,7 @@ export async function run(bot: Bot, look: (isStopping: boolean) => Promise<void>
 
 let isQuiet = false;
 
-/**
- * If the exchange asks for a long wait, the bot cancels what rests and sends nothing until then.
- */
+/** Runs `act`. For a long wait, cancels resting orders and sends nothing until the wait is over. */
 async function patiently({ api, userId }: Bot, act: () => Promise<void>): Promise<void> {
   if (isQuiet) return;
   try {
@@ -153,7 +154,7 @@ async function patiently({ api, userId }: Bot, act: () => Promise<void>): Promis
       isQuiet = false;
     }, error.retryAfterMs);
     process.stderr.write(`${error.message} Nothing is sent for ${error.retryAfterMs / 1_000} s.\n`);
-    // Prices move meanwhile. Room for the keys of cancels is kept free.
+    // Prices move during the wait.
     if (error.retryAfterMs > LONG_MS) await cancelEverywhere(api, userId);
   }
 }

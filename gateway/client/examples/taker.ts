@@ -1,11 +1,11 @@
 /**
- * An example: a taker. It buys what looks cheap beside the asset's price, one order per market and
- * look, sells again when it has gained, and claims the rest.
+ * Example: a taker. It buys what looks cheap compared with the asset's price, one order per market
+ * and round, sells after a gain, and claims the rest.
  *
  *   node dist/gateway/client/examples/taker.js http://127.0.0.1:3000/api taker books.json
  *
- * SIGTERM: waits until its markets are paid, and exits with status 0. Status 1: it could not go on;
- * it says why, and whether its orders still rest.
+ * SIGTERM: waits until its markets are paid, and exits with status 0. Status 1: it could not
+ * continue; the message names the reason and whether orders still rest.
  */
 import {
   Api,
@@ -23,13 +23,13 @@ import {
 import { FairPrice } from './fair-price.js';
 import { keepBooks, run, signIn } from './saved.js';
 
-/** Dollars of one order. */
+/** Size of an order in dollars. */
 const AMOUNT = '2.5';
-/** How much cheaper than the fair price an offer must be, and how much dearer a bid. */
+/** How far below the fair price an offer must be, and how far above it a bid. */
 const MARGIN_TICKS = 4;
 const LOTS_MAX = 200_000;
 const PASSWORD = 'an example, not a secret';
-/** What an order may be refused with when others are faster or the market ends. */
+/** Refusals to expect when other traders are faster or the market ends. */
 const USUAL = [
   'market_not_active',
   'market_paused',
@@ -45,11 +45,11 @@ const [url = 'http://127.0.0.1:3000/api', username = 'example-taker', file = './
   process.argv.slice(2);
 const api = new Api({ url, retries: { attempts: 30, longestWaitMs: 500 } });
 const userId = await signIn(api, username, PASSWORD);
-// Its end is looked at in each round.
+// Each round checks whether the stream has ended.
 const stream = new Stream(api, { longestWaitMs: 500, onEnd: () => {} });
 const kept = keepBooks(stream, file);
 const { account } = kept;
-/** By asset: that of the active market. */
+/** By asset: the active market's book. */
 const latest = new Map<string, Book | null>();
 const fairPrice = new FairPrice(stream, 250_000);
 const { markets } = followMarkets(stream, {
@@ -61,7 +61,7 @@ const { markets } = followMarkets(stream, {
   },
 });
 
-/** The order to send now; null: nothing looks cheap or dear. */
+/** The order to send now; null: nothing is cheap or dear. */
 function decide(market: Market, book: Book): Operation | null {
   const marketId = market.id;
   for (const outcome of ['UP', 'DOWN'] as const) {

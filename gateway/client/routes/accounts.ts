@@ -1,6 +1,6 @@
 /**
- * Accounts and the leaderboard. Balance, points and changes need a token; the rest is public. A
- * user's id may be `me`: the owner of the token.
+ * Accounts and the leaderboard. Balance, points and changes need a token; the rest is public. The
+ * user id `me` means the token's owner.
  */
 import type * as accountHistory from '../../resources/account-history/views.js';
 import type * as accounts from '../../resources/accounts/views.js';
@@ -48,7 +48,7 @@ export function positions(
   return api.call({ method: 'GET', path: ofUser, query: { ...query }, options });
 }
 
-/** The trades of a user, newest first; of one order with `orderId`. */
+/** A user's trades, newest first; with `orderId`, the trades of one order. */
 export function userTrades(
   api: Api,
   userId: string,
@@ -91,17 +91,17 @@ export function points(
   return api.call({ method: 'GET', path: ofUser, query: { ...paging }, options });
 }
 
-/** With earnings if it is your own. */
+/** A user's referral data. Includes earnings only for your own account. */
 export function referral(api: Api, userId: string, options?: CallOptions): Promise<Referral> {
   return api.call({ method: 'GET', path: path`/users/${userId}/referral`, options });
 }
 
-/** What others may read of your account; at first, everything but money and orders. */
+/** What others can read of your account. Default: everything except money and orders. */
 export function privacy(api: Api, userId: string, options?: CallOptions): Promise<Privacy> {
   return api.call({ method: 'GET', path: path`/users/${userId}/privacy`, options });
 }
 
-/** `listed`: leaderboards list the private account, with the figures of the last full UTC day. */
+/** `listed`: leaderboards list the private account, with figures of the last full UTC day. */
 export function setPrivacy(
   api: Api,
   userId: string,
@@ -112,7 +112,7 @@ export function setPrivacy(
   return api.call({ method: 'PUT', path: ofUser, body, repeat: 'key', options });
 }
 
-/** The old code still refers to you. */
+/** Sets a new referral code. The old code still refers to you. */
 export function setReferralCode(
   api: Api,
   userId: string,

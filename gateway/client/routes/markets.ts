@@ -24,7 +24,7 @@ export type MarketEvents = Answer<typeof eventRoutes.MarketEvents>;
 export type MarketEvent = MarketEvents['events'][number];
 export type MarketTicks = Answer<typeof eventRoutes.MarketTicks>;
 
-/** Newest first. */
+/** All markets, newest first. */
 export function markets(
   api: Api,
   query: Paging & { status?: MarketStatus | undefined; asset?: string | undefined } = {},
@@ -33,12 +33,11 @@ export function markets(
   return api.call({ method: 'GET', path: '/markets', query: { ...query }, options });
 }
 
-/** One market, with its price history. */
 export function market(api: Api, marketId: string, options?: CallOptions): Promise<MarketDetail> {
   return api.call({ method: 'GET', path: path`/markets/${marketId}`, options });
 }
 
-/** The markets that trade now, with the time of the exchange. */
+/** The markets that trade now, with the exchange's time. */
 export function activeMarkets(
   api: Api,
   query: { asset?: string | undefined } = {},
@@ -48,8 +47,8 @@ export function activeMarkets(
 }
 
 /**
- * Markets that have ended, newest first, with their price histories. `fromMs` and `toMs` are of the
- * start; `priceHistory` off leaves the price histories out.
+ * Ended markets, newest first, with their price histories. `fromMs` and `toMs` refer to the start
+ * of a market. `priceHistory` false omits the price histories.
  */
 export function pastMarkets(
   api: Api,
@@ -75,7 +74,7 @@ export function orderbook(
   return api.call({ method: 'GET', path: ofMarket, query: { ...query }, options });
 }
 
-/** What a purchase of an amount would do now. */
+/** Quotes a buy for an amount. */
 export function buyQuote(
   api: Api,
   marketId: string,
@@ -86,7 +85,7 @@ export function buyQuote(
   return api.call({ method: 'GET', path: path`/markets/15m/${marketId}/quote`, query, options });
 }
 
-/** What a sale of shares would do now. */
+/** Quotes a sale of shares. */
 export function sellQuote(
   api: Api,
   marketId: string,
@@ -97,7 +96,7 @@ export function sellQuote(
   return api.call({ method: 'GET', path: path`/markets/15m/${marketId}/quote`, query, options });
 }
 
-/** The trades of a market, newest first; both ends of the time are included. */
+/** A market's trades, newest first. The time range includes both ends. */
 export function marketTrades(
   api: Api,
   marketId: string,
@@ -108,7 +107,7 @@ export function marketTrades(
   return api.call({ method: 'GET', path: ofMarket, query: { ...query }, options });
 }
 
-/** What happened in a resolved market, oldest first. */
+/** A resolved market's events, oldest first. */
 export function marketEvents(
   api: Api,
   marketId: string,
@@ -119,7 +118,7 @@ export function marketEvents(
   return api.call({ method: 'GET', path: ofMarket, query: { ...paging }, options });
 }
 
-/** The prices that the start price and the end price are averages of. */
+/** The prices whose averages are the start price and the end price. */
 export function marketTicks(
   api: Api,
   marketId: string,
@@ -128,7 +127,7 @@ export function marketTicks(
   return api.call({ method: 'GET', path: path`/markets/15m/${marketId}/ticks`, options });
 }
 
-/** The files with all events of an asset on a UTC day, as gzipped lines of JSON at `path`. */
+/** The files with all events of an asset on a UTC day: gzipped lines of JSON at `path`. */
 export function dayFiles(
   api: Api,
   query: { asset?: string | undefined } = {},

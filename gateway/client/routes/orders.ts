@@ -1,7 +1,4 @@
-/**
- * Orders, complete sets, claims and batches. All need a token, and every change has an idempotency
- * key.
- */
+/** Orders, complete sets, claims, batches. All need a token; changes have an idempotency key. */
 import type * as accountHistory from '../../resources/account-history/views.js';
 import type * as batches from '../../resources/batch/schemas.js';
 import type * as cancelAfters from '../../resources/cancel-after/routes.js';
@@ -32,31 +29,31 @@ export type OrderRecord = Answer<typeof accountHistory.OrderRecord>;
 export type Orders = Answer<typeof accountHistory.Orders>;
 export type BatchReceipt = Answer<typeof batches.BatchReceipt>;
 
-/** What every order may say. */
+/** The optional terms of an order. */
 export interface OrderTerms {
   outcome: OutcomeName;
   /** Default: IOC. */
   timeInForce?: TimeInForce | undefined;
-  /** With GTC: the order is refused if it would trade at once. */
+  /** With GTC: refuses the order if it would trade immediately. */
   postOnly?: boolean | undefined;
-  /** The order is refused if it is executed later. */
+  /** Refuses the order if it would be executed later than this. */
   validUntilMs?: number | undefined;
-  /** With GTC: what rests is cancelled then. */
+  /** With GTC: cancels the resting part at this time. */
   expiresAtMs?: number | undefined;
-  /** What happens where it would trade with an order of yours. Default: cancel_resting. */
+  /** What to do if the order would trade with your own order. Default: cancel_resting. */
   selfTrade?: SelfTradeName | undefined;
-  /** With GTC: the order group that it is in. */
+  /** With GTC: the order's group. */
   groupId?: string | undefined;
   /** Your own name for the order: 1 to 64 of A-Z a-z 0-9 _ - : . */
   clientOrderId?: string | undefined;
 }
 
-/** Dollars to spend, at `price` or better if given; or shares, at `price` or better. */
+/** Either dollars to spend, or shares with a price. `price` is the worst acceptable price. */
 export type BuyOrder = OrderTerms &
   ({ amount: Amount; price?: Amount | undefined } | { shares: Amount; price: Amount });
 export type SellOrder = OrderTerms & { shares: Amount; price?: Amount | undefined };
 
-/** What to change of a resting order; `shares` includes what is filled. */
+/** New terms of a resting order. `shares` is the total size, including filled shares. */
 export interface Amendment {
   shares?: Amount | undefined;
   price?: Amount | undefined;
@@ -92,7 +89,7 @@ export function sell(
   return api.call({ method: 'POST', path: ofMarket, body: order, repeat: 'key', options });
 }
 
-/** Turns dollars into `shares` of UP and as many of DOWN, a dollar and its fee a pair. */
+/** Turns dollars into `shares` of UP and of DOWN. A pair costs a dollar plus the fee. */
 export function split(
   api: Api,
   marketId: string,
@@ -103,7 +100,7 @@ export function split(
   return api.call({ method: 'POST', path: ofMarket, body: { shares }, repeat: 'key', options });
 }
 
-/** Turns `shares` of UP and as many of DOWN back into a dollar a pair. */
+/** Turns `shares` of UP and of DOWN into dollars, one dollar per pair. */
 export function merge(
   api: Api,
   marketId: string,
@@ -114,7 +111,7 @@ export function merge(
   return api.call({ method: 'POST', path: ofMarket, body: { shares }, repeat: 'key', options });
 }
 
-/** Collects what a resolved market owes. */
+/** Collects what a resolved market owes you. */
 export function claim(api: Api, marketId: string, options?: CallOptions): Promise<ClaimReceipt> {
   const ofMarket = path`/markets/15m/${marketId}/claim`;
   return api.call({ method: 'POST', path: ofMarket, body: {}, repeat: 'key', options });
@@ -139,7 +136,7 @@ export function cancelAll(
   return api.call({ method: 'DELETE', path: orders, repeat: 'key', options });
 }
 
-/** Cancels all your resting orders, in all markets or in one. */
+/** Cancels all your resting orders, in all markets or in one market. */
 export function cancelEverywhere(
   api: Api,
   userId: string,
@@ -150,7 +147,7 @@ export function cancelEverywhere(
   return api.call({ method: 'DELETE', path: ofUser, query: { ...only }, repeat: 'key', options });
 }
 
-/** Changes the size or the price of a resting order. */
+/** Changes a resting order's size or price. */
 export function amend(
   api: Api,
   marketId: string,
@@ -162,7 +159,7 @@ export function amend(
   return api.call({ method: 'PATCH', ...place, body: terms, repeat: 'key', options });
 }
 
-/** The orderId, or your own name for the order. */
+/** An orderId, or your own name for the order. */
 export type OrderName = string | { clientOrderId: string };
 
 function placeOf(marketId: string, order: OrderName) {
@@ -171,13 +168,13 @@ function placeOf(marketId: string, order: OrderName) {
   return { path: path`/markets/15m/${marketId}/orders/by-client-id`, query: { clientOrderId } };
 }
 
-/** `clientOrderId`: one order or none, which may be closed. */
+/** `clientOrderId`: one order or none; the order may be closed. */
 type OrdersFilter = AccountFilter & {
   status?: 'open' | 'closed' | 'all' | undefined;
   clientOrderId?: string | undefined;
 };
 
-/** Your orders, newest first; without a filter those that rest, oldest first. */
+/** Your orders, newest first. Without a filter: your resting orders, oldest first. */
 export function orders(
   api: Api,
   userId: string,
@@ -198,10 +195,7 @@ export function order(
   return api.call({ method: 'GET', path: path`/users/${userId}/orders/${orderId}`, options });
 }
 
-/**
- * Cancels all your resting orders in `timeoutMs`, unless it is called again before; 0 turns that
- * off.
- */
+/** Cancels all your resting orders in `timeoutMs`, unless called again before. 0 turns it off. */
 export function cancelAfter(
   api: Api,
   userId: string,
@@ -213,8 +207,9 @@ export function cancelAfter(
 }
 
 /**
- * Makes an order group: once its orders have filled `maxFilledShares` within `windowMs` of the
- * first of these fills, the rest of them is cancelled, and it takes no more until it is reset.
+ * Creates an order group. Once its orders have filled `maxFilledShares` within `windowMs` of the
+ * first of these fills, the exchange cancels the group's other orders and refuses new ones until
+ * the group is reset.
  */
 export function createOrderGroup(
   api: Api,
@@ -241,7 +236,7 @@ export function resetOrderGroup(
   return api.call({ method: 'POST', path: reset, body: {}, repeat: 'key', options });
 }
 
-/** Cancels its orders, too. */
+/** Removes the group and cancels its orders. */
 export function removeOrderGroup(
   api: Api,
   userId: string,
@@ -252,7 +247,7 @@ export function removeOrderGroup(
   return api.call({ method: 'DELETE', path: group, repeat: 'key', options });
 }
 
-/** Up to 100 operations in order, with nothing between; `atomic`: all or none. */
+/** Up to 100 operations, executed in order without interruption. `atomic`: all or none. */
 export function batch(
   api: Api,
   operations: readonly Operation[],

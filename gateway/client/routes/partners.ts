@@ -1,4 +1,4 @@
-/** The partners' routes, with `partnerKey`. A transfer is executed once per reference. */
+/** Routes for partners; they need `partnerKey`. A transfer is executed once per reference. */
 import type * as partners from '../../resources/partners/routes.js';
 import type { Amount } from '../amounts.js';
 import type { Answer } from '../answer.js';
@@ -34,7 +34,7 @@ export function partnerUser(api: Api, userId: string, options?: CallOptions): Pr
   return api.call({ method: 'GET', path: path`/partner/users/${userId}`, options });
 }
 
-/** A repeated reference gets the first answer. */
+/** Repeating a reference returns the first answer. */
 function send(api: Api, path: string, body: Transfer, options?: CallOptions) {
   const call = { method: 'POST', path, body, repeat: 'harmless', options } as const;
   return api.call<TransferReceipt>(call);

@@ -1,7 +1,7 @@
 /**
- * Signing in. The answers hold the token, and set the cookie in a browser; put the token into
- * `api.token` elsewhere. These routes have no idempotency keys: a registration or a new password is
- * not sent again if it is unknown whether it was executed.
+ * Signing in. Answers contain the token and, in a browser, set the cookie; elsewhere, assign the
+ * token to `api.token`. These routes have no idempotency keys: a registration or a new password is
+ * not sent again if it may have been executed.
  */
 import type { z } from 'zod';
 import type * as signIn from '../../resources/sign-in/routes.js';
@@ -38,7 +38,7 @@ export function login(
   return api.call({ method: 'POST', path: '/auth/login', body, repeat: 'harmless', options });
 }
 
-/** Sets a new password with a code of the operator, which can be used once. */
+/** Sets a new password with a single-use code from the operator. */
 export function recover(
   api: Api,
   account: { username: string; code: string; newPassword: string },
@@ -47,7 +47,7 @@ export function recover(
   return api.call({ method: 'POST', path: '/auth/recovery', body: account, options });
 }
 
-/** Clears the cookie; a token stays valid. */
+/** Clears the cookie. The token stays valid. */
 export function logout(api: Api, options?: CallOptions): Promise<void> {
   return api.call({
     method: 'POST',
@@ -58,7 +58,7 @@ export function logout(api: Api, options?: CallOptions): Promise<void> {
   });
 }
 
-/** Ends all older tokens. */
+/** Changes the password and ends all older tokens. */
 export function changePassword(
   api: Api,
   passwords: { currentPassword: string; newPassword: string },
@@ -67,12 +67,12 @@ export function changePassword(
   return api.call({ method: 'PUT', path: '/auth/password', body: passwords, options });
 }
 
-/** Who is signed in. */
+/** The signed-in user. */
 export function session(api: Api, options?: CallOptions): Promise<SessionOwner> {
   return api.call({ method: 'GET', path: '/auth/session', options });
 }
 
-/** A named token for a program. The token is only in this answer. */
+/** Creates a named token for a program. Only this answer contains the token. */
 export function createToken(
   api: Api,
   terms: TokenTerms,
@@ -86,7 +86,7 @@ export function tokens(api: Api, options?: CallOptions): Promise<Tokens> {
   return api.call({ method: 'GET', path: '/auth/tokens', options });
 }
 
-/** Ends a named token, and its streams. If an answer was lost, the next is `token_not_found`. */
+/** Ends a named token and its streams. After a lost answer, repeating gives `token_not_found`. */
 export function revokeToken(api: Api, tokenId: string, options?: CallOptions): Promise<void> {
   const token = path`/auth/tokens/${tokenId}`;
   return api.call({ method: 'DELETE', path: token, repeat: 'harmless', options });

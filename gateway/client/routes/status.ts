@@ -14,7 +14,7 @@ export function time(api: Api, options?: CallOptions): Promise<Time> {
   return api.call({ method: 'GET', path: '/time', options });
 }
 
-/** Fee, sizes, maxima, and rate limits. */
+/** Fees, sizes, maximums and rate limits. */
 export function limits(api: Api, options?: CallOptions): Promise<Limits> {
   return api.call({ method: 'GET', path: '/limits', options });
 }
@@ -23,14 +23,14 @@ export function status(api: Api, options?: CallOptions): Promise<Status> {
   return api.call({ method: 'GET', path: '/status', options });
 }
 
-/** The hash of the journal's batch that holds a sequence, such as a receipt's. */
+/** The hash of the journal batch that contains a sequence, such as a receipt's. */
 export function digest(api: Api, sequence: number, options?: CallOptions): Promise<Digest> {
   return api.call({ method: 'GET', path: '/digest', query: { sequence }, options });
 }
 
 /**
- * All metrics in Prometheus' text format. An exchange that has an address for its operators has
- * them only there: 404.
+ * All metrics in Prometheus' text format. 404 if the exchange has a separate address for operators,
+ * which then has the metrics.
  */
 export function metrics(api: Api, options?: CallOptions): Promise<string> {
   return api.call({ method: 'GET', path: '/metrics', asText: true, options });

@@ -1,6 +1,6 @@
 /**
- * Sub-accounts, for the token of their parent's sign-in. Each has a user id of its own: a client
- * with a token of a sub-account uses it as any other account.
+ * Sub-accounts, for a token from their parent's sign-in. Each sub-account has its own user id: a
+ * client with a sub-account's token uses it like any other account.
  */
 import type * as subAccountRoutes from '../../resources/sub-accounts/routes.js';
 import type { Amount } from '../amounts.js';
@@ -12,7 +12,7 @@ export type SubAccount = Answer<typeof subAccountRoutes.SubAccount>;
 export type SubAccounts = Answer<typeof subAccountRoutes.SubAccounts>;
 export type MoneyTransfer = Answer<typeof subAccountRoutes.MoneyTransfer>;
 
-/** At most 32. Only the token of a sign-in may do this. */
+/** Creates a sub-account, at most 32. Requires a token from a sign-in. */
 export function createSubAccount(
   api: Api,
   userId: string,
@@ -23,12 +23,12 @@ export function createSubAccount(
   return api.call({ method: 'POST', path: ofUser, body: { username }, repeat: 'key', options });
 }
 
-/** With their balances, oldest first, and the sum of all. */
+/** All sub-accounts with their balances, oldest first, and the total. */
 export function subAccounts(api: Api, userId: string, options?: CallOptions): Promise<SubAccounts> {
   return api.call({ method: 'GET', path: path`/users/${userId}/sub-accounts`, options });
 }
 
-/** Moves available money between your account and a sub-account, or between two of these. */
+/** Moves available money between your account and a sub-account, or between two sub-accounts. */
 export function transfer(
   api: Api,
   userId: string,
@@ -39,7 +39,7 @@ export function transfer(
   return api.call({ method: 'POST', path: ofUser, body, repeat: 'key', options });
 }
 
-/** A named token of a sub-account. The token is only in this answer; `revokeToken` ends it. */
+/** Creates a sub-account's named token, only in this answer. `revokeToken` ends it. */
 export function createSubAccountToken(
   api: Api,
   userId: string,

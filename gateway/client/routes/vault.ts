@@ -39,7 +39,7 @@ export function claimYield(
   return api.call({ method: 'POST', path: deposit, body: {}, repeat: 'key', options });
 }
 
-/** The active deposits of a user. */
+/** A user's active deposits. */
 export function deposits(
   api: Api,
   userId: string,

@@ -1,9 +1,9 @@
 /**
- * A local account: balance, resting orders and positions, kept from the events of the channel
- * `user`, or `account:<userId>` of a sub-account.
+ * A local account: balance, resting orders and positions, built from the events of the channel
+ * `user`, or of `account:<userId>` for a sub-account.
  *
- * Always holds: it is the account at `sequence`. The events add up to the balance that each message
- * has; if they ever do not, or an event is unknown, the account asks for a snapshot.
+ * Always holds: it equals the exchange's account at `sequence`. The events of each message must add
+ * up to its balance. If they do not, or if an event is unknown, the account requests a snapshot.
  */
 import { toLots, toMicros, toTicks } from '../amounts.js';
 import type { Order, OutcomeName, Position, SideName } from '../types.js';
@@ -22,7 +22,7 @@ export interface RestingOrder {
 
 type Named = Pick<Order, 'orderId' | 'clientOrderId' | 'marketId' | 'side' | 'outcome' | 'price'>;
 
-/** An account as JSON, to be saved and continued from. */
+/** An account as JSON, to save and to continue from. */
 export interface SavedAccount extends Place {
   availableMicros: number;
   heldMicros: number;
@@ -30,7 +30,6 @@ export interface SavedAccount extends Place {
   positions: [marketId: string, outcomes: Position[]][];
 }
 
-/** A change of the balance. */
 export interface MoneyChange {
   availableMicros: number;
   heldMicros: number;
@@ -46,7 +45,7 @@ export class Account {
   /** By market id. */
   readonly positions = new Map<string, Position[]>();
 
-  /** Returns false if the account is not certain any more and needs a snapshot. */
+  /** Returns false if the account is no longer certain and needs a snapshot. */
   apply(message: ChannelMessage<'user' | 'account'>): boolean {
     const { balance, positions } = message.data;
     const isKnown = message.type === 'snapshot' ? this.reset(message) : this.enter(message);
@@ -64,7 +63,7 @@ export class Account {
     return isKnown && agrees;
   }
 
-  /** Shares of an outcome, those offered for sale included. */
+  /** Shares of an outcome, including those offered for sale. */
   lots(marketId: string, outcome: OutcomeName): number {
     const found = this.positions.get(marketId)?.find((position) => position.outcome === outcome);
     return found === undefined ? 0 : toLots(found.shares);
@@ -118,7 +117,7 @@ export class Account {
     }
   }
 
-  /** An order that is placed anew leaves the book; other events follow about where it goes. */
+  /** An amended order that loses priority leaves the book; its new place has its own events. */
   private amend(event: UserEvent & { type: 'order_amended' }): void {
     if (event.keptPriority && event.shares > 0) this.rest(event, event.shares);
     else this.orders.delete(event.orderId);
@@ -132,7 +131,7 @@ export class Account {
   }
 }
 
-/** What an event does to the balance; null: the event is unknown. */
+/** How an event changes the balance; null: unknown event. */
 export function moneyChange(event: UserEvent): MoneyChange | null {
   switch (event.type) {
     case 'order_rested':
@@ -155,7 +154,7 @@ export function moneyChange(event: UserEvent): MoneyChange | null {
       return free(-value - toMicros(event.fee));
     }
     case 'sets_split':
-      // A pair is a dollar.
+      // A pair costs a dollar.
       return free(-toMicros(event.shares) - toMicros(event.fee));
     case 'sets_merged':
       return free(toMicros(event.shares));
@@ -189,24 +188,24 @@ function free(micros: number): MoneyChange {
   return { availableMicros: micros, heldMicros: 0 };
 }
 
-/** Resting orders to buy hold their price; those to sell hold shares. */
+/** A resting buy holds its price; a resting sale holds shares. */
 function held(order: { side: SideName; price: number; shares: number }, sign: number): MoneyChange {
   const micros = order.side === 'BUY' ? sign * toTicks(order.price) * toLots(order.shares) : 0;
   return { availableMicros: -micros, heldMicros: micros };
 }
 
 export interface AccountListener {
-  /** After each message, with its events in order; none after a snapshot. */
+  /** Called after each message with its events in order; after a snapshot, with no events. */
   onChange?: (account: Account, events: readonly UserEvent[]) => void;
-  /** Events were missed: the account is right, but what is added up from events is not. */
+  /** Events were missed: the account is right, but sums of events are incomplete. */
   onGap?: () => void;
   /** The channel was refused, or the stream has ended: see Subscriber. */
   onEnd?: (error: Error | null) => void;
 }
 
 /**
- * The account of the stream's user, or a sub-account of it: "account:<userId>". `saved`: of an
- * earlier run, to miss no event since.
+ * Follows the stream's user, or a sub-account ("account:<userId>"). `saved`: an earlier run's
+ * account, to receive every event since then.
  */
 export function followAccount(
   stream: Stream,

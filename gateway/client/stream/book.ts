@@ -1,8 +1,8 @@
 /**
- * A local order book of one market, and of an asset's active one.
+ * A local order book of one market, or of an asset's active market.
  *
- * Always holds: it is the exchange's book at `sequence`. Only the levels of UP are kept: a bid for
- * DOWN at q is an ask for UP at 1 − q.
+ * Always holds: it equals the exchange's book at `sequence`. Only levels of UP are stored: a bid
+ * for DOWN at q is an ask for UP at 1 − q.
  */
 import { toLots, toTicks } from '../amounts.js';
 import type { OutcomeName } from '../terms.js';
@@ -18,9 +18,9 @@ export interface Level {
 const DOLLAR = 1_000;
 
 export class Book {
-  /** The journal sequence that the book is true at; 0 before the first message. */
+  /** The journal sequence of the book's state; 0 before the first message. */
   sequence = 0;
-  /** Lots by the ticks of UP. */
+  /** Lots by UP's price in ticks. */
   private readonly bids = new Float64Array(DOLLAR);
   private readonly asks = new Float64Array(DOLLAR);
 
@@ -37,7 +37,6 @@ export class Book {
     this.sequence = data.sequence;
   }
 
-  /** Best first. */
   levels(outcome: OutcomeName, side: 'bids' | 'asks', depth = DOLLAR): Level[] {
     const found: Level[] = [];
     const isUp = outcome === 'UP';
@@ -50,20 +49,20 @@ export class Book {
     return found;
   }
 
-  /** null: nobody bids. */
+  /** null: no bids. */
   bestBid(outcome: OutcomeName): Level | null {
     return this.levels(outcome, 'bids', 1)[0] ?? null;
   }
 
-  /** null: nobody offers. */
+  /** null: no offers. */
   bestAsk(outcome: OutcomeName): Level | null {
     return this.levels(outcome, 'asks', 1)[0] ?? null;
   }
 }
 
 /**
- * A book that follows the stream, and the function that ends that. A market that is not listed is
- * refused: see Subscriber about `onEnd`.
+ * Follows a market's book. Returns the book and a function that ends the subscription. A market
+ * that is not listed is refused: see Subscriber about `onEnd`.
  */
 export function followBook(
   stream: Stream,
@@ -80,8 +79,8 @@ export function followBook(
 }
 
 /**
- * Follows an asset from market to market: `onChange` gets the book of its active one, null while
- * there is none. Returns the function that ends that. `onEnd`: see Subscriber.
+ * Follows an asset from market to market: `onChange` gets the active market's book, or null if no
+ * market is active. Returns a function that ends the subscription. `onEnd`: see Subscriber.
  */
 export function followBooks(
   stream: Stream,

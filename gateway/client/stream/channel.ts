@@ -1,37 +1,37 @@
 /**
- * One channel as its subscriber has it: the states of "Following a channel" in PROTOCOL.md. The
- * client in Python has the same.
+ * One channel on the subscriber's side: the states of "Following a channel" in PROTOCOL.md. The
+ * Python client has the same.
  *
- * Always holds: the subscriber gets every message in order; where some are left out, `onGap` is
- * called before the snapshot that replaces them.
+ * Always holds: the subscriber gets every message in order. If messages are lost, `onGap` is called
+ * before the snapshot that replaces them.
  */
 import type { ExchangeError } from '../errors.js';
 import type { ChannelMessage, ChannelName, Kind, Place } from './messages.js';
 
 export interface Subscriber<Of extends Kind> {
   onMessage: (message: ChannelMessage<Of>) => void;
-  /** The messages since the last one are lost; a snapshot follows. */
+  /** Messages were lost; a snapshot follows. */
   onGap?: (() => void) | undefined;
   /**
-   * The channel has ended. null: its market was closed. An error: it was refused, or the stream has
-   * ended. Without this callback, a refusal is thrown where nothing catches it, which ends a
-   * program of Node.js.
+   * The channel has ended. null: its market was closed. An error: the channel was refused, or the
+   * stream has ended. Without this callback, a refusal is thrown as an uncaught exception, which
+   * ends a Node.js program.
    */
   onEnd?: ((error: Error | null) => void) | undefined;
 }
 
-/** What a channel receives, beside the messages of its subscriber. */
+/** All messages that a channel receives; only the first kind reaches the subscriber. */
 export type ChannelNews =
   | ChannelMessage<Kind>
   | ({ type: 'resumed' | 'gap' } & Place)
   | ({ type: 'replayed'; previousSequence: number } & Place);
 
 export class FollowedChannel {
-  /** idle: not asked for, because there is no connection, or because it was refused for now. */
+  /** idle: not requested, because there is no connection or the channel is refused for now. */
   private state: 'idle' | 'asked' | 'live' = 'idle';
-  /** Heartbeats since it was asked for. */
+  /** Heartbeats since the channel was requested. */
   private heartbeats = 0;
-  /** The number from which missing messages were asked for; null: none were. */
+  /** The number after which missing messages were requested; null: none were. */
   private missedAfter: number | null = null;
   private hasBegun: boolean;
 
@@ -43,7 +43,7 @@ export class FollowedChannel {
     this.hasBegun = place !== null;
   }
 
-  /** The message that asks for it: with its name as the id, which every answer repeats. */
+  /** The message that requests the channel. Its id is the channel's name; answers repeat it. */
   request(): object {
     this.state = 'asked';
     this.heartbeats = 0;
@@ -52,7 +52,7 @@ export class FollowedChannel {
     return { op: 'resume', id: name, channel: name, after: last };
   }
 
-  /** Returns whether it must be asked for again, as `compare` and `isRefused` do. */
+  /** Returns whether the channel must be requested again, as does `compare`. */
   receive(message: ChannelNews): boolean {
     switch (message.type) {
       case 'delta':
@@ -79,15 +79,15 @@ export class FollowedChannel {
     }
   }
 
-  /** A heartbeat has come, with the channel's last number if the exchange has sent all up to it. */
+  /** Handles a heartbeat. `number`: the channel's last number, if the heartbeat lists it. */
   compare(number: number | undefined): boolean {
     if (this.state === 'live') return number !== undefined && number > this.last! && this.missed();
-    // The answer may be on its way at the first heartbeat. A resume may take longer.
+    // At the first heartbeat the answer may still be under way. A resume may take longer.
     const isListed = number !== undefined || this.place === null;
     return this.state === 'asked' && isListed && ++this.heartbeats > 1;
   }
 
-  /** Whether a refusal means that the market was closed, because the channel was there before. */
+  /** Whether a refusal means that the market was closed: the channel existed before. */
   isClosedBy({ code }: ExchangeError): boolean {
     return code === 'market_not_found' && this.hasBegun;
   }
@@ -96,7 +96,7 @@ export class FollowedChannel {
     this.state = 'idle';
   }
 
-  /** To begin with a new snapshot. */
+  /** Makes the next request ask for a new snapshot. */
   forget(): void {
     this.place = null;
   }
@@ -112,7 +112,7 @@ export class FollowedChannel {
     this.subscriber.onMessage(message);
   }
 
-  /** A message is missing. Those that are still missing when they were sent again are lost. */
+  /** A message is missing. If it is still missing after it was requested, it is lost. */
   private missed(): true {
     if (this.missedAfter === this.last) this.skip();
     else this.missedAfter = this.last;
@@ -125,7 +125,7 @@ export class FollowedChannel {
   }
 }
 
-/** Whether a message is missing between number `last` and a delta. */
+/** Whether a message is missing between number `last` and the delta. */
 function isAfterGap(delta: ChannelMessage<Kind> & { type: 'delta' }, last: number): boolean {
   return delta.channelSequence <= last || delta.previousSequence > last;
 }

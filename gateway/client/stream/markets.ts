@@ -1,9 +1,9 @@
 /**
- * The active and the upcoming markets, as the stream tells: one opens when another ends.
+ * The active and upcoming markets, from the stream: when one market ends, another opens.
  *
- * Always holds: a market that was announced ends once and is resolved once, also if that happened
- * while messages were lost: then it is read. A market that opened and ended meanwhile ends without
- * having opened.
+ * Always holds: every announced market ends once and is resolved once. If messages about it were
+ * lost, its state is read from the API. A market that opened and ended meanwhile ends without an
+ * opening.
  */
 import { isRefusal } from '../errors.js';
 import { type Market, market as readMarket } from '../routes/markets.js';
@@ -11,28 +11,28 @@ import type { ChannelMessage, MarketChange } from './messages.js';
 import type { Stream } from './stream.js';
 
 export interface MarketListener {
-  /** It trades, without a start price; called again when it is paused or resumed. */
+  /** The market trades before its window, without a start price. Again when paused or resumed. */
   onUpcoming?: (market: Market) => void;
-  /** It can be traded: it opened, or it was open when the stream began. */
+  /** The market opened, or was open when the stream began. */
   onOpened?: (market: Market) => void;
-  /** It trades no more. */
+  /** The market no longer trades. */
   onEnded?: (market: Market) => void;
   onResolved?: (market: Market) => void;
-  /** Anything else, such as the final start price. */
+  /** Any other change, such as the final start price. */
   onChanged?: (market: Market) => void;
 }
 
 export class MarketList {
-  /** The active ones, by id. */
+  /** Active markets by id. */
   readonly active = new Map<string, Market>();
-  /** Those of the next windows, by id. */
+  /** Markets of the next windows by id. */
   readonly upcoming = new Map<string, Market>();
-  /** Markets that were announced, are in no list and are not resolved: whether they have ended. */
+  /** Announced, unresolved markets in neither list; the value: whether they have ended. */
   private readonly leaving = new Map<string, boolean>();
-  /** Resolved as they were read, so that the message about it may still come. */
+  /** Markets found resolved by reading; the stream's message may still arrive. */
   private readonly readAsResolved = new Set<string>();
 
-  /** `read`: the state of a market that messages were lost about, given to {@link found} later. */
+  /** `read` starts reading a market whose messages were lost; {@link found} gets the result. */
   constructor(
     private readonly listener: MarketListener,
     private readonly read: (marketId: string) => void,
@@ -52,7 +52,7 @@ export class MarketList {
     for (const id of this.leaving.keys()) this.read(id);
   }
 
-  /** A market as it was read. */
+  /** Handles a market that was read. */
   found(market: Market): void {
     const { id, status } = market;
     if (!this.leaving.has(id)) return;
@@ -62,7 +62,7 @@ export class MarketList {
     this.resolve(market);
   }
 
-  /** `market` is as after the command, which may have resolved what it ended. */
+  /** `market` is the state after the command, which may have ended and resolved the market. */
   private change({ change, market }: MarketChange): void {
     if (market === null) return;
     if (change === 'ended' || change === 'resolved') this.end(market);
@@ -104,7 +104,7 @@ export class MarketList {
 
 const READ_AGAIN_MS = 5_000;
 
-/** The list of markets, following the stream, and the function that ends that. */
+/** Follows the markets. Returns the list and a function that ends the subscription. */
 export function followMarkets(
   stream: Stream,
   listener: MarketListener,

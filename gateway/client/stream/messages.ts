@@ -1,10 +1,8 @@
-/**
- * The messages of the stream's channels, as types of their schemas. PROTOCOL.md explains them.
- */
+/** Messages of the stream's channels, typed by their schemas. PROTOCOL.md explains them. */
 import type { CHANNELS } from '../../stream/hub.js';
 import type { Answer } from '../answer.js';
 
-/** What snapshots and deltas of each kind of channel hold. */
+/** Data of snapshots and deltas, by kind of channel. */
 export type ChannelData = {
   [Of in keyof typeof CHANNELS]: {
     snapshot: Answer<(typeof CHANNELS)[Of]['snapshot']>;
@@ -15,12 +13,12 @@ export type MarketChange = ChannelData['markets']['delta']['changes'][number];
 /** Outcome, side and price are the taker's. */
 export type TapeTrade = ChannelData['trades']['delta']['trades'][number];
 export type AssetPrice = ChannelData['prices']['snapshot'];
-/** Everything that changes an account. */
+/** Any change of an account. */
 export type UserEvent = ChannelData['user']['delta']['events'][number];
 export type Fill = Extract<UserEvent, { type: 'fill' }>;
 
 export type Kind = keyof ChannelData;
-/** The names in PROTOCOL.md, such as "book:<marketId>". */
+/** Channel names as in PROTOCOL.md, such as "book:<marketId>". */
 export type ChannelName = {
   [Of in Kind]: (typeof CHANNELS)[Of]['of'] extends 'market' | 'asset' | 'subAccount'
     ? `${Of}:${string}`
@@ -33,19 +31,19 @@ export type KindOf<Channel extends ChannelName> = Channel extends `${infer Of}:$
 interface Stamp {
   channel: string;
   channelSequence: number;
-  /** The journal sequence that the message is true at. */
+  /** The journal sequence whose state the message shows. */
   sequence: number;
   atMs: number;
 }
-/** What a subscriber gets: a snapshot replaces its state, a delta changes it. */
+/** A subscriber's messages: a snapshot replaces its state, a delta changes it. */
 export type ChannelMessage<Of extends Kind> =
   | (Stamp & { type: 'snapshot'; data: ChannelData[Of]['snapshot'] })
   | (Stamp & { type: 'delta'; previousSequence: number; data: ChannelData[Of]['delta'] });
 
-/** Where a subscriber is in its channel. */
+/** A subscriber's position in its channel. */
 export interface Place {
-  /** The sequence of the last message that was applied. */
+  /** The sequence of the last applied message. */
   sequence: number;
-  /** Its number in the channel; null: unknown. */
+  /** The last applied message's number in the channel; null: unknown. */
   channelSequence: number | null;
 }

@@ -1,6 +1,6 @@
 /**
- * Orders over the stream: the same operations, receipts and errors as POST /batch, repeated in the
- * same way. An operation has one idempotency key and is executed at most once.
+ * Orders over the stream, with the operations, receipts, errors and retries of POST /batch. An
+ * operation has one idempotency key and is executed at most once.
  */
 import { bodyText, type CallOptions, randomKey } from '../api.js';
 import { ConnectionError, ExchangeError } from '../errors.js';
@@ -19,7 +19,7 @@ import type {
 } from '../types.js';
 import type { Stream } from './stream.js';
 
-/** The receipt of an operation, by its `op`. */
+/** Receipt types by the operation's `op`. */
 export interface Receipts {
   buy: BuyReceipt;
   sell: SellReceipt;
@@ -35,7 +35,6 @@ export interface EntryOptions extends CallOptions {
   retries?: Partial<Retries>;
 }
 
-/** Sends one operation. */
 export function submit<Op extends Operation>(
   stream: Stream,
   operation: Op,
@@ -44,7 +43,7 @@ export function submit<Op extends Operation>(
   return enter(stream, { op: 'order', operation }, options);
 }
 
-/** Up to 100 operations in order, with nothing between; `atomic`: all or none. */
+/** Up to 100 operations, executed in order without interruption. `atomic`: all or none. */
 export function submitBatch(
   stream: Stream,
   operations: readonly Operation[],

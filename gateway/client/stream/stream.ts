@@ -1,9 +1,9 @@
 /**
- * One connection to the stream, kept open: it connects again after a loss, signs in again, and asks
- * for its channels again (channel.ts).
+ * One stream connection, kept open: after a loss it connects again, signs in again, and requests
+ * its channels again (channel.ts).
  *
- * Always holds: every request is answered, fails, or is ended by its signal; and an end that no
- * callback takes is thrown where nothing catches it.
+ * Always holds: every request is answered, fails, or is ended by its signal. An end without a
+ * callback is thrown as an uncaught exception.
  */
 import type { Api } from '../api.js';
 import { ConnectionError, ExchangeError, waitIn } from '../errors.js';
@@ -12,7 +12,7 @@ import type { ErrorCode } from '../terms.js';
 import { type ChannelNews, FollowedChannel, type Subscriber } from './channel.js';
 import type { ChannelName, Kind, KindOf, Place } from './messages.js';
 
-/** The part of a WebSocket that is used: of a browser, of Node.js from 22, or of `ws`. */
+/** The used part of a WebSocket: a browser's, Node.js's from 22 on, or that of `ws`. */
 export interface Socket {
   onopen: ((event: never) => void) | null;
   onmessage: ((event: never) => void) | null;
@@ -25,26 +25,26 @@ export interface Socket {
 type SocketConstructor = new (url: string) => Socket;
 
 export interface StreamOptions {
-  /** Instead of the global one. */
+  /** Replaces the global WebSocket. */
   WebSocket?: SocketConstructor;
   /** Cancels all your resting orders when the connection ends. */
   cancelOnDisconnect?: boolean;
-  /** After each change: whether the connection is open, and if not, the close code. */
+  /** Called after each change: whether the connection is open and, if not, the close code. */
   onState?: (isOpen: boolean, code: number | null) => void;
   /**
-   * The stream has ended for good, because the token was refused, was revoked or has expired.
-   * Orders still rest. Without this callback, the error is thrown where nothing catches it, which
-   * ends a program of Node.js.
+   * The stream has ended for good: the token was refused, was revoked or has expired. Orders still
+   * rest. Without this callback, the error is thrown as an uncaught exception, which ends a Node.js
+   * program.
    */
   onEnd?: (error: ExchangeError) => void;
-  /** The token expires soon: the stream ends then, and orders still rest. */
+  /** The token expires soon. The stream then ends, and orders still rest. */
   onSessionEnding?: (endsAtMs: number) => void;
-  /** Errors that belong to no channel and no request, and those after which it connects again. */
+  /** Errors that belong to no channel and no request, and errors followed by a reconnection. */
   onError?: (error: ExchangeError) => void;
-  /** Between two attempts to connect: the first wait, and the longest. Default: 100 and 5,000. */
+  /** First and longest wait between attempts to connect. Default: 100 and 5,000. */
   firstWaitMs?: number;
   longestWaitMs?: number;
-  /** A connection that is silent for so long is lost. Default: 30,000, three heartbeats. */
+  /** After this silence a connection counts as lost. Default: 30,000, three heartbeats. */
   silenceMs?: number;
 }
 
@@ -59,41 +59,41 @@ interface Request {
 // biome-ignore lint/suspicious/noExplicitAny: a message is narrowed by its type
 type Incoming = any;
 
-/** Close codes after which no connection with this token can succeed. */
+/** Close codes after which this token cannot connect again. */
 const ENDS: Readonly<Record<number, ErrorCode>> = { 4001: 'token_revoked', 4002: 'token_expired' };
 const AUTH_ID = 'auth';
-/** Channels that are requested at once; the exchange's limit is a burst of 100. */
+/** Channels requested in one burst; the exchange allows 100. */
 const BURST = 80;
 const PAUSE_MS = 60;
-/** Before what is refused for now is tried again, if the exchange does not say. */
+/** Wait before a temporary refusal is tried again, if the exchange names no wait. */
 const REFUSED_WAIT_MS = 1_000;
-/** Requests that wait for an answer at once; the exchange's limit is 256. */
+/** Maximum of unanswered requests; the exchange allows 256. */
 const UNANSWERED_MAX = 200;
 const ANSWER_MS = 10_000;
 
 export class Stream {
-  /** The signed-in user; null: not signed in, or by a cookie. */
+  /** The signed-in user; null: not signed in, or signed in by a cookie. */
   userId: string | null = null;
-  /** When the token expires, in the exchange's time; null: never, or it is not known. */
+  /** When the token expires, in the exchange's time; null: never or unknown. */
   sessionEndsAtMs: number | null = null;
-  /** Why the stream has ended for good; null: it has not. */
+  /** Why the stream has ended for good; null: it has not ended. */
   failure: ExchangeError | ConnectionError | null = null;
   private socket: Socket | null = null;
-  /** Whether the connection is signed in, if there is a token. */
+  /** Whether the connection is open and, if there is a token, signed in. */
   private isOpen = false;
   private failures = 0;
   private lastId = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private readonly channels = new Map<string, FollowedChannel>();
-  /** Without an answer, by id. */
+  /** Unanswered requests by id. */
   private readonly requests = new Map<string, Request>();
-  /** Ids of those that were not sent over this connection. */
+  /** Ids of requests not yet sent over this connection. */
   private unsent: string[] = [];
-  /** The texts of the parts of a message that is not complete. */
+  /** Received parts of an incomplete message. */
   private parts: string[] = [];
   private readonly WebSocket: SocketConstructor;
 
-  /** Connects at once. The address and the token are those of `api`. */
+  /** Connects immediately, with the address and token of `api`. */
   constructor(
     readonly api: Api,
     private readonly options: StreamOptions = {},
@@ -109,9 +109,9 @@ export class Stream {
   }
 
   /**
-   * Subscribes to a channel, for as long as the stream is not closed.
-   * @param place to continue after, as saved by an earlier run; else there is a snapshot first
-   * @returns the end of the subscription
+   * Subscribes to a channel for the stream's lifetime.
+   * @param place an earlier run's place to continue after; default: starts with a snapshot
+   * @returns a function that ends the subscription
    * @throws the stream's failure, if it has ended
    */
   subscribe<Name extends ChannelName>(
@@ -132,7 +132,7 @@ export class Stream {
     };
   }
 
-  /** Asks for a new snapshot of a channel. */
+  /** Requests a new snapshot of a channel. */
   restart(name: ChannelName): void {
     const channel = this.channels.get(name);
     channel?.forget();
@@ -140,8 +140,8 @@ export class Stream {
   }
 
   /**
-   * Sends a request and waits for its answer. It is sent again after a lost connection, so it must
-   * have an idempotency key if it changes something. One that is not `isRepeatable` fails then.
+   * Sends a request and waits for its answer. After a lost connection it is sent again, so a change
+   * needs an idempotency key; a request that is not `isRepeatable` fails instead.
    * @param signal ends the wait; default: after 10 s
    * @throws ExchangeError for an error of the exchange; ConnectionError if there is no answer; the
    *   reason of the signal
@@ -179,7 +179,7 @@ export class Stream {
     }
   }
 
-  /** What became of the request is unknown. */
+  /** Repeats a request that may have been executed, or rejects it. */
   private sendAgain(id: string, request: Request): void {
     if (!request.isRepeatable) {
       request.reject(new ConnectionError('the answer was lost', true, null));
@@ -194,7 +194,7 @@ export class Stream {
     this.end(new ConnectionError('the stream was closed', false, null));
   }
 
-  /** The end for good. The channels, the calls that wait and the stream's owner are told. */
+  /** Ends the stream for good and notifies its channels, waiting calls and owner. */
   private end(failure: ExchangeError | ConnectionError): void {
     if (this.failure !== null) return;
     this.failure = failure;
@@ -222,7 +222,7 @@ export class Stream {
       this.receive(JSON.parse(`${data}`));
     };
     socket.onclose = ({ code }: { code: number }) => this.lost(code);
-    // No close follows in Node.js if the connection was refused.
+    // If the connection was refused, Node.js reports an error but no close.
     socket.onerror = () => this.lost(null);
   }
 
@@ -248,7 +248,7 @@ export class Stream {
     this.askLater(next, PAUSE_MS, () => this.askSlowly(rest));
   }
 
-  /** Over the same connection only: another one asks for all channels. */
+  /** Only over the same connection: a new connection requests all channels anyway. */
   private askLater(channel: FollowedChannel, waitMs: number, then = () => {}): void {
     const { socket } = this;
     setTimeout(() => {
@@ -278,7 +278,7 @@ export class Stream {
     else this.receiveChannel(message);
   }
 
-  /** A part after a missing one is left out: then the whole message is missing. */
+  /** Drops parts after a missing one: the whole message is then missing. */
   private receivePart({ part, parts, text }: Incoming): void {
     if (part === 1) this.parts = [];
     if (part !== this.parts.length + 1) return;
@@ -317,7 +317,7 @@ export class Stream {
     const error = new ExchangeError(code, text, details, 0, waitIn(details));
     const request = this.requests.get(id);
     const channel = this.channels.get(message.channel ?? id);
-    // A replica has lost the leader: as after a lost connection.
+    // A replica lost its leader: treated like a lost connection.
     if (request !== undefined && code === 'outcome_unknown') this.sendAgain(id, request);
     else if (request !== undefined) request.reject(error);
     else if (channel !== undefined) this.channelRefused(channel, error);
@@ -332,7 +332,7 @@ export class Stream {
     else this.endChannel(channel, channel.isClosedBy(error) ? null : error);
   }
 
-  /** The user may have too many connections because lost ones are not known to be lost yet. */
+  /** Too many connections may be temporary: the exchange may still count lost ones. */
   private authRefused(error: ExchangeError): void {
     const waitMs = refusalWaitMs(error) ?? (error.code === 'limit_reached' ? 0 : null);
     if (waitMs === null) this.end(error);
@@ -342,7 +342,7 @@ export class Stream {
     }
   }
 
-  /** Starts the time in which a message must come. */
+  /** Restarts the silence timeout. */
   private expectMessage(): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.lost(null), this.options.silenceMs ?? 30_000);
@@ -355,7 +355,7 @@ export class Stream {
     this.isOpen = false;
     if (socket === null) return;
     socket.onopen = socket.onmessage = socket.onclose = null;
-    // One that is closed before it is open reports that.
+    // A socket closed before it opened reports an error.
     socket.onerror = () => {};
     socket.close();
   }
@@ -377,20 +377,20 @@ export class Stream {
   }
 }
 
-/** How long to wait before a refused channel or sign-in is tried again; null: it never succeeds. */
+/** The wait before a refused channel or sign-in is tried again; null: it can never succeed. */
 function refusalWaitMs({ code, retryAfterMs }: ExchangeError): number | null {
   if (retryAfterMs !== null) return retryAfterMs;
   return code === 'rate_limited' || code === 'unavailable' ? REFUSED_WAIT_MS : null;
 }
 
-/** As an event "error" without a listener. */
+/** Like an event "error" without a listener. */
 function throwUncaught(error: Error): void {
   queueMicrotask(() => {
     throw error;
   });
 }
 
-/** The address of the stream beside the API; a page's own origin if that is only a path. */
+/** The stream's address next to the API; for a path, on the page's own origin. */
 function streamUrl(apiUrl: string): string {
   const { location } = globalThis as { location?: { href: string } };
   const url = new URL(`${apiUrl}/stream`, location?.href);

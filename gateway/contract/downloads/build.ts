@@ -1,10 +1,10 @@
 /**
- * Builds what client authors download into dist/downloads: the npm package of gateway/client, the
- * client in Python with its examples, and the page that lists them. Part of `npm run build`; its
- * packages are needed only here.
+ * Builds the downloads for client authors into dist/downloads: the npm package of gateway/client,
+ * the Python client with its examples, and the page that lists them. Part of `npm run build`; its
+ * dependencies are needed only here.
  *
- * Always holds: the package depends on nothing, and neither do its types: what gateway/client
- * derives from the exchange's schemas is written out. The same source gives the same bytes.
+ * Always holds: the package and its types have no dependencies; types derived from the exchange's
+ * schemas are written out. The same source gives the same bytes.
  */
 import { execFileSync } from 'node:child_process';
 import {
@@ -30,14 +30,14 @@ const PACKAGE = join(OUT, 'package');
 const DECLARATIONS = join(OUT, 'declarations');
 const NAME = 'quarter-hour-client';
 
-/** Types that are made of the exchange's schemas. */
+/** Marks types derived from the exchange's schemas. */
 const DERIVED = /\b(Answer|Plain|typeof)\b/;
 const FORM =
   ts.NodeBuilderFlags.InTypeAlias |
   ts.NodeBuilderFlags.NoTruncation |
   ts.NodeBuilderFlags.MultilineObjectLiterals;
 
-/** Writes the declarations of each file of the client, with derived types written out. */
+/** Writes the client's declaration files, with derived types written out. */
 function writeDeclarations(): void {
   const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), ts.sys.readFile);
   const { compilerOptions } = config;
@@ -48,7 +48,7 @@ function writeDeclarations(): void {
     emitDeclarationOnly: true,
   });
   const checker = program.getTypeChecker();
-  // Seen from a file that imports nothing, no alias can be named: each is written out.
+  // A file without imports can name no alias, so the checker writes each type out.
   const elsewhere = program.getSourceFile(join(CLIENT, 'amounts.ts'));
   const { factory } = ts;
   const writeOut: ts.CustomTransformerFactory = (context) => ({
@@ -90,7 +90,7 @@ function isOfClient(path: string): boolean {
   return path.startsWith(`${CLIENT}/`);
 }
 
-/** Whether it imports what is not in the package. */
+/** Whether the declaration imports something outside the package. */
 function leavesClient(file: ts.SourceFile, { moduleSpecifier }: ts.ImportDeclaration): boolean {
   const { text } = moduleSpecifier as ts.StringLiteral;
   return !text.startsWith('.') || !isOfClient(join(file.fileName, '..', text));
@@ -104,7 +104,7 @@ async function writeModule(): Promise<void> {
   await types.write({ dir: PACKAGE });
 }
 
-/** What every client needs to know first: a part of the README. */
+/** The README's section for client authors. */
 function guide(): string {
   const [, text] = /\n(## Clients\n[\s\S]*?)\n## /.exec(
     readFileSync(join(ROOT, 'README.md'), 'utf8'),
@@ -127,13 +127,13 @@ function pack(): void {
   writeFileSync(join(PACKAGE, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   cpSync(join(ROOT, 'LICENSE'), join(PACKAGE, 'LICENSE'));
   writeFileSync(join(PACKAGE, 'README.md'), guide());
-  // npm gives all files in a package the same time.
+  // npm gives all files in a package the same time, so the package is reproducible.
   const args = ['pack', PACKAGE, '--pack-destination', OUT, '--ignore-scripts', '--offline'];
   execFileSync('npm', [...args, '--silent'], { stdio: ['ignore', 'ignore', 'inherit'] });
   renameSync(join(OUT, `${NAME}-${programVersion()}.tgz`), join(OUT, `${NAME}.tgz`));
 }
 
-/** The client in Python, and the examples as they run beside the clients that are installed. */
+/** Copies the Python client and the examples, changed to use the installed clients. */
 function copyPrograms(): void {
   for (const name of ['quarter_hour.py', 'pyproject.toml'])
     cpSync(join(CLIENT, 'python', name), join(OUT, name));

@@ -1,7 +1,7 @@
 /**
- * Serves the files of days at /api/history/:asset/:date.jsonl.gz, whole or a range of their bytes
- * (RFC 9110, 14). They come from the disk in pieces, each when the client has taken the one before,
- * so a large file takes no more memory than a small one.
+ * Serves day files at /api/history/:asset/:date.jsonl.gz, whole or as a byte range (RFC 9110, 14).
+ * Files are read from disk in pieces, the next piece after the client has taken the previous one,
+ * so a large file needs no more memory than a small one.
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -21,9 +21,9 @@ import { onRead } from '../static-file.js';
 
 const PATH = '/api/history/:asset/:file';
 const PIECE_BYTES = 64 * 1024;
-/** A range counts as a read for each piece, up to the least burst that can be configured. */
+/** A range costs one read per piece, up to the smallest burst that can be configured. */
 const READS_MAX = 200;
-/** Files that are being sent, in all and to one address. */
+/** Maximum of files being sent, in total and to one address. */
 const SENT_MAX = 64;
 const SENT_TO_ADDRESS_MAX = 8;
 
@@ -99,7 +99,7 @@ class DayFileServer {
     sending.end();
   }
 
-  /** Returns whether a body follows. */
+  /** Writes the head and returns whether a body follows. */
   private writeHead(sending: Sending, asked: Asked, size: number): boolean {
     const { isHead, ifRange, range: header } = asked;
     const { response, etag } = sending;
@@ -147,7 +147,7 @@ class DayFileServer {
   }
 }
 
-/** A file on its way to a client. `onEnd`: called once, when the file is closed. */
+/** A file being sent to a client. `onEnd` is called once, when the file is closed. */
 class Sending {
   isOver = false;
   etag = '';
@@ -160,7 +160,7 @@ class Sending {
     response.onAborted(() => this.end());
   }
 
-  /** Resolves to its size; null: there is none. */
+  /** Opens the file and resolves to its size; null: no such file. */
   async open(path: string): Promise<number | null> {
     try {
       this.file = await open(path);
@@ -174,7 +174,7 @@ class Sending {
     return size;
   }
 
-  /** Sends a range. The head has been written. */
+  /** Sends a range, after the head. */
   send(start: number, length: number): void {
     const { response } = this;
     const piece = Buffer.allocUnsafeSlow(Math.min(PIECE_BYTES, length));
@@ -214,7 +214,7 @@ class Sending {
   }
 }
 
-/** The length is 0 if no byte is in the range. null: not one range of bytes, which is ignored. */
+/** Length 0: no byte is in the range. null: not a single byte range, so the header is ignored. */
 export function rangeOf(header: string, size: number): Range | null {
   const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/.exec(header) ?? [];
   if (first === '') {

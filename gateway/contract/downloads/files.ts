@@ -1,12 +1,12 @@
 /**
- * What client authors download, below /client/: the clients that fit this exchange, and at
- * /client/ how to install them. The build makes the files (build.ts).
+ * Downloads for client authors, below /client/: the clients for this exchange, and installation
+ * instructions at /client/ itself. The build makes the files (build.ts).
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { programFolder } from '../../../persistence/storage/program-folder.js';
 import { type StaticFile, staticFile } from '../static-file.js';
 
-/** By a name's extension. Other files are not served. */
+/** By file extension. Other files are not served. */
 const CONTENT_TYPES: Record<string, string> = {
   tgz: 'application/gzip',
   py: 'text/x-python; charset=utf-8',
@@ -16,12 +16,12 @@ const CONTENT_TYPES: Record<string, string> = {
 
 let read: Map<string, StaticFile> | null = null;
 
-/** By path. Read once, like the site. @throws if they are not built. */
+/** The downloads by path, read once. @throws if they are not built. */
 export function downloads(): Map<string, StaticFile> {
   if (read !== null) return read;
   const folder = new URL('dist/downloads/', programFolder());
   const files = new Map<string, StaticFile>();
-  // They are small, or compressed.
+  // Not compressed: the files are small or already compressed.
   const fileAt = (name: string, contentType: string) =>
     staticFile(contentType, readFileSync(new URL(name, folder)));
   for (const name of readdirSync(folder)) {

@@ -1,7 +1,7 @@
 /**
- * The AsyncAPI 3.0 document of the stream
+ * The stream's AsyncAPI 3.0 document
  * (https://www.asyncapi.com/docs/reference/specification/v3.0.0), generated from the schemas that
- * check clients' messages and describe the exchange's.
+ * check client messages and describe server messages.
  */
 import { BODIES, RESPONSES, withMore } from '../../json/components.js';
 import { CHANNEL_NAMES } from '../../stream/channels/names.js';
@@ -33,11 +33,11 @@ export interface Message {
   summary: string;
   contentType: 'application/json';
   payload: Reference;
-  /** Where the request and its answers have the same value. */
+  /** The field with the same value in a request and its answers. */
   correlationId?: { location: string; description: string };
 }
 
-/** Seen from the exchange: it receives requests and sends everything else. */
+/** From the exchange's side: it receives requests and sends everything else. */
 interface Operation {
   action: 'send' | 'receive';
   channel: Reference;
@@ -53,7 +53,7 @@ const isSnapshot = (name: string) => name.endsWith('Snapshot');
 const isDelta = (name: string) => name.endsWith('Delta');
 const NAMES = Object.keys(SERVER_MESSAGES);
 
-/** The messages that answer each request. */
+/** The messages that can answer each request. */
 const REPLIES: Record<ClientName, string[]> = {
   auth: ['authenticated', 'error'],
   subscribe: [...NAMES.filter(isSnapshot), 'error'],
@@ -115,7 +115,7 @@ export function buildStreamDocument(version: string) {
 }
 
 function channelOf(names: readonly string[]) {
-  // How many connections there may be in all is for the operator to say.
+  // The operator sets the total number of connections.
   const { connections: _, ...limits } = STREAM_LIMITS;
   const refs = names.map((name) => [name, { $ref: `#/components/messages/${name}` }]);
   const token = { type: 'string', description: 'A session token. Optional' };
@@ -184,12 +184,12 @@ function messagesOf(schemasByName: typeof SERVER_MESSAGES): Record<string, Messa
   return Object.fromEntries(entries);
 }
 
-/** The name of a message's schema, which no body of HTTP has. */
+/** The name of a message's schema. No HTTP body has such a name. */
 function schemaName(message: string): string {
   return `${message[0]!.toUpperCase()}${message.slice(1)}Message`;
 }
 
-/** The schemas of the messages, and those of HTTP that they refer to. */
+/** The schemas of the messages, and the HTTP schemas that they refer to. */
 function schemas(): Record<string, JsonSchema> {
   const renamed = (byName: typeof SERVER_MESSAGES) =>
     Object.fromEntries(Object.entries(byName).map(([name, schema]) => [schemaName(name), schema]));

@@ -1,13 +1,10 @@
-/**
- * The page that shows the AsyncAPI document. It needs nothing but its own style: no script, no
- * request.
- */
+/** The page for the AsyncAPI document. It has its own style, no scripts, and loads nothing. */
 import type { JsonSchema, Reference } from '../openapi.js';
 import { REFERENCE } from '../schemas.js';
 import type { AsyncApiDocument, Message } from './document.js';
 import { STYLE } from './style.js';
 
-/** Fields of fields of fields are the HTTP API's objects, described there. */
+/** Deeper fields belong to the HTTP API's objects, which its own document describes. */
 const DEPTH_MAX = 4;
 
 export function streamPage(document: AsyncApiDocument): string {
@@ -76,7 +73,7 @@ ${table(
     return table(['field', 'type', 'meaning'], rows);
   }
 
-  /** `path` of the object whose fields are listed; each of its alternatives has a heading. */
+  /** `path`: the object whose fields are listed. Each of its alternatives has a heading. */
   private rows(schema: JsonSchema, path: string, depth: number): string[][] {
     const options = this.optionsOf(schema).filter(({ properties }) => properties !== undefined);
     return options.flatMap((option) => {
@@ -104,7 +101,7 @@ ${table(
     });
   }
 
-  /** The alternatives of a schema, itself if there are none. */
+  /** A schema's alternatives; the schema itself if it has none. */
   private optionsOf(schema: JsonSchema): JsonSchema[] {
     const options = [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])] as JsonSchema[];
     return schema.properties === undefined && options.length > 0
@@ -136,7 +133,7 @@ ${table(
   }
 }
 
-/** What tells an alternative from the others: a constant, or its description. */
+/** Identifies an alternative by a constant field or its description. */
 function nameOf({ properties, description }: JsonSchema): string {
   for (const [name, field] of Object.entries(properties!)) {
     const value = (field as JsonSchema).const;
@@ -160,7 +157,7 @@ function table(heads: readonly string[], rows: readonly (readonly string[])[]): 
   return `<table><thead><tr>${head}</tr></thead><tbody>${body.join('')}</tbody></table>`;
 }
 
-/** The description's paragraphs and lists, which have bold and code, in HTML. */
+/** Converts a description's paragraphs, lists, bold and code to HTML. */
 function paragraphs(markdown: string): string {
   const inline = (text: string) =>
     escaped(text)
