@@ -1,8 +1,7 @@
 /**
  * The program: reads the environment, starts the exchange, prints how to make a first trade, stops
- * cleanly on SIGTERM or SIGINT, and reads keys, secrets and the certificate again on SIGHUP. The
- * only file that reads the environment. Logs go to standard error, text for people to standard
- * output.
+ * cleanly on SIGTERM or SIGINT, and reads keys, secrets and the certificate again on SIGHUP. Only
+ * this file reads the environment. Logs go to standard error, text for people to standard output.
  */
 import '../persistence/compiler-flags.js';
 import { resolve } from 'node:path';
@@ -27,13 +26,13 @@ import {
 } from './start/process-limits.js';
 import { startReplica } from './start/replica.js';
 
-/** The exit status when the data folder is gone: a new start would make an empty exchange. */
+/** Exit status if the data folder is gone: a new start would make an empty exchange. */
 const FILES_GONE = 3;
 
 async function main(): Promise<void> {
   checkNode();
   readArguments();
-  // What is said to people there is not worth the exchange, as on a full disk.
+  // A failed write to stdout, as on a full disk, must not stop the exchange.
   process.stdout.on('error', () => {});
   const asked = readConfig(process.env);
   const log = createLog(asked.logLevel);
@@ -44,7 +43,7 @@ async function main(): Promise<void> {
   const config = withinLimits(asked, processLimits(), log);
   if (config.tls !== null) await checkCertificate(config.tls, log);
   warnOfOpenAddresses(config, log);
-  // No client is answered: only the journal says what happened. The reason stands last.
+  // Clients get no answer: only the journal knows the outcome. The reason is printed last.
   const onFatal = (error: Error) => {
     console.error(`The exchange has ended: ${said(error)}`);
     process.exit(error instanceof FilesGone ? FILES_GONE : 1);
@@ -55,7 +54,7 @@ async function main(): Promise<void> {
     if (exchange === null) waiting.abort();
     else void shutDown(exchange);
   };
-  // A standby may wait for months, and is stopped as cleanly as an exchange that serves.
+  // A standby may wait for months. It also stops cleanly.
   if (config.role === 'standby') onSignals(stop);
   let mayHaveOthers = false;
   let reloaded = Promise.resolve();
@@ -84,7 +83,7 @@ async function main(): Promise<void> {
     process.exit(0);
   }
   if (config.role !== 'standby') onSignals(stop);
-  // A standby was asked to stop when it no longer waited and did not serve yet.
+  // A standby was asked to stop between its wait and its first request.
   if (signal.aborted) return shutDown(exchange);
   if (mayHaveOthers) await reload(exchange, config, log);
   sayIfItIsAGame(config, log);
@@ -94,14 +93,14 @@ async function main(): Promise<void> {
     console.log(firstTrade(baseOf(exchange.port, config), config.assets[0]!));
 }
 
-/** Nobody should take a demonstration for a market. */
+/** Warns, so that a demonstration is not taken for a market. */
 function sayIfItIsAGame({ role, feed, startingBalanceMicros }: Config, log: Log): void {
   if (role === 'replica') return;
   if (feed.kind !== 'live') log.warn('PRICES ARE NOT REAL: they are simulated or from a file');
   if (startingBalanceMicros > 0) log.warn('PLAY MONEY: every new account is given some');
 }
 
-/** A volume that was not mounted looks like this. */
+/** Warns, because a volume that was not mounted looks like a new exchange. */
 function sayThatItIsNew({ dataFolder, journal }: Config, log: Log): void {
   const place = journal === null ? resolve(dataFolder) : journal.url;
   log.warn(
@@ -112,7 +111,7 @@ function sayThatItIsNew({ dataFolder, journal }: Config, log: Log): void {
   );
 }
 
-/** The environment says everything: an argument is a mistake, or asks for help. */
+/** The environment has all settings: an argument is a mistake, or asks for help. */
 function readArguments(): void {
   new Command('exchange')
     .description(
@@ -139,12 +138,12 @@ function onSignals(stop: () => void): void {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop);
 }
 
-/** In a terminal that is closed it ends; elsewhere the operator asks it to look again. */
+/** On SIGHUP, a closed terminal stops the program; otherwise the operator asks for a reload. */
 function onHangUp(stop: () => void, again: () => void): void {
   process.on('SIGHUP', process.stdin.isTTY ? stop : again);
 }
 
-/** A process that does not serve yet reads the files when it does, and needs them then. */
+/** A process that does not serve yet reads the files when it starts to serve. */
 async function checkNextCertificate(tls: TlsFiles, log: Log): Promise<void> {
   try {
     await checkCertificate(tls, log);
@@ -153,7 +152,7 @@ async function checkNextCertificate(tls: TlsFiles, log: Log): Promise<void> {
   }
 }
 
-/** Wrong files change nothing: what is in force stays. Keys and the certificate are read apart. */
+/** Wrong files change nothing. Keys and the certificate are read separately. */
 async function reload(exchange: Running, { tls }: Config, log: Log): Promise<void> {
   await reloadKeys(exchange, log);
   if (tls === null) return;
@@ -231,7 +230,7 @@ function firstTrade(base: string, asset: string): string {
 `;
 }
 
-/** The message for the operator, without a stack trace. */
+/** The error as text for the operator, without a stack trace. */
 function explain(error: unknown): string {
   if (error instanceof ConfigError) return `The configuration is not valid:\n${error.message}`;
   if (error instanceof JournalError) return `The journal was refused: ${error.message}`;

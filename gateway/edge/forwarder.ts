@@ -1,14 +1,16 @@
 /**
- * At an edge: sends clients' requests to the core and answers them with what comes back. A command
- * of a session that the core has named travels as a record; everything else as it was sent.
+ * At an edge: sends clients' requests to the core and answers them with the core's answers. A
+ * command of a session that the core has numbered travels as a record; every other request travels
+ * as it was sent.
  *
  * Always holds:
  * - a request is sent again, to the next leader, only if it cannot be executed twice: it has an
  *   idempotency key, changes nothing, or was returned unexecuted;
- * - every request is answered once: by a core, here if this edge can, or, when it has waited too
- *   long, with what is known about it. That nothing was executed is only said when no core has received the request; and a
- *   change that an earlier leader may have executed is not refused by the limits of the next one;
- * - what waits is bounded in bytes, with a reserve for cancels.
+ * - every request is answered once: by a core, here if this edge can, or, after too long a wait,
+ *   with what is known about it. The answer denies execution only if no core has received the
+ *   request. A change that an earlier leader may have executed is not refused by the next leader's
+ *   limits;
+ * - the waiting requests are bounded in bytes, with a reserve for cancels.
  */
 import type { Command } from '../../engine/interface/commands.js';
 import type { Assets } from '../../engine/interface/notation.js';
@@ -36,31 +38,31 @@ import {
 import type { KnownSession } from './link/session-numbers.js';
 import { prepareResult } from './results.js';
 
-/** How long a change waits for a leader and its answer; clients wait as long. */
+/** Time for a change to find a leader and be answered; clients wait as long. */
 export const CHANGE_MS = 10_000;
-/** How long a read does, and one that can be answered here with an older state. */
+/** Time for a read, and for a read that can be answered here from an older state. */
 const READ_MS = 2_000;
 const OPTIONAL_MS = 500;
-/** How often it is asked what has waited too long. */
+/** Timeout check interval. */
 export const SWEEP_MS = 100;
 
-/** The most bytes of all requests that wait. */
+/** Limit on the bytes of all waiting requests. */
 export const BYTES_MAX = 64 * 1024 * 1024;
-/** Cancels have this much more, as of what waits for the disk (access/fair-use/overload.ts). */
+/** Cancels may exceed the limit by this factor, as in access/fair-use/overload.ts. */
 const CANCELS_PART = 1.1;
 /** Counted per request besides its content. */
 export const OWN_BYTES = 2 * 1024;
-/** Refusals of a request that has not reached the engine, nor its remembered answers. */
+/** Statuses of refusals that come before the engine and its remembered answers. */
 const BEFORE_THE_ENGINE: ReadonlySet<number> = new Set([401, 403, 429, 503]);
 const NUMBERS = 2 ** 32;
-/** The key of such an address is a number. */
+/** An IPv4 address: its key is a number. */
 const IPV4 = /^\d+$/;
 
 /** The connection to the core. */
 export interface CoreLink extends FrameSink {
   /** Whether frames can be sent. */
   readonly isOpen: boolean;
-  /** The core stops: nothing more is sent to it. */
+  /** The core is stopping: sends it nothing more. */
   leave(): void;
 }
 
@@ -68,13 +70,13 @@ export interface ForwarderOptions {
   link: CoreLink;
   assets: Assets;
   elapsedMs: ElapsedMs;
-  /** Whether the core may be lost and another one come, to which requests are sent again. */
+  /** Whether another core may replace a lost one, so that requests may be sent again. */
   mayMove: boolean;
-  /** Addresses that the core knows. */
+  /** Addresses that the core has reported as known. */
   known: KnownAddresses;
-  /** Told the sequence that an answer is true at before it is given; `go` gives it. */
+  /** Called with an answer's sequence before the answer is sent; `go` sends it. */
   onAnswer?: (of: { userId: number; route: Route; sequence: number }, go: () => void) => void;
-  /** Called when the core has not answered a read that is then answered here. */
+  /** Called when the core has not answered a read in time and it is answered here. */
   onSilent?: () => void;
 }
 
@@ -82,19 +84,19 @@ interface Waiting {
   number: number;
   answer: Answer;
   route: Route;
-  /** Kept only if it may have to be sent again. */
+  /** Kept only if the request may be sent again. */
   body: Uint8Array | null;
   isTooLarge: boolean;
-  /** As a record; null: the request was sent. */
+  /** Sent as a record; null: sent as a request. */
   command: Command | null;
   session: KnownSession | null;
   bytes: number;
-  /** Whether a core may have received it and not returned it. */
+  /** Whether a core may have received the request and has not returned it. */
   isSent: boolean;
-  /** Whether one that was lost may have executed it. */
+  /** Whether a lost core may have executed the request. */
   isDoubtful: boolean;
   untilMs: number;
-  /** Answers it here if that is possible; null: only a core can. */
+  /** Answers the request here if possible; null: only a core can. */
   answerHere: (() => boolean) | null;
 }
 
@@ -110,19 +112,18 @@ export class Forwarder {
 
   constructor(private readonly options: ForwarderOptions) {}
 
-  /** Requests without an answer. */
   get count(): number {
     return this.waiting.size;
   }
 
-  /** Requests sent to a second leader since the start. */
+  /** Requests sent to a second leader. */
   get sentAgainCount(): number {
     return this.sentAgain;
   }
 
   /**
-   * Has the core answer a request.
-   * @param answerHere answers a read here when no core does; false: it cannot either
+   * Forwards a request to the core.
+   * @param answerHere answers a read here if no core does; false: not possible
    */
   forward(
     answer: Answer,
@@ -196,7 +197,7 @@ export class Forwarder {
     return true;
   }
 
-  /** There is a leader: sends what waits. */
+  /** A connection to a leader is open: sends the waiting requests. */
   opened(): void {
     for (const waiting of this.waiting.values()) if (!waiting.isSent) this.sendAgain(waiting);
   }
@@ -212,12 +213,12 @@ export class Forwarder {
     }
   }
 
-  /** Answers everything that waits. */
+  /** Answers every waiting request. */
   stop(): void {
     for (const waiting of this.waiting.values()) this.giveUp(waiting);
   }
 
-  /** The command that the core can execute as a record; null: it must see the request. */
+  /** The command that the core can execute as a record; null: it needs the whole request. */
   private commandOf(
     request: Request,
     { userId, tokenId }: KnownSession,
@@ -252,7 +253,7 @@ export class Forwarder {
     this.options.link.send(writer, body);
   }
 
-  /** A core has not executed it. */
+  /** A core has returned the request unexecuted. */
   private returned(waiting: Waiting): void {
     waiting.isSent = false;
     const { link, mayMove } = this.options;
@@ -260,7 +261,7 @@ export class Forwarder {
     else if (link.isOpen) this.sendAgain(waiting);
   }
 
-  /** As a request: another leader has not named the session. */
+  /** Sends the request itself: another leader has not numbered the session. */
   private sendAgain(waiting: Waiting): void {
     if (waiting.answer.isOver) {
       this.forget(waiting);
@@ -323,7 +324,7 @@ export class Forwarder {
     this.forget(waiting);
     const { answer, route, isSent, isDoubtful, answerHere } = waiting;
     if (answer.isOver || answerHere?.() === true) return;
-    // A read executes nothing, whatever became of it.
+    // A read executes nothing, so it is never in doubt.
     if ((isSent || isDoubtful) && route.body !== undefined) answer.refuseNow(OUTCOME_UNKNOWN);
     else answer.refuseOverloaded();
   }
@@ -336,7 +337,7 @@ export class Forwarder {
     this.sweeper = null;
   }
 
-  /** Not of a request that waits: an answer that comes too late must not be taken for another's. */
+  /** Skips numbers of waiting requests, so that a late answer is not taken for another's. */
   private nextNumber(): number {
     do this.lastNumber = (this.lastNumber + 1) % NUMBERS;
     while (this.waiting.has(this.lastNumber));
@@ -344,7 +345,7 @@ export class Forwarder {
   }
 }
 
-/** Whether it is executed once, however often it is sent. */
+/** Whether the request is executed at most once, however often it is sent. */
 function isRepeatable({ answer, route }: Waiting): boolean {
   const { idempotencyKeys, idempotencyKey } = answer.request;
   if (route.body === undefined) return true;

@@ -1,4 +1,4 @@
-/** At an edge: orders of streams, as records to the core, and the core's results as messages. */
+/** At an edge: a stream's orders as records for the core, and the core's results as messages. */
 import { numberedKey } from '../../engine/interface/client-sequence.js';
 import type { Assets } from '../../engine/interface/notation.js';
 import { RecordBuffer } from '../../engine/interface/records.js';
@@ -21,12 +21,12 @@ export function recordOf({ command, clientSequence }: OrderRequest, tokenId: num
   return records.bytes.subarray(0, records.byteLength);
 }
 
-/** The frame before the record. Valid until the next one. */
+/** The frame around a record. Valid until the next call. */
 export function orderFrame(stream: number, number: number): FrameWriter {
   return writer.begin(ToCore.streamCommand, stream).integer(number);
 }
 
-/** What the core says to an order; `sequence` 0: it did not reach the engine. */
+/** The core's reply to an order; `sequence` 0: the order did not reach the engine. */
 export interface OrderReply {
   text: string | Uint8Array;
   sequence: number;
@@ -46,7 +46,7 @@ export function readReply(
   return { text, sequence: result.values[ResultHead.sequence]! };
 }
 
-/** The text was copied where it was sent. */
+/** Call once the text has been copied. */
 export function replySent({ text }: OrderReply): void {
   if (typeof text !== 'string') textBuffers.give(text);
 }

@@ -1,4 +1,4 @@
-/** At an edge: the answer to a command, from the numbers that the engine made of it. */
+/** At an edge: answers a command from the numbers of the engine's result. */
 import type { Command } from '../../engine/interface/commands.js';
 import type { Assets } from '../../engine/interface/notation.js';
 import { NumberBuffer } from '../../engine/storage/number-buffer.js';
@@ -16,12 +16,12 @@ interface Asked {
 }
 
 const NUMBER_BYTES = 8;
-/** The result that is read; there is one at a time. */
+/** The current result; there is one at a time. */
 const result = new NumberBuffer();
 
 /**
- * Prepares the answer, which {@link Answer.release} sends, and returns the numbers of the result,
- * valid until the next one.
+ * Prepares the answer, which {@link Answer.release} sends. Returns the numbers of the result, valid
+ * until the next one.
  */
 export function prepareResult(
   frame: FrameReader,
@@ -43,7 +43,7 @@ export function prepareResult(
   return result.values;
 }
 
-/** Valid until the next ones are read. @throws FrameError */
+/** Valid until the next call. @throws FrameError */
 export function readNumbers(bytes: Uint8Array): NumberBuffer {
   if (bytes.byteLength % NUMBER_BYTES !== 0)
     throw new FrameError('a result is not a whole number of numbers');

@@ -1,27 +1,27 @@
 /**
  * The only file that reads the clock. Other files use a `Clock` for the exchange's time, or a
- * source of elapsed time; the engine receives its time as data.
+ * source of elapsed time. The engine receives its time as data.
  *
- * Always holds: the exchange's time never goes back, and does not follow changes of the machine's
- * clock at once. A `FeedClock` never passes the next undelivered price of its file.
+ * Always holds: the exchange's time never goes back, and follows changes of the machine's clock
+ * only gradually. A `FeedClock` never passes the next undelivered price of its file.
  */
-// The global of that name is a getter, which takes a third of the time of a reading.
+// The global of the same name is a getter, which takes a third of the time of a reading.
 import { performance } from 'node:perf_hooks';
 
 export interface Clock {
   /** The exchange's time, integer milliseconds since the epoch. Never goes back. */
   nowMs(): number;
   /**
-   * Real milliseconds until the clock can show `atMs`, at most {@link MAX_TIMER_MS}; 0 if it does.
-   * For timers, which may fire early: check the clock again when one fires.
+   * Real milliseconds until the clock can show `atMs`, at most {@link MAX_TIMER_MS}; 0: it shows
+   * it. For timers, which may fire early: check the clock again when one fires.
    */
   delayUntilMs(atMs: number): number;
 }
 
-/** The longest time that a timer of Node.js can wait: it fires a longer one at once. */
+/** The longest wait of a timer of Node.js, which fires immediately for a longer one. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Whole milliseconds of a timer that waits for `waitMs`, or as long as a timer can. */
+/** Whole milliseconds for a timer that waits for `waitMs`, within a timer's limits. */
 function timerMs(waitMs: number): number {
   return Math.min(Math.max(1, Math.ceil(waitMs)), MAX_TIMER_MS);
 }
@@ -36,7 +36,7 @@ export function machineMs(): number {
   return Date.now();
 }
 
-/** The machine's date for the HTTP header Date, where uWebSockets.js does not write it. */
+/** The machine's date for the HTTP header Date, if uWebSockets.js does not write it. */
 export function httpDate(): string {
   return new Date().toUTCString();
 }
@@ -47,9 +47,9 @@ const LOOK_MS = 1_000;
 const STEP_MS = 1_000;
 /** Change of speed during a gradual correction. */
 const SLEW = 0.05;
-/** Change of speed while the clock is ahead by more. */
+/** Change of speed while the clock is ahead by more than {@link STEP_MS}. */
 const SLOWING = 0.5;
-/** Time for which the machine's clock must stay at its new setting before it is followed. */
+/** How long the machine's clock must keep its new setting before it is followed. */
 const CONFIRM_MS = 60_000;
 
 /** Receives reports about the machine's clock. */
@@ -69,20 +69,20 @@ interface SystemClockOptions {
 
 /**
  * The time of day. It starts at the machine's time and then counts elapsed real time, so that
- * setting the machine's clock does not set the exchange's: what is in the journal cannot be undone.
- * It never goes back and never stops.
+ * setting the machine's clock does not set the exchange's: commands in the journal cannot be
+ * undone. It never goes back and never stops.
  *
- * The two are compared every second. A difference of up to a second is corrected at 5% of the
- * speed. A larger one means that the machine's clock was set: forward, which is never followed,
- * because it would end markets and forget keys before their time; or backward, which is followed by
- * running at half speed if it lasts for a minute.
+ * The two clocks are compared every second. A difference of up to a second is corrected at 5% of
+ * the speed. A larger one means that the machine's clock was set. A forward step is never followed,
+ * because it would end markets and forget keys before their time. A backward step that lasts for a
+ * minute is followed by running at half speed.
  */
 export class SystemClock implements Clock {
   private readonly log: ClockLog;
   private readonly wall: () => number;
   private readonly elapsed: () => number;
   /**
-   * The time at `anchorElapsedMs`, from which real time counts, faster or slower by `rate` until
+   * The time at `anchorElapsedMs`. Real time counts from there, faster or slower by `rate` until
    * `correctionMs` is made up for.
    */
   private anchorMs: number;
@@ -142,7 +142,7 @@ export class SystemClock implements Clock {
     this.rate = rate;
   }
 
-  /** Handles a large difference: one forward is not followed, one backward if it persists. */
+  /** Handles a large difference: never follows a forward step, and a backward step if it lasts. */
   private meetStep(aheadMs: number, elapsedMs: number): void {
     if (this.step === null || Math.abs(aheadMs - this.step.aheadMs) > STEP_MS) {
       this.step = { aheadMs, sinceMs: elapsedMs };
@@ -177,19 +177,19 @@ export class SystemClock implements Clock {
 
 /**
  * How much real time the clock makes up for after it was held at a price, so that late timers do
- * not slow the exchange down. The rest of a long stall is skipped: traders must not see minutes
- * pass at once.
+ * not slow the exchange down. The rest of a long stall is skipped, so that traders never see
+ * minutes pass in an instant.
  */
 const CATCH_UP_MS = 100;
 
 /**
- * Runs at `speed` times real time and waits for a feed at each price of a file. A simulation lets
- * it `runTo(Infinity)` at once.
+ * Runs at `speed` times real time, and waits for a feed at each price of a file. A simulation calls
+ * `runTo(Infinity)` at the start.
  */
 export class FeedClock implements Clock {
   private readonly speed: number;
   private readonly elapsed: () => number;
-  /** If nothing holds the clock, it shows `anchorMs` plus speed × elapsed time since then. */
+  /** Unless the clock is held, it shows `anchorMs` plus speed × elapsed time since then. */
   private anchorMs: number;
   private anchorElapsedMs: number;
   private heldAtMs: number;
@@ -218,8 +218,8 @@ export class FeedClock implements Clock {
   }
 
   /**
-   * Lets the clock run up to `atMs`, the time of the next undelivered price (Infinity: none). Never
-   * earlier than in the previous call.
+   * Lets the clock run up to `atMs`, the time of the next undelivered price (Infinity: none).
+   * `atMs` must not decrease.
    */
   runTo(atMs: number): void {
     if (atMs < this.heldAtMs)

@@ -9,7 +9,7 @@ import {
 } from '../../engine/interface/results.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
 
-/** Greater than every number of a kind. */
+/** Above every number of a kind. */
 const KINDS = Math.max(...Object.values(CommandKind)) + 1;
 
 class Counts {
@@ -35,7 +35,7 @@ export class CommandCounts {
   readonly commands = new Counts();
   readonly operations = new Counts();
 
-  /** To be called after each command, with its result. */
+  /** Call after each command, with its result. */
   observe(result: NumberBuffer): void {
     const { values } = result;
     const kind = values[ResultHead.kind]!;

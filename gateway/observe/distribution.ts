@@ -1,15 +1,15 @@
 /**
- * A histogram that costs only an array increment per value until it is read: its bounds are powers
- * of two of a unit, so that the bucket of a value is found without a search.
+ * A histogram that costs only an array increment per value until it is read. Its bounds are powers
+ * of two of a unit, so a value's bucket is found without a search.
  */
 import type { Metric, Registry } from 'prom-client';
 
 export interface Buckets {
   /** The smallest bound, in the unit of the values; each further one is twice as large. */
   smallest: number;
-  /** Number of bounds, without infinity, which is the last. */
+  /** Number of bounds, without infinity. */
   bounds: number;
-  /** From the unit of the values to that of the metric: 0.001 from milliseconds to seconds. */
+  /** Factor from the unit of the values to the metric's: 0.001 from milliseconds to seconds. */
   scale: number;
 }
 
@@ -27,7 +27,7 @@ export class Distribution {
     this.counts = new Float64Array(options.bounds + 1);
   }
 
-  /** A value equal to a bound counts below it. `times`: so many values are the same. */
+  /** A value equal to a bound counts below it. `times`: number of equal values. */
   observe(value: number, times = 1): void {
     const { smallest, bounds } = this.options;
     // ceil(log2) of the multiple of the smallest bound, from the number of leading zeros of a
@@ -39,12 +39,11 @@ export class Distribution {
     this.sum += times * value;
   }
 
-  /** Number of values since the start. */
   get count(): number {
     return this.total;
   }
 
-  /** Adds it to the registry as a histogram. */
+  /** Adds the histogram to the registry. */
   register(registry: Registry): void {
     const { name, help } = this.options;
     const metric = {

@@ -1,6 +1,6 @@
 /**
- * The recent delay of the event loop: the larger of the current window, of a minute or more, and
- * the previous one, so that a stall is visible for at least a minute.
+ * The recent delay of the event loop: the larger one of the current window, of a minute or more,
+ * and the previous window, so that a stall is visible for at least a minute.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { elapsedMs } from './clock.js';
@@ -18,7 +18,7 @@ export class EventLoopDelay {
     this.histogram.enable();
   }
 
-  /** Each quantile, in seconds. */
+  /** Quantiles in seconds. */
   quantiles(): (readonly [quantile: string, seconds: number])[] {
     const current = QUANTILES.map((quantile) => this.histogram.percentile(quantile * 100) / 1e9);
     const { before } = this;

@@ -1,7 +1,7 @@
 /**
  * The log: one JSON line per entry, to standard error, with its time in UTC (ISO 8601) and the name
- * of its level. It never contains a token, a password, a partner key or a body; fields named like a
- * secret are censored here.
+ * of its level. It never contains a token, a password, a partner key or a body. Fields with a
+ * secret's name are censored here.
  */
 import { EventEmitter } from 'node:events';
 import { constants, fstatSync, readFileSync } from 'node:fs';
@@ -41,7 +41,7 @@ export function createLog(level: LogLevel, stream?: DestinationStream): Log {
       base: null,
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      // The default adds the causes to the message, which has them already where they matter.
+      // The default adds the causes to the message, which already has them where they matter.
       serializers: { err: stdSerializers.errWithCause },
       redact: { paths, censor: '[secret]' },
     },
@@ -52,12 +52,12 @@ export function createLog(level: LogLevel, stream?: DestinationStream): Log {
 }
 
 const STANDARD_ERROR = 2;
-/** What waits while it cannot be written, as on a full disk. Later lines are dropped. */
+/** Limit on unwritten bytes, as on a full disk. Later lines are dropped. */
 const UNWRITTEN_BYTES_MAX = 1024 * 1024;
 
 /**
- * A destination that is written synchronously, so that the last lines before the process ends are
- * there. A log that cannot be written does not stop the exchange.
+ * A destination with synchronous writes, so that the last lines before the process ends are
+ * written. A failed write of the log does not stop the exchange.
  */
 export function bounded(
   place: number | string,
@@ -70,7 +70,7 @@ export function bounded(
 
 /**
  * Whether the log is a file that was not opened for appending: after a truncation, the next line
- * would stand behind as many NUL bytes as there were bytes. Only Linux says it.
+ * would follow as many NUL bytes as the file had bytes. Only Linux reports it.
  */
 export function leavesHoles(descriptor = STANDARD_ERROR): boolean {
   try {
@@ -82,7 +82,7 @@ export function leavesHoles(descriptor = STANDARD_ERROR): boolean {
   }
 }
 
-/** Says how many lines were dropped, once lines can be written again. */
+/** Logs the number of dropped lines, once lines can be written again. */
 function sayWhatIsLost(output: EventEmitter, log: Log): void {
   let lines = 0;
   output.on('drop', () => lines++);

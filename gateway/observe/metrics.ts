@@ -15,12 +15,12 @@ import { EventLoopDelay } from './event-loop-delay.js';
 const LATENCY = { smallest: 0.016, bounds: 22, scale: 0.001 };
 /** 1 command, doubled up to 65,536. */
 const SIZE = { smallest: 1, bounds: 17, scale: 1 };
-/** Generating the text costs as much as hundreds of orders. Above this rate, the last is sent. */
+/** Generating the text costs as much as hundreds of orders. Above this rate, it is reused. */
 const TEXTS = { perSecond: 10, burst: 20 };
 
 export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
-/** How a route is labelled. */
+/** A route's labels. */
 export interface RouteName {
   method: string;
   path: string;
@@ -31,7 +31,7 @@ export function routeName({ method, path }: RouteName): string {
   return `${method} ${path}`;
 }
 
-/** Reads a number on request; null: it is not known now. */
+/** Reads a number on request; null: unknown now. */
 type Reading = () => number | null;
 /** Reads numbers on request, one for each value of a label. */
 type Readings = () => Iterable<readonly [value: string, count: number]>;
@@ -45,19 +45,19 @@ const STATUSES = 400;
 export class AnswerCounts {
   private readonly counts = new Float64Array(STATUSES);
 
-  /** To be called after each answer, or after several. */
+  /** Call after an answer, or after `count` equal ones. */
   add(status: number, count = 1): void {
     this.counts[status - FIRST_STATUS]! += count;
   }
 
-  /** Those that are not zero. */
+  /** The counts that are not zero. */
   *byStatus(): Generator<readonly [status: number, count: number]> {
     for (const [place, count] of this.counts.entries()) {
       if (count > 0) yield [FIRST_STATUS + place, count];
     }
   }
 
-  /** Takes those counts out, for somebody else to add. */
+  /** Removes the counts, and returns them for another owner to add. */
   take(): (readonly [status: number, count: number])[] {
     const taken = [...this.byStatus()];
     this.counts.fill(0);
@@ -65,7 +65,7 @@ export class AnswerCounts {
   }
 }
 
-/** What each answer is counted in. */
+/** The metrics of answers. */
 export interface AnswerMetrics {
   readonly commitMs: { observe(ms: number): void };
   readonly requestMs: { observe(ms: number): void };
@@ -138,12 +138,12 @@ export class Metrics implements AnswerMetrics {
     this.eventLoopDelay.stop();
   }
 
-  /** To be called after each command, with its result. */
+  /** Call after each command, with its result. */
   applied(result: NumberBuffer): void {
     this.commands.observe(result);
   }
 
-  /** To be called after each commit, with the last durable sequence. */
+  /** Call after each commit, with the last durable sequence. */
   committed(sequence: number): void {
     this.commitCommands.observe(sequence - this.committedSequence);
     this.committedSequence = sequence;
@@ -159,7 +159,7 @@ export class Metrics implements AnswerMetrics {
     return counts;
   }
 
-  /** Registers a number that may go up and down. It is left out while it is not known. */
+  /** Registers a number that may go up and down. It is omitted while unknown. */
   gauge(name: string, help: string, reading: Reading): void {
     this.register(Gauge, name, help, [], unlabelled(reading));
   }
@@ -254,7 +254,7 @@ function labelled(label: string, readings: Readings): Samples {
   return () => Array.from(readings(), ([value, count]) => [{ [label]: value }, count]);
 }
 
-/** null: there is no /proc, or no descriptor to read it with. */
+/** null: there is no /proc, or no free descriptor to read it. */
 function countOpen(): number | null {
   try {
     return readdirSync('/proc/self/fd').length;
@@ -263,7 +263,7 @@ function countOpen(): number | null {
   }
 }
 
-/** Empty if unknown: on Linux it is read from a file, which fails when no descriptor is left. */
+/** Empty if unknown: Linux reads it from a file, which fails without a free descriptor. */
 function memoryUsage(): Partial<NodeJS.MemoryUsage> {
   try {
     return process.memoryUsage();

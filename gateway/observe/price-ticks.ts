@@ -1,6 +1,4 @@
-/**
- * The last price that each source delivered, for operators. Lost at a restart; the journal has all.
- */
+/** The last price of each source, for operators. Lost at a restart; the journal has all prices. */
 
 export interface SourceTick {
   source: string;
@@ -8,7 +6,7 @@ export interface SourceTick {
   observedAtMs: number;
 }
 
-/** Longer than feeds take to connect. */
+/** Feeds connect within this time. */
 const FIRST_PRICE_MS = 60_000;
 
 export class PriceTicks {
@@ -36,12 +34,12 @@ export class PriceTicks {
     return [...(this.last.get(symbol)?.values() ?? [])];
   }
 
-  /** Prices so far, by source. */
+  /** Numbers of prices, by source. */
   countsBySource(): Iterable<readonly [source: string, count: number]> {
     return this.counts;
   }
 
-  /** What to say of assets that have had no price; null: there are none, or it is early. */
+  /** A warning about assets without a price; null: all have one, or the process just started. */
   warning(nowMs: number): string | null {
     const silent = this.silent();
     if (silent.length === 0 || nowMs - this.startedAtMs < FIRST_PRICE_MS) return null;
@@ -53,8 +51,8 @@ export class PriceTicks {
   }
 
   /**
-   * When the newest price of each asset and source was observed. An asset without one is as if no
-   * source had had one since the start.
+   * When the newest price of each asset and source was observed. For an asset without a price, the
+   * start of the process, with no source.
    */
   *newest(): Generator<readonly [symbol: string, Pick<SourceTick, 'source' | 'observedAtMs'>]> {
     for (const symbol of this.silent())

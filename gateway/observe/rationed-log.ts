@@ -1,6 +1,6 @@
 /**
- * Warnings about events that clients can cause at any rate: at most one line per second of each
- * kind, with the number of lines left out.
+ * Warnings about events that clients can cause at any rate: at most one line of each kind per
+ * second, with the number of omitted lines.
  */
 import { elapsedMs } from './clock.js';
 import type { Log } from './log.js';
@@ -8,7 +8,7 @@ import type { Log } from './log.js';
 const INTERVAL_MS = 1_000;
 
 export class RationedLog {
-  /** By message, all of which are constants in the code. */
+  /** By message; messages are constants. */
   private readonly kinds = new Map<string, { lastMs: number; leftOut: number }>();
 
   constructor(

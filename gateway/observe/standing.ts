@@ -1,6 +1,6 @@
 /**
- * How an exchange stands, for those who run it: who leads, how far snapshot and backup reach, and
- * how much room is left. Everything is read when it is asked for.
+ * The exchange's condition, for operators: the leader, the progress of snapshot and backup, and the
+ * remaining room. Everything is read on request.
  */
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,16 +17,18 @@ import { elapsedMs, machineMs, SystemClock } from './clock.js';
 import type { Log } from './log.js';
 import type { Metrics } from './metrics.js';
 
-/** Who leads, and who could. */
+/** The leader and its possible successors. */
 export interface Leading {
   role: 'leader' | 'replica';
   /** The leader's number in a journal on PostgreSQL; null: the journal is in a folder. */
   epoch: number | null;
-  /** Where the leader serves clients; null: the journal is in a folder, or nobody knows. */
+  /**
+   * The address at which the leader serves clients; null: the journal is in a folder, or unknown.
+   */
   leader: string | null;
-  /** Standbys with a warm engine; null: there can be none, or a replica does not know. */
+  /** Standbys with a warm engine; null: not possible, or a replica, which does not know. */
   standbys: number | null;
-  /** Where PostgreSQL has the journal besides the primary; null: that is not known. */
+  /** The journal's copies besides PostgreSQL's primary; null: unknown. */
   copies: Copies | null;
 }
 
@@ -35,14 +37,14 @@ interface Parts {
   hasJournal: boolean;
   follower: { readonly status: Pick<FollowerStatus, 'snapshotSequence' | 'troubles'> };
   clock: { nowMs(): number };
-  /** What a start has found damaged before the newest snapshot; null: nothing. */
+  /** Damage before the newest snapshot that the start has found; null: none. */
   damage?: string | null;
-  /** What is free on the folder's disk. Default: what the system says. */
+  /** Free bytes on the folder's disk. Default: as the system reports. */
   freeBytes?: () => number | null;
   leading: () => Leading;
 }
 
-/** A shorter time says little about a day. */
+/** A shorter time does not predict a day. */
 const RATE_MS_MIN = 600_000;
 const DAY_MS = 86_400_000;
 
@@ -52,10 +54,10 @@ const DAMAGED =
 const UNSEALED =
   'a full file of the journal cannot be sealed, and so not be archived: the log names it and the remedy';
 
-/** A snapshot of a large exchange takes more. */
+/** A snapshot of a large exchange takes more than this. */
 const LOW_BYTES = 512 * MEBIBYTE;
 
-/** Each part of the data folder, with its subfolder and the names of its files. */
+/** Each part of the data folder: its subfolder and the names of its files. */
 const PARTS_ON_DISK = [
   ['journal', '', /^journal/],
   ['history', '', /^history\.db/],
@@ -74,19 +76,19 @@ export class Standing {
     return this.parts.leading();
   }
 
-  /** What is made from the journal and cannot be made now. */
+  /** Products of the journal that cannot be made now. */
   get failing(): DerivedPart[] {
     return [...this.parts.follower.status.troubles.keys()];
   }
 
-  /** Public, so without details; these are in the log. null: all can be made. */
+  /** Public, so without details; the log has them. null: all can be made. */
   get failingWarning(): string | null {
     const { failing } = this;
     if (failing.length === 0) return null;
     return `cannot be made now: ${failing.join(', ')}. The log says why, and what mends it`;
   }
 
-  /** The newest that the journal vouches for; `atMs` null: its file is gone. */
+  /** The newest snapshot that the journal vouches for; `atMs` null: its file is gone. */
   get snapshot(): { sequence: number; atMs: number | null } | null {
     const { snapshotSequence: sequence } = this.parts.follower.status;
     if (sequence === 0) return null;
@@ -95,24 +97,24 @@ export class Standing {
     return { sequence, atMs: atMs === null ? null : Math.round(atMs) };
   }
 
-  /** By `npm run backup`, of the folder with the journal. */
+  /** The last `npm run backup` of the folder with the journal. */
   get backup(): LastBackup | null {
     return this.parts.hasJournal ? lastBackup(this.parts.folder) : null;
   }
 
-  /** Files of the journal here, and those that an archive has instead; null: it cannot be asked. */
+  /** Files of the journal here, and files that only an archive has; null: unreadable now. */
   get segments(): { here: number; archived: number } | null {
     const { folder, hasJournal } = this.parts;
     if (!hasJournal) return null;
     try {
       return { here: listSegments(folder).length, archived: archivedCount(folder) };
     } catch {
-      // As without free descriptors.
+      // Such as without free descriptors.
       return null;
     }
   }
 
-  /** Full files of the journal that should be sealed and are not; null: it cannot be asked. */
+  /** Full files of the journal that are overdue to be sealed; null: unreadable now. */
   get unsealed(): number | null {
     const { folder, hasJournal } = this.parts;
     if (!hasJournal) return null;
@@ -128,7 +130,7 @@ export class Standing {
     return this.parts.damage === undefined || this.parts.damage === null ? 0 : 1;
   }
 
-  /** What is wrong while the exchange serves. Public, so without details; these are in the log. */
+  /** Problems of a serving exchange. Public, so without details; the log has them. */
   get warnings(): string[] {
     const { failingWarning, diskWarning, damaged, unsealed } = this;
     const { copies } = this.leading;
@@ -141,7 +143,7 @@ export class Standing {
     ].filter((each) => each !== null);
   }
 
-  /** Bytes of the files of each part that are in the data folder. */
+  /** Bytes of each part's files in the data folder. */
   get usedBytes(): Partial<Record<(typeof PARTS_ON_DISK)[number][0], number>> {
     const { folder } = this.parts;
     try {
@@ -158,13 +160,13 @@ export class Standing {
     }
   }
 
-  /** What is free where the data folder is; null: that is not known. */
+  /** Free bytes on the data folder's disk; null: unknown. */
   get freeBytes(): number | null {
     const { folder, freeBytes = () => freeBytesAt(folder) } = this.parts;
     return freeBytes();
   }
 
-  /** null: there is room. When there is none, the exchange stops at the first commit. */
+  /** null: there is room. Without any, the exchange stops at the first commit. */
   get diskWarning(): string | null {
     const { freeBytes } = this;
     if (freeBytes === null || freeBytes >= LOW_BYTES) return null;
@@ -172,7 +174,7 @@ export class Standing {
     return `the disk of the data folder has ${mebibytes} MiB left: archive segments or add room`;
   }
 
-  /** At the rate since the start; null: it is too early, or the disk does not fill. */
+  /** Days at the rate since the start; null: it is too early, or the disk does not fill. */
   get daysLeft(): number | null {
     const { freeBytes, freeBytesAtStart } = this;
     const forMs = elapsedMs() - this.startedMs;
@@ -181,7 +183,7 @@ export class Standing {
     return usedBytes <= 0 ? null : Math.round((freeBytes / usedBytes) * (forMs / DAY_MS));
   }
 
-  /** How far the exchange's clock is ahead of the machine's; null: it does not follow that one. */
+  /** How far the exchange's clock is ahead of the machine's; null: it does not follow it. */
   get clockAheadMs(): number | null {
     const { clock } = this.parts;
     return clock instanceof SystemClock ? Math.round(clock.nowMs() - machineMs()) : null;
@@ -193,7 +195,7 @@ function missingText({ missing, there }: Copies): string {
   return `${missing.length} of ${all} copies of the journal are missing: the log says which`;
 }
 
-/** Logs which copies of the journal are missing. */
+/** Logs missing copies of the journal. */
 export function tellCopies(log: Log): (copies: Copies, before: Copies | null) => void {
   return (copies, before) => {
     const fields = { ...copies };
@@ -217,7 +219,7 @@ export function tellRefused(log: Log): (problem: string | null) => void {
   };
 }
 
-/** Logs who leads while this exchange waits. `own`: where it serves, as a process before it did. */
+/** Logs the leader while this exchange waits. `own`: its own address, as an earlier process's. */
 export function tellLeader(log: Log, own: string): (leader: Leader) => void {
   return ({ epoch, serving }) => {
     if (serving === own)
@@ -230,7 +232,7 @@ export function tellLeader(log: Log, own: string): (leader: Leader) => void {
   };
 }
 
-/** For metrics: 1 for each that is there, 0 for each that is missing. */
+/** For metrics: 1 for each present copy, 0 for each missing one. */
 export function copiesByName(copies: Copies | null): [name: string, isThere: number][] {
   if (copies === null) return [];
   const { there, missing } = copies;

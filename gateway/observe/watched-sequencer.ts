@@ -2,15 +2,15 @@
  * The sequencer of a running exchange. It notifies watchers after each command, before the sender
  * sees the result, and can halt trading. Watchers may read the engine but must not submit commands.
  *
- * Always holds: once trading is halted, no command of any sender is executed. Commands accepted
- * before become durable and are answered, and the state can still be read.
+ * Always holds: once trading is halted, no command is executed. Commands accepted earlier become
+ * durable and are answered, and the state can still be read.
  */
 import type { Command } from '../../engine/interface/commands.js';
 import type { RecordBuffer } from '../../engine/interface/records.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
 import { Sequencer, SubmitRefused } from '../../persistence/sequencer.js';
 
-/** All that most senders of commands need. */
+/** The part that most senders of commands need. */
 export type Submitter = Pick<Sequencer, 'engine' | 'submit'>;
 
 /** Trading is halted until the exchange is restarted; the command was not executed. */
@@ -27,7 +27,7 @@ export class WatchedSequencer extends Sequencer {
     this.watchers.push(watcher);
   }
 
-  /** Calls the watcher when trading is halted; at once if it already is. */
+  /** Calls the watcher when trading is halted, or immediately if it already is. */
   whenHalted(watcher: () => void): void {
     if (this.haltReason === null) this.haltWatchers.push(watcher);
     else watcher();
@@ -40,7 +40,7 @@ export class WatchedSequencer extends Sequencer {
     for (const watcher of this.haltWatchers) watcher();
   }
 
-  /** Why trading is halted; null: it is not. */
+  /** Why trading is halted; null: it is not halted. */
   get halted(): string | null {
     return this.haltReason;
   }

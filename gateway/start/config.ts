@@ -25,10 +25,10 @@ import { PAGE_ENTRIES_MAX } from '../json/fields.js';
 import { LOG_LEVELS } from '../observe/log.js';
 import { STREAM_LIMITS } from '../stream/limits.js';
 
-/** Everything that the variables say; GatewayConfig and InputConfig are parts of it. */
+/** All configured values; GatewayConfig and InputConfig are parts of it. */
 export type Config = ReturnType<typeof readConfig>;
 
-/** An answer must be read within this time. */
+/** Time within which an answer must be read. */
 const UNSENT_MS = 60_000;
 
 /** Whether a process writes the journal, waits to write it, or follows it and answers clients. */
@@ -204,7 +204,7 @@ export const VARIABLE_NAMES = Object.keys(Variables.shape);
 
 export function readConfig(environment: Record<string, string | undefined>) {
   const { PARTNER_KEYS: keys = '', STARTING_BALANCE: asked } = environment;
-  // Where partners deposit real money, accounts get play money only if the operator asks for it.
+  // If partners deposit real money, accounts get play money only if the operator asks for it.
   const STARTING_BALANCE = asked ?? (keys === '' ? undefined : '0');
   const result = Variables.safeParse({ ...environment, STARTING_BALANCE });
   if (!result.success) {
@@ -223,23 +223,23 @@ export function readConfig(environment: Record<string, string | undefined>) {
     /** 0: any free port. */
     port: variables.PORT,
     tls: certFile === '' ? null : { certFile, keyFile },
-    /** Edges in threads of this process, which have all connections; 0: the trading thread has. */
+    /** Threads that have the public connections; 0: the trading thread has them. */
     edgeThreads: edgeThreadsOf(variables),
     operationsHost: variables.OPERATIONS_HOST,
-    /** null: operators and metrics have no address of their own. */
+    /** null: operators and metrics have no separate address. */
     operationsPort: variables.OPERATIONS_PORT ?? null,
     operatorKeys: keysOf('OPERATOR_KEYS', variables.OPERATOR_KEYS),
-    /** Where replicas reach this exchange; null: nowhere. */
+    /** The address for replicas; null: none. */
     replicas: replicasOf(variables),
-    /** As host:port; empty: where it listens for replicas. */
+    /** As host:port; empty: the address for replicas. */
     advertiseAddress: variables.ADVERTISE_ADDRESS,
     replicasKeyFile: variables.REPLICAS_KEY_FILE,
-    /** The age of its state up to which a replica answers reads while no leader does. */
+    /** The age of its state up to which a replica answers reads without a leader. */
     replicaAgeMs: variables.REPLICA_AGE_SECONDS * 1_000 || Number.POSITIVE_INFINITY,
-    /** Empty: in the data folder. */
+    /** Empty: the file in the data folder. */
     sessionSecretFile: variables.SESSION_SECRET_FILE,
     dataFolder: variables.DATA_FOLDER,
-    /** null: in the data folder. */
+    /** null: the journal is in the data folder. */
     journal: journalOf(variables),
     assets: variables.ASSETS,
     feed,
@@ -254,16 +254,16 @@ export function readConfig(environment: Record<string, string | undefined>) {
     /** Whether a journal without its journal.head is accepted. */
     acceptMissingMark: variables.ACCEPT_MISSING_MARK,
     acceptClock: variables.ACCEPT_CLOCK,
-    /** Whether a demonstration is accepted in a journal of a market. */
+    /** Whether demonstration settings are accepted with a real market's journal. */
     acceptDemo: variables.ACCEPT_DEMO,
     snapshotEveryCommands: variables.SNAPSHOT_EVERY_COMMANDS,
     /** In the exchange's time. */
     snapshotEveryMs: variables.SNAPSHOT_EVERY_SECONDS * 1_000,
-    /** How many days of each asset have a file of their events; 0: none. */
+    /** Days of each asset that have a file of their events; 0: none. */
     dayFiles: variables.DAY_FILES,
-    /** The size at which a segment of the journal is full. */
+    /** The size of a full segment of the journal. */
     segmentBytes: variables.SEGMENT_MEGABYTES * 1_048_576,
-    /** Whether address space for the maxima is reserved at the start. */
+    /** Whether address space for all limits is reserved at the start. */
     reservesMemory: true,
     fairUse: fairUseRates(variables),
     overload: { ...OVERLOAD_LIMITS, backlogCommands: variables.OVERLOAD_COMMANDS },
@@ -278,7 +278,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
   };
 }
 
-/** The variables of the environment that are not at their default; of keys the names alone. */
+/** Variables that are not at their default. Keys appear only by their holders' names. */
 function settingsIn(
   environment: Record<string, string | undefined>,
   variables: Variables,
@@ -294,7 +294,7 @@ function settingsIn(
   return settings;
 }
 
-/** What a role needs. */
+/** Checks the variables that a role needs. */
 function checkRole(variables: Variables): void {
   const { ROLE, JOURNAL, REPLICAS_PORT, REPLICAS_KEY_FILE } = variables;
   const isReplica = ROLE === 'replica';
@@ -326,7 +326,7 @@ type Needing = keyof typeof NEEDED;
 
 const STANDARD = Variables.parse({});
 
-/** An operator who sets a variable expects an effect. */
+/** Refuses a variable without effect, because an operator who sets it expects one. */
 function checkEffect(variables: Variables): void {
   const isSet = (name: keyof Variables) => variables[name] !== STANDARD[name];
   for (const name of Object.keys(NEEDED) as Needing[])
@@ -394,7 +394,7 @@ function fairUseRates(variables: Variables): FairUseRates {
   };
 }
 
-/** Behind a proxy, connections have its address; only a WebSocket's request has the client's. */
+/** Behind a proxy, only a WebSocket's request shows the client's address. */
 function connectionLimits(variables: Variables): ConnectionLimits {
   const perAddress = variables.TRUST_PROXY ? 0 : variables.CONNECTIONS_PER_ADDRESS;
   const streamsPerAddress = variables.CONNECTIONS_PER_ADDRESS;

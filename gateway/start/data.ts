@@ -1,6 +1,6 @@
 /**
- * The data of an exchange: in its folder alone, or with the journal on PostgreSQL. Both are locked,
- * recovered from, and then written to.
+ * The data of an exchange: in its folder alone, or with the journal on PostgreSQL. Either is
+ * locked, recovered, and then written to.
  */
 import type { Engine } from '../../engine/engine.js';
 import { JournalUnavailable } from '../../persistence/journal/errors.js';
@@ -23,13 +23,13 @@ import { tellCopies, tellLeader, tellRefused } from '../observe/standing.js';
 import type { ReplicatedJournal } from './config.js';
 import { type StandbyOptions, standBy } from './standby.js';
 
-/** What DataFolder and ReplicatedFolder have in common. */
+/** The common part of DataFolder and ReplicatedFolder. */
 export interface Data {
   readonly notice: string | null;
   readonly remark: string | null;
-  /** There was no journal. */
+  /** Whether there was no journal. */
   readonly isNew: boolean;
-  /** What is damaged before the newest snapshot; null: nothing. */
+  /** Damage before the newest snapshot; null: none. */
   readonly damage: string | null;
   recover(options: StartOptions): Promise<Engine>;
   openJournal(): Promise<CommitLog>;
@@ -81,7 +81,7 @@ export async function lockData(options: LockOptions): Promise<LockedData> {
       candidate,
       log,
       followed: (of) => {
-        // What the journal had already says nothing of the time now.
+        // The commands that the journal already had do not show the present time.
         if (engine !== null) clock?.journal.told(of.nowMs);
         engine = of;
       },
@@ -113,7 +113,7 @@ export function addressOf({
   }
 }
 
-/** Whether a file can be read that each connection reads anew. */
+/** Checks that the files can be read: each connection reads them again. */
 function check(variable: string, files: Parameters<typeof readSecrets>[0]): void {
   try {
     readSecrets(files);

@@ -1,6 +1,7 @@
 /**
- * Whether a start would make a demonstration of a market: a start without the variables of the last
- * one, such as PRICE_FEED, which are not in the journal. What it adds to the journal stays there.
+ * Detects a start that would continue a real market as a demonstration, because variables such as
+ * PRICE_FEED, which are not in the journal, are missing. Its commands could not be removed from the
+ * journal.
  */
 import type { Engine } from '../../engine/engine.js';
 import type { Log } from '../observe/log.js';
@@ -14,9 +15,9 @@ interface DemoOptions {
 }
 
 /**
- * Live prices have left the names of their sources.
- * @throws if simulated prices would follow those of named sources, or a journal with partners
- * would get play money
+ * Live prices leave the names of their sources in the journal.
+ * @throws if simulated prices would follow prices of named sources, or if new accounts would get
+ * play money in a journal with partners
  */
 export function checkDemo({ config, engine, log }: DemoOptions): void {
   const { feed, partnerKeys, startingBalanceMicros, acceptDemo } = config;

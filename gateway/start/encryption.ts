@@ -1,6 +1,6 @@
 /**
- * Whether what clients send can be read on the way: the certificate and its key are checked before
- * they are used, and an address that others can reach without them is worth a warning.
+ * Encryption between clients and the exchange: checks the certificate and its key before they are
+ * used, and warns of an unencrypted address that others can reach.
  */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ export async function checkCertificate(files: TlsFiles, log: Log): Promise<void>
     log.warn({ validFrom, validTo }, 'THE CERTIFICATE IS NOT VALID NOW: clients will refuse it');
 }
 
-/** A token is as good as a password, and must not be sent in the clear. */
+/** A token is as valuable as a password, and must not be sent unencrypted. */
 export function warnOfOpenAddresses(config: Config, log: Log): void {
   const { tls, trustProxy, host, operationsHost, operationsPort } = config;
   if (tls !== null) return;

@@ -1,10 +1,10 @@
 /**
- * How a running exchange ends: it stops, or it hands over to a standby and then stops. New
- * connections, waiting password hashes and incomplete requests are refused; then the senders of
- * commands, the requests in flight and the journal are finished.
+ * How a running exchange ends: it stops, or it hands over to a standby and then stops. It first
+ * refuses new connections, waiting password hashes and incomplete requests. Then it finishes the
+ * senders of commands, the requests in flight and the journal.
  *
- * Always holds: every command that was accepted is durable and answered before the journal is
- * closed, as far as the limits of {@link STOP_MS} let its client have the answer.
+ * Always holds: every accepted command is durable and answered before the journal is closed. Its
+ * client receives the answer within the limits of {@link STOP_MS}.
  */
 import type { Follower } from '../../persistence/follower/follower.js';
 import type { ReplicaListener } from '../edge/core/listener.js';
@@ -30,7 +30,7 @@ interface EndingParts {
   sources: Sources;
   gateway: Gateway;
   servers: Servers;
-  /** null: replicas forward nothing to this exchange. */
+  /** null: this exchange has no address for replicas. */
   replicas: ReplicaListener | null;
   /** Called first: no more work may be accepted. */
   onStopping: () => void;
@@ -51,14 +51,14 @@ export class Ending {
   }
 
   /**
-   * Commands are refused from now on, which executes nothing; those before are made durable and
-   * answered. The end of the lease lets the standby lead, so the rest of the stop comes after it.
+   * From now on, commands are refused unexecuted; earlier ones become durable and are answered.
+   * Closing the sequencer ends the lease, so that the standby can lead during the rest of the stop.
    */
   async handOver(standbyId: string): Promise<void> {
     const { log, sequencer, sources, servers, replicas, onStopping, onHandedOver } = this.parts;
     log.info({ standby: standbyId }, 'this exchange hands over to a standby');
     onStopping();
-    // Replicas have every answer before they can see the next leader, and then turn to it.
+    // Replicas get every answer before they can see the next leader.
     const drained = atMost(STOP_MS.replicas, replicas?.drain() ?? Promise.resolve());
     await atMost(STOP_MS.sources, sources.stop());
     await drained;

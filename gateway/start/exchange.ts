@@ -1,5 +1,5 @@
 /**
- * A running exchange: creates and connects its parts, and starts them. Their end is in ending.ts.
+ * A running exchange: creates, connects and starts its parts. ending.ts stops them.
  *
  * The order: checks that need nothing created; the data folder, locked and checked; recovery; the
  * clock; the journal; assets and house; prices; and, once all of that is durable, the HTTP server.
@@ -49,26 +49,26 @@ import { registerVenues } from './readings.js';
 import { existingSecrets, keysOfReplicas, sharedSessionSecrets } from './secrets.js';
 import { partsFrom, Servers } from './servers.js';
 
-/** What an exchange and a replica have in common. */
+/** The common part of an exchange and a replica. */
 export interface Running {
   /** The base URL, such as http://127.0.0.1:3000. */
   readonly address: string;
   readonly port: number;
-  /** The port of the operators' address; null: there is none. */
+  /** The port of the operators' address; null: there is no such address. */
   readonly operationsPort: number | null;
-  /** Refuses new work and answers requests in flight. An exchange closes its journal then. */
+  /** Refuses new work and answers requests in flight. An exchange then closes its journal. */
   stop(): Promise<void>;
   /**
-   * Puts the keys and secrets in force that the files of the configuration have now; nothing else
-   * of it changes. Returns how many there are. @throws ConfigError, and then nothing has changed
+   * Applies the keys and secrets that the configured files contain now; no other setting changes.
+   * Returns how many there are. @throws ConfigError, and then nothing has changed
    */
   reload(config: Config): Promise<{ sessionSecrets: number; replicaKeys: number }>;
-  /** New connections have the certificate that is in the files now; those that are open stay. */
+  /** Reads the certificate again for new connections. Open connections keep theirs. */
   renewCertificate(): Promise<void>;
 }
 
 export interface Exchange extends Running {
-  /** There was no journal, and this start has created one. */
+  /** Whether this start has created the journal. */
   readonly isNew: boolean;
   readonly sequencer: WatchedSequencer;
 }
@@ -76,18 +76,18 @@ export interface Exchange extends Running {
 export interface ExchangeOptions {
   config: Config;
   log: Log;
-  /** Called once on a fatal error: the process must end at once. */
+  /** Called once on a fatal error. The process must end immediately. */
   onFatal: (error: Error) => void;
   /** Replaces the configured sources of prices and time. */
   inputs?: Inputs;
-  /** Ends a start that waits until it may lead; `startExchange` then rejects. */
+  /** Ends a start that waits for the lead; `startExchange` then rejects. */
   signal?: AbortSignal;
-  /** Called when a standby has taken over as it was asked to and this exchange has stopped. */
+  /** Called when this exchange has handed over to a standby and stopped. */
   onHandedOver?: () => void;
 }
 
 const REACH_MS = 2_000;
-/** What the address of replicas answers to everything else. */
+/** The status with which the replicas' address answers any other request. */
 const NOT_FOUND = 404;
 
 /** How long a fatal error waits for the follower's thread. */
@@ -148,7 +148,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   checkState(engine, log);
   const inputs = options.inputs ?? openInputs({ config, ticks, engine, log, onFailure: fail });
   const { clock } = inputs;
-  // Nothing in the folder has been changed up to here, so a refused folder is left as it was.
+  // The folder is unchanged up to here, so a refused folder stays as it was.
   await withVariable('DATA_FOLDER', () => checkRoom(folder));
   const journal = await withVariable('DATA_FOLDER', () => data.openJournal());
   // Closed after the sequencer, because it follows the last commits.
@@ -168,7 +168,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
       follower?.committed(sequence);
     },
   });
-  // A standby's follower runs already.
+  // A standby has already started its follower.
   follower ??= follow(place, sequencer.durableSequence);
   if (engine.sequence > 0 && sharedSecrets === null && readSecrets(folder) === null)
     log.warn(
@@ -218,7 +218,7 @@ export class Started {
   }
 }
 
-/** If the start fails, what it has started is stopped. */
+/** Runs a start. If it fails, stops the parts that it has started. */
 export async function startOrUndo<T>(
   log: Log,
   start: (started: Started) => Promise<T>,
@@ -233,9 +233,9 @@ export async function startOrUndo<T>(
 }
 
 /**
- * Reports the first error only; later ones follow from it. `onFatal` comes after the follower's
- * thread has ended: a process that ends while SQLite still works there is aborted by Node.js, with
- * a dump instead of an exit status. Nothing is released meanwhile.
+ * Reports the first error only; later errors follow from it. `onFatal` is called after the
+ * follower's thread has ended: if a process ends while SQLite works in a thread, Node.js aborts it,
+ * with a dump instead of an exit status. Nothing is released meanwhile.
  */
 export function fatalOnce(
   { log, onFatal }: Pick<ExchangeOptions, 'log' | 'onFatal'>,
@@ -272,7 +272,7 @@ function makeRoom(engine: Engine): void {
   }
 }
 
-/** What the followers of an exchange and of a replica have in common. */
+/** The common settings of an exchange's and a replica's follower. */
 export function followerOf(
   config: Config,
   log: Log,
@@ -293,7 +293,7 @@ export function followerOf(
 }
 
 /**
- * Trading is halted if the follower disagrees with the engine, whose state may then be wrong. The
+ * If the follower disagrees with the engine, trading is halted, because the state may be wrong. The
  * process stays up for inspection.
  */
 function startFollower(
@@ -306,20 +306,20 @@ function startFollower(
     journal,
     durableSequence,
     onSnapshot: (snapshotSequence, snapshotHash) => {
-      // The leader vouches for the snapshots of its standbys, which are the same bytes.
+      // The leader also vouches for its standbys' snapshots, which are the same bytes.
       const leading = sequencer();
       if (leading === null) return;
       vouch(leading, log, { kind: 'vouchForSnapshot', snapshotSequence, snapshotHash });
     },
     onDisagreement: (sequence, message) => {
       log.fatal({ sequence, problem: message }, 'trading is halted: the follower disagrees');
-      // Public, so without details; these are in the log.
+      // Public, so without details. The log has them.
       sequencer()?.halt(`the follower disagrees from sequence ${sequence} on`);
     },
   });
 }
 
-/** Without its record in the journal a snapshot is not used; the next one will do. */
+/** A snapshot without its record in the journal is not used, and the next one takes its place. */
 function vouch(
   sequencer: WatchedSequencer,
   log: Log,
@@ -378,9 +378,9 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
     ending.handOver(standbyId).catch(fail);
   });
 
-  // Finds out before opening whether the disk accepts writes.
+  // Shows before opening whether the disk accepts writes.
   await becomesDurable(sequencer);
-  // Who finds the public address ready finds the others ready, too.
+  // The public address opens last.
   const operationsPort = await servers.listenToOperators();
   if (replicas !== null) await listenToReplicas(replicas, parts);
   const { address, port } = await servers.listen();
@@ -413,7 +413,7 @@ async function listenToReplicas(replicas: ReplicaListener, parts: Parts): Promis
   if (address !== '') void warnIfNotReached(address, log);
 }
 
-/** Replicas would only say that they have no connection. */
+/** Logs if the advertised address is wrong. Replicas could only report a missing connection. */
 async function warnIfNotReached(address: string, log: Log): Promise<void> {
   try {
     const signal = AbortSignal.timeout(REACH_MS);
@@ -430,7 +430,7 @@ async function warnIfNotReached(address: string, log: Log): Promise<void> {
   }
 }
 
-/** Where replicas send the requests of their clients; null: nowhere. */
+/** The address for replicas; null: none. */
 function replicaListener(
   accepted: AccessKey[] | null,
   gateway: Gateway,
@@ -443,7 +443,7 @@ function replicaListener(
 /** Longer than a healthy disk or cluster takes. */
 const COMMIT_MS_MAX = 2_000;
 
-/** Why commits wait, and with them all that shows the exchange's state; null: they do not. */
+/** Why commits and all answers with state wait; null: they do not. */
 function waitingText({ sequencer, replicated }: Parts): string | null {
   const { commitWaitMs } = sequencer;
   const isSole = replicated === null || replicated.leader.isSole();
@@ -456,7 +456,7 @@ function waitingText({ sequencer, replicated }: Parts): string | null {
   return 'everything waits: the lease of this leader has not been renewed in time';
 }
 
-/** Resolves when all commands of the start are durable; never on failure (see `onFatal`). */
+/** Resolves when all commands of the start are durable; never after a failure (see `onFatal`). */
 function becomesDurable(sequencer: WatchedSequencer): Promise<void> {
   return new Promise((resolve) =>
     sequencer.releaseAt(sequencer.engine.sequence, { release: resolve }),

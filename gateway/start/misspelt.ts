@@ -1,13 +1,13 @@
 /**
- * Variables of the environment that the exchange does not have, but that look like one of its own:
- * probably misspelt, and without effect. Others belong to other programs.
+ * Finds environment variables that are unknown but resemble a known one: they are probably misspelt
+ * and have no effect. Other unknown variables belong to other programs.
  */
 import { VARIABLE_NAMES } from './config.js';
 
-/** Shorter names differ from those of other programs by a letter or two: HOUSE, HOME. */
+/** Shorter names resemble those of other programs, such as HOUSE and HOME. */
 const LETTERS_MIN = 8;
 
-/** The name of each, and of the variable that it looks like. */
+/** Pairs of an unknown name and the known name that it resembles. */
 export function misspelt(environment: Record<string, string | undefined>): [string, string][] {
   const found: [string, string][] = [];
   for (const name of Object.keys(environment)) {
@@ -27,7 +27,7 @@ function firstWords(name: string): string {
   return name.split('_', 2).join('_');
 }
 
-/** The letters to be replaced, added or taken out (Levenshtein's distance). */
+/** Levenshtein distance: letters to replace, add or remove. */
 function edits(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, i) => i);
   for (const [i, letter] of [...from].entries()) {

@@ -18,7 +18,7 @@ import { addressOf } from './data.js';
 import { checkCertificate } from './encryption.js';
 
 /**
- * Checks whose the files are, whether there must be a journal, the secret and the addresses.
+ * Checks the owner of the files, whether a journal is required, the secret and the addresses.
  * Creates nothing.
  * @throws ConfigError that names the variable; JournalError; an Error that names an address
  */
@@ -42,9 +42,9 @@ export async function checkPreconditions(config: Config): Promise<void> {
 }
 
 /**
- * What can have changed while a process waited for the lead, and would end it as soon as it leads:
- * its files, and the addresses that it does not have while it waits.
- * @throws as {@link checkPreconditions} does
+ * Checks conditions that may have changed while a process waited for the lead, and that would end
+ * it as soon as it leads: its files, and the addresses that it opens only as leader.
+ * @throws as {@link checkPreconditions}
  */
 export async function checkBeforeLeading(config: Config): Promise<void> {
   const { dataFolder, replicas, journal, tls } = config;
@@ -61,11 +61,11 @@ interface Address {
   host: string;
   /** 0: any free port. */
   port: number;
-  /** Those of the host and of the port. */
+  /** The variables of the host and of the port. */
   variables: readonly [string, string];
 }
 
-/** Listens on all of them for a moment, with the exclusive use that the exchange needs. */
+/** Listens on all addresses for a moment, exclusively, as the exchange does. */
 async function checkAddresses(addresses: readonly Address[]): Promise<void> {
   const servers: Server[] = [];
   try {
@@ -90,8 +90,8 @@ function listenOn({ host, port, variables }: Address): Promise<Server> {
 }
 
 /**
- * Checks that the journal can start in the folder by writing and removing a file. Only for a folder
- * that has been checked, because this changes its modification time.
+ * Checks that the journal can start in the folder by writing and removing a file. Call only for a
+ * checked folder, because this changes its modification time.
  * @throws an Error for the operator if there is no room; other errors pass through
  */
 export function checkRoom(folder: string): void {

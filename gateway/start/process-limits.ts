@@ -8,18 +8,18 @@
 import { readFileSync } from 'node:fs';
 import type { ConnectionLimits } from '../access/fair-use/connections.js';
 
-/** Infinity: no limit. */
+/** Infinity: unlimited. */
 export interface ProcessLimits {
   openFiles: number;
   addressSpaceBytes: number;
 }
 
 /**
- * Descriptors for other uses than connections: an exchange without clients has 35 open, and a
+ * Descriptors that are not for connections: an exchange without clients has 35 open, and a
  * snapshot, a check of the journal and a price feed take about ten more.
  */
 const RESERVED_FILES = 128;
-/** The thread of an edge has 5 or 6 open, and takes 0.6 GiB of address space. */
+/** An edge's thread has 5 or 6 open, and takes 0.6 GiB of address space. */
 const FILES_PER_EDGE_THREAD = 8;
 const GIBIBYTES_PER_EDGE_THREAD = 0.75;
 /** The minimum number of connections for a useful exchange. */
@@ -40,7 +40,7 @@ export function reservedFiles(edgeThreads: number): number {
   return RESERVED_FILES + FILES_PER_EDGE_THREAD * edgeThreads;
 }
 
-/** Windows has no limit on open files. Only Linux enforces address space, in known units. */
+/** Windows does not limit open files. Only Linux enforces address space, in known units. */
 export function processLimits(): ProcessLimits {
   const { userLimits } = process.report.getReport() as Report;
   const openFiles = userLimits?.open_files?.soft ?? 'unlimited';

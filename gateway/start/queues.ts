@@ -1,6 +1,6 @@
 /**
- * Everything that waits in memory because of what clients do: at most how many bytes, and what
- * happens to whom beyond. CONFIGURATION.md shows this table.
+ * Every queue in memory that clients can fill: its maximum in bytes, and what happens beyond it.
+ * CONFIGURATION.md has the same table.
  */
 
 import { PENDING_MAX } from '../../persistence/follower/history-client.js';
@@ -21,7 +21,7 @@ interface Queue {
   what: string;
   bytesMax: number;
   beyond: string;
-  /** null: the log tells. */
+  /** null: the log reports it. */
   metric: string | null;
 }
 
@@ -31,7 +31,7 @@ interface Limits {
   unsent: { bytes: number };
 }
 
-/** Of a process; those of an edge: of each. */
+/** Per process; queues of an edge: per edge. */
 export function queuesOf({ connections, stream, unsent }: Limits): Queue[] {
   return [
     {

@@ -1,4 +1,4 @@
-/** The metrics that are read from the parts of a running exchange on request. */
+/** The metrics that are read on request from the parts of a running exchange. */
 import type { FollowerStatus } from '../../persistence/follower/follower.js';
 import { DERIVED_PARTS } from '../../persistence/follower/troubles.js';
 import { logBytes } from '../../persistence/journal/segments.js';
@@ -19,7 +19,7 @@ type FollowerReadings = Pick<
   'lagCommands' | 'lagMs' | 'troubles' | 'troubleCounts'
 >;
 
-/** Readings of the connections of the public address, wherever they are. */
+/** Readings of the public address's connections, in this thread or in edges. */
 export interface ConnectionReadings {
   connections: Pick<ConnectionCap, 'httpCount' | 'refusedCounts'>;
   http: { readonly requestsInFlight: number; readonly slowBodies: number };
@@ -141,7 +141,7 @@ function registerPrices(metrics: Metrics, { sequencer, priceTicks, clock }: Obse
   });
 }
 
-/** Registers the metrics of the exchanges that prices come from. */
+/** Registers the metrics of the venues that prices come from. */
 export function registerVenues(metrics: Metrics, venues: readonly ConnectedVenue[]): void {
   const bySource = (read: (status: LiveFeedStatus) => number) => () =>
     venues.map(({ source, feed }) => [source, read(feed.status())] as const);

@@ -1,11 +1,10 @@
 /**
  * A running replica: a process that follows the journal and serves reads and streams from its own
- * engine and follower; the leader executes what changes something. It writes nothing to the
- * journal.
+ * engine and follower. The leader executes changes. A replica writes nothing to the journal.
  *
  * Start: checks; the data folder, locked, for snapshots and history; an engine at the end of the
- * journal; the follower; and then the HTTP server, whether there is a leader or not. Stop: new work
- * is refused, and what was forwarded is answered.
+ * journal; the follower; and then the HTTP server, with or without a leader. Stop: refuses new work
+ * and answers forwarded requests.
  */
 import type { Follower } from '../../persistence/follower/follower.js';
 import { type FolderLock, lockFolder } from '../../persistence/journal/folder-lock.js';
@@ -41,13 +40,13 @@ import { existingSecrets } from './secrets.js';
 import { partsFrom, Servers } from './servers.js';
 
 const STOP_MS = { requests: 2_500, stream: 1_000 };
-/** How long a leader that has not answered a read is not asked for others. */
+/** After a leader has not answered a read, further reads do not wait for it for this long. */
 const SILENT_MS = 1_000;
 
 interface ReplicaOptions {
   config: Config;
   log: Log;
-  /** Called once on a fatal error: the process must end at once. */
+  /** Called once on a fatal error. The process must end immediately. */
   onFatal: (error: Error) => void;
 }
 
@@ -73,7 +72,7 @@ async function start({ config, log, onFatal }: ReplicaOptions, started: Started)
   const follower = followerOf(config, log, {
     journal: place,
     durableSequence: sequencer.durableSequence,
-    // The leader has the same snapshot, and vouches for it.
+    // The leader has the same snapshot and vouches for it.
     onSnapshot: () => {},
     onDisagreement: (sequence, message) =>
       fail(new Error(`the follower disagrees from sequence ${sequence} on: ${message}`)),
@@ -83,7 +82,7 @@ async function start({ config, log, onFatal }: ReplicaOptions, started: Started)
   return open(parts, started);
 }
 
-/** The one that it sends to the leader. */
+/** The key that the replica sends to the leader. */
 function readKey({ replicasKeyFile }: Config): Promise<string> {
   const read = () => {
     if (replicasKeyFile !== '') return readReplicaKeys(replicasKeyFile)[0];
@@ -182,11 +181,11 @@ interface ToLeader {
   forwarder: Forwarder;
   /** Forwards orders of the stream. */
   remote: StreamOrders;
-  /** Whether reads need it. */
+  /** Whether reads need the leader. */
   age: StateAge;
 }
 
-/** The connection to the leader, and what goes over it. */
+/** The connection to the leader, and its users. */
 function leaderOf(
   parts: Parts,
   waits: SequenceWaits,
@@ -194,7 +193,7 @@ function leaderOf(
   known: KnownAddresses,
 ): ToLeader {
   const { config, log, tail, sequencer } = parts;
-  /** Of the leader's answers, the latest. */
+  /** The highest sequence in the leader's answers. */
   let leaderSequence = 0;
   let silentUntilMs = 0;
   const link: LeaderLink = new LeaderLink({
@@ -237,7 +236,7 @@ function leaderOf(
   const age = new StateAge({
     ageMs: () => tail.ageMs,
     isConnected: () => link.isOpen,
-    // A leader that writes nothing either knows no more than the journal.
+    // A leader that writes nothing knows no more than the journal.
     leaderMayKnowMore: () =>
       link.isOpen &&
       elapsedMs() >= silentUntilMs &&
@@ -252,7 +251,7 @@ interface Opened extends ToLeader {
   servers: Servers;
 }
 
-/** New work is refused already. What was forwarded is answered. */
+/** New work is already refused. Answers forwarded requests, and stops the parts. */
 async function stopParts(
   { log, tail, sequencer, follower, lock }: Parts,
   { gateway, servers, link, forwarder, remote }: Omit<Opened, 'age'>,
@@ -305,7 +304,7 @@ function gatewayOf(parts: Parts, { clock, metrics, waits, age, known, isStopping
         return { role: 'replica', epoch, leader: serving, standbys: null, copies: null };
       },
     }),
-    // A replica takes no prices; those of the leader are in the journal.
+    // A replica receives no prices; the journal has the leader's.
     priceTicks: new PriceTicks([], 0),
     startedAtMs: clock.nowMs(),
     isStopping,
@@ -317,12 +316,12 @@ function gatewayOf(parts: Parts, { clock, metrics, waits, age, known, isStopping
   };
 }
 
-/** Operators' changes are made at the operators' address of the leader. */
+/** Operators make changes at the leader's address for operators. */
 function refuseChange(call: Call): void {
   call.refuseNow(notLeading('replica', call.gateway.standing.leading.leader));
 }
 
-/** The metrics of a replica alone. */
+/** Metrics that only a replica has. */
 function observe(metrics: Metrics, tail: JournalTail, forwarder: Forwarder): void {
   metrics.gauge('exchange_replica_age_seconds', 'How old the state of this replica can be', () => {
     return tail.ageMs / 1_000;

@@ -1,6 +1,6 @@
 /**
  * The secrets that exchanges and replicas share, from files that the operator has made. They are
- * read before anything else: a standby that could not read them would only end when it has to lead.
+ * read before anything else, so that a standby without them fails now and not when it has to lead.
  */
 import { join } from 'node:path';
 import type { Leader } from '../../persistence/replication/postgres/postgres-journal.js';
@@ -21,7 +21,7 @@ export function sharedSessionSecrets({
 }
 
 /**
- * The keys with which replicas identify themselves; null: there are none.
+ * The keys with which replicas identify themselves; null: there is no address for replicas.
  * @throws ConfigError that names the variable
  */
 export function keysOfReplicas({
@@ -32,7 +32,7 @@ export function keysOfReplicas({
   return withVariable('REPLICAS_KEY_FILE', read, [Error]);
 }
 
-/** Those of sessions, which must be there. @throws ConfigError that names the variable */
+/** The secrets of sessions, which must exist. @throws ConfigError that names the variable */
 export function existingSecrets({
   sessionSecretFile: file,
   dataFolder,
@@ -42,7 +42,7 @@ export function existingSecrets({
   return withVariable(name, () => sharedSecrets(path), [Error]);
 }
 
-/** Says so when this process, if it took over, would not accept what the leader signs. */
+/** Logs an error if this process, as leader, would refuse tokens that the leader signs. */
 export async function compareSecrets(
   { config, log }: { config: Config; log: Log },
   { epoch, secret }: Leader,

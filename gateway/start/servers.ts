@@ -1,8 +1,8 @@
 /**
  * The servers of a process that answers clients: the public address, with the API, the stream, the
- * contract and the site; and, if the configuration has one, the operators' address. An exchange and
- * a replica have the same ones. The connections of the public address are in this thread, or, with
- * EDGE_THREADS, in those of edges.
+ * contract and the site; and, if configured, the operators' address. An exchange and a replica have
+ * the same servers. The public connections are in this thread or, with EDGE_THREADS, in the
+ * threads of edges.
  */
 import type { Follower } from '../../persistence/follower/follower.js';
 import { programVersion } from '../../persistence/storage/program-folder.js';
@@ -34,7 +34,7 @@ import { StreamServer } from '../stream/stream.js';
 import type { Config } from './config.js';
 import { type ConnectionReadings, registerReadings } from './readings.js';
 
-/** The parts that depend on the configuration alone. */
+/** Parts that depend only on the configuration. */
 export function partsFrom(config: Config, log: Log, known = new KnownAddresses()) {
   return {
     config,
@@ -56,14 +56,14 @@ interface ServersOptions {
   sequencer: Sequencing & { readonly halted: string | null; readonly commitWaitMs: number };
   follower: Follower;
   operatorRoutes: readonly Route[];
-  /** What a replica has of its own. */
+  /** Only on a replica. */
   serve?: typeof serve;
   remote?: OrdersElsewhere;
 }
 
-/** Where the connections of the public address are. */
+/** The server of the public address, in this thread or in edges. */
 interface PublicServer {
-  /** What the metrics show of it now. */
+  /** Current readings for the metrics. */
   readings(): ConnectionReadings;
   /** Resolves to the port. */
   listen(host: string, port: number): Promise<number>;
@@ -71,7 +71,7 @@ interface PublicServer {
   renewCertificate(): Promise<void>;
   /** Accepts no new connections. Resolves when all requests are answered. */
   drain(): Promise<void>;
-  /** Resolves when the clients have read what they will: as UnsentAnswers.settled. */
+  /** Resolves when the clients have read what they will read: as UnsentAnswers.settled. */
   settled(): Promise<void>;
   close(): Promise<void>;
 }
@@ -159,7 +159,7 @@ export class Servers {
     return { address, port };
   }
 
-  /** Resolves to the port of the operators' address; null: there is none. */
+  /** Resolves to the port of the operators' address; null: there is no such address. */
   async listenToOperators(): Promise<number | null> {
     const { operationsHost: host, operationsPort } = this.options.config;
     if (this.operations === null) return null;
@@ -168,13 +168,13 @@ export class Servers {
     return port;
   }
 
-  /** New connections have the certificate that is in the files now; those that are open stay. */
+  /** Reads the certificate again for new connections. Open connections keep theirs. */
   async renewCertificate(): Promise<void> {
     await this.open.renewCertificate();
     this.operations?.renewCertificate();
   }
 
-  /** Who may come in, from now on. Streams of sessions that are no longer valid end. */
+  /** Replaces all keys and secrets. Ends streams of sessions that are no longer valid. */
   replaceAccess({ partnerKeys, operatorKeys }: Config, secrets: readonly Buffer[]): void {
     const { partners, operators, sessions } = this.options.gateway;
     partners.replace(partnerKeys);
@@ -183,7 +183,6 @@ export class Servers {
     this.stream.endInvalid();
   }
 
-  /** Accepts no new connections. Resolves when all requests are answered. */
   async drain(): Promise<void> {
     await Promise.all([this.open.drain(), this.operations?.drain()]);
   }

@@ -1,10 +1,10 @@
 /**
- * A standby: it follows the leader's journal with a warm engine and a follower of its own, answers
- * only how far it is and who leads (waiting-server.ts), and becomes the leader when the lease is
- * over or is handed to it.
+ * A standby: it follows the leader's journal with a warm engine and its own follower, answers only
+ * with its progress and the leader's address (waiting-server.ts), and becomes the leader when the
+ * lease ends or is handed to it.
  *
- * Always holds: what can be retried is retried, however long it takes, because a standby is needed
- * most while the cluster fails. Only a folder that cannot be used and a damaged journal end it.
+ * Always holds: temporary failures are retried without limit, because a standby is needed most
+ * while the cluster fails. Only an unusable folder or a damaged journal ends it.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -38,9 +38,9 @@ import { compareSecrets } from './secrets.js';
 import { WaitingServer } from './waiting-server.js';
 
 const RETRY_AFTER_MS = 200;
-/** The same, when the password was refused. */
+/** After a refused password. */
 const REFUSED_AFTER_MS = 1_000;
-/** A standby that is a moment behind takes over as quickly: it reads the rest itself. */
+/** Does not delay a takeover: a standby that is slightly behind reads the rest itself. */
 const POLL_EVERY_MS = 20;
 const RECOVERING = errorAnswer('unavailable', { executed: false, reason: 'recovering' });
 
@@ -50,18 +50,18 @@ export interface StandbyOptions {
   isUnreplicated: boolean;
   log: Log;
   onLost: (error: Error) => void;
-  /** Starts this node's follower, which is told of each batch. */
+  /** Starts this node's follower, which is notified of each batch. */
   startFollower: (place: JournalPlace, durableSequence: number) => Follower;
-  /** Prepares what leading needs besides the journal, such as the documents of the API. */
+  /** Prepares what a leader needs besides the journal, such as the documents of the API. */
   warmUp: () => void;
-  /** Compares the machine's clock; null: the exchange's time is not the machine's. */
+  /** Compares the machine's clock; null: the exchange's time does not depend on it. */
   candidateClock: CandidateClock | null;
   /**
-   * Makes all checks of a start that can be made before it leads; without an engine, those that
-   * need none. @throws an Error that says what is wrong
+   * Makes the checks of a start that are possible before the process leads; without an engine, only
+   * those that need none. @throws an Error with the problem
    */
   mustServe: (engine: Engine | null) => Promise<void>;
-  /** Ends the waiting. */
+  /** Ends the wait. */
   signal: AbortSignal;
 }
 
@@ -133,7 +133,7 @@ function statusOf(tail: JournalTail | null, { isUnreplicated }: StandbyOptions):
   };
 }
 
-/** Under the names that a leader and a replica have for the same. */
+/** Uses a leader's and a replica's names for the same metrics. */
 function metricsOf(
   tail: JournalTail | null,
   { config: { dataFolder: folder }, candidateClock }: StandbyOptions,
@@ -145,7 +145,6 @@ function metricsOf(
     exchange_epoch: tail?.head.epoch,
     exchange_sequence: tail?.sequence,
     exchange_replica_age_seconds: tail === null ? null : tail.ageMs / 1_000,
-    // The other way round: how far the exchange's time is ahead of this machine's.
     exchange_journal_copies_needed: copies?.needed,
     ...Object.fromEntries(
       copiesByName(copies).map(([name, isThere]) => [
@@ -153,6 +152,7 @@ function metricsOf(
         isThere,
       ]),
     ),
+    // How far the exchange's time is ahead of this machine's, hence the minus.
     exchange_clock_ahead_seconds: aheadMs === null ? null : -aheadMs / 1_000,
     exchange_snapshot_sequence: listSnapshots(folder)[0]?.sequence,
     exchange_disk_free_bytes: freeBytesAt(folder),
@@ -188,7 +188,7 @@ async function leadership(
   return journal;
 }
 
-/** Settles with the work, which is tried until it succeeds. */
+/** Retries the work until it succeeds. */
 async function retried<T>(work: () => Promise<T>, { signal, log }: StandbyOptions): Promise<T> {
   const said: string[] = [];
   for (;;) {
@@ -199,7 +199,7 @@ async function retried<T>(work: () => Promise<T>, { signal, log }: StandbyOption
       const isFinal = error instanceof JournalError && error.firstBadSequence !== null;
       if (isFinal || !(error instanceof Error)) throw error;
       const { message } = error;
-      // Two problems may take turns.
+      // Two problems may alternate.
       if (!said.includes(message)) {
         log.warn({ problem: message }, 'the standby cannot go on; retrying');
         said.push(message);

@@ -1,9 +1,9 @@
 /**
- * What a standby answers while it waits: /api/health, /api/status with how far its engine is,
- * /api/metrics with little more than that it does not lead, and for everything else 503
- * `unavailable` with Retry-After. The reason is `standby` when its engine is warm, so that it does
- * what it is there for, and `recovering` before; who is warm also says where the leader is. Each
- * answer closes its connection, so that none is left when the exchange itself listens on the port.
+ * A standby's answers while it waits: /api/health; /api/status with its engine's progress;
+ * /api/metrics, mainly with the fact that it does not lead; and for any other request 503
+ * `unavailable` with Retry-After. The reason is `recovering` until its engine is warm, and then
+ * `standby`, with the leader's address. Each answer closes its connection, so that no connection is
+ * left when the exchange itself listens on the port.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { answerLater } from '../http/answers/last-answer.js';
@@ -18,7 +18,7 @@ const RETRY_AFTER_S = '1';
 export class WaitingServer {
   private readonly router: Router;
 
-  /** @param status the body of /api/status; @param metrics that of /api/metrics */
+  /** @param status the body of /api/status; @param metrics the body of /api/metrics */
   constructor(
     { trustProxy, tls }: Pick<Config, 'trustProxy' | 'tls'>,
     status: () => object,
@@ -51,7 +51,7 @@ function answer(response: HttpResponse, status: number, text: string, type = JSO
   response.cork(() => write(response, status, text, type));
 }
 
-/** To be called corked. */
+/** Call corked. */
 function write(response: HttpResponse, status: number, text: string, type = JSON_TYPE): void {
   writeStatus(response, status);
   writeHead(response, type, false);

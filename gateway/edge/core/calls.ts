@@ -1,7 +1,7 @@
 /**
  * On the core: a request that an edge passes on as its client sent it. It passes the same limits
- * and checks as one on a connection of the core's own; only its address comes from the edge, and
- * its answer goes there.
+ * and checks as a request on the core's own connections. Only its address comes from the edge, and
+ * its answer goes to the edge.
  */
 import { type AddressKey, addressKey } from '../../access/fair-use/addresses.js';
 import type { Answer } from '../../http/answers/answer.js';
@@ -14,13 +14,13 @@ import { type FrameSink, FrameWriter, ToEdge } from '../link/frames.js';
 import type { SessionNumbers } from '../link/session-numbers.js';
 import type { ServedRoute, ServedRoutes } from './served-routes.js';
 
-/** What calls need of the edge that they come from. */
+/** What calls need from their edge. */
 export interface EdgeOfCalls {
   readonly gateway: Gateway;
   readonly served: ServedRoutes;
   readonly sessions: SessionNumbers;
   readonly sink: FrameSink;
-  /** Whether more waits for the edge than may: answers are then dropped, with their connections. */
+  /** Whether the edge's queue is too long: answers are then dropped, with their connections. */
   isCongested(): boolean;
   readonly inFlight: InFlight<Answer>;
 }
@@ -34,9 +34,9 @@ export class RequestCall extends Call {
     private readonly edge: EdgeOfCalls,
     served: ServedRoute | null,
     request: Request,
-    /** As the edge counts its requests. */
+    /** The edge's number for the request. */
     readonly number: number,
-    /** The address in the frame that is read: not to be used once the call waits. */
+    /** The address in the current frame. Must not be read once the call waits. */
     private readonly sentFrom: Uint8Array,
   ) {
     const counts = served?.counts ?? edge.served.unknown;
@@ -77,7 +77,7 @@ export class RequestCall extends Call {
       .number(session?.tokenId ?? 0);
     writer.text(contentType).texts(headers);
     edge.sink.send(writer, typeof body === 'string' ? Buffer.from(body) : body);
-    // The frame has a copy.
+    // The frame has copied the body.
     if (typeof body !== 'string') textBuffers.give(body);
   }
 }

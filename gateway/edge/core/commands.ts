@@ -1,9 +1,9 @@
 /**
- * On the core: the commands that an edge has read. The results of those that come in one turn leave
- * together, once they are durable.
+ * On the core: the commands that an edge has read. The results of one turn are sent together, once
+ * they are durable.
  *
  * Always holds: an edge is sent everything in the order of the sequences that it shows. So results
- * are only put together while nothing else that waits came between them.
+ * are combined only while no other waiting target comes between them.
  */
 import type { RecordBuffer } from '../../../engine/interface/records.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
@@ -18,21 +18,21 @@ import type { AnswerCounts } from '../../observe/metrics.js';
 import type { Connection } from '../../stream/connection.js';
 import { type BlockSink, FrameBlock, FrameWriter, ResultFlag, ToEdge } from '../link/frames.js';
 
-/** Results of more bytes are not collected in one block. */
+/** Above this size, no more results are added to a block. */
 const BLOCK_BYTES = 64 * 1024;
 const SPARE_BLOCKS = 8;
 
 export interface EdgeCommandsOptions {
   gateway: Gateway;
   sink: BlockSink;
-  /** Whether more waits for the edge than may: answers are then dropped, with their connections. */
+  /** Whether the edge's queue is too long: answers are then dropped, with their connections. */
   isCongested: () => boolean;
   /** Called when requests are over, or the edge sends nothing more. */
   onChange: () => void;
 }
 
 export class EdgeCommands {
-  /** Commands whose results were not sent yet. */
+  /** Commands whose results have not been sent. */
   inFlight = 0;
   private open: Results;
   private readonly spare: Results[] = [];
@@ -42,15 +42,15 @@ export class EdgeCommands {
   }
 
   /**
-   * Executes the first record and returns its result, valid until the next command; null: it did
-   * not reach the engine. The result must go to {@link begin} and {@link end} next.
+   * Executes the first record and returns its result, valid until the next command; null: the
+   * record did not reach the engine. Pass the result to {@link begin} and {@link end} next.
    */
   execute(records: RecordBuffer, user: number, bill: Bill): NumberBuffer | null {
     if (this.open.count === 0) this.open.receivedMs = elapsedMs();
     return executeRecord(this.options.gateway, records, { user, bill });
   }
 
-  /** Begins the frame of a result, behind those before it. */
+  /** Begins the frame of a result, after the earlier results. */
   begin(kind: number, number: number, flags = 0): FrameBlock {
     const { sequencer } = this.options.gateway;
     if (sequencer.waitingTargets !== this.open.waitingTargets) this.flush();
@@ -61,7 +61,7 @@ export class EdgeCommands {
     return open.block.begin(kind, number, flags | replayed);
   }
 
-  /** Ends it. `connection`: a stream that waits for it. */
+  /** Ends the frame. `connection`: the stream that waits for the result. */
   end(
     result: NumberBuffer,
     { isAtomic }: RecordSummary,
@@ -82,7 +82,7 @@ export class EdgeCommands {
     if (open.block.byteLength >= BLOCK_BYTES) this.flush();
   }
 
-  /** To be called after all frames of a turn, and before anything else waits for the disk. */
+  /** Call after all frames of a turn, and before anything else waits for the disk. */
   flush(): void {
     const { open } = this;
     const { count, receivedMs } = open;
@@ -111,7 +111,7 @@ export class EdgeCommands {
     onChange();
   }
 
-  /** Sends only what is for streams, whose backlog the edge limits. */
+  /** Sends only frames for streams: the edge limits their backlog. */
   private drop(block: FrameBlock): void {
     const { sink } = this.options;
     for (const frame of block.frames()) {
@@ -126,11 +126,11 @@ const writer = new FrameWriter();
 /** Results that wait for the same sequence. */
 class Results implements ReleaseTarget {
   readonly block = new FrameBlock();
-  /** Of streams: whose results they are. */
+  /** For streams: the connections that wait for the results. */
   readonly connections: Connection[] = [];
   count = 0;
   sequence = 0;
-  /** How many targets waited in all when the last result was added. */
+  /** `sequencer.waitingTargets` when the last result was added. */
   waitingTargets = -1;
   receivedMs = 0;
   appliedMs = 0;

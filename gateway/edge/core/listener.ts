@@ -1,9 +1,9 @@
 /**
- * The leader's address for replicas, its edges on other machines: a WebSocket for the frames of
- * each. It has a port of its own, which clients must not reach.
+ * The leader's address for replicas, which are its edges on other machines: a WebSocket for each.
+ * It has its own port, which clients must not reach.
  *
- * Always holds: a connection without the replicas' key is refused, so only a replica can say what a
- * client's address is.
+ * Always holds: a connection without the replicas' key is refused, so only a replica can report a
+ * client's address.
  */
 import type * as uWS from 'uWebSockets.js';
 import type { AccessKey, AccessKeys } from '../../access/access-keys.js';
@@ -30,7 +30,7 @@ import {
 import { EdgePeer, type PeerOptions } from './peer.js';
 import { ServedRoutes } from './served-routes.js';
 
-/** A replica that sends nothing, not even a ping, for this long is gone. */
+/** A replica that sends nothing for this long, not even a ping, is gone. */
 const IDLE_SECONDS = 16;
 const NO_KEY = errorAnswer(
   'operator_key_required',
@@ -43,7 +43,7 @@ interface ListenerOptions {
   gateway: Gateway;
   routes: readonly Route[];
   keys: AccessKeys;
-  /** The streams of a replica's clients, which are answered through `sink`. */
+  /** The streams of a replica's clients. Their messages go to `sink`. */
   streamsOf: PeerOptions['streamsOf'];
 }
 
@@ -92,9 +92,9 @@ export class ReplicaListener {
   }
 
   /**
-   * Accepts no new connections and tells the replicas to send nothing more. Resolves when every
-   * request that was accepted is answered, and no other can come. What comes meanwhile is returned
-   * to its replica, which asks the next leader.
+   * Accepts no new connections and tells the replicas to stop sending. Resolves when every accepted
+   * request is answered and no other can arrive. A request that arrives meanwhile is returned to
+   * its replica, which sends it to the next leader.
    */
   async drain(): Promise<void> {
     this.router.stopListening();
@@ -102,12 +102,12 @@ export class ReplicaListener {
     if (!this.isIdle) await new Promise<void>((resolve) => (this.idle = resolve));
   }
 
-  /** Tells the replicas that nothing more comes, after everything that was answered. */
+  /** After all answers, tells the replicas that nothing more follows. */
   leave(): void {
     for (const replica of [...this.replicas]) replica.end();
   }
 
-  /** From now on; replicas whose key is not among them are disconnected. */
+  /** Disconnects replicas whose key is not among the new keys. */
   replaceKeys(keys: readonly AccessKey[]): void {
     this.options.keys.replace(keys);
     for (const replica of [...this.replicas])
@@ -154,7 +154,7 @@ export class ReplicaListener {
   private peerOf(sink: BlockSink): EdgePeer {
     const { gateway, streamsOf } = this.options;
     const { served, settle: onChange } = this;
-    // The socket of a replica is closed when too much waits for it.
+    // The socket itself closes when a replica's queue is too long.
     const [isCongested, isBehind] = [() => false, () => false];
     return new EdgePeer({ gateway, served, sink, streamsOf, isCongested, isBehind, onChange });
   }
@@ -169,7 +169,7 @@ export class ReplicaListener {
         gateway.fail(error);
         return;
       }
-      // A replica of another version.
+      // The replica has another version.
       gateway.log.error({ problem: error.message }, 'a replica was disconnected');
       socket.end(1002, error.message);
     } finally {

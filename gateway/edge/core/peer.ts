@@ -1,13 +1,13 @@
 /**
- * The core's side of one edge, whatever carries its frames.
+ * The core's side of one edge, for any transport of its frames.
  *
  * Always holds:
- * - a request is admitted by the code that admits those of the core's own connections: its limits,
- *   token, scope, addresses and revocation are checked here, whatever the edge has checked;
- * - a record is checked to the bit, and all of it is of the user of its session;
- * - each request gets one answer, unless its client has left: the exchange's, or that it was not
- *   executed because this process stops. If the connection is lost first, the edge does not know
- *   what became of it.
+ * - a request passes the same admission as one on the core's own connections: its limits, token,
+ *   scope, addresses and revocation are checked here, whatever the edge has checked;
+ * - a record is checked to the bit, and all of it belongs to its session's user;
+ * - each request gets one answer, unless its client has left: the exchange's answer, or that it was
+ *   not executed because this process is stopping. If the connection is lost first, the edge does
+ *   not know the outcome.
  */
 import { kindAt, readCommand } from '../../../engine/interface/command-record.js';
 import { RecordBuffer } from '../../../engine/interface/records.js';
@@ -51,7 +51,7 @@ export interface PeerOptions extends EdgeCommandsOptions {
     commands: EdgeCommands,
     isBehind: PeerOptions['isBehind'],
   ) => CoreStreams;
-  /** Whether so much waits for the edge that its streams are cut off. */
+  /** Whether the edge's queue is so long that its streams are cut off. */
   isBehind: () => boolean;
 }
 
@@ -68,10 +68,10 @@ export class EdgePeer implements EdgeOfCalls, Sender {
   private readonly commands: EdgeCommands;
   private readonly streams: CoreStreams;
   private readonly stopTelling: () => void;
-  /** The client's address in the frame that is read. */
+  /** The client's address in the current frame. */
   addressBytes: Uint8Array = new Uint8Array(0);
   readonly inFlight: InFlight<Answer>;
-  /** Whether the edge sends nothing more. */
+  /** Whether the edge has announced that it sends nothing more. */
   private hasLeft = false;
 
   constructor(private readonly options: PeerOptions) {
@@ -91,7 +91,7 @@ export class EdgePeer implements EdgeOfCalls, Sender {
     return addressKey(this.addressBytes.slice().buffer as ArrayBuffer);
   }
 
-  /** @throws FrameError if the edge is of another version */
+  /** @throws FrameError if the edge has another version */
   receive(frame: FrameReader): void {
     const { streams } = this;
     if (frame.kind === ToCore.command) {
@@ -113,18 +113,18 @@ export class EdgePeer implements EdgeOfCalls, Sender {
     }
   }
 
-  /** To be called after all frames that came together. */
+  /** Call after all frames that arrived together. */
   turnEnded(): void {
     this.commands.flush();
   }
 
-  /** The connection is lost. */
+  /** Call when the connection is lost. */
   closed(): void {
     this.streams.allClosed();
     this.stopTelling();
   }
 
-  /** Whether every request is answered, and no other will come. */
+  /** Whether every request is answered and no other will arrive. */
   get isIdle(): boolean {
     return this.inFlight.count === 0 && this.commands.inFlight === 0 && this.hasLeft;
   }
@@ -167,7 +167,7 @@ export class EdgePeer implements EdgeOfCalls, Sender {
     }
   }
 
-  /** Whether the history is asked about a refusal, which the edge cannot do. */
+  /** Whether a refusal needs the history to explain it, which the edge does not have. */
   private explains(
     records: RecordBuffer,
     result: NumberBuffer,
@@ -188,7 +188,7 @@ export class EdgePeer implements EdgeOfCalls, Sender {
     return true;
   }
 
-  /** Answers a command that has not reached the engine, or whose refusal was explained. */
+  /** Answers a command that did not reach the engine, or whose refusal was explained. */
   private refuse(
     number: number,
     { userId }: Session,
@@ -229,7 +229,7 @@ export class EdgePeer implements EdgeOfCalls, Sender {
     const [name, method, query] = [frame.text(), frame.text(), frame.text()];
     const parameters = frame.texts();
     const raw = rawRequest(query, parameters, frame.texts());
-    // The edge sets X-Forwarded-Proto, and sends no other of these headers.
+    // The edge sets X-Forwarded-Proto, and drops the client's forwarding headers.
     const request = new Request(raw, method, true);
     const served = this.served.named(name);
     if (served !== null) request.readParameters(raw, served.names);
@@ -259,7 +259,7 @@ export class EdgePeer implements EdgeOfCalls, Sender {
   }
 }
 
-/** 16 bytes; none: it is unknown. */
+/** 16 bytes; empty: unknown. */
 function addressIn(frame: FrameReader): Uint8Array {
   const address = frame.content();
   if (address.length === 16 || address.length === 0) return address;

@@ -1,4 +1,4 @@
-/** A record that an edge has sent: whole, and all of it of its user. */
+/** A record from an edge: complete, and all of it belongs to its user. */
 import { kindAt } from '../../../engine/interface/command-record.js';
 import { BATCH_KINDS, CommandKind } from '../../../engine/interface/commands.js';
 import { checkRecord } from '../../../engine/interface/record-check.js';
@@ -6,11 +6,11 @@ import { type RecordBuffer, RecordError } from '../../../engine/interface/record
 import { type RecordSummary, summaryOf } from '../../commands/cancels.js';
 import { FrameError } from '../link/frames.js';
 
-/** By the number of its kind: whether a client may send the command. */
+/** By the number of a command's kind: whether a client may send it. */
 const IS_OF_CLIENTS = new Uint8Array(256);
 for (const name of [...BATCH_KINDS, 'batch'] as const) IS_OF_CLIENTS[CommandKind[name]] = 1;
 
-/** Puts one record into the buffer, in place of what was there. @throws FrameError */
+/** Replaces the buffer's content by one checked record. @throws FrameError */
 export function loadRecord(
   records: RecordBuffer,
   bytes: Uint8Array,

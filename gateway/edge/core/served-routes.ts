@@ -1,10 +1,10 @@
-/** The routes that the core serves for its edges, by their names and by the commands they are. */
+/** The routes that the core serves for its edges, by name and by command. */
 import { CommandKind } from '../../../engine/interface/commands.js';
 import type { Gateway } from '../../http/gateway.js';
 import { parameterNames, type Route } from '../../http/route.js';
 import { type AnswerCounts, routeName } from '../../observe/metrics.js';
 
-/** A route, and where its answers are counted. */
+/** A route, and the counts of its answers. */
 export interface ServedRoute {
   route: Route;
   names: string[];
@@ -12,7 +12,7 @@ export interface ServedRoute {
 }
 
 export class ServedRoutes {
-  /** Where the answers to requests without a route are counted. */
+  /** Counts of answers to requests without a route. */
   readonly unknown: AnswerCounts;
   private readonly byName = new Map<string, ServedRoute>();
   /** By the number of the command's kind. */
@@ -32,7 +32,7 @@ export class ServedRoutes {
     return this.byName.get(name) ?? null;
   }
 
-  /** null: a client cannot send such a command as a record. */
+  /** null: a client cannot send this command as a record. */
   ofKind(kind: number): ServedRoute | null {
     return this.byKind.get(kind) ?? null;
   }

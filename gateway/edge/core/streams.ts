@@ -1,9 +1,9 @@
 /**
- * On the core: the streams of one edge's clients. Each is a connection as any other, whose socket
- * is at the edge; a message to many is sent to the edge once.
+ * On the core: the streams of one edge's clients. Each is an ordinary connection whose socket is at
+ * the edge. A message for many clients is sent to the edge once.
  *
- * A replica has streams of its own. Of these, only those that send orders are here, without
- * channels, so that their orders pass the same checks, limits and order as all others.
+ * A replica has its own streams. Only those that send orders are also here, without channels, so
+ * that their orders pass the same checks and limits, in the same order, as all others.
  */
 import { RecordBuffer } from '../../../engine/interface/records.js';
 import { addressKey } from '../../access/fair-use/addresses.js';
@@ -33,7 +33,7 @@ interface CoreStreamsOptions {
   sink: BlockSink;
   commands: EdgeCommands;
   isStopping: () => boolean;
-  /** Whether so much waits for the edge that its streams are cut off. */
+  /** Whether the edge's queue is so long that its streams are cut off. */
   isBehind: () => boolean;
 }
 
@@ -47,7 +47,7 @@ const writer = new FrameWriter();
 
 export class CoreStreams {
   private readonly streams = new Map<number, Stream>();
-  /** How many of the edge's streams have joined each topic. */
+  /** Per topic, how many of the edge's streams have joined it. */
   private readonly topics = new Tally<string>();
   private readonly records = new RecordBuffer();
   private readonly stopPublishing: () => void;
@@ -63,7 +63,7 @@ export class CoreStreams {
   /** Handles a frame; false: it is not about a stream. @throws FrameError */
   receive(frame: FrameReader): boolean {
     const read = this.readers[frame.kind];
-    // A stream that was ended here is unknown, and the edge has not heard of it yet.
+    // Unknown if it was ended here and the edge has not yet received that.
     read?.(frame, this.streams.get(frame.id));
     return read !== undefined;
   }
@@ -85,14 +85,14 @@ export class CoreStreams {
       this.closed(id, own === CLOSE.slowReader.code ? CLOSE.slowReader : null),
   };
 
-  /** If the edge does not keep up, its streams end: nothing more is sent to it for them. */
+  /** If the edge does not keep up, ends its streams: they are sent nothing more. */
   private readonly hasRoom = (): boolean => {
     if (!this.options.isBehind()) return true;
     for (const { connection } of [...this.streams.values()]) this.options.stream.cutOff(connection);
     return false;
   };
 
-  /** The edge is gone, and so are its clients. */
+  /** Call when the edge is gone: its clients are gone as well. */
   allClosed(): void {
     this.stopPublishing();
     for (const number of [...this.streams.keys()]) this.closed(number);
@@ -194,13 +194,13 @@ interface EdgeSocketOptions {
   number: number;
   sink: FrameSink;
   topics: Tally<string>;
-  /** Asked before each message. */
+  /** Called before each message. */
   hasRoom: () => boolean;
-  /** Called when the exchange closes it, as uWebSockets.js calls its close handler. */
+  /** Called when the exchange closes the stream, as uWebSockets.js calls its close handler. */
   onEnd: () => void;
 }
 
-/** The socket of a stream, which an edge has. What it has not sent yet, the edge limits. */
+/** The socket of a stream at an edge. The edge limits what is unsent. */
 class EdgeSocket implements Socket {
   private readonly joined = new Set<string>();
 
@@ -225,7 +225,7 @@ class EdgeSocket implements Socket {
     return true;
   }
 
-  /** What is sent in one turn travels together anyway. */
+  /** Messages of one turn travel together without corking. */
   cork(send: () => void): void {
     send();
   }
@@ -235,7 +235,7 @@ class EdgeSocket implements Socket {
     sink.send(writer.begin(ToEdge.streamPing, number));
   }
 
-  /** What is unread is at the edge, which limits it. */
+  /** Unread bytes are at the edge, which limits them. */
   getBufferedAmount(): number {
     return 0;
   }
@@ -261,7 +261,7 @@ class EdgeSocket implements Socket {
     sink.send(writer.begin(ToEdge.streamSession, number).integer(userId).number(tokenId));
   }
 
-  /** Nothing is published for it any more. */
+  /** Ends all subscriptions. */
   closed(): void {
     for (const topic of this.joined) this.options.topics.remove(topic);
     this.joined.clear();

@@ -1,13 +1,13 @@
 /**
- * The core's edges in threads of its own process (EDGE_THREADS): they have all connections of the
+ * The core's edges in threads of its own process (EDGE_THREADS). They have all connections of the
  * public address.
  *
  * Always holds:
- * - the threads receive only what may leave the process: an answer is written to a ring where it
- *   would be written to a socket, once it is durable;
- * - what waits for a thread is bounded: beyond, answers are dropped with their connections, as
- *   those are that clients do not read;
- * - without its threads the exchange does not go on: the end of one is a fatal error.
+ * - the threads receive only what may leave the process: an answer is written to a ring, as to a
+ *   socket, once it is durable;
+ * - a thread's queue is bounded: beyond the limit, answers are dropped with their connections, like
+ *   answers that clients do not read;
+ * - the exchange cannot run without its threads: the end of a thread is a fatal error.
  */
 import { Worker } from 'node:worker_threads';
 import { compiledFile } from '../../../persistence/storage/program-folder.js';
@@ -31,11 +31,11 @@ import { EdgePeer, type PeerOptions } from './peer.js';
 import { ServedRoutes } from './served-routes.js';
 
 const THREAD = compiledFile('gateway/edge/thread/thread.js');
-/** How long the threads may take to close their connections and end. */
+/** Time for the threads to close their connections and end. */
 const CLOSE_MS = 1_500;
-/** How long the exit of the process waits for the first thread, and then for the others. */
+/** Time that the process's exit waits for the first thread, and then for the others. */
 const EXIT_WAIT_MS = 5_000;
-/** How long a thread may leave answers in the ring before it is asked whether they are sent. */
+/** How often an unread ring is checked before the thread is asked to settle. */
 const TAKEN_MS = 5;
 
 export interface EdgeThreadsOptions {
@@ -43,7 +43,7 @@ export interface EdgeThreadsOptions {
   routes: readonly Route[];
   threads: number;
   streamsOf: PeerOptions['streamsOf'];
-  /** What all threads are started with. */
+  /** The part of the task that all threads share. */
   task: Pick<
     EdgeTask,
     'hasOperations' | 'connections' | 'unsent' | 'fairUse' | 'stream' | 'logLevel'
@@ -62,7 +62,7 @@ export class EdgeThreads {
     this.served = new ServedRoutes(gateway, routes);
   }
 
-  /** What the metrics show of all threads. */
+  /** The sum of all threads' readings, for the metrics. */
   readings(): EdgeReadings {
     return this.threads.reduce((sum, { readings }) => added(sum, readings), NOTHING_YET);
   }
@@ -78,14 +78,14 @@ export class EdgeThreads {
     throw cannotListen(host, port);
   }
 
-  /** As Router.renewCertificate, once every thread can do it. */
+  /** As Router.renewCertificate, once every thread has a new app. */
   async renewCertificate(): Promise<void> {
     for (const thread of this.threads) thread.renewCertificate();
     const apps = await this.apps();
     this.threads[0]!.post({ apps });
   }
 
-  /** The newest of each thread. */
+  /** The newest app of each thread. */
   private async apps(): Promise<number[]> {
     const apps = await Promise.all(this.threads.map(({ app }) => app));
     if (apps.every((app) => app !== null)) return apps;
@@ -97,18 +97,18 @@ export class EdgeThreads {
     await Promise.all(this.threads.map((thread) => thread.asked('drain')));
   }
 
-  /** Resolves when the clients have read what they will: as UnsentAnswers.settled. */
+  /** Resolves when the clients have read what they will read: as UnsentAnswers.settled. */
   async settled(): Promise<void> {
     await Promise.all(this.threads.map((thread) => thread.settle()));
   }
 
-  /** Closes all connections, and ends the threads, or gives up after {@link CLOSE_MS}. */
+  /** Closes all connections and ends the threads. Gives up after {@link CLOSE_MS}. */
   async close(): Promise<void> {
     this.isClosing = true;
     const [first, ...others] = this.threads;
     if (first === undefined) return;
     const allEnded = async () => {
-      // The first accepts connections for the others.
+      // The first thread accepts connections for the others.
       first.post('close');
       await first.ended;
       for (const thread of others) thread.post('close');
@@ -119,8 +119,8 @@ export class EdgeThreads {
   }
 
   /**
-   * At the exit of the process, whatever its reason: waits, without handling any event, until the
-   * threads have ended, in the order of {@link close}. Otherwise the process would be aborted.
+   * At any exit of the process: waits, without handling events, until the threads have ended, in
+   * the order of {@link close}. Otherwise the process would be aborted.
    */
   private readonly endAtExit = (): void => {
     for (const threads of [this.threads.slice(0, 1), this.threads.slice(1)]) {
@@ -172,7 +172,7 @@ const NOTHING_YET: EdgeReadings = {
   unsent: { bytes: 0, count: 0, dropCounts: { total: 0, address: 0, time: 0 } },
 };
 
-/** The sum of each number and the one in the same place. */
+/** Adds two trees of numbers. */
 function added<T extends object>(a: T, b: T): T {
   const sums = Object.entries(a).map(([name, its]) => {
     const other = b[name as keyof T];
@@ -194,9 +194,9 @@ interface EdgeThreadOptions {
   failed: (problem: Error) => void;
 }
 
-/** The thread of one edge, as the core has it. */
+/** The core's side of one edge thread. */
 class EdgeThread {
-  /** Resolves to the thread's newest app once it is made; null: it could make none. */
+  /** Resolves to the thread's newest app once it is made; null: the thread could not make one. */
   app: Promise<number | null>;
   readonly ended: Promise<void>;
   private told = NOTHING_YET;
@@ -233,7 +233,7 @@ class EdgeThread {
       streamsOf,
       onChange: () => {},
       isCongested: () => this.link.waitingBytes > task.unsent.bytes,
-      // Answers are dropped before, so what is beyond waits for streams.
+      // Answers are dropped earlier, so bytes beyond are for streams.
       isBehind: () => this.link.waitingBytes > 2 * task.unsent.bytes,
     });
     this.app = this.nextApp();
@@ -242,10 +242,10 @@ class EdgeThread {
     this.worker.on('error', failed);
     this.ended = new Promise((resolve) =>
       this.worker.on('exit', (code) => {
-        // One that could not start does not say so itself.
+        // A thread that failed to start cannot set this word.
         Atomics.store(new Int32Array(task.end), 0, 1);
         failed(new Error(`the thread of edge ${task.index} ended with ${code}`));
-        // Nobody waits for it any more.
+        // Releases every waiter.
         this.hasApp(null);
         for (const done of [this.done, resolve]) done();
       }),
@@ -270,7 +270,7 @@ class EdgeThread {
     return new Promise((resolve) => (this.hasApp = resolve));
   }
 
-  /** Blocks this thread until that one has ended, or for `timeoutMs`. */
+  /** Blocks this thread until the edge thread has ended, or for `timeoutMs`. */
   waitForEnd(timeoutMs: number): void {
     Atomics.wait(new Int32Array(this.task.end), 0, 0, timeoutMs);
   }
@@ -282,7 +282,7 @@ class EdgeThread {
     });
   }
 
-  /** Resolves when the thread has done it, or has ended. */
+  /** Resolves when the thread is done, or has ended. */
   asked(message: 'drain' | 'settle'): Promise<void> {
     return new Promise((resolve) => {
       this.done = resolve;
@@ -290,7 +290,7 @@ class EdgeThread {
     });
   }
 
-  /** Once every answer is in the ring. */
+  /** Asks the thread to settle once every answer is in the ring. */
   async settle(): Promise<void> {
     let hasEnded = false;
     void this.ended.then(() => (hasEnded = true));

@@ -1,8 +1,8 @@
 /**
- * How many connections each edge thread has, in shared memory, for the limit on all of them.
+ * The number of connections of each edge thread, in shared memory, for the limit on all of them.
  *
- * Always holds: a thread stores how many it has before it looks how many the others have, so two
- * threads cannot both open the last one.
+ * Always holds: a thread stores its own number before it reads the others', so two threads cannot
+ * both open the last connection.
  */
 import type { OtherConnections } from '../../access/fair-use/connections.js';
 
@@ -13,7 +13,7 @@ export function countsMemory(threads: number): SharedArrayBuffer {
   return new SharedArrayBuffer(4 * ROW * threads);
 }
 
-/** The connections of the others, as the thread of `row` sees them. */
+/** The connections of all threads but that of `row`. */
 export function connectionsBeside(memory: SharedArrayBuffer, row: number): OtherConnections {
   const counts = new Int32Array(memory);
   return {

@@ -1,12 +1,12 @@
 /**
- * The language between an edge, which has the connections of clients, and the core, which trades. A
+ * The protocol between an edge, which has the connections of clients, and the core, which trades. A
  * frame, whose integers are little-endian, is
  *
- *   kind (1 byte)   flags (1)   its kind's own number (2)   number (4)   content
+ *   kind (1 byte)   flags (1)   own (2): by kind   number (4)   content
  *
- * `number` is of a request or of a stream, and the edge assigns it. A text is its length in bytes
- * (4) and UTF-8. Between threads frames travel in rings (ring-link.ts); between machines in the
- * messages of a WebSocket, each frame behind its length (4).
+ * `number` is the edge's number for a request or a stream. A text is its length in bytes (4) and
+ * UTF-8. Between threads, frames travel in rings (ring-link.ts); between machines, in the messages
+ * of a WebSocket, each frame after its length (4).
  *
  * Always holds: a reader never reads outside its frame ({@link FrameError}).
  */
@@ -14,96 +14,94 @@ import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 
 /** To the core. */
 export const ToCore = {
-  /** A command of a session that the core has named, as a record. */
+  /** A command, as a record, of a session that the core has numbered. */
   command: 1,
   /** A request as its client sent it. */
   request: 2,
-  /** A client wants to open a stream. */
+  /** A client asks to open a stream. */
   streamAsked: 3,
   /** A client of a replica's stream sends orders, or has signed in again. */
   streamJoined: 4,
-  /**
-   * A stream says something, in text or binary; has sent too much; answers a ping; or has ended.
-   */
+  /** A stream's message, in text or binary; its excess; its answer to a ping; its end. */
   streamMessage: 5,
   streamExceeded: 6,
   streamPong: 7,
   streamClosed: 8,
-  /** A command of a stream, as a record. */
+  /** A stream's command, as a record. */
   streamCommand: 9,
-  /** To a core that stops: nothing more follows. */
+  /** To a core that is stopping: nothing more follows. */
   left: 10,
-  /** The client of a stream has read most of what was sent, for which the core has asked. */
+  /** Answers {@link ToEdge.streamAskRead}: the client has read most of what was sent. */
   streamRead: 11,
 } as const;
 
 /** To an edge. */
 export const ToEdge = {
-  /** What the engine made of a command. */
+  /** The engine's result for a command. */
   result: 1,
   /** The answer to a request, or to a command that did not reach the engine. */
   answer: 2,
-  /** The core does not know the session of a command any more: send the request. */
+  /** The core has forgotten the session of a command: send the whole request. */
   unknownSession: 3,
-  /** A request was not executed, because the core stops. */
+  /** A request was not executed, because the core is stopping. */
   notServed: 4,
-  /** Too much waits for the edge: close the connection instead of answering. */
+  /** The edge's queue is too long: close the connection instead of answering. */
   dropped: 5,
-  /** The core stops. */
+  /** The core is stopping. */
   stopping: 6,
-  /** A stream is open, or refused with an answer. */
+  /** A stream is open, or was refused with an answer. */
   streamAccepted: 7,
   streamRefused: 8,
-  /** For a stream: a message. */
+  /** A message for a stream. */
   streamText: 9,
-  /** A command of a replica's stream was not executed, because the core stops. */
+  /** A command of a replica's stream was not executed, because the core is stopping. */
   streamNotServed: 10,
-  /** A stream has joined or left a topic; a message for all that have joined it. */
+  /** A stream has joined or left a topic; a message for all streams that have joined it. */
   streamSubscribe: 11,
   streamUnsubscribe: 12,
   published: 13,
   streamPing: 14,
-  /** The end of a stream, with a code or at once. */
+  /** The end of a stream: with a code, or by cutting the connection. */
   streamEnd: 15,
   streamCut: 16,
-  /** Whose a stream is now. */
+  /** The user of a stream has changed. */
   streamSession: 17,
-  /** What the engine made of a stream's command; or the error that answers it. */
+  /** The engine's result for a stream's command, or the error that answers it. */
   streamResult: 18,
-  /** Asks to be told when the client of a stream has read most of what was sent. */
+  /** Asks for a report when a stream's client has read most of what was sent. */
   streamAskRead: 19,
-  /** An address from which a correct password was sent. */
+  /** An address that sent a correct password. */
   known: 20,
 } as const;
 
 export const ResultFlag = { replayed: 1, limited: 2, refused: 4 } as const;
 export const RequestFlag = { tooLarge: 1 } as const;
-/** Flags of a stream that begins, or of its message. */
+/** Flags of a new stream, or of its message. */
 export const StreamFlag = { cancelOnDisconnect: 1, crossSite: 2, binary: 4 } as const;
 
-/** Ends in the version of the format: an edge of another version is refused. */
+/** Ends with the version of the format: an edge with another version is refused. */
 export const EDGES_PATH = '/replicas/2';
 
 const HEAD_BYTES = 8;
 const LENGTH_BYTES = 4;
 
-/** What takes frames to the other side, in order. The frame and `body` are only lent. */
+/** Sends frames to the other side, in order. The frame and `body` are only lent. */
 export interface FrameSink {
   send(frame: Frame, body?: Uint8Array): void;
 }
 
-/** That of a core, which has frames that are put together already. */
+/** The core's sink, which also takes frames that are already assembled. */
 export interface BlockSink extends FrameSink {
   sendBlock(block: FrameBlock): void;
 }
 
-/** The first `length` bytes. */
+/** The first `length` bytes of `bytes`. */
 export interface Frame {
   readonly bytes: Buffer;
   readonly length: number;
 }
 
-/** A frame that is put together, in memory that is used again for the next one. */
+/** Assembles a frame. Its memory is reused for the next one. */
 export class FrameWriter implements Frame {
   bytes: Buffer = Buffer.alloc(4 * 1024);
   length = 0;
@@ -153,7 +151,7 @@ export class FrameWriter implements Frame {
     return this;
   }
 
-  /** Bytes behind their number, at most 255. */
+  /** Up to 255 bytes, after their number. */
   content(value: Uint8Array): this {
     this.byte(value.length);
     this.reserve(value.length);
@@ -172,13 +170,13 @@ export class FrameWriter implements Frame {
 }
 
 /**
- * Frames of results one after another, each behind its length, as they travel. They are written in
- * words, which is several times as fast as in bytes.
+ * Result frames in sequence, each after its length, as they travel. They are written in words,
+ * which is several times as fast as in bytes.
  */
 export class FrameBlock {
   private words = new Int32Array(4 * 1024);
   private bytes = Buffer.from(this.words.buffer);
-  /** Words in use, and where the last frame begins. */
+  /** Words in use, and the start of the last frame. */
   private length = 0;
   private begun = 0;
 
@@ -186,7 +184,7 @@ export class FrameBlock {
     return 4 * this.length;
   }
 
-  /** The frames, each behind its length. */
+  /** The frames, each after its length. */
   get content(): Buffer {
     return this.bytes.subarray(0, this.byteLength);
   }
@@ -234,12 +232,12 @@ export class FrameBlock {
   }
 }
 
-/** The other side is of another version, or no exchange. */
+/** The other side has another version, or is not an exchange. */
 export class FrameError extends Error {
   override name = 'FrameError';
 }
 
-/** A frame that is read where it is; it serves one after another. */
+/** Reads frames in place, one at a time. */
 export class FrameReader {
   kind = 0;
   flags = 0;
@@ -251,7 +249,7 @@ export class FrameReader {
   private end = 0;
   private readonly sixteen = new Uint8Array(16);
 
-  /** @throws FrameError as all that follows */
+  /** @throws FrameError, as all readers below */
   open(bytes: Buffer, from: number, to: number): this {
     if (to - from < HEAD_BYTES || to > bytes.length) throw notAFrame();
     this.bytes = bytes;
@@ -288,17 +286,17 @@ export class FrameReader {
     return Array.from({ length: count }, () => this.text());
   }
 
-  /** Valid until the next one is read. */
+  /** Valid until the next call. */
   content(): Uint8Array {
     const length = this.byte();
     const from = this.take(length);
-    // Nearly always an address, of 16 bytes: a new view for each would cost more than the copy.
+    // Nearly always an address of 16 bytes: a new view for each would cost more than the copy.
     const copy = length === 16 ? this.sixteen : new Uint8Array(length);
     for (let i = 0; i < length; i++) copy[i] = this.bytes[from + i]!;
     return copy;
   }
 
-  /** All that is left, in the memory of the frame. */
+  /** The rest of the frame, in the frame's memory. */
   rest(): Uint8Array {
     return this.view(this.at, this.end - this.at);
   }
@@ -320,9 +318,9 @@ function notAFrame(): FrameError {
   return new FrameError('a frame is cut off, or of another version');
 }
 
-/** A message that has reached this size is sent before the turn ends. */
+/** A message of this size is sent before the turn ends. */
 const MESSAGE_BYTES = 1024 * 1024;
-/** Larger ones are refused. The largest answer fits, with what was collected before it. */
+/** Larger messages are refused. The largest answer fits, with the frames before it. */
 export const MESSAGE_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Collects the frames of one turn of the event loop, and sends them as one message. */
@@ -359,11 +357,11 @@ export class FrameCollector implements BlockSink {
     if (length > 0) this.sendMessage(message.subarray(0, length));
   }
 
-  /** Drops what was not sent. */
+  /** Drops unsent frames. */
   clear(): void {
     if (this.immediate !== null) clearImmediate(this.immediate);
     this.immediate = null;
-    // The socket may keep the memory of a message.
+    // The socket may keep the old memory.
     this.message = Buffer.allocUnsafeSlow(0);
     this.length = 0;
   }

@@ -1,29 +1,29 @@
 /**
- * Frames between an edge's thread and the core, over two rings of shared memory. Both ends are of
- * the same process and program. One that is too large for a ring travels in parts.
+ * Frames between an edge's thread and the core, over two rings of shared memory. Both ends belong
+ * to one process and one version. A frame that is too large for a ring travels in parts.
  *
- * Always holds: frames arrive in the order in which they were sent, each once. A side that has
- * nothing to do sleeps, and is woken by a message.
+ * Always holds: frames arrive in the order in which they were sent, each once. An idle side sleeps,
+ * and a message wakes it.
  */
 import { elapsedMs } from '../../observe/clock.js';
 import type { BlockSink, Frame, FrameBlock, FrameReader } from './frames.js';
 import { FRAME_BYTES_MAX, RING_BYTES, RingReader, RingWriter } from './ring.js';
 
-/** A part of a frame, after the length of all of it (4 bytes). No frame has this kind. */
+/** The kind of a part of a frame; the frame's total length (4 bytes) follows. */
 const PART = 0xff;
 const PART_HEAD_BYTES = 5;
 const PART_BYTES = FRAME_BYTES_MAX / 2;
 const NOTHING: Uint8Array = new Uint8Array(0);
 
 export interface RingLinkOptions {
-  /** Memory of the ring that this side writes, and of the one that it reads. */
+  /** Memory of the ring that this side writes, and of the ring that it reads. */
   out: SharedArrayBuffer;
   in: SharedArrayBuffer;
-  /** Sends the other side a message that lets it look ({@link RingLink.woken}). */
+  /** Sends the other side a message that makes it call {@link RingLink.woken}. */
   wake: () => void;
   reader: FrameReader;
   receive: (frame: FrameReader) => void;
-  /** In a turn of the event loop, frames of as many bytes are handled. */
+  /** About this many bytes of frames are handled in one turn of the event loop. */
   turnBytes?: number;
   /** Called after the frames of a turn. */
   onTurn?: () => void;
@@ -34,7 +34,7 @@ export class RingLink implements BlockSink {
   private readonly ring: RingReader;
   private readonly turnBytes: number;
   private isPlanned = false;
-  /** A frame that comes in parts, and how much of it is here. */
+  /** A frame that arrives in parts, and how much of it has arrived. */
   private parts: Buffer | null = null;
   private partsLength = 0;
   private readonly partHead = Buffer.alloc(PART_HEAD_BYTES);
@@ -63,19 +63,19 @@ export class RingLink implements BlockSink {
     for (const frame of block.frames()) this.send(frame);
   }
 
-  /** The other side has sent something, or made room. */
+  /** Call when the other side has sent something or made room. */
   woken(): void {
     if (!this.isPlanned) this.work();
   }
 
   /**
-   * Blocks this thread, and handles what comes, until `isDone`. Returns false if that takes longer
-   * than `limitMs`.
+   * Blocks this thread and handles frames until `isDone`. Returns false if that takes longer than
+   * `limitMs`.
    */
   waitUntil(isDone: () => boolean, limitMs: number): boolean {
     const untilMs = elapsedMs() + limitMs;
     this.writer.wakeNow();
-    // Afterwards this side is awake, and looks again.
+    // After the wait, this side is awake and looks again.
     this.plan();
     while (!isDone()) {
       const leftMs = untilMs - elapsedMs();
@@ -85,7 +85,7 @@ export class RingLink implements BlockSink {
     return true;
   }
 
-  /** Handles what is there. */
+  /** Handles the waiting frames. */
   readonly work = (): void => {
     this.isPlanned = false;
     this.writer.retry();

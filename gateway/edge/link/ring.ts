@@ -1,34 +1,34 @@
 /**
- * A queue of frames from one thread to one other, in shared memory: bytes in a ring, one writer,
- * one reader. No locks, and no messages while both are at work.
+ * A queue of frames from one thread to another, in shared memory: a ring of bytes with one writer
+ * and one reader. It uses no locks, and no messages while both are busy.
  *
  * Always holds:
  * - frames are read in the order in which they were written, each once;
- * - a frame lies in one piece, so the reader uses its bytes where they are until it has handled it;
- * - what does not fit waits with the writer, in order, until the reader has made room. How much may
- *   wait is for the writer to decide: see {@link RingWriter.waitingBytes};
- * - a reader that sleeps is woken by the next frame, and a writer that waits by the next room. Each
- *   side stores what it wants first and then looks again, so nothing is missed.
+ * - a frame is contiguous, so the reader uses its bytes in place until it has handled them;
+ * - frames that do not fit wait with the writer, in order, until the reader has made room. The
+ *   caller limits how much may wait: see {@link RingWriter.waitingBytes};
+ * - the next frame wakes a sleeping reader, and free room wakes a waiting writer. Each side
+ *   announces that it waits and then looks again, so no wake-up is missed.
  */
 
 /** Room for about 1,500 orders. Small enough to stay in the caches of a core. */
 export const RING_BYTES = 1024 * 1024;
-/** Bytes that wait for room in the ring to the core. Beyond, a stream that says more is cut off. */
+/** Limit of the queue for the ring to the core. Beyond it, a stream that sends is cut off. */
 export const WAITING_BYTES_MAX = 32 * 1024 * 1024;
-/** The largest frame; larger contents are cut into several. */
+/** The largest frame; larger contents travel in parts. */
 export const FRAME_BYTES_MAX = RING_BYTES / 4;
 
 const CONTROL_BYTES = 256;
-/** Places of the control words, each in a cache line of its own. */
+/** Indexes of the control words, each in its own cache line. */
 const WRITTEN = 0;
 const READ = 16;
 const READER = 32;
 const WRITER_WAITS = 48;
-/** What the reader does: it is awake, waits for a message, or blocks its thread. */
+/** The reader's state: awake, waiting for a message, or blocking its thread. */
 const AWAKE = 0;
 const SLEEPS = 1;
 const BLOCKS = 2;
-/** Instead of a length: the rest of the memory is unused, and the next frame is at its start. */
+/** In place of a length: the rest of the ring is unused; the next frame is at its start. */
 const SKIP = -1;
 const LENGTH_BYTES = 4;
 const SHORT_BYTES = 256;
@@ -54,25 +54,25 @@ export class RingWriter extends Ring {
   private written = 0;
   private waiting: Uint8Array[] = [];
   private waitingTotal = 0;
-  /** Whether something was written since the reader was woken, which it then soon is. */
+  /** Whether something was written since the last wake-up, so that another one is due. */
   private isFresh = false;
 
   constructor(
     memory: SharedArrayBuffer,
-    /** Sends the reader a message that lets it look. */
+    /** Sends the reader a message that makes it look. */
     private readonly wakeReader: () => void,
   ) {
     super(memory);
   }
 
-  /** Bytes of frames for which there was no room yet. */
+  /** Bytes of frames that have found no room. */
   get waitingBytes(): number {
     return this.waitingTotal;
   }
 
   /**
-   * Writes a frame of the first `headLength` bytes of `head`, and of `body`. The reader is woken
-   * once for all that is written in this turn.
+   * Writes a frame: the first `headLength` bytes of `head`, then `body`. The reader is woken once
+   * for all frames of a turn.
    */
   write(head: Uint8Array, headLength: number, body: Uint8Array = NOTHING): void {
     const length = headLength + body.byteLength;
@@ -84,8 +84,8 @@ export class RingWriter extends Ring {
   }
 
   /**
-   * Writes frames that lie one after another, each behind its length and of whole words, and wakes
-   * the reader. Returns false if there is no room for them in one piece.
+   * Writes adjacent frames, each after its length and padded to whole words, and wakes the reader.
+   * Returns false if the ring has no contiguous room for all of them.
    */
   writeAll(frames: Uint8Array): boolean {
     const at = this.written & (RING_BYTES - 1);
@@ -98,7 +98,7 @@ export class RingWriter extends Ring {
     return true;
   }
 
-  /** Writes what waits, as far as there is room. To be called when the reader wakes this thread. */
+  /** Writes waiting frames while there is room. Call when the reader wakes this thread. */
   retry(): void {
     let count = 0;
     for (const frame of this.waiting) {
@@ -109,7 +109,7 @@ export class RingWriter extends Ring {
     if (count > 0) this.waiting.splice(0, count);
   }
 
-  /** Wakes the reader without waiting for the end of this turn. */
+  /** Wakes the reader before the end of this turn. */
   readonly wakeNow = (): void => {
     if (!this.isFresh) return;
     this.isFresh = false;
@@ -118,13 +118,12 @@ export class RingWriter extends Ring {
     else if (was === BLOCKS) Atomics.notify(this.control, READER);
   };
 
-  /** Asks to be woken when there is room, and looks again. */
+  /** Asks for a wake-up when there is room, and then tries again. */
   private putAtLast(frame: Uint8Array): boolean {
     Atomics.store(this.control, WRITER_WAITS, 1);
     return this.put(frame, frame.byteLength);
   }
 
-  /** Returns false if there is no room. */
   private put(head: Uint8Array, headLength: number, body: Uint8Array = NOTHING): boolean {
     const length = headLength + body.byteLength;
     const needed = LENGTH_BYTES + padded(length);
@@ -137,7 +136,7 @@ export class RingWriter extends Ring {
     }
     this.lengths[at >> 2] = length;
     const start = at + LENGTH_BYTES;
-    // A view of a part costs more than the copy of a short one.
+    // For short frames, a copy is cheaper than a view.
     if (headLength <= SHORT_BYTES)
       for (let i = 0; i < headLength; i++) this.bytes[start + i] = head[i]!;
     else this.bytes.set(head.subarray(0, headLength), start);
@@ -146,7 +145,6 @@ export class RingWriter extends Ring {
     return true;
   }
 
-  /** Bytes that the reader has not read. */
   private get used(): number {
     return (this.written - Atomics.load(this.control, READ)) >>> 0;
   }
@@ -164,16 +162,16 @@ export class RingReader extends Ring {
 
   constructor(
     memory: SharedArrayBuffer,
-    /** Sends the writer a message that lets it look. */
+    /** Sends the writer a message that makes it look. */
     private readonly wakeWriter: () => void,
   ) {
     super(memory);
   }
 
   /**
-   * Hands over the frames that are there now, until they are `bytesMax` or more: where each begins
-   * and ends in {@link bytes}. They may be overwritten once this has returned. Returns false if
-   * there are none.
+   * Passes the present frames to `handle`, up to about `bytesMax` bytes: the start and the end of
+   * each in {@link bytes}. They may be overwritten after this returns. Returns false if there are
+   * none.
    */
   read(handle: (start: number, end: number) => void, bytesMax = RING_BYTES): boolean {
     const { control } = this;
@@ -195,12 +193,12 @@ export class RingReader extends Ring {
     return true;
   }
 
-  /** Returns false if there is a frame after all. Otherwise the next one wakes this thread. */
+  /** Returns false if a frame is already there. Otherwise the next frame wakes this thread. */
   sleep(): boolean {
     return this.rest(SLEEPS);
   }
 
-  /** Blocks this thread until there is a frame, for `timeoutMs` at most. */
+  /** Blocks this thread until there is a frame, for at most `timeoutMs`. */
   block(timeoutMs: number): void {
     if (this.rest(BLOCKS)) Atomics.wait(this.control, READER, BLOCKS, timeoutMs);
     Atomics.store(this.control, READER, AWAKE);
@@ -215,7 +213,7 @@ export class RingReader extends Ring {
   }
 }
 
-/** Lengths are written at multiples of four bytes. */
+/** Lengths are at multiples of four bytes. */
 function padded(length: number): number {
   return (length + 3) & ~3;
 }

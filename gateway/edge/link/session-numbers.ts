@@ -1,20 +1,20 @@
 /**
- * The numbers by which the core and an edge call sessions, so that a command carries no token. The
- * core gives a session its number when it has admitted a request of it, with the answer.
+ * Numbers that replace tokens between the core and an edge, so that a command carries no token. The
+ * core numbers a session when it admits a request of the session, and sends the number with the
+ * answer.
  *
- * Always holds: a number never stands for another session. What is forgotten, on either side, costs
- * one request that is sent with its token. Whether a session is valid is asked of the engine for
- * each command (admission.ts): a number is no permission.
+ * Always holds: a number is never reused for another session. If either side forgets a number, one
+ * request is sent again with its token. A number is not a permission: the engine decides for each
+ * command whether its session is valid (admission.ts).
  */
 import type { Session } from '../../access/sessions.js';
 
-/** At the core; the oldest are forgotten first, as at an edge. */
+/** At the core. Beyond this, the oldest are forgotten, as at an edge. */
 const SESSIONS_MAX = 100_000;
 
-/** At the core. */
 export class SessionNumbers {
   private readonly numbers = new Map<Session, number>();
-  /** By the number's remainder: the oldest gives way. */
+  /** By number modulo {@link SESSIONS_MAX}: a new session replaces the oldest. */
   private readonly sessions: Session[] = [];
   private last = 0;
 
@@ -34,7 +34,7 @@ export class SessionNumbers {
   }
 }
 
-/** A session as an edge knows it. Each core has numbers of its own. */
+/** A session as an edge knows it. Each core has its own numbers. */
 export interface KnownSession {
   token: string;
   number: number;

@@ -1,4 +1,4 @@
-/** What the core and the thread of an edge tell each other besides the frames in rings. */
+/** Messages between the core and the thread of an edge, besides the frames in rings. */
 import type { ConnectionCap, ConnectionLimits } from '../../access/fair-use/connections.js';
 import type { FairUseRates } from '../../access/fair-use/fair-use.js';
 import type { UnsentAnswers, UnsentLimits } from '../../http/answers/unsent-answers.js';
@@ -8,33 +8,32 @@ import type { LogLevel } from '../../observe/log.js';
 import type { BacklogReadings } from '../../stream/backlogs.js';
 import type { StreamLimits } from '../../stream/limits.js';
 
-/** What the thread of an edge is started with. */
+/** The data that the thread of an edge starts with. */
 export interface EdgeTask {
-  /** Its row in the counts, and how many rows there are. */
+  /** The thread's row in the counts, and the number of rows. */
   index: number;
   rows: number;
   /** The symbols of the assets, in the order of their numbers. */
   symbols: readonly string[];
   config: Serving['config'];
-  /** Whether operators have an address of their own, so that the metrics are only there. */
+  /** Whether operators have their own address, which alone then serves the metrics. */
   hasOperations: boolean;
   connections: ConnectionLimits;
   unsent: UnsentLimits;
   fairUse: FairUseRates;
-  /** The limits of all threads together, as the documents show them. */
+  /** The limits of all threads together. */
   stream: StreamLimits;
   logLevel: LogLevel;
   /** Memory of the rings: to the core, and from it. */
   toCore: SharedArrayBuffer;
   toEdge: SharedArrayBuffer;
-  /** The memory of counts.ts. */
   counts: SharedArrayBuffer;
-  /** A word that becomes 1 when the thread has ended. */
+  /** A word; 1 once the thread has ended. */
   end: SharedArrayBuffer;
 }
 
 export type ToEdgeThread =
-  /** There is something in a ring: a frame, or room. */
+  /** A ring has a new frame, or room. */
   | 'wake'
   /** Accept connections and hand them out to the threads with these apps. */
   | { host: string; port: number; apps: number[] }
@@ -42,20 +41,20 @@ export type ToEdgeThread =
   | 'renewCertificate'
   /** Hand out to these apps from now on. */
   | { apps: number[] }
-  /** Accept no connections any more, and refuse what is not complete. */
+  /** Accept no new connections, and refuse incomplete requests. */
   | 'drain'
-  /** Say when no client reads an answer any more. */
+  /** Report when no client is reading an answer. */
   | 'settle'
   /** Close all connections, and end. */
   | 'close';
 
-/** In place of the name of a route. */
+/** The name of no route. */
 export const NO_ROUTE = '';
 
-/** Answers that an edge gave without the core: "POST /batch" or {@link NO_ROUTE}, status, count. */
+/** Answers without the core: "POST /batch" or {@link NO_ROUTE}, status, count. */
 export type OwnAnswers = readonly (readonly [route: string, status: number, count: number])[];
 
-/** What the metrics show of the connections of a thread. */
+/** A thread's readings for the metrics. */
 export interface EdgeReadings {
   connections: Pick<ConnectionCap, 'httpCount' | 'refusedCounts'>;
   http: Pick<HttpServer<never>, 'requestsInFlight' | 'slowBodies'>;
@@ -67,12 +66,12 @@ export interface EdgeReadings {
 
 export type FromEdgeThread =
   | 'wake'
-  /** The newest app of this thread; null: it could make none. */
+  /** The newest app of this thread; null: it could not make one. */
   | { app: number | null }
   /** null: the address is not available. */
   | { port: number | null }
   | { answers: OwnAnswers; readings: EdgeReadings }
-  /** A bug. The thread does nothing more but close. */
+  /** A bug. The thread then only closes. */
   | { failure: string }
-  /** What was asked last: every request is answered, or the answers are read. */
+  /** The last request is done: every request is answered, or the answers are read. */
   | 'done';

@@ -1,10 +1,10 @@
 /**
- * The exchange's time on a replica: that of the last command that it has applied, and the real time
- * since then. The exchange's time may pass faster than real time (FEED_SPEED), and the machine's
- * clock may be wrong, so neither is asked.
+ * The exchange's time on a replica: the time of the last applied command, plus the time that has
+ * passed since. The exchange's time may run faster than real time (FEED_SPEED), and the machine's
+ * clock may be wrong, so the machine's clock is not read.
  *
  * Always holds: it never goes back, and is ahead of the last command by at most a second of real
- * time: when no command comes, it stops there until the next one.
+ * time. Without new commands it stops there.
  */
 import { type Clock, elapsedMs, MAX_TIMER_MS } from '../../observe/clock.js';
 
@@ -19,7 +19,7 @@ export class FollowedClock implements Clock {
     private readonly speed: number,
   ) {}
 
-  /** To be called when commands were applied. */
+  /** Call when commands were applied. */
   applied(): void {
     this.appliedAtMs = elapsedMs();
   }

@@ -1,10 +1,10 @@
 /**
- * The exchange's state on a replica, in the place of a sequencer: an engine that follows the
- * journal. What the journal shows is durable; here a sequence is released when its whole batch has
- * been applied and has led to the digest that the leader had.
+ * The exchange's state on a replica, in place of a sequencer: an engine that follows the journal.
+ * Everything in the journal is durable. A sequence is released here when its whole batch has been
+ * applied and has resulted in the leader's digest.
  *
- * Always holds: targets are released in order of sequence, none before its batch is checked; no
- * command is accepted.
+ * Always holds: targets are released in order of sequence, and only after their batch is checked;
+ * no command is accepted.
  */
 import type { Engine } from '../../../engine/engine.js';
 import { ReleaseQueue, type ReleaseTarget } from '../../../persistence/release-queue.js';
@@ -15,7 +15,7 @@ export class FollowedSequencer implements Sequencing {
   readonly backlogBytes = 0;
   readonly commitWaitMs = 0;
   readonly failure = null;
-  /** A replica has no trading to halt. */
+  /** A replica does not trade, so it has nothing to halt. */
   readonly halted = null;
   private readonly waiting = new ReleaseQueue();
   private checked: number;
@@ -29,7 +29,7 @@ export class FollowedSequencer implements Sequencing {
     return this.checked;
   }
 
-  /** Commands of the batch that is being applied. */
+  /** Applied commands of a batch that is not checked yet. */
   get backlog(): number {
     return this.engine.sequence - this.checked;
   }
@@ -53,7 +53,7 @@ export class FollowedSequencer implements Sequencing {
     if (sequence <= this.checked) this.release();
   }
 
-  /** To be called when a batch has been applied and checked. */
+  /** Call when a batch has been applied and checked. */
   batchApplied(lastSequence: number): void {
     this.checked = lastSequence;
     this.release();

@@ -1,6 +1,6 @@
 /**
  * For each user, the sequence of the last answer that this replica has forwarded, so that the
- * user's next read is at least as new. A sequence that this replica has reached is forgotten.
+ * user's next read is at least as new. A sequence is forgotten once this replica has reached it.
  */
 
 export class LastAnswers {
@@ -13,12 +13,12 @@ export class LastAnswers {
     this.sequences.set(userId, sequence);
   }
 
-  /** 0: nothing that this replica does not have. */
+  /** 0: this replica's state is new enough. */
   of(userId: number): number {
     return this.sequences.get(userId) ?? 0;
   }
 
-  /** To be called when the replica has advanced. */
+  /** Call when the replica has advanced. */
   reached(sequence: number): void {
     for (const [userId, noted] of this.sequences) {
       if (noted > sequence) return;

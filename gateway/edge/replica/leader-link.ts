@@ -1,10 +1,10 @@
 /**
- * A replica's connection to the leader: finds the leader, connects, and goes on to the next one
- * when the leader changes.
+ * A replica's connection to the leader: finds the leader, connects, and moves to the next leader
+ * when it changes.
  *
  * Always holds: there is at most one connection, to the leader that was found last. It ends when
- * another leader is found, when the leader says that it stops, or when it answers no pings, so a
- * leader that was paused is left as soon as another one leads.
+ * another leader is found, when the leader reports that it is stopping, or when it answers no
+ * pings. So a replica leaves a paused leader as soon as another one leads.
  */
 import { type RawData, WebSocket } from 'ws';
 import { elapsedMs } from '../../observe/clock.js';
@@ -22,7 +22,7 @@ import {
   ToEdge,
 } from '../link/frames.js';
 
-/** Who leads. Another epoch is another leader, even at the same address. */
+/** The leader's address and epoch. Another epoch is another leader, even at the same address. */
 export interface LeaderPlace {
   /** The host and port of the leader's address for replicas. */
   address: string;
@@ -30,14 +30,14 @@ export interface LeaderPlace {
 }
 
 interface LinkOptions {
-  /** With which the next connection is opened. */
+  /** The key for the next connection. */
   key: () => string;
-  /** The present leader; null: nobody knows. */
+  /** The present leader; null: unknown. */
   findLeader: () => LeaderPlace | null;
   log: Log;
   onOpen: () => void;
   onFrame: (frame: FrameReader) => void;
-  /** The connection has ended: what was sent and not answered may have been executed. */
+  /** The connection has ended: unanswered requests may have been executed. */
   onClose: () => void;
 }
 
@@ -47,7 +47,7 @@ const CONNECT_MS = 2_000;
 const PING_MS = 1_000;
 /** Pings without an answer after which the leader counts as gone. */
 const PINGS_MAX = 3;
-/** How long a leader that stops may take for the answers to what it has accepted. */
+/** Time for a stopping leader to answer the requests that it has accepted. */
 const LEAVING_MS = 5_000;
 
 export class LeaderLink implements CoreLink {
@@ -55,7 +55,7 @@ export class LeaderLink implements CoreLink {
   private collector: FrameCollector | null = null;
   /** The leader to which the socket is connected. */
   private place: LeaderPlace | null = null;
-  /** A leader that stops, or that refused: the next one is waited for. */
+  /** A leader that is stopping or that refused: the link waits for the next one. */
   private left: LeaderPlace | null = null;
   private leavingSinceMs = 0;
   private looking: NodeJS.Timeout | null = null;
@@ -77,12 +77,12 @@ export class LeaderLink implements CoreLink {
     this.look();
   }
 
-  /** Only while it {@link isOpen}. */
+  /** Only while {@link isOpen}. */
   send(frame: FrameWriter, body?: Uint8Array): void {
     this.collector!.send(frame, body);
   }
 
-  /** The leader stops: nothing more is sent to it, but it answers what it has accepted. */
+  /** The leader is stopping: sends it nothing more, but receives its remaining answers. */
   leave(): void {
     if (!this.isOpen) return;
     this.send(this.writer.begin(ToCore.left, 0));
@@ -103,7 +103,7 @@ export class LeaderLink implements CoreLink {
       const found = this.options.findLeader();
       if (found !== null) this.follow(found);
     } catch (error) {
-      // The address is not one that a WebSocket can have.
+      // The address does not fit a WebSocket URL.
       this.report((error as Error).message);
     }
     const afterMs = this.isOpen ? LOOK_MS.up : LOOK_MS.down;
@@ -183,7 +183,7 @@ export class LeaderLink implements CoreLink {
     this.options.onClose();
   }
 
-  /** Once per problem: it is looked up twenty times a second. */
+  /** Logs each problem once: the leader is looked up twenty times a second. */
   private report(problem: string): void {
     if (problem === this.problem || this.isStopped) return;
     this.problem = problem;

@@ -1,16 +1,15 @@
 /**
- * How a replica answers a request: a read from its own state, everything else by asking the leader.
+ * How a replica answers a request: a read from its own state, any other request by the leader.
  *
  * Always holds:
- * - every request that may change something is decided by the leader alone, and its answer is
- *   passed on as it is;
+ * - only the leader decides a request that may change something, and its answer is passed on
+ *   unchanged;
  * - a read is answered here while this replica's state is at most {@link AGE_MS_MAX} old. If it is
  *   older, the leader answers, if it may know more and answers soon. Otherwise this replica
- *   continues, and marks its answer with the age of the state, unless that is more than an operator
- *   allows;
- * - a read of a signed-in user is at least as new as the last answer that this replica has given to
- *   the user. A token that this replica does not accept is the leader's to judge: it may be newer
- *   than the replica.
+ *   answers, and adds the age of its state, up to the age that the operator allows;
+ * - a signed-in user's read is at least as new as the last answer that this replica has given to
+ *   the user. The leader judges a token that this replica does not accept, because the token may be
+ *   newer than the replica's state.
  */
 import { tokenIn } from '../../access/cookie.js';
 import type { Call } from '../../http/call.js';
@@ -19,20 +18,20 @@ import { serve } from '../../http/way.js';
 import type { Forwarder } from '../forwarder.js';
 import type { LastAnswers } from './last-answers.js';
 
-/** The age up to which a state counts as current. */
+/** A state is current up to this age. */
 export const AGE_MS_MAX = 1_000;
 
-/** How old this replica's state is, and what follows for reads. */
+/** The age of this replica's state, and its consequences for reads. */
 export class StateAge {
   constructor(
     private readonly parts: {
-      /** The state includes everything that was acknowledged at least that long ago. */
+      /** The state includes everything that was acknowledged at least this long ago. */
       ageMs: () => number;
-      /** Whether the leader can be asked and has, or may have, later commands. */
+      /** Whether the leader can be reached, and may have later commands. */
       leaderMayKnowMore: () => boolean;
-      /** Whether the leader can be asked. */
+      /** Whether the leader can be reached. */
       isConnected: () => boolean;
-      /** The age up to which reads are answered here without a leader. */
+      /** Reads are answered here without a leader up to this age. */
       limitMs: number;
     },
   ) {}
@@ -53,13 +52,13 @@ export class StateAge {
     return this.isCurrent || (this.isAllowed && !this.parts.leaderMayKnowMore());
   }
 
-  /** Why reads are not answered; null: they are, here or by the leader. */
+  /** Why reads are not answered; null: this replica or the leader answers them. */
   get problem(): string | null {
     if (this.answersHere || this.parts.leaderMayKnowMore()) return null;
     return `no leader answers, and the state of this replica is ${this.seconds} s old: reads and changes wait`;
   }
 
-  /** What else is not as usual; null: nothing. */
+  /** A problem that does not stop reads; null: none. */
   get warning(): string | null {
     const { leaderMayKnowMore, isConnected } = this.parts;
     if (this.isCurrent) return isConnected() ? null : NO_LEADER;
@@ -101,7 +100,7 @@ export function replicaService(state: ReplicaState): typeof serve {
   };
 }
 
-/** Whether this replica's state has the answer, of whatever age. */
+/** Whether this replica's state has the answer, at any age. */
 function isKnownHere(call: Call, route: Route, { lastAnswers }: ReplicaState): boolean {
   if (route.body !== undefined || route.answeredBy === 'leader' || route.access === 'partner')
     return false;
@@ -114,7 +113,7 @@ function isKnownHere(call: Call, route: Route, { lastAnswers }: ReplicaState): b
   return true;
 }
 
-/** A new token is answered when this replica knows it: it may be used at once, for a stream. */
+/** Answers of these routes wait until this replica knows the new token, for use in a stream. */
 export function isOfCredentials({ setsCookie, handlesCredentials }: Route): boolean {
   return setsCookie === true || handlesCredentials === true;
 }

@@ -3,12 +3,12 @@
  *
  * Always holds:
  * - a client's requests reach a leader in the order in which they came, and each gets one answer,
- *   though a leader may be lost that has read a request and not answered it;
- * - one with an idempotency key is sent again to the next leader when its fate is unknown; one
- *   without gets the error `outcome_unknown`, and so does one that the next leader refuses to look
- *   at;
- * - what waits is bounded: per connection as on the leader, in bytes for all, and in time;
- * - a receipt is sent when this replica's state includes it, so the messages of `user` come first.
+ *   even if a leader that has read a request is lost before it answers;
+ * - if a request's outcome is unknown, it is sent again to the next leader if it has an idempotency
+ *   key. Otherwise, or if the next leader refuses it unexamined, the client gets the error
+ *   `outcome_unknown`;
+ * - waiting requests are bounded: per connection as on the leader, in total bytes, and in time;
+ * - a receipt is sent once this replica's state includes it, so the messages of `user` come first.
  */
 import type { Assets } from '../../../engine/interface/notation.js';
 import type { ElapsedMs } from '../../access/fair-use/token-buckets.js';
@@ -27,9 +27,9 @@ import { orderFrame, readReply, recordOf, replySent } from '../order-records.js'
 interface Pending {
   request: OrderRequest;
   record: Uint8Array;
-  /** Whether the leader may have received it and not returned it. */
+  /** Whether the leader may have received the request and has not returned it. */
   isSent: boolean;
-  /** Whether one that was lost may have executed it. */
+  /** Whether a lost leader may have executed the request. */
   isDoubtful: boolean;
   sinceMs: number;
 }
@@ -37,11 +37,11 @@ interface Pending {
 interface Client {
   connection: Connection;
   number: number;
-  /** Whether the present leader knows it. */
+  /** Whether the present leader knows the client. */
   isOpened: boolean;
-  /** What is not answered, by number, in the order in which it came. */
+  /** Unanswered requests by number, in order of arrival. */
   pending: Map<number, Pending>;
-  /** Answers that wait for this replica's state, and the sequence that the last one waits for. */
+  /** Answers that wait for this replica's state, and the sequence of the last one. */
   held: number;
   heldSequence: number;
 }
@@ -65,7 +65,7 @@ export class StreamOrders implements OrdersElsewhere {
 
   constructor(private readonly options: RemoteOptions) {}
 
-  /** A client has signed in: the leader must know if its end cancels its orders. */
+  /** A client has signed in. The leader must know if its end cancels its orders. */
   signedIn(connection: Connection): void {
     const known = this.clients.get(connection);
     if (known === undefined && !connection.cancelOnDisconnect) return;
@@ -74,7 +74,7 @@ export class StreamOrders implements OrdersElsewhere {
     if (this.options.link.isOpen) this.open(client);
   }
 
-  /** Returns why it is not sent; null: it is, or waits for a leader. */
+  /** Returns why the request is not sent; null: it is sent, or waits for a leader. */
   send(connection: Connection, request: OrderRequest): ErrorAnswer | null {
     const record = recordOf(request, connection.session!.tokenId).slice();
     const bytes = OWN_BYTES + record.byteLength;
@@ -106,7 +106,7 @@ export class StreamOrders implements OrdersElsewhere {
       link.send(this.writer.begin(ToCore.streamClosed, client.number));
   }
 
-  /** Handles a frame that is about a client of the stream, if it is one. */
+  /** Handles a frame if it is about a client of the stream. */
   receive(frame: FrameReader): void {
     if (frame.kind === ToEdge.streamNotServed) this.options.link.leave();
     const client = this.byNumber.get(frame.id);
@@ -128,7 +128,7 @@ export class StreamOrders implements OrdersElsewhere {
     }
   }
 
-  /** There is a leader. */
+  /** A connection to a leader is open. */
   linkOpened(): void {
     for (const client of this.clients.values()) {
       if (client.pending.size === 0 && !client.connection.cancelOnDisconnect) continue;
@@ -184,13 +184,13 @@ export class StreamOrders implements OrdersElsewhere {
 
   private answered(client: Client, frame: FrameReader): void {
     const pending = this.take(client, frame.integer());
-    // It was answered here, because it waited too long.
+    // Already answered here, because it waited too long.
     if (pending === null) return;
     const { assets, sequencer, waits } = this.options;
     const reply = readReply(frame, assets, pending.request);
     const { connection } = client;
     const { sequence } = reply;
-    // The refusal says nothing of what an earlier leader has done.
+    // The refusal does not report what an earlier leader has done.
     const isUnknown = sequence === 0 && pending.isDoubtful;
     if (isUnknown) reply.text = errorText(OUTCOME_UNKNOWN, { id: pending.request.id });
     const deliver = () => {
@@ -209,7 +209,7 @@ export class StreamOrders implements OrdersElsewhere {
     });
   }
 
-  /** The leader has closed the client, and has executed none of what it left unanswered. */
+  /** The leader has closed the client, and executed none of the unanswered requests. */
   private ended(client: Client, reason: CloseReason): void {
     for (const [number, pending] of client.pending) {
       pending.isSent = false;
@@ -229,14 +229,14 @@ export class StreamOrders implements OrdersElsewhere {
     if (waiting === 0) this.stop();
   }
 
-  /** Answers with what is known about it. */
+  /** Answers with what is known about the request. */
   private giveUp(client: Client, number: number): void {
     const { request, isSent, isDoubtful } = this.take(client, number)!;
     const error = isSent || isDoubtful ? OUTCOME_UNKNOWN : UNAVAILABLE;
     client.connection.answerRequest(errorText(error, { id: request.id }));
   }
 
-  /** null: it was answered. */
+  /** null: already answered. */
   private take(client: Client, number: number): Pending | null {
     const pending = client.pending.get(number);
     if (pending === undefined) return null;

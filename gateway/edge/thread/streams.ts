@@ -1,9 +1,9 @@
 /**
- * In the thread of an edge: the sockets of streams. What clients say goes to the core, and what the
- * core says to clients; a message to many comes once.
+ * In the thread of an edge: the sockets of streams. Passes messages between clients and the core. A
+ * message for many clients comes from the core once.
  *
- * Always holds: no reader exceeds its limit of unsent bytes, and all of this thread together do not
- * exceed theirs (stream/backlogs.ts).
+ * Always holds: no reader exceeds its limit of unsent bytes, and all readers of this thread
+ * together do not exceed theirs (stream/backlogs.ts).
  */
 import type * as uWS from 'uWebSockets.js';
 import type { Assets } from '../../../engine/interface/notation.js';
@@ -32,7 +32,7 @@ interface SocketData {
   number: number;
 }
 
-/** The handshake that the core is asked about. */
+/** A handshake that waits for the core's decision. */
 interface Asking {
   number: number;
   response: uWS.HttpResponse;
@@ -41,7 +41,7 @@ interface Asking {
   context: uWS.us_socket_context_t;
 }
 
-/** How long a handshake may wait for the core. */
+/** Time for the core to decide a handshake. */
 const HANDSHAKE_MS = 1_000;
 
 const writer = new FrameWriter();
@@ -53,7 +53,7 @@ export class ThreadStreams {
   private lastNumber = 0;
   private readonly reader = new OrderRequestReader();
   private uncheckedBytes = 0;
-  /** Streams cut off because of what they have sent. */
+  /** Streams cut off because of what they sent. */
   private cutOffs = 0;
   private upgraded = 0;
   private router!: Router;
@@ -67,7 +67,7 @@ export class ThreadStreams {
     this.backlogs = new Backlogs(limits, elapsedMs);
   }
 
-  /** WebSockets opened since the start, and those that are open. */
+  /** WebSockets opened since the start. */
   get upgradedCount(): number {
     return this.upgraded;
   }
@@ -98,7 +98,7 @@ export class ThreadStreams {
         writer.begin(ToCore.streamAsked, number, { flags });
         this.link.send(writer.text(asked.token).content(asked.addressBytes));
         this.asking = { number, response, key, extensions, context };
-        // Nothing here is answered without the core, so nobody waits for long because of this.
+        // Other answers need the core as well, so blocking delays them little.
         if (this.link.waitUntil(() => this.asking === null, HANDSHAKE_MS)) return;
         this.asking = null;
         const { unsent } = this.serving;
@@ -108,7 +108,7 @@ export class ThreadStreams {
     serveNoUpgrade(router, this.serving);
   }
 
-  /** Handles a frame that is about a stream, if it is one. */
+  /** Handles a frame if it is about a stream. */
   receive(frame: FrameReader): void {
     this.readers[frame.kind]?.(frame, this.sockets.get(frame.id));
   }
@@ -132,7 +132,7 @@ export class ThreadStreams {
     [ToEdge.streamCut]: (_, stream) => stream?.cutOff(),
   };
 
-  /** To be called regularly. */
+  /** Call regularly. */
   check(): void {
     this.uncheckedBytes = 0;
     this.backlogs.check(this.sockets.values());
@@ -176,7 +176,7 @@ export class ThreadStreams {
     this.say(ToCore.streamRead, number);
   }
 
-  /** A ping or a pong has come. The core hears of it once for each ping of its own. */
+  /** A ping or a pong has arrived. It is reported to the core once for each of the core's pings. */
   private controlled(number: number): void {
     const stream = this.sockets.get(number)!;
     if (!this.afford(number, stream) || !stream.isPinged) return;
@@ -185,9 +185,8 @@ export class ThreadStreams {
   }
 
   /**
-   * Counts a frame as the core counts messages, so that no client can send the core more than it
-   * will answer. Returns false if the stream exceeds its rate: then nothing more of it is passed
-   * on.
+   * Counts a frame as the core counts messages, so that no client can send the core more than the
+   * core answers. Returns false if the stream exceeds its rate: then none of it is passed on.
    */
   private afford(number: number, stream: Stream): boolean {
     if (stream.hasExceeded) {
@@ -200,7 +199,7 @@ export class ThreadStreams {
     return false;
   }
 
-  /** Sends the core what a client has said, if there is room for it. */
+  /** Passes a client's message to the core, or cuts the stream off if the queue is full. */
   private pass(stream: Stream, frame: FrameWriter, body: Uint8Array): void {
     if (this.link.waitingBytes > WAITING_BYTES_MAX) this.cutOff(stream);
     else this.link.send(frame, body);
@@ -211,12 +210,12 @@ export class ThreadStreams {
     stream.cutOff();
   }
 
-  /** Sends order entry of the usual form as a record; false: it is something else. */
+  /** Sends usual order entry as a record; false: it is something else. */
   private enter(number: number, stream: Stream, message: Uint8Array): boolean {
     if (stream.userId === 0 || stream.hasExceeded) return false;
     const request = this.reader.read(this.assets, message, stream.userId);
     if (request === null) return false;
-    // The core refuses more.
+    // The core refuses requests above its limit, but they count against the rate.
     const isRefused = stream.unanswered >= this.limits.outstandingRequests;
     if (isRefused && !this.afford(number, stream)) return true;
     const record = recordOf(request, stream.tokenId);
@@ -231,14 +230,14 @@ export class ThreadStreams {
   }
 
   /**
-   * Within the callback of the handshake: later, uWebSockets.js may take the socket for the HTTP
-   * connection that it was, and close it.
+   * Must run within the callback of the handshake: later, uWebSockets.js may take the socket for
+   * the HTTP connection that it was, and close it.
    */
   private accepted(number: number): void {
     const asking = this.asked(number);
-    // It waited too long.
+    // The handshake was already refused, because it waited too long.
     if (asking === null) this.say(ToCore.streamClosed, number);
-    // No subprotocol is supported. A client that requests one sees that none was selected.
+    // No subprotocol is supported; the empty selection tells a client that requested one.
     else {
       const { response, key, extensions, context } = asking;
       response.upgrade<SocketData>({ number }, key, '', extensions, context);
@@ -282,19 +281,19 @@ export class ThreadStreams {
 
 /** The socket of a stream. */
 class Stream implements Reader {
-  /** 0: nobody is signed in. */
+  /** 0: not signed in. */
   userId = 0;
   tokenId = 0;
-  /** The code with which it was closed from this side; 0: it was not. */
+  /** The code with which this side closed it; 0: not closed. */
   closedWith = 0;
-  /** Whether it has sent too much: nothing more is passed on, and the core ends it. */
+  /** Whether it exceeded its rate: nothing more is passed on, and the core ends it. */
   hasExceeded = false;
-  /** Whether the core has sent a ping, and was not told of the answer. */
+  /** Whether a ping of the core has no reported answer yet. */
   isPinged = false;
   /** Whether the core waits until the client has read most of what was sent. */
   isReadAsked = false;
   readonly budget: FrameBudget;
-  /** What is not answered, by number. */
+  /** Unanswered requests, by number. */
   private readonly asked = new Map<number, OrderRequest>();
   private lastNumber = 0;
 
@@ -310,7 +309,6 @@ class Stream implements Reader {
     return this.socket.getBufferedAmount();
   }
 
-  /** Requests without an answer. */
   get unanswered(): number {
     return this.asked.size;
   }
@@ -325,7 +323,7 @@ class Stream implements Reader {
     this.tokenId = tokenId;
   }
 
-  /** The number of a request. */
+  /** Notes a request and returns its number. */
   ask(request: OrderRequest): number {
     this.lastNumber = (this.lastNumber + 1) % NUMBERS;
     this.asked.set(this.lastNumber, request);

@@ -1,6 +1,6 @@
 /**
- * The thread of an edge: has connections, serves HTTP on them, and passes to the core what only the
- * core can answer. It has no state of the exchange, and no secret.
+ * The thread of an edge: has connections, serves HTTP on them, and passes requests to the core that
+ * only the core can answer. It has no exchange state and no secret.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Assets } from '../../../engine/interface/notation.js';
@@ -41,9 +41,9 @@ import { ThreadStreams } from './streams.js';
 const TELL_MS = 500;
 const NOT_MEASURED = { observe: () => {} };
 
-/** A request, which nearly always the core answers. */
+/** A request. The core answers nearly all of them. */
 class EdgeCall extends Answer {
-  /** Whose it is, only the core knows. */
+  /** Only the core knows the user. */
   readonly userId = 0;
   private isAnsweredHere = false;
 
@@ -52,13 +52,13 @@ class EdgeCall extends Answer {
     super.answerNow(status, text);
   }
 
-  /** The core measures and counts what it answers. */
+  /** The core measures and counts its own answers. */
   protected override measure(): void {
     if (this.isAnsweredHere) super.measure();
   }
 }
 
-/** The answers that this thread gives without the core, until the core counts them. */
+/** Answers of this thread without the core, until the core counts them. */
 class OwnAnswerCounts implements AnswerMetrics {
   readonly commitMs = NOT_MEASURED;
   readonly requestMs = NOT_MEASURED;
@@ -70,7 +70,7 @@ class OwnAnswerCounts implements AnswerMetrics {
     return counts;
   }
 
-  /** What has not been taken yet. */
+  /** Counts since the last call. */
   take(): OwnAnswers {
     return [...this.counts].flatMap(([route, counts]) => {
       const name = route === null ? NO_ROUTE : routeName(route);
@@ -88,7 +88,7 @@ class EdgeThread {
   private readonly streams: ThreadStreams;
   private readonly known = new KnownAddresses();
   private readonly teller: NodeJS.Timeout;
-  /** Accepts connections for all threads; null: another one does. */
+  /** Accepts connections for all threads; null: another thread does. */
   private acceptor: Acceptor | null = null;
   private isStopping = false;
   private isClosed = false;
@@ -174,7 +174,7 @@ class EdgeThread {
     };
   }
 
-  /** Once for all threads. */
+  /** Only in one thread, for all. */
   private async listen(where: { host: string; port: number; apps: number[] }): Promise<void> {
     const { host, port, apps } = where;
     this.acceptor = new Acceptor(handingOut(this.task.config.tls !== null));
@@ -200,7 +200,7 @@ class EdgeThread {
   }
 
   private async settle(): Promise<void> {
-    // The core wakes this thread at the end of a turn, which may be after this message.
+    // The core wakes this thread at the end of a turn, perhaps after this message.
     this.link.work();
     await this.unsent.settled();
     this.tell();
@@ -211,7 +211,7 @@ class EdgeThread {
     if (this.isClosed) return;
     this.isClosed = true;
     clearInterval(this.teller);
-    // The last answers before this message.
+    // Sends the last answers first.
     this.link.work();
     this.acceptor?.close();
     this.server.close();
@@ -235,7 +235,7 @@ class EdgeThread {
   }
 }
 
-/** As the engine names them. */
+/** The engine's names of assets. */
 function assetsOf(symbols: readonly string[]): Assets {
   return {
     assetSymbol: (asset) => symbols[asset]!,
@@ -247,7 +247,7 @@ function send(message: FromEdgeThread): void {
   parentPort!.postMessage(message);
 }
 
-// A thread that ended with open sockets would abort the process, without a message.
+// If a thread ended with open sockets, the process would abort without a message.
 process.on('uncaughtException', (error) => send({ failure: error.stack ?? String(error) }));
 
 const task = workerData as EdgeTask;
