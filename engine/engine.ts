@@ -1,9 +1,9 @@
 /**
- * The engine: a pure state machine. Only `applyRecord` changes it, and `apply`, which makes a
- * record of its command (interface/records.ts). The same commands at the same times give the same
- * results, events, digest and state on any machine: the engine reads no clock and no randomness,
- * does no I/O and uses no fractions. An expected refusal is a result code. A throw is a bug, after
- * which the engine must not be used, unless its method says that nothing has changed.
+ * The engine: a pure state machine, changed only by `apply` and `applyRecord`. The same commands at
+ * the same times give the same results, events, digest and state on any machine: the engine reads
+ * no clock and no randomness, does no I/O and uses no fractions. An expected refusal is a result
+ * code. A throw is a bug; the engine must not be used afterwards, unless its method states that
+ * nothing has changed.
  *
  * RULES.md says what each command does.
  */
@@ -40,20 +40,19 @@ import { atOnce, type Work } from './storage/pieces.js';
 export class Engine extends Reads {
   private readonly running = new Digest();
   private readonly command = new CommandRecord();
-  /** For the operations of a batch. */
   private readonly operation = new CommandRecord();
   private readonly print = new Fingerprint();
   private readonly numbering = new ClientSequence();
-  /** The record of a command that comes as an object. */
+  /** Holds the record of a command given as an object. */
   private readonly scratch = new RecordBuffer();
   private readonly run = (operation: CommandRecord): number => this.execute(operation);
 
-  /** Only tests give other sizes than the stated ones. */
+  /** Only tests change the sizes. */
   constructor(sizes = POOL_SIZES) {
     super(new State(sizes));
   }
 
-  /** An engine in the state of an archive. Throws if the bytes are not one. */
+  /** An engine in the state of an archive. Throws if the bytes are not an archive. */
   static restore(bytes: Uint8Array | ByteSource): Engine {
     const engine = new Engine();
     const reader = new StateReader(bytes);
@@ -71,7 +70,7 @@ export class Engine extends Reads {
     atOnce(this.reserveInPieces());
   }
 
-  /** {@link reserve} in pieces: between two of them the engine may be read, but not changed. */
+  /** {@link reserve} in pieces: between two pieces the engine may be read, but not changed. */
   reserveInPieces(): Work<void> {
     return this.state.reserve();
   }
@@ -86,10 +85,7 @@ export class Engine extends Reads {
     return this.state.events;
   }
 
-  /**
-   * Whether the last result is that of an earlier command with the same idempotency key or
-   * reference.
-   */
+  /** Whether the last result repeats an earlier one, for its idempotency key or reference. */
   get replayed(): boolean {
     return this.state.replayed;
   }
@@ -100,8 +96,8 @@ export class Engine extends Reads {
   }
 
   /**
-   * When the next command is due at the latest: at the next deadline or expiry, or now while there
-   * is pending work. Infinity: nothing is due.
+   * The time by which the next command is due: the next deadline or expiry, or now if work is
+   * pending. Infinity: nothing is due.
    */
   nextDueMs(): number {
     const { schedule, expiries, nowMs } = this.state;
@@ -160,12 +156,12 @@ export class Engine extends Reads {
     checkEverything(this.state);
   }
 
-  /** Writes the whole state to the archive, or replaces it by what the archive holds. */
+  /** Writes the whole state to the archive, or replaces the state by the archive's. */
   archive(archive: Archive): void {
     atOnce(this.archiveInPieces(archive));
   }
 
-  /** {@link archive} in pieces: between two of them the engine may be read, but not changed. */
+  /** {@link archive} in pieces: between two pieces the engine may be read, but not changed. */
   *archiveInPieces(archive: Archive): Work<void> {
     yield* this.state.archive(archive);
     this.running.archive(archive);
@@ -192,7 +188,7 @@ export class Engine extends Reads {
       this.execute(command);
       return;
     }
-    // Nobody can have signed in. An entry must not be found by a hash that clients can compute.
+    // Before the first credential the hash has no key, and clients could compute its collisions.
     if (!hash.hasKey) {
       this.reject(command, Code.invalid_command);
       return;
@@ -217,7 +213,7 @@ export class Engine extends Reads {
     }
   }
 
-  /** Executes a command if its number is greater than any that its token has used. */
+  /** Executes a command if its number is greater than all numbers that its token has used. */
   private executeNumbered(command: CommandRecord): void {
     const { state, numbering } = this;
     const { clientSequences } = state;

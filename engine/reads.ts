@@ -66,7 +66,7 @@ export interface QuoteRequest {
   budgetMicros: number;
   sizeLots: number;
   priceTicks: number;
-  /** The user whose own orders are ignored; 0: none. */
+  /** Orders of this user's family are ignored; 0: none. */
   userId: number;
 }
 
@@ -80,7 +80,7 @@ const POOLS_OF_LIMITS: readonly [LimitName, Pool][] = [
   ['subAccounts', Pool.subAccounts],
 ];
 
-/** What a user and its family bid, as of a sequence. */
+/** The bids of a user's family at a sequence. */
 interface OwnBids {
   userId: number;
   sequence: number;
@@ -116,7 +116,7 @@ export class Reads {
     return this.state.pauses.view();
   }
 
-  /** In the order of their ids. Looks at every account. */
+  /** By id. Scans every account. */
   frozenUsers(): number[] {
     const frozen: number[] = [];
     for (let userId = 1; userId <= this.userCount; userId++)
@@ -144,12 +144,12 @@ export class Reads {
     };
   }
 
-  /** The user whose sub-account it is; 0: it is not one, or no such user. */
+  /** The parent of a sub-account; 0: not a sub-account, or no such user. */
   parent(userId: number): number {
     return this.state.users.exists(userId) ? this.state.users.parent(userId) : 0;
   }
 
-  /** Whose limits the user counts against: of a sub-account, its parent's. */
+  /** The user whose limits apply: a sub-account's parent, otherwise the user. */
   payer(userId: number): number {
     return this.parent(userId) || userId;
   }
@@ -187,7 +187,7 @@ export class Reads {
     const value = isLate
       ? accounts.valueBeforeToday(userId, metric, period)
       : accounts.value(userId, metric, period);
-    // A profit of 0 is ranked, but not a private user's: it could tell that they traded today.
+    // A profit of 0 is ranked, except a LISTED user's: it would reveal that they traded today.
     return value === 0 && (isLate || metric !== Metric.profit) ? null : value;
   }
 
@@ -200,13 +200,13 @@ export class Reads {
     return this.state.users.exists(userId) ? this.state.users.credentialVersion(userId) : 0;
   }
 
-  /** null: the token does not exist, or no longer. */
+  /** null: the token never existed, or is forgotten. */
   token(tokenId: number): AccessTokenView | null {
     const row = this.state.tokens.find(tokenId);
     return row === 0 ? null : this.state.tokens.view(row);
   }
 
-  /** Whether the account has cost a dollar of fees; otherwise its user is a newcomer. */
+  /** Whether the account has paid a dollar of fees that earn points; otherwise it is a newcomer. */
   isEstablished(userId: number): boolean {
     return this.state.accounts.isEstablished(userId);
   }
@@ -216,12 +216,11 @@ export class Reads {
     return this.state.actions.newestFirst();
   }
 
-  /** Why an operator declared the market VOID; null: none has, or it was long ago. */
+  /** Why an operator declared the market VOID; null: no remembered action did. */
   voidReason(marketId: number): string | null {
     return this.state.actions.voidReason(marketId);
   }
 
-  /** The rules in force. */
   rules(): Rules {
     return this.state.rules.view();
   }
@@ -232,7 +231,7 @@ export class Reads {
     return users.exists(userId) ? timers.deadlines.atMs(userId) || null : null;
   }
 
-  /** What a request with a token must know; it makes no object. */
+  /** Allocates nothing, because every request with a token calls it. */
   tokenState(tokenId: number): TokenState {
     const { tokens } = this.state;
     const row = tokens.find(tokenId);
@@ -240,7 +239,7 @@ export class Reads {
     return tokens.isExpired(row) ? TokenState.EXPIRED : TokenState.VALID;
   }
 
-  /** The user's tokens, oldest first, expired ones that are still known included. */
+  /** The user's tokens, oldest first, including expired ones that are still known. */
   tokens(userId: number): AccessTokenView[] {
     return this.state.users.exists(userId) ? this.state.tokens.viewsOf(userId) : [];
   }
@@ -291,35 +290,32 @@ export class Reads {
     return this.state.prices.lastObserved(asset);
   }
 
-  /** Changes with each price of the asset, in this process alone. */
+  /** Changes with each price of the asset. Not part of the state: other processes count apart. */
   pricesInserted(asset: number): number {
     return this.state.prices.insertedCount(asset);
   }
 
   /**
-   * Of the last minutes, the oldest price and then each that was observed at least `everyMs` after
-   * the one before: pairs of observedAtMs and priceMicros.
+   * A sample of the last minutes' prices, at least `everyMs` apart, from the oldest: pairs of
+   * observedAtMs and priceMicros.
    */
   sampledPrices(asset: number, everyMs: number): number[] {
     return this.state.prices.sampled(asset, everyMs);
   }
 
-  /** The greatest number of a client's executed command; tokenId 0: the password. -1: no token. */
+  /** The greatest client sequence executed for a token (0: the password). -1: no such token. */
   clientSequence(userId: number, tokenId: number): number {
     return this.state.users.exists(userId) ? this.state.clientSequences.last(userId, tokenId) : -1;
   }
 
-  /**
-   * The price of an asset that the guard holds back, and since when; null: none, or -1 for the
-   * asset.
-   */
+  /** The price of an asset that the guard holds back; null: none, or `asset` is -1. */
   heldPrice(asset: number): HeldPriceView | null {
     if (asset < 0) return null;
     const { heldMicros: priceMicros, heldSinceMs: sinceMs } = this.state.prices.guard(asset);
     return priceMicros === 0 ? null : { priceMicros, sinceMs };
   }
 
-  /** The sources of the last prices; a feed that is the only one has no name. */
+  /** The sources of the last prices. A single feed has no source name. */
   priceSources(): string[] {
     return this.state.priceSources.names();
   }
@@ -329,20 +325,19 @@ export class Reads {
     return this.state.markets.ids();
   }
 
-  /** The active market of an asset, 0: none. */
+  /** 0: the asset has no active market. */
   activeMarket(asset: number): number {
     const slot = this.state.schedule.assets[asset]!.activeSlot;
     return slot === 0 ? 0 : this.state.markets.id(slot);
   }
 
-  /** The upcoming markets of an asset, the next one first. */
+  /** The next one first. */
   upcomingMarkets(asset: number): number[] {
     const isUpcoming = (marketId: number) =>
       this.market(marketId)?.status === MarketStatus.UPCOMING;
     return nextMarkets(this.state, asset).filter(isUpcoming);
   }
 
-  /** Whether the markets of an asset are listed ahead of their windows. */
   listsAhead(asset: number): boolean {
     return this.state.schedule.assets[asset]!.listsAhead === 1;
   }
@@ -440,7 +435,7 @@ export class Reads {
     };
   }
 
-  /** Resting orders that the last command, or a quote since then, looked at before trading. */
+  /** Resting orders that the last command, or a quote since, examined before trading. */
   get makersSeen(): number {
     return this.state.makersSeen;
   }
@@ -452,14 +447,14 @@ export class Reads {
   }
 
   /**
-   * What a sale of `lots` would bring now, by the bids for the outcome. `ownId`: the user whose
-   * family's bids do not count; 0: all count. null: nobody bids.
+   * What a sale of `lots` would bring now, by the bids for the outcome. Bids of the family of
+   * `ownId` (0: none) do not count. null: no bids.
    */
   proceedsMicros(marketId: number, outcome: Outcome, lots: number, ownId: number): number | null {
     const { markets, levels } = this.state;
     const slot = markets.find(marketId);
     if (slot === 0 || !markets.takesOrders(slot)) return null;
-    // A bid for DOWN rests on UP's side of the asks, at its own price.
+    // A bid for DOWN rests as an ask of UP, at a level equal to its own price.
     const side = outcome === Outcome.UP ? 0 : 1;
     const ladder = markets.ladder(slot, side);
     let level = levels.best(ladder);
@@ -477,8 +472,8 @@ export class Reads {
   }
 
   /**
-   * By market and side, then by level. Kept for further positions of the same user, since each
-   * would look at all of the family's orders.
+   * By market and side, then by level. Cached, because each position of the same user would
+   * otherwise scan all of the family's orders.
    */
   private ownBidLots(userId: number): OwnBids['lots'] {
     const { users, orders, accounts, sequence } = this.state;
@@ -499,7 +494,7 @@ export class Reads {
     return lots;
   }
 
-  /** Positions with shares, and those with fees to give back; oldest first. */
+  /** Positions with shares or with fees to refund; oldest first. */
   positions(userId: number): PositionView[] {
     const { users, positions, accounts, markets } = this.state;
     const views: PositionView[] = [];
@@ -516,7 +511,7 @@ export class Reads {
     return views;
   }
 
-  /** What a resting order has filled, and when it expires. A maker's fills are at its own price. */
+  /** The fills of a resting order, and its expiry. A maker's fills are at its own price. */
   private fillsOf(row: number) {
     const { orders, orderDetails } = this.state;
     const details = orders.details(row);
@@ -556,12 +551,12 @@ export class Reads {
     return 0;
   }
 
-  /** How many orders rest. */
+  /** Resting orders of the user. */
   orderCount(userId: number): number {
     return this.state.users.exists(userId) ? this.state.accounts.orderCount(userId) : 0;
   }
 
-  /** Of all users; 0 before the first. */
+  /** 0: no order was placed yet. */
   get lastOrderId(): number {
     return this.state.lastOrderId;
   }
@@ -580,8 +575,8 @@ export class Reads {
   }
 
   /**
-   * What an order had filled before it last came to rest, and the fee for that: of an order that
-   * rests, or that ended in the last command.
+   * The fills of an order before it last began to rest, and their fee. The order rests, or ended in
+   * the last command.
    */
   filledBeforeRest(orderId: number) {
     const { orders, orderDetails } = this.state;
@@ -600,7 +595,7 @@ export class Reads {
     return Array.from(this.orderIds(userId), (orderId) => this.order(orderId));
   }
 
-  /** An order that rests. */
+  /** The order must rest. */
   order(orderId: number): OrderView {
     const { orders, orderGroups, markets } = this.state;
     const row = orders.find(orderId);
@@ -630,15 +625,12 @@ export class Reads {
     return users.exists(userId) ? orderGroups.viewsOf(userId, nowMs) : [];
   }
 
-  /**
-   * The client's id of an order that rests, or that is in an event of the last command; null: it
-   * has none.
-   */
+  /** Of an order that rests or is in an event of the last command; null: it has no client id. */
   clientOrderId(orderId: number): string | null {
     return this.state.orders.nameOf(orderId);
   }
 
-  /** The user's order with this client's id, resting or recent; 0: none is remembered. */
+  /** The user's resting or remembered order with this clientOrderId; 0: none. */
   orderNamed(userId: number, clientOrderId: string): number {
     if (!this.state.hash.hasKey) return 0;
     const bytes = Uint8Array.from(clientOrderId, (character) => character.charCodeAt(0));
@@ -696,7 +688,7 @@ export class Reads {
     };
   }
 
-  /** About how many bytes the archive of the state has. It depends on the commands alone. */
+  /** An estimate of the archive's size. It depends on the commands alone. */
   archiveBytes(): number {
     const { users, transfers, room } = this.state;
     return (
@@ -709,7 +701,7 @@ export class Reads {
     );
   }
 
-  /** How much is used of each limit that all users share, and its maximum. */
+  /** The use and the maximum of each limit that all users share. */
   limitUses(): { limit: LimitName; used: number; maximum: number }[] {
     const { users, transfers, ledger, room } = this.state;
     const deposited = ledger.netDeposits - ledger.granted;

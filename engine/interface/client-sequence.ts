@@ -1,7 +1,7 @@
 /**
- * Client sequences: numbers that a client gives its commands, ever greater for each of its tokens.
- * A command has such a number in place of an idempotency key, in the same field of its record: the
- * character 1, which no key has, the token's id (0: the user's password), a colon, the number.
+ * Client sequences: numbers that increase with each command of a token. A command carries such a
+ * number in place of an idempotency key, in the same field of its record: the character 1, which no
+ * key has, the token's id (0: the user's password), a colon, the number.
  */
 
 /** The character 1. */
@@ -12,23 +12,22 @@ const COLON = 58;
 const ZERO = 48;
 const NINE = 57;
 
-/** What a command has for its idempotency key. */
 export function numberedKey(tokenId: number, clientSequence: number): string {
   return `${PREFIX}${tokenId}:${clientSequence}`;
 }
 
-/** The token and the number of such a text; null: it is a key. */
+/** null: the text is an idempotency key. */
 export function numberOfKey(key: string): { tokenId: number; clientSequence: number } | null {
   const parts = NUMBERED.exec(key);
   return parts === null ? null : { tokenId: Number(parts[1]), clientSequence: Number(parts[2]) };
 }
 
-/** Reads one from the bytes of a record, a byte for each character. */
+/** Parses a client sequence from the bytes of a record, one byte per character. */
 export class ClientSequence {
   tokenId = 0;
   number = 0;
 
-  /** Returns false if it is a key. */
+  /** Whether the field has a client sequence rather than a key. */
   static isIn(bytes: Uint8Array, from: number, length: number): boolean {
     return length > 0 && bytes[from] === MARK;
   }
@@ -43,7 +42,7 @@ export class ClientSequence {
     return last === end && this.number > 0 && this.tokenId <= 0x7fffffff;
   }
 
-  /** Returns the place after the digits; -1: there is no such integer. */
+  /** Returns the place after the digits; -1: not a valid integer. */
   private readInteger(bytes: Uint8Array, from: number, end: number): number {
     let at = from;
     this.number = 0;

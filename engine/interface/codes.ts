@@ -1,21 +1,21 @@
 /**
- * The engine's result codes. Their order here is their precedence: if several apply to a command,
- * the first one is its result, and the rules check in this order. Their numbers are permanent,
- * because digests and remembered results contain them. A new code is inserted where its precedence
- * puts it and takes the next free number.
+ * The engine's result codes, in order of precedence: if several apply to a command, the first is
+ * its result, and the rules check in this order. Their numbers are permanent, because digests and
+ * remembered results contain them. Insert a new code by its precedence and give it the next free
+ * number.
  */
 export const Code = {
   ok: 0,
   /** The idempotency key was used for another command. */
   idempotency_key_reused: 1,
   /**
-   * The client's number is not greater than that of an executed command of the same token. Details:
-   * required (the greatest one).
+   * The token has executed a command with this number or a greater one. Details: required (the
+   * greatest executed number).
    */
   client_sequence_stale: 38,
   /**
-   * There is no room to remember the key, so the command was not executed. Details: required
-   * (milliseconds until the oldest key that counts towards the limit expires).
+   * The key has no room, so the command was not executed. Details: required (milliseconds until the
+   * oldest key that counts towards the limit expires).
    */
   idempotency_full: 27,
   /** A field has the wrong form or range. The gateway checks first, so no client sees this. */
@@ -29,17 +29,17 @@ export const Code = {
   market_not_found: 4,
   order_not_found: 5,
   /**
-   * The order rests no longer. Details: required (its id), available (its OrderEnd). An order that
-   * ended long ago is not found.
+   * The order has ended. Details: required (its id), available (its OrderEnd). An order that ended
+   * long ago is not found.
    */
   order_closed: 30,
   deposit_not_found: 6,
   token_not_found: 34,
   order_group_not_found: 40,
   asset_not_found: 7,
-  /** The account is the exchange's own. Partners do not move its money. */
+  /** Partners cannot move money of the exchange's own accounts. */
   exchange_account: 8,
-  /** A partner withdraws only from users whom it registered. */
+  /** A partner can withdraw only from users that it registered. */
   user_not_of_partner: 9,
   /** An operator has frozen the user: no orders, no stakes, no withdrawals. */
   user_frozen: 35,
@@ -47,7 +47,7 @@ export const Code = {
   market_not_active: 11,
   /** An operator has paused the market, its asset or everything. */
   market_paused: 36,
-  /** Enough of the order group has been filled. It takes no orders until it is reset. */
+  /** The order group has tripped, and takes no orders until it is reset. */
   order_group_tripped: 41,
   market_not_resolved: 12,
   username_taken: 13,
@@ -55,28 +55,27 @@ export const Code = {
   referral_code_taken: 15,
   deposit_closed: 16,
   nothing_to_claim: 17,
-  /** A maximum of limits.ts is reached. Details: required (which Limit). */
+  /** A maximum of limits.ts is reached. Details: required (the Limit). */
   limit_reached: 18,
   /** Details: required, available (micros). */
   insufficient_balance: 19,
   /** Details: required, available (lots). */
   insufficient_shares: 20,
-  /** A post-only order would trade at once. */
   post_only_would_trade: 28,
-  /** A FOK order cannot be filled at its price. Details: what could be, its micros and lots. */
+  /** A FOK order cannot be filled at its price. Details: the fillable micros and lots. */
   price_not_met: 21,
-  /** There is not enough to trade with, at any price or at an acceptable one. Details: the same. */
+  /** Not enough orders to trade with, at any or at an acceptable price. Details: the same. */
   insufficient_liquidity: 22,
   /** The amount does not buy one lot at the best price. */
   amount_too_small: 23,
   /**
-   * All of the order would rest, and it is below the least value of a resting order and is not all
-   * that a position has. Details: required (the least), available (its value), both in micros.
+   * All of the order would rest, its value is below the minimum of a resting order, and it does not
+   * sell a whole position. Details: required (the minimum), available (its value), in micros.
    */
   too_small_to_rest: 39,
   /**
-   * The price is older than PRICE_REMEMBERED_MS; that of a source is older than SOURCE_FRESH_MS, or
-   * than the source's last one.
+   * The price is older than PRICE_REMEMBERED_MS; or a source's price is older than SOURCE_FRESH_MS
+   * or than the source's last price.
    */
   price_too_old: 24,
   /** The partner used the reference for another transfer. */

@@ -1,6 +1,6 @@
 /**
- * One record (records.ts), read where it is: the engine makes no object of a frequent command.
- * {@link readCommand} makes one, for everything else.
+ * Reads a record (records.ts) in place, so that frequent commands allocate nothing; for other
+ * commands {@link readCommand} makes an object.
  *
  * Both trust the bytes: a RecordBuffer has written them, or checkRecord has checked them.
  */
@@ -38,7 +38,7 @@ import {
 
 const EMPTY = new RecordBuffer(1);
 
-/** One record, read where it is. It serves one command after another. */
+/** A reusable view of one record at a time. */
 export class CommandRecord {
   records: RecordBuffer = EMPTY;
   kind = 0;
@@ -53,7 +53,6 @@ export class CommandRecord {
     this.openAt(records, at, at + COMMAND_HEAD);
   }
 
-  /** Opens an operation of a batch. */
   openOperation(records: RecordBuffer, at: number): void {
     this.openAt(records, at, at + OPERATION_HEAD);
   }
@@ -83,27 +82,26 @@ export class CommandRecord {
     return (this.flags & KEYED) !== 0;
   }
 
-  /** The byte where the characters of the key start. */
+  /** The byte at which the key's characters start. */
   get keyFrom(): number {
     return this.numbersEnd * WORD_BYTES + 2;
   }
 
-  /** How many characters the key has, in a byte each; 0: one of them takes two bytes. */
+  /** Characters of the key, one byte each; 0: the key has a character of two bytes. */
   get keyLength(): number {
     return narrowLength(this.records.bytes, this.numbersEnd * WORD_BYTES);
   }
 
-  /** Whether there is a clientOrderId. */
   get isNamed(): boolean {
     return (this.flags & NAMED) !== 0;
   }
 
-  /** The byte where the characters of the clientOrderId start. */
+  /** The byte at which the clientOrderId's characters start. */
   get nameFrom(): number {
     return this.afterKey * WORD_BYTES + 2;
   }
 
-  /** How many characters it has, in a byte each; 0: one of them takes two bytes. */
+  /** As {@link keyLength}, of the clientOrderId. */
   get nameLength(): number {
     return narrowLength(this.records.bytes, this.afterKey * WORD_BYTES);
   }
@@ -117,12 +115,12 @@ export class CommandRecord {
     return this.isKeyed ? textAt(this.records, this.numbersEnd * WORD_BYTES) : null;
   }
 
-  /** NO_OUTCOME: the command named none that exists. */
+  /** NO_OUTCOME: the command named an unknown one. */
   get outcome(): number {
     return (this.flags >>> OUTCOME_SHIFT) & NO_OUTCOME;
   }
 
-  /** NO_TIME_IN_FORCE: the command named none that exists. */
+  /** NO_TIME_IN_FORCE: the command named an unknown one. */
   get timeInForce(): number {
     return (this.flags >>> TIME_IN_FORCE_SHIFT) & NO_TIME_IN_FORCE;
   }
@@ -151,7 +149,7 @@ export class CommandRecord {
     return this.isGrouped ? this.numbers[this.numbersEnd - 1]! : 0;
   }
 
-  /** NO_SELF_TRADE: the command named none that exists. */
+  /** NO_SELF_TRADE: the command named an unknown one. */
   get selfTrade(): number {
     return (this.flags >>> SELF_TRADE_SHIFT) & NO_SELF_TRADE;
   }
@@ -160,7 +158,7 @@ export class CommandRecord {
     return this.records.ints[2 * this.fields]!;
   }
 
-  /** Where the numbers end, those that may be left out included, and the key starts. */
+  /** Where all numbers, including the optional ones, end and the key starts. */
   get numbersEnd(): number {
     const { kind, flags, fields } = this;
     const times = ((flags & BOUNDED) === 0 ? 0 : 1) + ((flags & EXPIRES) === 0 ? 0 : 1);
@@ -173,7 +171,7 @@ export class CommandRecord {
   }
 }
 
-/** How many characters the text has whose head is at `at`; 0: one of them takes two bytes. */
+/** Characters of the text with its head at `at`; 0: it has a character of two bytes. */
 function narrowLength(bytes: Uint8Array, at: number): number {
   const head = bytes[at]! | (bytes[at + 1]! << 8);
   return (head & 1) === 0 ? head >>> 1 : 0;
@@ -181,13 +179,11 @@ function narrowLength(bytes: Uint8Array, at: number): number {
 
 const opened = new CommandRecord();
 
-/** The command of a record as an object of its own. */
 export function readCommand(records: RecordBuffer, at: number): Command {
   opened.open(records, at);
   return objectOf(opened);
 }
 
-/** The CommandKind of a record. */
 export function kindAt(records: RecordBuffer, at: number): number {
   return records.ints[2 * at]! & KIND_MASK;
 }
@@ -222,7 +218,6 @@ function isOptional(place: Place): place is OptionalPlace {
   return place === 'name' || place === 'expiry' || place === 'group' || place === 'selfTrade';
 }
 
-/** Commands without such a field lack it. */
 function addOptional(
   values: Record<string, unknown>,
   name: string,
@@ -271,7 +266,6 @@ function operationsOf(batch: CommandRecord): BatchOperation[] {
   return operations;
 }
 
-/** The code units of the text that is being read. */
 const units: number[] = [];
 
 function textAt(records: RecordBuffer, at: number): string {

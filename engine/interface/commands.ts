@@ -1,26 +1,26 @@
 /**
- * The commands of the engine, in one table: its number in the journal, and its fields with their
- * places in the record (records.ts). Types, records and their checks are made of it, and rules.ts
- * has a rule for each kind.
+ * The commands of the engine, in one table: each command's number in the journal, and its fields
+ * with their places in the record (records.ts). Types, records and their checks are derived from
+ * the table; rules.ts has a rule for each kind.
  *
- * A command is plain data: integers and short texts. It carries every fact that the engine cannot
- * look up: prices, names, amounts, password hashes. Its time (`atMs`) is not a field; the sequencer
- * passes it to `apply` beside the command.
+ * A command is plain data, integers and short texts in engine units (limits.ts). It carries every
+ * fact that the engine cannot look up: prices, names, amounts, password hashes. Its time (`atMs`)
+ * is not a field; the sequencer passes it to `apply` beside the command.
  *
- * Fields are in engine units (limits.ts). The engine trusts no command, whether it comes from the
- * journal or from an edge: it checks every field before it changes anything.
+ * The engine trusts no command, from the journal or from an edge: it checks every field before it
+ * changes anything.
  */
 import type { Outcome, SelfTrade, TimeInForce } from './domain.js';
 
-/** What a field may be, by its place in the record. */
+/** The type of a field, by its place in the record. */
 interface Values {
   user: number;
-  /** Null: the result is not remembered. It may be the client's number (client-sequence.ts). */
+  /** Null: the result is not remembered. May hold a client sequence (client-sequence.ts). */
   key: string | null;
   number: number;
   text: string;
   'text or null': string | null;
-  /** A bit of the record: a kind has one at most. */
+  /** A flag of the record; a kind has at most one such field. */
   set: boolean;
   outcome: Outcome;
   timeInForce: TimeInForce;
@@ -28,7 +28,6 @@ interface Values {
   operations: BatchOperation[];
 }
 
-/** Those that may be left out. */
 interface OptionalValues {
   name: string | null;
   expiry: number;
@@ -45,7 +44,7 @@ interface CommandEntry {
 
 const USER = { userId: 'user', idempotencyKey: 'key' } as const;
 
-/** The operator who gives the command, and why: 1 to 200 characters. */
+/** The operator's name, and a reason of 1 to 200 characters. */
 const OPERATOR = { operator: 'text', reason: 'text' } as const;
 
 const PRICE = {
@@ -77,22 +76,22 @@ const ORDER = {
   validUntilMs: 'deadline',
   /** The client's name for the order, 1 to 64 of A-Z a-z 0-9 _ - : . ; null: none. */
   clientOrderId: 'name',
-  /** With GTC only: when the remainder stops to rest; MAX_TIME_MS: when the market ends. */
+  /** With GTC only: when the remainder expires; MAX_TIME_MS: when the market ends. */
   expiresAtMs: 'expiry',
-  /** With GTC only: the order group that the order is in; 0: none. */
+  /** With GTC only: the order's group; 0: none. */
   groupId: 'group',
-  /** What it does when it meets an order of the same user; CANCEL_RESTING if left out. */
+  /** What happens when the order meets one of the same user; default CANCEL_RESTING. */
   selfTrade: 'selfTrade',
 } as const;
 
 const GROUP = { ...USER, groupId: 'number' } as const;
 const SETS = { ...USER, marketId: 'number', sizeLots: 'number' } as const;
 
-/** A number is never reused. The order of a kind's fields is that in its record. */
+/** A number is never reused. Fields are in the order of the record. */
 export const COMMANDS = {
-  /** Lets time pass and does some of the pending work of ended markets. Sent at every deadline. */
+  /** Lets time pass and does some of the pending work. Sent at every deadline. */
   advanceTime: { number: 1, fields: {} },
-  /** Adds an asset. Its markets open from its first price on. Assets are numbered from 0. */
+  /** Adds an asset, numbered from 0. Its markets open from its first price on. */
   listAsset: {
     number: 2,
     fields: {
@@ -100,7 +99,7 @@ export const COMMANDS = {
       symbol: 'text',
     },
   },
-  /** A price of an asset from a feed. */
+  /** A price of an asset from its single feed. */
   observePrice: { number: 3, fields: PRICE },
   /** Opens an account. User ids are 1, 2, … */
   register: {
@@ -108,34 +107,30 @@ export const COMMANDS = {
     fields: {
       /** 3 to 20 of A-Z a-z 0-9 _ -; unique without regard to case. */
       username: 'text',
-      /**
-       * Proves the user's identity; the gateway makes it (a password hash). Empty: nobody can sign
-       * in, and the account is the exchange's own.
-       */
+      /** A password hash, made by the gateway. Empty: the exchange's own account; no sign-in. */
       credential: 'text',
       /** The referrer's code, in any case; empty: none. */
       referralCode: 'text',
-      /** Play money to start with, 0 for none. */
+      /** Initial play money; 0: none. */
       grantMicros: 'number',
-      /** The partner that registers the user, and the only one that may withdraw; null: none. */
+      /** The partner that registers the user and alone may withdraw; null: none. */
       partner: 'text or null',
     },
   },
   /** Replaces the credential and raises its version, which ends every older token. */
   setCredential: { number: 5, fields: { userId: 'user', credential: 'text' } },
-  /** Money comes in through any partner, once per partner and reference. */
+  /** From any partner, once per partner and reference. */
   deposit: { number: 6, fields: TRANSFER },
-  /** Money leaves through the user's own partner, once per partner and reference. */
+  /** By the user's own partner, once per partner and reference. */
   withdraw: { number: 7, fields: TRANSFER },
   /**
-   * Buys shares of an outcome. The order ends at the first bound that it meets: `budgetMicros`
-   * (what it may spend, without the fee) or `sizeLots`. A buy "for 10 dollars" has sizeLots =
-   * UNSIZED_LOTS. A buy "of 7 shares at 0.4" has budgetMicros = sizeLots × priceTicks.
+   * Buys shares of an outcome, up to `budgetMicros` (without the fee) or `sizeLots`, whichever is
+   * reached first. A buy "for 10 dollars" has sizeLots = UNSIZED_LOTS. A buy "of 7 shares at 0.4"
+   * has budgetMicros = sizeLots × priceTicks.
    */
   buy: { number: 8, fields: { ...ORDER, budgetMicros: 'number' } },
-  /** Sells shares of an outcome. */
   sell: { number: 9, fields: ORDER },
-  /** Cancels a resting order, by its id or by its client's. */
+  /** Names the order by its orderId or its clientOrderId. */
   cancel: {
     number: 10,
     fields: {
@@ -146,15 +141,11 @@ export const COMMANDS = {
       clientOrderId: 'name',
     },
   },
-  /** Cancels all of the user's resting orders in one market. */
   cancelAll: { number: 11, fields: { ...USER, marketId: 'number' } },
-  /** Pays out the user's winnings in a resolved market. */
   claim: { number: 12, fields: { ...USER, marketId: 'number' } },
-  /** Stakes money in the flex vault. */
   stake: { number: 13, fields: { ...USER, amountMicros: 'number' } },
   /** Closes a vault deposit: principal and yield return to the balance. */
   unstake: { number: 14, fields: { ...USER, depositId: 'number' } },
-  /** Pays out the yield that a vault deposit has accrued. */
   claimYield: { number: 15, fields: { ...USER, depositId: 'number' } },
   /** 3 to 20 of A-Z 0-9 _ -, in any case; stored in upper case. Old codes stay valid. */
   setReferralCode: { number: 16, fields: { ...USER, code: 'text' } },
@@ -163,11 +154,10 @@ export const COMMANDS = {
    * `userId` equals the batch's and their keys are null.
    */
   batch: { number: 17, fields: { ...USER, operations: 'operations', atomic: 'set' } },
-  /** Cancels all of the user's resting orders in all markets. */
   cancelEverywhere: { number: 18, fields: USER },
   /**
-   * Changes the size or the price of a resting order. With a smaller size it keeps its place in the
-   * queue; otherwise it is taken out of the book and placed anew, under the same id.
+   * Changes the size or the price of a resting order. With only a smaller size the order keeps its
+   * place in the queue; otherwise it leaves the book and is placed anew, under the same id.
    */
   amend: {
     number: 19,
@@ -176,19 +166,19 @@ export const COMMANDS = {
       marketId: 'number',
       /** 0 with a clientOrderId. */
       orderId: 'number',
-      /** All that the order shall have, what is filled included; 0: as before. */
+      /** Total size, filled plus resting; 0: unchanged. */
       sizeLots: 'number',
-      /** 0: as before. */
+      /** 0: unchanged. */
       priceTicks: 'number',
       clientOrderId: 'name',
     },
   },
   /**
-   * Cancels the user's resting orders, in all markets, because a connection has ended that should
-   * end them: those with ids up to `lastOrderId`. Later ones were placed on another connection.
+   * Cancels the user's resting orders in all markets, because a connection with
+   * cancel-on-disconnect has ended. Orders above `lastOrderId` were placed later, on another one.
    */
   cancelDisconnected: { number: 20, fields: { userId: 'user', lastOrderId: 'number' } },
-  /** Lets a program act for the user, within a scope, until the token expires or is revoked. */
+  /** Lets a program act for the user, within a scope, until the token ends. */
   createToken: {
     number: 25,
     fields: {
@@ -199,41 +189,40 @@ export const COMMANDS = {
       expiresAtMs: 'number',
       /** 1 to 64 characters. */
       name: 'text',
-      /** What the gateway checks a client's address against; empty: any address. */
+      /** The gateway checks the client's address against them; empty: any address. */
       allowedAddresses: 'text',
     },
   },
   revokeToken: { number: 26, fields: { userId: 'user', tokenId: 'number' } },
   /**
-   * The dead man's switch: after this time (0: never), all of the user's resting orders are
-   * cancelled, unless the command is repeated before.
+   * The dead man's switch: cancels all of the user's resting orders after this time (0: never),
+   * unless the command is repeated before.
    */
   setCancelAfter: { number: 27, fields: { ...USER, timeoutMs: 'number' } },
-  /** Pauses or resumes a market (0: none), an asset (-1: none) or, with neither, everything. */
+  /** Of a market (0: none), an asset (-1: none) or, with neither, everything. */
   setPaused: {
     number: 28,
     fields: { marketId: 'number', asset: 'number', paused: 'set', ...OPERATOR },
   },
-  /** Freezes a user, whose resting orders are cancelled, or ends that. */
+  /** Freezing a user also cancels its resting orders. */
   setFrozen: { number: 29, fields: { userId: 'user', frozen: 'set', ...OPERATOR } },
-  /** Cancels all resting orders of a user. */
   operatorCancel: { number: 30, fields: { userId: 'user', ...OPERATOR } },
-  /** Declares a market VOID that is not resolved yet. An active one ends with it. */
+  /** Declares an unresolved market VOID. An active market ends first. */
   voidMarket: { number: 31, fields: { marketId: 'number', ...OPERATOR } },
   /**
-   * States which bytes a snapshot of this exchange has, so that the journal's chain covers them.
-   * Sent by the exchange itself, after its follower has written the snapshot. It changes nothing.
+   * Records a snapshot's hash, so that the journal's chain covers the snapshot. The exchange sends
+   * it after its follower has written the snapshot. It changes nothing.
    */
   vouchForSnapshot: {
     number: 40,
     fields: {
-      /** The sequence of the last command in the snapshot, less than this command's own. */
+      /** The sequence of the snapshot's last command, less than this command's own. */
       snapshotSequence: 'number',
       /** SHA-256 over the snapshot, 64 hex digits in lower case. */
       snapshotHash: 'text',
     },
   },
-  /** Puts rules in force, from this command on (rule-sets.ts). */
+  /** The rules apply from this command on (rule-sets.ts). */
   setRules: {
     number: 41,
     fields: {
@@ -247,22 +236,19 @@ export const COMMANDS = {
     },
   },
   /**
-   * States that the journal before it was copied from one of an older version of the format. Sent
-   * by the upgrade itself. It changes nothing.
+   * Records that the journal up to here was copied from an older format. The upgrade sends it. It
+   * changes nothing.
    */
   recordUpgrade: {
     number: 42,
     fields: {
       fromVersion: 'number',
       toVersion: 'number',
-      /** The end of the older journal: the hash of its last batch, 64 hex digits in lower case. */
+      /** The hash of the older journal's last batch, 64 hex digits in lower case. */
       chainHash: 'text',
     },
   },
-  /**
-   * A price of an asset from one of several feeds. The asset's price is the median of the sources'
-   * last ones.
-   */
+  /** A price from one of several feeds. The asset's price is the median of their last prices. */
   observeSourcePrice: {
     number: 43,
     fields: {
@@ -275,23 +261,22 @@ export const COMMANDS = {
   split: { number: 44, fields: SETS },
   /** Turns complete sets back into money. */
   merge: { number: 45, fields: SETS },
-  /** What others may read of the account: one of Privacy. */
   setPrivacy: { number: 46, fields: { ...USER, privacy: 'number' } },
   /**
-   * Makes an order group: once its orders have filled `maxFilledLots` within a window, those that
-   * rest are cancelled, and it takes no more orders until it is reset.
+   * Makes an order group: once its orders have filled `maxFilledLots` within a window, its resting
+   * orders are cancelled, and the group takes no orders until it is reset.
    */
   createOrderGroup: {
     number: 47,
     fields: { ...USER, maxFilledLots: 'number', windowMs: 'number' },
   },
-  /** The group takes orders again, and nothing counts as filled. */
+  /** The group takes orders again, with nothing filled. */
   resetOrderGroup: { number: 48, fields: GROUP },
   /** Cancels the group's orders, and ends it. */
   removeOrderGroup: { number: 49, fields: GROUP },
   /**
-   * Whether the markets of an asset are listed ahead of their windows, so that orders may rest in
-   * them. Sent by the exchange when it starts.
+   * Whether the asset's markets are listed ahead of their windows, so that orders may rest in them.
+   * The exchange sends it at its start.
    */
   listMarkets: { number: 50, fields: { asset: 'number', ahead: 'set' } },
   /** Opens an account that belongs to the user: no password, no play money. */
@@ -299,7 +284,6 @@ export const COMMANDS = {
     number: 51,
     fields: {
       ...USER,
-      /** As of a registration. */
       username: 'text',
     },
   },
@@ -308,7 +292,7 @@ export const COMMANDS = {
     number: 52,
     fields: { ...USER, fromUserId: 'number', toUserId: 'number', amountMicros: 'number' },
   },
-  /** Gives a user who has forgotten the password another credential; all tokens end. */
+  /** Replaces the credential of a user who has forgotten the password; all tokens end. */
   resetCredential: {
     number: 53,
     fields: { userId: 'user', credential: 'text', ...OPERATOR },
@@ -319,12 +303,11 @@ type Commands = typeof COMMANDS;
 export type CommandName = keyof Commands;
 export const COMMAND_NAMES = Object.keys(COMMANDS) as CommandName[];
 
-/** The numbers of the kinds: CommandKind.buy is 8. */
+/** CommandKind.buy is 8. */
 export const CommandKind = Object.freeze(
   Object.fromEntries(COMMAND_NAMES.map((name) => [name, COMMANDS[name].number])),
 ) as { readonly [K in CommandName]: Commands[K]['number'] };
 
-/** The command of a kind. */
 export type CommandOf<K extends CommandName> = K extends CommandName
   ? { kind: K } & ValuesOf<Commands[K]['fields']>
   : never;

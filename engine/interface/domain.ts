@@ -1,13 +1,13 @@
 /**
- * The terms of the domain as numbers, so that they fit into integer columns, and the ids of
- * markets. A number never changes its meaning, because journals contain them.
+ * The terms of the domain as numbers, which fit into integer columns, and the ids of markets. A
+ * number never changes its meaning, because journals contain it.
  */
 import { MICROS_PER_SET } from './limits.js';
 
 export const Outcome = { UP: 0, DOWN: 1 } as const;
 export type Outcome = (typeof Outcome)[keyof typeof Outcome];
 
-/** Converts a price of UP to ticks of an outcome, and back: the two prices add up to a dollar. */
+/** Converts a price of UP to ticks of an outcome, and back: UP + DOWN is a dollar. */
 export function ticksIn(outcome: number, upTicks: number): number {
   return outcome === Outcome.UP ? upTicks : MICROS_PER_SET - upTicks;
 }
@@ -19,18 +19,18 @@ export type Side = (typeof Side)[keyof typeof Side];
 export const TimeInForce = { IOC: 0, FOK: 1, GTC: 2 } as const;
 export type TimeInForce = (typeof TimeInForce)[keyof typeof TimeInForce];
 
-/** UPCOMING: listed, and traded, before its window. It has no start price yet. */
+/** UPCOMING: listed and traded before its window, without a start price. */
 export const MarketStatus = { ACTIVE: 0, ENDED: 1, RESOLVED: 2, UPCOMING: 3 } as const;
 export type MarketStatus = (typeof MarketStatus)[keyof typeof MarketStatus];
 
-/** It takes no more orders. */
+/** An ended market takes no orders. */
 export function hasEnded(status: number): boolean {
   return status === MarketStatus.ENDED || status === MarketStatus.RESOLVED;
 }
 
 /**
  * What others may read of an account. PRIVATE: its name and the time of its registration. LISTED:
- * the same, and on leaderboards its figures as they were when the day began.
+ * the same, and on leaderboards its figures at the start of the day.
  */
 export const Privacy = { OPEN: 0, PRIVATE: 1, LISTED: 2 } as const;
 export type Privacy = (typeof Privacy)[keyof typeof Privacy];
@@ -44,8 +44,8 @@ export type Resolution = (typeof Resolution)[keyof typeof Resolution];
  * FILLED: nothing is left to fill (an amount is used up when it no longer buys the next lot).
  * PARTIALLY_FILLED: some was filled; the remainder was dropped, or rests (then restingLots > 0).
  * RESTING: nothing was filled; all of it rests.
- * STOPPED_UNFILLED, STOPPED: it met an order of the same user and was cancelled there, before or
- * after it was partially filled.
+ * STOPPED_UNFILLED, STOPPED: it met an order of the same user and was cancelled there, without or
+ * with fills.
  * TRADE_LIMIT: some was filled; the remainder was dropped at the maximum of makers.
  * TOO_SMALL_TO_REST: some was filled; the remainder is below the least value of a resting order.
  * ORDER_GROUP: some was filled, which tripped the order's group; the remainder was dropped.
@@ -86,9 +86,9 @@ export const CancelReason = {
 export type CancelReason = (typeof CancelReason)[keyof typeof CancelReason];
 
 /**
- * How an order ended. RESTING: it has not. UNFILLED: what could not be filled at once was dropped;
- * TRADE_LIMIT and TOO_SMALL_TO_REST: for these reasons (OrderStatus). From CANCELLED on, the number
- * less CANCELLED is the CancelReason.
+ * How an order ended; RESTING: not yet. UNFILLED: the part that could not be filled at once was
+ * dropped. TRADE_LIMIT, TOO_SMALL_TO_REST: as in OrderStatus. From CANCELLED on, the number less
+ * CANCELLED is the CancelReason.
  */
 export const OrderEnd = {
   RESTING: 0,
@@ -102,7 +102,7 @@ export const OrderEnd = {
 /** Which time of an order had passed, in the details of `deadline_passed`. */
 export const Deadline = { VALID_UNTIL: 0, EXPIRES_AT: 1 } as const;
 
-/** Points are credited for fees paid, or for the fees of a referred user. */
+/** FEES: paid by the user. REFERRAL: paid by a referred user. */
 export const PointsReason = { FEES: 0, REFERRAL: 1 } as const;
 export type PointsReason = (typeof PointsReason)[keyof typeof PointsReason];
 
@@ -110,17 +110,17 @@ export type PointsReason = (typeof PointsReason)[keyof typeof PointsReason];
 export const DepositSource = { GRANT: 0, PARTNER: 1 } as const;
 export type DepositSource = (typeof DepositSource)[keyof typeof DepositSource];
 
-/** What a named token may do: read; or also trade, but nothing with credentials. */
+/** TRADE includes READ. Neither may change credentials. */
 export const TokenScope = { READ: 0, TRADE: 1 } as const;
 export type TokenScope = (typeof TokenScope)[keyof typeof TokenScope];
 
-/** REVOKED: or never created, or expired so long ago that it is forgotten. */
+/** REVOKED includes tokens that never existed or are forgotten. */
 export const TokenState = { VALID: 0, EXPIRED: 1, REVOKED: 2 } as const;
 export type TokenState = (typeof TokenState)[keyof typeof TokenState];
 
 export const WINDOW_MS = 900_000;
 
-/** Market ids have room for this many assets: no fewer than MAX_ASSETS, and never changed. */
+/** Room for assets in market ids: at least MAX_ASSETS, and never changed. */
 const ASSETS_PER_WINDOW = 64;
 
 /**

@@ -2,13 +2,13 @@
  * The events of one command, in order, in a buffer of integers. An event is its number (EventType)
  * followed by its fields, in engine units and in the order of EVENT_FIELDS.
  *
- * Events contain everything that history and streams need, including all money and all shares that
- * change hands.
+ * Always holds: events contain everything that history and streams need, including every change of
+ * money and shares.
  */
 import { type NumberBuffer, offsetsOf } from '../storage/number-buffer.js';
 import { MAX_CLIENT_ORDER_ID_LENGTH } from './limits.js';
 
-/** A client's name for an order takes so many fields, with CHARACTERS_IN_FIELD in each. */
+/** The fields of a clientOrderId, with CHARACTERS_IN_FIELD characters in each. */
 const NAME_FIELDS = [
   'name1',
   'name2',
@@ -26,9 +26,9 @@ const CHARACTERS_IN_FIELD = 6;
 if (NAME_FIELDS.length * CHARACTERS_IN_FIELD < MAX_CLIENT_ORDER_ID_LENGTH)
   throw new Error('a name does not fit into its fields');
 
-/** The fields of each event. An event's position in this table is its permanent number. */
+/** An event's position in this table is its permanent number. */
 export const EVENT_FIELDS = {
-  /** Never written: number 0. */
+  /** Number 0 is never written. */
   none: [],
   assetListed: ['asset'],
   priceObserved: ['asset', 'priceMicros', 'observedAtMs'],
@@ -38,7 +38,7 @@ export const EVENT_FIELDS = {
   marketEnded: ['marketId'],
   /** endPriceMicros is 0 when VOID. */
   marketResolved: ['marketId', 'resolution', 'endPriceMicros'],
-  /** A market's fees are shared. On VOID all three are 0, and the fees are refunded with claims. */
+  /** On VOID all three are 0, and claims refund the fees. */
   feesShared: ['marketId', 'vaultMicros', 'referrersMicros', 'treasuryMicros'],
   /** Everything is paid; the engine forgets the market. */
   marketClosed: ['marketId'],
@@ -51,10 +51,9 @@ export const EVENT_FIELDS = {
   deposited: ['userId', 'source', 'amountMicros'],
   withdrawn: ['userId', 'amountMicros'],
   /**
-   * A command has placed an order, after the order's trades in it. `restingLots` rest in the book;
-   * 0: the order has ended, as `status` says. `sizeLots` is all that was placed; of a buy that its
-   * budget has ended, what it bought and what rests. expiresAtMs 0: when the market ends. `anew` 1:
-   * an amendment took it out of the book before.
+   * A command has placed an order; its trades precede this event. `restingLots` 0: the order has
+   * ended, by `status`. `sizeLots` is the size; of a buy that its budget ended, the lots bought and
+   * resting. expiresAtMs 0: when the market ends. `anew` 1: an amendment placed it again.
    */
   orderPlaced: [
     'orderId',
@@ -122,7 +121,7 @@ export const EVENT_FIELDS = {
     'refundMicros',
     'profitMicros',
   ],
-  /** The lots that are paid for. `automatic` 1: because the user did not claim in time. */
+  /** The lots are those that are paid. `automatic` 1: the user did not claim in time. */
   claimed: [
     'marketId',
     'userId',
@@ -132,7 +131,6 @@ export const EVENT_FIELDS = {
     'refundMicros',
     'automatic',
   ],
-  /** Points are in millionths. */
   pointsCredited: ['userId', 'marketId', 'reason', 'microPoints'],
   referralEarned: ['referrerId', 'userId', 'marketId', 'amountMicros'],
   staked: ['depositId', 'userId', 'amountMicros', 'earnsFromMs'],
@@ -145,16 +143,15 @@ export const EVENT_FIELDS = {
   tokenCreated: ['tokenId', 'userId', 'scope', 'expiresAtMs'],
   tokenRevoked: ['tokenId', 'userId'],
   tokenExpired: ['tokenId', 'userId'],
-  /** The user's resting orders have been cancelled, because their time had come. */
+  /** The dead man's switch has cancelled the user's resting orders. */
   cancelAfterFired: ['userId', 'dueAtMs'],
-  /** An active or upcoming market begins (1) or ceases (0) to be paused. */
   marketPaused: ['marketId', 'paused'],
   userFrozen: ['userId', 'frozen'],
   privacyChanged: ['userId', 'privacy'],
   /**
-   * A resting order has other terms. keptPriority 1: it rests on where it was, with `sizeLots` (0:
-   * all it shall have is filled, and it is closed). 0: it has left the book, and `sizeLots` are
-   * placed anew; their trades and orderPlaced follow.
+   * A resting order has new terms. keptPriority 1: it keeps its place, with `sizeLots` left (0: it
+   * is filled and closed). keptPriority 0: it has left the book, and `sizeLots` are placed anew;
+   * their trades and orderPlaced follow.
    */
   orderAmended: [
     'orderId',
@@ -169,7 +166,7 @@ export const EVENT_FIELDS = {
     'originalLots',
     'keptPriority',
   ],
-  /** From now on these rules are in force (rule-sets.ts). */
+  /** The rules in force from now on (rule-sets.ts). */
   rulesChanged: [
     'ruleSet',
     'takerFeeBasisPoints',
@@ -178,24 +175,24 @@ export const EVENT_FIELDS = {
     'maxOpenOrders',
     'minRestingMicros',
   ],
-  /** The guard holds a price back: it is far from the last one. It has no effect. */
+  /** The guard holds back a price that is far from the last one; it has no effect. */
   priceHeld: ['asset', 'priceMicros', 'observedAtMs'],
-  /** The client's name of the order in the orderPlaced before it (packName). */
+  /** The clientOrderId (packName) of the order in the preceding orderPlaced. */
   orderNamed: ['orderId', 'userId', ...NAME_FIELDS],
-  /** Money, 1,000 micros a lot and the fee, has become `sizeLots` of each outcome. */
+  /** The user paid 1,000 micros a lot and the fee for `sizeLots` of each outcome. */
   setsSplit: ['marketId', 'userId', 'sizeLots', 'feeMicros'],
-  /** `sizeLots` of each outcome, which have cost `costMicros`, have become money. */
+  /** `sizeLots` of each outcome, bought for `costMicros`, became money. */
   setsMerged: ['marketId', 'userId', 'sizeLots', 'costMicros'],
-  /** The order group of the order in the orderPlaced before it. */
+  /** The group of the order in the preceding orderPlaced. */
   orderGrouped: ['orderId', 'userId', 'groupId'],
   orderGroupCreated: ['groupId', 'userId', 'maxFilledLots', 'windowMs'],
-  /** What its orders filled in a window reached its maximum; its other orders were cancelled. */
+  /** Fills in a window reached the group's maximum; its resting orders were cancelled. */
   orderGroupTripped: ['groupId', 'userId', 'filledLots'],
   orderGroupReset: ['groupId', 'userId'],
   orderGroupRemoved: ['groupId', 'userId'],
-  /** A market is upcoming. One that opens without it was not listed before. */
+  /** A market is upcoming. A market may also open without being listed. */
   marketListed: ['marketId'],
-  /** Money goes to another account of the family; transferredIn follows. */
+  /** Money moves to another account of the family; transferredIn follows. */
   transferredOut: ['userId', 'toUserId', 'amountMicros'],
   transferredIn: ['userId', 'fromUserId', 'amountMicros'],
 } as const satisfies Record<string, readonly string[]>;
@@ -203,7 +200,6 @@ export const EVENT_FIELDS = {
 export type EventName = Exclude<keyof typeof EVENT_FIELDS, 'none'>;
 export const EVENT_NAMES = Object.keys(EVENT_FIELDS) as (keyof typeof EVENT_FIELDS)[];
 
-/** The number of each event: EventType.trade, … */
 export const EventType = offsetsOf(EVENT_NAMES);
 
 /** The offset of each field from the event's number: EventSlot.trade.tradeId is 1. */
@@ -217,19 +213,19 @@ export const EventSlot = Object.freeze(
   },
 );
 
-/** By event number: the entries that the event takes, its number included. */
+/** By event number: the event's length in entries, including its number. */
 export const EVENT_LENGTHS: readonly number[] = EVENT_NAMES.map(
   (name) => EVENT_FIELDS[name].length + 1,
 );
 
-/** Makes room for an event, and writes its number. The caller writes the fields from there on. */
+/** Reserves an event and writes its number; returns its place. The caller writes the fields. */
 export function beginEvent(events: NumberBuffer, type: number): number {
   const at = events.reserve(EVENT_LENGTHS[type]!);
   events.values[at] = type;
   return at;
 }
 
-/** Writes a name of `length` ASCII characters to the fields of orderNamed, zeros after it. */
+/** Writes `length` ASCII characters to the fields of orderNamed, padded with zeros. */
 export function packName(
   values: Float64Array,
   at: number,
@@ -245,7 +241,6 @@ export function packName(
   }
 }
 
-/** The name in an orderNamed. */
 export function nameIn(event: EventRecord<'orderNamed'>): string {
   let name = '';
   for (const field of NAME_FIELDS)
@@ -259,7 +254,6 @@ export type EventRecord<K extends EventName = EventName> = {
   [Name in K]: { type: Name } & Record<(typeof EVENT_FIELDS)[Name][number], number>;
 }[K];
 
-/** The events of a buffer, in order. */
 export function decodeEvents(events: NumberBuffer): EventRecord[] {
   const records: EventRecord[] = [];
   let at = 0;
@@ -270,7 +264,6 @@ export function decodeEvents(events: NumberBuffer): EventRecord[] {
   return records;
 }
 
-/** The event that begins at `at`. */
 export function decodeEvent(values: ArrayLike<number>, at: number): EventRecord {
   const name = EVENT_NAMES[values[at]!];
   if (name === undefined || name === 'none')

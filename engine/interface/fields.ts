@@ -5,10 +5,10 @@ const ASSET_SYMBOL = /^[A-Z0-9]{2,10}$/;
 const NAME = /^[A-Za-z0-9_-]{3,20}$/;
 const PRICE_SOURCE = /^[a-z0-9][a-z0-9.-]{0,31}$/;
 const SHA_256 = /^[0-9a-f]{64}$/;
-/** The characters of a clientOrderId; none of them needs an escape anywhere. */
+/** Characters of a clientOrderId: none needs an escape in JSON, URLs or CSV. */
 const CLIENT_ORDER_ID_CHARACTERS =
   'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-:.';
-/** By byte, 1: it may be in a clientOrderId. */
+/** By byte; 1: allowed in a clientOrderId. */
 export const CLIENT_ORDER_ID_BYTES = new Uint8Array(256);
 for (let i = 0; i < CLIENT_ORDER_ID_CHARACTERS.length; i++)
   CLIENT_ORDER_ID_BYTES[CLIENT_ORDER_ID_CHARACTERS.charCodeAt(i)] = 1;
@@ -23,7 +23,7 @@ export function isText(text: string, minLength: number, maxLength: number): bool
   return typeof text === 'string' && text.length >= minLength && text.length <= maxLength;
 }
 
-/** In one byte per character. */
+/** The bytes hold one character each. */
 export function isClientOrderId(bytes: Uint8Array, from: number, length: number): boolean {
   if (length < 1 || length > MAX_CLIENT_ORDER_ID_LENGTH) return false;
   for (let i = from; i < from + length; i++) {

@@ -1,8 +1,7 @@
 /**
- * A 64-bit hash of a command's record, to tell whether an idempotency key returns with the same
- * command. It covers every byte but the time and the key, so also how many words the key takes,
- * which is in the record's length. Mixing is by multiply and rotate on two lanes, as in
- * MurmurHash3.
+ * A 64-bit hash of a command's record, which shows whether a repeated idempotency key has the same
+ * command. It covers every byte except the time and the key, and through the record's length also
+ * the number of words of the key. Mixing is by multiply and rotate on two lanes, as in MurmurHash3.
  */
 
 import type { CommandRecord } from './command-record.js';
@@ -35,7 +34,7 @@ export class Fingerprint {
   }
 }
 
-/** The finalizer of MurmurHash3: every bit of the lane changes half of the others. */
+/** The finalizer of MurmurHash3: every input bit changes half of the output bits. */
 function mix(lane: number): number {
   let mixed = lane;
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);

@@ -1,10 +1,10 @@
 /**
  * The units and the limits of the engine, and the proof that no sum or product exceeds 2^53.
  *
- * One cap makes all money safe: the exchange never holds more than {@link MAX_TOTAL_MICROS}. That
- * is deposits of partners less withdrawals, and play money, each with its own maximum. No balance,
- * hold, collateral, fee pot, payout or sum of them can exceed it. A complete set costs 1,000 micros
- * of that money, so no position can exceed 9e12 lots.
+ * One cap makes all money safe: the exchange never holds more than {@link MAX_TOTAL_MICROS}, which
+ * is the maximum of net deposits plus the maximum of play money. No balance, hold, collateral, fee
+ * pot, payout or sum of them can exceed the cap. A complete set costs 1,000 micros of that money,
+ * so no position can exceed 9e12 lots.
  */
 
 import { feeOn, GUARD_RATIO, MAX_FEE_BASIS_POINTS, UPCOMING_WINDOWS } from './parameters.js';
@@ -18,9 +18,8 @@ export const MAX_PRICE_TICKS = 999;
 
 /** Deposits of partners less withdrawals: 3 billion dollars. */
 export const MAX_DEPOSITED_MICROS = 3_000_000_000_000_000;
-/** Play money, given at registrations: 6 billion dollars, 10,000 each for 600,000 accounts. */
+/** Play money granted at registrations: 6 billion dollars, 10,000 each for 600,000 accounts. */
 export const MAX_GRANTED_MICROS = 6_000_000_000_000_000;
-/** All money in the exchange. */
 export const MAX_TOTAL_MICROS = MAX_DEPOSITED_MICROS + MAX_GRANTED_MICROS;
 /** The most that one order may spend: a million dollars. */
 export const MAX_ORDER_MICROS = 1_000_000 * MICROS_PER_DOLLAR;
@@ -28,50 +27,43 @@ export const MAX_ORDER_MICROS = 1_000_000 * MICROS_PER_DOLLAR;
 export const MAX_TRANSFER_MICROS = 100_000_000 * MICROS_PER_DOLLAR;
 /** One order: ten million shares. */
 export const MAX_ORDER_LOTS = 10_000_000_000;
-/** The size of a buy of its budget, which is for at most MAX_ORDER_LOTS, too. */
+/** Marks a buy that is limited by its budget; such a buy also gets at most MAX_ORDER_LOTS. */
 export const UNSIZED_LOTS = MAX_ORDER_LOTS + 1;
 /**
- * Makers that one order, or all orders of one batch together, may trade with. The remainder of the
- * order is dropped and further orders of the batch are refused. Bounds a command's time and memory.
+ * Makers that one order, or all orders of one batch together, may trade with. Then the order's
+ * remainder is dropped and further orders of the batch are refused. Bounds a command's time and
+ * memory.
  */
 export const MAX_FILLS_PER_ORDER = 5_000;
 
 export const MAX_ASSETS = 64;
 export const MAX_USERS = 4_000_000;
-/** Sub-accounts, which are users, too: of one user, and of all. */
+/** Sub-accounts of one user, and of all users. Each counts as a user. */
 export const MAX_SUB_ACCOUNTS_PER_USER = 32;
 export const MAX_SUB_ACCOUNTS = 1_000_000;
-/** Resting orders of one user in all markets. */
 export const MAX_OPEN_ORDERS_PER_USER = 1_000;
-/** Resting orders of all users. */
 export const MAX_OPEN_ORDERS = 4_000_000;
-/**
- * Client order ids remembered, of one user's last orders that had one and of all users. Those of
- * resting orders are remembered besides.
- */
+/** Client order ids remembered, of one user and of all users, besides those of resting orders. */
 export const CLIENT_ORDER_IDS_PER_USER = 10_000;
 export const CLIENT_ORDER_IDS_IN_ALL = 4_000_000;
-/** The last orders of all users of which it is known how they ended. A power of two. */
+/** The last orders of all users whose end is remembered. A power of two. */
 export const ORDERS_REMEMBERED = 1_048_576;
 /** Positions of all users in markets that are not paid out. */
 export const MAX_POSITIONS = 8_000_000;
 /**
- * Positions of one user: in each asset, those of the last day's 96 markets, until they are paid, of
- * the one that has just ended, the active one and the upcoming ones.
+ * Positions of one user: for each asset the unpaid markets of the last day (96), the market that
+ * has just ended, the active one and the upcoming ones.
  */
 export const MAX_POSITIONS_PER_USER = MAX_ASSETS * (96 + 2 + UPCOMING_WINDOWS);
-/** Referral codes that one user may ever have; all of them stay valid. */
+/** Referral codes that one user may ever have; all stay valid. */
 export const MAX_REFERRAL_CODES_PER_USER = 20;
-/** Referral codes that users chose, in total and for ever; the engine's own are not counted. */
+/** Referral codes chosen by users, for ever; generated codes do not count. */
 export const MAX_CHOSEN_REFERRAL_CODES = 2_000_000;
-/** Open vault deposits of all users. */
 export const MAX_VAULT_DEPOSITS = 5_000_000;
-/** Open vault deposits of one user. */
 export const MAX_VAULT_DEPOSITS_PER_USER = 10_000;
-/** Closed vault deposits that are still recognised as closed. */
 export const CLOSED_DEPOSITS_REMEMBERED = 100_000;
 export const MIN_STAKE_MICROS = MICROS_PER_DOLLAR;
-/** Named tokens of one user, and of all users; expired ones count while they are known. */
+/** Named tokens of one user, and of all users, including expired ones that are still known. */
 export const MAX_TOKENS_PER_USER = 50;
 export const MAX_TOKENS = 1_000_000;
 /** Order groups of one user, and of all users. */
@@ -80,13 +72,12 @@ export const MAX_ORDER_GROUPS = 1_000_000;
 /** Partners that registered users. */
 export const MAX_PARTNERS = 1_000;
 /**
- * Transfers of partners whose references are remembered: beyond so many, deposits are refused, and
- * withdrawals never are. A reference is forgotten TRANSFER_KEPT_MS after the end of its period.
+ * Remembered references of partners' transfers. At this number deposits are refused, withdrawals
+ * are not. A reference is forgotten TRANSFER_KEPT_MS after the end of its period.
  */
 export const MAX_TRANSFERS = 10_000_000;
 export const TRANSFER_KEPT_MS = 90 * 86_400_000;
 export const TRANSFER_PERIOD_MS = 10 * 86_400_000;
-/** Operations in one batch. */
 export const MAX_BATCH_OPERATIONS = 100;
 
 /** The price of an asset: ten million dollars. */
@@ -94,12 +85,12 @@ export const MAX_ASSET_PRICE_MICROS = 10_000_000 * MICROS_PER_DOLLAR;
 /** Prices remembered per asset, within PRICE_REMEMBERED_MS. */
 export const MAX_REMEMBERED_PRICES = 65_536;
 
-/** Sources that have a fresh price of one asset. */
+/** Sources with a fresh price of one asset. */
 export const MAX_PRICE_SOURCES = 16;
 
 export const MAX_TIME_MS = 8_640_000_000_000;
 
-/** Results remembered by idempotency key: how long, how many per user, how many in total. */
+/** Results remembered by idempotency key: the time, the number per user, the number in total. */
 export const IDEMPOTENCY_KEPT_MS = 3_600_000;
 export const IDEMPOTENCY_KEPT_PER_USER = 600_000;
 export const IDEMPOTENCY_KEPT_IN_ALL = 4_000_000;
@@ -109,16 +100,14 @@ export const IDEMPOTENCY_KEPT_IN_ALL = 4_000_000;
  */
 export const IDEMPOTENCY_BYTES_PER_USER = 167_772_160;
 export const IDEMPOTENCY_BYTES_IN_ALL = 1_073_741_824;
-/** Expired keys that each command forgets at most, so that no command does all of an hour's. */
+/** Expired keys that one command forgets at most: no command forgets a whole hour's. */
 export const FORGOTTEN_PER_COMMAND = 1_000;
 
-/** Credentials are the longest texts; names, codes and references are shorter. */
 export const MAX_CREDENTIAL_LENGTH = 512;
 export const MAX_REFERENCE_LENGTH = 128;
 export const MAX_IDEMPOTENCY_KEY_LENGTH = 64;
-/** Characters in the reason of an operator's command. */
 export const MAX_REASON_LENGTH = 200;
-/** The last actions of operators, which are kept for reading; the journal has all. */
+/** The last actions of operators, kept for reading; the journal has all. */
 export const OPERATOR_ACTIONS_KEPT = 10_000;
 export const MAX_TOKEN_NAME_LENGTH = 64;
 export const MAX_ALLOWED_ADDRESSES_LENGTH = 1_024;
@@ -129,10 +118,10 @@ export const MAX_CLIENT_ORDER_ID_LENGTH = 64;
  * done per command.
  */
 export const WORK_UNITS_PER_COMMAND = 1_000;
-/** Orders that are due, but not worked off, which one command passes over while it matches. */
+/** Due but not yet cancelled orders that one command may pass over while matching. */
 export const MAX_PASSES_PER_COMMAND = 1_000;
 
-/** What `limit_reached` names: the first detail of the refusal. Their numbers are permanent. */
+/** The first detail of `limit_reached`. The numbers are permanent. */
 export const Limit = {
   orderAmount: 1,
   openOrders: 2,

@@ -1,7 +1,7 @@
 /**
  * The notation of the engine's integers for clients and operators: exact decimals, ids, and names
- * of the domain's numbers. The engine itself does not use it. Everything that shows its state does,
- * so that each value has one spelling.
+ * of the domain's numbers. The engine does not use it; all code that shows engine state does, so
+ * each value has one spelling.
  *
  * Ids: users "u12", orders "o12", trades "t12", vault deposits "d12", tokens "k12", and markets
  * "btc-15m-1763700300" (asset, kind, start of the window in seconds). No other form is an id.
@@ -56,7 +56,6 @@ function decimalText(integer: number, scale: number, places: number): string {
 const NUMBERED_ID = /^[a-z][1-9]\d{0,14}$/;
 const MARKET_ID = /^([a-z0-9]{2,10})-15m-([1-9]\d{0,9})$/;
 
-/** The part of the engine that market ids need. */
 export interface Assets {
   assetSymbol(asset: number): string;
   findAsset(symbol: string): number;
@@ -69,7 +68,7 @@ export function idNumber(letter: IdLetter, text: string): number {
   return text[0] === letter && NUMBERED_ID.test(text) ? Number(text.slice(1)) : 0;
 }
 
-/** Whether the text has the form of a market id, whether or not the asset is listed. */
+/** Whether the text has the form of a market id; its asset need not be listed. */
 export function isMarketName(text: string): boolean {
   const parts = MARKET_ID.exec(text);
   return parts !== null && (Number(parts[2]) * 1_000) % WINDOW_MS === 0;

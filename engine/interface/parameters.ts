@@ -16,24 +16,20 @@ const BASIS_POINTS = 10_000;
 
 /**
  * The fee on an amount, in micros, rounded up so that no trade is free unless the rate is 0. The
- * product is a safe integer, and the quotient is below 2^37, so the division loses nothing that
- * could change the rounding.
+ * product is a safe integer and the quotient is below 2^37, so the division's error cannot change
+ * the rounding.
  */
 export function feeOn(amountMicros: number, basisPoints: number): number {
   return Math.ceil((amountMicros * basisPoints) / BASIS_POINTS);
 }
 
-/**
- * The vault's share of a market's fees in rule set 1, in percent: what stakers earn for backing the
- * exchange.
- */
+/** The vault's share of a market's fees in rule set 1, in percent. */
 export const VAULT_SHARE_PERCENT = 40;
 /**
- * The least value of a resting order in rule set 1, at its own price: an order meets at most
- * MAX_FILLS_PER_ORDER makers, so a wall in front of all others costs as many dollars.
+ * The minimum value of a resting order in rule set 1, at its own price. An order meets at most
+ * MAX_FILLS_PER_ORDER makers, so a wall ahead of all other orders costs as many dollars.
  */
 export const MIN_RESTING_MICROS = 1_000_000;
-/** The most that a rule set may ask for. */
 export const MAX_MIN_RESTING_MICROS = 1_000_000_000;
 /** A referrer gets 1/10 of the fees and 1/10 of the points of the users referred. */
 export const REFERRAL_DIVISOR = 10;
@@ -41,8 +37,8 @@ export const REFERRAL_DIVISOR = 10;
 /** Micro-points per micro-dollar of fees: 100 points per dollar. */
 export const MICRO_POINTS_PER_FEE_MICRO = 100;
 /**
- * A user with so many micro-points is no newcomer any more: those of a dollar of fees. So each of
- * many accounts costs a dollar and the time until a market settles.
+ * A user with the points of a dollar of fees is established, no longer a newcomer. So each of many
+ * accounts costs a dollar and the time until a market settles.
  */
 export const ESTABLISHED_MICRO_POINTS = 1_000_000 * MICRO_POINTS_PER_FEE_MICRO;
 /** Fees earn points from this price, in ticks of the taker's outcome, … */
@@ -50,19 +46,19 @@ export const POINTS_MIN_TICKS = 30;
 /** … to this one: a trade on a near-certain outcome risks too little to be rewarded. */
 export const POINTS_MAX_TICKS = 970;
 
-/** A reference price averages this much time, in ms: one odd price must not decide a market. */
+/** The time that a reference price averages, in ms: one odd price must not decide a market. */
 export const REFERENCE_WINDOW_MS = 60_000;
-/** The price in force when that time begins may be this old, in ms: an older feed has stopped. */
+/** Maximum age of the price in force when that time begins, in ms: an older feed has stopped. */
 export const REFERENCE_PRICE_AGE_MAX_MS = 120_000;
 /**
- * How long a price is remembered, in ms, and how old a new one may be. A reference price is
+ * How long a price is remembered, in ms, and the maximum age of a new one. A reference price is
  * computed up to VOID_DELAY_MS after its time and looks back over the two times above.
  */
 export const PRICE_REMEMBERED_MS = 300_000;
 
 /**
- * How old the last price of a source may be, in ms, to count for the median: longer than a feed
- * takes to connect again, and much shorter than the minute that a reference price averages.
+ * Maximum age of a source's last price in the median, in ms: longer than a feed takes to reconnect,
+ * and much shorter than the minute that a reference price averages.
  */
 export const SOURCE_FRESH_MS = 15_000;
 /**
@@ -71,9 +67,9 @@ export const SOURCE_FRESH_MS = 15_000;
  */
 export const GUARD_RATIO = { above: 5, below: 4 } as const;
 /**
- * A price that is held back is believed once it has been confirmed for this long, in ms, and by
- * this many prices, itself included. Half a minute, so that it can still end a market before it is
- * VOID; several prices, so that a jump of the clock does not confirm one.
+ * A held-back price is believed once confirmed for this long, in ms, by this many prices including
+ * itself. Half a minute: short enough to end a market before it is VOID. Several prices: a jump of
+ * the clock alone must not confirm one.
  */
 export const GUARD_CONFIRMED_MS = 30_000;
 export const GUARD_PRICES = 3;
@@ -84,9 +80,9 @@ export const RESOLVE_DELAY_MS = 2_000;
 export const VOID_DELAY_MS = 60_000;
 /** From resolution to the automatic payout, in ms: users have a day to claim. */
 export const PAYOUT_DELAY_MS = 86_400_000;
-/** How many windows ahead markets are listed: an hour is as far as makers quote. */
+/** Windows ahead for which markets are listed: makers quote at most an hour ahead. */
 export const UPCOMING_WINDOWS = 4;
-/** A market opens late only if this much of its window is left, in ms: less is no time to trade. */
+/** A market opens late only with at least this much of its window left, in ms. */
 export const LATE_OPENING_LEFT_MIN_MS = 60_000;
 
 /** The shortest and the longest time of a dead man's switch, in ms. */
@@ -97,17 +93,15 @@ export const MAX_CANCEL_AFTER_MS = 3_600_000;
 export const MIN_GROUP_WINDOW_MS = 100;
 export const MAX_GROUP_WINDOW_MS = 3_600_000;
 
-/** How long an expired token is told from a revoked one, in ms. */
+/** How long an expired token is distinguished from a revoked one, in ms. */
 export const EXPIRED_TOKEN_KEPT_MS = 604_800_000;
 
-/**
- * From a stake to the quarter hour it earns from, in ms: nobody stakes just to catch a known fee.
- */
+/** From a stake to the quarter hour it earns from, in ms: a stake cannot catch a known fee. */
 export const VAULT_WARM_UP_MS = 900_000;
 /**
- * A market's fees earn a stake 1/1,000 of it at most, and the rest goes to the treasury: otherwise
- * a dollar that is alone in the vault would earn all of the vault's share.
+ * A market's fees earn a stake at most 1/1,000 of it, and the rest goes to the treasury: otherwise
+ * a single dollar in the vault would earn all of the vault's share.
  */
 export const YIELD_DIVISOR = 1_000;
-/** Yield per staked micro is counted in 1 / this many micros, so that small shares are not lost. */
+/** Yield per staked micro is counted in 1 / YIELD_SCALE micros, so that small shares count. */
 export const YIELD_SCALE = 10n ** 18n;

@@ -1,6 +1,6 @@
 /**
- * Checks records that come from elsewhere, such as a journal. What passes is what a RecordBuffer
- * writes, to the bit, so that whoever reads it needs no checks of its own.
+ * Checks records from outside the process, such as a journal's. A record that passes is, to the
+ * bit, one that a RecordBuffer writes, so its readers need no further checks.
  */
 
 import { BATCH_KINDS, CommandKind } from './commands.js';
@@ -40,11 +40,11 @@ const TIME_IN_FORCE_FLAGS = NO_TIME_IN_FORCE << TIME_IN_FORCE_SHIFT;
 const SELF_TRADE_FLAGS = NO_SELF_TRADE << SELF_TRADE_SHIFT;
 const SIGN = 1 << 31;
 
-/** By the number of the kind: the flags that it may have, texts, whether it has a user. */
+/** By kind: its allowed flags, its number of texts, whether it has a user. */
 const ALLOWED_FLAGS = new Int32Array(256);
 const TEXT_COUNTS = new Uint8Array(256);
 const HAS_USER = new Uint8Array(256);
-/** The text that is there only if SET is. */
+/** Whether the kind has a text that is present only if SET is. */
 const HAS_LAST_TEXT = new Uint8Array(256);
 const IN_BATCH = new Uint8Array(256);
 for (const name of BATCH_KINDS) IN_BATCH[CommandKind[name]] = 1;
@@ -67,7 +67,7 @@ for (const [kind, places] of PLACES.entries()) {
 
 /**
  * Checks the record at `at` and returns where the next one starts.
- * @throws RecordError when there is no whole record, or one that no RecordBuffer writes.
+ * @throws RecordError if the record is incomplete, or no RecordBuffer writes it.
  */
 export function checkRecord(records: RecordBuffer, at: number): number {
   const { length } = records;
@@ -102,7 +102,7 @@ function checkOperation(records: RecordBuffer, at: number, end: number): number 
   return checkFields(records, at, at + OPERATION_HEAD, end);
 }
 
-/** Checks a record that is no batch. It must end at `end` or before. */
+/** Checks a record that is not a batch. It must end at or before `end`. */
 function checkFields(records: RecordBuffer, at: number, fields: number, end: number): number {
   const head = records.ints[2 * at]!;
   const kind = head & KIND_MASK;
@@ -143,12 +143,12 @@ function checkFlags({ ints }: RecordBuffer, at: number): void {
   if (HAS_USER[kind] === 0 && ints[2 * at + 1] !== 0) throw broken(at, 'its kind has no user');
 }
 
-/** -0 has no place in results. */
+/** Results must not contain -0. */
 function checkNumber({ ints }: RecordBuffer, at: number): void {
   if (ints[2 * at + 1] === SIGN && ints[2 * at] === 0) throw broken(at, 'a number is -0');
 }
 
-/** Checks texts from a word on, up to the zeros after them; returns the next word. */
+/** Checks texts and the zeros after them; returns the next word. */
 function checkTexts(
   records: RecordBuffer,
   at: number,

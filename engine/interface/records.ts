@@ -6,8 +6,8 @@
  *   word 0   bits 0 to 7     the kind, as {@link CommandKind} numbers it
  *            bits 8 to 19    flags, below
  *            bits 20 to 31   the record's length in words; 0 in a batch
- *            bits 32 to 63   userId, an i32; 0 if there is none or it is no i32 (no such user)
- *   word 1   atMs, an f64. An operation of a batch has no such word.
+ *            bits 32 to 63   userId, an i32; 0 if absent or not an i32 (no such user)
+ *   word 1   atMs, an f64; absent in an operation of a batch
  *   ...      the number fields, an f64 each, in the order of {@link COMMANDS}. -0 becomes 0.
  *   ...      validUntilMs, an f64, if BOUNDED; else it is MAX_TIME_MS
  *   ...      expiresAtMs, an f64, if EXPIRES; else it is MAX_TIME_MS
@@ -16,28 +16,28 @@
  *   ...      the clientOrderId, if NAMED; else it is null
  *   ...      the other texts, in the order of the table
  *
- * The only number word of a batch is two i32, the number of its operations and its length in words.
+ * The only number word of a batch is two i32: the number of its operations and its length in words.
  * Its operations follow its key.
  *
  * A text is a u16, twice its length plus 1 if it has two bytes per code unit, and its code units.
- * It has two bytes only if a unit needs them. Zeros fill the last word of the key, that of the
- * clientOrderId, and that of the other texts.
+ * Units take two bytes only if one of them needs two. Zeros fill the last word of the key, of the
+ * clientOrderId, and of the other texts.
  *
  *   1        KEYED
  *   2        BOUNDED
  *   4        SET    postOnly, atomic, paused, frozen, ahead, or: the partner of a
  *            registration is not null
- *   8, 16    the outcome; 3: the command named none that exists
- *   32, 64   timeInForce; 3: the command named none that exists
+ *   8, 16    the outcome; 3: the command named an unknown one
+ *   32, 64   timeInForce; 3: the command named an unknown one
  *   128      GROUPED
  *   256      NAMED
  *   512      EXPIRES
- *   1024, 2048  selfTrade; 3: the command named none that exists
+ *   1024, 2048  selfTrade; 3: the command named an unknown one
  *
- * Always holds: equal commands at equal times have equal bytes, and a command that was written
- * reads back equal, except for -0, user ids that are not an i32, outcomes, times in force and
- * self-trade modes that do not exist, and optional fields that have their defaults, which are left
- * out. The encoder refuses what no record can hold ({@link RecordError}) and then writes nothing.
+ * Always holds: equal commands at equal times have equal bytes, and a written command reads back
+ * equal. Exceptions are -0, user ids that are not an i32, unknown outcomes, times in force and
+ * self-trade modes, and optional fields with their defaults, which are left out. If no record can
+ * hold a command, the encoder throws a {@link RecordError} and writes nothing.
  */
 
 import { offsetsOf } from '../storage/number-buffer.js';
@@ -75,11 +75,11 @@ export const FLAGS_SHIFT = 8;
 export const FLAGS_MASK = 0xfff;
 export const WORDS_SHIFT = 20;
 export const WORD_BYTES = 8;
-/** Words before the fields of a command, and of an operation in a batch. */
+/** Words before the fields, in a command and in an operation of a batch. */
 export const COMMAND_HEAD = 2;
 export const OPERATION_HEAD = 1;
 const MAX_WORDS = 0xfff;
-/** Longer than every text that the engine accepts, so that refused commands are journalled too. */
+/** Longer than every text that the engine accepts, so that refused commands can be journalled. */
 export const MAX_TEXT_LENGTH = 4_000;
 /** More operations than the engine accepts, for the same reason. */
 export const MAX_RECORD_OPERATIONS = 1_000;
@@ -89,14 +89,14 @@ type NumberField<K extends CommandName> = {
   [F in keyof Fields<K>]: Fields<K>[F] extends 'number' ? F : never;
 }[keyof Fields<K>];
 
-/** The name and place of each field, by the number of the kind. */
+/** By kind. */
 export type FieldPlaces = readonly (readonly [name: string, place: Place])[];
 export const PLACES: readonly (FieldPlaces | undefined)[] = byKind((name) =>
   Object.entries<Place>(COMMANDS[name].fields),
 );
 export const KIND_NAMES: readonly (CommandName | undefined)[] = byKind((name) => name);
 
-/** How many number words a kind has, without validUntilMs. */
+/** By kind: its number words, without the optional ones. */
 export const NUMBER_COUNTS = Uint8Array.from(PLACES, (places) =>
   countOf(places, 'number', 'operations'),
 );
@@ -111,7 +111,7 @@ export function byKind<T>(of: (name: CommandName) => T): readonly (T | undefined
   return values;
 }
 
-/** The offset of each number field of a kind from the first one. */
+/** The offset of each number field of a kind. */
 export function numbersOf<K extends CommandName>(
   kind: K,
 ): Readonly<Record<NumberField<K>, number>> {
@@ -119,7 +119,6 @@ export function numbersOf<K extends CommandName>(
   return offsetsOf(names.map(([name]) => name as NumberField<K>));
 }
 
-/** The number fields that the engine reads without making an object. */
 export const OrderField = numbersOf('buy');
 export const CancelField = numbersOf('cancel');
 export const CancelAllField = numbersOf('cancelAll');
@@ -130,7 +129,7 @@ export const PriceField = numbersOf('observePrice');
 
 const { sell: SELL, buy: BUY, cancel: CANCEL } = CommandKind;
 const ORDER_NUMBERS = Object.keys(numbersOf('sell')).length;
-/** The words of the longest record without its texts and operations: a buy with all it may have. */
+/** Words of the longest record without texts and operations: a buy with all optional fields. */
 const ROOM = COMMAND_HEAD + ORDER_NUMBERS + 4;
 
 function assertLayout(): void {
@@ -144,7 +143,7 @@ function assertLayout(): void {
   }
   if (MAX_CREDENTIAL_LENGTH > MAX_TEXT_LENGTH || MAX_BATCH_OPERATIONS > MAX_RECORD_OPERATIONS)
     throw new Error('a command that the engine accepts does not fit into a record');
-  // A buy has the numbers of a sale first, and one more.
+  // A buy has the numbers of a sell, then one more.
   const sale = numbersOf('sell');
   for (const name of Object.keys(sale) as (keyof typeof sale)[]) {
     if (sale[name] !== OrderField[name]) throw new Error(`${name} has two places`);
@@ -153,12 +152,12 @@ function assertLayout(): void {
 }
 assertLayout();
 
-/** A command that no record can hold, or bytes that are not a record. */
+/** No record can hold the command, or the bytes are not a record. */
 export class RecordError extends Error {
   override name = 'RecordError';
 }
 
-/** A growing buffer of records, one after another. Appending allocates nothing per command. */
+/** A growing buffer of records. Appending allocates nothing per command. */
 export class RecordBuffer {
   bytes!: Uint8Array;
   ints!: Int32Array;
@@ -185,7 +184,7 @@ export class RecordBuffer {
 
   /**
    * Appends a command and returns where its record starts.
-   * @throws RecordError when no record can hold the command; then nothing is appended.
+   * @throws RecordError if no record can hold the command; nothing is appended.
    */
   append(command: Command, atMs: number): number {
     const start = this.length;
@@ -197,7 +196,7 @@ export class RecordBuffer {
     return start;
   }
 
-  /** Appends a copy of a record with another time, and returns where it starts. */
+  /** Appends a copy of a record with another time; returns where the copy starts. */
   appendCopy(from: RecordBuffer, at: number, atMs: number): number {
     const start = this.length;
     const words = wordsOf(from, at);
@@ -211,8 +210,8 @@ export class RecordBuffer {
   }
 
   /**
-   * Replaces the contents by bytes from elsewhere, which may be anything: checkRecord tells.
-   * @throws RecordError when they are not whole words.
+   * Replaces the contents by untrusted bytes; call checkRecord on each record.
+   * @throws RecordError if the bytes are not whole words.
    */
   load(bytes: Uint8Array): void {
     if (bytes.length % WORD_BYTES !== 0)
@@ -316,7 +315,6 @@ export class RecordBuffer {
     this.finishNamed(start, kind, flags, order);
   }
 
-  /** Appends the key and the clientOrderId, if there are any, and writes the head. */
   private finishNamed(
     start: number,
     kind: number,
@@ -336,7 +334,6 @@ export class RecordBuffer {
     this.writeHead(start, kind, all, userOf(userId));
   }
 
-  /** Appends the key, if there is one, and writes the head. */
   private finishKeyed(
     start: number,
     kind: number,
@@ -352,7 +349,6 @@ export class RecordBuffer {
     this.writeHead(start, kind, flags | KEYED, userOf(userId));
   }
 
-  /** The less frequent kinds. */
   private writeByTable(command: Command, start: number, fields: number): void {
     const kind = CommandKind[command.kind];
     const places = PLACES[kind];
@@ -414,7 +410,7 @@ export class RecordBuffer {
     return from + 2 * length;
   }
 
-  /** Ends the record at the first word boundary from a byte on, with zeros up to there. */
+  /** Fills with zeros from a byte to the next word boundary, where the record ends. */
   private pad(from: number): void {
     this.end = Math.ceil(from / WORD_BYTES);
     for (let at = from; at < this.end * WORD_BYTES; at++) this.bytes[at] = 0;
@@ -436,7 +432,6 @@ export class RecordBuffer {
   }
 }
 
-/** The length of a command's record in words. */
 export function wordsOf(records: RecordBuffer, at: number): number {
   const words = records.ints[2 * at]! >>> WORDS_SHIFT;
   return words === 0 ? records.ints[2 * (at + COMMAND_HEAD) + 1]! : words;
@@ -453,7 +448,6 @@ export function wordAfterText(records: RecordBuffer, at: number): number {
   return Math.ceil(textEnd(records, at * WORD_BYTES) / WORD_BYTES);
 }
 
-/** Adding 0 turns -0 into 0. */
 function numberOf(value: unknown): number {
   if (typeof value !== 'number') throw new RecordError(`not a number: ${String(value)}`);
   return value + 0;

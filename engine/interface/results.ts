@@ -16,22 +16,22 @@ import {
   UNSIZED_LOTS,
 } from './limits.js';
 
-/** The head of every result. */
 export const ResultHead = { kind: 0, code: 1, sequence: 2, atMs: 3 } as const;
 export const RESULT_HEAD_LENGTH = 4;
 
 /**
- * The fields after the head, by command, if the code is `ok`. An order's fields are followed by
- * `fillCount` triples of (tradeId, priceTicks, sizeLots), with prices of the order's own outcome.
- * Those of an amendment are what the order did when it was placed anew; `keptPriority` 1: it was
- * not. They are followed by the order's clientOrderId, four characters in an integer, the first one
- * in its lowest byte, with zeros after the last; by nothing if the order has none, or the command
- * did not ask for it. `cancelledOrders` is followed by that many order ids. A batch's field is
- * followed by the results of its operations, each preceded by its length; their heads have the
+ * The fields after the head, by command, if the code is `ok`.
+ *
+ * After an order's fields come `fillCount` triples of (tradeId, priceTicks, sizeLots), with prices
+ * of the order's own outcome. An amendment has the same fields for an order that is placed anew;
+ * `keptPriority` 1: it was not. After them comes the order's clientOrderId, four characters in an
+ * integer, the first in the lowest byte, padded with zeros; nothing if the order has none or the
+ * command did not ask for it. After `cancelledOrders` come that many order ids. After a batch's
+ * field come the results of its operations, each preceded by its length; their heads have the
  * batch's sequence and time.
  *
  * `availableMicros`, `heldMicros`, `upLots` and `downLots` are the user's after the command. The
- * lots are all that the user owns in the market, including those that resting sells hold.
+ * lots include those that resting sells hold.
  */
 const HOLDINGS = ['availableMicros', 'heldMicros', 'upLots', 'downLots'] as const;
 const ORDER_FIELDS = [
@@ -57,7 +57,7 @@ const SETS_FIELDS = ['marketId', 'userId', 'sizeLots'] as const;
 export const RESULT_FIELDS = {
   advanceTime: [],
   listAsset: ['asset'],
-  /** How many were added. */
+  /** The number of added markets. */
   listMarkets: ['listedMarkets'],
   observePrice: [],
   observeSourcePrice: [],
@@ -83,7 +83,7 @@ export const RESULT_FIELDS = {
     'heldMicros',
   ],
   split: [...SETS_FIELDS, 'feeMicros', ...HOLDINGS],
-  /** `costMicros` is what the shares cost. */
+  /** `costMicros`: the cost of the merged shares. */
   merge: [...SETS_FIELDS, 'costMicros', ...HOLDINGS],
   stake: [
     'depositId',
@@ -127,7 +127,6 @@ export const RESULT_FIELDS = {
   createOrderGroup: GROUP_FIELDS,
   resetOrderGroup: GROUP_FIELDS,
   removeOrderGroup: ['groupId', 'userId', 'availableMicros', 'heldMicros', 'cancelledOrders'],
-  /** The id of the sub-account. */
   createSubAccount: ['userId'],
   transferMoney: [
     'fromUserId',
@@ -145,27 +144,26 @@ export const RESULT_FIELDS = {
   recordUpgrade: ['toVersion'],
 } as const satisfies Record<CommandName, readonly string[]>;
 
-/** Start of the first operation's result: after head, operation count and that result's length. */
+/** Start of a batch's first operation result: after head, operation count and result length. */
 export const FIRST_OPERATION = RESULT_HEAD_LENGTH + RESULT_FIELDS.batch.length + 1;
 
-/** Start of the result that follows the operation's result at `at`. */
+/** Start of the operation result after the one at `at`. */
 export function nextOperation(values: Float64Array, at: number): number {
   return at + values[at - 1]! + 1;
 }
 
-/** The fields after the head if the code is not `ok`; 0 and 0 for codes without details. */
+/** The fields after the head if the code is not `ok`; zeros for codes without details. */
 export const REJECT_FIELDS = ['required', 'available'] as const;
 
 /** The offset of each field from the start of a buy's or sell's result: OrderResult.orderId, … */
 export const OrderResult = offsetsOf(ORDER_FIELDS, RESULT_HEAD_LENGTH);
 export const ORDER_RESULT_LENGTH = RESULT_HEAD_LENGTH + ORDER_FIELDS.length;
-/** Trade, price and size of a fill. */
 const FILL_LENGTH = 3;
 export const REJECT_RESULT_LENGTH = RESULT_HEAD_LENGTH + REJECT_FIELDS.length;
 
 /**
- * All lots that an order was for, when `filledLots` traded at once and `restingLots` rest: those of
- * its size, unless a budget ended the order, or what rests of it, before.
+ * The total lots of an order of which `filledLots` traded at once and `restingLots` rest: its size,
+ * unless its budget allowed less.
  */
 export function placedLots(
   sizeLots: number,
@@ -177,28 +175,25 @@ export function placedLots(
   return isEnded ? filledLots + restingLots : sizeLots;
 }
 
-/** Whether an order of so many lots is a buy of its budget. */
+/** Whether an order of this size is a buy for an amount. */
 export function isForAmount(sizeLots: number): boolean {
   return sizeLots === UNSIZED_LOTS;
 }
 
-/** What a buy of its budget was for: all of it, or what the most lots that it may have cost it. */
+/** The amount of such a buy: its budget, or less if MAX_ORDER_LOTS cost less. */
 export function amountFor(budgetMicros: number, unspentMicros: number, lots: number): number {
   return lots < MAX_ORDER_LOTS ? budgetMicros : budgetMicros - unspentMicros;
 }
 
-/** An amendment's own fields, from the start of its result. */
 export const AmendResult = {
   side: RESULT_HEAD_LENGTH,
   keptPriority: RESULT_HEAD_LENGTH + 1,
 } as const;
-/** The fields of an order follow them, as in an order's result that starts so much later. */
+/** An order's fields follow, as in an order's result that starts this much later. */
 export const AMEND_ORDER_AT = 2;
 export const CHARACTERS_IN_INTEGER = 4;
 
-/**
- * The clientOrderId in the amendment's result that begins at `at` and is `ok`; null: there is none.
- */
+/** The clientOrderId in an amendment's `ok` result at `at`; null: none. */
 export function clientOrderIdInAmendment({ values, length }: NumberBuffer, at: number) {
   const order = at + AMEND_ORDER_AT;
   const end = at < FIRST_OPERATION ? length : at + values[at - 1]!;
@@ -210,13 +205,13 @@ export function clientOrderIdInAmendment({ values, length }: NumberBuffer, at: n
   return text === '' ? null : text;
 }
 
-/** The integers of a batch's amendments in which the clientOrderIds of their orders are. */
+/** Integers for the clientOrderIds in a batch of amendments. */
 const ALL_NAMES_LENGTH =
   (MAX_BATCH_OPERATIONS * MAX_CLIENT_ORDER_ID_LENGTH) / CHARACTERS_IN_INTEGER;
 
 /**
- * No result is longer than that of a batch of amendments with all the fills it may have, which also
- * cancels all orders that rest, or that it placed.
+ * The longest result: a batch of amendments with the maximum of fills, which also cancels all
+ * orders that rest or that it placed.
  */
 export const MAX_RESULT_LENGTH =
   RESULT_HEAD_LENGTH +
@@ -228,12 +223,11 @@ export const MAX_RESULT_LENGTH =
   ALL_NAMES_LENGTH;
 
 /**
- * The words of the longest result, where an integer below 2^31 takes one and a larger one two. All
- * are counted as larger ones but those of the names, which take the second words of the fills'
- * prices.
+ * Words of the longest result, where an integer below 2^31 takes one word and a larger one two. All
+ * are counted as two, except those of the names, which fit into the second words of fill prices.
  */
 export const MAX_RESULT_WORDS = 2 * (MAX_RESULT_LENGTH - ALL_NAMES_LENGTH);
-/** A result that is remembered by its key has so many words beside it. */
+/** Words that a remembered result takes besides the result itself. */
 export const REMEMBERED_HEAD_WORDS = 8;
 export const LONGEST_REMEMBERED_WORDS = REMEMBERED_HEAD_WORDS + MAX_RESULT_WORDS;
 if (ALL_NAMES_LENGTH > MAX_FILLS_PER_ORDER) throw new Error('the names need words of their own');

@@ -1,10 +1,10 @@
 /**
- * The rule sets: what may change while an exchange trades. `setRules` names a set and the values of
- * its parameters, so a replay applies to each command the rules of its time. An exchange begins
- * with set 1, whose values are fixed. In set 2 an operator chooses them, within these bounds.
+ * The rule sets: the rules that may change while an exchange trades. `setRules` names a set and the
+ * values of its parameters, so a replay applies the rules of each command's time. An exchange
+ * begins with set 1, whose values are fixed. In set 2 an operator chooses values within bounds.
  *
- * A rule that changes in another way gets a new set here, and the rule's code asks for the set in
- * force. A set is never changed or removed: journals name it for ever.
+ * Any other change of a rule gets a new set here, and the rule's code checks the set in force. A
+ * set is never changed or removed, because journals name it.
  */
 import { MAX_OPEN_ORDERS_PER_USER, MAX_ORDER_MICROS, MICROS_PER_DOLLAR } from './limits.js';
 import {
@@ -16,15 +16,15 @@ import {
 } from './parameters.js';
 
 interface RuleParameters {
-  /** The fee on what a buy spends as taker, in basis points (1/10,000). */
+  /** The fee on a buy's spending as taker, in basis points (1/10,000). */
   takerFeeBasisPoints: number;
   /** The vault's part of a market's fees, in percent, when the market resolves. */
   vaultSharePercent: number;
   /** The most that one buy may spend. */
   maxOrderMicros: number;
-  /** Resting orders of one user; a user who has more keeps them. */
+  /** Resting orders of one user; a user with more keeps them. */
   maxOpenOrders: number;
-  /** The least value of an order when it comes to rest, at its own price. */
+  /** The minimum value of an order that begins to rest, at its own price. */
   minRestingMicros: number;
 }
 
@@ -45,7 +45,7 @@ export const RULE_SETS: readonly Bounds[] = [
   },
   {
     takerFeeBasisPoints: [0, MAX_FEE_BASIS_POINTS],
-    // A tenth is the referrers'.
+    // The referrers get a tenth.
     vaultSharePercent: [0, 90],
     maxOrderMicros: [MICROS_PER_DOLLAR, MAX_ORDER_MICROS],
     maxOpenOrders: [1, MAX_OPEN_ORDERS_PER_USER],
@@ -63,7 +63,6 @@ export const FIRST_RULES: Rules = Object.freeze({
   minRestingMicros: MIN_RESTING_MICROS,
 });
 
-/** Whether there is such a set, and each value is an integer within its bounds. */
 export function areRules(rules: Rules): boolean {
   const bounds = RULE_SETS[rules.ruleSet - 1];
   if (bounds === undefined) return false;

@@ -1,6 +1,6 @@
 /**
- * Views of the engine's state: plain objects in engine units, made on request. They are copies, so
- * changing one has no effect on the engine.
+ * Views of the engine's state: plain objects in engine units, made on request. A view is a copy;
+ * changing it does not affect the engine.
  */
 import type {
   MarketStatus,
@@ -25,11 +25,10 @@ export interface AccountView {
   realizedProfitMicros: number;
   tradeCount: number;
   microPoints: number;
-  /** The partner that registered the user, or its parent; null: none. */
+  /** The partner that registered the user or its parent; null: none. */
   partner: string | null;
-  /** The user whose sub-account it is; 0: it is not one. */
+  /** 0: not a sub-account. */
   parentId: number;
-  /** An operator has frozen the user. */
   frozen: boolean;
   privacy: Privacy;
 }
@@ -42,26 +41,26 @@ export interface AccessTokenView {
   createdAtMs: number;
   /** MAX_TIME_MS: never. */
   expiresAtMs: number;
-  /** As the command that created the token had it. */
+  /** From the command that created the token. */
   allowedAddresses: string;
   isExpired: boolean;
 }
 
-/** What an operator did. The subject is a user (0: none), a market (0) or an asset (-1). */
+/** An operator's action on a user (0: none), a market (0: none) or an asset (-1: none). */
 export interface OperatorActionView {
   actionId: number;
   sequence: number;
   atMs: number;
-  /** The number of the command's kind. */
+  /** A CommandKind. */
   kind: number;
-  /** Paused or frozen, rather than the end of it. */
+  /** Whether a pause or freeze began (true) or ended. */
   isSet: boolean;
   operator: string;
   reason: string;
   userId: number;
   marketId: number;
   asset: number;
-  /** What `setRules` has put in force; null: another action. */
+  /** The rules of a `setRules`; null: another action. */
   rules: Rules | null;
 }
 
@@ -70,9 +69,9 @@ export interface ReferralView {
   code: string;
   referredUsers: number;
   earnedMicros: number;
-  /** The referrer's part of the fees of markets that are not settled, paid unless they are VOID. */
+  /** The referrer's part of fees in unsettled markets, paid unless a market is VOID. */
   pendingMicros: number;
-  /** 0: nobody. */
+  /** 0: none. */
   referrerId: number;
 }
 
@@ -85,20 +84,20 @@ export interface MarketView {
   endsAtMs: number;
   /** null: the market has not opened. */
   startPriceMicros: number | null;
-  /** Whether late prices no longer change the start price. */
+  /** Whether late prices can no longer change the start price. */
   startPriceFinal: boolean;
   /** null until the market is resolved, and on VOID. */
   endPriceMicros: number | null;
   /** The time of the command that resolved the market; null until then. */
   resolvedAtMs: number | null;
   /**
-   * In the last minute of an active market, the average that would be its end price if the minute
-   * were over; null outside, and while no price counts.
+   * In the last minute of an active market, the end price if the minute were over now; null outside
+   * that minute, and while no price counts.
    */
   averageSoFarMicros: number | null;
   /** The market takes orders, but an operator has paused it, its asset or everything. */
   paused: boolean;
-  /** The fee on what a buy spends as taker, in basis points; null: the market has ended. */
+  /** The fee on a buy's spending as taker, in basis points; null: the market has ended. */
   feeBasisPoints: number | null;
   volumeMicros: number;
   /** Complete sets outstanding, in lots. */
@@ -129,13 +128,12 @@ export interface PositionView {
   downHeldLots: number;
   upCostMicros: number;
   downCostMicros: number;
-  /** The fees that a VOID market gives back. */
+  /** Taker fees paid; a VOID market refunds them. */
   feesMicros: number;
 }
 
 export interface OrderView {
   orderId: number;
-  /** null: the client gave it none. */
   clientOrderId: string | null;
   marketId: number;
   userId: number;
@@ -143,16 +141,16 @@ export interface OrderView {
   outcome: Outcome;
   /** The price of the order's own outcome. */
   priceTicks: number;
-  /** What still rests. */
+  /** The lots that still rest. */
   sizeLots: number;
-  /** What a buy was placed to spend; null: it was placed for lots, or was amended since. */
+  /** The budget of a buy for an amount; null: a buy for lots, or amended since. */
   amountMicros: number | null;
-  /** All that the order shall have: what it has filled, and what rests. */
+  /** Total size: filled plus resting. */
   originalLots: number;
   filledLots: number;
-  /** Spent or received for what has filled, without the fee. */
+  /** Spent or received for the fills, without the fee. */
   valueMicros: number;
-  /** The fee on what filled as a taker. */
+  /** The fee on the fills as taker. */
   feeMicros: number;
   postOnly: boolean;
   selfTrade: SelfTrade;
@@ -160,7 +158,7 @@ export interface OrderView {
   groupId: number;
   /** null: when the market ends. */
   expiresAtMs: number | null;
-  /** When it last came to rest. */
+  /** When the order was placed; an amendment does not change it. */
   placedAtMs: number;
 }
 
@@ -169,16 +167,15 @@ export interface OrderGroupView {
   userId: number;
   maxFilledLots: number;
   windowMs: number;
-  /** What its orders have filled in the window; if it has tripped, until it did. */
+  /** Lots filled in the window; of a tripped group, up to the trip. */
   filledLots: number;
-  /** null: no window has begun, or the last one is over. */
+  /** null: no window is open. */
   windowEndsAtMs: number | null;
   tripped: boolean;
-  /** How many of its orders rest. */
+  /** Its resting orders. */
   orderCount: number;
 }
 
-/** The effect that an order would have now. */
 export interface QuoteView {
   filledLots: number;
   /** Spent or received, without the fee. */
@@ -213,7 +210,6 @@ export interface VaultDepositView {
 export interface FundsView {
   availableMicros: number;
   heldMicros: number;
-  /** The collateral of all markets. */
   collateralMicros: number;
   feeEscrowMicros: number;
   stakedMicros: number;
@@ -225,15 +221,13 @@ export interface FundsView {
 
 /** Money that one market holds for its users. */
 export interface MarketFundsView {
-  /** A dollar per complete set; after resolution, what winners have not been paid. */
+  /** A dollar per complete set; after resolution, the unpaid winnings. */
   collateralMicros: number;
-  /** Fees that are not shared or refunded yet. */
   feeEscrowMicros: number;
 }
 
-/** A price that is far from the last one and does not count yet. */
 export interface HeldPriceView {
   priceMicros: number;
-  /** When the first such price came. */
+  /** When the first price of the run came. */
   sinceMs: number;
 }
