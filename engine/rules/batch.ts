@@ -16,7 +16,7 @@ import { isIntegerBetween } from '../storage/arithmetic.js';
 /** Runs one operation and writes its whole result, head included; returns its code. */
 type Run = (operation: CommandRecord) => number;
 
-/** `operation` serves all operations, one after another. */
+/** `operation` is reused for each operation. */
 export function runBatch(
   state: State,
   batch: CommandRecord,

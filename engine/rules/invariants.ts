@@ -1,7 +1,7 @@
 /**
  * The invariants that hold after every command. `checkTotals` and `checkCollateral` are cheap
- * enough for production. `checkEverything` looks at all accounts, markets, positions and orders,
- * for tests and audits. All of them throw: a broken invariant is a bug.
+ * enough for production. `checkEverything` checks all accounts, markets, positions and orders, for
+ * tests and audits. Each throws if an invariant is broken, which is a bug.
  */
 
 import { MarketStatus, Resolution, Side } from '../interface/domain.js';
@@ -116,7 +116,7 @@ function checkVault({ users, vault, ledger }: State): void {
   expect(accrued <= ledger.yieldDue, 'the vault owes more yield than there is');
 }
 
-/** What is taken of each pool is what the users have. */
+/** Each pool's use is the sum of its users' uses. */
 function checkRoom(state: State): void {
   const { accounts, room, users } = state;
   for (const [name, pool] of Object.entries(Pool)) {
@@ -137,7 +137,7 @@ function checkRoom(state: State): void {
   }
 }
 
-/** The list of a group has its resting orders; one that has tripped has none. */
+/** A group's list has its resting orders; a tripped group has none. */
 function checkGroups({ users, accounts, orders, orderDetails, orderGroups }: State): void {
   let groups = 0;
   for (let userId = 1; userId <= users.count; userId++) {

@@ -1,7 +1,7 @@
 /**
- * The rule of each kind of command. A rule checks everything, then changes the state and writes the
- * fields of its result, whose head is at `base`; it returns the code. engine.ts runs batches, which
- * are made of other commands.
+ * The rule of each kind of command except batches, which engine.ts runs. A rule checks everything,
+ * then changes the state and writes the fields of its result, whose head is at `base`; it returns
+ * the code.
  */
 import { Code } from '../interface/codes.js';
 import { type CommandRecord, readCommand } from '../interface/command-record.js';
@@ -36,7 +36,7 @@ import { recordUpgrade, vouchForSnapshot } from './vouch.js';
 
 export type Rule = (state: State, command: CommandRecord, base: number) => number;
 
-/** One object serves all orders, so that placing an order allocates nothing. */
+/** Reused, so that placing an order allocates nothing. */
 const taker = new Taker();
 
 function ofOrder(rule: typeof placeOrder): Rule {
@@ -47,7 +47,7 @@ function ofOrder(rule: typeof placeOrder): Rule {
   };
 }
 
-/** The rules of the frequent kinds read the record. */
+/** Rules that read the record directly. */
 const FREQUENT = {
   advanceTime: () => Code.ok,
   observePrice,
@@ -62,7 +62,7 @@ const FREQUENT = {
   merge,
 } satisfies Partial<Record<CommandName, Rule>>;
 
-/** The other rules get the command as an object. A kind without a rule does not compile. */
+/** These rules get the command as an object. A kind without a rule does not compile. */
 type RareKind = Exclude<CommandName, keyof typeof FREQUENT | 'batch'>;
 const RARE: { [K in RareKind]: (state: State, command: CommandOf<K>) => number } = {
   listAsset,
@@ -103,5 +103,5 @@ function ruleOf(kind: CommandName): Rule | undefined {
   return (state, { records, at }) => rule(state, readCommand(records, at));
 }
 
-/** By the number of the kind. */
+/** By kind. */
 export const RULES: readonly (Rule | undefined)[] = byKind(ruleOf);

@@ -1,9 +1,9 @@
 /**
- * Sub-accounts: accounts that belong to another user, their parent, for separate money, positions,
- * orders and tokens. Each is a user; the parent and its sub-accounts are a family. They share the
- * room of one user (state/access/room.ts), do not trade with each other, and transfer money only
- * within the family. Each function checks everything, then changes the state and writes the fields
- * of its result; it returns the code.
+ * Sub-accounts: users that belong to another user, their parent, with separate money, positions,
+ * orders and tokens. A parent and its sub-accounts are a family: they share the room of one user
+ * (state/access/room.ts), do not trade with each other, and transfer money only within the family.
+ * Each function checks everything, then changes the state and writes the fields of its result; it
+ * returns the code.
  */
 
 import { Code } from '../interface/codes.js';
@@ -32,7 +32,7 @@ export function createSubAccount(state: State, command: CommandOf<'createSubAcco
     accounts.joinFamily(parentId, family);
   }
   const partner = users.partner(parentId);
-  // The parent's referrer has referred one user, not several.
+  // Without a referrer at first: only the parent counts as a referred user.
   const userId = users.add({ username, credential: '', referrerId: 0, partner }, state.nowMs);
   state.ensureUsers(userId + 1);
   const referrerId = accounts.referrer(parentId);
@@ -74,7 +74,7 @@ export function transferMoney(state: State, command: CommandOf<'transferMoney'>)
   return Code.ok;
 }
 
-/** Whether an account is the user's: its own, or a sub-account. */
+/** Whether the account is the user itself or one of its sub-accounts. */
 function isOf(users: Users, userId: number, accountId: number): boolean {
   return users.exists(accountId) && (accountId === userId || users.parent(accountId) === userId);
 }

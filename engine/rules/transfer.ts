@@ -1,7 +1,7 @@
 /**
- * Deposits and withdrawals: money that a partner moves into an account or out of it. A transfer is
- * made once per partner and reference, and a repeat gets the result of the first time, as long as
- * the reference is remembered. A withdrawal is never refused for want of room.
+ * Deposits and withdrawals: a partner moves money into an account or out of it. Each transfer
+ * happens once per partner and reference; while the reference is remembered, a repeat gets the
+ * original result. A full memory of references refuses deposits, but no withdrawal.
  */
 
 import { Code } from '../interface/codes.js';
@@ -20,10 +20,7 @@ import { isRepeatOf } from '../state/transfers.js';
 import type { Users } from '../state/users.js';
 import { isIntegerBetween } from '../storage/arithmetic.js';
 
-/**
- * Whether the partner may make the transfer is checked before the balance, so that a refusal
- * reveals nothing about the balance.
- */
+/** Checks the partner's right before the balance, so that a refusal does not reveal the balance. */
 export function transfer(state: State, command: Deposit | Withdraw): number {
   const { ledger, transfers } = state;
   const isDeposit = command.kind === 'deposit';
@@ -77,7 +74,7 @@ export function transfer(state: State, command: Deposit | Withdraw): number {
   return Code.ok;
 }
 
-/** A partner that only deposited is not the user's partner: the one that registered the user is. */
+/** The user's partner is the one that registered the user; deposits do not change it. */
 function isOfPartner(users: Users, { userId, partner }: Withdraw): boolean {
   return users.partners.nameOf(users.partner(userId)) === partner;
 }

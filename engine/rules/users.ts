@@ -53,7 +53,6 @@ export function register(state: State, command: CommandOf<'register'>): number {
   return Code.ok;
 }
 
-/** Whether the partner would be one more than the exchange may have. */
 function isOneTooMany(partners: Partners, name: string | null): boolean {
   return name !== null && partners.find(name) === 0 && partners.count >= MAX_PARTNERS;
 }
@@ -68,7 +67,7 @@ export function setCredential(state: State, command: CommandOf<'setCredential'>)
   return Code.ok;
 }
 
-/** All tokens of the user and of its sub-accounts end. */
+/** Also ends all tokens of the user and of its sub-accounts. */
 export function changeCredential(state: State, ofUserId: number, text: string): void {
   const { users, tokens } = state;
   for (const userId of [ofUserId, ...users.subAccounts(ofUserId)]) {

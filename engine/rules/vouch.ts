@@ -1,6 +1,6 @@
 /**
- * What the exchange states about its own files, so that the journal's chain covers it. Nothing but
- * the result depends on it.
+ * The exchange's statements about its own files, so that the journal's chain covers them. They
+ * change nothing.
  */
 import { Code } from '../interface/codes.js';
 import type { CommandOf } from '../interface/commands.js';

@@ -1,12 +1,11 @@
 /**
- * What a trade needs to know about a user, in one row of 64 bytes: money, statistics, and the ends
- * of the lists of orders and positions. Leaderboards rank by the statistics: profit, volume and
+ * The data of a user that a trade needs, in one row of 64 bytes: money, statistics, and the ends of
+ * the lists of orders and positions. Leaderboards rank by the statistics: profit, volume and
  * points, for all time, the current UTC day and the current UTC week (from Monday).
  *
- * A day's number is the number of all time less its base, which is that number when the day began;
- * likewise for weeks. The first change in a new day sets the bases, so a trade writes three numbers
- * instead of nine. Numbers of all time stop at ±(2^53 - 1), and those of the day and week with
- * them.
+ * A day's value is the all-time value less a base, the all-time value when the day began; likewise
+ * for weeks. The first change in a new day sets the bases, so a trade writes three numbers instead
+ * of nine. All-time values saturate at ±(2^53 - 1), and then day and week values stop too.
  */
 import { MAX_OPEN_ORDERS_PER_USER, MAX_TIME_MS } from '../interface/limits.js';
 import type { Archive } from '../storage/archive.js';
@@ -23,12 +22,12 @@ const DAY_MS = 86_400_000;
 /** Bits of dayAndOrders that count resting orders. */
 const ORDER_BITS = 10;
 const ORDER_MASK = (1 << ORDER_BITS) - 1;
-/** The bits above them: an operator has frozen the user; it is established; it has a family. */
+/** The bits above: the user is frozen; is established; has a family. */
 const FROZEN = 1 << ORDER_BITS;
 export const ESTABLISHED = 2 << ORDER_BITS;
 export const IN_FAMILY = 4 << ORDER_BITS;
 const DAY_SHIFT = ORDER_BITS + 3;
-/** What a new day leaves as it is. */
+/** Bits kept when the day rolls over. */
 const BESIDE_DAY = (1 << DAY_SHIFT) - 1;
 
 if (MAX_OPEN_ORDERS_PER_USER > ORDER_MASK || MAX_TIME_MS / DAY_MS >= 1 << (31 - DAY_SHIFT))
@@ -45,23 +44,20 @@ export function weekOf(atMs: number): number {
 const AccountTable = tableOf(64, {
   availableMicros: 'f64',
   heldMicros: 'f64',
-  /** Profit, volume and trades since the registration. */
+  /** Since the registration. */
   profitMicros: 'f64',
   volumeMicros: 'f64',
   tradeCount: 'f64',
-  /** Resting orders; above their bits, three flags; and the last day a number changed. */
+  /** Resting orders; above their bits, three flags; above these, the day of the last change. */
   dayAndOrders: 'i32',
-  /** 0: nobody. */
+  /** 0: none. */
   referrer: 'i32',
   firstOrder: 'i32',
   lastOrder: 'i32',
   firstPosition: 'i32',
   lastPosition: 'i32',
 });
-/**
- * Points, the bases of the last day and the last week in which a number changed, and the family
- * (sub-accounts.ts).
- */
+/** Points, the bases of the day and week of the last change, and the family (sub-accounts.ts). */
 const BaseTable = tableOf(64, {
   microPoints: 'f64',
   dayProfit: 'f64',
@@ -92,7 +88,7 @@ export class Accounts extends AccountTable {
     this.bases.ensure(rows);
   }
 
-  /** How many of the user's orders rest. */
+  /** The user's resting orders. */
   orderCount(userId: number): number {
     return this.dayAndOrders(userId) & ORDER_MASK;
   }
@@ -106,7 +102,7 @@ export class Accounts extends AccountTable {
     this.setDayAndOrders(userId, frozen ? word | FROZEN : word & ~FROZEN);
   }
 
-  /** Whether the account has cost a dollar of fees; otherwise its user is a newcomer. */
+  /** Whether the account has paid a dollar of fees that earn points; otherwise it is a newcomer. */
   isEstablished(userId: number): boolean {
     return (this.dayAndOrders(userId) & ESTABLISHED) !== 0;
   }
@@ -116,7 +112,7 @@ export class Accounts extends AccountTable {
     this.setDayAndOrders(userId, this.dayAndOrders(userId) | ESTABLISHED);
   }
 
-  /** ESTABLISHED and IN_FAMILY, of a user to whom they apply, in one read. */
+  /** The flags ESTABLISHED and IN_FAMILY in one read. */
   standing(userId: number): number {
     return this.dayAndOrders(userId) & (ESTABLISHED | IN_FAMILY);
   }
@@ -125,7 +121,7 @@ export class Accounts extends AccountTable {
     return (this.dayAndOrders(userId) & IN_FAMILY) !== 0;
   }
 
-  /** A user with sub-accounts and these have the same number; 0: the user has no family. */
+  /** A parent and its sub-accounts have the same number; 0: the user has no family. */
   family(userId: number): number {
     return this.isInFamily(userId) ? this.bases.family(userId) : 0;
   }
@@ -139,7 +135,7 @@ export class Accounts extends AccountTable {
     this.addDayAndOrders(userId, change);
   }
 
-  /** Later numbers count for the day and week of this time. Time does not go back. */
+  /** Later changes count for the day and week of this time, which must not decrease. */
   setTime(atMs: number): void {
     if (atMs < this.tomorrowMs) return;
     this.today = dayOf(atMs);
@@ -172,7 +168,7 @@ export class Accounts extends AccountTable {
     return this.bases.microPoints(userId);
   }
 
-  /** What a board shows of a user who is listed in the period. */
+  /** The value on a leaderboard. The user must be listed in the period. */
   value(userId: number, metric: Metric, period: Period): number {
     const total = this.total(userId, metric);
     return period === Period.all
@@ -180,14 +176,14 @@ export class Accounts extends AccountTable {
       : addSaturating(total, 0 - this.base(userId, metric, period));
   }
 
-  /** As `value`, without what has counted today. */
+  /** As `value`, without today's changes. */
   valueBeforeToday(userId: number, metric: Metric, period: Period): number {
     const value = this.value(userId, metric, period);
     if (!this.isListed(userId, Period.day)) return value;
     return addSaturating(value, 0 - this.value(userId, metric, Period.day));
   }
 
-  /** Whether anything has counted for the user in a period: a trade, a split, points, … */
+  /** Whether any statistic of the user has changed in the period: a trade, a split, points, … */
   isListed(userId: number, period: Period): boolean {
     if (period === Period.day) return this.day(userId) === this.today;
     if (period === Period.week) return this.bases.week(userId) === this.thisWeek;

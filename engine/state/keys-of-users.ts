@@ -1,18 +1,18 @@
 /**
- * For each user, the entries of remembered results in order of time, and how many words they have.
- * All entries are in one queue; these lists tell which of them are a user's.
+ * Each user's remembered results, in order of time, and their words. All entries are in one queue
+ * (idempotency.ts); the lists here link each user's entries.
  *
- * Always holds: there is one link for each entry in the queue, in the same order. A link is so much
- * smaller than an entry that the user's last one is in the cache when the next is added: a link in
- * the entry itself would cost each key an access to memory.
+ * Always holds: there is one link for each entry in the queue, in the same order. Links are apart
+ * from the entries because they are small: the user's last link is still in the cache when the next
+ * is added, while a link in the entry would cost each key a memory access.
  */
 import { WordQueue } from '../storage/word-queue.js';
 
-/** What is kept by user id. The oldest and the newest are positions of links plus 1; 0: none. */
+/** Per user id. `oldest` and `newest` are positions of links plus 1; 0: none. */
 const OfUser = { oldest: 0, newest: 1, count: 2, words: 3 } as const;
 const USER_WORDS = 4;
 
-/** A link: its entry, and the words from it to the same user's next link, 0: there is none. */
+/** A link: its entry, and the distance in words to the user's next link; 0: none. */
 const Link = { entry: 0, toNext: 1 } as const;
 const LINK_WORDS = 2;
 
@@ -36,7 +36,7 @@ export class KeysOfUsers {
     return this.users[userId * USER_WORDS + OfUser.words]!;
   }
 
-  /** The user's oldest entry; 0: there is none. */
+  /** The user's oldest entry; 0: none. */
   oldestOf(userId: number): number {
     const oldest = this.users[userId * USER_WORDS + OfUser.oldest]!;
     return oldest === 0 ? 0 : this.links.get(oldest - 1 + Link.entry);
@@ -55,7 +55,7 @@ export class KeysOfUsers {
     users[at + OfUser.words] = users[at + OfUser.words]! + words;
   }
 
-  /** Removes the oldest entry of all, the user's, which has so many words. */
+  /** Removes the oldest entry of all, which is the user's and has this many words. */
   removeOldest(userId: number, words: number): void {
     const { users, links } = this;
     const at = userId * USER_WORDS;

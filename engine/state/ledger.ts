@@ -1,11 +1,13 @@
 /**
- * All money. Every micro-dollar is in exactly one of these pots, and after every command
+ * All money. Every micro-dollar is in exactly one of these pots.
+ *
+ * Always holds: no pot is negative, and after every command
  *
  *   Σ available + Σ held + Σ collateral + Σ fee escrow + stake + yield due + treasury = deposits −
  *   withdrawals.
  *
  * Accounts and markets have their pots in their rows. The sum of each kind of pot is stored, so
- * that checking the identity after every command costs a few additions. Pots never go below zero.
+ * that checking the identity after every command costs a few additions.
  */
 import { MAX_DEPOSITED_MICROS, MAX_GRANTED_MICROS } from '../interface/limits.js';
 import type { Archive } from '../storage/archive.js';
@@ -49,7 +51,6 @@ export class Ledger {
   get totalEscrow(): number {
     return this.totals[Pot.escrow]!;
   }
-  /** Staked in the vault. */
   get staked(): number {
     return this.totals[Pot.staked]!;
   }
@@ -65,7 +66,7 @@ export class Ledger {
     return this.totals[Pot.netDeposits]!;
   }
 
-  /** Play money that was given, of the net deposits. */
+  /** The play money among the net deposits. */
   get granted(): number {
     return this.totals[Pot.granted]!;
   }
@@ -90,7 +91,7 @@ export class Ledger {
     this.totals[Pot.held]! += micros;
   }
 
-  /** Available money becomes held; a negative amount releases it. */
+  /** Moves available money to held; a negative amount releases it. */
   hold(userId: number, micros: number): void {
     this.addAvailable(userId, 0 - micros);
     this.addHeld(userId, micros);

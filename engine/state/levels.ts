@@ -1,6 +1,6 @@
 /**
  * Price levels: for each side of a market's book (a ladder), 999 first-in-first-out lists of
- * resting orders. A bitset of 32 words, with a summary word over it, says which levels have orders,
+ * resting orders. A bitset of 32 words, with a summary word over it, marks the levels with orders,
  * so that two count-leading-zeros find the best (highest) level. Adding, removing and finding the
  * best are O(1).
  *
@@ -14,7 +14,7 @@ import type { Undoable, UndoLog } from '../storage/undo.js';
 /** Levels per ladder; 1 to 999 are used. */
 const LADDER_BITS = 10;
 const LEVELS = 1 << LADDER_BITS;
-/** Words per ladder: 32 of the bitset, the summary, and room up to a power of two. */
+/** Words per ladder: 32 for the bitset, one for the summary, padded to a power of two. */
 const WORDS = 64;
 const SUMMARY = 32;
 
@@ -22,7 +22,6 @@ const SUMMARY = 32;
 export function levelOf(row: number): number {
   return row & (LEVELS - 1);
 }
-/** The row of a level. */
 export function levelRow(ladder: number, level: number): number {
   return (ladder << LADDER_BITS) | level;
 }
@@ -32,7 +31,7 @@ const LevelTable = tableOf(16, { lots: 'f64', first: 'i32', last: 'i32' });
 
 export class Levels extends LevelTable {
   private words: Int32Array = new Int32Array(0);
-  /** Books handed out so far, and those of them that are free. */
+  /** Books ever handed out, and the free ones among them. */
   private books = 0;
   private freeBooks: number[] = [];
   private readonly wordUndo: Undoable = {
@@ -46,7 +45,7 @@ export class Levels extends LevelTable {
     this.ensureBooks(1);
   }
 
-  /** Makes room for that many books in advance. */
+  /** Makes room for this many books. */
   ensureBooks(books: number): void {
     this.ensure((books * 2) << LADDER_BITS);
     const length = books * 2 * WORDS;
@@ -56,7 +55,7 @@ export class Levels extends LevelTable {
     this.words = words;
   }
 
-  /** An empty book. */
+  /** Returns an empty book. */
   takeBook(): number {
     const free = this.freeBooks.pop();
     if (free !== undefined) return free;
@@ -92,7 +91,7 @@ export class Levels extends LevelTable {
     return (lower << 5) | (31 - Math.clz32(words[base + lower]!));
   }
 
-  /** The level has its first order. */
+  /** Called when the level gets its first order. */
   markUsed(row: number): void {
     const level = levelOf(row);
     const base = (row >>> LADDER_BITS) * WORDS;
@@ -101,7 +100,7 @@ export class Levels extends LevelTable {
     this.setWord(base + SUMMARY, this.words[base + SUMMARY]! | (1 << word));
   }
 
-  /** The level has lost its last order. */
+  /** Called when the level loses its last order. */
   markEmpty(row: number): void {
     const level = levelOf(row);
     const base = (row >>> LADDER_BITS) * WORDS;
@@ -111,7 +110,7 @@ export class Levels extends LevelTable {
     if (rest === 0) this.setWord(base + SUMMARY, this.words[base + SUMMARY]! & ~(1 << word));
   }
 
-  /** Which books there are. Their levels are archived one by one. */
+  /** Archives which books are in use; their levels are archived one by one. */
   archive(archive: Archive): void {
     this.books = archive.number(this.books);
     const free = archive.number(this.freeBooks.length);

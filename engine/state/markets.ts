@@ -1,9 +1,9 @@
 /**
  * The markets that the engine knows, from listing or opening until all winnings are paid. A market
- * has a slot, a row that later markets reuse. It has a book while orders can rest in it.
+ * has a slot, a row that later markets reuse, and a book while orders can rest in it.
  *
- * Until a market is resolved, its outstanding UP shares equal its DOWN shares (`setLots`), and its
- * collateral is 1,000 micros per set.
+ * Always holds: until a market is resolved, its outstanding UP shares equal its DOWN shares
+ * (`setLots`), and its collateral is 1,000 micros per set.
  */
 
 import { assetOfMarket, hasEnded, MarketStatus } from '../interface/domain.js';
@@ -29,12 +29,12 @@ const MarketTable = pooledTableOf(
     /** Complete sets outstanding. */
     setLots: 'f64',
     volumeMicros: 'f64',
-    /** How the fees were shared so far. */
+    /** The shared fees so far. */
     referrersMicros: 'f64',
     vaultMicros: 'f64',
     status: 'i32',
     resolution: 'i32',
-    /** 1 while the start price may still move: until 2 s after the window's start. */
+    /** 1 while the start price may still change: until 2 s after the window's start. */
     startPriceOpen: 'i32',
     /** Bits of access/pauses.ts; 0: the market is not paused. */
     pausedBy: 'i32',
@@ -62,14 +62,14 @@ export class Markets extends MarketTable {
     this.index = new IdIndex(undo, (slot) => this.id(slot));
   }
 
-  /** The slot of a market, 0 if the engine does not know it. */
+  /** The slot of a market; 0: unknown. */
   find(marketId: number): number {
     let slot = this.index.first(marketId);
     while (slot !== 0 && this.id(slot) !== marketId) slot = this.index.next(slot);
     return slot;
   }
 
-  /** All that are known, oldest window first, then by asset. */
+  /** All known markets, oldest window first, then by asset. */
   ids(): number[] {
     const ids: number[] = [];
     for (let slot = 1; slot < this.rows; slot++) if (this.id(slot) !== 0) ids.push(this.id(slot));
@@ -80,7 +80,7 @@ export class Markets extends MarketTable {
     return assetOfMarket(this.id(slot));
   }
 
-  /** Adds an upcoming market. */
+  /** Adds an upcoming market; returns its slot. */
   add(marketId: number, pausedBy: number): number {
     const slot = this.take();
     this.clear(slot);
@@ -92,7 +92,7 @@ export class Markets extends MarketTable {
     return slot;
   }
 
-  /** Whether orders may rest in it: it has not ended. */
+  /** Whether orders may rest in the market: it has not ended. */
   takesOrders(slot: number): boolean {
     return !hasEnded(this.status(slot));
   }

@@ -1,11 +1,11 @@
 /**
- * Resting orders: one table for all markets. Per market there is a book of two ladders (levels.ts),
- * the bids and the asks of UP.
+ * Resting orders: one table for all markets. Each market has a book of two ladders (levels.ts), the
+ * bids and the asks of UP.
  *
  * Buying DOWN at q is selling UP at 1000 − q, so every order is a bid or an ask of UP. A bid's
- * level is its price in ticks of UP. An ask's level is the complement, 1000 − its price in ticks of
- * UP. Therefore the highest level is the best on both sides, a bid and an ask match if their levels
- * sum to 1000 or more, and a taker pays or gets 1000 − j from a maker at level j.
+ * level is its price in ticks of UP; an ask's level is 1000 − its price in ticks of UP. So the
+ * highest level is the best on both sides, a bid and an ask match if their levels add up to 1000 or
+ * more, and a taker pays or gets 1000 − j from a maker at level j.
  *
  * | order            | side | level |   | order           | side | level |
  * |------------------|------|-------|   |-----------------|------|-------|
@@ -36,12 +36,12 @@ export interface RestingOrder {
   kind: number;
   postOnly: boolean;
   selfTrade: number;
-  /** The book side on which the order rests. */
+  /** The ladder on which the order rests. */
   ladder: number;
   level: number;
-  /** 0: the user has none yet. */
+  /** 0: the user has no position yet. */
   positionRow: number;
-  /** The row of its details, 0: none. */
+  /** 0: none. */
   detailsRow: number;
   /** The row of its group, 0: none. */
   groupRow: number;
@@ -51,25 +51,25 @@ const OrderTable = pooledTableOf(
   64,
   {
     lots: 'f64',
-    /** All that it shall have: what it filled, and what rests. */
+    /** Total size: filled plus resting. */
     originalLots: 'f64',
     id: 'f64',
-    /** When it came to rest, counted from the start of its market; negative before it. */
+    /** When the order was placed, from the start of its market; negative before the start. */
     placedAfterMs: 'i32',
     userId: 'i32',
     /**
      * From the lowest bit: outcome, side, postOnly, selfTrade (2 bits), whether it is in a group,
-     * the slot of the market (14 bits); and of a buy for an amount, one more than the micros that
-     * its price did not divide, else 0.
+     * the slot of the market (14 bits); then, of a buy for an amount, its unspent micros plus 1,
+     * else 0.
      */
     terms: 'i32',
     /** The row of its price level. */
     levelRow: 'i32',
-    /** The user's position when the order came to rest; 0: there was none yet. */
+    /** The user's position when the order began to rest; 0: none yet. */
     position: 'i32',
-    /** The row in order-details.ts, 0: the order has no details. */
+    /** The row in order-details.ts; 0: none. */
     details: 'i32',
-    /** The lists of its level and of its user, oldest first. */
+    /** The lists of the level and of the user, oldest first. */
     before: 'i32',
     after: 'i32',
     userBefore: 'i32',
@@ -106,7 +106,7 @@ export class Orders extends OrderTable {
     this.index = new IdIndex(undo, (row) => this.id(row));
   }
 
-  /** Makes room for that many resting orders in advance. */
+  /** Makes room for this many resting orders. */
   reserve(count: number): void {
     this.ensure(count + 1);
     this.index.ensure(count + 1);
@@ -124,13 +124,13 @@ export class Orders extends OrderTable {
     return row;
   }
 
-  /** The client's name for a resting order; null: none. */
+  /** The clientOrderId of a resting order; null: none. */
   nameAt(row: number): string | null {
     const details = this.details(row);
     return details === 0 ? null : this.allDetails.name(details);
   }
 
-  /** The client's name for an order that rests, or that ended in this command; null: none. */
+  /** The clientOrderId of an order that rests or ended in this command; null: none. */
   nameOf(orderId: number): string | null {
     const row = this.find(orderId);
     const details = row === 0 ? this.allDetails.findEnded(orderId) : this.details(row);
@@ -155,32 +155,28 @@ export class Orders extends OrderTable {
     return (this.terms(row) & GROUPED) === 0 ? 0 : this.allDetails.group(this.details(row));
   }
 
-  /** The slot of its market. */
   slot(row: number): number {
     return (this.terms(row) >>> SLOT_SHIFT) & SLOT_MASK;
   }
 
-  /**
-   * The order was placed for an amount, of which so many micros, less than its price, are neither
-   * spent nor held.
-   */
+  /** Notes the part of the amount, less than the price, that is neither spent nor held. */
   noteUnspent(row: number, micros: number): void {
     this.setTerms(row, this.terms(row) | ((micros + 1) << UNSPENT_SHIFT));
   }
 
-  /** Its terms are no longer those that it was placed with. */
+  /** Called when an amendment changes the order's terms. */
   forgetUnspent(row: number): void {
     this.setTerms(row, this.terms(row) & ((1 << UNSPENT_SHIFT) - 1));
   }
 
-  /** Of a buy for an amount, what it neither spent nor held when it came to rest; -1: another. */
+  /** The part of a buy's amount that is neither spent nor held; -1: not a buy for an amount. */
   unspentMicros(row: number): number {
     return (this.terms(row) >>> UNSPENT_SHIFT) - 1;
   }
 
   /**
-   * Adds an order at the back of its level; returns its row. `originalLots`: what it has filled,
-   * and `lots`. `afterMs`: from the start of the market.
+   * Adds an order at the back of its level; returns its row. `originalLots`: filled plus `lots`.
+   * `afterMs`: from the start of the market.
    */
   add(order: RestingOrder, lots: number, originalLots: number, afterMs: number): number {
     const { levels, accounts } = this;
@@ -214,7 +210,7 @@ export class Orders extends OrderTable {
     if (details !== 0) this.allDetails.end(details);
   }
 
-  /** Takes an order that goes on out of the book. */
+  /** Takes an order out of the book without ending it. */
   takeOut(row: number): void {
     const { levels, accounts } = this;
     const level = this.levelRow(row);
@@ -234,13 +230,12 @@ export class Orders extends OrderTable {
     this.giveBack(row);
   }
 
-  /** Takes filled lots off an order and removes it if nothing is left. */
+  /** Reduces an order by filled lots, and removes it if nothing is left. */
   fill(row: number, marketId: number, lots: number): void {
     if (this.lots(row) === lots) this.remove(row, marketId, OrderEnd.FILLED);
     else this.reduce(row, lots);
   }
 
-  /** Takes some of the lots off an order. */
   reduce(row: number, lots: number): void {
     const left = this.lots(row) - lots;
     const level = this.levelRow(row);
@@ -255,7 +250,7 @@ export class Orders extends OrderTable {
     if (archive.reading) this.index.clear();
   }
 
-  /** Puts a row that was read from an archive into the index. */
+  /** Indexes a row that was read from an archive. */
   addToIndex(row: number): void {
     this.index.add(this.id(row), row);
   }

@@ -1,6 +1,6 @@
 /**
  * The partners that registered users. Users refer to a partner by its number: 1, 2, … in the order
- * of their first registrations; 0 is none. No partner is ever removed.
+ * of the partners' first registrations; 0: none. No partner is ever removed.
  */
 import type { Archive } from '../storage/archive.js';
 
@@ -12,7 +12,7 @@ export class Partners {
     return this.names.length;
   }
 
-  /** 0: no user was registered by this partner. */
+  /** 0: this partner has registered no user. */
   find(name: string): number {
     return this.numbers.get(name) ?? 0;
   }
@@ -25,7 +25,6 @@ export class Partners {
     return this.names.length;
   }
 
-  /** null: nobody. */
   nameOf(number: number): string | null {
     return this.names[number - 1] ?? null;
   }

@@ -1,10 +1,10 @@
 /**
- * Positions: one row per user and market, added at the user's first trade in the market and
- * forgotten when it is paid, or settled with nothing to pay.
+ * Positions: one row per user and market, added at the user's first trade or split in the market,
+ * and forgotten when the position is paid, or settled with nothing to pay.
  *
- * `lots` are all that the user owns; resting sells hold `heldLots` of them. 0 ≤ heldLots ≤ lots.
- * A trade needs one row of 64 bytes. The owner and the links of the lists, which only settlement
- * and listings need, are in a second table under the same row number.
+ * Always holds: 0 ≤ heldLots ≤ lots. Resting sells hold `heldLots` of the user's `lots`. A trade
+ * needs one row of 64 bytes. The owner and the links of the lists, which only settlement and
+ * listings need, are in a second table under the same row number.
  */
 import { MAX_POSITIONS, MAX_USERS } from '../interface/limits.js';
 import type { Archive } from '../storage/archive.js';
@@ -18,7 +18,7 @@ import type { Accounts } from './accounts.js';
 import type { Markets } from './markets.js';
 import type { Users } from './users.js';
 
-/** A key of the index is a user id and, above its bits, a market slot. */
+/** An index key is a user id and, above its bits, a market slot. */
 const USER_BITS = 22;
 const SLOT_BITS_BESIDE_USER = 32 - USER_BITS;
 
@@ -41,7 +41,7 @@ const OwnerTable = pooledTableOf(
     slot: 'i32',
     /** 1 once resolution has been applied to the row. */
     settled: 'i32',
-    /** The lists of the user and of the market, in the order in which positions were added. */
+    /** The lists of the user and of the market, oldest first. */
     userBefore: 'i32',
     userAfter: 'i32',
     marketBefore: 'i32',
@@ -94,13 +94,13 @@ export class Positions extends PositionTable {
     return this.owners.used;
   }
 
-  /** Makes room for that many positions ahead. */
+  /** Makes room for this many positions. */
   reserve(count: number): void {
     this.ensure(count + 1);
     this.owners.ensure(count + 1);
   }
 
-  /** The row of a user in a market, 0 if there is none. */
+  /** The row of a user in a market; 0: none. */
   find(userId: number, slot: number): number {
     return this.index.get(lowKey(userId, slot), highKey(slot));
   }
@@ -110,7 +110,6 @@ export class Positions extends PositionTable {
     return found !== 0 ? found : this.add(userId, slot);
   }
 
-  /** Adds shares and their cost. */
   addShares(row: number, outcome: number, lots: number, costMicros: number): void {
     this.addLots(row, outcome, lots);
     this.addCostMicros(row, outcome, costMicros);
@@ -144,13 +143,13 @@ export class Positions extends PositionTable {
     if (archive.reading) this.index.clear(this.count);
   }
 
-  /** Puts a row into the index, in which it is not yet. */
+  /** The row must not be in the index. */
   addToIndex(row: number): void {
     const slot = this.owners.slot(row);
     this.index.insert(lowKey(this.owners.userId(row), slot), highKey(slot), row);
   }
 
-  /** Adds the position of a user who has none in the market. */
+  /** The user must not have a position in the market. */
   add(userId: number, slot: number): number {
     const { owners } = this;
     const row = owners.take();

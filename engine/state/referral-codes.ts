@@ -1,6 +1,6 @@
 /**
- * Referral codes. A code refers to one user for ever, regardless of case. A user's current code is
- * the last one set; the first one is generated. Codes are stored in upper case.
+ * Referral codes, stored in upper case. A code refers to one user for ever, regardless of case. A
+ * user's current code is the last one set; the first one is generated.
  */
 import type { Archive } from '../storage/archive.js';
 import { Int32Chunks } from '../storage/chunks.js';
@@ -9,12 +9,12 @@ import type { TextHash } from '../storage/text-hash.js';
 import { ShortTexts } from '../storage/texts.js';
 
 export class ReferralCodes {
-  /** Codes ever taken: rows 1 to it. */
+  /** Codes ever taken: rows 1 to `count`. */
   count = 0;
   private readonly texts = new ShortTexts();
   private readonly owners = new Int32Chunks();
   private readonly index = new HashIndex();
-  /** By user id: the row of the current code, and how many codes lead to the user. */
+  /** By user id: the row of the current code, and the number of codes. */
   private readonly current = new Int32Chunks();
   private readonly countOfUser = new Int32Chunks();
 
@@ -25,13 +25,12 @@ export class ReferralCodes {
     this.countOfUser.ensure(rows);
   }
 
-  /** The owner of a code, in any case; 0: nobody. */
+  /** The owner of a code, in any case; 0: none. */
   ownerOf(code: string): number {
     const row = this.find(code.toUpperCase());
     return row === 0 ? 0 : this.owners.get(row);
   }
 
-  /** The user's current code. */
   of(userId: number): string {
     return this.texts.get(this.current.get(userId));
   }
@@ -40,14 +39,14 @@ export class ReferralCodes {
     return this.countOfUser.get(userId);
   }
 
-  /** Gives a new user a first code. */
+  /** Generates the first code of a new user. */
   addFirst(userId: number): void {
     let code = `Q${userId.toString(36).toUpperCase().padStart(6, '0')}`;
     while (this.find(code) !== 0) code = `Q${code}`;
     this.set(userId, code);
   }
 
-  /** Makes a code that is free, or the user's own already, the current one. */
+  /** Sets the current code. The code must be free or the user's own. */
   set(userId: number, code: string): void {
     const canonical = code.toUpperCase();
     const known = this.find(canonical);
@@ -60,7 +59,7 @@ export class ReferralCodes {
       this.index.add(this.texts.hashOf(row, this.hash), row);
   }
 
-  /** All but the index, which is the caller's to build. */
+  /** Everything except the index, which the caller rebuilds. */
   archive(archive: Archive, userRows: number): void {
     this.count = archive.number(this.count);
     this.texts.archive(archive, this.count + 1);

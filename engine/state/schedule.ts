@@ -1,29 +1,22 @@
 /**
- * Deadlines, and pending work. The next deadline is found by looking at every asset (at most 64),
- * at the head of the queue of payouts, which is in order of time, and at the token and the
- * timer that are next. Work is done first in, first out.
+ * Deadlines and pending work. The next deadline is the earliest of all assets' (at most 64), the
+ * first payout's, the next token's and the next timer's. Work is done first in, first out.
  */
 import type { Archive } from '../storage/archive.js';
 import type { DeadlineHeap } from '../storage/deadline-heap.js';
 
-/**
- * What the engine keeps per asset. Slots are of markets; 0: none. Times are Infinity when nothing
- * is due.
- */
+/** Per asset: market slots (0: none), and times (Infinity: nothing is due). */
 export interface AssetSchedule {
   /** Start of the next window. */
   boundaryAtMs: number;
-  /**
-   * When the reference price of the last boundary is fixed, and the market that ended there
-   * resolved.
-   */
+  /** When the last boundary's reference price is fixed and the market that ended there resolves. */
   fixAtMs: number;
-  /** When a market that ended without a price is VOID. */
+  /** When a market that ended without a price becomes VOID. */
   voidAtMs: number;
   activeSlot: number;
-  /** Ended, not yet resolved. */
+  /** The market that has ended and is not resolved. */
   endedSlot: number;
-  /** 1: the market of the current window has not opened, because no price has arrived. */
+  /** 1: the current window's market waits for a price to open. */
   waitsForPrice: number;
   /** 1: its markets are listed ahead of their windows. */
   listsAhead: number;
@@ -40,8 +33,8 @@ export const DeadlineKind = {
 export type DeadlineKind = (typeof DeadlineKind)[keyof typeof DeadlineKind];
 
 /**
- * The subject of a work is the slot of its market; of EXPIRE, the time before which orders expire;
- * and 0 of TOKENS and TIMERS, which are all that are due.
+ * The subject of work is the slot of a market; for EXPIRE, the time before which orders expire; for
+ * TOKENS and TIMERS, which cover all that are due, 0.
  */
 export const WorkKind = {
   CANCEL: 0,
@@ -61,9 +54,8 @@ export class Schedule {
   private workSubjects: number[] = [];
 
   /**
-   * The earliest deadline: time, kind and asset (or market slot, for a payout; 0 for tokens and
-   * timers).
-   * Infinity: nothing is due.
+   * The earliest deadline: time (Infinity: nothing is due), kind and asset (for a payout the market
+   * slot; for tokens and timers 0).
    */
   nextAtMs = Number.POSITIVE_INFINITY;
   nextKind: DeadlineKind = DeadlineKind.BOUNDARY;
@@ -114,7 +106,7 @@ export class Schedule {
     this.workSubjects.push(subject);
   }
 
-  /** Orders that expire before a time are to be cancelled. */
+  /** Schedules the cancellation of orders that expire before a time. */
   addExpiry(beforeMs: number): void {
     const last = this.workKinds.length - 1;
     if (this.workKinds[last] === WorkKind.EXPIRE) this.workSubjects[last] = beforeMs;
@@ -126,9 +118,7 @@ export class Schedule {
     this.workSubjects.shift();
   }
 
-  /**
-   * Finds the earliest deadline; ties go by kind, then by asset. Call it after deadlines change.
-   */
+  /** Finds the earliest deadline; ties by kind, then by asset. Call it after deadlines change. */
   findNext(): void {
     this.nextAtMs = Number.POSITIVE_INFINITY;
     for (let asset = 0; asset < this.assets.length; asset++) {
@@ -140,7 +130,7 @@ export class Schedule {
     if (this.payoutAtMs.length > 0) {
       this.consider(this.payoutAtMs[0]!, DeadlineKind.PAYOUT, this.payoutSlots[0]!);
     }
-    // Work that is pending takes up whatever else is due by then.
+    // Pending work also does whatever becomes due before it runs.
     if (!this.workKinds.includes(WorkKind.TOKENS))
       this.consider(this.tokens.firstAtMs, DeadlineKind.TOKENS, 0);
     if (!this.workKinds.includes(WorkKind.TIMERS))

@@ -1,6 +1,7 @@
 /**
- * The whole state of the engine, and the buffers that one command writes. Everything that affects
- * later commands is in here and in its archive.
+ * The whole state of the engine, and the buffers of one command.
+ *
+ * Always holds: everything that affects later commands is in the state and in its archive.
  */
 
 import { Code } from '../interface/codes.js';
@@ -43,9 +44,9 @@ import { Transfers } from './transfers.js';
 import { Users } from './users.js';
 import { Vault } from './vault.js';
 
-/** An active market, one that has ended, and one more, whose orders are still being cancelled. */
+/** The active market, the ended one, and an earlier one whose orders are still being cancelled. */
 const BOOKS_PER_ASSET = 3;
-/** Users that the indexes have chains for in advance; further chains are added one by one. */
+/** Users for whom the indexes have chains in advance; further chains are added one by one. */
 const INDEXED_USERS = 1_000_000;
 
 export class State {
@@ -75,7 +76,7 @@ export class State {
   readonly vault = new Vault();
   readonly transfers = new Transfers(this.hash);
   readonly idempotency = new Idempotency(this.room);
-  /** The last ids given out: of orders, and of trades. */
+  /** The last ids of orders and of trades. */
   private readonly lastIds = this.undo.block(2);
   readonly recentOrders = new RecentOrders(this.undo, this.lastIds);
 
@@ -86,23 +87,22 @@ export class State {
   /** The result and the events of the last command. */
   readonly result = new NumberBuffer();
   readonly events = new NumberBuffer();
-  /** The orders that the last command placed for an amount: pairs of the id and the micros. */
+  /** The buys for an amount that the last command placed: pairs of order id and micros. */
   readonly amounts = new NumberBuffer();
-  /** In the head of the result: those of the first time if the result is replayed. */
+  /** For the head of the result; a replayed result has the original values. */
   resultSequence = 0;
   resultAtMs = 0;
   replayed = false;
-  /** Makers that the current command may still trade with, or check for a refused FOK order. */
+  /** Makers with which the current command may still trade, or that a refused FOK order checks. */
   fillsLeft = 0;
-  /** Orders that are due which the current command may still pass over; negative: it met more. */
+  /** Due orders that the current command may still pass over; negative: it met too many. */
   passesLeft = 0;
-  /** Resting orders that the current command, or a quote, has looked at before it traded. */
+  /** Resting orders that the current command, or a quote, has examined before trading. */
   makersSeen = 0;
-  /** Resting orders that expire at this time or before are due, but not worked off; -1: none. */
+  /** Resting orders that expire at or before this time wait for cancellation; -1: none. */
   overdueMs = -1;
-  /** Orders with a larger id are of an atomic batch that runs, and may be undone. */
+  /** Orders with a larger id belong to the running atomic batch, and may be undone. */
   lastKeptOrderId = Number.MAX_SAFE_INTEGER;
-  /** Details of the current command's refusal. */
   required = 0;
   available = 0;
 
@@ -125,7 +125,6 @@ export class State {
     );
   }
 
-  /** Ids were given to this many orders. */
   get lastOrderId(): number {
     return this.lastIds[0]!;
   }
@@ -156,7 +155,7 @@ export class State {
     return this.room.mayTake(pool, userId, this.taken(pool, userId));
   }
 
-  /** How many places of a pool the user has. */
+  /** The user's use of a pool. */
   taken(pool: Pool, userId: number): number {
     switch (pool) {
       case Pool.orders:
@@ -182,21 +181,21 @@ export class State {
     }
   }
 
-  /** The user has cost enough not to be a newcomer any more. */
+  /** Marks the user as established, no longer a newcomer. */
   establish(userId: number): void {
     for (const pool of Object.values(Pool))
       this.room.leaveNewcomers(pool, this.taken(pool, userId));
     this.accounts.setEstablished(userId);
   }
 
-  /** Writes the user's balance, which ends many results. */
+  /** Many results end with the user's balance. */
   writeBalance(userId: number): void {
     const at = this.result.reserve(2);
     this.result.values[at] = this.accounts.availableMicros(userId);
     this.result.values[at + 1] = this.accounts.heldMicros(userId);
   }
 
-  /** The result is that of an earlier command. */
+  /** Marks the result as an earlier command's. */
   markReplayed(sequence: number, atMs: number): void {
     this.resultSequence = sequence;
     this.resultAtMs = atMs;
@@ -204,8 +203,8 @@ export class State {
   }
 
   /**
-   * Reserves address space for the maxima, so that no command pays for a resize. Memory is taken
-   * only when it is first written to. In pieces: V8 may collect garbage after each.
+   * Reserves address space for the maxima, so that no command pays for a resize. Memory is used
+   * only once it is written to. In pieces, so that V8 can collect garbage in between.
    */
   *reserve(): Work<void> {
     this.accounts.ensureUsers(MAX_USERS + 1);
@@ -228,7 +227,7 @@ export class State {
     this.idempotency.ensureUsers(MAX_USERS + 1);
   }
 
-  /** Makes room for users 1 to `userRows` - 1 everywhere but in `users`. */
+  /** Makes room for users 1 to `userRows` - 1 everywhere except in `users`. */
   ensureUsers(userRows: number): void {
     this.idempotency.ensureUsers(userRows);
     this.vault.deposits.ensureUsers(userRows);
@@ -240,10 +239,7 @@ export class State {
     this.timers.ensureUsers(userRows);
   }
 
-  /**
-   * The first secret becomes the key of the hash, and the indexes are rebuilt with it. Idempotency
-   * keys are not accepted before.
-   */
+  /** The first secret becomes the key of the hash. Idempotency keys are refused before. */
   learnSecret(secret: string): void {
     if (secret === '' || this.hash.hasKey) return;
     this.hash.setKey(secret);
@@ -251,7 +247,6 @@ export class State {
     this.transfers.rebuildIndex();
   }
 
-  /** In pieces. */
   *archive(archive: Archive): Work<void> {
     this.hash.archive(archive);
     this.sequence = archive.number(this.sequence);
@@ -290,7 +285,7 @@ export class State {
     this.room.archive(archive);
   }
 
-  /** Orders and positions are found by user: rows that are in no list are free. */
+  /** Finds orders and positions through the users' lists, because rows in no list are free. */
   private rebuildIndexes(userRows: number): void {
     const { accounts, orders, positions } = this;
     for (let userId = 1; userId < userRows; userId++) {

@@ -1,9 +1,9 @@
 /**
- * Transfers of partners, by partner and reference: each is made once, and a repeat gets the result
- * of the first time.
+ * Transfers of partners, by partner and reference: each happens once, and a repeat gets the
+ * original result.
  *
- * They are kept by periods of TRANSFER_PERIOD_MS since 1970. A period is forgotten as a whole,
- * TRANSFER_KEPT_MS after its end, by the first transfer that comes then.
+ * Transfers are kept by periods of TRANSFER_PERIOD_MS since 1970. The first transfer that comes
+ * TRANSFER_KEPT_MS after a period's end forgets the whole period.
  */
 
 import type { Deposit, Withdraw } from '../interface/commands.js';
@@ -19,7 +19,7 @@ interface Transfer {
   isDeposit: boolean;
   userId: number;
   amountMicros: number;
-  /** From the first result. */
+  /** From the original result. */
   sequence: number;
   atMs: number;
   availableMicros: number;
@@ -32,7 +32,7 @@ export class Transfers {
 
   constructor(private readonly hash: TextHash) {}
 
-  /** How many are remembered. */
+  /** Remembered transfers. */
   get count(): number {
     return this.periods.reduce((sum, period) => sum + period.count, 0);
   }
@@ -53,7 +53,7 @@ export class Transfers {
     return null;
   }
 
-  /** Who made the transfer of a command, and its reference; null: none, or it is forgotten. */
+  /** The partner and reference of a command's transfer; null: none, or forgotten. */
   madeAt(sequence: number): { partner: string; reference: string } | null {
     const name = this.periods
       .findLast((period) => period.firstSequence <= sequence)
@@ -88,7 +88,7 @@ export class Transfers {
 
 /** The transfers of one period, in the order of their commands. */
 class Period {
-  /** Rows 1 to it are in use. */
+  /** Rows 1 to `count` are in use. */
   count = 0;
   private readonly index = new HashIndex();
   /** Partner and reference. */
@@ -102,7 +102,7 @@ class Period {
   private readonly held = new Int53Chunks();
 
   constructor(
-    /** Its place among all periods since 1970. */
+    /** Counts periods from 1970. */
     readonly number: number,
     private readonly hash: TextHash,
   ) {}
@@ -121,7 +121,6 @@ class Period {
     return row === 0 ? null : this.read(row);
   }
 
-  /** The name of the transfer that a command made; null: none. */
   nameAt(sequence: number): string | null {
     let [from, to] = [1, this.count];
     while (from < to) {

@@ -17,7 +17,7 @@ import { ReferralCodes } from './referral-codes.js';
 export interface NewUser {
   username: string;
   credential: string;
-  /** 0: nobody. */
+  /** 0: none. */
   referrerId: number;
   /** Number of the partner that registers the user; 0: none. */
   partner: number;
@@ -36,7 +36,7 @@ const ProfileTable = tableOf(64, {
   positionCount: 'i32',
   /** One of Privacy. */
   privacy: 'i32',
-  /** The user whose sub-account it is; 0: it is not one. */
+  /** 0: not a sub-account. */
   parent: 'i32',
   /** The user's first sub-account, and the parent's next one; 0: none. */
   firstSubAccount: 'i32',
@@ -47,7 +47,7 @@ export class Users extends ProfileTable {
   count = 0;
   readonly codes: ReferralCodes;
   readonly partners = new Partners();
-  /** By user id; 0 is nobody. */
+  /** By user id, from 1. */
   private readonly usernames = new ShortTexts();
   private readonly credentials = new LongTexts();
   private readonly byUsername = new HashIndex();
@@ -60,7 +60,7 @@ export class Users extends ProfileTable {
     this.codes = new ReferralCodes(hash);
   }
 
-  /** Makes room in the table, which has to move when it grows, and in the indexes. */
+  /** Makes room in the table, which otherwise moves when it grows, and in the indexes. */
   reserve(rows: number, indexedUsers: number): void {
     this.ensure(rows);
     if (!this.byUsername.hasRoomFor(indexedUsers)) this.rebuildIndexes(indexedUsers);
@@ -93,7 +93,7 @@ export class Users extends ProfileTable {
     return userId;
   }
 
-  /** The user of a name, in any case; 0: nobody. */
+  /** The user of a name, in any case; 0: none. */
   find(username: string): number {
     const lower = username.toLowerCase();
     let userId = this.byUsername.first(this.hashOf(lower));
@@ -102,7 +102,7 @@ export class Users extends ProfileTable {
     return userId;
   }
 
-  /** The referrer's part of the fees of markets that are not settled. */
+  /** The referrer's part of the fees in unsettled markets. */
   pendingReferralMicros(userId: number): number {
     return Math.floor(this.referralPendingFees(userId) / REFERRAL_DIVISOR);
   }
@@ -115,7 +115,7 @@ export class Users extends ProfileTable {
     return this.credentials.get(userId);
   }
 
-  /** Nobody can sign in to an account of the exchange. To a sub-account, its parent can. */
+  /** An account without a credential that is not a sub-account; it has no sign-in. */
   isOfExchange(userId: number): boolean {
     return this.credentials.isEmpty(userId) && this.parent(userId) === 0;
   }
@@ -141,7 +141,7 @@ export class Users extends ProfileTable {
     return this.credentialVersion(userId);
   }
 
-  /** Rebuilds the indexes, for a new key of the hash or for that many users. */
+  /** Rebuilds the indexes, for a new key of the hash or for this many users. */
   rebuildIndexes(expectedUsers = 0): void {
     this.byUsername.clear(expectedUsers);
     for (let userId = 1; userId <= this.count; userId++) {
@@ -150,7 +150,6 @@ export class Users extends ProfileTable {
     this.codes.rebuildIndex(expectedUsers);
   }
 
-  /** In pieces. */
   *archive(archive: Archive): Work<void> {
     this.count = archive.number(this.count);
     const rows = this.count + 1;

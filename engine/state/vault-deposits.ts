@@ -1,6 +1,6 @@
 /**
  * The vault's deposits, one row each: the live ones, in lists by user, and the last 100,000 closed
- * ones, so that a closed deposit can be told from an unknown one. Ids are 1, 2, … and never reused.
+ * ones, to distinguish a closed deposit from an unknown one. Ids are 1, 2, … and never reused.
  */
 
 import { CLOSED_DEPOSITS_REMEMBERED } from '../interface/limits.js';
@@ -11,7 +11,7 @@ import { Links, ListEnds } from '../storage/linked-lists.js';
 import type { Work } from '../storage/pieces.js';
 import { RowPool } from '../storage/row-pool.js';
 
-/** The owner of the one list of closed deposits. */
+/** The owner of the list of closed deposits. */
 const ALL = 0;
 
 /** A copy of a deposit. */
@@ -41,7 +41,7 @@ export class VaultDeposits {
   private readonly links = new Links(new Int32Chunks(), new Int32Chunks());
   private readonly ofUser = new ListEnds(new Int32Chunks(), new Int32Chunks());
   private readonly closedOnes = new ListEnds(new Int32Chunks(), new Int32Chunks());
-  /** By user id: how many live deposits. */
+  /** Live deposits, by user id. */
   private readonly countOfUser = new Int32Chunks();
 
   private lastId = 0;
@@ -56,14 +56,13 @@ export class VaultDeposits {
     this.closedOnes.ensure(ALL + 1);
   }
 
-  /** null: the deposit does not exist, or was closed long ago. */
+  /** null: the deposit never existed, or was closed long ago. */
   find(depositId: number): VaultDeposit | null {
     let row = this.index.first(depositId | 0);
     while (row !== 0 && this.ids.get(row) !== depositId) row = this.index.next(row);
     return row === 0 ? null : this.read(row);
   }
 
-  /** How many live deposits a user has. */
   countOf(userId: number): number {
     return this.countOfUser.get(userId);
   }
@@ -88,7 +87,7 @@ export class VaultDeposits {
     this.paidYields.set(deposit.row, micros);
   }
 
-  /** Closes a live deposit. If too many closed ones are remembered, the oldest is forgotten. */
+  /** Closes a live deposit. May forget the oldest closed one. */
   close(deposit: VaultDeposit): void {
     const { row, userId } = deposit;
     deposit.closed = true;
@@ -103,7 +102,7 @@ export class VaultDeposits {
     this.countOfUser.ensure(userRows);
   }
 
-  /** The live deposits of each user, then the closed ones, each the oldest first; in pieces. */
+  /** The live deposits of each user, then the closed ones, oldest first. */
   *archive(archive: Archive, userRows: number): Work<void> {
     this.lastId = archive.number(this.lastId);
     const live = archive.number(this.liveCount);
@@ -130,7 +129,7 @@ export class VaultDeposits {
     }
   }
 
-  /** Writes a row, or makes one of what was written; returns it. */
+  /** Writes a row, or reads one into a new row; returns the row. */
   private archiveRow(archive: Archive, row: number): number {
     const isReading = archive.reading;
     const depositId = archive.number(isReading ? 0 : this.ids.get(row));

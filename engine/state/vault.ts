@@ -2,14 +2,14 @@
  * The flex vault: deposits that earn a share of the trading fees.
  *
  * Yield is counted by accumulated yield per staked micro (the "reward per token" of staking
- * contracts): when a share S, at most E / YIELD_DIVISOR, comes in and E micros are earning, the
- * accumulator grows by floor(S × 10^18 / E); a deposit has accrued what the accumulator grew since
+ * contracts). When a share S, at most E / YIELD_DIVISOR, comes in and E micros are earning, the
+ * accumulator grows by floor(S × 10^18 / E). A deposit has accrued the accumulator's growth since
  * it began to earn, times its amount, over 10^18, floored. Sharing is O(1) for any number of
- * deposits. What rounding leaves stays in the yield due until no deposit is left, and then goes to
- * the treasury.
+ * deposits. The rest from rounding stays in the yield due until no deposit is left, and then goes
+ * to the treasury.
  *
  * Deposits that begin to earn at the same quarter hour form a cohort, so that starting to earn is
- * O(1) too.
+ * also O(1).
  */
 
 import { WINDOW_MS } from '../interface/domain.js';
@@ -24,7 +24,7 @@ interface Cohort {
   earnsFromMs: number;
   amountMicros: number;
   depositCount: number;
-  /** The accumulator when the cohort began to earn; null: no share has come in since it could. */
+  /** The accumulator when the cohort began to earn; null: it has not begun. */
   startPerMicro: bigint | null;
 }
 
@@ -48,7 +48,7 @@ export class Vault {
     return this.deposits.add({ userId, amountMicros, stakedAtMs: atMs, earnsFromMs });
   }
 
-  /** What a live deposit has accrued and not been paid. */
+  /** The unpaid yield of a live deposit. */
   accrued(deposit: VaultDeposit): number {
     if (deposit.closed) return 0;
     const start = this.cohorts.get(deposit.earnsFromMs)!.startPerMicro;
@@ -65,7 +65,7 @@ export class Vault {
     return yieldMicros;
   }
 
-  /** Ends a deposit whose yield has been paid. */
+  /** The deposit's yield must be paid. */
   close(deposit: VaultDeposit): void {
     const cohort = this.cohorts.get(deposit.earnsFromMs)!;
     if (cohort.startPerMicro !== null) this.earningMicros -= deposit.amountMicros;
@@ -76,8 +76,8 @@ export class Vault {
   }
 
   /**
-   * Shares money among the deposits that earn at `atMs`, up to 1 / YIELD_DIVISOR of them; returns
-   * how much of it was shared.
+   * Shares money among the deposits that earn at `atMs`, up to 1 / YIELD_DIVISOR of their amount;
+   * returns the shared part.
    */
   share(shareMicros: number, atMs: number): number {
     this.beginEarning(atMs);
@@ -86,11 +86,10 @@ export class Vault {
     const most = Math.floor(this.earningMicros / YIELD_DIVISOR);
     const perMicro = (BigInt(Math.min(shareMicros, most)) * YIELD_SCALE) / earning;
     this.perMicro += perMicro;
-    // Rounded up, so that what the deposits can claim is never more than what is due.
+    // Rounded up, so that the deposits can never claim more than the yield due.
     return Number((perMicro * earning + YIELD_SCALE - 1n) / YIELD_SCALE);
   }
 
-  /** In pieces. */
   *archive(archive: Archive, userRows: number): Work<void> {
     this.earningMicros = archive.number(this.earningMicros);
     this.perMicro = archive.bigint(this.perMicro);
@@ -99,9 +98,7 @@ export class Vault {
     this.archiveCohorts(archive);
   }
 
-  /**
-   * Starts the cohorts that are due. `share` calls it first, because only shares affect cohorts.
-   */
+  /** Starts the cohorts that are due. Only `share` needs to call it, because only shares matter. */
   private beginEarning(atMs: number): void {
     while (this.warmingUp.length > 0 && this.warmingUp[0]! <= atMs) {
       const cohort = this.cohorts.get(this.warmingUp.shift()!)!;

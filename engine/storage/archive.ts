@@ -7,37 +7,36 @@
  * take two bytes each instead of one.
  *
  * Bulk data (columns, texts, remembered results) is copied as bytes, without strings or objects in
- * between, because the engine stands still while its state is written.
+ * between, because the engine must not change while its state is written.
  *
- * Parts that grow with the number of users are generators, which yield after each piece: a thread
- * that writes the state of millions of users can do something else in between, as long as the
- * engine does not change.
+ * Parts that grow with the number of users are generators, which yield after each piece: the thread
+ * can do other work in between, as long as it does not change the engine.
  */
 export interface Archive {
-  /** Whether state is being replaced by what the archive holds. */
+  /** Whether the archive is read into the state, rather than written. */
   readonly reading: boolean;
-  /** A number (any double). Writes `value` and returns it, or returns what was written. */
+  /** Any double. Writes and returns `value`, or returns the number read. */
   number(value: number): number;
   bigint(value: bigint): bigint;
   text(value: string): string;
-  /** The first `length` entries; when reading, the returned array has exactly what was written. */
+  /** The first `length` entries; when reading, the returned array has exactly the written ones. */
   floats(values: Float64Array, length: number): Float64Array;
   ints(values: Int32Array, length: number): Int32Array;
-  /** `length` bytes from `from` on, without a length prefix: writes them, or overwrites them. */
+  /** Writes or overwrites `length` bytes from `from` on, without a length prefix. */
   span(bytes: Uint8Array, from: number, length: number): void;
 }
 
-/** How many rows a part that goes row by row writes or reads in a piece. */
+/** Rows per piece of a part that is archived row by row. */
 export const ROWS_IN_PIECE = 4_096;
 
 /** Takes the bytes of an archive, piece by piece; a piece is only valid during the call. */
 export type ByteSink = (bytes: Uint8Array) => void;
 
 const PIECE_BYTES = 1 << 16;
-/** Longer runs of bytes are passed on as they are; shorter ones are gathered in a piece. */
+/** Shorter runs of bytes are gathered in a piece; longer ones are passed on directly. */
 const GATHERED_BYTES_MAX = 1 << 12;
 const TEXT_RUN = 1_024;
-/** Up to this many bytes, a loop is faster than a call. */
+/** Up to this many bytes, a loop is faster than `set`. */
 const SINGLE_COPY_MAX = 64;
 
 function copy(
@@ -114,7 +113,7 @@ export class StateWriter implements Archive {
     this.used += length;
   }
 
-  /** Hands the last bytes over. */
+  /** Passes on the last bytes. */
   finish(): void {
     if (this.used > 0) this.sink(this.piece.subarray(0, this.used));
     this.used = 0;
@@ -128,7 +127,7 @@ export class StateWriter implements Archive {
 /** The bytes of an archive, from the first to the last. */
 export interface ByteSource {
   readonly length: number;
-  /** Fills `target` with the next bytes, of which there are as many. */
+  /** Fills `target` with the next bytes; the source must have as many. */
   read(target: Uint8Array): void;
 }
 
@@ -141,13 +140,13 @@ function sourceOf(bytes: Uint8Array): ByteSource {
   return { length: bytes.length, read };
 }
 
-/** Reads a piece at a time, so that the bytes are never in memory as a whole beside the state. */
+/** Reads a piece at a time, so that the whole archive is never in memory beside the state. */
 export class StateReader implements Archive {
   readonly reading = true;
   private readonly source: ByteSource;
   private readonly piece = new Uint8Array(PIECE_BYTES);
   private readonly view = new DataView(this.piece.buffer);
-  /** What is read of the piece, and how much it holds. */
+  /** The read part of the piece, and its length. */
   private at = 0;
   private end = 0;
   /** Bytes of the source that are not in the piece yet. */
@@ -173,7 +172,7 @@ export class StateReader implements Archive {
     const head = this.number();
     const unitBytes = 1 + (head % 2);
     const length = this.checked(Math.floor(head / 2), unitBytes);
-    // In runs: a text that grows by single characters would stay a chain of them in memory.
+    // In runs, because V8 keeps a text that grows by single characters as a chain of them.
     let text = '';
     for (let from = 0; from < length; from += TEXT_RUN) {
       const units: number[] = [];
@@ -232,7 +231,7 @@ export class StateReader implements Archive {
     return count;
   }
 
-  /** Where in the piece the next bytes are, at most PIECE_BYTES. */
+  /** Returns the place of the next `count` bytes (at most PIECE_BYTES) in the piece. */
   private take(count: number): number {
     if (this.end - this.at < count) this.fill(count);
     const start = this.at;

@@ -1,4 +1,4 @@
-/** Exact arithmetic on safe integers. A function that rounds or saturates says so in its name. */
+/** Exact arithmetic on safe integers. The name of a function that rounds or saturates shows it. */
 
 /** floor(a × b / c) for a, b ≥ 0 and c > 0, exact even if a × b exceeds 2^53. */
 export function mulDivFloor(a: number, b: number, c: number): number {

@@ -1,7 +1,7 @@
 /**
  * Runs of bytes of any length, each a chain of 64-byte blocks from one pool. The pool grows by
- * chunks and never moves. A run is identified by its first block; block 0 is none. The contents of
- * a run are part of the state, its location is not.
+ * chunks and never moves. A run is identified by its first block; 0: none. A run's contents are
+ * part of the state, its location is not.
  */
 import type { Archive } from './archive.js';
 import { Int32Chunks } from './chunks.js';
@@ -36,10 +36,7 @@ export class ByteBlocks {
     return first;
   }
 
-  /**
-   * Writes the first `length` bytes of a run, or stores a new one of what was written; returns its
-   * first block.
-   */
+  /** Writes `length` bytes of a run, or reads them into a new run; returns its first block. */
   archive(archive: Archive, first: number, length: number): number {
     const start = archive.reading ? this.pool.take() : first;
     let block = start;
@@ -64,7 +61,6 @@ export class ByteBlocks {
     }
   }
 
-  /** Gives a run's blocks back. */
   free(first: number): void {
     for (let block = first; block !== 0; ) {
       const following = this.next.get(block);
@@ -73,7 +69,7 @@ export class ByteBlocks {
     }
   }
 
-  /** Takes a block that follows another. */
+  /** Takes a free block and links it after `block`. */
   private append(block: number): number {
     const following = this.pool.take();
     this.next.set(block, following);

@@ -1,7 +1,7 @@
 /**
- * Columns for large tables that orders do not touch: typed arrays in chunks of one size. Growing
- * adds a chunk and moves nothing, so no command pays for a resize. Atomic batches do not change
- * them, so they need no undo log.
+ * Columns for large tables that orders do not use: typed arrays in chunks of one size. Growing adds
+ * a chunk and moves nothing, so no command pays for a resize. Atomic batches do not change these
+ * columns, so they need no undo log.
  */
 import type { Archive } from './archive.js';
 

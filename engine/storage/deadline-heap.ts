@@ -1,7 +1,6 @@
 /**
- * Rows of a table by the time at which they are due, the earliest first: a binary heap. Of equal
- * times, the lower id comes first, so the order does not depend on the layout of the heap, which is
- * not part of the state. Atomic batches do not change it.
+ * Rows of a table in a binary heap, by deadline, then by id. So their order does not depend on the
+ * layout of the heap, which is not part of the state. Atomic batches do not change the heap.
  */
 import { Int32Chunks, Int53Chunks } from './chunks.js';
 
@@ -9,11 +8,11 @@ export class DeadlineHeap {
   private count = 0;
   /** By place, from 1: the row. */
   private readonly rows = new Int32Chunks();
-  /** By row: its place, 0: it has no deadline; and when it is due. */
+  /** By row: its place (0: no deadline), and its deadline. */
   private readonly places = new Int32Chunks();
   private readonly times = new Int53Chunks();
 
-  /** `idOf`: what rows that are due at the same time are ordered by. */
+  /** `idOf` orders rows with the same deadline. */
   constructor(private readonly idOf: (row: number) => number) {}
 
   /** Makes room for rows 0 to `rows` - 1. */
@@ -22,22 +21,21 @@ export class DeadlineHeap {
     this.times.ensure(rows);
   }
 
-  /** When the first row is due; Infinity: there is none. */
+  /** The earliest deadline; Infinity: the heap is empty. */
   get firstAtMs(): number {
     return this.count === 0 ? Number.POSITIVE_INFINITY : this.times.get(this.rows.get(1));
   }
 
-  /** The row that is due first. There must be one. */
+  /** The row that is due first. The heap must not be empty. */
   get first(): number {
     return this.rows.get(1);
   }
 
-  /** When the row is due; 0: it has no deadline. */
+  /** The row's deadline; 0: none. */
   atMs(row: number): number {
     return this.places.get(row) === 0 ? 0 : this.times.get(row);
   }
 
-  /** Gives a row a deadline, or another one. */
   set(row: number, atMs: number): void {
     this.remove(row);
     this.count++;
@@ -46,7 +44,7 @@ export class DeadlineHeap {
     this.rise(this.count, row);
   }
 
-  /** Takes a row's deadline away, if it has one. */
+  /** Removes a row's deadline, if it has one. */
   remove(row: number): void {
     const place = this.places.get(row);
     if (place === 0) return;

@@ -1,12 +1,12 @@
 /**
- * The running digest: 64 bits over every result and event, in order. It tells whether two engines
- * did the same; it is no defence against deliberate changes to a journal (the journal's hash chain
- * is).
+ * The running digest: 64 bits over every result and event, in order. It shows whether two engines
+ * did the same. It does not protect a journal against deliberate changes; the journal's hash chain
+ * does.
  *
- * The words of the numbers, as IEEE 754 has them, go to four lanes in turn, each mixed by rotate
- * and multiply as in xxHash32. The lanes do not wait for each other, so a processor works on all
- * four at a time. Each step is one to one in the lane for a given word, and in the word for a
- * given lane: every bit of every number counts. `toString` folds the lanes.
+ * The IEEE 754 words of the numbers go to four lanes in turn, each mixed by rotate and multiply as
+ * in xxHash32. The lanes are independent, so a processor works on all four in parallel. Each step
+ * is one-to-one in the lane for a given word, and in the word for a given lane, so every bit of
+ * every number counts. `toString` folds the lanes.
  */
 import type { Archive } from './archive.js';
 import type { NumberBuffer } from './number-buffer.js';
@@ -23,7 +23,7 @@ export class Digest {
   private c = 0x13198a2e | 0;
   private d = 0x03707344 | 0;
 
-  /** Adds the length and the entries of a buffer. */
+  /** Adds a buffer's length and entries. */
   add(buffer: NumberBuffer): void {
     const { words, length } = buffer;
     let { a, b, c, d } = this;

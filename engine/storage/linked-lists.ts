@@ -1,7 +1,7 @@
 /**
  * Doubly linked lists of the rows of a table in chunks. The links are columns of the table; the
  * ends are columns by owner (a user). A row is in at most one list per `Links`, and every operation
- * is O(1). Row 0 is none.
+ * is O(1). Row 0 means none.
  */
 import type { Archive } from './archive.js';
 import type { Int32Chunks } from './chunks.js';
@@ -13,7 +13,7 @@ export class ListEnds {
     readonly lasts: Int32Chunks,
   ) {}
 
-  /** The first row of the owner's list, 0 if the list is empty. */
+  /** The first row of the owner's list; 0: the list is empty. */
   first(owner: number): number {
     return this.firsts.get(owner);
   }
@@ -36,7 +36,7 @@ export class Links {
     readonly afters: Int32Chunks,
   ) {}
 
-  /** The row after this one, 0 if it is the last. */
+  /** The row after this one; 0: none. */
   next(row: number): number {
     return this.afters.get(row);
   }
@@ -56,7 +56,6 @@ export class Links {
     else ends.firsts.set(owner, row);
   }
 
-  /** Takes a row out of the owner's list. */
   remove(ends: ListEnds, owner: number, row: number): void {
     const before = this.befores.get(row);
     const after = this.afters.get(row);

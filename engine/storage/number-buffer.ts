@@ -1,7 +1,8 @@
 /**
- * A growing buffer of integers. The engine writes results and events to it without allocating.
- * Every entry is a safe integer and never -0, so that equal buffers have equal bits: code that
- * writes to `values` directly must not write -0.
+ * A growing buffer of integers, to which the engine writes results and events without allocating.
+ *
+ * Always holds: every entry is a safe integer and not -0, so that equal buffers have equal bits.
+ * Code that writes to `values` directly must not write -0.
  */
 export class NumberBuffer {
   values = new Float64Array(0);
@@ -9,8 +10,8 @@ export class NumberBuffer {
   words = new Int32Array(0);
   length = 0;
 
-  // V8 takes a field that is set once for a constant. If the first large result were the first to
-  // set these fields again, all code that uses a buffer would have to be compiled again.
+  // V8 treats a field that is set once as a constant. Setting the fields again here prevents the
+  // first large result from invalidating all compiled code that uses a buffer.
   constructor() {
     this.grow(1024);
   }
@@ -19,7 +20,7 @@ export class NumberBuffer {
     this.length = 0;
   }
 
-  /** Adds `count` entries and returns where they start; the caller writes them to `values`. */
+  /** Adds `count` entries and returns their place; the caller writes them to `values`. */
   reserve(count: number): number {
     const start = this.length;
     const end = start + count;
@@ -34,7 +35,7 @@ export class NumberBuffer {
     this.values[at] = value + 0;
   }
 
-  /** Appends several entries. Code that is hot uses `reserve`. */
+  /** Appends entries. Hot code uses `reserve` instead. */
   write(...values: number[]): void {
     for (const value of values) this.push(value);
   }
@@ -50,10 +51,9 @@ export class NumberBuffer {
 }
 
 /**
- * Names of consecutive entries, each with its offset; `start` is that of the first. The object
- * shares its shape with no other: V8 gives plain objects with the same first names one shape, and
- * derives constants from it. When one of them comes to hold another kind of value there, code that
- * reads the offsets in another is compiled again for ever.
+ * Offsets by name, of consecutive entries from `start` on. The object has its own shape. V8 gives
+ * plain objects with the same first names a common shape and derives constants from it; when one
+ * of them gets another kind of value, code that reads another would be recompiled for ever.
  */
 export function offsetsOf<Name extends PropertyKey>(
   names: readonly Name[],
@@ -64,6 +64,6 @@ export function offsetsOf<Name extends PropertyKey>(
   return Object.freeze(Object.assign(new Offsets(), offsets)) as Record<Name, number>;
 }
 
-// The digest takes words apart, and files hold typed arrays as they are in memory.
+// The digest splits numbers into words, and files hold the memory of typed arrays.
 if (new Uint8Array(new Uint16Array([1]).buffer)[0] !== 1)
   throw new Error('this machine is big-endian, and the exchange runs on little-endian ones only');

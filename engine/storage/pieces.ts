@@ -1,12 +1,12 @@
 /**
- * Long work in pieces: a generator that yields wherever it may pause. Whoever runs it decides how:
- * at once, or with something else in between.
+ * Long work in pieces: a generator that yields wherever it may pause. The caller runs it in one go,
+ * or does other work in between.
  */
 
-/** Yields after a small piece: less than a millisecond on a machine that is not slow. */
+/** Yields after each small piece, which takes less than a millisecond on usual machines. */
 export type Work<Result> = Generator<void, Result, void>;
 
-/** Does all of it without a pause. */
+/** Runs all pieces without a pause. */
 export function atOnce<Result>(work: Work<Result>): Result {
   for (;;) {
     const step = work.next();

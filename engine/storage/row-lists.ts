@@ -1,14 +1,14 @@
 /**
  * Doubly linked lists of the rows of one table. Each list belongs to a row of another table (a
- * user, a market, a price level), which has its ends. A row is in at most one list of a kind, and
+ * user, a market, a price level), which has the ends. A row is in at most one list of a kind, and
  * every operation is O(1).
  *
- * `listsOf` makes a class for one kind of list from the names of the four fields, for the reason
- * that table.ts gives.
+ * `listsOf` generates a class for one kind of list from the names of the four fields, for speed, as
+ * in table.ts.
  */
 import type { Accessors, Table } from './table.js';
 
-/** Names of fields (i32) of the rows and of their owners. */
+/** Names of i32 fields of the rows and of their owners. */
 export interface ListFields<
   B extends string,
   A extends string,
@@ -26,7 +26,6 @@ type Ints<Name extends string> = Table & Accessors<{ readonly [K in Name]: 'i32'
 export interface RowLists {
   /** Adds a row at the end of the owner's list. */
   append(owner: number, row: number): void;
-  /** Takes a row out of the owner's list. */
   remove(owner: number, row: number): void;
 }
 

@@ -1,17 +1,17 @@
 /**
- * Hands out the row numbers of a table in chunks (chunks.ts), from 1, and takes them back. The row
- * that was given back last is handed out first. Atomic batches do not change such tables.
+ * Allocates row numbers, from 1, of a table in chunks (chunks.ts). The row freed last is reused
+ * first. Atomic batches do not change such tables.
  */
 import type { Int32Chunks } from './chunks.js';
 
 export class RowPool {
   private firstFree = 0;
-  /** Rows ever handed out, plus one: the number of rows that columns must have. */
+  /** Rows ever allocated, plus one: the number of rows that columns must have. */
   private rows = 1;
   /** Rows in use. */
   used = 0;
 
-  /** `nextFree` links the free rows. It may be a column that the table uses for rows in use. */
+  /** `nextFree` links the free rows. It may be a column that rows in use need otherwise. */
   constructor(
     private readonly nextFree: Int32Chunks,
     private readonly ensureColumns: (rows: number) => void,

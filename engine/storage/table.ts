@@ -1,12 +1,12 @@
 /**
  * Tables of fixed-size rows in one buffer. The fields of a row are neighbours, so a command that
- * uses most of them uses one cache line. Row 0 is never used: 0 in a field that holds a row number
- * means "none".
+ * uses most of them needs one cache line. Row 0 is never used: 0 in a field for a row number means
+ * "none".
  *
  * `tableOf` turns a list of fields into a class with accessors: `lots(row)`, `setLots(row, value)`,
  * `addLots(row, change)`. Their code is generated and as fast as a typed array; accessors that
- * compute the place of the field at run time were five times slower. All names and places come
- * from the source code, never from input.
+ * compute a field's place at run time were five times slower. All names and places come from the
+ * source code, never from input.
  *
  * Call `touch(row)` before changing a row, so that an atomic batch can be undone.
  */
@@ -34,12 +34,12 @@ export type Accessors<F extends Fields> = {
 
 const FIRST_CAPACITY = 16;
 /**
- * Bytes before row 0. V8 gets large buffers from the allocator of the C library, and that of glibc
- * puts them 16 bytes after the start of a page. With this margin a row of 64 bytes is in one cache
- * line instead of two. Only speed depends on it.
+ * Bytes before row 0. V8 gets large buffers from the C library, and glibc places them 16 bytes
+ * after the start of a page. With this margin a row of 64 bytes is in one cache line instead of
+ * two. Only speed depends on it.
  */
 const MARGIN_BYTES = 48;
-/** Where the counters of a pool stand in its block. */
+/** Places of a pool's counters in its block. */
 const FIRST_FREE = 0;
 const ROWS = 1;
 const USED = 2;
@@ -60,7 +60,7 @@ export class Table implements Undoable {
     this.i32 = new Int32Array(buffer, MARGIN_BYTES);
   }
 
-  /** Comes before every change of a row. */
+  /** Call it before every change of a row. */
   touch(row: number): void {
     if (this.undo.recording) this.recordImage(row);
   }
@@ -109,7 +109,7 @@ function bufferFor(bytes: number): ArrayBuffer {
   return new ArrayBuffer(MARGIN_BYTES + bytes);
 }
 
-/** A table that hands out rows and takes them back. The row returned last is reused first. */
+/** A table that allocates and frees rows. The row freed last is reused first. */
 export class PooledTable extends Table {
   private readonly counts: Float64Array;
 
@@ -124,12 +124,12 @@ export class PooledTable extends Table {
     return this.counts[USED]!;
   }
 
-  /** Rows ever handed out, plus one. */
+  /** Rows ever allocated, plus one. */
   get rows(): number {
     return this.counts[ROWS]!;
   }
 
-  /** The next free row, in a field that rows in use need for something else. */
+  /** The next free row, in a field that rows in use need otherwise. */
   declare protected freeLink: (row: number) => number;
   declare protected setFreeLink: (row: number, next: number) => void;
 

@@ -3,11 +3,11 @@
  * construct collisions: HalfSipHash-1-3 of the UTF-16 code units as little-endian bytes. See J.-P.
  * Aumasson and D. J. Bernstein, "SipHash: a fast short-input PRF" (2012), and its reference code.
  *
- * The key comes from the first credential that is not empty: a password hash with a random salt,
- * which is in the journal and never shown. So every engine of one journal has the same key, and no
- * client knows it. Until then the key is 0.
+ * The key comes from the first non-empty credential: a password hash with a random salt, which is
+ * in the journal and never shown. So every engine of one journal has the same key, and no client
+ * knows it. Until then the key is 0.
  *
- * Indexes take 32 bits and compare the texts; idempotency keys take 64 bits, which stand for them.
+ * Indexes use 32 bits and compare the texts. Idempotency keys are identified by 64 bits alone.
  */
 import type { Archive } from './archive.js';
 
@@ -21,12 +21,12 @@ const UPPER_Z = 90;
 const TO_LOWER = 32;
 const SPACES = 0x20202020;
 
-/** What {@link halfSipHash} writes to, if it is to give 64 bits. */
+/** The 64-bit output of {@link halfSipHash}. */
 const pair = new Int32Array(2);
 
 /**
  * The hash of the first `count` words under a key of two words: 32 bits, signed; or 64 bits, in
- * `pair`, which are not those 32 and others.
+ * `pair`. The 64 bits are a separate output; neither half equals the 32-bit hash.
  */
 function halfSipHash(
   keyLow: number,
@@ -70,7 +70,7 @@ function lastWord(length: number, unit: number): number {
   return ((4 + length * 2) << 24) | unit;
 }
 
-/** Not 0 if one of the four bytes is below 32 or above 126: the highest bit of one is then set. */
+/** Not 0 if one of the four bytes is below 32 or above 126: then the highest bit of one is set. */
 function notPrintable(word: number): number {
   const isHigh = word | (word + 0x01010101);
   const isLow = ~(word + 0x60606060);
@@ -84,9 +84,9 @@ function lowerAscii(unit: number): number {
 export class TextHash {
   private keyLow = 0;
   private keyHigh = 0;
-  /** What is hashed: the prefix or 0, each two code units, and a last word. */
+  /** The hashed words: the prefix or 0, two code units in each word, and a last word. */
   private words = new Int32Array(256);
-  /** The last 64-bit hash, as two signed words. */
+  /** The latest 64-bit hash, as two signed words. */
   low = 0;
   high = 0;
 
@@ -94,7 +94,7 @@ export class TextHash {
     return this.keyLow !== 0 || this.keyHigh !== 0;
   }
 
-  /** Sets the key. Every index of hashes must be rebuilt after it. */
+  /** Sets the key. Rebuild every index of hashes afterwards. */
   setKey(secret: string): void {
     const count = this.fill(secret);
     this.keyLow = halfSipHash(1, 2, this.words, count);
@@ -108,8 +108,8 @@ export class TextHash {
   }
 
   /**
-   * The 64-bit hash of `length` bytes, as `low` and `high`. `prefix` is an integer of 32 bits that
-   * belongs to them, such as whose they are.
+   * The 64-bit hash of a prefix and `length` bytes, as `low` and `high`. `prefix` is a 32-bit
+   * integer, such as the user id.
    */
   pairOfBytes(prefix: number, bytes: Uint8Array, from: number, length: number): void {
     const words = this.roomFor(length);
@@ -130,9 +130,9 @@ export class TextHash {
   }
 
   /**
-   * Takes that hash of the bytes from byte `from` of the `ints` on, which is in the second half of
-   * one of them, as the first byte of a record's text is. It takes four bytes at a time, in a
-   * fraction of the time. Returns whether all of them are printable ASCII.
+   * The same hash of the bytes from byte `from` of the `ints` on, four bytes at a time, which is
+   * several times faster. `from` must be in the second half of an integer, as a record's texts are.
+   * Returns whether all bytes are printable ASCII.
    */
   pairOfPrintable(prefix: number, ints: Int32Array, from: number, length: number): boolean {
     const words = this.roomFor(length);
@@ -190,7 +190,7 @@ export class TextHash {
     this.keyHigh = archive.number(this.keyHigh);
   }
 
-  /** Puts a text into `words`; returns how many they are. */
+  /** Puts a text into `words`; returns their number. */
   private fill(text: string): number {
     const { length } = text;
     const words = this.roomFor(length);

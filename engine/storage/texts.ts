@@ -1,6 +1,6 @@
 /**
- * Texts outside of the heap, so that a million users cost the garbage collector nothing: short ones
- * in rows of one size, longer ones in runs of blocks. Both grow by chunks and never move.
+ * Texts outside of the heap, so that a million users do not slow garbage collection: short texts in
+ * rows of one size, long texts in runs of blocks. Both grow by chunks and never move.
  */
 
 import { type Archive, ROWS_IN_PIECE } from './archive.js';
@@ -15,10 +15,7 @@ const IN_CHUNK = CHUNK - 1;
 const ROW_BYTES = 24;
 const WIDEST_NARROW_UNIT = 255;
 
-/**
- * By row, an ASCII text of up to 23 characters: names and codes. Its length, its characters, and
- * zeros to the end.
- */
+/** By row, an ASCII text of up to 23 characters: its length, its characters, padded with zeros. */
 export class ShortTexts {
   private readonly chunks: Uint8Array[] = [];
 
@@ -68,15 +65,15 @@ export class ShortTexts {
 }
 
 /**
- * By row, a text of up to some thousand UTF-16 code units, as a run of bytes: 0 and the units in
- * one byte each if all are below 256, else 1 and the units in two, the lower first.
+ * By row, a text of up to some thousand UTF-16 code units, as a run of bytes: 0 and one byte per
+ * unit if all are below 256, else 1 and two bytes per unit, the lower first.
  */
 export class LongTexts {
   private readonly blocks = new ByteBlocks();
-  /** By row: the first block and how many bytes; both are 0 if the text is empty. */
+  /** By row: the first block and the number of bytes; both are 0 if the text is empty. */
   private readonly firstBlock = new Int32Chunks();
   private readonly byteLengths = new Int32Chunks();
-  /** One run, while it is written or read. */
+  /** Scratch for one run. */
   private bytes = new Uint8Array(1_024);
 
   get(row: number): string {
@@ -114,7 +111,7 @@ export class LongTexts {
     this.byteLengths.ensure(rows);
   }
 
-  /** Rows 0 to `rows` - 1, in pieces: how many bytes each has, then the bytes. */
+  /** Rows 0 to `rows` - 1: their lengths in bytes, then the bytes. */
   *archive(archive: Archive, rows: number): Work<void> {
     this.byteLengths.archive(archive, rows);
     this.firstBlock.ensure(rows);
@@ -126,7 +123,7 @@ export class LongTexts {
     }
   }
 
-  /** Puts a row's run into `bytes`; returns how many bytes it has. */
+  /** Puts a row's run into `bytes`; returns its length. */
   private load(row: number): number {
     const byteLength = this.byteLengths.get(row);
     this.reserve(byteLength);
@@ -134,7 +131,7 @@ export class LongTexts {
     return byteLength;
   }
 
-  /** Width, then the units, lowest byte first; returns how many bytes. */
+  /** Writes the width, then the units, lowest byte first; returns the number of bytes. */
   private encode(text: string): number {
     this.reserve(1 + text.length * 2);
     const { bytes } = this;

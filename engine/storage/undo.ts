@@ -1,10 +1,10 @@
 /**
  * The undo log, for atomic batches. While it records, a table saves the image of a row before
- * changing it, and an index saves what it adds and removes. Blocks of counters are copied when
- * recording begins. When it does not record, it costs one predictable branch per row.
+ * changing the row, and an index saves its additions and removals. Blocks of counters are copied
+ * when recording begins. Without recording, the cost is one predictable branch per row.
  */
 
-/** A piece of state that can put something back, given the two numbers that it recorded. */
+/** A part of the state that can undo a change, given the two numbers that it recorded. */
 export interface Undoable {
   restore(a: number, b: number): void;
 }
@@ -40,7 +40,7 @@ export class UndoLog {
     this.bs.push(b);
   }
 
-  /** Records `length` words of a target; `restore` gets `a` and where {@link imageAt} has them. */
+  /** Records `length` words of a target; `restore` gets `a` and their place for {@link imageAt}. */
   recordImage(target: Undoable, a: number, words: Int32Array, from: number, length: number): void {
     const start = this.imagesEnd;
     this.imagesEnd = start + length;
@@ -49,7 +49,7 @@ export class UndoLog {
       images.set(this.images);
       this.images = images;
     }
-    // Words, not doubles: two integers may look like a NaN, whose bits need not survive a copy.
+    // Words, not doubles: two integers may look like a NaN, and a copy may change a NaN's bits.
     for (let i = 0; i < length; i++) this.images[start + i] = words[from + i]!;
     this.record(target, a, start);
   }
@@ -59,13 +59,13 @@ export class UndoLog {
     return this.images[at]!;
   }
 
-  /** Keeps what was done. */
+  /** Keeps the recorded changes. */
   keep(): void {
     this.recording = false;
     this.forget();
   }
 
-  /** Puts everything back, newest first. */
+  /** Undoes the recorded changes, newest first. */
   rollBack(): void {
     this.recording = false;
     for (let i = this.targets.length - 1; i >= 0; i--)

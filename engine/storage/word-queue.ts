@@ -1,9 +1,10 @@
 /**
  * A queue of 32-bit words in pages: words are added at the end and dropped at the start. No page
- * ever moves, so no command pays for growth. A page that was left is used again, so memory follows
- * the longest that the queue has been.
+ * ever moves, so no command pays for growth. Emptied pages are reused, so memory follows the
+ * queue's greatest length.
  *
- * A position is a number of 30 bits that wraps around; fewer than 2^30 words are in the queue.
+ * Always holds: fewer than 2^30 words are in the queue. A position is a number of 30 bits that
+ * wraps around.
  */
 import type { Archive } from './archive.js';
 
@@ -14,13 +15,13 @@ const PAGE_WORDS = 1 << PAGE_BITS;
 const IN_PAGE = PAGE_WORDS - 1;
 const LAST_PAGE = IN_QUEUE >>> PAGE_BITS;
 
-/** In the place of a page that was left. */
+/** In the place of an emptied page. */
 const NO_PAGE = new Int32Array(0);
 
 export class WordQueue {
   private readonly pages: Int32Array[] = [];
   private readonly spare: Int32Array[] = [];
-  /** The positions of the first word and of the next one to be added. */
+  /** The positions of the first word and of the next word to add. */
   start = 0;
   end = 0;
 
@@ -28,12 +29,12 @@ export class WordQueue {
     return this.distance(this.start, this.end);
   }
 
-  /** How many words there are from one position to another. */
+  /** Words from one position to another. */
   distance(from: number, to: number): number {
     return (to - from) & IN_QUEUE;
   }
 
-  /** The position that many words after another. */
+  /** The position `count` words later. */
   after(position: number, count: number): number {
     return (position + count) & IN_QUEUE;
   }
@@ -47,8 +48,8 @@ export class WordQueue {
   }
 
   /**
-   * The page in which the next words are, if there is room for `count` of them: whoever adds many
-   * writes them there, from {@link placeOfEnd} on, and then calls {@link extend}. Otherwise, null.
+   * The page of the next words, if it has room for `count` of them, else null. To add many words,
+   * write them there from {@link placeOfEnd} on, then call {@link extend}.
    */
   roomInPage(count: number): Int32Array | null {
     const { end } = this;
@@ -57,12 +58,12 @@ export class WordQueue {
     return this.pages[end >>> PAGE_BITS]!;
   }
 
-  /** Where in its page the next word is. */
+  /** The place of the next word in its page. */
   get placeOfEnd(): number {
     return this.end & IN_PAGE;
   }
 
-  /** Adds the words that were written up to a place in the page. */
+  /** Adds the words written up to a place in the page. */
   extend(toPlace: number): void {
     this.end = (this.end - (this.end & IN_PAGE) + toPlace) & IN_QUEUE;
   }
@@ -74,7 +75,6 @@ export class WordQueue {
     this.end = (end + 1) & IN_QUEUE;
   }
 
-  /** Drops words at the start. */
   drop(count: number): void {
     const to = (this.start + count) & IN_QUEUE;
     const last = to >>> PAGE_BITS;

@@ -2,8 +2,8 @@
  * The dead man's switch: unless a user repeats the command in time, all of the user's resting
  * orders are cancelled.
  *
- * Always holds: it cancels exactly the orders that were placed before its time. Those are cancelled
- * as pending work, so later ones of the same user may rest beside them.
+ * Always holds: it cancels exactly the orders that were placed before its time. Cancelling is
+ * pending work, so later orders of the same user may rest meanwhile.
  */
 
 import { Code } from '../../interface/codes.js';
@@ -17,7 +17,7 @@ import { isIntegerBetween } from '../../storage/arithmetic.js';
 import { isOverdue } from '../orders/find-order.js';
 import { cancelOrder, placedAtMs } from '../orders/rest-order.js';
 
-/** Starts the user's timer anew; a time of 0 turns it off. */
+/** A time of 0 turns the timer off. */
 export function setCancelAfter(state: State, command: CommandOf<'setCancelAfter'>): number {
   const { userId, timeoutMs } = command;
   const { deadlines } = state.timers;
@@ -25,7 +25,7 @@ export function setCancelAfter(state: State, command: CommandOf<'setCancelAfter'
     return Code.invalid_command;
   if (!state.users.exists(userId)) return Code.user_not_found;
 
-  // It is over, though its work may be pending.
+  // The old timer is due, but its work may still be pending.
   const dueAtMs = deadlines.atMs(userId);
   if (dueAtMs !== 0 && dueAtMs <= state.nowMs) fire(state, userId, MAX_OPEN_ORDERS_PER_USER + 1);
   const cancelAtMs = timeoutMs === 0 ? 0 : state.nowMs + timeoutMs;
@@ -49,7 +49,7 @@ export function fireTimers(state: State, units: number): number {
   return left;
 }
 
-/** Each order is a unit, and so is the timer itself. Returns the units left. */
+/** Each order, and the timer itself, takes a unit. Returns the units left. */
 function fire(state: State, userId: number, units: number): number {
   const { accounts, orders, timers } = state;
   const dueAtMs = timers.deadlines.atMs(userId);

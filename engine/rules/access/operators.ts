@@ -1,9 +1,9 @@
 /**
- * Commands of operators. Each has the operator's name and a reason, and is remembered with them.
- * Each function checks everything, then changes the state and writes the fields of its result; it
- * returns the code.
+ * Commands of operators. Each is remembered with the operator's name and a reason. Each function
+ * checks everything, then changes the state and writes the fields of its result; it returns the
+ * code.
  *
- * None of them moves money by itself: a frozen user's orders leave the book, and a market that is
+ * No command moves money by itself: a frozen user's orders leave the book, and a market that is
  * declared VOID is settled by the usual rules.
  */
 
@@ -27,7 +27,7 @@ import { isOverdue } from '../orders/find-order.js';
 import { cancelOrder } from '../orders/rest-order.js';
 import { changeCredential } from '../users.js';
 
-/** Neither a market nor an asset: everything. */
+/** Without a market and an asset: everything. */
 export function setPaused(state: State, command: CommandOf<'setPaused'>): number {
   const { marketId, asset, paused } = command;
   if (!isSigned(command) || (marketId !== 0 && asset !== -1)) return Code.invalid_command;
@@ -48,7 +48,7 @@ export function setPaused(state: State, command: CommandOf<'setPaused'>): number
   return Code.ok;
 }
 
-/** Of all markets of an asset that take orders, in the order of their windows. */
+/** Sets a bit of all markets of an asset that take orders, by window. */
 function setBits(state: State, asset: number, bit: number, paused: boolean): void {
   for (const marketId of nextMarkets(state, asset)) {
     const slot = state.markets.find(marketId);
@@ -65,8 +65,8 @@ function setBit({ markets, events }: State, slot: number, bit: number, paused: b
 }
 
 /**
- * A frozen user's orders are cancelled, because a resting order would trade. What is done to a user
- * is done to its sub-accounts.
+ * Freezing cancels the user's orders, because a resting order would trade. It also applies to the
+ * user's sub-accounts.
  */
 export function setFrozen(state: State, command: CommandOf<'setFrozen'>): number {
   const { userId, frozen } = command;
@@ -105,7 +105,7 @@ export function voidMarket(state: State, command: CommandOf<'voidMarket'>): numb
   return Code.ok;
 }
 
-/** What rests and what is due keep going; every later command meets the new rules. */
+/** The new rules apply to later commands, not to resting orders or pending work. */
 export function setRules(state: State, command: CommandOf<'setRules'>): number {
   if (!isSigned(command) || !areRules(command)) return Code.invalid_command;
   state.rules.set(command);
@@ -122,7 +122,7 @@ export function setRules(state: State, command: CommandOf<'setRules'>): number {
   return Code.ok;
 }
 
-/** The credential stands for a code that the gateway has made (gateway/access/sign-in-codes.ts). */
+/** The credential holds the hash of a one-time code (gateway/access/sign-in-codes.ts). */
 export function resetCredential(state: State, command: CommandOf<'resetCredential'>): number {
   const { userId, credential } = command;
   if (!isSigned(command) || !isText(credential, 1, MAX_CREDENTIAL_LENGTH))

@@ -51,7 +51,7 @@ export function revokeToken(state: State, command: CommandOf<'revokeToken'>): nu
   return Code.ok;
 }
 
-/** Ends the tokens whose time is over, and forgets long expired ones. Returns the units left. */
+/** Expires tokens, and forgets those that expired long ago. Returns the units left. */
 export function expireTokens(state: State, units: number): number {
   const { tokens } = state;
   const { deadlines } = tokens;

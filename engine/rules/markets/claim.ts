@@ -1,6 +1,6 @@
 /**
- * The command that claims what a resolved market pays a user. It does not wait for the pending work
- * of the market: the user's orders and position come first.
+ * The command that claims a user's payout and refund from a resolved market. A claim does not wait
+ * for the market's pending work: it does the work of the user's own orders and position first.
  */
 
 import { Code } from '../../interface/codes.js';
@@ -32,7 +32,7 @@ export function claim(state: State, command: CommandRecord): number {
   return Code.ok;
 }
 
-/** Pays a position in a resolved market, of which something is to be paid, and forgets it. */
+/** Pays a position in a resolved market and forgets it. It must have something to pay. */
 function claimPosition(state: State, slot: number, row: number): void {
   const { owners } = state.positions;
   if (owners.settled(row) === 0) {
@@ -46,7 +46,7 @@ function claimPosition(state: State, slot: number, row: number): void {
   pay(state, slot, row, false);
 }
 
-/** Cancels a user's resting orders in an ended market, the one first that came to rest first. */
+/** Cancels a user's resting orders in an ended market, oldest first. */
 function cancelAllOf(state: State, userId: number, slot: number): void {
   const { orders } = state;
   let row = state.accounts.firstOrder(userId);

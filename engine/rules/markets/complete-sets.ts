@@ -1,6 +1,7 @@
 /**
  * Complete sets: `split` turns a dollar into an UP and a DOWN share, and `merge` turns the two back
- * into it. A split pays the fee of a purchase, because whoever sells one half has bought the other.
+ * into a dollar. A split pays the fee of a purchase, because splitting and selling one half is the
+ * same as buying the other.
  */
 
 import { Code } from '../../interface/codes.js';
@@ -68,7 +69,7 @@ export function merge(state: State, command: CommandRecord): number {
   return finish(state, EventType.setsMerged, slot, row, sizeLots, costMicros);
 }
 
-/** The checks that both have, in the order of the codes. */
+/** The checks of both commands, in the order of the codes. */
 function checkSets(state: State, userId: number, slot: number, sizeLots: number): number {
   if (!isIntegerBetween(sizeLots, 1, MAX_ORDER_LOTS)) return Code.invalid_command;
   if (!state.users.exists(userId)) return Code.user_not_found;
@@ -78,7 +79,7 @@ function checkSets(state: State, userId: number, slot: number, sizeLots: number)
   return state.markets.pausedBy(slot) === 0 ? Code.ok : Code.market_paused;
 }
 
-/** Writes the event and the result. `micros`: the fee of a split, or the cost of what is merged. */
+/** Writes the event and the result. `micros`: a split's fee, or a merge's cost of the shares. */
 function finish(
   state: State,
   event: number,

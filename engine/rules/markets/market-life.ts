@@ -1,6 +1,6 @@
 /**
- * The life of a market: it is listed ahead of its window, opens with it, resolves and is paid out,
- * at a deadline or when the price it waits for arrives. Steps that touch many orders or positions
+ * The life of a market: listing ahead of its window, opening, resolution and payout. Each step
+ * happens at a deadline or when an awaited price arrives. Steps that touch many orders or positions
  * become pending work (pending-work.ts).
  */
 
@@ -33,8 +33,8 @@ export function applyDeadlines(state: State, atMs: number): void {
   while (schedule.nextAtMs <= atMs) {
     const dueAtMs = schedule.nextAtMs;
     const subject = schedule.nextSubject;
-    // Orders that expire before this deadline go first: the end of their market would cancel them,
-    // with another reason.
+    // Orders that expire before this deadline come first. Otherwise the end of their market would
+    // cancel them with another reason.
     if (state.expiries.nextAtMs < dueAtMs) schedule.addExpiry(dueAtMs);
     switch (schedule.nextKind) {
       case DeadlineKind.BOUNDARY:
@@ -61,7 +61,7 @@ export function applyDeadlines(state: State, atMs: number): void {
   }
 }
 
-/** Orders that expire at `atMs` or before become pending work. */
+/** Makes orders that expire at or before `atMs` pending work. */
 export function applyExpiries(state: State, atMs: number): void {
   if (state.expiries.nextAtMs <= atMs) state.schedule.addExpiry(atMs + 1);
 }
@@ -89,9 +89,9 @@ export function listMarkets(state: State, { asset, ahead }: CommandOf<'listMarke
 }
 
 /**
- * Lists the markets of the current window and of those ahead that are not known yet. After a
- * standstill, windows that are over by the time of the command stay without one. So a market is
- * always later than those of its asset that were added before. Returns how many were added.
+ * Lists the unknown markets of the current and the next windows; returns the number of added
+ * markets. After a standstill, windows that are already over get no market, so each added market is
+ * later than all earlier ones of its asset.
  */
 function listAhead(state: State, asset: number): number {
   let listed = 0;
@@ -106,7 +106,7 @@ function listAhead(state: State, asset: number): number {
   return listed;
 }
 
-/** The markets of the current window and of those ahead, whether they are known or not. */
+/** The markets of the current and the next windows, known or not. */
 export function nextMarkets({ schedule }: State, asset: number): number[] {
   const { boundaryAtMs } = schedule.assets[asset]!;
   return Array.from({ length: UPCOMING_WINDOWS + 1 }, (_, window) =>
@@ -114,7 +114,7 @@ export function nextMarkets({ schedule }: State, asset: number): number[] {
   );
 }
 
-/** A new price opens the market that waits for one, and resolves the one that waits for its end. */
+/** A new price may open a market that waits for one, and resolve one that has ended. */
 export function priceArrived(state: State, asset: number, priceMicros: number): void {
   const schedule = state.schedule.assets[asset]!;
   const startsAtMs = schedule.boundaryAtMs - WINDOW_MS;
@@ -124,14 +124,13 @@ export function priceArrived(state: State, asset: number, priceMicros: number): 
   ) {
     openMarket(state, asset, startsAtMs, state.prices.reference(asset, startsAtMs) ?? priceMicros);
   }
-  // After the reference price is fixed, only a market without an end price is left.
+  // Once the reference price is fixed, an ended market is one without an end price.
   if (schedule.endedSlot !== 0 && schedule.fixAtMs === Number.POSITIVE_INFINITY) {
     resolveIfPossible(state, schedule, startsAtMs, state.nowMs);
     state.schedule.findNext();
   }
 }
 
-/** One window ends and the next begins. */
 function passBoundary(state: State, asset: number, boundaryAtMs: number): void {
   endWindow(state, asset, boundaryAtMs);
   beginWindow(state, asset, boundaryAtMs);
@@ -143,7 +142,7 @@ function endWindow(state: State, asset: number, boundaryAtMs: number): void {
   if (schedule.activeSlot !== 0) endMarket(state, schedule, boundaryAtMs);
   else {
     const slot = state.markets.find(marketIdOf(asset, boundaryAtMs - WINDOW_MS));
-    // Its window has passed without a price.
+    // The market's window has passed without a price.
     if (state.markets.status(slot) === MarketStatus.UPCOMING) voidAtOnce(state, slot, boundaryAtMs);
   }
 }
@@ -154,7 +153,7 @@ function beginWindow(state: State, asset: number, boundaryAtMs: number): void {
   schedule.fixAtMs = boundaryAtMs + RESOLVE_DELAY_MS;
   schedule.waitsForPrice = 0;
   const next = state.markets.find(marketIdOf(asset, boundaryAtMs));
-  // An operator may have declared it VOID.
+  // An operator may have declared the market VOID.
   if (next !== 0 && !state.markets.takesOrders(next)) return;
   const reference = state.prices.reference(asset, boundaryAtMs);
   if (reference === null) {
@@ -184,7 +183,7 @@ function openMarket(
   markets.setStartPriceOpen(slot, Number(schedule.fixAtMs !== Number.POSITIVE_INFINITY));
 }
 
-/** The event of a new market that is paused from the start. */
+/** Writes the event of a new market that is paused from the start. */
 function writePaused({ markets, events }: State, slot: number): void {
   if (markets.pausedBy(slot) !== 0) events.write(EventType.marketPaused, markets.id(slot), 1);
 }
@@ -233,8 +232,8 @@ function voidMarket(state: State, asset: number, dueAtMs: number): void {
 }
 
 /**
- * Resolves a market as VOID that is not resolved. The window of an active or upcoming one stays
- * without a market. An earlier market of the asset may still wait for its price.
+ * Resolves an unresolved market as VOID. The window of an active or upcoming market then has no
+ * market. An earlier market of the asset may still wait for its price.
  */
 export function voidByOperator(state: State, slot: number): void {
   const { markets, schedule } = state;

@@ -1,6 +1,6 @@
 /**
- * Prices from feeds: of the only one, or of several, whose median counts. The guard may hold a
- * price back; otherwise it is stored, and the markets that waited for one open or resolve.
+ * Prices from one feed, or from several, whose median counts. The guard may hold a price back;
+ * otherwise the price is stored, and markets that wait for a price open or resolve.
  */
 
 import { Code } from '../../interface/codes.js';
@@ -49,12 +49,12 @@ function check(state: State, asset: number, priceMicros: number, observedAtMs: n
   if (!isIntegerBetween(priceMicros, 1, MAX_ASSET_PRICE_MICROS)) return Code.invalid_command;
   if (!isIntegerBetween(observedAtMs, 0, state.nowMs)) return Code.invalid_command;
   if (!isIntegerBetween(asset, 0, state.prices.assetCount - 1)) return Code.asset_not_found;
-  // A refused price may forget old ones, too: no reference price looks back that far.
+  // A refused price may also forget old prices, because no reference price looks back that far.
   state.prices.forgetOld(asset, state.nowMs);
   return state.prices.isFull(asset) ? state.refuseLimit(Limit.prices) : Code.ok;
 }
 
-/** The price counts from now on, unless the guard holds it back. */
+/** Stores the price, unless the guard holds it back. */
 function take(state: State, asset: number, priceMicros: number, observedAtMs: number): void {
   const { prices, events, nowMs } = state;
   if (prices.guard(asset).holds(prices.last(asset), priceMicros, nowMs)) {

@@ -1,10 +1,10 @@
 /**
- * The pending work: orders that expire, the orders and positions of ended markets, tokens and
- * timers that are due. Each command does a bounded number of units (an order, a position, a token
- * or a timer), so that no market delays other commands, however large it is. Money is conserved
- * after every unit.
+ * The pending work: orders that expire, orders and positions of ended markets, tokens and timers
+ * that are due. Each command does a bounded number of units (an order, a position, a token or a
+ * timer), so that a large market does not delay other commands. A claim settles its user's position
+ * without waiting for its turn.
  *
- * A claim does not wait: it settles its user's position first.
+ * Always holds: money is conserved after every unit.
  */
 
 import { CancelReason, Resolution } from '../../interface/domain.js';
@@ -17,7 +17,6 @@ import { expireTokens } from '../access/tokens.js';
 import { cancelOrder } from '../orders/rest-order.js';
 import { pay, payoutOf, refundOf, settlePosition } from './settlement.js';
 
-/** Does up to `units` units of pending work. */
 export function runPendingWork(state: State, units: number): void {
   let left = units;
   while (left > 0 && state.schedule.hasWork) {
@@ -45,7 +44,7 @@ export function runPendingWork(state: State, units: number): void {
   }
 }
 
-/** Cancels the orders that expire before a time, the first one first. Returns the units left. */
+/** Cancels the orders that expire before a time, earliest first. Returns the units left. */
 function expireOrders(state: State, beforeMs: number, units: number): number {
   const { expiries } = state;
   let left = units;
@@ -89,7 +88,7 @@ function settlePositions(state: State, slot: number, units: number): number {
   return left;
 }
 
-/** The rest of the fees goes to the treasury; on VOID it stays in escrow to be refunded. */
+/** Moves the rest of the fees to the treasury; on VOID the fees stay in escrow for refunds. */
 function shareRestOfFees(state: State, slot: number): void {
   const { markets, ledger } = state;
   const isVoid = markets.resolution(slot) === Resolution.VOID;
@@ -105,7 +104,7 @@ function shareRestOfFees(state: State, slot: number): void {
   );
 }
 
-/** Pays the positions that nobody claimed, then forgets the market. Returns the units left. */
+/** Pays the unclaimed positions, then forgets the market. Returns the units left. */
 function payUnclaimed(state: State, slot: number, units: number): number {
   let left = units;
   const { markets } = state;

@@ -1,7 +1,7 @@
 /**
  * Settles and pays one position of a resolved market: profit, points, the referrer's part of the
- * fees, and the money. Who is next, and when, is decided in pending-work.ts and claim.ts; what a
- * market resolves to, in market-life.ts.
+ * fees, and the money. pending-work.ts and claim.ts decide which position is next; market-life.ts
+ * resolves markets.
  */
 
 import { Outcome, PointsReason, Resolution } from '../../interface/domain.js';
@@ -116,7 +116,7 @@ function creditPoints(
   events.values[at + Credited.microPoints] = microPoints;
 }
 
-/** Pays a settled position and forgets it. `automatic`: nobody has claimed it. */
+/** Pays a settled position and forgets it. `automatic`: without a claim. */
 export function pay(state: State, slot: number, row: number, automatic: boolean): void {
   const { ledger } = state;
   const userId = state.positions.owners.userId(row);

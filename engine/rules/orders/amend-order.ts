@@ -1,10 +1,10 @@
 /**
- * Amending a resting order. With a smaller size at the same price it keeps its place in the queue;
- * at or below what it has filled it is closed. Any other change takes it out of the book and places
- * what it has left anew, under the same id: it may trade at once, as a taker with the fee.
+ * Amending a resting order. A smaller size at the same price keeps the order's place in the queue;
+ * a size at or below its fills closes it. Any other change takes the order out of the book and
+ * places its remainder anew, under the same id: it may trade at once, as a taker with the fee.
  *
- * Always holds: everything is checked before anything changes, so a refused amendment leaves the
- * order, its place and its hold as they were.
+ * Always holds: a refused amendment does not change the order, its place or its hold, because all
+ * checks come before any change.
  */
 
 import { Code } from '../../interface/codes.js';
@@ -88,7 +88,7 @@ function writeName({ orderDetails, result }: State, { detailsRow }: Taker): void
   if (detailsRow !== 0) orderDetails.writeName(detailsRow, result);
 }
 
-/** At least one of the two is given. */
+/** At least one of the two must be given. */
 function isWellFormed(sizeLots: number, priceTicks: number): boolean {
   return (
     isIntegerBetween(sizeLots, 0, MAX_ORDER_LOTS) &&
@@ -97,7 +97,7 @@ function isWellFormed(sizeLots: number, priceTicks: number): boolean {
   );
 }
 
-/** The taker is the resting order, with its terms. */
+/** Reads the terms of the resting order into the taker. */
 function readOrder(state: State, taker: Taker, row: number): void {
   const { orders } = state;
   const kind = orders.kind(row);
@@ -123,7 +123,7 @@ function readOrder(state: State, taker: Taker, row: number): void {
   taker.positionRow = known === 0 ? state.positions.find(taker.userId, orders.slot(row)) : known;
 }
 
-/** The checks of a new order, with what the order holds now counted as free. */
+/** The checks of a new order, with the money or shares that the order holds counted as free. */
 function checkNewTerms(state: State, taker: Taker, row: number): number {
   const { orders, positions } = state;
   if (taker.budgetMicros > state.rules.maxOrderMicros) return state.refuseLimit(Limit.orderAmount);
@@ -144,7 +144,7 @@ function checkNewTerms(state: State, taker: Taker, row: number): number {
     : Code.ok;
 }
 
-/** Makes the order smaller where it is, or closes it if nothing is left. */
+/** Makes the order smaller in its place, or closes it if nothing is left. */
 function keepPlace(state: State, taker: Taker, row: number, leftLots: number, base: number): void {
   const { orders } = state;
   const less = orders.lots(row) - leftLots;
@@ -169,7 +169,7 @@ function keepPlace(state: State, taker: Taker, row: number, leftLots: number, ba
   );
 }
 
-/** Takes the order out of the book. What it has filled so far goes into its details. */
+/** Takes the order out of the book, and keeps its fills so far in its details. */
 function takeOut(state: State, taker: Taker, row: number, filledLots: number): void {
   const { orders, orderDetails } = state;
   taker.orderId = orders.id(row);

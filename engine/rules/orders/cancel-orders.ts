@@ -85,9 +85,9 @@ function cancelInAllMarkets(
 }
 
 /**
- * Cancels the user's orders in a market (0: in all) with ids up to `lastOrderId`, the one first
- * that came to rest first, and writes their ids to the result. Those of ended markets and those
- * that are overdue count as cancelled already.
+ * Cancels the user's orders in a market (0: in all) with ids up to `lastOrderId`, in the order in
+ * which they began to rest, and writes their ids to the result. Overdue orders and orders of ended
+ * markets count as already cancelled.
  */
 function cancelAndList(
   state: State,

@@ -1,4 +1,4 @@
-/** Finds the resting order that a user names, or says what became of it. */
+/** Finds the resting order that a user names, or the reason why it no longer rests. */
 
 import { Code } from '../../interface/codes.js';
 import type { CommandRecord } from '../../interface/command-record.js';
@@ -7,7 +7,7 @@ import { isClientOrderId } from '../../interface/fields.js';
 import { cancelledFor } from '../../state/book/recent-orders.js';
 import type { State } from '../../state/state.js';
 
-/** The user's resting or recent order with the client's id in these bytes; 0: none is known. */
+/** The user's resting or remembered order with the clientOrderId in these bytes; 0: none. */
 export function orderNamed(
   { hash, clientOrderIds }: State,
   userId: number,
@@ -19,7 +19,7 @@ export function orderNamed(
   return clientOrderIds.orderOf(userId, hash.low, hash.high);
 }
 
-/** A command that names its order by the clientOrderId names none besides. */
+/** A command with a clientOrderId must not also have an order id. */
 export function isWellNamed({ hash }: State, command: CommandRecord, idField: number): boolean {
   if (!command.isNamed) return true;
   const { records, nameFrom, nameLength } = command;
@@ -30,7 +30,7 @@ export function isWellNamed({ hash }: State, command: CommandRecord, idField: nu
   );
 }
 
-/** The order that a well named command is about; 0: none is known. */
+/** The order that a well named command names; 0: none is known. */
 export function orderOf(state: State, command: CommandRecord, idField: number): number {
   if (!command.isNamed) return command.number(idField);
   const { userId, records, nameFrom, nameLength } = command;
@@ -38,8 +38,8 @@ export function orderOf(state: State, command: CommandRecord, idField: number): 
 }
 
 /**
- * The row of the user's resting order in a market, 0: none. The orders of an ended market count as
- * cancelled, even while their cancellation is pending, and so do those that have expired.
+ * The row of the user's resting order in a market; 0: none. Expired orders and orders of an ended
+ * market count as cancelled, even while their cancellation is pending.
  */
 export function findResting(state: State, userId: number, slot: number, orderId: number): number {
   const { orders } = state;
@@ -49,14 +49,14 @@ export function findResting(state: State, userId: number, slot: number, orderId:
   return isMine && !isOverdue(state, row) ? row : 0;
 }
 
-/** Whether a resting order has expired, but its cancellation is pending. */
+/** Whether an order has expired and its cancellation is pending. */
 export function isOverdue(state: State, row: number): boolean {
   if (state.overdueMs === -1) return false;
   const details = state.orders.details(row);
   return details !== 0 && state.orderDetails.expiresAtMs(details) <= state.overdueMs;
 }
 
-/** Why an order that does not rest can be neither amended nor cancelled. */
+/** The refusal of an amendment or cancel of an order that does not rest. */
 export function refuseGone(
   state: State,
   userId: number,
@@ -71,7 +71,7 @@ export function refuseGone(
   return end === -1 ? Code.order_not_found : state.refuse(Code.order_closed, orderId, end);
 }
 
-/** How an order ends whose cancellation is pending; -1: it is not one of the user's last. */
+/** The end of an order whose cancellation is pending; -1: not one of the user's last orders. */
 function pendingEnd(state: State, row: number, userId: number, marketId: number): number {
   const { orders, markets, recentOrders } = state;
   const isMine = orders.userId(row) === userId && markets.id(orders.slot(row)) === marketId;
@@ -79,7 +79,7 @@ function pendingEnd(state: State, row: number, userId: number, marketId: number)
   return cancelledFor(pendingReason(state, row)!);
 }
 
-/** Why the cancellation of a resting order is pending; null: it is not. */
+/** The reason of a pending cancellation; null: none is pending. */
 export function pendingReason(state: State, row: number): CancelReason | null {
   if (isOverdue(state, row)) return CancelReason.EXPIRED;
   return state.markets.takesOrders(state.orders.slot(row)) ? null : CancelReason.MARKET_ENDED;

@@ -1,6 +1,6 @@
 /**
- * Order groups: their commands, and what a trade does to them. Each command checks everything, then
- * changes the state and writes the fields of its result; it returns the code.
+ * Order groups: their commands, and the effect of a trade on them. Each command checks everything,
+ * then changes the state and writes the fields of its result; it returns the code.
  */
 import { Code } from '../../interface/codes.js';
 import type { CommandOf } from '../../interface/commands.js';
@@ -63,8 +63,8 @@ export function removeOrderGroup(state: State, command: CommandOf<'removeOrderGr
 }
 
 /**
- * Counts a trade for the group of the maker (0: none) and for that of the taker. The orders that a
- * group loses count as makers that the command has met. Returns whether the taker must stop.
+ * Counts a trade for the maker's group (0: none) and the taker's. Orders that a trip cancels count
+ * as makers that the command has met. Returns whether the taker must stop.
  */
 export function countFills(state: State, taker: Taker, makerGroup: number, lots: number): boolean {
   if (makerGroup !== 0) countFill(state, makerGroup, lots);
@@ -72,7 +72,7 @@ export function countFills(state: State, taker: Taker, makerGroup: number, lots:
   return taker.hasTripped;
 }
 
-/** Returns whether the group has tripped. */
+/** Returns whether the group trips. */
 function countFill(state: State, row: number, lots: number): boolean {
   const { orderGroups } = state;
   if (!orderGroups.countFill(row, lots, state.nowMs)) return false;
@@ -88,9 +88,9 @@ function countFill(state: State, row: number, lots: number): boolean {
 }
 
 /**
- * Cancels the resting orders of a group, the first that came to rest first. Those whose market has
- * ended, or whose time is over, count as cancelled already and have that reason. Returns the number
- * of the others, and writes their ids to the result if they are `listed`.
+ * Cancels the resting orders of a group, in the order in which they began to rest. Expired orders
+ * and orders of ended markets count as already cancelled and get that reason. Returns the number of
+ * the others, and writes their ids to the result if `listed`.
  */
 function cancelOrdersOf(state: State, group: number, listed: boolean): number {
   const { orderDetails, orderGroups } = state;

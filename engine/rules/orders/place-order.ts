@@ -1,10 +1,9 @@
 /**
- * Placing an order: the checks of a buy or sell, and the matching with makers. taker.ts is the
+ * Placing an order: the checks of a buy or sell, and the matching with makers. taker.ts has the
  * order, trade.ts one trade, rest-order.ts the remainder in the book, placed-order.ts the result.
  *
  * Book sides and levels (state/orders.ts) let one loop serve all four kinds of match. A taker
- * trades with the opposite side, best level first, and at a maker's level j it pays or gets 1000 −
- * j:
+ * trades with the opposite side, best level first. At a maker's level j it pays or gets 1000 − j:
  *
  * | taker | maker | match | taker's money | maker's money | collateral |
  * |---|---|---|---|---|---|
@@ -59,9 +58,7 @@ import { cancelOrder, mayRest, restOrder } from './rest-order.js';
 import type { Taker } from './taker.js';
 import { chargeFeeRemainder, escrowFee, executeTrade } from './trade.js';
 
-/**
- * Places an order. Writes the fields of its result, whose head is at `base`, if the code is `ok`.
- */
+/** Writes the fields of the result, whose head is at `base`, if the code is `ok`. */
 export function placeOrder(
   state: State,
   taker: Taker,
@@ -90,8 +87,8 @@ export function placeOrder(
 }
 
 /**
- * Trades with makers and rests what is left. Writes the fields of the result, from those of an
- * order on, as if its head were at `base`.
+ * Trades with makers and rests the remainder. Writes the fields of an order's result, as if the
+ * head were at `base`.
  */
 export function takeAndRest(state: State, taker: Taker, base: number): void {
   // The fills follow the fields as they happen.
@@ -102,7 +99,7 @@ export function takeAndRest(state: State, taker: Taker, base: number): void {
   chargeFeeRemainder(state, taker, feeMicros - taker.feeMicros);
   settleTaker(state, taker);
   state.fillsLeft -= taker.fillCount;
-  // An order that stops before an acceptable maker does not rest: the book would be crossed.
+  // An order that stopped before an acceptable maker must not rest: it would cross the book.
   const isLeft =
     taker.timeInForce === TimeInForce.GTC && !done && nextMakerLevel === 0 && !taker.hasTripped;
   const rests = isLeft && mayRest(state, taker, taker.remainderLots());
@@ -113,7 +110,7 @@ export function takeAndRest(state: State, taker: Taker, base: number): void {
   writeOrderResult(state, taker, base, restingLots, status);
 }
 
-/** How an order has ended of which nothing rests. */
+/** The end of an order without a resting remainder. */
 const END_BY_STATUS = {
   [OrderStatus.FILLED]: OrderEnd.FILLED,
   [OrderStatus.PARTIALLY_FILLED]: OrderEnd.UNFILLED,
@@ -125,13 +122,13 @@ const END_BY_STATUS = {
   [OrderStatus.ORDER_GROUP]: cancelledFor(CancelReason.ORDER_GROUP),
 };
 
-/** The order ends with its own command. */
+/** Records the end of an order that does not rest. */
 function endTaker(state: State, taker: Taker, status: OrderStatus): void {
   state.recentOrders.end(taker.orderId, taker.userId, taker.marketId, END_BY_STATUS[status]);
   if (taker.detailsRow !== 0) state.orderDetails.end(taker.detailsRow);
 }
 
-/** The checks that need no book, in the order of the codes. Finds the user's position, too. */
+/** The checks that need no book, in the order of the codes. Also finds the user's position. */
 function checkOrder(state: State, taker: Taker, slot: number, bytes: Uint8Array): number {
   if (!isWellFormed(taker)) return Code.invalid_command;
   if (taker.isNamed && !isNameWellFormed(state, taker, bytes)) return Code.invalid_command;
@@ -140,7 +137,7 @@ function checkOrder(state: State, taker: Taker, slot: number, bytes: Uint8Array)
     const first = orderNamed(state, taker.userId, bytes, taker.nameFrom, taker.nameLength);
     taker.nameLow = state.hash.low;
     taker.nameHigh = state.hash.high;
-    // An order that is undone with the batch has no id to name.
+    // An order of this atomic batch will be undone, so its id is not reported.
     if (first !== 0) {
       const named = first > state.lastKeptOrderId ? 0 : first;
       return state.refuse(Code.client_order_id_reused, named, 0);
@@ -188,12 +185,11 @@ function isGroupWellFormed({ timeInForce, groupId }: Taker): boolean {
   return timeInForce === TimeInForce.GTC && isIntegerBetween(groupId, 1, Number.MAX_SAFE_INTEGER);
 }
 
-/** Until a user can sign in, names have no hash, as idempotency keys have none. */
+/** Before the first credential the hash has no key, so names are refused, like idempotency keys. */
 function isNameWellFormed(state: State, taker: Taker, bytes: Uint8Array): boolean {
   return state.hash.hasKey && isClientOrderId(bytes, taker.nameFrom, taker.nameLength);
 }
 
-/** Remembers the name of an accepted order. */
 function nameOrder(state: State, taker: Taker, bytes: Uint8Array): void {
   const { userId, nameLow, nameHigh, orderId } = taker;
   const nameRow = state.clientOrderIds.add(userId, nameLow, nameHigh, orderId);
@@ -201,7 +197,7 @@ function nameOrder(state: State, taker: Taker, bytes: Uint8Array): void {
   state.orderDetails.setName(taker.detailsRow, nameRow, bytes, taker.nameFrom, taker.nameLength);
 }
 
-/** null: none. */
+/** null: no limit is reached. */
 function limitReached(state: State, taker: Taker, slot: number): Limit | null {
   if (state.fillsLeft <= 0) return Limit.trades;
   if (taker.budgetMicros > state.rules.maxOrderMicros) return Limit.orderAmount;
@@ -214,8 +210,8 @@ function limitReached(state: State, taker: Taker, slot: number): Limit | null {
 }
 
 /**
- * A maker's position is made when it trades, so whoever rests an order must have room for one. What
- * the user has is looked up only if it can matter.
+ * Whether the user has or may take a position. A maker's position is made when it trades, so an
+ * order needs room for one. The user's use is looked up only if it can matter.
  */
 export function mayHavePosition(
   { room, users, positions }: State,
@@ -274,14 +270,14 @@ export function checkRest(state: State, taker: Taker, lots: number): number {
   return state.refuse(Code.too_small_to_rest, minRestingMicros, lots * taker.priceTicks);
 }
 
-/** The order is stopped by an order of its own (isOwn) before it meets another maker. */
+/** An own order (isOwn) stops the order before it meets another maker. */
 const OWN_FIRST = -1;
-/** More orders that are due stand ahead than the command may pass over. */
+/** More due orders are ahead than the command may pass over. */
 const TOO_MANY_DUE = -2;
 
 /**
- * The level of the best acceptable maker that is not the taker's own; 0: none. OWN_FIRST: one of
- * its own comes first, and the taker does not go past it. Or TOO_MANY_DUE.
+ * The level of the best acceptable maker that is not the taker's own; 0: none. OWN_FIRST: an own
+ * order comes first and stops the taker. Or TOO_MANY_DUE.
  */
 function firstMakerLevel(state: State, taker: Taker): number {
   const { levels, orders } = state;
@@ -304,21 +300,20 @@ function firstMakerLevel(state: State, taker: Taker): number {
   return 0;
 }
 
-/** Whether a maker is the taker's own, or of its family: those do not trade with each other. */
+/** Whether the maker belongs to the taker's user or family, which do not trade with each other. */
 function isOwn({ orders, accounts }: State, { userId, family }: Taker, row: number): boolean {
   const makerId = orders.userId(row);
   return makerId === userId || (family !== 0 && accounts.family(makerId) === family);
 }
 
-/** Whether the command may pass over one more order that is due. */
 function mayPass(state: State): boolean {
   state.passesLeft -= 1;
   return state.passesLeft >= 0;
 }
 
 /**
- * Whether a FOK order would be filled. If not, its makers count against the maximum: they cost as
- * much, and the taker shows what could be filled.
+ * Whether a FOK order would be filled. If not, its makers still count against the maximum, because
+ * checking costs as much as trading; the taker then has the fillable lots and value.
  */
 function wouldFill(state: State, taker: Taker): boolean {
   const nextMakerLevel = walk(state, taker, state.fillsLeft);
@@ -329,9 +324,8 @@ function wouldFill(state: State, taker: Taker): boolean {
 }
 
 /**
- * Simulates the matching; changes only the taker. Returns the level of the next acceptable maker, 0
- * if there is none. Stops at `maxFills`, with the next maker's level, and likewise at an order that
- * is due which is one too many to pass over.
+ * Simulates the matching; changes only the taker. Returns the level of the next acceptable maker;
+ * 0: none. Stops after `maxFills`, or before a due order that may not be passed over.
  */
 export function walk(state: State, taker: Taker, maxFills: number): number {
   const { levels, orders, orderGroups } = state;
@@ -379,7 +373,7 @@ function takeLiquidity(state: State, taker: Taker): number {
     const lots = taker.lotsAt(level, orders.lots(row));
     if (lots === 0) return level;
     if (isOverdue(state, row)) {
-      // Those ahead of the first maker, and all that a FOK order meets, have been counted.
+      // Due orders ahead of the first maker, and all that a FOK order meets, are already counted.
       const isCounted = taker.fillCount > 0 && taker.timeInForce !== TimeInForce.FOK;
       if (isCounted && !mayPass(state)) return level;
       cancelOrder(state, row, CancelReason.EXPIRED);
@@ -403,7 +397,7 @@ function takeLiquidity(state: State, taker: Taker): number {
   }
 }
 
-/** The level of the best resting order at an acceptable price, whoever's it is; 0: none. */
+/** The level of the best resting order at an acceptable price, own orders included; 0: none. */
 function acceptableLevel({ levels }: State, taker: Taker): number {
   const level = levels.best(taker.makerLadder);
   return level + taker.level < MICROS_PER_SET ? 0 : level;

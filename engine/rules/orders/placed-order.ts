@@ -1,7 +1,4 @@
-/**
- * What a command says of an order that it has placed, perhaps anew: the status, the events and the
- * fields of the result.
- */
+/** The status, the events and the result fields of an order that a command has placed. */
 import { OrderStatus, Outcome, TimeInForce } from '../../interface/domain.js';
 import { beginEvent, EventSlot, EventType, packName } from '../../interface/events.js';
 import { MAX_TIME_MS } from '../../interface/limits.js';
@@ -11,7 +8,7 @@ import { type Taker, WITH_THIS_COMMAND } from './taker.js';
 
 const Placed = EventSlot.orderPlaced;
 
-/** `nextMakerLevel`: the price level of the next acceptable maker, 0: there is none. */
+/** `nextMakerLevel`: the level of the next acceptable maker; 0: none. */
 export function statusOf(taker: Taker, restingLots: number, nextMakerLevel: number): OrderStatus {
   const isPartial = taker.filledLots > 0;
   if (restingLots > 0) return isPartial ? OrderStatus.PARTIALLY_FILLED : OrderStatus.RESTING;
@@ -67,7 +64,7 @@ export function writeGroupEvent({ events, orderGroups }: State, taker: Taker): v
   );
 }
 
-/** Writes the fields that follow the head at `base`, but not the fills. */
+/** Writes the fields after the head at `base`, without the fills. */
 export function writeOrderResult(
   state: State,
   taker: Taker,

@@ -1,6 +1,8 @@
 /**
- * Orders enter the book, and leave it by cancellation. A resting buy holds its money and a resting
- * sell its shares. Leaving the book releases the rest of the hold.
+ * Orders enter the book, and leave it by cancellation.
+ *
+ * Always holds: a resting buy holds its money and a resting sell its shares, and leaving the book
+ * releases the rest of the hold.
  */
 
 import { type CancelReason, Side, startOfMarketMs, WINDOW_MS } from '../../interface/domain.js';
@@ -14,8 +16,8 @@ import { type Taker, WITH_THIS_COMMAND } from './taker.js';
 const Cancelled = EventSlot.orderCancelled;
 
 /**
- * Whether so many lots of the order may rest: they are worth the least, or all that is left of the
- * position. The latter is one order of a position, so that it is no way around the former.
+ * Whether the lots may rest: they are worth the minimum, or are all of the position. Only one such
+ * order fits a position, so it cannot evade the minimum.
  */
 export function mayRest({ rules, positions }: State, taker: Taker, lots: number): boolean {
   if (lots * taker.priceTicks >= rules.minRestingMicros) return true;
@@ -48,10 +50,7 @@ export function restOrder(state: State, taker: Taker): number {
   return lots;
 }
 
-/**
- * All that the order shall have: what it has filled, in its details if it is anything, and what
- * rests.
- */
+/** Total size: resting plus filled. Fills are in the details, if there are any. */
 function restedLots(state: State, taker: Taker, lots: number): number {
   if (taker.filledLots > 0 || taker.detailsRow !== 0) rememberFills(state, taker);
   const details = taker.detailsRow;
@@ -68,7 +67,6 @@ function rememberFills(state: State, taker: Taker): void {
   orderDetails.addFeeMicros(details, taker.feeMicros);
 }
 
-/** The details of an order that rests: where it is, and when it expires. */
 function restDetails(state: State, taker: Taker, row: number): void {
   const { orderDetails } = state;
   const details = taker.detailsRow;
@@ -104,7 +102,7 @@ export function cancelOrder(state: State, row: number, reason: CancelReason): vo
   orders.remove(row, marketId, cancelledFor(reason));
 }
 
-/** Releases what a resting order holds for some of its lots. */
+/** Releases the hold of some of the order's lots. */
 export function releaseOrder(state: State, row: number, lots: number): void {
   const { orders } = state;
   const kind = orders.kind(row);

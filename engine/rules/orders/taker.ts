@@ -1,6 +1,6 @@
 /**
- * The order that is being placed: its terms, what is left of it, and what it has filled so far.
- * Levels are those of state/orders.ts. Nothing here touches the state of the exchange.
+ * The order that is being placed: its terms, its remainder, and its fills so far. Levels are as in
+ * state/orders.ts. This file never changes the state of the exchange.
  */
 
 import type { CommandRecord } from '../../interface/command-record.js';
@@ -12,14 +12,14 @@ import { OrderField } from '../../interface/records.js';
 import { isForAmount } from '../../interface/results.js';
 import { bookSideOf, kindOf, ownTicks } from '../../state/orders.js';
 
-/** Less than any time after the start of a market, which is negative before it. */
+/** Sentinel below every valid offset; offsets are negative before the market opens. */
 export const WITH_THIS_COMMAND = -(2 ** 31);
 
-/** One object serves all orders, so that placing an order allocates nothing. */
+/** Reused, so that placing an order allocates nothing. */
 export class Taker {
-  /** Its terms, as the command gave them: unchecked until placeOrder has checked them. */
+  /** The terms from the command, unchecked until placeOrder checks them. */
   userId = 0;
-  /** 0: none. The caller's to set. */
+  /** 0: none. Set by the caller. */
   family = 0;
   marketId = 0;
   side: Side = Side.BUY;
@@ -32,28 +32,28 @@ export class Taker {
   validUntilMs = 0;
   expiresAtMs = MAX_TIME_MS;
   selfTrade = 0;
-  /** Its order group, 0: none; and the row of the group, once it was looked up. */
+  /** The order group (0: none), and its row after look-up. */
   groupId = 0;
   groupRow = 0;
-  /** When it was first placed, in time after the start of its market; or WITH_THIS_COMMAND. */
+  /** First placed at this offset from the market's start; or WITH_THIS_COMMAND. */
   placedAfterMs = WITH_THIS_COMMAND;
-  /** The client's name for it: its characters in the record, and how many; -1: it has no name. */
+  /** The clientOrderId: its place in the record, and its length; -1: none. */
   nameFrom = 0;
   nameLength = -1;
-  /** The hash of the name, once it was looked up. */
+  /** The hash of the name, after look-up. */
   nameLow = 0;
   nameHigh = 0;
 
   slot = 0;
   kind = 0;
-  /** The ladder that it trades with, and the one on which its remainder rests. */
+  /** The ladder with the makers, and the ladder for the remainder. */
   makerLadder = 0;
   ladder = 0;
   level = 0;
   orderId = 0;
-  /** The user's position in the market, 0: none. The caller's to set. */
+  /** The user's position in the market; 0: none. Set by the caller. */
   positionRow = 0;
-  /** The row of its details, 0: it has none. The caller's to set. */
+  /** The row of its details; 0: none. Set by the caller. */
   detailsRow = 0;
   budgetLeft = 0;
   lotsLeft = 0;
@@ -62,16 +62,16 @@ export class Taker {
   /** The fee of its trades so far. */
   feeMicros = 0;
   fillCount = 0;
-  /** It met an order of the same user, which ends it. */
+  /** An order of the same user has stopped it. */
   isStopped = false;
-  /** Its fills have tripped its group, which ends it. */
+  /** Its fills have tripped its group, which stops it. */
   hasTripped = false;
   /** The offset of its last trade's event. */
   lastTradeAt = 0;
   /** The price of the last fill in the taker's outcome; later fills are never better. */
   worstTicks = 0;
 
-  /** Takes the terms from a record. A sale has no budget. */
+  /** Reads the terms from a record. A sell has no budget. */
   read(command: CommandRecord): void {
     const isBuy = command.kind === CommandKind.buy;
     this.userId = command.userId;
@@ -96,7 +96,7 @@ export class Taker {
     this.nameLength = command.nameLength;
   }
 
-  /** It was placed with a budget and without a size, and is not placed anew. */
+  /** A buy with a budget and without a size, placed for the first time. */
   get isForAmount(): boolean {
     return isForAmount(this.sizeLots);
   }
@@ -105,7 +105,7 @@ export class Taker {
     return this.nameLength !== -1;
   }
 
-  /** Begins to fill the order, of which nothing is filled. */
+  /** Prepares to fill the order. */
   start(slot: number, bidLadder: number): void {
     this.slot = slot;
     this.kind = kindOf(this.side, this.outcome);
@@ -139,7 +139,7 @@ export class Taker {
     return Math.min(affordable, lots);
   }
 
-  /** What would rest: for a buy at most what its money buys at its own price. */
+  /** The lots that would rest: for a buy at most what its budget left buys at its own price. */
   remainderLots(): number {
     if (this.side === Side.SELL) return this.lotsLeft;
     return Math.min(Math.floor(this.budgetLeft / this.priceTicks), this.lotsLeft);
@@ -150,10 +150,7 @@ export class Taker {
     return this.lotsLeft === 0 || this.isBudgetUsed(nextMakerLevel);
   }
 
-  /**
-   * The fee on the whole order before its remainder rests: on a used-up budget, else on the
-   * spending.
-   */
+  /** The fee on the order before its remainder rests: on a used-up budget, else on spending. */
   orderFeeMicros(nextMakerLevel: number, feeBasisPoints: number): number {
     if (this.side === Side.SELL || this.filledLots === 0) return 0;
     return feeOn(
@@ -162,10 +159,7 @@ export class Taker {
     );
   }
 
-  /**
-   * Whether the budget ended the order: lots are left, but the money left does not buy the next
-   * lot.
-   */
+  /** Whether the budget ended the order: lots are left, but the budget left buys no next lot. */
   private isBudgetUsed(nextMakerLevel: number): boolean {
     if (this.side === Side.SELL || this.lotsLeft === 0) return false;
     return (

@@ -1,6 +1,6 @@
 /**
- * One trade between the taker and a resting order. It moves everything but the taker's money, which
- * place-order.ts moves once per order, after the last trade.
+ * One trade between the taker and a resting order. A trade moves everything except the taker's
+ * money, which place-order.ts moves once per order, after the last trade.
  */
 
 import { MatchType, Side, ticksIn } from '../../interface/domain.js';
@@ -14,7 +14,7 @@ import type { Taker } from './taker.js';
 
 const Slot = EventSlot.trade;
 
-/** Trades with the maker in a row: moves the shares, the maker's money and the collateral. */
+/** `row` is the maker's. Moves the shares, the maker's money and the collateral. */
 export function executeTrade(
   state: State,
   taker: Taker,
@@ -48,7 +48,7 @@ export function executeTrade(
   taker.fill(lots, takerTicks, takerValue);
   chargeFee(state, taker, takerTicks, feePart);
   orders.fill(row, taker.marketId, lots);
-  // Only what paid a fee is volume: what costs nothing would rank whoever trades with themselves.
+  // Only trades with a fee count as volume: otherwise wash trades would climb for free.
   accounts.addTrade(taker.userId, takerProfit, taker.feeMicros > 0 ? takerValue : 0);
   accounts.addTrade(makerId, makerProfit, 0);
   const upTicks = ticksIn(taker.outcome, takerTicks);
@@ -80,7 +80,7 @@ export function executeTrade(
   values[at + Slot.makerProfitMicros] = makerProfit;
 }
 
-/** Adds the part of the order's fee that no trade was charged to the last trade. */
+/** Adds the uncharged part of the order's fee to the last trade. */
 export function chargeFeeRemainder(state: State, taker: Taker, restMicros: number): void {
   if (restMicros === 0) return;
   chargeFee(state, taker, taker.worstTicks, restMicros);
@@ -90,7 +90,6 @@ export function chargeFeeRemainder(state: State, taker: Taker, restMicros: numbe
   values[taker.lastTradeAt + Slot.takerProfitMicros]! -= restMicros;
 }
 
-/** A resting buy pays out of its held money. A resting sell gives up held shares and is paid. */
 function releaseHold(
   state: State,
   userId: number,
@@ -113,7 +112,7 @@ function countTrade({ markets }: State, slot: number, upTicks: number, valueMicr
   markets.setVolumeMicros(slot, addSaturating(markets.volumeMicros(slot), valueMicros));
 }
 
-/** Gives shares to a buyer or takes them from a seller; returns the profit that a sale realizes. */
+/** Moves a side's shares; returns the profit that a sale realizes. */
 function moveShares(
   { positions }: State,
   row: number,
@@ -135,13 +134,13 @@ function moveCollateral(state: State, taker: Taker, makerSide: Side, lots: numbe
   return taker.side === Side.BUY ? MatchType.MINT : MatchType.MERGE;
 }
 
-/** Complete sets come into a market with their collateral or, below 0, leave it. */
+/** Adds complete sets and their collateral to a market; negative lots remove them. */
 export function addSets(state: State, slot: number, lots: number): void {
   state.ledger.addCollateral(slot, lots * MICROS_PER_SET);
   state.markets.addSetLots(slot, lots);
 }
 
-/** A fee that a user has paid waits in the market until the settlement shares it. */
+/** Moves a user's fee into the market's escrow, until the settlement shares it. */
 export function escrowFee(state: State, slot: number, userId: number, feeMicros: number): void {
   state.ledger.addEscrow(slot, feeMicros);
   const referrer = state.accounts.referrer(userId);
@@ -150,7 +149,7 @@ export function escrowFee(state: State, slot: number, userId: number, feeMicros:
   state.users.addReferralPendingFees(referrer, feeMicros);
 }
 
-/** Records a trade's part of the fee in the position, for settlement. */
+/** Records a trade's part of the fee in the taker's position, for the settlement. */
 function chargeFee(state: State, taker: Taker, takerTicks: number, feePart: number): void {
   if (feePart === 0) return;
   taker.feeMicros += feePart;

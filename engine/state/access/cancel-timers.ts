@@ -1,6 +1,6 @@
 /**
- * Users whose resting orders are cancelled at a time, unless they move it: the dead man's switch of
- * a trading program. Each user has at most one, and it fires once.
+ * Timers of the dead man's switch: when each user's resting orders are cancelled, unless the user
+ * moves the time. A user has at most one timer, and it fires once.
  */
 import type { Archive } from '../../storage/archive.js';
 import { DeadlineHeap } from '../../storage/deadline-heap.js';

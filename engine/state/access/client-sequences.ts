@@ -1,7 +1,7 @@
 /**
- * The greatest number that a client gave an executed command, for each user's password, and for
- * each named token (tokens.ts). It is kept for ever, so that a command is never executed twice; a
- * token that is forgotten can send none any more.
+ * The greatest executed client sequence of each user's password and of each named token
+ * (tokens.ts). It is kept as long as the password or token is known, so that a command is never
+ * executed twice.
  */
 
 import { type Archive, ROWS_IN_PIECE } from '../../storage/archive.js';
@@ -22,7 +22,7 @@ export class ClientSequences {
     return row === 0 || this.tokens.userId(row) !== userId ? -1 : this.tokens.clientSequence(row);
   }
 
-  /** Uses up the number of a token that the user has; 0: the password. */
+  /** Uses up a number of the user's token (0: the password). */
   use(userId: number, tokenId: number, clientSequence: number): void {
     if (tokenId === 0) this.ofPassword.set(userId, clientSequence);
     else this.tokens.setClientSequence(this.tokens.find(tokenId), clientSequence);
@@ -32,7 +32,6 @@ export class ClientSequences {
     this.ofPassword.ensure(userRows);
   }
 
-  /** In pieces. */
   *archive(archive: Archive, userRows: number): Work<void> {
     for (let userId = 1; userId < userRows; userId++) {
       if (userId % ROWS_IN_PIECE === 0) yield;

@@ -1,6 +1,4 @@
-/**
- * What operators did, and why: the last actions, the oldest first. The journal has all of them.
- */
+/** The last actions of operators, with their reasons, oldest first. The journal has all actions. */
 import { CommandKind } from '../../interface/commands.js';
 import { OPERATOR_ACTIONS_KEPT } from '../../interface/limits.js';
 import { FIRST_RULES } from '../../interface/rule-sets.js';
@@ -26,7 +24,7 @@ export class OperatorActions {
   private actions: OperatorActionView[] = [];
   private lastId = 0;
 
-  /** Adds an action; returns its id: 1, 2, … */
+  /** Returns the action's id: 1, 2, … */
   add(action: Omit<OperatorActionView, 'actionId'>): number {
     this.lastId++;
     this.actions.push({ actionId: this.lastId, ...action });

@@ -1,10 +1,10 @@
 /**
- * What operators have paused besides single markets: everything, and assets. A market that opens
- * later is paused with them.
+ * Pauses of assets and of everything; pauses of single markets are in markets.ts. A market that
+ * opens later starts paused.
  */
 import type { Archive } from '../../storage/archive.js';
 
-/** Bits of a market's `pausedBy`: each level is a switch of its own. */
+/** Bits of a market's `pausedBy`: three separate switches. */
 export const PausedBy = { MARKET: 1, ASSET: 2, EVERYTHING: 4 } as const;
 
 export class Pauses {
@@ -21,13 +21,12 @@ export class Pauses {
     this.assets[asset] = paused;
   }
 
-  /** The bits of a market of the asset that opens now. */
+  /** The bits of a new market of the asset. */
   bitsOf(asset: number): number {
     const ofAsset = this.assets[asset] === true ? PausedBy.ASSET : 0;
     return ofAsset | (this.everything ? PausedBy.EVERYTHING : 0);
   }
 
-  /** What is paused besides single markets. */
   view(): { everything: boolean; assets: number[] } {
     const assets = [...this.assets.keys()].filter((asset) => this.assets[asset] === true);
     return { everything: this.everything, assets };

@@ -1,4 +1,4 @@
-/** The rules in force (interface/rule-sets.ts), as the last `setRules` has set them. */
+/** The rules in force (interface/rule-sets.ts), from the last `setRules`. */
 import { FIRST_RULES, type Rules } from '../../interface/rule-sets.js';
 import type { Archive } from '../../storage/archive.js';
 
@@ -36,7 +36,7 @@ export class RulesInForce implements Rules {
   }
 }
 
-/** Writes the rules; when the archive is read, returns those in it. */
+/** Writes the rules, or reads and returns the archive's. */
 export function archivedRules(archive: Archive, rules: Rules): Rules {
   return {
     ruleSet: archive.number(rules.ruleSet),

@@ -1,10 +1,9 @@
 /**
- * Named tokens: what a user lets a program do in the user's name, until it is revoked or expires.
- * The engine has their names, scopes and ends; the texts that clients send are signed elsewhere and
- * are not stored.
+ * Named tokens, which let programs act for a user until they are revoked or expire. The engine has
+ * their names, scopes and ends. The gateway signs the token texts; they are not stored.
  *
- * An expired token stays known for EXPIRED_TOKEN_KEPT_MS, so that it can be told from a revoked
- * one. Ids are 1, 2, … and never reused.
+ * An expired token stays known for EXPIRED_TOKEN_KEPT_MS, to distinguish it from a revoked one. Ids
+ * are 1, 2, … and never reused.
  */
 
 import type { TokenScope } from '../../interface/domain.js';
@@ -24,7 +23,7 @@ import { Pool, type Room } from './room.js';
 type NewToken = Omit<AccessTokenView, 'tokenId' | 'isExpired'>;
 
 export class Tokens {
-  /** The tokens of all users, expired ones that are still known included. */
+  /** All known tokens, including expired ones. */
   count = 0;
   private lastId = 0;
   private readonly index = new HashIndex();
@@ -33,22 +32,22 @@ export class Tokens {
   private readonly scopes = new Int32Chunks();
   private readonly createdAtMs = new Int53Chunks();
   private readonly expiresAtMs = new Int53Chunks();
-  /** 1: it has expired. */
+  /** 1: expired. */
   private readonly expired = new Int32Chunks();
-  /** The greatest number of an executed command. */
+  /** The greatest executed client sequence. */
   private readonly clientSequences = new Int53Chunks();
   private readonly names = new LongTexts();
   private readonly addresses = new LongTexts();
   private readonly links = new Links(new Int32Chunks(), new Int32Chunks());
   private readonly ofUser = new ListEnds(new Int32Chunks(), new Int32Chunks());
   private readonly countOfUser = new Int32Chunks();
-  /** When a token expires, or an expired one is forgotten. */
+  /** When a token expires or, after that, is forgotten. */
   readonly deadlines = new DeadlineHeap((row) => this.ids.get(row));
   private readonly pool = new RowPool(this.links.afters, (rows) => this.ensureRows(rows));
 
   constructor(private readonly room: Room) {}
 
-  /** The row of a token; 0: it does not exist, or no longer. */
+  /** The row of a token; 0: it never existed, or is forgotten. */
   find(tokenId: number): number {
     let row = this.index.first(tokenId | 0);
     while (row !== 0 && this.ids.get(row) !== tokenId) row = this.index.next(row);
@@ -79,7 +78,7 @@ export class Tokens {
     return this.countOfUser.get(userId);
   }
 
-  /** Adds a token, and returns its id. */
+  /** Returns the token's id. */
   add(token: NewToken): number {
     this.lastId++;
     this.store(this.lastId, token);
@@ -87,7 +86,7 @@ export class Tokens {
     return this.lastId;
   }
 
-  /** The token's time is over; it is forgotten later. */
+  /** Marks the token as expired, and schedules forgetting it. */
   expire(row: number): void {
     this.expired.set(row, 1);
     const forgottenAtMs = this.expiresAtMs.get(row) + EXPIRED_TOKEN_KEPT_MS;
@@ -138,7 +137,7 @@ export class Tokens {
     this.countOfUser.ensure(userRows);
   }
 
-  /** By user, the oldest first; in pieces. */
+  /** By user, oldest first. */
   *archive(archive: Archive, userRows: number): Work<void> {
     this.lastId = archive.number(this.lastId);
     const count = archive.number(this.count);
@@ -158,7 +157,7 @@ export class Tokens {
     this.clientSequences.set(row, archive.number(this.clientSequences.get(row)));
   }
 
-  /** Returns the id of the token. */
+  /** Returns the token's id. */
   private archiveOne(archive: Archive, token: AccessTokenView): number {
     const tokenId = archive.number(token.tokenId);
     const read: NewToken = {

@@ -1,11 +1,10 @@
 /**
- * Remembered client order ids: by user and id, the order that had it. An id is remembered while its
- * order rests, and while the order is one of the user's last orders with an id, as many as the user
- * has room for. So memory is bounded, and no order is refused because it is full: the user's oldest
- * id is forgotten instead.
+ * Remembered client order ids: the order of each user and id. An id is remembered while its order
+ * rests, and while it is among the user's last ids for which the user has room. Memory is bounded
+ * without refusing orders: the oldest id is forgotten instead.
  *
- * The text is not stored here. An id is identified by user and a keyed 64-bit hash: the probability
- * that a new id has the hash of one of a user's 11,000 others is 6e-16. It would count as a reuse.
+ * The text is not stored here. An id is identified by user and a keyed 64-bit hash. A new id
+ * collides with one of a user's 11,000 others with probability 6e-16; it then counts as a reuse.
  */
 import { CLIENT_ORDER_IDS_IN_ALL } from '../../interface/limits.js';
 import type { Archive } from '../../storage/archive.js';
@@ -25,14 +24,14 @@ const IdTable = pooledTableOf(
     /** The list of all users' ids, oldest first. */
     before: 'i32',
     after: 'i32',
-    /** The user's next one, 0: none. UNLISTED: in no list; its order rests. */
+    /** The user's next id; 0: none. UNLISTED: in no list, kept because its order rests. */
     userAfter: 'i32',
   },
   'after',
 );
 const UNLISTED = -1;
 
-/** By user id: the ends of the user's list, and how many ids are in it. */
+/** By user id: the ends and the length of the user's list. */
 const OwnerTable = tableOf(16, { first: 'i32', last: 'i32', count: 'i32' });
 
 /** The ends of the list of all users. */
@@ -62,12 +61,12 @@ export class ClientOrderIds extends IdTable {
     this.owners.ensure(userRows);
   }
 
-  /** Makes room for as many ids as are ever remembered. */
+  /** Makes room for the maximum of remembered ids. */
   reserve(resting: number): void {
     this.ensure(CLIENT_ORDER_IDS_IN_ALL + resting + 1);
   }
 
-  /** The order that has or had the id, 0: it is not remembered. */
+  /** The order with the id; 0: the id is not remembered. */
   orderOf(userId: number, hashLow: number, hashHigh: number): number {
     let row = this.index.first(hashLow);
     while (row !== 0 && (this.hashHigh(row) !== hashHigh || this.userId(row) !== userId))
@@ -90,12 +89,12 @@ export class ClientOrderIds extends IdTable {
     return row;
   }
 
-  /** How many of the user's ids are in the lists. */
+  /** The user's ids in the lists. */
   countOf(userId: number): number {
     return this.owners.count(userId);
   }
 
-  /** The order with the id in a row rests no longer. */
+  /** Called when the order of a row stops resting. */
   orderEnded(row: number): void {
     if (this.userAfter(row) === UNLISTED) this.forget(row);
   }

@@ -1,7 +1,7 @@
 /**
- * The resting orders that expire before their market ends, in a binary heap: the one that expires
- * first is at the top, of those that expire together the one with the lowest order id. Adding and
- * removing one costs O(log n). The heap holds rows of order-details.ts, and each row its place.
+ * The resting orders that expire before their market ends, in a binary heap by time, then by order
+ * id. Adding and removing an order costs O(log n). The heap holds rows of order-details.ts, and
+ * each row holds its place in the heap.
  */
 import type { Archive } from '../../storage/archive.js';
 import type { Undoable, UndoLog } from '../../storage/undo.js';
@@ -23,7 +23,7 @@ export class Expiries implements Undoable {
     return this.counts[0]!;
   }
 
-  /** The row of the order that expires next. There must be one. */
+  /** The row of the order that expires next. The heap must not be empty. */
   get first(): number {
     return this.heap[1]!;
   }
@@ -33,7 +33,7 @@ export class Expiries implements Undoable {
     return this.count === 0 ? Number.POSITIVE_INFINITY : this.details.expiresAtMs(this.heap[1]!);
   }
 
-  /** Adds the order of a row, whose time is set. */
+  /** The row's expiry must be set. */
   add(row: number): void {
     const place = this.count + 1;
     this.counts[0] = place;
@@ -45,7 +45,7 @@ export class Expiries implements Undoable {
     this.rise(row, place);
   }
 
-  /** Takes the order of a row out, which is in. */
+  /** The row must be in the heap. */
   remove(row: number): void {
     const place = this.details.heapPlace(row);
     this.details.touch(row);

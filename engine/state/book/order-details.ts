@@ -1,10 +1,9 @@
 /**
- * What an order has besides its place in the book, for orders that have any of it: the client's
- * name for it, its group, when it expires, and what it had filled before it came to rest. Other
- * orders have no details and pay nothing for them.
+ * Optional data of an order: its clientOrderId, its group, its expiry, and its fills before it
+ * began to rest. Orders without any of these have no row here.
  *
- * Always holds: the details of an order stay until the next command after the one in which the
- * order ended, so that whoever reads the events of a command finds those of every order in them.
+ * Always holds: an order's details stay until the command after the one in which the order ended,
+ * so that readers of a command's events find the details of every order in them.
  */
 import {
   MAX_CLIENT_ORDER_ID_LENGTH,
@@ -22,24 +21,24 @@ const DetailTable = pooledTableOf(
   128,
   {
     orderId: 'f64',
-    /** MAX_TIME_MS: it does not. */
+    /** MAX_TIME_MS: never. */
     expiresAtMs: 'f64',
-    /** What it filled before it last came to rest, and the fee for that. */
+    /** The fills before the order last began to rest, and their fee. */
     filledLots: 'f64',
     valueMicros: 'f64',
     feeMicros: 'f64',
     /** The row of the clientOrderId in client-order-ids.ts, 0: none. */
     nameRow: 'i32',
     /**
-     * How many characters it has: they are the second half of the row, a byte each. Above these
-     * bits, the row of its group in order-groups.ts, 0: none.
+     * The length of the clientOrderId, which is in the second half of the row, one byte per
+     * character. Above these bits, the row of the order's group in order-groups.ts; 0: none.
      */
     lengthAndGroup: 'i32',
-    /** The row of the resting order, 0: it does not rest. */
+    /** The row of the resting order; 0: the order does not rest. */
     order: 'i32',
     /** The place in expiries.ts, 0: none. */
     heapPlace: 'i32',
-    /** The list of the group's resting orders, the first that came to rest first. */
+    /** The list of the group's resting orders, in the order in which they began to rest. */
     groupBefore: 'i32',
     groupAfter: 'i32',
   },
@@ -55,7 +54,7 @@ const NAME_AT = 64;
 export class OrderDetails extends DetailTable {
   /** The rows of orders that ended in this command. */
   private ended: number[] = [];
-  /** Those rows by order id, made on request. */
+  /** The same rows by order id, built on request. */
   private endedById: Map<number, number> | null = null;
   private view: Uint8Array = new Uint8Array(0);
   private readonly endUndo: Undoable = {
@@ -72,7 +71,7 @@ export class OrderDetails extends DetailTable {
     super(undo);
   }
 
-  /** A row for an order without a name that does not expire. */
+  /** Adds a row without a name and without an expiry. */
   add(orderId: number): number {
     const row = this.take();
     this.clear(row);
@@ -81,7 +80,7 @@ export class OrderDetails extends DetailTable {
     return row;
   }
 
-  /** Gives the order its name, `length` bytes; `nameRow` is where client-order-ids.ts has it. */
+  /** `nameRow` is the row of the name in client-order-ids.ts. */
   setName(row: number, nameRow: number, bytes: Uint8Array, from: number, length: number): void {
     this.setNameRow(row, nameRow);
     this.setLengthAndGroup(row, length);
@@ -90,7 +89,7 @@ export class OrderDetails extends DetailTable {
     for (let i = 0; i < length; i++) own[at + i] = bytes[from + i]!;
   }
 
-  /** Puts an order that has its name, if any, into a group. */
+  /** Call it after {@link setName}, if the order has a name. */
   setGroup(row: number, group: number): void {
     this.addLengthAndGroup(row, group << GROUP_SHIFT);
   }
@@ -119,7 +118,6 @@ export class OrderDetails extends DetailTable {
     for (let i = 0; i < length; i++) result.push(this.i32[from + i]!);
   }
 
-  /** The order has ended. */
   end(row: number): void {
     if (this.nameRow(row) !== 0) this.names.orderEnded(this.nameRow(row));
     if (this.undo.recording) this.undo.record(this.endUndo, 0, 0);
@@ -138,7 +136,7 @@ export class OrderDetails extends DetailTable {
     return this.ended.length > 0;
   }
 
-  /** The next command begins: forgets the orders that have ended. */
+  /** Forgets the orders that ended in the last command. */
   forgetEnded(): void {
     for (const row of this.ended) this.giveBack(row);
     this.ended.length = 0;
@@ -153,7 +151,6 @@ export class OrderDetails extends DetailTable {
     this.endedById = null;
   }
 
-  /** The rows as bytes. */
   private bytes(): Uint8Array {
     if (this.view.buffer !== this.i32.buffer) this.view = this.bytesOfRows();
     return this.view;

@@ -1,9 +1,9 @@
 /**
- * Order groups: orders of one user which are cancelled together once they have filled so much
- * within a window. A group is for orders in any market, and stays until its user removes it.
+ * Order groups: orders of one user, in any market, which are cancelled together once they have
+ * filled a maximum within a window. A group stays until its user removes it.
  *
- * Always holds: a group that has tripped has no resting order. The list of a group has its resting
- * orders, by their rows in order-details.ts.
+ * Always holds: a tripped group has no resting order. A group's list has its resting orders, as
+ * rows of order-details.ts.
  */
 import type { OrderGroupView } from '../../interface/views.js';
 import type { Archive } from '../../storage/archive.js';
@@ -19,12 +19,12 @@ const GroupTable = pooledTableOf(
     /** 1, 2, …, never reused. */
     groupId: 'f64',
     maxFilledLots: 'f64',
-    /** What its orders filled in the window that ends at `windowEndsAtMs`. */
+    /** Lots filled in the window that ends at `windowEndsAtMs`. */
     filledLots: 'f64',
     windowEndsAtMs: 'f64',
     windowMs: 'i32',
     userId: 'i32',
-    /** 1: it takes no orders until it is reset. */
+    /** 1: the group takes no orders until it is reset. */
     hasTripped: 'i32',
     orderCount: 'i32',
     firstOrder: 'i32',
@@ -78,7 +78,7 @@ export class OrderGroups extends GroupTable {
     return this.owners.count(userId);
   }
 
-  /** Adds a group, and returns its id. */
+  /** Returns the group's id. */
   add(userId: number, maxFilledLots: number, windowMs: number): number {
     const row = this.take();
     this.clear(row);
@@ -93,7 +93,7 @@ export class OrderGroups extends GroupTable {
     return this.lastId;
   }
 
-  /** Forgets a group without resting orders. */
+  /** The group must have no resting orders. */
   remove(userId: number, row: number): void {
     this.userLists.remove(userId, row);
     this.owners.addCount(userId, -1);
@@ -101,24 +101,24 @@ export class OrderGroups extends GroupTable {
     this.giveBack(row);
   }
 
-  /** An order of the group, with its details, comes to rest. */
+  /** Called when an order of the group begins to rest. */
   addOrder(row: number, details: number): void {
     this.orderLists.append(row, details);
     this.addOrderCount(row, 1);
   }
 
-  /** An order of the group rests no longer. */
+  /** Called when an order of the group stops resting. */
   removeOrder(row: number, details: number): void {
     this.orderLists.remove(row, details);
     this.addOrderCount(row, -1);
   }
 
-  /** What has been filled in the window of a time. */
+  /** The lots filled in the current window. */
   filledAt(row: number, nowMs: number): number {
     return nowMs < this.windowEndsAtMs(row) ? this.filledLots(row) : 0;
   }
 
-  /** Counts what an order has filled. Returns whether that trips the group. */
+  /** Counts a fill. Returns whether it trips the group. */
   countFill(row: number, lots: number, nowMs: number): boolean {
     this.touch(row);
     const filledLots = this.filledAt(row, nowMs) + lots;
@@ -168,12 +168,9 @@ export class OrderGroups extends GroupTable {
   }
 }
 
-/**
- * What an order would do to groups while it is only weighed (`walk` in place-order.ts): no part of
- * the state.
- */
+/** The effect on groups of a simulated order (`walk` in place-order.ts). Not part of the state. */
 class GroupWalk {
-  /** By the row of the group: the lots that it would fill, and the orders that would be gone. */
+  /** By group row: the simulated fills, and the orders that would be gone. */
   private readonly lots = new Map<number, number>();
   private readonly gone = new Map<number, number>();
 
@@ -189,12 +186,12 @@ class GroupWalk {
     return lots !== undefined && lots >= this.groups.maxFilledLots(group);
   }
 
-  /** An order of the group would be filled or cancelled. */
+  /** Called when an order of the group would be filled or cancelled. */
   removeOrder(group: number): void {
     this.gone.set(group, (this.gone.get(group) ?? 0) + 1);
   }
 
-  /** Counts a fill. Returns how many orders would be cancelled because it trips the group. */
+  /** Counts a fill. Returns the number of orders that its trip would cancel. */
   fill(group: number, lots: number, nowMs: number): number {
     const { groups } = this;
     const filledLots = (this.lots.get(group) ?? groups.filledAt(group, nowMs)) + lots;

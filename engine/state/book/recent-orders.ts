@@ -1,8 +1,8 @@
 /**
- * Those of the last ORDERS_REMEMBERED orders of all users that have ended: whose they were, in
- * which market, and how they ended. So whoever cancels an order that is gone learns why, and learns
- * nothing of other users' orders. An order takes two words, in a place by its id that a later order
- * of that place reuses. They are written once, when it ends: the book knows those that rest.
+ * The user, the market and the end of each of the last ORDERS_REMEMBERED orders that has ended. The
+ * reply to a cancel of such an order gives its end, and reveals nothing about other users' orders.
+ * An order takes two words, at a place computed from its id, which a later order reuses. The words
+ * are written once, when the order ends; resting orders are in the book.
  */
 import { OrderEnd } from '../../interface/domain.js';
 import { MAX_USERS, ORDERS_REMEMBERED } from '../../interface/limits.js';
@@ -17,21 +17,19 @@ const FIRST_PLACES = 1_024;
 if (MAX_USERS >= 2 ** (31 - END_BITS)) throw new Error('a user and an end do not fit into a word');
 
 export class RecentOrders implements Undoable {
-  /** By place × 2: the user and the end; beside them the market. */
+  /** At place × 2: the user and the end; then the market. */
   private words = new Int32Array(FIRST_PLACES * 2);
 
   constructor(
     private readonly undo: UndoLog,
-    /** The first of them is the last id that an order was given. */
+    /** The first entry is the last order id. */
     private readonly lastIds: Float64Array,
   ) {}
 
-  /** Makes room for all of them. */
   reserve(): void {
     this.ensure(ORDERS_REMEMBERED);
   }
 
-  /** An order ends. */
   end(orderId: number, userId: number, marketId: number, end: number): void {
     if (orderId <= this.lastIds[0]! - ORDERS_REMEMBERED) return;
     const at = (orderId & IN_PLACES) * 2;
@@ -45,10 +43,7 @@ export class RecentOrders implements Undoable {
     words[at + 1] = marketId;
   }
 
-  /**
-   * How the user's order in the market ended, which does not rest; -1: the user had no such order,
-   * or had it long ago.
-   */
+  /** The end of the user's order in the market; it must not rest. -1: unknown or long ago. */
   endOf(orderId: number, userId: number, marketId: number): number {
     if (!this.remembers(orderId)) return -1;
     const at = (orderId & IN_PLACES) * 2;
@@ -57,7 +52,6 @@ export class RecentOrders implements Undoable {
     return word & END_MASK;
   }
 
-  /** Whether it is the id of one of the last orders. */
   remembers(orderId: number): boolean {
     const last = this.lastIds[0]!;
     return (
@@ -86,7 +80,6 @@ export class RecentOrders implements Undoable {
   }
 }
 
-/** The end of an order that was cancelled for this reason. */
 export function cancelledFor(reason: number): number {
   return OrderEnd.CANCELLED + reason;
 }

@@ -1,6 +1,6 @@
 /**
- * The guard against absurd prices, of one asset: a price that jumps away from the last one is held
- * back until later prices have confirmed it for a while.
+ * The guard against absurd prices of one asset: a price that is far from the last one is held back
+ * until later prices have confirmed it for a while.
  *
  * Two prices are far apart if the greater is more than 5/4 of the smaller.
  */
@@ -14,10 +14,10 @@ export function areFarApart(aMicros: number, bMicros: number): boolean {
 }
 
 export class PriceGuard {
-  /** The price that is held back, and since when; 0: none. */
+  /** The held price, and since when; 0: none. */
   heldMicros = 0;
   heldSinceMs = 0;
-  /** Prices in a row that were held back and are not far apart. */
+  /** Consecutive held prices that are not far apart. */
   private count = 0;
 
   /** Whether a new price is held back. `lastMicros` is the price that counts; null: none yet. */

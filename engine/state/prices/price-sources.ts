@@ -1,8 +1,8 @@
 /**
  * The last price of each source of an asset's price, and their median.
  *
- * Always holds: a source is known while its last price is fresh, at most SOURCE_FRESH_MS old. An
- * older one has no effect any more.
+ * Always holds: only fresh prices count, which are at most SOURCE_FRESH_MS old. A source without a
+ * fresh price is forgotten.
  */
 
 import { MAX_PRICE_SOURCES } from '../../interface/limits.js';
@@ -25,18 +25,16 @@ export class PriceSources {
     this.assets[asset] = this.of(asset).filter((one) => isFresh(one.observedAtMs, nowMs));
   }
 
-  /** Whether a price of this source would be one source too many. */
+  /** Whether the asset has the maximum of sources and this is a further one. */
   isFull(asset: number, name: string): boolean {
     const sources = this.of(asset);
     return sources.length >= MAX_PRICE_SOURCES && !sources.some((one) => one.name === name);
   }
 
-  /** Whether the source has a price that was observed later. */
   hasLater(asset: number, name: string, observedAtMs: number): boolean {
     return this.of(asset).some((one) => one.name === name && one.observedAtMs > observedAtMs);
   }
 
-  /** Replaces the source's last price. */
   set(asset: number, name: string, priceMicros: number, observedAtMs: number): void {
     const known = this.of(asset).find((one) => one.name === name);
     if (known === undefined) {
@@ -48,8 +46,8 @@ export class PriceSources {
   }
 
   /**
-   * The median of the sources' prices. Of two in the middle, it is their mean, rounded down; but if
-   * exactly one of them is far from the last price, it is the other.
+   * The median of the sources' prices. Of two in the middle it is their mean, rounded down, but if
+   * exactly one of the two is far from the last price, the other one.
    */
   median(asset: number, lastMicros: number | null): number {
     const ascending = this.of(asset).map((one) => one.priceMicros);
@@ -63,12 +61,11 @@ export class PriceSources {
     return Math.floor((low + high) / 2);
   }
 
-  /** When the newest of the sources' prices was observed. */
   newestAtMs(asset: number): number {
     return this.of(asset).reduce((newest, one) => Math.max(newest, one.observedAtMs), 0);
   }
 
-  /** The names of all, each once. */
+  /** The names of all sources, each once. */
   names(): string[] {
     return [...new Set(this.assets.flat().map(({ name }) => name))];
   }

@@ -1,12 +1,12 @@
 /**
- * Asset prices: the last few minutes of each asset, in the order in which they were observed, and
- * the reference price that markets start and end at.
+ * Asset prices: the last few minutes of each asset, by time of observation, and the reference
+ * prices at which markets start and end.
  *
- * The reference price at T is the time-weighted average over the 60 s before T of the last known
- * price, rounded down to a micro-dollar. The price in force when the minute begins counts from
- * there if it is at most 120 s old by then.
+ * The reference price at T is the time-weighted average of the last known price over the 60 s
+ * before T, rounded down to a micro-dollar. The price in force when the minute begins counts from
+ * then on if it is at most 120 s old.
  *
- * A price that is far from the last one is held back until later ones confirm it (price-guard.ts).
+ * price-guard.ts holds back a price that is far from the last one.
  */
 
 import { MAX_ASSET_PRICE_MICROS, MAX_REMEMBERED_PRICES } from '../../interface/limits.js';
@@ -26,22 +26,15 @@ interface AssetPrices {
   priceMicros: number[];
   start: number;
   lastPriceMicros: number;
-  /** When the last price was observed. */
   lastObservedAtMs: number;
   /** Prices since this engine was made. */
   insertedCount: number;
-  /**
-   * The reference price that was asked for last, and its time; -1 once a price came that may change
-   * it.
-   */
+  /** The cached reference price and its time; -1 after a price that may change it. */
   referenceAtMs: number;
   referenceMicros: number | null;
 }
 
-/**
- * Sums of price × time are kept in two parts, price = high × this + low, so that neither passes
- * 2^53.
- */
+/** Sums of price × time have two parts, price = high × PART + low, so that both stay below 2^53. */
 const PART = 2 ** 22;
 if (Math.max(MAX_ASSET_PRICE_MICROS / PART, PART) * REFERENCE_WINDOW_MS > Number.MAX_SAFE_INTEGER) {
   throw new Error('a part of the greatest price, over a minute, is not a safe integer');
@@ -79,7 +72,7 @@ export class Prices {
     return this.assets.findIndex((prices) => prices.symbol === symbol);
   }
 
-  /** The price observed last; null: none yet. */
+  /** The price with the latest observation time; null: none yet. */
   last(asset: number): number | null {
     const prices = this.assets[asset]!;
     return prices.lastPriceMicros === 0 ? null : prices.lastPriceMicros;
@@ -91,15 +84,12 @@ export class Prices {
     return prices.lastPriceMicros === 0 ? null : prices.lastObservedAtMs;
   }
 
-  /** Changes with each price; it is not part of the state. */
+  /** Changes with each price. Not part of the state. */
   insertedCount(asset: number): number {
     return this.assets[asset]!.insertedCount;
   }
 
-  /**
-   * Of the remembered prices the oldest, and then each that was observed at least `everyMs` after
-   * the one before: pairs of time and price.
-   */
+  /** A sample of the remembered prices, at least `everyMs` apart: pairs of time and price. */
   sampled(asset: number, everyMs: number): number[] {
     const prices = this.assets[asset]!;
     const samples: number[] = [];
@@ -120,7 +110,7 @@ export class Prices {
     return prices.observedAtMs.length - prices.start >= MAX_REMEMBERED_PRICES;
   }
 
-  /** Forgets prices that no reference price can need: all old ones but the newest of them. */
+  /** Forgets old prices, except the newest of them, which a reference price may need. */
   forgetOld(asset: number, nowMs: number): void {
     const prices = this.assets[asset]!;
     const keepFromMs = nowMs - PRICE_REMEMBERED_MS;
@@ -154,8 +144,8 @@ export class Prices {
   }
 
   /**
-   * The reference price at `atMs` from the prices known so far; null: no price counts. The last one
-   * is cached, because each boundary needs it several times.
+   * The reference price at `atMs` from the prices known so far; null: no price counts. Cached,
+   * because each boundary needs it several times.
    */
   reference(asset: number, atMs: number): number | null {
     const prices = this.assets[asset]!;
@@ -166,7 +156,7 @@ export class Prices {
     return prices.referenceMicros;
   }
 
-  /** The average so far of the reference price at `atMs`; `nowMs` is in the minute before. */
+  /** The reference price at `atMs` so far; `nowMs` is in the minute before. */
   averageSoFar(asset: number, atMs: number, nowMs: number): number | null {
     return average(this.assets[asset]!, atMs - REFERENCE_WINDOW_MS, nowMs);
   }
@@ -193,14 +183,10 @@ export class Prices {
   }
 }
 
-/**
- * The time-weighted average from `fromMs`, when the minute begins, to `atMs`; null when no price
- * was known in any of it.
- */
+/** The time-weighted average from `fromMs` to `atMs`; null: no price was known in that time. */
 function average(prices: AssetPrices, fromMs: number, atMs: number): number | null {
   const { observedAtMs: times, priceMicros } = prices;
   const inside = firstAfter(prices, fromMs);
-  // The price in force at the beginning is the one before the first inside.
   const inForce = inside - 1;
   const hasInForce =
     inForce >= prices.start && times[inForce]! >= fromMs - REFERENCE_PRICE_AGE_MAX_MS;

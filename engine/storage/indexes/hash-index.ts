@@ -2,9 +2,9 @@
  * An index from hashes to the rows of a table: linear hashing (W. Litwin, 1980). Each row added
  * splits one chain, so no command pays for rehashing a whole table.
  *
- * There are `level` to 2 × `level` - 1 chains. A hash belongs to chain `hash mod 2 × level` if
- * there is such a chain, else to `hash mod level`; the chain that is split next is the first of the
- * latter. Only looked up, never iterated: the layout is not part of the state.
+ * There are `level` to 2 × `level` - 1 chains. A hash belongs to chain `hash mod 2 × level` if that
+ * chain exists, else to `hash mod level`; the next chain to split is the first of the latter. The
+ * index is never iterated, so its layout is not part of the state.
  */
 import { Int32Chunks } from '../chunks.js';
 
@@ -16,7 +16,7 @@ export class HashIndex {
   private rowCount = 0;
   /** By chain: its first row, 0: none. */
   private heads = new Int32Chunks();
-  /** By row × 2: its hash, and beside it, in the same cache line, the next row in its chain. */
+  /** At row × 2: its hash, then, in the same cache line, the next row in its chain. */
   private readonly links = new Int32Chunks();
 
   constructor() {
@@ -41,7 +41,7 @@ export class HashIndex {
     this.push(this.chainOf(hash), row);
   }
 
-  /** Takes out a row that is in it. */
+  /** The row must be in the index. */
   remove(row: number): void {
     const chain = this.chainOf(this.links.get(row * 2));
     const following = this.links.get(row * 2 + 1);
@@ -56,15 +56,12 @@ export class HashIndex {
     this.links.set(before * 2 + 1, following);
   }
 
-  /** Whether it has as many chains as that many rows have. */
+  /** Whether the index has the chains for this many rows. */
   hasRoomFor(rows: number): boolean {
     return this.chainCount >= rows;
   }
 
-  /**
-   * Takes all rows out, and makes as many chains as that many rows have, so that adding them splits
-   * none.
-   */
+  /** Removes all rows, and makes the chains for this many rows, so that adding them splits none. */
   clear(expectedRows: number): void {
     while (this.level < expectedRows) this.level *= 2;
     this.chainCount = this.level;
@@ -89,7 +86,7 @@ export class HashIndex {
     this.heads.set(chain, row);
   }
 
-  /** Adds a chain, and gives it the rows that are now its own. */
+  /** Adds a chain and moves its rows there. */
   private split(): void {
     const from = this.chainCount - this.level;
     this.chainCount++;

@@ -1,13 +1,14 @@
 /**
  * An index from sequential ids to rows: linear hashing (W. Litwin, 1980) with the low bits of an id
- * as its hash, so that recent ids are neighbours and rarely share a place. It has no more places
- * than there have been rows at a time: ids wander through all of them, and few stay in the cache.
- * Each row added beyond that splits one place, so no command pays for a larger table.
+ * as its hash, so that recent ids are neighbours and rarely share a place. The index has at most as
+ * many places as there were rows at one time, because ids move through all places and more of them
+ * would not fit into the cache. Each row beyond that splits one place, so no command pays for a
+ * larger table.
  *
- * There are `level` to 2 × `level` - 1 places. An id belongs to place `id mod 2 × level` if there
- * is such a place, else to `id mod level`; the place that is split next is the first of the latter.
- * Rows of one place are chained. It is only looked up, never iterated or archived: its layout is
- * not part of the state.
+ * There are `level` to 2 × `level` - 1 places. An id belongs to place `id mod 2 × level` if that
+ * place exists, else to `id mod level`; the next place to split is the first of the latter. Rows of
+ * one place are chained. The index is never iterated or archived, so its layout is not part of the
+ * state.
  */
 import type { Undoable, UndoLog } from '../undo.js';
 
@@ -27,12 +28,12 @@ export class IdIndex {
     private readonly idOf: (row: number) => number,
   ) {}
 
-  /** The row to look at first; 0: there is none with that id. */
+  /** The first candidate row for the id; 0: none. */
   first(id: number): number {
     return this.heads[this.placeOf(id)]!;
   }
 
-  /** The row to look at next. */
+  /** The next candidate row; 0: none. */
   next(row: number): number {
     return this.links[row]!;
   }
@@ -49,7 +50,7 @@ export class IdIndex {
     this.unlink(id, row);
   }
 
-  /** Makes room for rows 0 to `rows` - 1 in advance. */
+  /** Makes room for rows 0 to `rows` - 1. */
   ensure(rows: number): void {
     let size = this.links.length;
     while (size < rows) size *= 2;
@@ -61,7 +62,6 @@ export class IdIndex {
     this.links.set(links);
   }
 
-  /** Forgets all rows. */
   clear(): void {
     this.heads.fill(0, 0, this.places);
     this.level = SMALLEST;
@@ -75,7 +75,7 @@ export class IdIndex {
     return place < this.places ? place : id & (level - 1);
   }
 
-  /** Adds a place, and gives it the rows that are now its own. There are as many rows as places. */
+  /** Adds a place and moves its rows there. There must be as many rows as places. */
   private split(): void {
     const { heads, links } = this;
     const from = this.places - this.level;

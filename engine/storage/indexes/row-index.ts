@@ -1,13 +1,13 @@
 /**
  * An index from keys of two integers to row numbers: open addressing with linear probing in one
  * typed array, at most three quarters full, deletion by shifting back. An entry is 8 bytes: the low
- * word of the key, and the row with the high part of the key. It is never iterated, so its layout
- * is not part of the state.
+ * word of the key, then the row with the high part of the key. The index is never iterated, so its
+ * layout is not part of the state.
  *
- * It grows without a stall: each insertion moves a few entries from the old table to one of twice
- * the size. The old table is empty long before the new one is full. Meanwhile a key is in exactly
- * one of them; a place emptied in the old table is marked MOVED, so that probe sequences stay
- * whole.
+ * The index grows without a stall: each insertion moves a few entries from the old table to one of
+ * twice the size. The old table is empty long before the new one is full. Meanwhile a key is in
+ * exactly one of the two. An emptied place in the old table is marked MOVED, so that probe
+ * sequences stay whole.
  */
 import type { Undoable, UndoLog } from '../undo.js';
 
@@ -17,25 +17,22 @@ const ROW_MASK = (1 << ROW_BITS) - 1;
 export const INDEX_ROWS_MAX = ROW_MASK - 1;
 
 const SMALLEST = 1024;
-/** No entry: it has moved on, or was removed. */
+/** The entry was moved or removed. */
 const MOVED = -1;
-/**
- * Places of the old table that one insertion empties: so many that it is empty long before the new
- * one is to grow.
- */
+/** Places of the old table that one insertion empties: it is empty before the next growth. */
 const MOVED_PER_INSERTION = 8;
 
 export class RowIndex implements Undoable {
   private entries = new Int32Array(SMALLEST * 2);
   private mask = SMALLEST - 1;
   private count = 0;
-  /** The table that is being left, and its next place to empty; null: none is. */
+  /** The table being emptied, and its next place to empty; null: none. */
   private old: Int32Array | null = null;
   private oldAt = 0;
 
   constructor(private readonly undo: UndoLog) {}
 
-  /** The row of a key, 0 if there is none. */
+  /** The row of a key; 0: none. */
   get(low: number, high: number): number {
     const { entries, mask } = this;
     let at = hashOf(low, high) & mask;
@@ -47,30 +44,30 @@ export class RowIndex implements Undoable {
     }
   }
 
-  /** Adds a key that is not there. */
+  /** The key must not be in the index. */
   insert(low: number, high: number, row: number): void {
     const tagged = (high << ROW_BITS) | row;
     if (this.undo.recording) this.undo.record(this.removal, low, tagged);
     this.place(low, tagged);
   }
 
-  /** Removes a key that is there. */
+  /** The key must be in the index. */
   remove(low: number, high: number): void {
     if (this.undo.recording) this.undo.record(this, low, (high << ROW_BITS) | this.get(low, high));
     this.erase(low, high);
   }
 
-  /** Puts back what was removed. */
+  /** Undoes a removal. */
   restore(low: number, tagged: number): void {
     this.place(low, tagged);
   }
 
-  /** Takes back what was inserted. */
+  /** Undoes an insertion. */
   private readonly removal: Undoable = {
     restore: (low, tagged) => this.erase(low, tagged >>> ROW_BITS),
   };
 
-  /** Empties the index, and makes room for that many keys. */
+  /** Empties the index, and makes room for this many keys. */
   clear(expectedKeys: number): void {
     let size = this.mask + 1;
     while (size * 3 <= expectedKeys * 4) size *= 2;
@@ -107,7 +104,7 @@ export class RowIndex implements Undoable {
       if (entries[hole * 2] === low && tagged >>> ROW_BITS === high) break;
       hole = (hole + 1) & mask;
     }
-    // Later entries of the same run move up, unless that would put them before their own place.
+    // Later entries of the run move up, unless that would put them before their own place.
     let next = hole;
     for (;;) {
       next = (next + 1) & mask;
@@ -135,7 +132,7 @@ export class RowIndex implements Undoable {
     this.old![at * 2 + 1] = MOVED;
   }
 
-  /** -1: it is not there. */
+  /** -1: absent. */
   private placeInOld(old: Int32Array, low: number, high: number): number {
     const mask = old.length / 2 - 1;
     let at = hashOf(low, high) & mask;

@@ -1,29 +1,29 @@
 /**
  * An index from 32-bit hashes to positive 32-bit numbers: open addressing with linear probing in
- * one typed array, at most three quarters full, deletion by shifting back. Never iterated: the
- * layout is not part of the state.
+ * one typed array, at most three quarters full, deletion by shifting back. The index is never
+ * iterated, so its layout is not part of the state.
  *
- * It grows without a stall, as RowIndex does: each addition moves a few numbers from the old table
- * to one of twice the size. So the table fits the numbers that there are, which is what makes a
- * look-up fast: few pages of memory are touched. That is also why it is filled by more than a half:
- * a run of neighbouring slots costs less than another page.
+ * The index grows without a stall, like RowIndex: each addition moves a few numbers from the old
+ * table to one of twice the size. The table is never much larger than its contents, so a look-up
+ * touches few pages of memory. For the same reason it is filled beyond a half: a run of
+ * neighbouring slots costs less than another page.
  *
- * The hashes must be keyed (text-hash.ts), because their low bits are used as they are.
+ * The hashes must be keyed (text-hash.ts), because their low bits are used directly.
  */
 
 const SMALLEST = 1_024;
-/** In a slot of the old table: the number was moved or removed. */
+/** A slot of the old table whose number was moved or removed. */
 const MOVED = -1;
-/** So many that the old table is empty long before the new one is to grow. */
+/** Enough to empty the old table long before the next growth. */
 const MOVED_PER_ADDITION = 8;
 const NO_TABLE = new Int32Array(0);
 
 export class SlotIndex {
-  /** By slot × 2: the hash; beside it, in the same cache line, the number, 0: the slot is empty. */
+  /** At slot × 2: the hash, then, in the same cache line, the number; 0: the slot is empty. */
   private slots = new Int32Array(SMALLEST * 2);
   private mask = SMALLEST - 1;
   private used = 0;
-  /** The table that is being left, and its next slot to empty. */
+  /** The table being emptied, and its next slot to empty. */
   private old = NO_TABLE;
   private oldAt = 0;
 
@@ -44,7 +44,7 @@ export class SlotIndex {
     this.put(hash, number);
   }
 
-  /** Takes a number out, if it is there. */
+  /** Removes a number, if present. */
   remove(hash: number, number: number): void {
     const { slots, mask } = this;
     let hole = hash & mask;
@@ -56,7 +56,7 @@ export class SlotIndex {
       hole = (hole + 1) & mask;
     }
     this.used--;
-    // Later numbers of the same run move up, unless that would put them before their first slot.
+    // Later numbers of the run move up, unless that would put them before their first slot.
     for (let from = (hole + 1) & mask; slots[from * 2 + 1] !== 0; from = (from + 1) & mask) {
       if (((from - slots[from * 2]!) & mask) < ((from - hole) & mask)) continue;
       slots[hole * 2] = slots[from * 2]!;
