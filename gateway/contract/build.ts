@@ -1,12 +1,13 @@
 /**
  * Builds the API's description into dist/docs: the OpenAPI document, the stream's AsyncAPI
- * document, and the pages that show them. Part of `npm run build`.
+ * document, the pages that show them, and the guides as Markdown. Part of `npm run build`.
  */
 import { readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { programFolder, programVersion } from '../../persistence/storage/program-folder.js';
 import { ROUTES } from '../resources/routes.js';
 import { buildDocument } from './document.js';
+import { guides, LLMS } from './guides.js';
 import { asOpenApi30 } from './openapi-3.0.js';
 import { PAGE, START } from './page.js';
 import { buildFile } from './static-file.js';
@@ -15,6 +16,7 @@ import { streamPage } from './stream/page.js';
 
 const INDEX = {
   documentation: '/api/docs',
+  guides: '/llms.txt',
   clients: '/client/',
   openapi: '/api/openapi.json',
   'openapi-3.0': '/api/openapi-3.0.json',
@@ -33,6 +35,8 @@ const files = {
   'openapi-3.0.json': JSON.stringify(asOpenApi30(document)),
   'asyncapi.json': JSON.stringify(stream),
   'stream.html': streamPage(stream),
+  'llms.txt': LLMS,
+  ...guides(),
   'page.html': PAGE,
   'start.js': START,
   'swagger-ui-bundle.js': readFileSync(resolve('swagger-ui-dist/swagger-ui-bundle.js')),

@@ -1,11 +1,13 @@
 /**
  * Serves the OpenAPI document (3.1 and 3.0), the stream's AsyncAPI document, the pages that show
- * them, an index of these at /api, and the downloads. The build makes the files (build.ts).
+ * them, the guides, indexes of these at /api and /llms.txt, and the downloads. The build makes the
+ * files (build.ts).
  */
 import type { Serving } from '../http/gateway.js';
 import type { Router } from '../http/router.js';
 import { serveDayFiles } from './downloads/days.js';
 import { downloads } from './downloads/files.js';
+import { GUIDES } from './guides.js';
 import { builtFile, type StaticFile, serveFile } from './static-file.js';
 import { STREAM_POLICY } from './stream/style.js';
 
@@ -25,19 +27,25 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Path below /api, file below dist/docs, content type, and a page's content security policy. */
+const MARKDOWN = 'text/markdown; charset=utf-8';
+
+/** Path, file below dist/docs, content type, and a page's content security policy. */
 const FILES: [path: string, name: string, contentType: string, policy?: string][] = [
-  ['', 'index.json', JSON_TYPE],
-  ['/openapi.json', 'openapi.json', JSON_TYPE],
-  ['/openapi-3.0.json', 'openapi-3.0.json', JSON_TYPE],
-  ['/asyncapi.json', 'asyncapi.json', JSON_TYPE],
-  ['/docs', 'page.html', HTML, POLICY],
-  ['/docs/', 'page.html', HTML, POLICY],
-  ['/docs/stream', 'stream.html', HTML, STREAM_POLICY],
-  ['/docs/start.js', 'start.js', JAVASCRIPT, POLICY],
-  ['/docs/swagger-ui-bundle.js', 'swagger-ui-bundle.js', JAVASCRIPT, POLICY],
-  ['/docs/swagger-ui.css', 'swagger-ui.css', 'text/css; charset=utf-8', POLICY],
-  ['/docs/icon.svg', 'icon.svg', 'image/svg+xml', POLICY],
+  ['/llms.txt', 'llms.txt', 'text/plain; charset=utf-8'],
+  ...Object.keys(GUIDES).map(
+    (name) => [`/api/docs/${name}`, name, MARKDOWN] as [string, string, string],
+  ),
+  ['/api', 'index.json', JSON_TYPE],
+  ['/api/openapi.json', 'openapi.json', JSON_TYPE],
+  ['/api/openapi-3.0.json', 'openapi-3.0.json', JSON_TYPE],
+  ['/api/asyncapi.json', 'asyncapi.json', JSON_TYPE],
+  ['/api/docs', 'page.html', HTML, POLICY],
+  ['/api/docs/', 'page.html', HTML, POLICY],
+  ['/api/docs/stream', 'stream.html', HTML, STREAM_POLICY],
+  ['/api/docs/start.js', 'start.js', JAVASCRIPT, POLICY],
+  ['/api/docs/swagger-ui-bundle.js', 'swagger-ui-bundle.js', JAVASCRIPT, POLICY],
+  ['/api/docs/swagger-ui.css', 'swagger-ui.css', 'text/css; charset=utf-8', POLICY],
+  ['/api/docs/icon.svg', 'icon.svg', 'image/svg+xml', POLICY],
 ];
 
 let read: Map<string, StaticFile> | null = null;
@@ -48,7 +56,7 @@ export function contractFiles(): Map<string, StaticFile> {
   const files = new Map<string, StaticFile>();
   for (const [path, name, contentType, policy] of FILES) {
     const file = builtFile(`docs/${name}`, contentType);
-    files.set(`/api${path}`, policy === undefined ? file : { ...file, headers: headersOf(policy) });
+    files.set(path, policy === undefined ? file : { ...file, headers: headersOf(policy) });
   }
   read = files;
   return files;

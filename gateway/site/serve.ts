@@ -51,6 +51,7 @@ const SIGNPOST = `<!doctype html>
   <body>
     <h1>${TITLE}</h1>
     <p>The API is under <a href="/api">/api</a>. <a href="/api/docs">How to use it</a>.
+      <a href="/api/docs/recipes.md">Recipes</a>.
       <a href="/client/">Clients in TypeScript and Python</a>.</p>
   </body>
 </html>

@@ -1,0 +1,58 @@
+/**
+ * The guides of the repository as the exchange serves them to people and programs that read
+ * Markdown, and /llms.txt, which lists them (https://llmstxt.org).
+ *
+ * Always holds: a link in a served guide leads to a page that the exchange serves.
+ */
+import { readFileSync } from 'node:fs';
+import { programFolder } from '../../persistence/storage/program-folder.js';
+
+/** By the name below /api/docs: the path in the repository. */
+export const GUIDES: Readonly<Record<string, string>> = {
+  'recipes.md': 'gateway/RECIPES.md',
+  'api.md': 'gateway/API.md',
+  'protocol.md': 'gateway/stream/PROTOCOL.md',
+  'rules.md': 'engine/RULES.md',
+};
+
+export const LLMS = `# Quarter-hour exchange
+
+> An exchange for 15-minute UP/DOWN prediction markets on asset prices. JSON over HTTP under /api, and a WebSocket stream with order entry.
+
+## Guides
+
+- [Recipes](/api/docs/recipes.md): the ten requests that programs send most, with curl, in TypeScript and in Python
+- [The API](/api/docs/api.md): routes, orders, money, errors, idempotency keys, limits
+- [The stream](/api/docs/protocol.md): channels, order entry, resuming
+- [The rules](/api/docs/rules.md): matching, fees, settlement
+
+## Contract
+
+- [OpenAPI 3.1](/api/openapi.json): every route with its schemas
+- [AsyncAPI 3](/api/asyncapi.json): every message of the stream
+
+## Clients
+
+- [Clients](/client/): an npm package and one file of Python
+`;
+
+/** By name: each guide with the links that work on this exchange. */
+export function guides(): Record<string, string> {
+  const read = (path: string) => readFileSync(new URL(path, programFolder()), 'utf8');
+  return Object.fromEntries(
+    Object.entries(GUIDES).map(([name, path]) => [name, withServedLinks(path, read(path))]),
+  );
+}
+
+/** Links to other guides lead to where they are served; other files of the repository are named. */
+function withServedLinks(path: string, markdown: string): string {
+  return markdown.replace(
+    /\[([^\]]+)\]\(([^)#\s]*)(#[^)\s]*)?\)/g,
+    (link, text, target, anchor = '') => {
+      if (target === '' || /^(https?:|\/)/.test(target)) return link;
+      const file = new URL(target, `file:///${path}`).pathname.slice(1);
+      const served = Object.keys(GUIDES).find((name) => GUIDES[name] === file);
+      return served === undefined ? text : `[${text}](/api/docs/${served}${anchor})`;
+    },
+  );
+}
