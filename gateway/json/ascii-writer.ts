@@ -1,7 +1,7 @@
 /**
  * Writes ASCII text as bytes: fixed pieces, each followed by an integer or an exact decimal, the
- * same to the byte as engine/interface/notation.ts writes it. For hot responses, where
- * concatenating forty strings costs several times as much, mostly in the garbage collector.
+ * same to the byte as engine/interface/notation.ts. For hot responses, where concatenating forty
+ * strings costs several times as much, mostly in the garbage collector.
  */
 import { LOT_SCALE, MICRO_SCALE } from '../../engine/interface/notation.js';
 import { LONG_BYTES, textBuffers } from './text-buffers.js';
@@ -23,7 +23,7 @@ const THREES = Uint8Array.from({ length: THOUSAND * 4 }, (_, i) => {
 /** A fixed piece of ASCII text, made once. */
 export interface Piece {
   readonly length: number;
-  /** Its bytes, eight to a double. ASCII never makes a NaN, so they are copied unchanged. */
+  /** Its bytes, eight per double. ASCII never forms a NaN, so copies are exact. */
   readonly eights: Float64Array;
 }
 
@@ -35,7 +35,7 @@ export function ascii(text: string): Piece {
 }
 
 const BUFFER_BYTES = 64 * 1024;
-/** With less space left, the next text begins another buffer. */
+/** With less space left, the next text begins in another buffer. */
 const TAKEN_BYTES = 2 * 1024;
 
 export class AsciiWriter {
@@ -43,32 +43,32 @@ export class AsciiWriter {
   private view = new DataView(this.bytes.buffer);
   private capacity = this.bytes.length;
   private length = 0;
-  /** What was taken ends here. */
+  /** The end of the texts that were taken. */
   private start = 0;
 
   clear(): void {
     this.length = this.start;
   }
 
-  /** Bytes of the text so far. */
+  /** Bytes of the current text. */
   get byteLength(): number {
     return this.length - this.start;
   }
 
-  /** Where the next byte goes. */
+  /** The position of the next byte. */
   get position(): number {
     return this.length;
   }
 
-  /** A copy, for a response that has to wait. */
+  /** A copy, for a response that must wait. */
   toBytes(): Uint8Array {
     return Buffer.from(this.bytes.subarray(this.start, this.length));
   }
 
-  /** {@link toBytes}, but a long text keeps its own buffer, which `textBuffers` takes back. */
+  /** As {@link toBytes}, but a long text keeps its own buffer, which `textBuffers` takes back. */
   handOver(): Uint8Array {
     if (this.byteLength < LONG_BYTES) return this.toBytes();
-    // Texts that were taken before it stay in their buffer, which is then not given back.
+    // Texts that were taken earlier stay in their buffer, which is then not given back.
     const bytes =
       this.start > 0 ? this.toBytes() : new Uint8Array(this.bytes.buffer, 0, this.length);
     this.replace(textBuffers.take());
@@ -78,8 +78,8 @@ export class AsciiWriter {
   }
 
   /**
-   * The text without a copy; the next one goes behind it. For short texts: each keeps the memory of
-   * all those beside it.
+   * The text without a copy; the next text follows it in the same buffer. For short texts: each
+   * keeps the whole buffer in memory.
    */
   take(): Uint8Array {
     const bytes = new Uint8Array(this.bytes.buffer, this.start, this.length - this.start);
@@ -105,18 +105,18 @@ export class AsciiWriter {
     this.bytes[this.length++] = code;
   }
 
-  /** Replaces the byte at a position that was written. */
+  /** Replaces a byte that was written. */
   replaceByte(at: number, code: number): void {
     this.bytes[at] = code;
   }
 
-  /** Writes short text that is not a fixed piece. */
+  /** Writes a short ASCII text. */
   text(text: string): void {
     this.reserve(text.length);
     for (let i = 0; i < text.length; i++) this.bytes[this.length++] = text.charCodeAt(i);
   }
 
-  /** Writes a piece and a safe integer that is not negative. */
+  /** Writes a piece and a safe integer, 0 or more. */
   integer(piece: Piece, value: number): void {
     const at = this.place(piece);
     this.length = putInteger(this.bytes, at, value);
@@ -139,7 +139,7 @@ export class AsciiWriter {
     this.lots(piece, ticks);
   }
 
-  /** Writes a piece, with room for a number after it. Returns the position after the piece. */
+  /** Writes a piece and reserves room for a number. Returns the position after the piece. */
   private place({ eights, length }: Piece): number {
     const start = this.length;
     const { length: count } = eights;
@@ -164,7 +164,7 @@ export class AsciiWriter {
 }
 
 /**
- * Each function writes at a position and returns the position after. Below 2^53 no quotient is
+ * Each function writes at a position and returns the position after it. Below 2^53, no quotient is
  * rounded up to the next integer.
  */
 function putMicros(bytes: Uint8Array, start: number, micros: number): number {
@@ -200,7 +200,7 @@ function putInteger(bytes: Uint8Array, at: number, value: number): number {
   return putThree(bytes, to, rest - thousands * THOUSAND);
 }
 
-/** A number below a billion. */
+/** Writes a number below a billion. */
 function putSmall(bytes: Uint8Array, at: number, value: number): number {
   if (!(value >= 0)) throw new RangeError(`not a count: ${value}`);
   if (value < THOUSAND) return putWithoutStart(bytes, at, value);
@@ -215,7 +215,7 @@ function putSmall(bytes: Uint8Array, at: number, value: number): number {
   return putThree(bytes, to, rest - thousands * THOUSAND);
 }
 
-/** All three digits of a number below a thousand. */
+/** Writes all three digits of a number below a thousand. */
 function putThree(bytes: Uint8Array, at: number, value: number): number {
   const from = value << 2;
   bytes[at] = THREES[from]!;

@@ -1,7 +1,7 @@
-/** The names of the reasons for which orders end that were not filled. */
+/** Names of the reasons why orders ended without being filled. */
 import { CancelReason, OrderEnd, OrderStatus } from '../../engine/interface/domain.js';
 
-/** Why an order was cancelled that rested, met an order of the same user or tripped its group. */
+/** Why an order was cancelled: while it rested, to prevent a self-trade, or with its group. */
 export const CANCEL_REASONS = {
   [CancelReason.REQUESTED]: 'requested',
   [CancelReason.SELF_TRADE]: 'self_trade',
@@ -13,7 +13,7 @@ export const CANCEL_REASONS = {
   [CancelReason.ORDER_GROUP]: 'order_group',
 } as const;
 
-/** Why the rest of an order that had traded was dropped, by its OrderEnd. */
+/** Why the rest of a traded order was dropped, by its OrderEnd. */
 export const DROP_REASONS: Partial<Record<number, DropReason>> = {
   [OrderEnd.UNFILLED]: 'unfilled',
   [OrderEnd.TRADE_LIMIT]: 'trade_limit',
@@ -25,7 +25,7 @@ type DropReason = (typeof DROPPED)[number];
 export const ENDED = ['self_trade', 'order_group', ...DROPPED] as const;
 type EndReason = (typeof ENDED)[number];
 
-/** Why an order ended with the command that placed it, by its status if nothing of it rests. */
+/** Why an order of which nothing rests ended with its own command, by its status. */
 export const END_REASONS: Partial<Record<number, EndReason>> = {
   [OrderStatus.PARTIALLY_FILLED]: 'unfilled',
   [OrderStatus.STOPPED_UNFILLED]: 'self_trade',

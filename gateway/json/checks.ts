@@ -1,9 +1,9 @@
 /**
- * Checks what clients send, over HTTP and over the stream, in one order: unknown fields and lists
+ * Checks the input of clients, over HTTP and the stream, in one order: unknown fields and lists
  * that are too long, duplicate keys, numbers that a double cannot hold, and the schema.
  *
- * Always holds: each check ends the reading, the first at its third problem. So what is wrong with
- * a text costs no more than the text of the largest request, however long it is.
+ * Always holds: the first failed check ends the reading, and reports at most three problems. So an
+ * invalid text costs no more than the largest valid request.
  */
 import { z } from 'zod';
 import { inexactNumber } from './decimal.js';
@@ -17,21 +17,21 @@ import {
 } from './problems.js';
 import { repeatedKey } from './repeated-key.js';
 
-/** JSON as it was sent. */
+/** Parsed JSON with its text. */
 export interface ReceivedJson {
   json: unknown;
   text: string;
   colons: number;
 }
 
-/** Reports fields that are required because of others: a schema checks no rules across fields. */
+/** Reports fields that other fields require, because a schema skips such rules after a problem. */
 export type Missing = (input: object, problem: (name: string, message: string) => void) => void;
 
 type Checked<Schema extends z.ZodType> =
   | { value: z.output<Schema>; problems: null }
   | { problems: FieldProblems };
 
-/** `whole` names what was sent, for problems of no field. */
+/** `whole` names the input, for problems that are not about a field. */
 export function checkJson<Schema extends z.ZodType>(
   schema: Schema,
   { json, text, colons }: ReceivedJson,
@@ -75,7 +75,7 @@ function checkKnown<Schema extends z.ZodType>(
 
 const CONTEXT = { async: false, error: problemText } as const;
 
-/** As safeParse, with the first problems only. */
+/** As safeParse, but returns only the first problems. */
 function run(schema: z.ZodType, input: unknown): { value: unknown; issues: z.core.$ZodIssue[] } {
   const result = schema._zod.run({ value: input, issues: [] }, CONTEXT);
   if (result instanceof Promise) throw new Error('a schema of a request waits');
@@ -86,8 +86,8 @@ function run(schema: z.ZodType, input: unknown): { value: unknown; issues: z.cor
 }
 
 /**
- * What makes reading end before the schema reads: fields that it does not have, or a list that is
- * too long. null: nothing.
+ * Problems that end the reading before the schema runs: unknown fields, or a list that is too long.
+ * null: none.
  */
 function excessIn(wrapped: z.ZodType, input: unknown): z.core.$ZodIssue[] | null {
   if (typeof input !== 'object' || input === null) return null;
@@ -132,13 +132,13 @@ function under(key: string | number, issues: z.core.$ZodIssue[]): z.core.$ZodIss
   return issues.map((issue) => ({ ...issue, path: [key, ...issue.path] }));
 }
 
-/** What an optional field is, or one with a default. */
+/** The schema inside an optional one or one with a default. */
 function unwrapped(schema: z.ZodType): z.ZodType {
   const { innerType } = schema.def as { innerType?: z.ZodType };
   return innerType === undefined ? schema : unwrapped(innerType);
 }
 
-/** The fields that an object may have; null: the schema is of none, or of another. */
+/** The fields that an object may have; null: unknown, or the schema is not of an object. */
 function fieldsOf(schema: z.ZodType, input: Record<string, unknown>): z.ZodRawShape | null {
   if (schema instanceof z.ZodObject) return schema.shape;
   if (!(schema instanceof z.ZodDiscriminatedUnion)) return null;

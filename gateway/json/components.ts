@@ -1,4 +1,4 @@
-/** Schemas with a name, under which the description of the API refers to them. */
+/** Named schemas, to which the description of the API refers. */
 import { z } from 'zod';
 
 export type Components = z.core.$ZodRegistry<{ id: string }>;
@@ -8,7 +8,7 @@ export const RESPONSES: Components = z.registry();
 /** Schemas of request bodies. */
 export const BODIES: Components = z.registry();
 
-/** What each of them is, by name. */
+/** Their descriptions, by name. */
 export const TEXTS = new Map<string, string>();
 
 const known = new Map<Components, z.ZodType[]>();
@@ -18,7 +18,7 @@ export const bodySchema = naming(BODIES);
 export const responseObject = namingObject(responseSchema);
 export const bodyObject = namingObject(bodySchema);
 
-/** Gives a schema its name, and says what it is. */
+/** Names a schema and describes it. */
 function naming(components: Components) {
   return <Schema extends z.ZodType>(name: string, text: string, schema: Schema): Schema => {
     if (TEXTS.has(name)) throw new Error(`two schemas are named ${name}`);
@@ -29,13 +29,13 @@ function naming(components: Components) {
   };
 }
 
-/** The same for an object with these fields and no others. */
+/** The same for an object with exactly these fields. */
 function namingObject(named: typeof responseSchema) {
   return <Shape extends z.ZodRawShape>(name: string, text: string, shape: Shape) =>
     named(name, text, z.strictObject(shape));
 }
 
-/** The components and more schemas, by name. */
+/** The components and further schemas, by name. */
 export function withMore(components: Components, more: Record<string, z.ZodType>): Components {
   const all: Components = z.registry();
   for (const schema of known.get(components) ?? []) all.add(schema, components.get(schema)!);

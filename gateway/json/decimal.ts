@@ -1,7 +1,7 @@
 /**
  * Decimals: JSON numbers become the engine's integers, and integers become exact decimal text. A
- * number from a client is never rounded. A double suffices: up to fifteen significant digits, a
- * decimal and its nearest double determine each other.
+ * client's number is never rounded. Doubles suffice: up to fifteen significant digits, a decimal
+ * and its nearest double determine each other.
  */
 import { Big } from 'big.js';
 import type { z } from 'zod';
@@ -24,7 +24,7 @@ export {
 /** Marks the numbers of response schemas that are decimals. */
 export type DecimalBrand = z.core.$brand<'Decimal'>;
 
-/** A decimal as its exact JSON text, which `JSON.stringify` writes as it is. */
+/** A decimal as its exact JSON text, which `JSON.stringify` writes unchanged. */
 export interface Decimal {
   readonly rawJSON: string;
 }
@@ -36,18 +36,18 @@ declare global {
   }
 }
 
-/** Dollars of micro-dollars: 1500000 → 1.5. */
+/** Micro-dollars → dollars: 1500000 → 1.5. */
 export const micros = (integer: number): Decimal => JSON.rawJSON(microsText(integer));
-/** Shares of lots: 2500 → 2.5. */
+/** Lots → shares: 2500 → 2.5. */
 export const lots = (integer: number): Decimal => JSON.rawJSON(lotsText(integer));
-/** A price of ticks: 495 → 0.495. */
+/** Ticks → a price: 495 → 0.495. */
 export const ticks = (integer: number): Decimal => JSON.rawJSON(ticksText(integer));
 
 export function microsOrNull(integer: number | null): Decimal | null {
   return integer === null ? null : micros(integer);
 }
 
-/** value × scale if that is an integer of at most 15 digits; NaN: the value has too many places. */
+/** value × scale if that is an integer of at most 15 digits; NaN: the value has more places. */
 export function scaledInteger(value: number, scale: number): number {
   const scaled = Math.round(value * scale);
   return Math.abs(scaled) <= MAX_FIFTEEN_DIGITS && scaled / scale === value ? scaled : Number.NaN;
@@ -58,8 +58,8 @@ export function microsTextOrNull(micros: number | null): string {
 }
 
 /**
- * Micro-dollars per share (1,000 lots) of lots that are worth `valueMicros` together, rounded half
- * up; null if there are no lots.
+ * The average price in micro-dollars per share (1,000 lots) of `lots` that are worth `valueMicros`
+ * together, rounded half up; null: no lots.
  */
 export function averagePriceMicros(valueMicros: number, lots: number): number | null {
   if (lots === 0) return null;
@@ -72,9 +72,9 @@ export function averagePriceMicros(valueMicros: number, lots: number): number | 
   return Number((BigInt(valueMicros) * 2_000n + divisor) / (divisor * 2n));
 }
 
-/** A double may be unable to hold a run of this many digits and points. */
+/** A run of this many digits and points may not fit a double. */
 const LONG_NUMBER = /[\d.]{16}/;
-/** No text that a schema takes has as many long numbers, or as many strings and numbers. */
+/** More long numbers, and more strings and numbers, than a text that a schema accepts has. */
 const LONG_MAX = 100;
 const TOKENS_MAX = 12_000;
 /** The strings and the numbers of a JSON text. */
@@ -82,7 +82,7 @@ const JSON_TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 /**
  * The first number in a valid JSON text that a double cannot hold, such as 1.00000000000000000001;
- * null: none. Numbers beyond every double (1e309) or below (1e-400) are left to the range checks.
+ * null: none. The range checks handle numbers above every double (1e309) or below (1e-400).
  */
 export function inexactNumber(json: string): string | null {
   if (!LONG_NUMBER.test(json)) return null;

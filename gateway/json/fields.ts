@@ -1,6 +1,6 @@
 /**
  * The fields of requests, as zod schemas. Each checks the form and the range that the engine
- * requires and converts the value to engine units. Query parameters are the same fields as text.
+ * requires, and converts the value to engine units. Query parameters are the same fields as text.
  */
 import { z } from 'zod';
 import { Outcome, Side } from '../../engine/interface/domain.js';
@@ -15,33 +15,33 @@ interface Range {
 }
 
 /**
- * The keyword of decimals in JSON Schema, instead of `multipleOf`: validators divide doubles, and
+ * JSON Schema keyword for decimals. `multipleOf` does not work: validators divide doubles, and
  * refuse prices such as 0.009.
  */
 export const DECIMAL_PLACES = 'x-decimal-places';
 
 /**
- * The keyword of rules across the fields of a body: JSON Schemas that it must match, too.
+ * JSON Schema keyword for rules across the fields of a body: further schemas that it must match.
  * Generators make one class of a plain object, and lose its fields if the rules are beside them.
  */
 export const RULES = 'x-rules';
 
-/** A decimal as a text, for clients whose language has exact decimals. */
+/** A decimal as text, for clients whose language has exact decimals. */
 const DECIMAL_TEXT = /^(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?$/;
 
-/** The number that a text is, if it is exactly that; anything else stays what it is. */
+/** Converts a text that is exactly a number; returns anything else unchanged. */
 function numberOf(sent: unknown): unknown {
   if (typeof sent !== 'string' || !DECIMAL_TEXT.test(sent)) return sent;
   return inexactNumber(sent) === null ? Number(sent) : sent;
 }
 
-/** undefined: the usual words. */
+/** undefined: the default message. */
 const notDecimal = ({ input }: { input?: unknown }) =>
   typeof input === 'string' ? 'must be a decimal, such as 10.05 or "10.05"' : undefined;
 
 /**
- * A positive JSON number, or the same in a string. Its decimal places are checked when it is
- * scaled. It is described as a number: generated clients would make a class of a choice.
+ * A positive JSON number, or the same number in a string. Scaling checks its decimal places. The
+ * JSON Schema describes only the number: generators would make a class of the choice.
  */
 export function decimalNumber(scale: number, { min = 0, max }: Range): z.ZodType<number, number> {
   const number = z
@@ -50,12 +50,14 @@ export function decimalNumber(scale: number, { min = 0, max }: Range): z.ZodType
     .max(max, `must be at most ${max}`);
   const ranged = min === 0 ? number : number.min(min, `must be at least ${min}`);
   const described = ranged.meta({ [DECIMAL_PLACES]: Math.round(Math.log10(scale)) });
-  // zod describes what it preprocesses and then transforms as optional.
+  // zod describes a preprocessed and transformed field as optional, so the form is copied.
   const read = z.unknown().transform(numberOf).pipe(described).meta(formOf(described));
   return read as unknown as z.ZodType<number, number>;
 }
 
-/** A positive JSON number with at most the decimal places of `scale` → an integer of that scale. */
+/**
+ * A positive JSON number, with at most the decimal places of `scale` → an integer of that scale.
+ */
 function decimal(scale: number, range: Range) {
   return decimalNumber(scale, range).transform((value, context) => scaled(value, scale, context));
 }
@@ -67,7 +69,7 @@ function scaled(value: number, scale: number, context: z.core.$RefinementCtx): n
   return z.NEVER;
 }
 
-/** The message about a number with more places than its scale. */
+/** The message for a number with more places than its scale. */
 export function placesProblem(scale: number): string {
   return `must have at most ${Math.round(Math.log10(scale))} decimal places`;
 }
@@ -93,7 +95,7 @@ export const outcome = z
   .meta(OUTCOME_TEXT);
 export const side = z.enum(['BUY', 'SELL']).transform((name) => Side[name]);
 
-/** The id of a user, such as "u12". Admission checks that it is the right one. */
+/** The id of a user, such as "u12". Admission checks that it is the sender's. */
 export const userId = z.string().describe('The id of a user, such as u12');
 
 export const username = z
@@ -127,7 +129,7 @@ export const triedPassword = z
 export const referralCode = z
   .string()
   .regex(/^[A-Za-z0-9_-]{3,20}$/, 'must be 3 to 20 characters of A-Z a-z 0-9 _ -');
-/** What clients may call their own things: orders, requests, transfers. */
+/** Names that clients choose: for orders, requests, transfers. */
 export const CLIENT_ID = /^[A-Za-z0-9_:.-]{1,64}$/;
 export const NO_CLIENT_ID = 'must be 1 to 64 of the characters _ - : . A-Z a-z 0-9';
 export const partnerReference = z
@@ -146,13 +148,13 @@ export function queryNumber<Field extends z.ZodType<number, number>>(field: Fiel
     .meta(formOf(field));
 }
 
-/** How a field is described to whoever sends it. */
+/** The JSON Schema of a field's input. */
 function formOf(field: z.ZodType) {
   const { $schema, ...form } = z.toJSONSchema(field, { io: 'input' });
   return form;
 }
 
-/** The year 1973. A smaller number is a time in seconds. */
+/** The year 1973. A smaller number is probably in seconds. */
 const FIRST_TIME_MS = 100_000_000_000;
 
 function queryTime(description: string) {
@@ -179,7 +181,6 @@ export const timeFilters = { fromMs: accountFilters.fromMs, toMs: accountFilters
 interface WholeNumber {
   min: number;
   max: number;
-  /** The default. */
   standard: number;
   description: string;
 }
@@ -195,7 +196,7 @@ export function queryInteger({ min, max, standard, description }: WholeNumber) {
     .meta({ type: 'integer', minimum: min, maximum: max, default: standard, description });
 }
 
-/** Every body and every query of a user may name the user. */
+/** Every body and every query of a user may name that user. */
 export const own = {
   userId: userId.optional().describe('Your user id; any other is refused'),
 };
@@ -207,7 +208,7 @@ export const ownQuery = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z.strictObject({ ...own, ...shape });
 export const NoQuery = ownQuery({});
 
-/** The query of a partner, who names a user in the path or in the body. */
+/** The query of a partner. The path or the body names the user. */
 export const PartnerQuery = z.strictObject({
   userId: userId
     .optional()
@@ -233,7 +234,7 @@ export const paging = {
 };
 export const PagedQuery = ownQuery(paging);
 
-/** The most entries that an unread query may ask for. */
+/** The most entries that an unparsed query may ask for. */
 export function entriesAskedFor(query: string): number {
   const limit = Number(/(?:^|&)limit=(\d{1,4})(?:&|$)/.exec(query)?.[1] ?? PAGE_ENTRIES);
   return Math.min(limit, PAGE_ENTRIES_MAX);

@@ -1,12 +1,12 @@
-/** What is wrong with a request, field by field, in words for client authors. */
+/** The problems of a request, by field, in words for client authors. */
 import type { z } from 'zod';
 
-/** Field or parameter → what is wrong with it. */
+/** Field or parameter → its problem. */
 export type FieldProblems = Record<string, string>;
 
 /** Collects the first problem of each field. */
 export class Problems {
-  /** null: there is none. */
+  /** null: none. */
   found: FieldProblems | null = null;
 
   readonly add = (name: string, problem: string): void => {
@@ -15,13 +15,13 @@ export class Problems {
   };
 }
 
-/** Reading ends at so many. */
+/** Reading ends at this many problems. */
 export const PROBLEMS_MAX = 3;
 
-/** Characters of a client's text that an error message repeats. */
+/** Longest part of a client's text that an error message repeats. */
 const REPEATED_CHARACTERS_MAX = 40;
 
-/** The beginning of a text that may be long. */
+/** Shortens a text that may be long. */
 export function cut(text: string, max = REPEATED_CHARACTERS_MAX): string {
   return text.length <= max ? text : `${text.slice(0, max - 1)}…`;
 }
@@ -42,14 +42,14 @@ export function problemText(issue: z.core.$ZodRawIssue): string | undefined {
     const { values } = issue as { values?: unknown[] };
     return `must be ${values?.join(' or ')}`;
   }
-  // The field that selects one of several forms of an object.
+  // The field that selects between the forms of an object.
   if (issue.code === 'invalid_union' && Array.isArray(issue.options)) {
     return `must be ${issue.options.join(' or ')}`;
   }
   return undefined;
 }
 
-/** Field → its first problem. `whole` names the request's part, for problems of no field. */
+/** Field → its first problem. `whole` names the input, for problems that are not about a field. */
 export function fieldProblems(issues: readonly z.core.$ZodIssue[], whole: string): FieldProblems {
   const problems: FieldProblems = {};
   for (const issue of issues) {
@@ -64,7 +64,7 @@ export function fieldProblems(issues: readonly z.core.$ZodIssue[], whole: string
   return problems;
 }
 
-/** Adds the problem, unless the field has one. */
+/** Adds the problem, unless the field already has one. */
 export function addProblem(problems: FieldProblems, name: string, problem: string): void {
   if (Object.hasOwn(problems, name)) return;
   // A plain assignment would lose a field named __proto__.

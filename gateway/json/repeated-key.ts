@@ -1,13 +1,13 @@
 /**
- * Finds a duplicate key in a JSON object. JSON.parse silently takes the last; another reader (a
- * proxy, a log) may take the first, so the meaning of such a text is unclear.
+ * Finds a duplicate key in a JSON object. JSON.parse silently takes the last one; another reader (a
+ * proxy, a log) may take the first, so the text is ambiguous.
  *
  * If the number of colons in the text, strings included, equals the number of members of all
- * objects, no key is duplicated. Only if they differ is the text read again, key by key.
+ * objects, no key is duplicated. Only otherwise is the text read again, key by key.
  */
 
 const COLON = 58;
-/** More deeply nested values are read key by key instead of counted. */
+/** More deeply nested values are read key by key. */
 const DEPTH_MAX = 8;
 
 export function colonCount(bytes: Uint8Array): number {
@@ -45,14 +45,14 @@ function memberCount(value: unknown, depth: number): number {
 
 /** The strings and the punctuation of a JSON text. */
 const TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g;
-/** No text that a schema takes has more, unless a key hides a value. */
+/** More than any text that a schema accepts has, unless a key hides a value. */
 const TOKENS_MAX = 12_000;
 
 /** An object or an array that is being read. */
 interface Frame {
   /** The keys of an object; null for an array. */
   keys: Set<string> | null;
-  /** The position of the reader: the last key, or the index. */
+  /** The reader's position: the last key, or the index. */
   key: string;
   place: number;
   expectsKey: boolean;

@@ -1,7 +1,7 @@
-/** The fields that response bodies have in common, in the API's units. */
+/** Common fields of response bodies, in the API's units. */
 import { z } from 'zod';
 
-/** A number that is written from its exact text. */
+/** A number that is written from exact text. */
 export const decimal = z.number().brand<'Decimal'>();
 
 export const money = decimal.describe('US dollars, at most 6 decimal places');
@@ -12,7 +12,7 @@ export const sequence = z
   .int()
   .min(0)
   .describe('The journal sequence at which the response is true');
-/** What shows state ends with this. */
+/** The last fields of every response with state. */
 export const state = {
   sequence,
   atMs: timeMs.describe('The time of the exchange at that sequence'),
@@ -60,7 +60,7 @@ export const outcome = z
 export const makerFeeRate = decimal
   .min(0)
   .describe('The fee of an order that rested, on what it trades from then on: none');
-/** The side of what is always on one. */
+/** For an entry that always has the same side. */
 export const sideOf = <Name extends 'BUY' | 'SELL'>(name: Name) =>
   z.literal(name).describe('Whether shares are bought or sold');
 export const side = z.enum(['BUY', 'SELL']).describe('Whether shares are bought or sold');
@@ -72,7 +72,7 @@ export const matchType = z
 export const role = z
   .enum(['taker', 'maker'])
   .describe('Whether the order arrived (taker) or rested in the book (maker)');
-/** A trade, from the taker's point of view. */
+/** A trade, from the taker's view. */
 export const tradeFields = { tradeId, outcome, side, price, shares, value: money, matchType };
 export const resolution = z
   .enum(['UP', 'DOWN', 'VOID'])
@@ -82,12 +82,11 @@ const nextCursor = z
   .nullable()
   .describe('The `cursor` of the next page; null on the last page');
 
-/** How every page of a list ends. */
+/** The last fields of every page of a list. */
 export const pageEnd = { nextCursor, ...state };
 
 export const currency = z.literal('USD').describe('The currency of all amounts');
 const available = money.describe('US dollars that are free to use');
 const held = money.describe('US dollars that resting orders hold');
 export const balanceFields = { currency, available, held, total: money };
-/** The balance in a receipt. */
 export const balance = z.strictObject({ available, held }).describe('The balance after the change');

@@ -1,27 +1,27 @@
 /**
- * Recognises plain JSON in bytes, without making values of it. For bodies that arrive often: their
- * reader takes each field straight to the number that the engine wants.
+ * Recognises plain JSON in bytes without creating values. For frequent bodies: their reader
+ * converts each field directly to the engine's number.
  *
- * Always holds: it accepts less than JSON.parse and never more. Escapes, exponents, signs, more
- * than fifteen digits and bytes beyond ASCII are legal JSON that it does not take; the caller then
- * reads the text another way. After the first such byte every method fails.
+ * Always holds: it accepts less than JSON.parse, never more. It does not accept escapes, exponents,
+ * signs, more than fifteen digits, or bytes beyond ASCII, which are legal JSON; the caller then
+ * reads the text in another way. After such a byte, every method fails.
  *
- * Clients send the same fields in the same order again and again. So a name is first compared with
- * the one that followed the same field the last time, and is looked up only if it is another one.
- * These guesses are shared by all clients and never change a result.
+ * Clients repeat the same fields in the same order. So a name is first compared with the name that
+ * last followed the same field, and is looked up only if it differs. All clients share these
+ * guesses, which never change a result.
  */
 
-/** Names of fields or of string values. */
+/** Names of fields, or of string values. */
 export interface Names {
-  /** Index of the name by its length and two of its bytes; -1: none. */
+  /** Index of a name by its length and two of its bytes; -1: none. */
   readonly slots: Int8Array;
   readonly bytes: readonly Uint8Array[];
-  /** The names in quotes, and as fields: in quotes and with a colon. */
+  /** The names in quotes; and as fields, in quotes with a colon. */
   readonly quoted: readonly Uint8Array[];
   readonly fields: readonly Uint8Array[];
-  /** By the index of a field plus 1, or 0 at the start: the field that followed the last time. */
+  /** The field that last followed a field, by that field's index plus 1; at 0: the first field. */
   readonly nextFields: Int8Array;
-  /** The value that came the last time. */
+  /** The value of the last match. */
   nextWord: number;
 }
 
@@ -48,14 +48,14 @@ export function namesOf(names: readonly string[]): Names {
   };
 }
 
-/** Not a Buffer: code that meets both is slower. */
+/** Not a Buffer: code that receives both types is slower. */
 export const bytesOfText = (text: string) => new Uint8Array(Buffer.from(text, 'latin1'));
 
 const [QUOTE, COMMA, POINT, ZERO, COLON, OPEN, BACKSLASH, CLOSE] = [
   34, 44, 46, 48, 58, 123, 92, 125,
 ];
 const [OPEN_LIST, CLOSE_LIST, TILDE, SPACE] = [91, 93, 126, 32];
-/** By byte, whether it stands for itself in a string: printable ASCII. */
+/** By byte: whether it represents itself in a string, as printable ASCII does. */
 const IS_PLAIN = Uint8Array.from({ length: 256 }, (_, byte) => {
   const isPrintable = byte >= SPACE && byte <= TILDE;
   return isPrintable && byte !== QUOTE && byte !== BACKSLASH ? 1 : 0;
@@ -64,7 +64,7 @@ const DIGITS_MAX = 15;
 const CHARACTERS = Array.from({ length: 128 }, (_, byte) => String.fromCharCode(byte));
 const TRUE = bytesOfText('true');
 const FALSE = bytesOfText('false');
-/** What the methods return when they fail. */
+/** The result of a method that failed. */
 export const FAILED = -1;
 /** The start and the end of an object, in place of the index of a name. */
 const START = -1;
@@ -86,7 +86,7 @@ export class JsonScanner {
     this.ok = true;
   }
 
-  /** Lets go of the bytes. Returns whether they were recognised to their end. */
+  /** Releases the bytes. Returns whether all of them were recognised. */
   finish(): boolean {
     const isOver = this.next() === FAILED && this.at === this.length;
     this.bytes = NOTHING;
@@ -99,8 +99,8 @@ export class JsonScanner {
   }
 
   /**
-   * The index of the name of the field that follows another one, or {@link START}; END after the
-   * last; FAILED for any other name.
+   * The index of the next field's name, after the field `previous` or {@link START}; END after the
+   * last field; FAILED for an unknown name.
    */
   private field(names: Names, previous: number): number {
     const byte = this.next();
@@ -122,8 +122,8 @@ export class JsonScanner {
   }
 
   /**
-   * Reads an object. `read` reads the value of a field, by the index of its name. Returns the bits
-   * of the fields (bit 0: the first name); FAILED if one is duplicated or was not taken.
+   * Reads an object. `read` reads the value of the field with this index. Returns the bits of the
+   * fields (bit 0: the first name); FAILED if a field is duplicated or was not accepted.
    */
   object(names: Names, read: (index: number) => void): number {
     let seen = 0;
@@ -140,7 +140,7 @@ export class JsonScanner {
     }
   }
 
-  /** Whether another element follows in a list; its end is then read. */
+  /** Whether another element of a list follows; otherwise the list's end has been read. */
   element(isFirst: boolean): boolean {
     const byte = this.next();
     if (isFirst) {
@@ -155,7 +155,7 @@ export class JsonScanner {
     return false;
   }
 
-  /** The index of a string among the names. */
+  /** Reads a string, and returns its index among the names. */
   word(names: Names): number {
     this.next();
     const guess = names.nextWord;
@@ -190,7 +190,7 @@ export class JsonScanner {
     if (bytes[at] !== QUOTE) this.fail();
   }
 
-  /** Skips this string, given in quotes, if it is next. */
+  /** Skips this string, given with quotes, if it is next. */
   skipText(quoted: Uint8Array): boolean {
     this.next();
     return this.ok && this.skip(quoted);
@@ -205,7 +205,7 @@ export class JsonScanner {
     return true;
   }
 
-  /** The last text, if `allowed` has 1 for each of its bytes; else null. */
+  /** The last text, if `allowed` is 1 for each of its bytes; else null. */
   textOf(allowed: Uint8Array): string | null {
     const { bytes, textFrom, textTo } = this;
     let text = '';
@@ -216,7 +216,7 @@ export class JsonScanner {
     return text;
   }
 
-  /** Reads a string; empty if it fails. */
+  /** Reads a string; empty on failure. */
   textValue(): string {
     this.text();
     if (!this.ok) return '';
@@ -225,7 +225,7 @@ export class JsonScanner {
     return Buffer.from(buffer, byteOffset + this.textFrom, length).toString('latin1');
   }
 
-  /** The number in a string such as "u12"; `letter` is its first byte. */
+  /** The number in a string such as "u12"; `letter` is the string's first byte. */
   id(letter: number): number {
     this.text();
     const { bytes, textFrom, textTo } = this;
@@ -242,8 +242,8 @@ export class JsonScanner {
   }
 
   /**
-   * A decimal without a sign, times ten to the power of `places`, if that is an integer. `orText`:
-   * it may be in a string.
+   * An unsigned decimal times ten to the power of `places`, if that is an integer. `orText`: it may
+   * be in a string.
    */
   decimal(places: number, orText = false): number {
     const first = this.next();
@@ -277,7 +277,7 @@ export class JsonScanner {
     return value;
   }
 
-  /** The quote is next. */
+  /** The opening quote is next. */
   private quotedDecimal(places: number): number {
     const { bytes } = this;
     const digit = bytes[++this.at]! - ZERO;
@@ -301,7 +301,7 @@ export class JsonScanner {
     return true;
   }
 
-  /** The next byte that is not white space, which is skipped; FAILED at the end. */
+  /** Skips white space and returns the next byte; FAILED at the end. */
   private next(): number {
     const { bytes, length } = this;
     for (; this.at < length; this.at++) {

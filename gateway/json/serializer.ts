@@ -1,6 +1,6 @@
 /**
- * Writes responses as JSON text. What is written has the type of the response's schema, in which
- * numbers that are not integers are {@link Decimal}s: a double cannot hold every amount of micros.
+ * Writes responses as JSON text. A value has the type of the response's schema, but with a {@link
+ * Decimal} for each number that is not an integer: a double cannot hold every amount of micros.
  * Tests compare every answer with its schema, including the order of the fields.
  */
 import type { z } from 'zod';
@@ -13,7 +13,7 @@ export type Unwritten<Value> = Value extends DecimalBrand
     ? { [Key in keyof Value]: Unwritten<Value[Key]> }
     : Value;
 
-/** What a response of the schema is written from. */
+/** The input for a response of the schema. */
 export type Writable<Schema extends z.ZodType> = Unwritten<z.output<Schema>>;
 
 export function jsonText<Schema extends z.ZodType>(value: Writable<Schema>): string {

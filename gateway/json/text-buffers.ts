@@ -1,15 +1,15 @@
 /**
- * Memory for long texts, which is used again: V8 counts memory outside of its heap, and collects
- * its whole heap after every 64 MiB of it. Long answers can take that three times a second.
+ * Reusable memory for long texts. V8 counts memory outside its heap, and collects its whole heap
+ * after every 64 MiB of it, which long answers can take three times a second.
  *
- * Always holds: a buffer has one user at a time. Whoever takes one gives it back once, when nothing
- * reads the text any more, or leaves it to the garbage collector.
+ * Always holds: a buffer has one user at a time. The user gives it back once, when nothing reads
+ * the text any longer, or leaves it to the garbage collector.
  */
 
-/** Fits the answer to a batch of the most operations, most of which trade with few orders. */
+/** Fits the answer to the largest batch, if most of its orders trade with few others. */
 const TEXT_BUFFER_BYTES = 128 * 1024;
 const SPARE_BUFFERS_MAX = 128;
-/** Copying less costs less than keeping a buffer for it. */
+/** Shorter texts are cheaper to copy. */
 export const LONG_BYTES = 16 * 1024;
 
 class TextBuffers {
@@ -22,7 +22,7 @@ class TextBuffers {
     return buffer;
   }
 
-  /** Gives back the buffer of a text. Nothing happens if the text is in other memory. */
+  /** Gives back the buffer of a text. Ignores text in other memory. */
   give({ buffer, byteLength }: Uint8Array): void {
     if (byteLength < LONG_BYTES) return;
     if (!this.lent.delete(buffer) || this.spare.length >= SPARE_BUFFERS_MAX) return;
