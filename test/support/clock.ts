@@ -1,4 +1,4 @@
-/** A clock for tests. It moves only when the test moves it. */
+/** A clock that moves only when the test moves it. */
 import type { Clock } from '../../gateway/observe/clock.js';
 import { eventually } from './eventually.js';
 
@@ -10,7 +10,7 @@ export class ManualClock implements Clock {
 
   /**
    * `sleepMs`: how long a timer for a later time sleeps before it checks the clock again. If short,
-   * due work happens by itself; by default it happens only when the test triggers it.
+   * due work happens by itself; by default, only when the test triggers it.
    */
   constructor(
     private atMs: number,
@@ -31,9 +31,7 @@ export class ManualClock implements Clock {
     this.atMs = atMs;
   }
 
-  /**
-   * Resolves when a timer has woken up after this call, done the due work, and gone back to sleep.
-   */
+  /** Resolves when a timer wakes up after this call, does the due work and sleeps again. */
   async seen(): Promise<void> {
     const { sleeps } = this;
     await eventually(() => this.sleeps > sleeps);

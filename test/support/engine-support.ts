@@ -22,8 +22,8 @@ export function at(ms: number): number {
 }
 
 /**
- * BTC at 100,000 dollars, one open market without a least value of orders, and users 1 to `users`
- * with `dollars` each.
+ * BTC at 100,000 dollars, one open market in which orders of any value may rest, and users 1 to
+ * `users` with `dollars` each.
  */
 export function openMarket(users: number, dollars = 10_000): { engine: Engine; marketId: number } {
   const engine = new Engine();
@@ -72,7 +72,7 @@ export function run(engine: Engine, command: Command, atMs = engine.nowMs): numb
   return Array.from(engine.result.values.subarray(0, engine.result.length));
 }
 
-/** The engine's whole state, as a snapshot holds it. */
+/** The engine's whole state, as in a snapshot. */
 export function archiveOf(engine: Engine): Uint8Array {
   const pieces: Uint8Array[] = [];
   const writer = new StateWriter((bytes) => pieces.push(bytes.slice()));

@@ -1,4 +1,4 @@
-/** Waits for a condition, so that no test depends on how busy the machine is. */
+/** Waits for a condition, so that tests do not depend on the machine's speed. */
 const WAIT_MS = 20_000;
 const MAX_PAUSE_MS = 10;
 
@@ -6,8 +6,8 @@ const MAX_PAUSE_MS = 10;
 type Holds = boolean | void;
 
 /**
- * Waits until `check` neither returns false nor throws; after `waitMs` it throws what it waited for
- * and what it saw last.
+ * Waits until `check` neither returns false nor throws. After `waitMs` it throws, with the
+ * condition and the last failure.
  */
 export async function eventually(
   check: () => Holds | Promise<Holds>,
@@ -30,7 +30,7 @@ export async function eventually(
 }
 
 /**
- * How long no market may be open: an exchange that begins in the last minute of a quarter hour
- * opens none before the next.
+ * How long there may be no open market: an exchange that starts in the last minute of a quarter
+ * hour opens its first market in the next one.
  */
 export const NO_MARKET_MS = 180_000;

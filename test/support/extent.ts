@@ -1,6 +1,6 @@
 /**
- * How much a random test tries, and the seed of its choices: a sample in `npm test`, as much as
- * `npm run trials` says in a trial.
+ * The extent of a random test and the seed of its choices: a sample in `npm test`; in a trial, as
+ * much as `npm run trials` sets.
  *
  * A seed repeats choices. Over HTTP it does not repeat the order in which requests arrive, so such
  * a run is not repeatable to the bit.
@@ -9,7 +9,7 @@ import { inject } from 'vitest';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Of a trial; undefined in `npm test`. */
+    /** In a trial; undefined in `npm test`. */
     times: number | undefined;
     seed: string | undefined;
     /** For tests that start exchanges; undefined: none. */
@@ -17,10 +17,10 @@ declare module 'vitest' {
   }
 }
 
-/** Of all random choices: a trial's, or that of vitest.config.ts. */
+/** The seed of all random choices: a trial's, or the one in vitest.config.ts. */
 export const SEED = inject('seed') ?? process.env['SEED']!;
 
-/** How many to try: in a trial `whole`, multiplied by `--times`, and in `npm test` the sample. */
+/** The number to try: in a trial `whole`, multiplied by `--times`; in `npm test` the sample. */
 export function extent(whole: number, sample = whole): number {
   const times = inject('times');
   return times === undefined ? sample : Math.max(1, Math.round(whole * times));

@@ -33,7 +33,7 @@ import type { JournalPlace } from '../../persistence/replication/source.js';
 import type { TimedCommand } from './history-oracle.js';
 import { append } from './journal-fixture.js';
 
-/** Batches of 1 to 60 commands; the same commands give the same sizes. */
+/** Writes batches of 1 to 60 commands. Equal commands give equal sizes. */
 export async function writeCommands(
   journal: Journal,
   engine: Engine,
@@ -119,11 +119,11 @@ export interface TestFollower {
   board: ProgressBoard;
   log: Log;
   disagreements: { sequence: number; message: string }[];
-  /** The snapshots for which it asked the exchange to vouch. */
+  /** The snapshots that it asked the exchange to vouch for. */
   written: { sequence: number; hash: string }[];
-  /** The problems that it reported, in order, by part; null: solved. */
+  /** The problems that it reported, by part, in order; null: solved. */
   troubles: Parameters<ReportTrouble>[];
-  /** Reads once everything durable is projected; throws when the history is unavailable. */
+  /** Reads once everything durable is projected. Throws if the history is unavailable. */
   read<Kind extends HistoryKind>(request: RequestOf<Kind>): Promise<HistoryAnswers[Kind]>;
   reply<Kind extends HistoryKind>(
     request: RequestOf<Kind>,
@@ -134,7 +134,7 @@ export interface TestFollower {
 }
 
 /**
- * @param durableSequence where the journal ends; reads wait for it.
+ * @param durableSequence the journal's end; reads wait for it.
  * @param journal default: in the folder.
  */
 export function startFollower(
@@ -173,7 +173,7 @@ export function startFollower(
       const answer = await new Promise<HistoryReply>((resolve) =>
         loop.read({ request, minSequence, reader: 0, done: resolve, isGivenUp: () => false }),
       );
-      // It has just found damage or a lock, and restarts.
+      // The history has found damage or a lock, and restarts.
       const willCome =
         answer.status === 'unavailable' &&
         /rebuilt|will be tried again|history\.db|SQLITE_BUSY/.test(answer.reason);

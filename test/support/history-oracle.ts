@@ -1,8 +1,8 @@
 /**
- * The slow twin of the history. It applies commands one by one, keeps every entry in plain lists
- * and every state that prices came from, and says what the history must contain. It also has the
- * commands that the history and follower tests share: a small market day, then the rare cases (no
- * prices, VOID, a late opening, payouts after a day).
+ * The slow twin of the history. It applies commands one by one, keeps every entry and every state
+ * with a price in plain lists, and computes the expected history. It also has the commands that
+ * the history and follower tests share: a small market day, then rare cases (no prices, VOID, a
+ * late opening, payouts after a day).
  */
 
 import { Engine } from '../../engine/engine.js';
@@ -22,7 +22,7 @@ export type { TimedCommand } from './workload/workload.js';
 const MINUTE_MS = 60_000;
 const MARK_MS = 5_000;
 
-/** The same for the same seed. */
+/** Equal seeds give equal commands. */
 export function dayOfCommands(seed = 'history', commands = 7_000): TimedCommand[] {
   const options = {
     ...STANDARD,
@@ -40,8 +40,8 @@ export function dayOfCommands(seed = 'history', commands = 7_000): TimedCommand[
 }
 
 /**
- * Two windows without prices, a price in the middle of the next, a day of silence, then prices
- * again, and an operator who declares one of two markets VOID.
+ * Two windows without prices, a price in the middle of the next, a day of silence, prices again,
+ * and an operator who declares one of two markets VOID.
  */
 function oddEnd(afterMs: number): TimedCommand[] {
   const tail: TimedCommand[] = [];
@@ -91,7 +91,7 @@ export interface ExpectedHistory {
   engine: Engine;
 }
 
-/** What the API shows of a market from the history, computed in the plainest way. */
+/** What the API shows of a market from the history, computed in the simplest way. */
 export function shownMarket(market: MarketRow, points: readonly number[]): object {
   const priceHistory: object[] = [];
   for (let i = 0; i < points.length; i += 3) {
@@ -279,7 +279,7 @@ class Oracle {
     }
   }
 
-  /** Of an entry among all that are of the user's account. */
+  /** Numbers the entries of a user's account. */
   private nextNumber(userId: number): number {
     const number = (this.numbers.get(userId) ?? 0) + 1;
     this.numbers.set(userId, number);
@@ -319,7 +319,7 @@ class Oracle {
     Object.assign(this.markets.get(marketId)!, fields, { sequence: this.engine.sequence });
   }
 
-  /** At each mark: the last state before it. */
+  /** At each mark, the last state before it. */
   private pointsOf({ marketId, openedAtMs }: MarketRow): number[] {
     const points: number[] = [];
     const late = this.lateAtMs.get(marketId);

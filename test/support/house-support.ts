@@ -1,6 +1,6 @@
 /**
  * An exchange without HTTP, for tests of the house and the scheduler: the engine, a journal on
- * disk, the sequencer, and the scheduler, which is told of every submit as in the gateway.
+ * disk, the sequencer, and the scheduler, which is notified of every command as in the gateway.
  */
 import { pino } from 'pino';
 import { Engine } from '../../engine/engine.js';
@@ -17,7 +17,7 @@ export interface Sent {
   kind: Command['kind'];
   code: number;
   atMs: number;
-  /** The clock's time, and what was due when. */
+  /** The clock's time, and when the command was due. */
   clockMs: number;
   dueMs: number;
   events: EventRecord[];

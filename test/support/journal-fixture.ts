@@ -45,7 +45,7 @@ export class Folders {
     return join(folder, 'data');
   }
 
-  /** Copies the files as they are now, as a crash of the process would leave them. */
+  /** Copies the present files, as after a crash of the process. */
   copy(folder: string): string {
     const copy = this.make();
     cpSync(folder, copy, { recursive: true, filter: (path) => !path.endsWith('-shm') });
@@ -57,7 +57,7 @@ export class Folders {
   }
 }
 
-/** What comes again after so many commands; all others are orders without a key, for DOWN. */
+/** Periods in commands; all other commands are orders without a key, for DOWN. */
 const EVERY = { price: 17, cancelAll: 7, key: 5, up: 3 } as const;
 
 /**
@@ -93,7 +93,7 @@ export interface Written {
   tradeCount: number;
 }
 
-/** Applies the next `batchCount` batches of `batchSize` commands to the engine and commits each. */
+/** Applies and commits the next `batchCount` batches of `batchSize` commands. */
 export async function write(
   journal: Journal,
   engine: Engine,
@@ -127,7 +127,7 @@ export function append(journal: Journal, batch: BatchContent): Promise<void> {
   });
 }
 
-/** One command in a batch of its own. */
+/** Appends one command as its own batch. */
 export function appendCommand(
   journal: Journal,
   command: Command,
@@ -157,8 +157,8 @@ export async function writeJournal(
 }
 
 /**
- * Writes a journal of sealed segments and an open one, with a snapshot in the middle of the fourth
- * for which it vouches, and closes it.
+ * Writes a journal of sealed segments and an open one, and closes it. It vouches for a snapshot in
+ * the middle of its fourth segment.
  */
 export async function writeSegments(folder: string): Promise<void> {
   const journal = await openJournal({ folder, segmentBytes: 25_000 });
@@ -171,7 +171,7 @@ export async function writeSegments(folder: string): Promise<void> {
   await vouchForSnapshots(folder);
 }
 
-/** Opens the journal and recovers, as an exchange does when it starts; then closes it again. */
+/** Opens the journal, recovers as an exchange does at its start, and closes the journal. */
 export async function start(folder: string, acceptMissingMark = false): Promise<Started> {
   const journal = await openJournal({ folder, acceptMissingMark });
   try {
@@ -193,7 +193,7 @@ export interface Started {
 
 export const SILENT = { info: () => {}, warn: () => {} };
 
-/** The state that an exchange starts with, up to where it would begin to write. */
+/** The state with which an exchange starts, before it writes. */
 export async function recovered(folder: string, acceptMissingMark = false) {
   const data = await DataFolder.lock({ folder, acceptMissingMark });
   try {
@@ -218,7 +218,7 @@ export async function replay(folder: string, engine: Engine): Promise<number> {
   }
 }
 
-/** For those who want each command as an object. */
+/** Passes each command as an object. */
 export function withCommand(applied: (command: Command, atMs: number) => void): Applied {
   return (records, at) => applied(readCommand(records, at), timeOf(records, at));
 }
@@ -256,7 +256,7 @@ export async function readAll(folder: string, after?: JournalPosition): Promise<
   }
 }
 
-/** Writes a snapshot at the first batch that ends at each of the sequences, or later. */
+/** Writes a snapshot at the first batch that ends at or after each of the sequences. */
 export async function addSnapshots(folder: string, ...sequences: number[]): Promise<string[]> {
   await prepareSnapshotFolder(folder);
   const engine = new Engine();
@@ -273,7 +273,7 @@ export async function addSnapshots(folder: string, ...sequences: number[]): Prom
   return paths;
 }
 
-/** Returns the JournalError that the call fails with; rethrows any other error. */
+/** Returns the JournalError of a call that fails; rethrows any other error. */
 export async function journalErrorOf(promise: Promise<unknown>): Promise<JournalError> {
   try {
     await promise;
@@ -284,7 +284,7 @@ export async function journalErrorOf(promise: Promise<unknown>): Promise<Journal
   throw new Error('it did not fail');
 }
 
-/** Locks the journal, as another process would. The returned function unlocks it. */
+/** Locks the journal like another process. The returned function unlocks it. */
 export async function lockJournal(folder: string): Promise<() => Promise<void>> {
   const database = await openDatabase(join(folder, 'journal.db'), sqlite3.OPEN_READWRITE);
   await execute(database, 'BEGIN IMMEDIATE');

@@ -1,6 +1,6 @@
 /**
- * The slow twin of statements and order histories: it applies commands one by one, and notes every
- * balance and every order from results and events as they come.
+ * The slow twin of statements and order histories: applies commands one by one, and notes every
+ * balance and every order from results and events.
  */
 import { Engine } from '../../engine/engine.js';
 import { Code } from '../../engine/interface/codes.js';
@@ -45,7 +45,7 @@ export interface ExpectedOrder {
   restingLots: number;
   valueMicros: number;
   feeMicros: number;
-  /** A CancelReason; of a rest that was dropped, its OrderStatus, negative; null: neither. */
+  /** A CancelReason; for a dropped rest, its negative OrderStatus; null: neither. */
   reason: number | null;
   placedAtMs: number;
   closedAtMs: number | null;
@@ -99,7 +99,7 @@ export class OrderOracle {
     for (let userId = 1; userId <= engine.userCount; userId++) this.noteBalance(userId);
   }
 
-  /** Shares of a user, as the API shows positions: without losing outcomes. */
+  /** A user's shares as the API shows positions: without losing outcomes. */
   shares(userId: number): Map<string, number> {
     const shares = new Map<string, number>();
     for (const { marketId, upLots, downLots } of this.engine.positions(userId)) {
@@ -142,7 +142,7 @@ export class OrderOracle {
       marketId: command.marketId,
       userId: command.userId,
       side: command.kind === 'buy' ? Side.BUY : Side.SELL,
-      // A random command may have -0; the journal has 0.
+      // A random command may have -0; the journal stores 0.
       outcome: (command.outcome + 0) as Outcome,
       priceTicks: command.priceTicks,
       timeInForce: command.timeInForce + 0,

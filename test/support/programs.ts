@@ -1,6 +1,6 @@
 /**
- * The built programs as child processes: the exchange, with a client of it, and the replay tool, as
- * an operator runs it. In a file of its own: tests that start no process share theirs
+ * The built programs as child processes: the exchange, with a client of it, and the replay tool.
+ * They have their own file because tests that start no process share their workers
  * (vitest.config.ts).
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
@@ -50,7 +50,7 @@ export class ChildServer {
   }
 
   /**
-   * Include `DATA_FOLDER` in the variables. `limits` are prlimit options, such as --nofile=256.
+   * `variables` must include `DATA_FOLDER`. `limits` are prlimit options, such as --nofile=256.
    * Does not wait.
    */
   static spawn(
@@ -61,7 +61,7 @@ export class ChildServer {
     return new ChildServer(variables, limits, uid);
   }
 
-  /** Resolves when the program listens; rejects with its output when it exits first. */
+  /** Resolves when the program listens. Rejects with its output if it exits first. */
   async listening(tls: { ca: string[] } | null = null): Promise<ApiClient> {
     const address = () => /open at (\S+)\/api/.exec(this.stdout)?.[1];
     await eventually(() => address() !== undefined || this.child.exitCode !== null);
@@ -71,7 +71,7 @@ export class ChildServer {
     return new ApiClient(url, tls);
   }
 
-  /** Makes it read its keys and files again, and waits until it says so once more. */
+  /** Makes it read its keys and files again, and waits for the message `says`. */
   async hangUp(says = 'keys and secrets were read again'): Promise<void> {
     const count = () => this.stderr.split(says).length;
     const before = count();
@@ -91,7 +91,7 @@ export class ChildServer {
   }
 }
 
-/** The exchanges of a test or a file, which share a folder: each has a data folder in it. */
+/** The exchanges of a test or a file. They share a folder, which contains their data folders. */
 export class Exchanges {
   readonly work = mkdtempSync(join(tmpdir(), 'exchange-'));
   private readonly servers: ChildServer[] = [];
@@ -99,7 +99,7 @@ export class Exchanges {
 
   constructor(private readonly variables: Record<string, string> = {}) {}
 
-  /** Of those that do not say otherwise. */
+  /** The default data folder. */
   get folder(): string {
     return join(this.work, 'data');
   }
@@ -121,7 +121,7 @@ export class Exchanges {
     return client;
   }
 
-  /** Kills every exchange, also one that is paused. */
+  /** Kills every exchange, even a paused one. */
   async kill(): Promise<void> {
     for (const client of this.clients.splice(0)) await client.close();
     for (const server of this.servers.splice(0)) {
@@ -130,7 +130,7 @@ export class Exchanges {
     }
   }
 
-  /** Leaves nothing behind. Under test/coverage.ts, those that can end by themselves do. */
+  /** Ends all processes. Under test/coverage.ts, they may end by themselves. */
   async end(): Promise<void> {
     if (process.env['NODE_V8_COVERAGE'] !== undefined) {
       for (const client of this.clients.splice(0)) await client.close();
@@ -172,13 +172,13 @@ export async function programJson(folder: string, ...args: string[]): Promise<an
   return JSON.parse(goodOutput(await replayProgram(folder, ...args, '--json')));
 }
 
-/** Below the ports of clients, so that none takes the port of an exchange between two starts. */
+/** Below the ports of clients, so that no client takes an exchange's port between two starts. */
 const PORTS = { first: 20_000, count: 10_000 };
 let tried = process.pid;
 
 /**
- * A port of 127.0.0.1 that nobody listens on. An exchange that chose its port itself cannot have it
- * again while connections to it linger: uSockets sets SO_REUSEADDR only for a port that is given.
+ * A free port of 127.0.0.1. A port that the system chose could not be reused by a restarted
+ * exchange while connections to it linger: uSockets sets SO_REUSEADDR only for a given port.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

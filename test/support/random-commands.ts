@@ -1,8 +1,8 @@
 /**
  * Seeded random commands for a running exchange: mostly valid, some late, repeated, refused or
- * malformed. They are chosen from the naive engine's state, so that they meet makers, sell shares
- * that exist and name real markets. The same seed gives the same commands as long as the engine
- * gives the same results.
+ * malformed. They are chosen from the naive engine's state, so that they meet makers, sell existing
+ * shares and name real markets. Equal seeds give equal commands as long as the engine gives equal
+ * results.
  */
 
 import { numberedKey } from '../../engine/interface/client-sequence.js';
@@ -54,8 +54,8 @@ export interface Scenario {
   priceShare: number;
   outageShare: number;
   /**
-   * The largest order in lots, the spread of prices around the middle, and the number of resting
-   * orders above which some are cancelled.
+   * The largest order in lots; the spread of prices around the middle; the number of resting orders
+   * above which some are cancelled.
    */
   maxLots: number;
   spreadTicks: number;
@@ -87,7 +87,7 @@ export const USUAL: Scenario = {
   unstakeWeight: 1.2,
 };
 
-/** Weights of the commands of users and partners. Prices come on top. */
+/** Weights of the commands of users and partners. Prices are extra. */
 const WEIGHTS = {
   advanceTime: 1,
   listAsset: 0.1,
@@ -128,7 +128,7 @@ const WEIGHTS = {
   recordUpgrade: 0.1,
 } satisfies Partial<Record<CommandName, number>>;
 
-/** Of the operations of a batch. */
+/** Weights of the operations of a batch. */
 const OPERATION_WEIGHTS = {
   buy: 40,
   sell: 30,
@@ -188,7 +188,7 @@ const SOURCES = ['coinbase', 'kraken', 'bitstamp'];
 export class RandomCommands {
   private readonly random: Random;
   private outageUntilMs = 0;
-  /** What a source has wrong, and for how many prices more. */
+  /** A source's present mistake, and the number of prices that still have it. */
   private mistake: { source: string | null; factor: number; left: number } = {
     source: null,
     factor: 1,
@@ -246,7 +246,7 @@ export class RandomCommands {
     };
   }
 
-  /** Drifts, and sometimes jumps: anywhere, or to where rules depend on the price. */
+  /** Drifts, and sometimes jumps: anywhere, or to a price that rules depend on. */
   private nextMiddle(): number {
     const { random } = this;
     if (random.chance(0.15)) return random.pick([1, 29, 30, 31, 969, 970, 971, 999]);
@@ -270,7 +270,7 @@ export class RandomCommands {
       );
     }
     if (random.chance(scenario.deadlineShare / 2)) {
-      // Around the last moment at which a window that waits for a price may open.
+      // Around the last moment at which a window without a price may open.
       const leastLeftMs = Math.floor(nowMs / 900_000) * 900_000 + LEAST_LEFT_FROM_MS;
       return Math.max(nowMs, leastLeftMs + random.whole(-1, 1));
     }
@@ -294,7 +294,7 @@ export class RandomCommands {
     return { kind: 'observeSourcePrice', asset, priceMicros, observedAtMs, source };
   }
 
-  /** A source that has lost or gained a digit, for a while. */
+  /** A price from a source that temporarily loses or gains a digit. */
   private wrong(source: string | null, priceMicros: number): number {
     const { random } = this;
     if (random.chance(0.004)) {
@@ -328,9 +328,7 @@ export class RandomCommands {
     }
   }
 
-  /**
-   * Sometimes repeats an earlier command: unchanged, or another one with the same key or reference.
-   */
+  /** Sometimes repeats a command: unchanged, or another one with the same key or reference. */
   private repeated(): Command | null {
     const { random } = this;
     if (this.keyed.length > 0 && random.chance(0.025)) {
@@ -352,7 +350,7 @@ export class RandomCommands {
     return null;
   }
 
-  /** A command with a key. Half of them choose any kind with equal probability. */
+  /** A command with a key. Half the time, every kind is equally likely. */
   private earlierKeyed(): KeyedCommand {
     const { random } = this;
     if (random.chance(0.5))
@@ -361,7 +359,7 @@ export class RandomCommands {
     return random.pick(this.keyed.filter((command) => command.kind === kind));
   }
 
-  /** The command with one other field, the same user and the same key. */
+  /** The command with one changed field, and the same user and key. */
   private altered(command: KeyedCommand): KeyedCommand {
     const fields = Object.entries(command).filter(
       ([name]) => !['kind', 'userId', 'idempotencyKey', 'operations'].includes(name),
@@ -384,7 +382,7 @@ export class RandomCommands {
     return keyed;
   }
 
-  /** A number in place of a key: mostly the next ones of a token, sometimes one that was used. */
+  /** A number in place of a key: mostly a token's next ones, sometimes a used one. */
   private numbered(userId: number): string {
     const { random, naive } = this;
     const tokens = naive.state.tokens.filter((one) => one.userId === userId);
@@ -496,7 +494,7 @@ export class RandomCommands {
     return this.random.pick(['0f', '0F']).repeat(32);
   }
 
-  /** Mostly a resumption, so that markets are paused for a short time only. */
+  /** Mostly resumes, so that pauses are short. */
   private pause(): FieldsOf<'setPaused'> {
     const { random } = this;
     const paused = random.chance(0.3);
@@ -505,7 +503,7 @@ export class RandomCommands {
     return { marketId, asset, paused, ...SIGNED };
   }
 
-  /** The first ones and those without limits come back often, so that limits are reached. */
+  /** Often returns to the first rules or to rules without limits, so that trading continues. */
   private rules(): Rules {
     const { random } = this;
     if (random.chance(0.25)) return FIRST_RULES;
@@ -567,7 +565,7 @@ export class RandomCommands {
     return { username, credential, referralCode, grantMicros, partner: this.partner() };
   }
 
-  /** A few accounts have sub-accounts, so that these trade with everybody and each other. */
+  /** A few accounts have sub-accounts, so that these trade with all others and each other. */
   private subAccountCreation(): FieldsOf<'createSubAccount'> {
     const { random, naive } = this;
     const isNew = naive.userCount < this.scenario.users + 12 && random.chance(0.5);
@@ -575,7 +573,7 @@ export class RandomCommands {
     return { userId: random.chance(0.6) ? random.whole(1, 3) : this.user(), username };
   }
 
-  /** Mostly within a family, and of less than the account has. */
+  /** Mostly within a family, and of less than the balance. */
   private moneyTransfer(): FieldsOf<'transferMoney'> {
     const { random, naive } = this;
     const subs = naive.state.users.filter(({ parentId }) => parentId !== 0);
@@ -590,8 +588,8 @@ export class RandomCommands {
   }
 
   /**
-   * Chosen from few codes, so that users take, look up and return to them; some are the generated
-   * codes of later users.
+   * One of few codes, so that users take, look up and return to them; some are the generated codes
+   * of later users.
    */
   private referralCode(): string {
     const { random, naive } = this;
@@ -608,7 +606,7 @@ export class RandomCommands {
     this.referencesMade++;
     const amountMicros = random.magnitude(this.scenario.grantMicros * 2);
     const userId = this.user();
-    // Mostly the user's own partner, who alone may withdraw.
+    // Mostly the user's own partner, because no other may withdraw.
     const own = this.naive.account(userId)?.partner ?? null;
     const partner = own !== null && random.chance(0.7) ? own : random.pick(PARTNERS);
     return { userId, amountMicros, partner, reference: `r${this.referencesMade}` };
@@ -624,7 +622,7 @@ export class RandomCommands {
     const upcoming = naive.state.markets.filter(
       (market) => market.asset === asset && market.status === MarketStatus.UPCOMING,
     );
-    // Mostly the next one, which soon opens with what rests in it.
+    // Mostly the next one, which soon opens with its resting orders.
     if (upcoming.length > 0 && random.chance(0.2))
       return (random.chance(0.8) ? upcoming[0]! : random.pick(upcoming)).marketId;
     const id = naive.activeMarket(asset);
@@ -673,7 +671,7 @@ export class RandomCommands {
     return { expiresAtMs: Math.max(0, atMs + afterMs) };
   }
 
-  /** A third of the orders have a client order id, and some of those were used before. */
+  /** A third of the orders have a client order id, sometimes a used one. */
   private maybeNamed(): { clientOrderId?: string } {
     const { random } = this;
     if (!random.chance(0.35)) return {};
@@ -690,7 +688,7 @@ export class RandomCommands {
     return { groupId: random.pick(own).groupId };
   }
 
-  /** A price of the outcome near the middle, on the order's own side or crossing. */
+  /** A price near the outcome's middle, on the order's own side or crossing. */
   private ticksFor(buys: boolean, outcome: Outcome): number {
     const { random, scenario } = this;
     const middle = outcome === Outcome.UP ? this.middleTicks : 1000 - this.middleTicks;
@@ -727,7 +725,7 @@ export class RandomCommands {
     }
   }
 
-  /** Terms of an order whose rest is dropped. */
+  /** Terms of an order that does not rest. */
   private atOnce() {
     const timeInForce = this.random.chance(0.8) ? TimeInForce.IOC : TimeInForce.FOK;
     return { timeInForce, postOnly: false, groupId: 0 };
@@ -760,7 +758,7 @@ export class RandomCommands {
     return { userId, marketId: order.marketId, ...this.named(order) };
   }
 
-  /** An order by its id, or by its client's. */
+  /** Names an order by its id, or by its client's. */
   private named({ orderId, clientOrderId }: NaiveOrder) {
     const { random } = this;
     if (clientOrderId === null || random.chance(0.5)) return { orderId };
@@ -768,7 +766,7 @@ export class RandomCommands {
     return { orderId: random.chance(0.97) ? 0 : orderId, clientOrderId: name };
   }
 
-  /** Mostly of an order that rests: smaller, larger, down to what it filled, at another price. */
+  /** Mostly amends a resting order: smaller, larger, to its filled size, or to another price. */
   private amendment(): FieldsOf<'amend'> {
     const { random } = this;
     const orders = this.market()?.orders ?? [];
@@ -808,7 +806,7 @@ export class RandomCommands {
     return this.random.magnitude(this.scenario.maxLots * 20);
   }
 
-  /** Mostly of shares that somebody has, sometimes all of them. */
+  /** Mostly merges shares that a user has, sometimes all of them. */
   private merging(): FieldsOf<'merge'> {
     const { random } = this;
     const owned = this.naive.state.markets
@@ -863,7 +861,7 @@ export class RandomCommands {
   }
 }
 
-/** All commands of an exchange, each after the naive engine has applied those before it. */
+/** All commands of an exchange. The naive engine applies each before the next is chosen. */
 export function* randomDay(
   seed: string,
   scenario: Scenario,
@@ -880,12 +878,12 @@ export function* randomDay(
   }
 }
 
-/** While a price may fix a start price or open a market late. */
+/** Whether a price may fix a start price or open a market late. */
 function pricesMatter(atMs: number): boolean {
   return isEarly(atMs) || Math.abs((atMs % 900_000) - LEAST_LEFT_FROM_MS) <= 1;
 }
 
-/** While the window's start price may still change. */
+/** Whether the window's start price may still change. */
 function isEarly(atMs: number): boolean {
   return atMs % 900_000 < 2_000;
 }

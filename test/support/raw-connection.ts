@@ -1,6 +1,6 @@
 /**
- * A bare TCP connection to an exchange, for requests that no HTTP client would send, and the
- * answers received on it.
+ * A bare TCP connection to an exchange, for requests that no HTTP client would send, and their
+ * answers.
  */
 import { connect, type Socket } from 'node:net';
 import { eventually } from './eventually.js';
@@ -33,7 +33,7 @@ export class RawConnection {
     });
   }
 
-  /** Resolves when the data was handed to the operating system. */
+  /** Resolves when the operating system has the data. */
   send(text: string | Buffer): Promise<void> {
     return new Promise((resolve) => this.socket.write(text, () => resolve()));
   }
@@ -48,7 +48,7 @@ export class RawConnection {
     this.socket.resume();
   }
 
-  /** Hangs up without closing. */
+  /** Destroys the socket. */
   leave(): void {
     this.socket.destroy();
   }
@@ -57,14 +57,14 @@ export class RawConnection {
     return eventually(() => this.isClosed);
   }
 
-  /** Resolves when at least `count` whole answers were received. */
+  /** Resolves when at least `count` whole answers have arrived. */
   async answers(count: number): Promise<RawAnswer[]> {
     await eventually(() => parseAnswers(this.received).length >= count);
     return parseAnswers(this.received);
   }
 }
 
-/** Parses the whole answers at the start of a text; throws if it is not HTTP. */
+/** Parses the whole answers at the start of a text. Throws if it is not HTTP. */
 export function parseAnswers(text: string): RawAnswer[] {
   const answers: RawAnswer[] = [];
   for (let at = 0; at < text.length; ) {
@@ -79,7 +79,7 @@ export function parseAnswers(text: string): RawAnswer[] {
         return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
       }),
     );
-    // An answer that uWebSockets.js generates itself ends with the connection.
+    // An answer that uWebSockets.js itself generates ends with the connection.
     const bodyStart = headEnd + 4;
     const length =
       headers['content-length'] ?? (headers.connection === 'close' ? text.length - bodyStart : 0);
@@ -91,7 +91,6 @@ export function parseAnswers(text: string): RawAnswer[] {
   return answers;
 }
 
-/** A request as text. */
 export function requestText(
   method: string,
   path: string,

@@ -1,7 +1,7 @@
 /**
  * An exchange for the tests of the replay tool: a seeded run of varied commands through the real
- * sequencer into a real journal, over several hours of markets in two assets, with a final day in
- * which nobody claims.
+ * sequencer into a real journal. The run has several hours of markets in two assets, and ends with
+ * a day without claims.
  */
 
 import { Engine } from '../../engine/engine.js';
@@ -39,7 +39,7 @@ export interface Checkpoint {
   markets: MarketView[];
 }
 
-/** A user who never trades. */
+/** A user that never trades. */
 export const IDLE_USER = USERS + 1;
 
 export class ReplayExchange {
@@ -79,9 +79,7 @@ export class ReplayExchange {
     return new ReplayExchange(engine, sequencer, journal, seed, now);
   }
 
-  /**
-   * The whole run: assets, users, hours of trading, a market without a price, a day without claims.
-   */
+  /** The whole run: assets, users, trading, a market without a price, a day without claims. */
   async run(commands: number, settled: () => void = () => {}): Promise<void> {
     for (const symbol of ['BTC', 'ETH']) this.submit({ kind: 'listAsset', symbol });
     for (let i = 1; i <= IDLE_USER; i++) this.submit(this.registration(i));
@@ -104,10 +102,10 @@ export class ReplayExchange {
   }
 
   /**
-   * What programs and operators do: tokens of which one expires, a dead man's switch that fires,
-   * an asset and a user that are stopped for a while, orders that are cancelled, and a market
-   * that is declared VOID; a price that is held back, markets that are listed ahead, and a
-   * sub-account. The random commands go on around it.
+   * Actions of programs and operators: tokens, one of which expires; a dead man's switch that
+   * fires; an asset and a user that are stopped for a while; cancelled orders; a VOID market; a
+   * price that is held back; markets that are listed ahead; and a sub-account. Random commands
+   * continue in between.
    */
   operate(): void {
     const token = { kind: 'createToken', scope: TokenScope.TRADE, allowedAddresses: '' } as const;
@@ -145,7 +143,7 @@ export class ReplayExchange {
     this.submit({ kind: 'setRules', ...rules, ...byOperator });
     for (let i = 0; i < 10; i++) this.trade();
     this.submit({ kind: 'setRules', ...FIRST_RULES, ...byOperator });
-    // Of the batch before this one: all of these are in one.
+    // The hash of the previous batch: all of these commands are in one.
     const chainHash = this.journal.end.hash.toString('hex');
     this.submit({ kind: 'recordUpgrade', fromVersion: 0, toVersion: 1, chainHash });
     this.submit({ kind: 'setPrivacy', userId: 1, idempotencyKey: null, privacy: 1 });
@@ -155,7 +153,7 @@ export class ReplayExchange {
     this.submit({ kind: 'listMarkets', asset: 0, ahead: false });
   }
 
-  /** An order group of one share: its order trades at once, or with the one after it. */
+  /** An order group of one share: it trips with this order's trade or the next. */
   private tripGroup(): void {
     const user = { userId: 3, idempotencyKey: null };
     this.submit({ kind: 'createOrderGroup', ...user, maxFilledLots: 1, windowMs: 60_000 });
@@ -168,7 +166,7 @@ export class ReplayExchange {
     this.submit({ kind: 'removeOrderGroup', ...user, groupId: 1 });
   }
 
-  /** A dollar to a sub-account, and half of it back. */
+  /** Transfers a dollar to a sub-account, and half of it back. */
   useSubAccount(): void {
     const user = { userId: 3, idempotencyKey: null };
     const subAccount = IDLE_USER + 1;
@@ -287,7 +285,7 @@ export class ReplayExchange {
     return this.engine.activeMarket(this.random.whole(0, 1)) || 1;
   }
 
-  /** A resolved market in which the user has a position, if there is one. */
+  /** A resolved market in which the user has a position, or any market. */
   private claimable(userId: number): number {
     const held = this.engine.positions(userId).map(({ marketId }) => this.engine.market(marketId)!);
     return held.find(({ resolution }) => resolution !== 0)?.marketId ?? this.marketId();

@@ -16,7 +16,7 @@ export interface ToolRun {
   err: string;
 }
 
-/** Collects what a program would write to a pipe. */
+/** Collects the output. */
 class Pipe extends Writable {
   text = '';
 
@@ -33,7 +33,7 @@ export function replayTool(folder: string, ...args: string[]): Promise<ToolRun> 
 
 export async function runTool(...args: string[]): Promise<ToolRun> {
   const [answers, notices] = [new Pipe(), new Pipe()];
-  // The stream is not a terminal, so terminal methods are never called.
+  // Terminal methods are never called on it.
   const asOutput = (pipe: Pipe) => pipe as unknown as NodeJS.WriteStream;
   const status = await run(args, { answers: asOutput(answers), notices: asOutput(notices) });
   return { status, out: answers.text, err: notices.text };

@@ -1,7 +1,7 @@
 /**
  * For tests over real HTTP: an exchange in this process (free port, temporary folder, a clock and
  * prices controlled by the test), and a small client that checks every answer against the routes'
- * schemas. Everything started here is stopped by the test that started it.
+ * schemas. A test stops what it starts.
  */
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -37,16 +37,16 @@ export const PARTNER_KEYS = [
 ];
 
 /**
- * The edge threads of each exchange that does not say otherwise: in the trial `edges`, the tests of
- * HTTP and of the stream are tests of these.
+ * The default number of edge threads. In the trial `edges`, the tests of HTTP and of the stream run
+ * at edges.
  */
 export const EDGE_THREADS = inject('edgeThreads') ?? 0;
-/** For what is different there on purpose: see "Edges" in gateway/CONFIGURATION.md. */
+/** For intended differences at edges: see "Edges" in gateway/CONFIGURATION.md. */
 export const AT_EDGES = EDGE_THREADS > 0;
 
-/** So slow that nothing is refilled within a test. */
+/** A rate so slow that nothing is refilled within a test. */
 export const only = (burst: number): Rate => ({ perSecond: 0.001, burst });
-/** No limits but these. */
+/** These limits, and no others. */
 export function rates(some: Partial<FairUseRates>): FairUseRates {
   const none = { user: null, address: null };
   return { orders: none, cancels: none, reads: none, signIns: none, ...some };
@@ -77,7 +77,7 @@ export interface Answer {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   text: string;
-  /** undefined when there is no body or when it is not JSON. */
+  /** undefined: no body, or not JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field
   json: any;
 }
@@ -100,7 +100,7 @@ export type Verb = 'GET' | 'POST' | 'PUT' | 'DELETE' | 'HEAD' | 'OPTIONS' | 'PAT
 export class ApiClient {
   private readonly agent: Agent;
 
-  /** `tls`: which certificates it trusts, for an address with https. */
+  /** `tls`: the trusted certificates, for an address with https. */
   constructor(
     readonly url: string,
     tls: { ca: string[] } | null = null,
@@ -113,8 +113,8 @@ export class ApiClient {
   }
 
   /**
-   * A read from the follower, repeated while that is behind, as it may be on a busy machine or
-   * after a start.
+   * A read from the follower, repeated while the follower is behind, for example after a start or
+   * on a busy machine.
    */
   async read(path: string, token?: string): Promise<Answer> {
     let answer = await this.get(path, token);
@@ -126,7 +126,7 @@ export class ApiClient {
     return answer;
   }
 
-  /** All entries of a list, from as many pages as there are. The path ends in `?` or `&`. */
+  /** All entries of a list, from all its pages. The path ends in `?` or `&`. */
   async all(path: string, list: string, token?: string, limit = 50): Promise<Answer['json'][]> {
     const found: Answer['json'][] = [];
     for (let cursor = ''; ; ) {
@@ -187,7 +187,7 @@ export class ApiClient {
     return this.agent.destroy();
   }
 
-  /** Every answer must match the description of the API. */
+  /** Checks an answer against the description of the API. */
   private check(method: Verb, path: string, answer: Answer): void {
     const route = routeOf(method, path);
     programContract().check(method, path, answer);
@@ -220,7 +220,7 @@ export function routeOf(method: string, path: string): Route | undefined {
   return matching.sort((a, b) => a.path.split(':').length - b.path.split(':').length)[0];
 }
 
-/** The path of a route, filled with ids that exist or could exist. */
+/** The path of a route, with ids that exist or could exist. */
 export function pathOf({ path }: Pick<Route, 'path'>, { userId }: { userId: string }): string {
   const ids: Record<string, string> = { orderId: 'o1', depositId: 'd1', tokenId: 'k1' };
   return path
@@ -247,8 +247,8 @@ export class TestServer {
   ) {}
 
   /**
-   * Without a house and without snapshots, and with cheap password hashes. `folder`: from an
-   * earlier server, to continue its journal.
+   * Starts an exchange without a house and snapshots, and with cheap password hashes. `folder`:
+   * from an earlier server, to continue its journal.
    */
   static async start(
     overrides: Partial<Config> = {},
@@ -263,14 +263,14 @@ export class TestServer {
       PASSWORD_COST_LOG2: '10',
       FAIR_USE: 'off',
     });
-    // The hash of a snapshot is a command of the exchange's own, at a moment that depends on the
-    // machine. Tests that count commands, or compare states, would see it.
+    // The hash of a snapshot is a command, at a moment that depends on the machine. Tests that
+    // count commands or compare states would see it.
     const snapshotEveryMs = Number.POSITIVE_INFINITY;
     const config = {
       ...standard,
       dataFolder,
       snapshotEveryMs,
-      // Each reservation makes V8 collect garbage. Child processes, as operators start them, do it.
+      // Each reservation makes V8 collect garbage. Child processes reserve, as in production.
       reservesMemory: false,
       edgeThreads: EDGE_THREADS,
       ...overrides,
@@ -278,7 +278,7 @@ export class TestServer {
     const clock = new ManualClock(atMs);
     const feed = new ManualFeed(clock);
     let api: ApiClient | null = null;
-    // No more answers will come: end the waiting requests and fail the run with the reason.
+    // No more answers will come: ends the waiting requests and fails the run with the reason.
     const onFatal = (error: Error) => {
       void api?.close();
       setImmediate(() => {
@@ -305,7 +305,7 @@ export class TestServer {
     return server;
   }
 
-  /** Stops the server and keeps its folder for another one. */
+  /** Stops the server. Its folder stays, for another server. */
   async close(): Promise<void> {
     await this.api.close();
     await this.exchange.stop();
@@ -325,15 +325,15 @@ export class TestServer {
     return this.registered(body, {});
   }
 
-  /** A user of the partner of {@link PARTNER_KEY}. */
+  /** Registers a user of the partner with {@link PARTNER_KEY}. */
   registerByPartner(username: string): Promise<Trader> {
     const headers = { authorization: `Bearer ${PARTNER_KEY}` };
     return this.registered({ username, password: PASSWORD }, headers);
   }
 
   /**
-   * On a busy machine a request may be refused for overload, which executes nothing; it is sent
-   * again.
+   * Repeats a request that was refused for overload, as on a busy machine. The refusal executed
+   * nothing.
    */
   private async registered(body: object, headers: Record<string, string>): Promise<Trader> {
     let answer = await this.api.send('POST', '/auth/register', body, { headers });
@@ -351,7 +351,7 @@ export class TestServer {
     return this.api.post(`/markets/15m/${marketId}/buy`, body, token);
   }
 
-  /** What the API shows of traders and of a market's book, without the sequence. */
+  /** The API's answers about traders and a market's book, without the sequence. */
   async shown(traders: readonly Trader[], marketId = MARKET): Promise<object[]> {
     const parts = ['balance', 'orders', 'positions', 'referral', 'vaults'];
     const own = traders.flatMap(({ userId, token }) =>
@@ -374,7 +374,7 @@ export class TestServer {
     await this.advance();
   }
 
-  /** Runs everything that is due by the clock. */
+  /** Runs all work that is due. */
   async advance(): Promise<void> {
     const { engine } = this.exchange.sequencer;
     do {
@@ -393,7 +393,7 @@ export class TestServer {
     return eventually(() => this.exchange.sequencer.backlog === 0);
   }
 
-  /** Waits until the follower has everything durable, so that reads of history succeed. */
+  /** Waits until the follower has all durable commands, so that reads of history succeed. */
   async followed(): Promise<void> {
     await this.durable();
     await eventually(async () => {

@@ -1,7 +1,6 @@
 /**
  * A whole cluster on this machine: three nodes of PostgreSQL with the journal, a leader and a
- * standby that share it, and two replicas. Everything is in temporary folders, and ends with
- * `stop`.
+ * standby that share it, and two replicas. Everything is in temporary folders; `stop` ends it all.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,32 +13,32 @@ import { ClusterExchange, type Role } from './exchange.js';
 import { freePort, PostgresCluster } from './postgres.js';
 import { until } from './until.js';
 
-/** The exchanges of a cluster, the first leader first. One leads, the other is its standby. */
+/** The first one leads at first; the other is its standby. */
 const EXCHANGES = ['exchange-1', 'exchange-2'] as const;
 const REPLICAS = ['replica-1', 'replica-2'] as const;
 
 export interface ClusterOptions {
   /** For all exchanges and replicas. */
   environment?: Readonly<Record<string, string>>;
-  /** For one of them, with the folder of all. */
+  /** For one of them, given the cluster's folder. */
   environmentOf?: (name: string, folder: string) => Readonly<Record<string, string>>;
-  /** The built program. Default: the one of this build. */
+  /** The built program. Default: this build's. */
   program?: string;
   onEnd?: (name: string, status: number | NodeJS.Signals) => void;
 }
 
-/** As systemd does: what has ended is started again, an exchange as a standby. */
+/** Like systemd, the cluster restarts a process that has ended, an exchange as a standby. */
 const RESTART_MS = 500;
 
 export class Cluster {
-  /** Of its operator. */
+  /** The operator's key. */
   readonly operatorKey = randomBytes(16).toString('hex');
   private isStopping = false;
 
   private constructor(
     readonly folder: string,
     readonly postgres: PostgresCluster,
-    /** All, with the replicas at the end. */
+    /** Exchanges first, then replicas. */
     readonly exchanges: ClusterExchange[],
   ) {}
 
@@ -47,7 +46,7 @@ export class Cluster {
     return this.exchanges.filter(({ isReplica }) => isReplica);
   }
 
-  /** Returns when the leader and the replicas serve and the standby is warm. */
+  /** Returns once the leader and the replicas serve and the standby is warm. */
   static async start(options: ClusterOptions = {}): Promise<Cluster> {
     const folder = mkdtempSync(join(tmpdir(), 'exchange-cluster-'));
     const postgres = await PostgresCluster.start();
@@ -71,7 +70,7 @@ export class Cluster {
     }
   }
 
-  /** With the journal's password. */
+  /** The file with the journal's password. */
   get passwordFile(): string {
     return join(this.folder, 'journal-password');
   }
@@ -80,12 +79,12 @@ export class Cluster {
     return readFileSync(this.passwordFile, 'utf8').trim();
   }
 
-  /** What exchanges and replicas say from their next connection on. */
+  /** Exchanges and replicas use this password from their next connection on. */
   setPassword(password: string): void {
     writeFileSync(this.passwordFile, `${password}\n`, { mode: 0o600 });
   }
 
-  /** The exchange that serves commands, as soon as there is one. */
+  /** Waits for an exchange that serves commands. */
   async leader(): Promise<ClusterExchange> {
     let found: ClusterExchange | undefined;
     await until('an exchange leads', async () => {
@@ -96,12 +95,12 @@ export class Cluster {
     return found!;
   }
 
-  /** Until those that have ended are started again. */
+  /** Waits until ended processes are restarted. */
   async untilAllRun(): Promise<void> {
     await until('all exchanges run', () => this.exchanges.every(({ isRunning }) => isRunning));
   }
 
-  /** Ends the exchanges and replicas, the leader last. The journal is still there. */
+  /** Ends the exchanges and replicas, the leader last. The journal stays. */
   async stopExchanges(): Promise<void> {
     this.isStopping = true;
     for (const exchange of this.exchanges.toReversed()) await exchange.stop('SIGTERM');
@@ -148,7 +147,7 @@ export class Cluster {
     if (!this.isStopping) exchange.restart();
   }
 
-  /** The journal, and the secrets that exchanges and replicas have in common. */
+  /** The variables for the journal and for the common secrets. */
   private shared(): Record<string, string> {
     const secrets = join(this.folder, 'secrets');
     mkdirSync(secrets, { mode: 0o700 });

@@ -1,8 +1,7 @@
-/** Waits for the copies of a cluster. test/trials/cluster-kill promotes and replaces nodes. */
+/** Waits for a cluster's copies. test/trials/cluster-kill promotes and replaces nodes. */
 import type { PostgresCluster } from './postgres.js';
 import { until } from './until.js';
 
-/** Waits until all standbys follow the primary. */
 export async function untilStreaming(cluster: PostgresCluster): Promise<void> {
   await until('all standbys follow the primary', async () => {
     const sql = `SELECT 1 FROM pg_stat_replication WHERE state = 'streaming' AND sync_state = 'quorum'`;

@@ -1,6 +1,6 @@
 /**
- * One exchange or replica of a cluster: the built program as a process that may wait for its turn,
- * be paused, killed and started again, on a port and a folder of its own. Its log is in a file.
+ * One exchange or replica of a cluster: the built program as a process with its own port, folder
+ * and log file. It can be paused, killed and restarted, and may wait for the lead.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,22 +10,22 @@ import { until } from './until.js';
 
 const ANSWER_MS = 2_000;
 
-/** As ROLE has it. */
+/** Values of ROLE. */
 export type Role = 'leader' | 'standby' | 'replica';
 
 export interface ClusterExchangeOptions {
   name: string;
   port: number;
-  /** For operators. */
+  /** The port for operators. */
   operationsPort: number;
   logFile: string;
-  /** Default: the one beside this file, which is built. */
+  /** Default: this build's. */
   program?: string;
-  /** At its first start, and when it is started again. */
+  /** At the first start, and at a restart. */
   role: Role;
   roleAfterwards: Role;
   environment: Readonly<Record<string, string>>;
-  /** Called when the process has ended, asked or not. */
+  /** Called when the process has ended for any reason. */
   onEnd?: (status: number | NodeJS.Signals) => void;
 }
 
@@ -69,7 +69,7 @@ export class ClusterExchange {
     return this.child.exitCode === null && this.child.signalCode === null;
   }
 
-  /** Starts it again, after its end. */
+  /** Restarts an ended process. */
   restart(): void {
     if (this.isRunning) throw new Error(`${this.name} is running`);
     this.child = this.spawn(this.options.roleAfterwards);
@@ -96,13 +96,13 @@ export class ClusterExchange {
     return ok;
   }
 
-  /** @throws Error if it ends before, with its last words. */
+  /** @throws Error with the end of its log if it ends first */
   async untilOpen(): Promise<void> {
     await until(`${this.name} is open`, async () => !this.isRunning || (await this.isOpen()));
     if (!this.isRunning) throw new Error(`${this.name} has ended: ${this.log.slice(-2_000)}`);
   }
 
-  /** Until it follows the leader with a warm engine, or leads. @throws Error if it ends before */
+  /** Until it follows with a warm engine, or leads. @throws Error if it ends first */
   async untilWarm(): Promise<void> {
     await until(`${this.name} is warm`, async () => {
       if (!this.isRunning) throw new Error(`it has ended: ${this.log.slice(-2_000)}`);

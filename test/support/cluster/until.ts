@@ -1,7 +1,7 @@
-/** Waits for what happens in other processes. */
+/** Waits for events in other processes. */
 const PAUSE_MS = 20;
 
-/** Waits until `check` is true; an error of it means no. @throws Error after `waitMs` */
+/** Waits until `check` is true; an error in it counts as false. @throws Error after `waitMs` */
 export async function until(
   what: string,
   check: () => Promise<boolean> | boolean,

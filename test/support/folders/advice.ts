@@ -1,17 +1,17 @@
-/** What `doctor` says, done to the letter by the program's own command lines. */
+/** Follows the advice of `doctor` to the letter, with the program's own command lines. */
 import type { Step } from '../../../persistence/tools/operations/advice.js';
 import { runTool } from '../replay-tool.js';
 import { operate } from './operations.js';
 
 export interface Followed {
-  /** The last sequence that the advice says is kept. */
+  /** The last sequence that the advice promises to keep. */
   keeps: number;
-  /** The folder to be started, and whether with ACCEPT_MISSING_MARK=on. */
+  /** The folder to start, and whether with ACCEPT_MISSING_MARK=on. */
   folder: string;
   acceptMissingMark: boolean;
 }
 
-/** Does what the first step says, into `folder`; null: nothing can be kept. */
+/** Follows the first step, into `folder`; null: nothing can be kept. */
 export async function followSteps(
   [step]: readonly Pick<Step, 'keeps' | 'commands'>[],
   folder: string,
@@ -26,7 +26,7 @@ export async function followSteps(
   return { keeps, folder, acceptMissingMark: false };
 }
 
-/** `npm run …`, with `folder` for what is to be named. */
+/** Runs `npm run …`, with `folder` in place of the name that it asks for. */
 export async function followCommand(line: string, folder: string): Promise<void> {
   const [, tool, rest] = /npm run (\w+) -- ([^#]*)/.exec(line)!;
   const args = rest!
@@ -39,7 +39,7 @@ export async function followCommand(line: string, folder: string): Promise<void>
     throw new Error(`${line.trim()}: status ${run.status}: ${run.err}`);
 }
 
-/** The same from what is printed. */
+/** Follows printed advice. */
 export function followAdvice(text: string, folder: string): Promise<Followed | null> {
   const [, kept, lines = ''] = /keeps everything up to (\d+).*\n((?: {4}.*\n?)+)/.exec(text) ?? [];
   const commands = lines.trim().split('\n');

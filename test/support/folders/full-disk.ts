@@ -1,9 +1,9 @@
-/** A small disk in memory, and how to fill it. */
+/** A small disk in memory, and a way to fill it. */
 import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Mounts one of 24 MiB on a folder; false: this user cannot. */
+/** Mounts a disk of 24 MiB on a folder; false: this user may not. */
 export function mounted(folder: string): boolean {
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'none', folder], { stdio: 'ignore' });
@@ -13,7 +13,7 @@ export function mounted(folder: string): boolean {
   }
 }
 
-/** Leaves no byte, in a file that can be removed. */
+/** Fills the disk completely, in a file that can be removed. */
 export function fill(folder: string): void {
   const file = openSync(join(folder, 'filler'), 'w');
   for (let bytes = 1024 * 1024; bytes > 0; ) {

@@ -1,4 +1,4 @@
-/** Changes a snapshot so that the file is whole, as somebody would who can compute its checksum. */
+/** Forges a snapshot, with a correct checksum. */
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'vitest';
@@ -6,8 +6,8 @@ import type { Engine } from '../../../engine/engine.js';
 import { readSnapshot } from '../../../persistence/recovery/snapshot/file.js';
 
 /**
- * Moves 40 cents from one user's balance to another's, and makes the file's checksum right. No
- * other number in the snapshot may be equal to one of the two balances.
+ * Moves 40 cents from one user's balance to another's and corrects the file's checksum. Both
+ * balances must differ from every other number in the snapshot.
  */
 export function moveMoney(path: string, fromId: number, toId: number): void {
   const bytes = readFileSync(path);
@@ -20,7 +20,7 @@ export function moveMoney(path: string, fromId: number, toId: number): void {
   writeFileSync(path, bytes);
 }
 
-/** Where the archive has the user's available money: the value is at one place in the file. */
+/** The place of the user's available money in the file; its value must occur once. */
 function balanceAt(bytes: Buffer, engine: Engine, userId: number): number {
   const value = Buffer.alloc(8);
   value.writeDoubleLE(engine.account(userId)!.availableMicros);

@@ -1,4 +1,4 @@
-/** Snapshots made outside an exchange: the journal vouches for them afterwards. */
+/** Lets the journal vouch for snapshots that were made outside an exchange. */
 import { Engine } from '../../../engine/engine.js';
 import { RecordBuffer } from '../../../engine/interface/records.js';
 import { bytesOf } from '../../../persistence/journal/format.js';

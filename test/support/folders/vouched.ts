@@ -1,9 +1,9 @@
-/** Whether the journal of a folder vouches for a snapshot in it, so that a start can use it. */
+/** Whether a folder's journal vouches for its newest snapshots, so that a start can use them. */
 import { openJournalReader } from '../../../persistence/journal/reader.js';
 import { listSnapshots } from '../../../persistence/recovery/snapshot/folder.js';
 import { vouchedHash } from '../../../persistence/recovery/snapshot/vouched.js';
 
-/** @param count of how many, counted from the newest. */
+/** @param count number of snapshots, from the newest. */
 export async function isVouchedFor(folder: string, count = 1): Promise<boolean> {
   const snapshots = listSnapshots(folder);
   if (snapshots.length < count) return false;

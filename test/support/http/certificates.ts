@@ -1,6 +1,6 @@
 /**
- * Certificates for 127.0.0.1 and localhost, as an operator has them: made with `openssl req -x509`
- * for tests and benchmarks alone, valid until 2125. That of `EXPIRED` was valid in 2024.
+ * Certificates for 127.0.0.1 and localhost, made with `openssl req -x509` for tests and benchmarks
+ * only. They are valid until 2125; `EXPIRED` was valid in 2024.
  */
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ export interface Certificate {
   key: string;
 }
 
-/** Writes it to two files in a folder, or replaces those that are there. */
+/** Writes the certificate and its key to files in a folder, or replaces them. */
 export function writeCertificate(folder: string, { cert, key }: Certificate): TlsFiles {
   const [certFile, keyFile] = [join(folder, 'tls.crt'), join(folder, 'tls.key')];
   writeFileSync(certFile, cert);

@@ -1,6 +1,6 @@
 /**
- * A client's keep-alive HTTP connection on a bare socket: it costs less than the server that it
- * loads, and it can hang up at a chosen moment.
+ * A client's keep-alive HTTP connection on a bare socket. It costs less than the server that it
+ * loads, and can hang up at a chosen moment.
  *
  * Always holds: one request is outstanding at a time, because uWebSockets.js closes a connection
  * that pipelines. Each request is settled exactly once, with its answer or with null. The
@@ -16,7 +16,7 @@ export type Settled = (answer: HttpAnswer | null) => void;
 export interface ConnectionOptions {
   /** False: bodies are counted, not kept. True by default. */
   keepsBodies?: boolean;
-  /** Whether it is encrypted; any certificate will do. False by default. */
+  /** Whether to encrypt; any certificate is accepted. False by default. */
   isSecure?: boolean;
   /**
    * Called when the server ends the connection, even a free one, or sends a malformed answer.
@@ -57,7 +57,7 @@ export class HttpConnection {
 
   /** Resets the connection, as a client that crashes does. */
   hangUp(): void {
-    // Node.js resets no TLS socket.
+    // Node.js cannot reset a TLS socket.
     if (this.options.isSecure) this.socket?.destroy();
     else this.socket?.resetAndDestroy();
     this.ended(null);
@@ -74,7 +74,7 @@ export class HttpConnection {
     const socket = this.options.isSecure
       ? connectSecurely({ ...place, rejectUnauthorized: false })
       : connect(place);
-    // Events of a socket that was dropped do not concern the one that replaced it.
+    // Ignores events of a socket that has been replaced.
     const ended = (error: Error) => {
       if (this.socket === socket) this.ended(error);
     };
@@ -83,7 +83,7 @@ export class HttpConnection {
     return socket;
   }
 
-  /** `error`: why, unless this side hung up. */
+  /** `error`: the reason, unless this side hung up. */
   private ended(error: Error | null): void {
     this.socket?.destroy();
     this.socket = null;

@@ -1,4 +1,4 @@
-/** HTTP/1.1 messages of a client: requests, and answers recognised in what a socket delivers. */
+/** HTTP/1.1 messages of a client: writes requests and recognises answers in a socket's bytes. */
 
 /** The address of every server under load. */
 export const HOST = '127.0.0.1';
@@ -62,7 +62,7 @@ export class AnswerReader {
     return this.missingBytes === 0 ? this.take() : null;
   }
 
-  /** The connection has ended. Returns the answer that ends with it, if there is one. */
+  /** The connection has ended. Returns the answer that ends with it, if any. */
   end(): HttpAnswer | null {
     const answer = this.missingBytes === Number.POSITIVE_INFINITY ? this.take() : null;
     this.headPiece = null;
@@ -90,7 +90,7 @@ export class AnswerReader {
     const length = CONTENT_LENGTH.exec(this.head);
     if (length !== null) return Number(length[1]);
     if (!this.keepsBodies) return null;
-    // uWebSockets.js refuses what is not HTTP with an answer that ends with the connection.
+    // uWebSockets.js refuses invalid HTTP with an answer that ends with the connection.
     return CONNECTION_CLOSE.test(this.head) ? Number.POSITIVE_INFINITY : 0;
   }
 

@@ -1,4 +1,4 @@
-/** The exact answer to a command, made from the engine's result when the journal is replayed. */
+/** The exact answer to a command, from the engine's result in a replay of the journal. */
 import type { Command } from '../../../engine/interface/commands.js';
 import type { Assets } from '../../../engine/interface/notation.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
@@ -24,7 +24,7 @@ export interface ExpectedAnswer {
   body: string | Uint8Array;
 }
 
-/** An engine, or the naive one in its place, that has applied a command. */
+/** An engine, or the naive one, that has applied a command. */
 export interface Applied extends Assets {
   readonly result: NumberBuffer;
   readonly sequence: number;

@@ -1,4 +1,4 @@
-/** The example bots as child processes, and whether their books are those of the exchange. */
+/** The example bots as child processes, and the comparison of their books with the exchange. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ export class BotProcess {
   errors = '';
   protected startedAtMs = 0;
   private child: ChildProcess | null = null;
-  /** Its status; null: a signal has ended it. */
+  /** The exit status; null: a signal ended it. */
   exit: Promise<number | null> = Promise.resolve(null);
 
   protected run(program: string, args: readonly string[], env = process.env): void {
@@ -35,7 +35,7 @@ export class Bot extends BotProcess {
   constructor(
     readonly name: 'market-maker' | 'taker',
     private readonly folder: string,
-    /** Of the API. */
+    /** The URL of the API. */
     private readonly url: string,
   ) {
     super();
@@ -50,13 +50,13 @@ export class Bot extends BotProcess {
     return join(this.folder, `${this.name}.json`);
   }
 
-  /** Fails until the bot has written them since its last start: then it obeys signals. */
+  /** Fails until the bot has written its books since its last start; then it obeys signals. */
   async books(): Promise<Books> {
     expect((await stat(this.file)).mtimeMs).toBeGreaterThan(this.startedAtMs);
     return JSON.parse(await readFile(this.file, 'utf8'));
   }
 
-  /** Its books, when it has ended, which must be what the exchange says. */
+  /** The books of a bot that has ended. Fails if they differ from the exchange. */
   async reconciled(): Promise<Books> {
     // The history may be behind on a busy machine.
     const retries = { attempts: 30, longestWaitMs: 500 };
@@ -76,7 +76,7 @@ export class Bot extends BotProcess {
     expect((await client.orders(api, userId)).orders).toEqual([]);
     expect((await client.positions(api, userId)).positions).toEqual([]);
     const entries = client.pages((paging) => client.ledger(api, userId, paging), 'entries');
-    // Newest first: each balance is the one after it, without the change.
+    // Newest first: each entry's balance is the next one's, without the next one's change.
     const stated = { available: availableMicros, held: heldMicros };
     for await (const entry of entries) {
       const { balance, sequence } = entry;
@@ -89,7 +89,7 @@ export class Bot extends BotProcess {
       stated.held -= client.toMicros(entry.held);
     }
     expect(stated).toEqual({ available: 0, held: 0 });
-    // Nothing was missed, over all kills: the events since the first add up to the balance.
+    // No event was missed over all kills: the events since the first add up to the balance.
     expect(books.gaps).toBe(0);
     const sum = Object.values(books.byCause).reduce((total, micros) => total + micros, 0);
     expect(sum).toBe(availableMicros);

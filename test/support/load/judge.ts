@@ -1,6 +1,5 @@
 /**
- * Compares what the clients of a load were told with the journal, which is replayed by an engine
- * that knows nothing else.
+ * Compares a load's answers with the journal, which an independent engine replays.
  */
 import { numberOfKey } from '../../../engine/interface/client-sequence.js';
 import { Code } from '../../../engine/interface/codes.js';
@@ -12,13 +11,13 @@ import { keyName, type Load, orderName } from './load.js';
 export interface Judgement {
   lost: string[];
   doubled: string[];
-  /** Acknowledgements that are not, byte for byte, what the journal gives. */
+  /** Acknowledgements that differ from the journal's answer in any byte. */
   different: string[];
-  /** In the journal, and sent by no client. */
+  /** In the journal, but sent by no client. */
   unsent: string[];
   /**
-   * The order of the journal is not that of time: something was answered or seen before the other
-   * was asked for, and has a later sequence. So two leaders that acknowledge are found, too.
+   * The order of the journal contradicts time: an answer or observation arrived before the other
+   * was requested, but has a later sequence. This also finds two leaders that both acknowledge.
    */
   outOfOrder: string[];
 }
@@ -39,7 +38,7 @@ export interface Execution {
 
 /** The clients' commands that a replay executes, by name. */
 export class Executions extends Map<string, Execution> {
-  /** Call it right after the engine has applied the command. */
+  /** Call right after the engine has applied the command. */
   take(engine: Applied, command: Command): void {
     const name = nameOf(command);
     const isStale = engine.result.values[ResultHead.code] === Code.client_sequence_stale;
@@ -54,7 +53,7 @@ export class Executions extends Map<string, Execution> {
   }
 }
 
-/** What is `observed` has to be the state at its sequence: see specification.ts. */
+/** Observations must equal the state at their sequence: see specification.ts. */
 export function judge(
   executions: Executions,
   { acknowledged, sent, observed }: Pick<Load, 'acknowledged' | 'sent' | 'observed'>,
@@ -101,7 +100,7 @@ interface Operation {
   isWrite: boolean;
 }
 
-/** Those with an earlier sequence than what somebody knew before they were asked for. */
+/** Operations whose sequence is below one that was known before their request. */
 function outOfOrder(operations: readonly Operation[]): string[] {
   const byAnswer = operations.toSorted((a, b) => a.receivedMs - b.receivedMs);
   const problems: string[] = [];

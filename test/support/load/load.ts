@@ -1,10 +1,10 @@
 /**
  * Clients that trade over HTTP and the stream, whatever happens to the exchange. Each sends one
- * request at a time and learns from the answers what it has: orders that rest, shares, deposits.
+ * request at a time and learns its resting orders, shares and deposits from the answers.
  *
  * Always holds: a command with a key or a number (Client-Sequence) is sent until it is answered,
- * and sometimes again afterwards; one with neither is sent once. What was acknowledged is
- * remembered with its answer, for the judge.
+ * and sometimes again afterwards. A command with neither is sent once. Acknowledgements are kept
+ * with their answers, for the judge.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PASSWORD } from '../http/client.js';
@@ -12,37 +12,37 @@ import type { Random } from '../workload/random.js';
 import { balanceText, bookText, type Observation, type Seen } from './observation.js';
 import { type Answer, StreamConnection } from './stream.js';
 
-/** What a client was told: the command was executed, or refused by the engine. */
+/** The answer to a client: the command was executed, or refused by the engine. */
 export interface Acknowledgement {
   /** Identifies the command in the journal (judge.ts). */
   name: string;
   status: number;
   text: string;
-  /** The answer is that of an earlier execution. */
+  /** Whether the answer repeats an earlier execution. */
   isReplayed: boolean;
-  /** Its number was refused, because it had been executed. */
+  /** Whether its number was refused, because it had already been executed. */
   isStale: boolean;
-  /** When it was sent first, and when this answer was there. */
+  /** When it was first sent, and when this answer arrived. */
   calledMs: number;
   receivedMs: number;
 }
 
 export interface LoadOptions {
-  /** Of the API, by replica. They are asked before each attempt: a restart may change them. */
+  /** URLs of the API, by replica. Read before each attempt, because a restart may change them. */
   urls(): readonly string[];
   random: Random;
   clients: number;
-  /** Between two requests of a client: at most so long. */
+  /** The longest pause between two requests of a client. */
   pauseMs: number;
-  /** The share of the requests that only read. */
+  /** The share of requests that only read. */
   reads?: number;
-  /** They read balances and books only, which are remembered. */
+  /** Whether reads are only of balances and books, and are kept. */
   observes?: boolean;
-  /** So many of the clients use the stream as well, and remember what it tells. */
+  /** The number of clients that also use the stream, and keep what it sends. */
   onStream?: number;
   /** The share of the answers that do not reach the client. */
   lost?: number;
-  /** Names of the users begin with it. */
+  /** Prefix of the users' names. */
   name?: string;
 }
 
@@ -52,7 +52,7 @@ interface Command {
   body: object;
   headers: Readonly<Record<string, string>>;
   name: string;
-  /** When it was sent first; 0: not yet. */
+  /** When it was first sent; 0: not yet. */
   calledMs: number;
 }
 
@@ -64,10 +64,10 @@ const PATIENCE_MS = 5_000;
 const MARKET_EVERY_MS = 50;
 /** Orders without a key or a number carry their name as a far validUntilMs. */
 const LAST_MS = 8_640_000_000_000;
-/** How often a command is sent again after its answer, and how many such commands are kept. */
+/** The chance that a command is sent again after its answer, and how many are kept for this. */
 const AGAIN = 0.1;
 const KEPT = 3;
-/** The share of its orders that a client on the stream sends there. */
+/** The share of orders that a client on the stream sends there. */
 const ON_STREAM = 0.8;
 
 export const keyName = (userId: number, key: string) => `key ${key} of u${userId}`;
@@ -78,9 +78,9 @@ export class Load {
   /** The names of all commands that were sent. */
   readonly sent = new Set<string>();
   readonly observed: Observation[] = [];
-  /** Answers that refuse a command for good, by code. */
+  /** Final refusals, by code. */
   readonly refused = new Map<string, number>();
-  /** Attempts without such an answer: lost connections, and refusals for now. */
+  /** Attempts without a final answer: lost connections, and temporary refusals. */
   retries = 0;
   longestMs = 0;
   marketId = '';
@@ -89,7 +89,7 @@ export class Load {
 
   constructor(readonly options: LoadOptions) {}
 
-  /** Registers the clients, and lets them trade. */
+  /** Registers the clients and starts them. */
   async start(): Promise<void> {
     await this.findMarket();
     const { clients, name = 'client' } = this.options;
@@ -105,7 +105,7 @@ export class Load {
     return this.isStopped;
   }
 
-  /** Returns when everything that was sent is answered. */
+  /** Returns when every sent command is answered. */
   async stop(): Promise<void> {
     this.isStopped = true;
     await Promise.all(this.work);
@@ -127,7 +127,7 @@ export class Load {
         this.marketId = markets[0]?.id ?? '';
         return;
       } catch {
-        // The next one may know.
+        // The next server may know.
       }
     }
   }
@@ -241,7 +241,7 @@ class Client {
     return this.command('/batch', { operations, atomic: random.chance(0.5) });
   }
 
-  /** An order can do without a key: its time names it. */
+  /** An order needs no key: its time can identify it. */
   private order(path: string, fields: object): Command {
     if (this.repeating !== 'bare') return this.command(path, fields);
     const validUntilMs = LAST_MS - (++this.count * 1_000 + this.index);
@@ -265,7 +265,7 @@ class Client {
       const urls = options.urls();
       if (await this.attempt(urls[attempt % urls.length]!, command)) break;
       this.load.retries++;
-      // Its fate is unknown, and it is not sent again.
+      // Its outcome is unknown, and it is not sent again.
       if (isBare || (isAgain && this.load.isOver)) return;
       await sleep(RETRY_MS);
     }
@@ -334,7 +334,7 @@ class Client {
   }
 }
 
-/** The command as a message of the stream; null: it is none. */
+/** The command as a message of the stream; null: not possible. */
 function streamForm({ method, path, body, headers }: Command): object | null {
   const key = headers['idempotency-key'];
   const number = headers['client-sequence'];

@@ -1,15 +1,15 @@
-/** What clients see of the state: a user's balance, or a market's book, at a sequence. */
+/** Observed state: a user's balance, or a market's book, at a sequence. */
 
 export interface Seen {
   /** The id of the user or of the market. */
   what: string;
   sequence: number;
-  /** Equal texts are equal states. */
+  /** Equal texts mean equal states. */
   value: string;
 }
 
 export interface Observation extends Seen {
-  /** When it was asked for, and when it was there. -Infinity: the exchange sent it unasked. */
+  /** When it was requested and received. -Infinity: the exchange sent it without a request. */
   calledMs: number;
   receivedMs: number;
 }

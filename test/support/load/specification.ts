@@ -1,6 +1,6 @@
 /**
- * The naive engine as the specification of the exchange: it applies the commands of a journal one
- * after the other, and says what was answered or seen otherwise.
+ * The naive engine as the specification of the exchange: applies the commands of a journal one
+ * after the other, and reports every answer and observation that differs.
  */
 import type { Command } from '../../../engine/interface/commands.js';
 import { marketIdNumber } from '../../../engine/interface/notation.js';
@@ -12,7 +12,7 @@ import { balanceText, bookText, type Observation } from './observation.js';
 
 export class Specification {
   readonly executions = new Executions();
-  /** What was seen and is not the state at its sequence. */
+  /** Observations that differ from the state at their sequence. */
   readonly wrong: string[] = [];
   readonly result = new NumberBuffer();
   private readonly naive = new NaiveEngine();
@@ -48,7 +48,7 @@ export class Specification {
       this.compare(this.due[this.judged]!);
   }
 
-  /** Call it after the last command of the journal. */
+  /** Call after the last command of the journal. */
   end(): void {
     for (const { what, sequence } of this.due.slice(this.judged))
       this.wrong.push(`${what} was seen at ${sequence}, which is not in the journal`);

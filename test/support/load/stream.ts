@@ -1,5 +1,5 @@
 /**
- * A client's connection to the stream. It sends orders, and tells of each message about its user's
+ * A client's connection to the stream. It sends orders, and reports each message about its user's
  * balance and about the books of markets.
  *
  * Always holds: an order is answered, or its promise is rejected when the connection ends.
@@ -42,7 +42,7 @@ export class StreamConnection {
     });
   }
 
-  /** `url`: of the API. */
+  /** `url`: the API's. */
   static open(url: string, token: string, seen: (seen: Seen) => void): Promise<StreamConnection> {
     const headers = { 'x-user-token': token };
     const socket = new WebSocket(`${url.replace('http', 'ws')}/stream`, { headers });
@@ -101,7 +101,7 @@ export class StreamConnection {
     }
     const what: string = data.marketId;
     const book = this.books.get(what);
-    // Between two messages nothing changes: the book is the last one until right before this.
+    // Nothing changes between two messages, so the last book was valid until right before this one.
     if (book !== undefined) this.seen({ what, sequence: sequence - 1, value: bookText(book) });
     const next = type === 'snapshot' ? data : changed(book!, data);
     this.books.set(what, next);
@@ -109,13 +109,13 @@ export class StreamConnection {
   }
 }
 
-/** The receipt is that of HTTP behind an envelope. */
+/** The receipt is the one of HTTP, after an envelope. */
 function receiptOf(text: string, { replayed }: { replayed: boolean }): Answer {
   const envelope = /^\{"type":"receipt","id":"\d+","replayed":(?:true|false),/.exec(text)![0];
   return { status: 200, text: `{${text.slice(envelope.length)}`, isReplayed: replayed };
 }
 
-/** Whether a refusal is repeated, the stream does not say: it may be. */
+/** The stream does not report whether a refusal is repeated, so it may be. */
 function refusalOf(error: { code: ErrorCode; message: string; details: object }): Answer {
   const { code, message, details } = error;
   const text = JSON.stringify({ error: { code, message, details } });

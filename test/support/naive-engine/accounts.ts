@@ -188,8 +188,8 @@ export function withdraw(state: NaiveState, command: Withdraw): Answer {
 }
 
 /**
- * The deposit or withdrawal that used the partner's reference. It is forgotten 90 days after the
- * end of its ten days.
+ * The deposit or withdrawal that used the partner's reference. References are forgotten 90 days
+ * after the end of their ten-day period.
  */
 export function earlierTransfer(state: NaiveState, { partner, reference }: Deposit | Withdraw) {
   const forgottenAtMs = (atMs: number) =>
@@ -245,7 +245,7 @@ export function referralFields(state: NaiveState, user: NaiveUser) {
   };
 }
 
-/** The referrer's part of the referred users' fees in markets that are not settled yet. */
+/** The referrer's part of the referred users' fees in markets that are not settled. */
 function pendingReferral(state: NaiveState, user: NaiveUser): Dollars {
   const fees: Dollars[] = [];
   for (const market of state.markets) {

@@ -87,7 +87,7 @@ interface NewTerms {
   priceTicks: number;
 }
 
-/** The order leaves the book, and what it has left is placed like a new order. */
+/** Removes the order from the book and places its rest like a new order. */
 function placeAnew(
   state: NaiveState,
   market: NaiveMarket,
@@ -132,7 +132,7 @@ function placeAnew(
   return ok({ ...fields, side, keptPriority: 0 }, fills);
 }
 
-/** What the order holds counts as free. */
+/** The order's own hold counts as free. */
 function missing(
   state: NaiveState,
   market: NaiveMarket,

@@ -1,6 +1,6 @@
 /**
- * The naive engine's assets: listing them, and what an observed price triggers. And the exchange's
- * other statement of its own, about a snapshot.
+ * The naive engine's assets: their listing, and the effects of an observed price. Also the
+ * exchange's own statement about a snapshot.
  */
 import type { CommandOf } from '../../../engine/interface/commands.js';
 import { WINDOW_MS } from '../../../engine/interface/domain.js';
@@ -22,9 +22,9 @@ import {
   rejectLimit,
 } from './state.js';
 
-/** How old a source's last price may be. */
+/** The maximum age of a source's last price. */
 const FRESH_MS = 15_000;
-/** How long a price that is held back must be confirmed, and by how many. */
+/** For how long, and by how many prices, a price that is held back must be confirmed. */
 const CONFIRMED_MS = 30_000;
 const CONFIRMED_TIMES = 3;
 

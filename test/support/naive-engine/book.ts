@@ -1,6 +1,7 @@
 /**
- * The naive engine's book: which makers an order meets, and what it would do. Nothing here changes
- * state. An order is planned and checked first, then executed step by step (orders.ts).
+ * The naive engine's book: the makers that an order meets, and the effects that the order would
+ * have. Nothing here changes state. An order is planned and checked first, then executed step by
+ * step (orders.ts).
  */
 import { Outcome, SelfTrade, Side } from '../../../engine/interface/domain.js';
 import { MAX_ORDER_LOTS, MICROS_PER_SET } from '../../../engine/interface/limits.js';
@@ -13,7 +14,7 @@ import {
   type NaiveState,
 } from './state.js';
 
-/** An order that is matched. A sell has no budget. */
+/** An order to match. A sell has no budget. */
 export interface Taker {
   userId: number;
   side: Side;
@@ -24,13 +25,13 @@ export interface Taker {
   selfTrade: SelfTrade;
   /** 0: none. */
   groupId: number;
-  /** Of an order that is placed anew, and rests no longer when it is matched. */
+  /** The id of an order that is placed anew and no longer rests. */
   orderId?: number;
 }
 
 /**
- * One maker on the order's way: one of the user or its family is cancelled (no lots), another is
- * traded with.
+ * One maker that the order meets. A maker of the same user or family is cancelled (no lots); any
+ * other maker trades.
  */
 export interface Step {
   maker: NaiveOrder;
@@ -47,21 +48,21 @@ export interface Plan {
   value: Dollars;
   lotsLeft: number;
   budgetLeft: Dollars | null;
-  /** Nothing is left of the order, or the rest of the budget does not buy a lot. */
+  /** The order is complete, or the rest of its budget does not buy a lot. */
   filled: boolean;
   /** Another user's order is at an acceptable price. */
   hasMaker: boolean;
-  /** The order has traded with the maximum of makers. */
+  /** The order has traded with the maximum number of makers. */
   exhausted: boolean;
-  /** It met an order of the same user, and ends there. */
+  /** It met an order of the same user and stops there. */
   stopped: boolean;
-  /** It has tripped its own group, and ends there. */
+  /** It tripped its own group and stops there. */
   tripped: boolean;
-  /** Orders that the groups would cancel that it trips. */
+  /** Orders that would be cancelled because their groups trip. */
   groupCancels: number;
 }
 
-/** Buying UP and selling DOWN raise the price of UP: both are bids. */
+/** Buying UP and selling DOWN are both bids: they raise the price of UP. */
 export function isBid(order: { side: Side; outcome: Outcome }): boolean {
   return (order.side === Side.BUY) === (order.outcome === Outcome.UP);
 }
@@ -70,7 +71,7 @@ export function upTicksOf(outcome: Outcome, priceTicks: number): number {
   return outcome === Outcome.UP ? priceTicks : MICROS_PER_SET - priceTicks;
 }
 
-/** Resting orders of one side, best price first, then in the order in which they came to rest. */
+/** Resting orders of one side, best price first; at equal prices, in the order of resting. */
 export function bestFirst(market: NaiveMarket, bids: boolean): NaiveOrder[] {
   const sign = bids ? -1 : 1;
   return market.orders
@@ -89,9 +90,7 @@ function acceptable(market: NaiveMarket, taker: Taker): NaiveOrder[] {
   });
 }
 
-/**
- * Walks through the makers, best first, until the order is complete or no acceptable maker is left.
- */
+/** Visits the makers, best first, until the order is complete or no maker is acceptable. */
 export function planOrder(
   state: NaiveState,
   market: NaiveMarket,
@@ -133,7 +132,7 @@ export function planOrder(
       return plan;
     }
     if (own) {
-      // An order that cannot afford a lot does not cancel the user's own order.
+      // An order that cannot afford a lot does not cancel the user's resting order.
       if (affordable > 0) {
         plan.steps.push({ maker, own, lots: 0, takerTicks });
         groups.gone.add(maker.orderId);
@@ -168,7 +167,7 @@ export function planOrder(
   return plan;
 }
 
-/** Lots by price of UP, best first, as in a view of the book's depth. */
+/** Lots by price of UP, best first, as in a view of the book. */
 export function depthOf(
   market: NaiveMarket,
   bids: boolean,
@@ -183,19 +182,19 @@ export function depthOf(
   return levels;
 }
 
-/** The resting orders of a group, the first that came to rest first. */
+/** The resting orders of a group, in the order of resting. */
 export function ordersIn(state: NaiveState, groupId: number): NaiveOrder[] {
   return state.markets
     .flatMap(({ orders }) => orders.filter((order) => order.groupId === groupId))
     .sort((a, b) => a.restNumber - b.restNumber);
 }
 
-/** What counts in the window of now. */
+/** Lots that count in the present window. */
 export function filledNow({ nowMs }: NaiveState, group: NaiveGroup): number {
   return nowMs < group.windowEndsAtMs ? group.filledLots : 0;
 }
 
-/** What an order that is planned would fill of groups. */
+/** Fills of groups by a planned order. */
 export class FillsOfGroups {
   /** Orders that it would fill completely. */
   readonly gone = new Set<number>();

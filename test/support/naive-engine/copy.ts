@@ -1,6 +1,6 @@
 /**
- * Deep copies of plain objects and arrays: the naive engine's state, which a refused atomic batch
- * restores, and commands. Decimals and texts are immutable and shared.
+ * Deep copies of plain objects and arrays: commands, and the naive engine's state, which a refused
+ * atomic batch restores. Decimals and texts are immutable and shared.
  */
 import type { BatchOperation, Buy, Command, Sell } from '../../../engine/interface/commands.js';
 import { Outcome, SelfTrade, TimeInForce } from '../../../engine/interface/domain.js';
@@ -8,7 +8,7 @@ import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
 import type { NaiveState } from './state.js';
 
 export function copyOf(state: NaiveState): NaiveState {
-  // Operations of a batch cannot change this, so it is shared.
+  // Operations of a batch cannot change the rest, so it is shared.
   return {
     ...state,
     ...deepCopy({
@@ -23,8 +23,8 @@ export function copyOf(state: NaiveState): NaiveState {
 }
 
 /**
- * The command as the journal holds it: without -0, and with one value each for users, outcomes and
- * times in force that cannot exist.
+ * The command as the journal stores it: without -0, and with one value in place of all impossible
+ * users, outcomes and times in force.
  */
 export function asRecorded(command: Command): Command {
   const copy = deepCopy(command);

@@ -1,6 +1,6 @@
 /**
- * The naive engine's money: exact decimals of dollars, made by big.js. Lots, ticks and milliseconds
- * stay integers. No amount that is kept has more than six decimals.
+ * The naive engine's money: exact decimals of dollars, by big.js. Lots, ticks and milliseconds are
+ * integers. No stored amount has more than six decimals.
  */
 import Big from 'big.js';
 

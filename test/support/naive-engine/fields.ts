@@ -45,7 +45,7 @@ const isTransfer = {
   partner: text(1, MAX_REFERENCE_LENGTH),
   reference: text(1, MAX_REFERENCE_LENGTH),
 };
-/** Commands without one may lack the field. */
+/** May be missing from a command. */
 const isName: Check = (value) => value === undefined || form(/^[A-Za-z0-9_:.-]{1,64}$/)(value);
 const isSigned = { operator: text(1, MAX_REFERENCE_LENGTH), reason: text(1, 200) };
 const isUsers = { idempotencyKey: isKey };
@@ -172,7 +172,7 @@ export function isWellFormed(command: Command, nowMs: number): boolean {
   return true;
 }
 
-/** Set 1 is what it is; in set 2 each value has its bounds. */
+/** Set 1 has fixed values; set 2 has bounds for each value. */
 function areRules({
   ruleSet,
   takerFeeBasisPoints,
@@ -207,8 +207,7 @@ const OPERATIONS: CommandName[] = [
 ];
 
 /**
- * The operations have the batch's user and no keys. Any other mistake is a refusal of that
- * operation alone.
+ * The operations have the batch's user and no keys. Any other mistake refuses only that operation.
  */
 function isBatch(operations: BatchOperation[], userId: number): boolean {
   return (

@@ -1,6 +1,6 @@
 /**
  * A market's life in the naive engine: deadlines, opening, ending, resolving, settling, payouts and
- * claims. A deadline is found by searching everything, and pending work is done all at once.
+ * claims. A deadline is found by searching everything, and pending work is done at once.
  */
 import type { CommandOf } from '../../../engine/interface/commands.js';
 import {
@@ -45,7 +45,7 @@ const DEADLINES = ['boundary', 'fixOrResolve', 'void', 'payout', 'tokens', 'time
 interface Deadline {
   atMs: number;
   kind: (typeof DEADLINES)[number];
-  /** Breaks ties of equal time and kind: by asset; payouts in the order of resolution. */
+  /** Order at equal time and kind: by asset; payouts in the order of resolution. */
   turn: number;
   meet: () => void;
 }
@@ -136,7 +136,7 @@ export function passTime(state: NaiveState, atMs: number): void {
   }
 }
 
-/** Orders that expire while their market is active, the first one first. */
+/** Orders that expire while their market is active, the earliest first. */
 function expiring(state: NaiveState): { market: NaiveMarket; order: NaiveOrder }[] {
   return state.markets
     .flatMap((market) =>
@@ -297,7 +297,7 @@ export function priceArrived(state: NaiveState, asset: number, price: Dollars): 
   }
 }
 
-/** Without a price, or by an operator's decision: a market that takes orders ends with it. */
+/** For lack of a price, or by an operator's decision. Ends a market that takes orders. */
 export function voidNow(state: NaiveState, market: NaiveMarket): void {
   const { marketId } = market;
   const one = state.assets[market.asset]!;

@@ -1,6 +1,6 @@
 /**
- * The naive engine's remembered results: plain entries, oldest first. They count until they are
- * forgotten. Below them are the remembered client order ids, beside those that resting orders have.
+ * The naive engine's remembered results: plain entries, oldest first, which count until they are
+ * forgotten. Below are the remembered client order ids; resting orders have further ones.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Command, UserCommand } from '../../../engine/interface/commands.js';
@@ -16,12 +16,12 @@ interface Remembered {
 
 export type KeyedCommand = Extract<Command, UserCommand>;
 
-/** The command's key; null when it has none. */
+/** The command's key; null: none. */
 export function keyOf(command: Command): string | null {
   return 'idempotencyKey' in command ? command.idempotencyKey : null;
 }
 
-/** The key does not count. */
+/** Compares commands without their keys. */
 export function sameCommand(a: Command, b: Command): boolean {
   const comparable = (command: Command) => ({ ...command, idempotencyKey: null });
   return isDeepStrictEqual(comparable(a), comparable(b));
@@ -49,7 +49,7 @@ export class NaiveMemory {
     return entry === undefined || isOver(entry, nowMs) ? undefined : entry;
   }
 
-  /** 0: another key of the user can be remembered; otherwise for how long it cannot. */
+  /** 0: another key of the user can be remembered; otherwise the wait. */
   fullForMs(state: NaiveState, userId: number, isCancel: boolean): number {
     const keys = new Tally(state, userId, 'keys');
     for (const [owner, count] of this.keys) keys.add(owner, count);
@@ -90,7 +90,7 @@ function isOver({ atMs }: Entry, nowMs: number): boolean {
   return nowMs - atMs >= IDEMPOTENCY_KEPT_MS;
 }
 
-/** The user's resting or remembered order with the id, 0: none. */
+/** The user's resting or remembered order with this id; 0: none. */
 export function orderWithClientId(
   state: NaiveState,
   userId: number,
@@ -106,7 +106,7 @@ export function orderWithClientId(
   return remembered?.orderId ?? 0;
 }
 
-/** Without room for one more, forgets the user's oldest id, or else the oldest of all. */
+/** If there is no room, first forgets the user's oldest id, or else the oldest of all. */
 export function rememberClientOrder(state: NaiveState, order: NaiveClientOrder): void {
   const { clientOrders } = state;
   if (!mayTakeOne(state, 'clientOrderIds', order.userId)) {

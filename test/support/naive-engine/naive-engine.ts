@@ -1,7 +1,7 @@
 /**
  * A second engine, written from engine/RULES.md alone, slow and obvious: plain arrays, exact
- * decimals of dollars, all pending work at once. It shares only the contract with the first
- * (commands, results, events, codes, limits), so what both compute is what the rules say.
+ * decimals of dollars, all pending work at once. It shares only the contract with the first engine
+ * (commands, results, events, codes, limits), so what both compute follows from the rules.
  */
 
 import { Code } from '../../../engine/interface/codes.js';
@@ -99,7 +99,7 @@ export class NaiveEngine {
     const { userId } = command as { userId: number };
     // Results for an unknown user are not remembered.
     if (userOf(this.state, userId) === undefined) return this.carryOut(command);
-    // Nobody can have signed in before anybody had a credential.
+    // No client can have signed in before the first credential, so keys are refused.
     if (!this.state.hadCredential) return this.flat(command, reject('invalid_command'));
     const earlier = this.memory.find(userId, key, this.state.nowMs);
     if (earlier === undefined) {
@@ -117,7 +117,7 @@ export class NaiveEngine {
     return earlier.result;
   }
 
-  /** A client's number in place of a key. */
+  /** Handles a client's number in place of a key. */
   private numbered(command: Command, key: string): number[] {
     const { userId } = command as { userId: number };
     const parts = /^(0|[1-9]\d*):([1-9]\d*)$/.exec(key.slice(1));
@@ -159,7 +159,7 @@ export class NaiveEngine {
     return result;
   }
 
-  /** Before anybody can have signed in, there is no client that names an order. */
+  /** No client exists before the first credential, so client order ids are refused. */
   private isWellFormed(command: Command | BatchOperation): boolean {
     const isNamed = 'clientOrderId' in command && typeof command.clientOrderId === 'string';
     return isWellFormed(command, this.state.nowMs) && (!isNamed || this.state.hadCredential);
@@ -187,7 +187,7 @@ export class NaiveEngine {
     const { state } = this;
     if (userOf(state, command.userId) === undefined)
       return this.flat(command, reject('user_not_found'));
-    // A batch that is not atomic is never undone.
+    // Only an atomic batch can be undone.
     const before = command.atomic ? copyOf(state) : null;
     if (command.atomic) state.lastKeptOrderId = state.ordersAccepted;
     const results: number[][] = [];
@@ -333,7 +333,7 @@ function perform(state: NaiveState, command: Exclude<Command, Batch>): Answer {
   return rule(state, command);
 }
 
-/** Four characters in a number, the first one in its lowest byte. */
+/** Packs four characters into a number, the first one in its lowest byte. */
 function packed(text: string): number[] {
   const fours = text.match(/.{1,4}/g) ?? [];
   return fours.map((four) =>

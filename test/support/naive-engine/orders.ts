@@ -132,7 +132,7 @@ function missingShares(command: Sell, market: NaiveMarket): Answer | null {
   return free < sizeLots ? reject('insufficient_shares', sizeLots, free) : null;
 }
 
-/** The refusal that the book leads to; null: none. */
+/** A refusal because of the book; null: none. */
 export function refusal(
   command: Pick<Buy, 'postOnly' | 'timeInForce' | 'priceTicks'>,
   taker: Taker,
@@ -150,7 +150,7 @@ export function refusal(
   return null;
 }
 
-/** The refusal of an order that would wholly rest, and is worth too little; null: none. */
+/** Refuses an order that would rest completely and is worth too little; null: not refused. */
 export function tooSmall(
   state: NaiveState,
   market: NaiveMarket,
@@ -161,7 +161,7 @@ export function tooSmall(
   return smallRest(state, market, taker, leftoverLots(taker, plan));
 }
 
-/** The refusal of lots that are worth too little to rest, unless they are a whole position. */
+/** Refuses lots that are worth too little to rest, unless they are a whole position. */
 export function smallRest(
   state: NaiveState,
   market: NaiveMarket,
@@ -174,7 +174,7 @@ export function smallRest(
   return value < least && !isAll ? reject('too_small_to_rest', least, value) : null;
 }
 
-/** What is left of an order, as far as its money buys it at its own price. */
+/** The rest of an order, as far as its money buys it at its own price. */
 function leftoverLots({ priceTicks }: Taker, { lotsLeft, budgetLeft }: Plan): number {
   return budgetLeft === null ? lotsLeft : Math.min(lotsLeft, lotsFor(budgetLeft, priceTicks));
 }
@@ -185,7 +185,7 @@ interface Accepted {
   plan: Plan;
 }
 
-/** The order gets its id and is carried out. */
+/** Gives the order its id and executes it. */
 function accept(state: NaiveState, market: NaiveMarket, { command, taker, plan }: Accepted) {
   state.ordersAccepted++;
   const orderId = state.ordersAccepted;
@@ -200,7 +200,7 @@ function accept(state: NaiveState, market: NaiveMarket, { command, taker, plan }
   return ok(fields, fills);
 }
 
-/** An order as it goes into the book; `before` is what it filled before this command. */
+/** An order as it enters the book. `before`: its fills before this command. */
 export interface Placed {
   orderId: number;
   clientOrderId: string | null;
@@ -279,7 +279,7 @@ export function holdings(market: NaiveMarket, user: NaiveUser): Record<string, n
   };
 }
 
-/** How an order ends of which nothing rests. */
+/** The end of an order that does not rest. */
 function endOf(plan: Plan, { timeInForce }: Placed): number {
   if (plan.stopped) return OrderEnd.CANCELLED + CancelReason.SELF_TRADE;
   if (plan.filled) return OrderEnd.FILLED;
@@ -288,7 +288,7 @@ function endOf(plan: Plan, { timeInForce }: Placed): number {
   return timeInForce === TimeInForce.GTC ? OrderEnd.TOO_SMALL_TO_REST : OrderEnd.UNFILLED;
 }
 
-/** On the whole amount if the buy has used it up, otherwise on what was spent. */
+/** A buy that has used up its amount pays on the whole amount; any other, on what it spent. */
 export function feeOfPlan({ side, budget }: Taker, plan: Plan, rate: number): Dollars {
   if (side === Side.SELL || budget === null || plan.fills.length === 0) return ZERO;
   return feeOn(plan.filled && plan.lotsLeft > 0 ? budget : plan.value, rate);
@@ -347,7 +347,7 @@ function emitPlaced(
     emit(state, { type: 'orderGrouped', orderId, userId, groupId: taker.groupId });
 }
 
-/** Six characters in each integer, the first one in its lowest byte. */
+/** Packs six characters into each integer, the first one in its lowest byte. */
 function namePieces(name: string): Omit<EventRecord<'orderNamed'>, 'type' | 'orderId' | 'userId'> {
   const pieces = Array.from({ length: 11 }, (_, i) => {
     const bytes = Buffer.alloc(6);
@@ -479,7 +479,7 @@ function trade(state: NaiveState, market: NaiveMarket, { orderId, taker, step, f
   });
 }
 
-/** A complete set is one lot of each outcome, backed by 0.001 dollar of collateral. */
+/** A complete set is one lot of each outcome, with 0.001 dollar of collateral. */
 export function addSets(market: NaiveMarket, lots: number): void {
   market.setLots += lots;
   market.collateral = market.collateral.plus(tradeValue(lots, 1000));
@@ -687,7 +687,7 @@ export function cancelGroup(state: NaiveState, groupId: number): number[] {
   return orders.map(({ orderId }) => orderId);
 }
 
-/** Counts a trade for a group, 0: none. */
+/** Counts a trade for a group; 0: none. */
 function countFill(state: NaiveState, groupId: number, lots: number): void {
   const group = state.groups.find((one) => one.groupId === groupId);
   if (group === undefined) return;

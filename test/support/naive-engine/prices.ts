@@ -11,9 +11,7 @@ const IN_FORCE_MS = 120_000;
 /** An older price is refused, and forgotten unless it is still in force. */
 export const KEPT_MS = 300_000;
 
-/**
- * Drops prices that no reference price can need any more. The last price stays, whatever its age.
- */
+/** Drops prices that no reference price can need. Always keeps the last price. */
 export function forgetOldPrices(asset: NaiveAsset, nowMs: number): void {
   const needed = asset.prices.findIndex((_, index) => {
     const next = asset.prices[index + 1];
@@ -22,12 +20,12 @@ export function forgetOldPrices(asset: NaiveAsset, nowMs: number): void {
   if (needed > 0) asset.prices.splice(0, needed);
 }
 
-/** The time-weighted average over the minute before `atMs`; null when no price was known in it. */
+/** The time-weighted average over the minute before `atMs`; null: no price was known in it. */
 export function referencePrice(asset: NaiveAsset, atMs: number): Dollars | null {
   return averagePrice(asset, { fromMs: atMs - AVERAGED_MS, toMs: atMs });
 }
 
-/** From the beginning of an averaged minute to any time within it. */
+/** The average from the start of an averaged minute to any time within it. */
 export function averagePrice(
   asset: NaiveAsset,
   { fromMs, toMs }: { fromMs: number; toMs: number },

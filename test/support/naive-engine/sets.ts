@@ -1,4 +1,4 @@
-/** The naive engine's complete sets: money becomes as many lots of UP as of DOWN, and back. */
+/** The naive engine's complete sets: money becomes equal lots of UP and DOWN, and back. */
 import type { CommandOf } from '../../../engine/interface/commands.js';
 import { Outcome } from '../../../engine/interface/domain.js';
 import { isPaused } from './access/operators.js';
@@ -81,7 +81,7 @@ export function merge(state: NaiveState, command: CommandOf<'merge'>): Answer {
   return ok({ marketId, sizeLots, costMicros, ...holdings(market, user) });
 }
 
-/** What both are refused for; null: nothing. */
+/** A refusal of a split or a merge; null: none. */
 function refusal(state: NaiveState, command: CommandOf<'split' | 'merge'>): Answer | null {
   const user = userOf(state, command.userId);
   if (user === undefined) return reject('user_not_found');

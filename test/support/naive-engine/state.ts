@@ -1,6 +1,6 @@
 /**
- * The naive engine's whole state: plain objects in plain arrays that refer to each other by id
- * only, so that a copy of them is a copy of the exchange. Money is in dollars (see decimal.ts).
+ * The naive engine's whole state: plain objects in plain arrays that refer to each other only by
+ * id, so that copying them copies the exchange. Money is in dollars (see decimal.ts).
  */
 import type { CodeName } from '../../../engine/interface/codes.js';
 import type { Deposit, Withdraw } from '../../../engine/interface/commands.js';
@@ -30,7 +30,7 @@ export interface NaiveUser {
   realizedProfit: Dollars;
   tradeCount: number;
   microPoints: number;
-  /** All codes the user ever had, in upper case, the current one last. */
+  /** All codes that the user ever had, in upper case, the current one last. */
   referralCodes: string[];
   referrerId: number;
   referralEarned: Dollars;
@@ -49,7 +49,7 @@ export interface NaiveGroup {
   userId: number;
   maxFilledLots: number;
   windowMs: number;
-  /** What has counted in the last window, and when that ends. */
+  /** Lots that count in the last window, and the window's end. */
   filledLots: number;
   windowEndsAtMs: number;
   tripped: boolean;
@@ -67,9 +67,9 @@ export interface NaiveOrder {
   clientOrderId: string | null;
   /** 0: none. */
   groupId: number;
-  /** null: it was placed for lots, or was amended since. */
+  /** null: placed for lots, or amended. */
   amountMicros: number | null;
-  /** All that it shall have, and what it filled so far. */
+  /** Total size, and the filled part. */
   originalLots: number;
   filledLots: number;
   value: Dollars;
@@ -78,11 +78,11 @@ export interface NaiveOrder {
   selfTrade: SelfTrade;
   /** MAX_TIME_MS: when the market ends. */
   expiresAtMs: number;
-  /** Numbers the orders as they came to rest. */
+  /** The order of resting. */
   restNumber: number;
 }
 
-/** What is remembered of every accepted order. */
+/** The history of every accepted order. */
 export interface NaiveHistory {
   userId: number;
   marketId: number;
@@ -112,27 +112,27 @@ export interface NaiveMarket {
   endsAtMs: number;
   status: MarketStatus;
   resolution: Resolution;
-  /** null: it has not opened. */
+  /** null: not opened yet. */
   startPrice: Dollars | null;
   endPrice: Dollars | null;
-  /** The start price was fixed, at start + 2 s. */
+  /** Whether the start price was fixed, at start + 2 s. */
   startPriceFixed: boolean;
-  /** Resolution was tried, at end + 2 s. */
+  /** Whether resolution was tried, at end + 2 s. */
   resolutionTried: boolean;
   resolvedAtMs: number;
-  /** The time of the command that resolved the market, which may come after it was due. */
+  /** The time of the command that resolved the market, which may be later than the due time. */
   decidedAtMs: number;
   /** Number in the order of resolution, across all markets. */
   resolutionNumber: number;
   /** The payout of unclaimed winnings is pending. */
   payingOut: boolean;
-  /** Itself, not its asset or everything. */
+  /** Whether the market itself is paused, not its asset or everything. */
   paused: boolean;
   /** Resting orders, oldest first. */
   orders: NaiveOrder[];
   /** In order of creation. */
   positions: NaivePosition[];
-  /** Complete sets outstanding; once the market is resolved, those at its end. */
+  /** Outstanding complete sets; once the market is resolved, as they were at its end. */
   setLots: number;
   collateral: Dollars;
   feeEscrow: Dollars;
@@ -156,13 +156,13 @@ export interface NaivePrice {
 
 export interface NaiveAsset {
   symbol: string;
-  /** Its markets are listed ahead of their windows. */
+  /** Whether its markets are listed ahead of their windows. */
   listsAhead: boolean;
   /** By time of observation; for equal times, in order of arrival. */
   prices: NaivePrice[];
   /** The last price of each source. */
   sources: { source: string; price: Dollars; observedAtMs: number }[];
-  /** Prices in a row that are held back, and when they came. */
+  /** Consecutive prices that are held back, and their arrival times. */
   held: { price: Dollars; atMs: number }[];
   /** The first window start after the listing. */
   firstBoundaryMs: number;
@@ -177,7 +177,7 @@ export interface NaiveDeposit {
   amount: Dollars;
   stakedAtMs: number;
   earnsFromMs: number;
-  /** The vault's yield per dollar when this deposit started to earn; null before. */
+  /** The vault's yield per dollar when this deposit started to earn; null: not yet. */
   yieldPerDollarBefore: Dollars | null;
   claimedYield: Dollars;
   closed: boolean;
@@ -207,9 +207,9 @@ export interface NaiveWork {
     | 'expireTokens'
     | 'fireTimers'
     | 'expireOrders';
-  /** Of expireOrders: those that expire before this time. */
+  /** For expireOrders: orders that expire before this time. */
   beforeMs?: number;
-  /** 0: of no market. */
+  /** 0: no market. */
   marketId: number;
 }
 
@@ -217,9 +217,9 @@ export class NaiveState {
   sequence = 0;
   /** The number of makers that the current command may still trade with. */
   fillsLeft = 0;
-  /** The time of the command, or of the deadline that is processed. */
+  /** The time of the command, or of the deadline that is being processed. */
   nowMs = 0;
-  /** The time of the command, also while deadlines before it are processed. */
+  /** The time of the command, even while earlier deadlines are processed. */
   commandAtMs = 0;
   users: NaiveUser[] = [];
   assets: NaiveAsset[] = [];
@@ -235,7 +235,7 @@ export class NaiveState {
   pausedAssets: number[] = [];
   everythingPaused = false;
   actions: OperatorActionView[] = [];
-  /** Those in force. */
+  /** The rules in force. */
   rules: Rules = {
     ruleSet: 1,
     takerFeeBasisPoints: 50,
@@ -249,7 +249,7 @@ export class NaiveState {
   treasury = ZERO;
   /** Deposits less withdrawals. */
   total = ZERO;
-  /** Of that, play money. */
+  /** The part of the deposits that is play money. */
   granted = ZERO;
   ordersAccepted = 0;
   ordersRested = 0;
@@ -258,9 +258,9 @@ export class NaiveState {
   /** Remembered client order ids, oldest first. */
   clientOrders: NaiveClientOrder[] = [];
   poolSizes: PoolSizes = POOL_SIZES;
-  /** In an atomic batch: the last order before it. */
+  /** In an atomic batch: the last order before the batch. */
   lastKeptOrderId = Number.POSITIVE_INFINITY;
-  /** A user has or had a credential that is not empty. */
+  /** Whether any user has had a credential. */
   hadCredential = false;
   tradesMade = 0;
   positionsMade = 0;
@@ -314,7 +314,7 @@ export function withSubAccounts(state: NaiveState, user: NaiveUser): NaiveUser[]
   return [user, ...state.users.filter(({ parentId }) => parentId === user.userId)];
 }
 
-/** Whether two accounts are one, or of one family. */
+/** Whether two accounts are the same, or in one family. */
 export function areFamily(state: NaiveState, a: number, b: number): boolean {
   const head = (userId: number) => userOf(state, userId)?.parentId || userId;
   return head(a) === head(b);

@@ -1,6 +1,6 @@
 /**
  * The naive engine's views of its state, in the shapes of engine/interface/views.ts, so that the
- * two engines can be compared whole.
+ * whole states of the two engines can be compared.
  */
 
 import {
@@ -93,7 +93,7 @@ export function marketView(state: NaiveState, marketId: number): MarketView | nu
   };
 }
 
-/** The average price of the last minute so far; null outside that minute and without a price. */
+/** The average price of the last minute so far; null: outside that minute, or no price. */
 function averageSoFar(state: NaiveState, market: NaiveMarket): number | null {
   if (market.status !== MarketStatus.ACTIVE) return null;
   const average = averagePrice(state.assets[market.asset]!, {
@@ -103,7 +103,7 @@ function averageSoFar(state: NaiveState, market: NaiveMarket): number | null {
   return average === null ? null : micros(average);
 }
 
-/** The orders of an ended market rest no longer, though their cancellation may be pending. */
+/** An ended market has no resting orders, even if their cancellation is pending. */
 function bestTicks(market: NaiveMarket, bids: boolean): number | null {
   if (!takesOrders(market)) return null;
   const best = bestFirst(market, bids)[0];
@@ -113,7 +113,6 @@ function bestTicks(market: NaiveMarket, bids: boolean): number | null {
 export function depthView(state: NaiveState, marketId: number, levels: number): DepthView | null {
   const market = marketOf(state, marketId);
   if (market === undefined) return null;
-  // Of one that the last command has ended, the cancellation of its orders is pending.
   if (!takesOrders(market)) return { bids: [], asks: [] };
   return {
     bids: depthOf(market, true).slice(0, levels),
@@ -220,7 +219,7 @@ export function depositView(state: NaiveState, deposit: NaiveDeposit): VaultDepo
   };
 }
 
-/** Every dollar of the exchange by where it is; the sum is deposits less withdrawals. */
+/** All dollars of the exchange, by place. The sum is deposits less withdrawals. */
 export function moneyHeld(state: NaiveState): Dollars {
   return sum([
     ...state.users.flatMap((user) => [user.available, user.held]),
@@ -231,7 +230,7 @@ export function moneyHeld(state: NaiveState): Dollars {
   ]);
 }
 
-/** Throws if money or shares were created or lost. The naive engine keeps this promise, too. */
+/** Throws if money or shares were created or lost. */
 export function assertConserved(state: NaiveState): void {
   const held = moneyHeld(state);
   if (!held.eq(state.total))

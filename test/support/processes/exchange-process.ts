@@ -1,8 +1,8 @@
 /**
  * The built exchange as a child process.
  *
- * Always holds: it has no environment variables but those that it is given. The caller that starts
- * one ends it; none outlives this process, even if this ends by an error.
+ * Always holds: its environment contains only the given variables. The caller ends each process
+ * that it starts; none outlives this process, even after an error.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -13,17 +13,17 @@ import { compiledFile } from '../../../persistence/storage/program-folder.js';
 
 /** The built exchange. */
 export const MAIN = compiledFile('gateway/main.js');
-/** How long a process may take to start or to stop. */
+/** Time for a process to start or to stop. */
 const PATIENCE_MS = 60_000;
 
 export interface StartOptions {
   environment: Readonly<Record<string, string>> & { readonly DATA_FOLDER: string };
-  /** Takes its log. Without it, the log goes to standard error. */
+  /** The file for its log. Default: standard error. */
   logFile?: string;
   nodeOptions?: readonly string[];
-  /** Its main module, if it is that of another build. */
+  /** Its main module, if from another build. */
   program?: string | undefined;
-  /** When to kill it if it is not open by then. */
+  /** The process is killed if it is not open after this time. */
   killAfterMs?: number | undefined;
 }
 
@@ -34,7 +34,7 @@ export class ExchangeProcess {
     readonly port: number,
   ) {}
 
-  /** Resolves when it is open. @throws Error that says why it did not start. */
+  /** Resolves when it is open. @throws Error with the reason why it did not start */
   static async start(options: StartOptions): Promise<ExchangeProcess> {
     const child = spawnExchange(options);
     const kill = () => child.kill('SIGKILL');
@@ -64,12 +64,12 @@ export class ExchangeProcess {
     return this.child.exitCode === null && this.child.signalCode === null;
   }
 
-  /** What it has logged to its file. */
+  /** The log in its file. */
   get log(): string {
     return logOf(this.options);
   }
 
-  /** Asks it to stop, and waits until it has. @throws Error when the exit code is not 0. */
+  /** Asks it to stop, and waits for its end. @throws Error if the exit code is not 0 */
   async stop(): Promise<void> {
     const code = await endOf(this.child, 'SIGTERM');
     if (code !== 0) throw new Error(`the exchange ended with ${code}: ${lastLine(this.log)}`);
@@ -101,7 +101,7 @@ function spawnExchange(options: StartOptions) {
   }
 }
 
-/** The port that the exchange prints when it opens; null: it ended before. */
+/** The port that the exchange prints when it opens; null: it ended first. */
 async function portFromOutput(child: ChildProcess): Promise<number | null> {
   try {
     for await (const line of createInterface({ input: child.stdout! })) {

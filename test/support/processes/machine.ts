@@ -1,4 +1,4 @@
-/** The machine that a benchmark runs on, its disk, and folders for temporary files. */
+/** The benchmark's machine and disk, and folders for temporary files. */
 import {
   closeSync,
   fdatasyncSync,
@@ -35,11 +35,11 @@ export function machineLine({ cpu, cores, memoryGiB, node, v8, os }: Machine): s
 export interface CpuUse {
   /** CPU time of this process, which generates the load. */
   clientCpuMs: number;
-  /** Share (0 to 1) of the time of all cores that was idle. */
+  /** Idle share (0 to 1) of the time of all cores. */
   idleShare: number;
 }
 
-/** Measures the use of the CPU from its creation to the first `stop`. */
+/** Measures CPU use from its creation to the first `stop`. */
 export class CpuWatch {
   private readonly cpu = process.cpuUsage();
   private readonly cores = coreTimes();
@@ -56,7 +56,7 @@ export class CpuWatch {
   }
 }
 
-/** The time of all cores since the machine was started. */
+/** The time of all cores since the machine started. */
 function coreTimes() {
   const sum = { idleMs: 0, totalMs: 0 };
   for (const { times } of cpus()) {
@@ -104,14 +104,14 @@ const FILE_SYSTEMS: Record<number, string> = {
 
 export interface Disk {
   fileSystem: string;
-  /** Appending 4 KiB and fdatasync. */
+  /** Time to append 4 KiB and call fdatasync. */
   syncP50Ms: number;
   syncP99Ms: number;
 }
 
 const SYNCS = 200;
 
-/** Measures the disk under a folder: the least that a commit waits. */
+/** Measures the disk under a folder: the shortest wait of a commit. */
 export async function describeDisk(folder: string): Promise<Disk> {
   const { type: magic } = await statfs(folder);
   const file = openSync(join(folder, 'sync-probe'), 'w');

@@ -1,12 +1,12 @@
-/** CPU time, from /proc: on other systems than Linux it is not known. */
+/** CPU time, from /proc. Linux only. */
 import { readFileSync } from 'node:fs';
 
-/** Of the clock in which /proc counts; 100 on every Linux that Node.js runs on. */
+/** The unit of times in /proc; 100 on every Linux that Node.js runs on. */
 const TICKS_PER_SECOND = 100;
 const UTIME = 11;
 const STIME = 12;
 
-/** The time of all threads of these processes so far; those that have ended count nothing. */
+/** CPU time of all threads of these processes so far, without processes that have ended. */
 export function cpuMsOf(pids: readonly number[]): number {
   return (
     pids.reduce((sum, pid) => sum + ticksOf(`/proc/${pid}/stat`), 0) * (1_000 / TICKS_PER_SECOND)
@@ -18,12 +18,12 @@ export function mainThreadCpuMsOf(pid: number): number {
   return ticksOf(`/proc/${pid}/task/${pid}/stat`) * (1_000 / TICKS_PER_SECOND);
 }
 
-/** The time of the thread that asks. */
+/** The CPU time of the calling thread. */
 export function ownThreadCpuMs(): number {
   return nsIn('/proc/thread-self/schedstat', 0) / 1e6;
 }
 
-/** For how long a process's main thread has waited for a processor: the machine had other work. */
+/** How long a process's main thread has waited for a processor. */
 export function mainThreadWaitMsOf(pid: number): number {
   return nsIn(`/proc/${pid}/task/${pid}/schedstat`, 1) / 1e6;
 }
@@ -37,7 +37,7 @@ function ticksOf(path: string): number {
   return Number(fields[UTIME] ?? 0) + Number(fields[STIME] ?? 0);
 }
 
-/** The fields behind the name, which may have spaces. Empty: there is no such process. */
+/** The fields after the name, which may contain spaces. Empty: no such process. */
 function fieldsOf(path: string): string[] {
   try {
     const text = readFileSync(path, 'utf8');

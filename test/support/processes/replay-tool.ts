@@ -6,7 +6,7 @@ import { compiledFile } from '../../../persistence/storage/program-folder.js';
 
 const TOOL = compiledFile('persistence/tools/replay/main.js');
 
-/** What `verify` and `audit` find: damage, or money that was not conserved. */
+/** Problems that `verify` and `audit` find: damage, or money that was not conserved. */
 export async function replayProblems(folder: string): Promise<string[]> {
   const problems: string[] = [];
   for (const command of ['verify', 'audit']) {

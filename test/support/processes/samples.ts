@@ -22,7 +22,7 @@ export class Samples {
     for (const value of values) this.add(value);
   }
 
-  /** The least sample that this share (0 to 1) of all do not exceed; NaN without samples. */
+  /** The least sample that at least this share (0 to 1) does not exceed; NaN without samples. */
   percentile(share: number): number {
     if (this.count === 0) return Number.NaN;
     const rank = Math.min(this.count, Math.max(1, Math.ceil(share * this.count)));

@@ -1,6 +1,6 @@
 /**
- * Gives one process another clock: preload it with `node --import`. The difference in milliseconds
- * is in the file that CLOCK_SHIFT_FILE names, and is read ten times a second, so that a test can
+ * Shifts one process's clock: preload this file with `node --import`. The shift in milliseconds is
+ * in the file that CLOCK_SHIFT_FILE names, which is read ten times a second, so that a test can
  * make the clock jump. Only the time of day is shifted, as when a machine's clock is set.
  */
 import { readFileSync } from 'node:fs';

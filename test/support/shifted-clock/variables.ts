@@ -1,4 +1,4 @@
-/** The variables with which a process has a clock that a test can set: see preloaded.ts. */
+/** The variables that give a process a clock that a test can set: see preloaded.ts. */
 import { join } from 'node:path';
 
 const PRELOADED = join(import.meta.dirname, 'preloaded.ts');

@@ -1,7 +1,7 @@
 /**
  * Chromium, driven by playwright-core. On Linux with an x64 processor it comes from the package
- * @sparticuz/chromium, with the libraries and fonts that a bare machine lacks; elsewhere it is the
- * system's. CHROMIUM names another one.
+ * @sparticuz/chromium, with the libraries and fonts that a bare machine lacks; elsewhere the
+ * system's is used. CHROMIUM selects another one.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -30,7 +30,7 @@ const UNPACK = `
   await Promise.all(archives.map((archive) => inflate(archive)));
 `;
 
-/** The package's own file names folders that only its maker's platform has. */
+/** The package's own file names folders that exist only on its maker's platform. */
 const FONTS = `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
@@ -39,7 +39,7 @@ const FONTS = `<?xml version="1.0"?>
 </fontconfig>
 `;
 
-/** @throws Error that says what to install. */
+/** @throws Error with the program to install */
 export function findChromium(): Program {
   const { CHROMIUM: chosen } = process.env;
   if (chosen !== undefined) {
@@ -52,7 +52,7 @@ export function findChromium(): Program {
   throw new Error('Chromium is missing: install Chromium or Chrome, or set CHROMIUM to its path');
 }
 
-/** Unpacked once, beside the package, so that another version of it is unpacked anew. */
+/** Unpacks once, beside the package, so that a new version is unpacked anew. */
 function fromPackage(): Program {
   const module = createRequire(import.meta.url).resolve('@sparticuz/chromium');
   const home = dirname(dirname(module));
@@ -80,12 +80,12 @@ function unpack(home: string, unpacked: string): void {
     renameSync(folder, unpacked);
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });
-    // Another process was first.
+    // Another process has already unpacked it.
     if (!existsSync(unpacked)) throw error;
   }
 }
 
-/** Without the browser's own requests to its makers. */
+/** Turns off the browser's own requests to its makers. */
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -96,7 +96,7 @@ const FLAGS = [
   '--disable-sync',
 ];
 
-/** Runs `work` with a browser, and closes it, also if `work` fails. */
+/** Runs `work` with a browser, and always closes the browser. */
 export async function withBrowser(work: (browser: Browser) => Promise<void>): Promise<void> {
   const browser = await launchBrowser();
   try {

@@ -1,7 +1,7 @@
-/** Prices for a browser to watch: most of one window, at real time, whenever it is run. */
+/** Prices for a browser: most of one window, at real time, at any time of day. */
 import { writeFile } from 'node:fs/promises';
 
-/** 2025-11-21 04:46 UTC, a minute after the start of a window, so there is a market at once. */
+/** 2025-11-21 04:46 UTC, a minute after a window's start, so a market opens immediately. */
 const FROM_MS = 1_763_700_360_000;
 const FOR_MS = 13 * 60_000;
 const EVERY_MS = 250;

@@ -1,7 +1,7 @@
 /**
- * Commands as records (engine/interface/records.ts), ready to be applied: the garbage collector has
- * nothing to trace, so millions of commands can be ready while something is timed, and applying
- * them decodes nothing.
+ * Commands as records (engine/interface/records.ts), ready to be applied. The garbage collector has
+ * nothing to trace, and applying decodes nothing, so millions of commands can be ready before a
+ * measurement.
  */
 
 import type { Engine } from '../../../engine/engine.js';
@@ -29,7 +29,7 @@ export class CommandList {
     records.append(command, atMs);
   }
 
-  /** Where the record of the i-th command starts. */
+  /** The start of the i-th command's record. */
   at(i: number): number {
     if (!(i >= 0 && i < this.length)) throw new RangeError(`the list has no command ${i}`);
     return this.starts[i]!;
@@ -51,7 +51,7 @@ export class CommandList {
       at = engine.applyRecord(records, at);
   }
 
-  /** The i-th command as an object of its own. */
+  /** The i-th command as a separate object. */
   read(i: number): Command {
     return readCommand(this.records, this.at(i));
   }

@@ -1,4 +1,4 @@
-/** Users as commands: each has an account; traders have a position in the one market and a rank. */
+/** An exchange of many users; traders have a position in the one market, and a rank. */
 import type { Command } from '../../../engine/interface/commands.js';
 import { marketIdOf, Outcome, TimeInForce } from '../../../engine/interface/domain.js';
 import { MICROS_PER_DOLLAR } from '../../../engine/interface/limits.js';

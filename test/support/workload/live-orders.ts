@@ -9,7 +9,7 @@ export interface LiveOrder {
   lots: number;
 }
 
-/** Orders that are gone, kept for cancels that come too late. */
+/** Orders that are gone, kept for late cancels. */
 const GONE_REMEMBERED = 256;
 
 /** Counts of events, for the workload's statistics. */
@@ -41,7 +41,7 @@ export class LiveOrders {
     return this.byMarket.get(marketId) ?? [];
   }
 
-  /** A recently filled or cancelled order; null: there is none. */
+  /** A recently filled or cancelled order; null: none. */
   lastGone(index: number): LiveOrder | null {
     return this.gone.length === 0 ? null : this.gone[index % this.gone.length]!;
   }
@@ -82,13 +82,13 @@ export class LiveOrders {
   }
 }
 
-/** What `follow` reports besides: orders that left the book unfilled, positions with a payout. */
+/** Further reports of `follow`: orders cancelled from the book, positions with a payout. */
 export interface Followed {
   cancelled: (orderId: number) => void;
   claimable: (userId: number, marketId: number) => void;
 }
 
-/** Takes in the events of one command. */
+/** Processes the events of one command. */
 export function follow(
   events: NumberBuffer,
   orders: LiveOrders,

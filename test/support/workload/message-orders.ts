@@ -1,7 +1,7 @@
 /**
- * Messages (messages.ts) as commands of an exchange, and what the exchange reports of each: a bid
- * buys UP, and an ask buys DOWN at 1000 less its price, so all trades are mints. Users of bids and
- * of asks differ, so no order meets its user's own.
+ * Messages (messages.ts) as commands of an exchange, and the exchange's reports on them: a bid buys
+ * UP, and an ask buys DOWN at 1000 less its price, so all trades are mints. Bids and asks have
+ * different users, so no order meets its own user's.
  */
 import { CODES } from '../../../engine/interface/codes.js';
 import type { Command } from '../../../engine/interface/commands.js';
@@ -35,13 +35,13 @@ export function setupForMessages() {
 interface Order {
   userId: number;
   isBid: boolean;
-  /** The exchange's id; 0: it refused the order, or has not seen it. */
+  /** The exchange's id; 0: refused, or not sent yet. */
   orderId: number;
   filledLots: number;
 }
 
 export class MessageOrders {
-  /** By the id of the message, and of the exchange. */
+  /** By the id of the message; by the exchange's id. */
   private readonly orders: Order[] = [];
   private readonly idsOf: number[] = [];
 
@@ -69,7 +69,7 @@ export class MessageOrders {
     return { kind: 'amend', ...named, sizeLots: filledLots + message.lots, priceTicks };
   }
 
-  /** `maker@ticks*lots` of each trade, then what rests; or `gone`. */
+  /** `maker@ticks*lots` of each trade, then the resting lots; or `gone`. */
   reportOf(message: Message, result: ArrayLike<number>, events: readonly EventRecord[]): string {
     const code = CODES[result[ResultHead.code]!]!;
     if (code === 'order_closed') return 'gone';
@@ -91,7 +91,7 @@ export class MessageOrders {
   }
 }
 
-/** A stream as commands, with the digest after them and a tape for the ladder. */
+/** A stream as commands, the digest after them, and a tape for the ladder. */
 export function planMessages(options: StreamOptions) {
   const { engine, marketId } = marketForMessages();
   const orders = new MessageOrders(marketId);

@@ -1,10 +1,10 @@
 /**
  * Streams of new, cancel and modify messages for one book, in the shape of the public order book
- * benchmarks: the prices of an equity, 15% IOC, 20% modified, 95% cancelled, and cancels that come
- * twice. Orders rest close to a middle, which is fixed (`static`) or walks (`normal`).
+ * benchmarks: the prices of an equity, 15% IOC, 20% modified, 95% cancelled, and repeated cancels.
+ * Orders rest close to a middle, which is fixed (`static`) or walks (`normal`).
  *
- * Always holds: the same options give the same stream. A modification at the same price makes the
- * order larger, so the order loses its place.
+ * Always holds: equal options give equal streams. A modification at the same price makes the order
+ * larger, so the order loses its place.
  */
 import { Random } from './random.js';
 
@@ -19,7 +19,7 @@ export interface StreamOptions {
   lifetime: number;
 }
 
-/** Of the `id`-th order. `lots` of a modification: what is left of the order from then on. */
+/** About the `id`-th order. `lots` of a modification: the order's new rest. */
 export type Message =
   | { kind: 'new'; id: number; isBid: boolean; ticks: number; lots: number; rests: boolean }
   | { kind: 'modify'; id: number; ticks: number; lots: number }
@@ -30,7 +30,7 @@ const IOC = 0.15;
 const MODIFIED = 0.2;
 const CANCELLED = 0.95;
 const TWICE = 0.01;
-/** One limit order in twenty is priced through the middle, by up to so many ticks. */
+/** One limit order in twenty crosses the middle, by at most this many ticks. */
 const THROUGH = 0.05;
 const THROUGH_TICKS = 5;
 const AWAY_TICKS = 40;

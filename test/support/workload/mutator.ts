@@ -1,4 +1,4 @@
-/** Makes inputs from earlier ones: bits, bytes, pieces, words and numbers change their places. */
+/** Mutates inputs: moves bits, bytes, pieces, words and numbers. */
 import type { Random } from './random.js';
 
 const NUMBERS = ['0', '-0', '-1', '1', '1e400', '0.0000001', '9007199254740993', '8640000000001'];
@@ -9,7 +9,7 @@ const INTEGERS = [0, 1, 2, 127, 128, 255, 256, 65_535, 65_536, 2 ** 31 - 1, 2 **
 export class Mutator {
   private readonly words: Buffer[];
 
-  /** `seeds`: their words and numbers are put elsewhere. */
+  /** `seeds`: sources of words and numbers. */
   constructor(
     private readonly random: Random,
     seeds: readonly Uint8Array[],
@@ -59,7 +59,7 @@ export class Mutator {
     }
   }
 
-  /** A number in the place of a word of memory. */
+  /** Replaces a word of memory by a number. */
   private withNumber(bytes: Buffer, from: number): Buffer {
     const { random } = this;
     const copy = Buffer.from(bytes);
@@ -71,7 +71,7 @@ export class Mutator {
   }
 }
 
-/** Another number in the place of the first one from there on. */
+/** Replaces the first number from a position on. */
 function withText(bytes: Buffer, number: string, from: number): Buffer {
   const text = bytes.toString('latin1');
   const changed = text.slice(from).replace(/-?\d[\d.]*/, number);

@@ -11,7 +11,7 @@ import { FIRST_RULES } from '../../../engine/interface/rule-sets.js';
 export const WINDOW_START_MS = 1_763_700_300_000;
 export const ASSET_PRICE_MICROS = 90_000 * MICROS_PER_DOLLAR;
 
-/** Rule set 1, but that orders of any size may rest, where the size is not the point. */
+/** Rule set 1, except that orders of any size may rest, for tests that do not depend on size. */
 export const ANY_SIZE_RESTS: CommandOf<'setRules'> = {
   kind: 'setRules',
   ...FIRST_RULES,
@@ -40,7 +40,7 @@ export function* openingOf(users: number, fundsMicros: number): Generator<Comman
   for (let user = 1; user <= users; user++) yield registration(user, fundsMicros);
 }
 
-/** The code that the engine makes for user 1 (RULES.md, Accounts), who refers every second user. */
+/** The engine's code for user 1 (RULES.md, Accounts), who refers every second user. */
 const FIRST_CODE = 'Q000001';
 
 export function registration(user: number, grantMicros: number): CommandOf<'register'> {

@@ -1,12 +1,11 @@
 /**
- * The orders and cancels of a workload without users and money, for books that know neither: the
- * bare ladder and the peer.
+ * The orders and cancels of a workload without users and money, for the two books that have
+ * neither: the bare ladder and the peer.
  *
  * Always holds: a book that takes the entries in order, best price first and oldest order first,
- * makes the trades of the plan. For this the tape has the lots that an order filled and rested, not
- * its budget; a cancel for each order that the engine took out of the book (a self-trade, the end
- * of a market); and no order that the engine refused. The n-th order has the id n, as in the
- * engine.
+ * makes the trades of the plan. So the tape has the lots that an order filled and rested, not its
+ * budget; a cancel for each order that the engine removed from the book (a self-trade, the end of a
+ * market); and no order that the engine refused. The n-th order has the id n, as in the engine.
  */
 import { type Outcome, Side } from '../../../engine/interface/domain.js';
 import { MICROS_PER_SET } from '../../../engine/interface/limits.js';
@@ -29,9 +28,9 @@ export interface TapeOrder {
 export class OrderTape {
   ints = new Int32Array(1 << 12);
   length = 0;
-  /** How many orders there are, and the id of the last one. */
+  /** The number of orders, which is the id of the last one. */
   orders = 0;
-  /** What a book has done and still holds after the last entry. */
+  /** The book's trades, and its lots after the last entry. */
   trades = 0;
   restingLots = 0;
   private readonly books = new Map<number, number>();

@@ -1,4 +1,4 @@
-/** Random choices from a seed. The same calls in the same order make the same choices. */
+/** Random choices from a seed. Equal calls in equal order make equal choices. */
 import { uniformRandom } from '../../../gateway/inputs/feeds/random.js';
 
 export class Random {

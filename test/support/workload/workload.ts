@@ -4,12 +4,12 @@
  * few busy and many idle, buy for an amount and sell what they own. Prices come every second,
  * windows end, markets resolve, and winnings are claimed.
  *
- * The planner runs an engine, so the plan cancels orders that rest and sells shares that are owned.
- * Planning happens before anything is timed; the plan is a list of commands (command-list.ts).
+ * The planner runs an engine, so the plan cancels resting orders and sells owned shares. It plans
+ * before anything is timed, and makes a list of commands (command-list.ts).
  *
- * Always holds: the same options give the same plan. An engine that runs the setup and the commands
- * ends with the plan's digest. Every benchmark checks this, so none measures an engine that did
- * something else.
+ * Always holds: equal options give equal plans. An engine that runs the setup and the commands ends
+ * with the plan's digest. Every benchmark checks the digest, so that it measures an engine that did
+ * the planned work.
  */
 import { Engine } from '../../../engine/engine.js';
 import { CODES } from '../../../engine/interface/codes.js';
@@ -37,7 +37,7 @@ import { Random } from './random.js';
 
 export interface WorkloadOptions {
   seed: string;
-  /** The setup not included. */
+  /** Without the setup. */
   commands: number;
   users: number;
   assets: number;
@@ -45,7 +45,7 @@ export interface WorkloadOptions {
   windows: number;
   /** Resting orders per market that makers aim at. */
   restingTarget: number;
-  /** The share of commands that come as runs of {@link BATCH} quotes and cancels of one user. */
+  /** The share of commands in runs of {@link BATCH} quotes and cancels of one user. */
   batchable: number;
 }
 
@@ -80,31 +80,31 @@ export interface Workload {
   digest: string;
   /** The same orders and cancels for a book without users and money. */
   tape: OrderTape;
-  /** Where the runs of {@link BATCH} commands of one user start. */
+  /** The starts of the runs of {@link BATCH} commands of one user. */
   batchStarts: ReadonlySet<number>;
   statistics: Statistics;
 }
 
-/** The first command comes when the first markets are open and have prices. */
+/** By then, the first markets are open and have prices. */
 const FIRST_COMMAND_AFTER_MS = 5_000;
-/** The commands go on after the end of the last window, so that they include the ends. */
+/** The commands continue after the last window's end, so that they include the ends. */
 const TAIL_MS = 15_000;
 const PRICE_EVERY_MS = 1_000;
-/** At most: the exchange holds no more than its maximum. */
+/** At most: the exchange limits the total. */
 const FUNDS_MICROS = 500_000 * MICROS_PER_DOLLAR;
-/** At least; a twentieth of the users, if that is more. */
+/** At least; or a twentieth of the users, if that is more. */
 const MAKERS = 500;
-/** Makers who send their quotes in batches. */
+/** Makers that send their quotes in batches. */
 const BATCHING_MAKERS = 20;
 /** The move of the asset, as a share of its price, that makes an outcome nearly certain. */
 const CERTAIN_AT = 0.004;
 
-/** Parts per thousand; the rest are claims, while there are any. */
+/** Parts per thousand; the rest are claims, as long as there are any. */
 const WEIGHTS = { rest: 400, cancel: 330, buy: 180, sell: 70 };
 /** Cancels of orders that are gone, in parts per thousand of the cancels. */
 const LATE_CANCELS = 30;
 
-/** Made anew for each reader: a million registrations take no memory. */
+/** Generated for each reader, so that a million registrations take no memory. */
 export function setupOf(options: WorkloadOptions): Iterable<TimedCommand> {
   const fundsMicros = Math.min(FUNDS_MICROS, Math.floor(MAX_GRANTED_MICROS / options.users));
   return {
@@ -212,7 +212,7 @@ class Planner {
     else this.claim(marketId);
   }
 
-  /** A maker's limit order near the middle. If the book is full, a cancel instead. */
+  /** Places a maker's limit order near the middle; if the book is full, cancels one instead. */
   private quote(marketId: number): void {
     const { restingTarget } = this.options;
     if (this.orders.in(marketId).length > restingTarget * 1.25) this.cancelOne(marketId);
@@ -232,7 +232,7 @@ class Planner {
     return this.random.chance(batchable / (batchable + BATCH * (1 - batchable)));
   }
 
-  /** A maker cancels its resting orders, up to half of a batch, and quotes anew. */
+  /** A maker cancels up to half a batch of its resting orders, and quotes anew. */
   private quoteMany(marketId: number): void {
     const start = this.commands.length;
     this.batchStarts.add(start);
@@ -259,7 +259,7 @@ class Planner {
     else this.give(buyOrder({ ...limit, sizeLots }));
   }
 
-  /** What a user could sell, by outcome. */
+  /** The shares that a user could sell, by outcome. */
   private freeLots(userId: number, marketId: number): [up: number, down: number] {
     const position = this.engine.position(userId, marketId);
     if (position === null) return [0, 0];
@@ -300,7 +300,7 @@ class Planner {
     if (this.give(order)) this.owners.push({ userId, marketId });
   }
 
-  /** A taker who bought sells all or part of it at any price. */
+  /** A taker with shares sells all or part of them at any price. */
   private sell(marketId: number): void {
     while (this.owners.length > 0) {
       const index = this.below(this.owners.length);
@@ -325,7 +325,7 @@ class Planner {
     else this.give({ kind: 'claim', idempotencyKey: null, ...winner });
   }
 
-  /** The value of the outcome, from the asset's distance to its start price. */
+  /** The outcome's value, from the asset's distance to its start price. */
   private fairTicks(marketId: number, outcome: Outcome): number {
     const { asset, startPriceMicros } = this.engine.market(marketId)!;
     const moved = this.pricesMicros[asset]! / startPriceMicros! - 1;
@@ -343,7 +343,7 @@ class Planner {
     return this.random.whole(0, count - 1);
   }
 
-  /** Appends a command, applies it and takes in its events. Returns whether it traded at once. */
+  /** Appends a command, applies it and processes its events. Returns whether it traded. */
   private give(command: Command): boolean {
     const { engine } = this;
     this.commands.append(command, this.nowMs);

@@ -1,4 +1,4 @@
-/** The naive engine's dead man's switches: all that are due fire at once, the earliest first. */
+/** The naive engine's dead man's switches: all due switches fire together, the earliest first. */
 import type { CommandOf } from '../../../../engine/interface/commands.js';
 import { CancelReason } from '../../../../engine/interface/domain.js';
 import { cancelOrder, ordersOf } from '../orders.js';

@@ -1,18 +1,18 @@
 /**
- * The naive engine's room: how much of what all users share each may take. Everything is counted
- * anew each time.
+ * The naive engine's room: each user's limit on shared resources. Everything is counted anew each
+ * time.
  */
 import type { PoolSizes } from '../../../../engine/state/access/room.js';
 import { areFamily, type NaiveState, type NaiveUser, userOf } from '../state.js';
 
 type PoolName = keyof PoolSizes;
-/** The pools of which the state has what is taken; the memory has the others. */
+/** Pools whose use is in the state. The memory counts the others. */
 type SharedPool = Exclude<PoolName, 'keys' | 'resultWords'>;
 
 /** Points of a dollar of fees. */
 const ESTABLISHED_MICRO_POINTS = 100_000_000;
 
-/** Nobody can sign in to an account without a credential, but to a sub-account its parent can. */
+/** An account without a credential is the exchange's own, unless it is a sub-account. */
 export function isOfExchange(user: NaiveUser): boolean {
   return user.credential === '' && user.parentId === 0;
 }
@@ -21,7 +21,7 @@ function isNewcomer(user: NaiveUser): boolean {
   return user.microPoints < ESTABLISHED_MICRO_POINTS;
 }
 
-/** The owners of what is taken of a pool, one entry for each place. */
+/** The owners of a pool's used places, one entry for each place. */
 function ownersOf(state: NaiveState, pool: SharedPool): number[] {
   const ids = (all: { userId: number }[]) => all.map(({ userId }) => userId);
   switch (pool) {
@@ -58,7 +58,7 @@ export function mayTakeOne(state: NaiveState, pool: SharedPool, userId: number):
   return tally.mayTake(false);
 }
 
-/** Adds up what is taken of a pool, and by whom. */
+/** Counts the used places of a pool, by owner. */
 export class Tally {
   private mine = 0;
   private used = 0;

@@ -55,7 +55,7 @@ export function endTokensOf(state: NaiveState, userId: number): void {
   state.tokens = state.tokens.filter((token) => token.userId !== userId);
 }
 
-/** When something is due for a token: it expires, or it has expired and is forgotten. */
+/** The next due time of a token: it expires, or is forgotten after it has expired. */
 function dueAtMs({ isExpired, expiresAtMs }: NaiveToken): number {
   if (expiresAtMs === MAX_TIME_MS) return Number.POSITIVE_INFINITY;
   return isExpired ? expiresAtMs + KNOWN_FOR_MS : expiresAtMs;
@@ -65,7 +65,7 @@ export function nextTokenDueMs(state: NaiveState): number {
   return Math.min(Number.POSITIVE_INFINITY, ...state.tokens.map(dueAtMs));
 }
 
-/** All that is due at the time of the command, the earliest first; of equal times, by id. */
+/** Processes all tokens that are due, the earliest first; at equal times, by id. */
 export function expireTokens(state: NaiveState): void {
   for (;;) {
     const due = state.tokens.filter((token) => dueAtMs(token) <= state.nowMs);
