@@ -1,6 +1,6 @@
 /**
- * One measurement of `npm run compare`, in a process of its own: the mixed workload on the engine
- * of this build. Prints the median of the rounds as JSON.
+ * One measurement of `npm run compare`, in its own process: the mixed workload on this build's
+ * engine. Prints the rounds' median as JSON.
  */
 import '../../persistence/compiler-flags.js';
 import { median } from '../../test/support/processes/samples.js';

@@ -1,4 +1,4 @@
-/** One measurement of `npm run compare` over HTTP: an exchange of one build, started anew. */
+/** One measurement of `npm run compare` over HTTP: starts one build's exchange and loads it. */
 import { join } from 'node:path';
 import { withExchange } from '../http/exchange-under-load.js';
 import { batches, books, buys } from '../http/loads.js';
@@ -15,7 +15,7 @@ export interface HttpRunOptions {
   load: HttpLoadName;
   connections: number;
   seconds: number;
-  /** The parent of the temporary data folder. */
+  /** The folder for the temporary data folder. */
   parent: string;
 }
 
@@ -28,7 +28,7 @@ interface Target {
 
 interface Answered {
   answers: number;
-  /** What the client sees. */
+  /** Measured by the client. */
   seen: Measured;
 }
 
@@ -74,7 +74,7 @@ function loadOf(generator: LoadGenerator) {
   };
 }
 
-/** null: the system does not tell. */
+/** Empty on systems that do not report CPU time by thread. */
 function microsOf(cpu: ThreadCpu | null): Measured {
   if (cpu === null) return {};
   const totals = THREADS.map((thread) => 1_000 * totalMs(cpu[thread]));

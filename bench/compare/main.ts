@@ -1,6 +1,6 @@
 /**
- * `npm run compare -- <folder> <folder>`: two builds of the exchange, measured in turns. Each
- * folder is a clone in which `npm run build` has run; the same one twice compares variables.
+ * `npm run compare -- <folder> <folder>`: measures two builds of the exchange in turns. Each folder
+ * is a clone in which `npm run build` has run. The same folder twice compares variables.
  */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -59,7 +59,7 @@ function readArguments() {
   return { first, second, settings: command.opts<Settings>() };
 }
 
-/** In a new process, whose code the build has compiled. */
+/** Runs in a new process, with the code of that build. */
 async function measureEngine({ folder, variables }: Build): Promise<Measured> {
   const nodeOptions = ['--expose-gc', join(folder, ENGINE_RUN)];
   const { stdout } = await promisify(execFile)(process.execPath, nodeOptions, { env: variables });

@@ -1,22 +1,22 @@
 /**
- * Measures two builds in turns, so that the noise of the machine falls on both: each goes first in
- * every other round. A ratio is the median of the ratios of the rounds, so a machine that slows
- * down between two rounds does not change it.
+ * Measures two builds in turns, so that the machine's noise affects both: each goes first in every
+ * other round. A ratio is the median of the rounds' ratios, so a machine that slows down between
+ * rounds does not change it.
  */
 
 import { median, spread } from '../../test/support/processes/samples.js';
 import { type Table, tableOf, textOf } from '../measure/report.js';
 
-/** A folder with a built exchange, and variables to start it with. */
+/** A folder with a built exchange, and the variables to start it with. */
 export interface Build {
   folder: string;
   variables: Readonly<Record<string, string>>;
 }
 
-/** Numbers by what they say, with their unit. */
+/** Numbers by name; the name includes the unit. */
 export type Measured = Readonly<Record<string, number>>;
 
-/** What a round measured of the first build, and of the second. */
+/** One round's measurements of both builds. */
 export type Round = readonly [Measured, Measured];
 
 export async function inTurns(
@@ -40,7 +40,7 @@ export async function inTurns(
   return all;
 }
 
-/** A row for each quantity, with the medians of both builds. */
+/** A table with one row per quantity and the medians of both builds. */
 export function comparison(title: string, rounds: readonly Round[]): Table {
   const names = Object.keys(rounds[0]![0]);
   const of = (build: 0 | 1, name: string) => rounds.map((round) => round[build][name]!);

@@ -1,4 +1,4 @@
-/** The engine alone: its rates beside a bare ladder and a peer, and its longest commands. */
+/** The engine alone: its rates compared with a bare ladder and a peer, and its longest commands. */
 import type { Engine } from '../../engine/engine.js';
 import { CommandKind, type CommandName } from '../../engine/interface/commands.js';
 import { ResultHead } from '../../engine/interface/results.js';
@@ -20,17 +20,17 @@ import { partsOf } from './parts.js';
 import { peerStart } from './peer.js';
 import { singleOperations } from './single-operations.js';
 
-/** Few chunks: each begins with caches that the others have filled. */
+/** Few chunks, because each one begins with caches filled by other contestants. */
 const RACE = { rate: 'CommandsPerSecond', rounds: 7, warmUpRounds: 2, chunks: 8 } as const;
 const LATENCY_RUNS = 3;
 const KEYED = 0.3;
 const BATCHABLE = 0.1;
 const MORE_USERS = [100_000, 1_000_000];
-/** Some thousand orders rest. */
+/** Leaves some thousand resting orders. */
 const MESSAGE_LIFETIME = 4_000;
-/** One market that does not end meanwhile: limit orders, market orders and cancels. */
+/** One market that does not end during the run: limit orders, market orders and cancels. */
 const PEERS_KIND = { assets: 1, windows: 0.9 };
-/** The peer is so slow that a part of the commands will do. */
+/** The peer is slow, so a part of the commands suffices. */
 const PEERS_SHARE = 0.2;
 
 const NOTES = [
@@ -40,7 +40,7 @@ const NOTES = [
 ];
 
 export function benchEngine(workload: Workload): Section {
-  // First, while the code is cold, as it is when a market ends for the first time after a start.
+  // Run first, while the code is cold, as when a market ends for the first time after a start.
   const ends = endOfMarket();
   const rates = [...partsOfCommands(workload), mixed(workload), users(workload), peer(workload)];
   return sectionOf('engine', NOTES, [
@@ -56,7 +56,7 @@ function startOf({ setup }: Workload, commands: Pick<Workload, 'commands' | 'dig
   return engineStart(() => roomyEngine(setup), commands);
 }
 
-/** An engine that has run the setup, with room for its maxima, as an exchange has. */
+/** An engine that has executed the setup, with its maximum room reserved, as in an exchange. */
 function roomyEngine(setup: Workload['setup']): Engine {
   const engine = prepareEngine(setup);
   engine.reserve();
@@ -69,7 +69,7 @@ function contestant(name: string, figure: string, workload: Workload): Contestan
   return { name, figure, commands, start: startOf(workload, workload), ladder };
 }
 
-/** The mixed workload, and messages in the shape of public benchmarks. */
+/** The mixed workload, and messages as in public benchmarks. */
 function partsOfCommands(workload: Workload): Part[] {
   const { setup, options } = workload;
   const prepare = () => roomyEngine(setup);
@@ -148,8 +148,9 @@ function peer({ options }: Workload): Part {
 }
 
 /**
- * Times each command, in several runs of the same commands. Reading the clock adds about 50 ns. The
- * longest of one run may be due to the machine; what is long in every run is due to the engine.
+ * Times each command, in several runs of the same commands. Reading the clock adds about 50 ns. A
+ * long command in one run may be caused by the machine; one that is long in every run is the
+ * engine's.
  */
 function latencies(workload: Workload): Part {
   const { commands } = workload;

@@ -1,6 +1,6 @@
 /**
- * A table of contestants that take turns, each beside a bare ladder that goes through the same
- * orders in the same rounds.
+ * A table of contestants that run in turns, each compared with a bare ladder that processes the
+ * same orders in the same rounds.
  */
 import type { Engine } from '../../engine/engine.js';
 import { median } from '../../test/support/processes/samples.js';
@@ -10,22 +10,22 @@ import type { Cell, Part } from '../measure/report.js';
 
 export interface Contestant {
   name: string;
-  /** Begins the names of its figures. */
+  /** Prefix of the contestant's figures. */
   figure: string;
   commands: number;
   start: Start;
-  /** Null: there is nothing that a ladder could do. */
+  /** null: the contestant has nothing for a ladder to do. */
   ladder: Start | null;
-  /** Another contestant, by its figure, and the figure of the ratio to it. */
+  /** Another contestant, by its figure, and the name of the ratio to it. */
   versus?: { base: string; figure: string };
 }
 
 export interface Comparison extends RaceOptions {
   title: string;
-  /** Ends the name of the figure of the rate. */
+  /** Suffix of the rate's figure. */
   rate: 'CommandsPerSecond' | 'PerSecond';
   contestants: readonly Contestant[];
-  /** What `versus` compares, and the heading of its column. */
+  /** What `versus` compares, and its column's heading. */
   versus?: { of: 'speed' | 'time'; column: string };
 }
 
@@ -72,7 +72,7 @@ export function compare(comparison: Comparison): Part {
   };
 }
 
-/** Adds each ladder after the last contestant that has it. */
+/** Adds each ladder after the last contestant that uses it. */
 function withLadders(contestants: readonly Contestant[]): Contestant[] {
   return contestants.flatMap((contestant, i) => {
     const { figure, ladder, commands } = contestant;
@@ -89,12 +89,12 @@ function withLadders(contestants: readonly Contestant[]): Contestant[] {
   });
 }
 
-/** The median of the chunks' ratios: what slows the machine down for a while slows both. */
+/** The median of the chunks' ratios: a temporary slowdown of the machine affects both. */
 function ratioOf(above: readonly number[][], below: readonly number[][]): number {
   return median(above.flatMap((round, i) => round.map((ms, chunk) => ms / below[i]![chunk]!)));
 }
 
-/** A new engine that goes through commands, and the digest that it then has. */
+/** Starts a new engine on the commands and checks its final digest. */
 export function engineStart(
   prepare: () => Engine,
   { commands, digest }: Pick<Workload, 'commands' | 'digest'>,

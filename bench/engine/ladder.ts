@@ -1,9 +1,9 @@
 /**
- * A bare price ladder: price levels, the orders of a level from oldest to newest, and order ids. No
- * users, money, positions, events, results, undo or digest. It shows what matching alone costs on
- * this machine, and every figure of the engine is stated as a share of it.
+ * A bare price ladder: price levels, each level's orders from oldest to newest, and order ids. No
+ * users, money, positions, events, results, undo or digest. It shows the cost of matching alone on
+ * this machine; the engine's figures are stated relative to it.
  *
- * Always holds: it makes the same trades as the engine on the same tape.
+ * Always holds: on the same tape it makes the same trades as the engine.
  */
 import { MICROS_PER_SET } from '../../engine/interface/limits.js';
 import {
@@ -36,7 +36,7 @@ export class Ladder {
   private readonly first: Int32Array;
   private readonly last: Int32Array;
   private readonly levelLots: Float64Array;
-  /** A bit per level that has orders, and per ladder a bit for each of its words that is not 0. */
+  /** One bit per level with orders; and, per ladder, one bit for each nonzero word. */
   private readonly words: Int32Array;
   private readonly summaries: Int32Array;
 
@@ -62,7 +62,7 @@ export class Ladder {
     }
   }
 
-  /** Trades with the other side while the levels match; the remainder rests. */
+  /** Trades with the other side while prices cross; the remainder rests. */
   private place(ladder: number, price: number, lots: number): void {
     const id = ++this.lastId;
     let left = lots;
@@ -132,7 +132,7 @@ export class Ladder {
     }
   }
 
-  /** The highest price with orders, 0 if there is none. */
+  /** The highest price with orders; 0: no orders. */
   private best(ladder: number): number {
     const summary = this.summaries[ladder]!;
     if (summary === 0) return 0;
@@ -141,7 +141,7 @@ export class Ladder {
   }
 }
 
-/** A new ladder that goes through a tape. */
+/** Starts a new ladder on a tape. */
 export function ladderStart(tape: OrderTape): Start {
   return (): Run => {
     const ladder = new Ladder(tape);

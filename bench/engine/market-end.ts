@@ -1,4 +1,4 @@
-/** The end of a large market: its work is spread over commands, and the longest delays others. */
+/** The end of a large market. Its work is spread over commands; the longest one delays others. */
 import type { Engine } from '../../engine/engine.js';
 import { Outcome, TimeInForce, WINDOW_MS } from '../../engine/interface/domain.js';
 import type { EventName } from '../../engine/interface/events.js';
@@ -23,7 +23,7 @@ const ENDS_AT_MS = WINDOW_START_MS + WINDOW_MS;
 const RESOLVES_AT_MS = ENDS_AT_MS + 2_000;
 const PAYS_AT_MS = RESOLVES_AT_MS + 86_400_000;
 const LONGEST_ALLOWED_MS = 5;
-/** The same market each time. The first one runs cold code. */
+/** Rounds with the same market. The first one runs cold code. */
 const ROUNDS = 4;
 
 export function endOfMarket(): Part {
@@ -78,7 +78,7 @@ function summaryOf(cold: Phase, later: readonly Phase[]) {
     p50Ms: all.percentile(0.5),
     coldLongestMs: Math.max(...cold.latencyMs),
     longestMs: all.max(),
-    /** The longest that was so long in every round: due to the engine, not the machine. */
+    /** The longest when each command counts with its fastest round: the engine, not the machine. */
     floorLongestMs: floor.max(),
   };
 }
@@ -111,7 +111,7 @@ function endOne(): Phase[] {
   return phases;
 }
 
-/** Every user has a position and a resting order, a buy or a sell, on one of 200 levels. */
+/** Gives every user a position and a resting order, a buy or a sell, on one of 200 levels. */
 function largeMarket(): OpenMarket {
   const market = openMarket(USERS, FUNDS_MICROS);
   const { engine, marketId } = market;
@@ -135,7 +135,7 @@ function largeMarket(): OpenMarket {
   return market;
 }
 
-/** Lets the engine do the work that is due at a time, command by command, as the scheduler does. */
+/** Lets the engine do the work due at a time, command by command, like the scheduler. */
 function runWork(engine: Engine, name: string, dueAtMs: number, unit: EventName): Phase {
   while (engine.nextDueMs() < dueAtMs) engine.apply({ kind: 'advanceTime' }, engine.nextDueMs());
   const latencyMs: number[] = [];

@@ -1,8 +1,7 @@
 /**
- * Where the time of a command goes, in thread CPU time: the decoding of its record, the digest, the
- * writing of its result and events, and what a bare ladder does with the same orders, each measured
- * by itself; and the rest, which is what remains of the whole: checks, money, positions, the lists
- * of users, and the caches that the parts share.
+ * How a command's thread CPU time divides: decoding the record, the digest, writing results and
+ * events, and a bare ladder's work on the same orders, each measured separately. The rest of the
+ * total is checks, money, positions, the users' lists, and shared caches.
  */
 import { CommandRecord } from '../../engine/interface/command-record.js';
 import { CommandKind } from '../../engine/interface/commands.js';
@@ -19,11 +18,11 @@ import { ladderStart } from './ladder.js';
 
 const ROUNDS = 5;
 const WARM_UP_ROUNDS = 2;
-/** The numbers of so many commands are kept for the digest. */
+/** Number of commands whose results and events are kept for the digest. */
 const KEPT = 100_000;
 
 export interface Load {
-  /** Begins the names of its figures. */
+  /** Prefix of the load's figures. */
   figure: string;
   title: string;
   prepare: Parameters<typeof engineStart>[0];
@@ -57,7 +56,7 @@ export function partsOf(load: Load): Part {
   };
 }
 
-/** Linux counts the CPU time of a running thread in ticks: short work is done `times`. */
+/** Linux counts a running thread's CPU time in ticks, so short work is repeated `times`. */
 function medianNanos(start: Start, commands: number, times = 1): number {
   const rounds = Array.from({ length: WARM_UP_ROUNDS + ROUNDS }, () => {
     const runs = Array.from({ length: times }, start);
@@ -71,7 +70,7 @@ function medianNanos(start: Start, commands: number, times = 1): number {
   return median(rounds.slice(WARM_UP_ROUNDS));
 }
 
-/** Opens each record, and reads an order's terms. */
+/** Decodes each record and reads an order's terms. */
 function decoding({ records }: CommandList) {
   const command = new CommandRecord();
   const taker = new Taker();
@@ -85,7 +84,7 @@ function decoding({ records }: CommandList) {
   return { length: 1, advance, finish() {} };
 }
 
-/** The numbers of the results and events of the first commands, one buffer after another. */
+/** The result and event numbers of the first commands, one buffer after another. */
 function numbersOf({ prepare, commands }: Load) {
   const engine = prepare();
   const all = new NumberBuffer();

@@ -1,6 +1,6 @@
 /**
- * The peer: `nodejs-order-book`, an order book in this language. It knows limit orders, market
- * orders and cancels, and no users: it moves no money. Its texts for ids exist before it is timed.
+ * The peer: `nodejs-order-book`, an order book in the same language. It has limit orders, market
+ * orders and cancels, but no users or money. Its id texts are made before the timing.
  */
 import { OrderBook, Side as PeerSide } from 'nodejs-order-book';
 import { Side } from '../../engine/interface/domain.js';
@@ -15,7 +15,7 @@ import {
 import type { Run, Start } from '../measure/race.js';
 import { checkBook } from './ladder.js';
 
-/** New books, one for each market, that go through a tape. */
+/** Starts new books, one per market, on a tape. */
 export function peerStart(tape: OrderTape): Start {
   const ids = Array.from({ length: tape.orders + 1 }, (_, id) => String(id));
   return () => new PeerRun(tape, ids);
@@ -56,7 +56,7 @@ class PeerRun implements Run {
     if (answer.err !== null) throw answer.err;
     this.trades += answer.done.length;
     if (answer.quantityLeft > 0) return;
-    // What is done includes a limit order that was filled, but not a maker that was filled in part.
+    // `done` includes a filled limit order, but not a partially filled maker.
     if (answer.partial !== null) this.trades++;
     if (type === Entry.LIMIT) this.trades--;
   }

@@ -1,4 +1,4 @@
-/** Single operations on a book of constant depth, beside a ladder; restoring is not timed. */
+/** Single operations on a book of constant depth, compared with a ladder. Restoring is untimed. */
 import { Outcome, Side, TimeInForce } from '../../engine/interface/domain.js';
 import { MICROS_PER_DOLLAR, UNSIZED_LOTS } from '../../engine/interface/limits.js';
 import { CommandList } from '../../test/support/workload/command-list.js';
@@ -38,14 +38,14 @@ export function singleOperations(): Part {
   });
 }
 
-/** An operation on a book of the engine and on a ladder, and what is not timed. */
+/** A timed operation on the engine's book and on a ladder, with untimed ones before and after. */
 function sampled(
   name: string,
   figure: string,
   { before, timed, after }: { before?: Operation; timed: Operation; after?: Operation },
 ): Contestant {
   const book = new SteadyBook();
-  // In each round the engine starts before the ladder and finishes before it.
+  // In each round, the engine starts and finishes before the ladder.
   const start: Start = () => {
     if (before !== undefined) book.run(before);
     book.load(timed);
@@ -69,8 +69,8 @@ function quoting(): Contestant {
 }
 
 /**
- * A book of {@link DEPTH} orders away from the middle, and the operations in front of it, on the
- * engine and on a ladder.
+ * {@link DEPTH} orders away from the middle, and the operations in front of them, on the engine and
+ * on a ladder.
  */
 class SteadyBook {
   private readonly market = openMarket(MAKERS + 1, FUNDS_MICROS);
@@ -87,7 +87,7 @@ class SteadyBook {
     this.check();
   }
 
-  /** Does an operation on both. */
+  /** Runs an operation on both. */
   run(operation: Operation): void {
     this.load(operation);
     this.onEngine(0, this.commands.length);
@@ -102,7 +102,7 @@ class SteadyBook {
     this.ladder.run(this.tape, from, to);
   }
 
-  /** Writes down what an operation does, a thousand times. */
+  /** Prepares an operation's commands and its tape. */
   load(operation: Operation): void {
     const { commands, tape } = this;
     commands.clear();
@@ -157,7 +157,7 @@ class SteadyBook {
     }
   }
 
-  /** Nothing but the depth is left on either. */
+  /** Checks that only the depth is left on both. */
   check(): void {
     const { engine, marketId } = this.market;
     const { bids, asks } = engine.depth(marketId, 1_000)!;

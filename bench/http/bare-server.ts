@@ -1,4 +1,4 @@
-/** The baseline of the HTTP benchmark: reads a body, parses its JSON, answers with a fixed text. */
+/** The HTTP benchmark's baseline: reads a body, parses its JSON, answers with a fixed text. */
 import * as uWS from 'uWebSockets.js';
 
 function answer(response: uWS.HttpResponse, text: string): void {

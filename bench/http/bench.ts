@@ -1,9 +1,8 @@
 /**
- * The whole exchange over HTTP: durable answers per second, compared with a bare uWebSockets.js
- * handler that parses the same JSON and answers with the same bytes, and with a plain design
- * (bench/plain), with the same client on the same machine, in alternating rounds. Latencies at
- * given rates, up to the first that the exchange does not keep. Beside each rate, CPU time by
- * thread.
+ * The whole exchange over HTTP: durable answers per second, in alternating rounds with the same
+ * client against a bare uWebSockets.js handler (same JSON parsing, same answer bytes) and a plain
+ * design (bench/plain). Then latencies at given rates, up to the first rate that the exchange
+ * cannot sustain. Each rate is shown with its CPU time by thread.
  */
 import { dirname } from 'node:path';
 import { describeDisk } from '../../test/support/processes/machine.js';
@@ -17,16 +16,16 @@ import { type Compared, errorsIn, Runner, type Scheduled } from './rounds.js';
 
 export interface HttpBenchOptions extends BenchOptions {
   seed: string;
-  /** The numbers of connections for buys. */
+  /** Numbers of connections for buys. */
   connections: readonly number[];
 }
 
-/** The figures come from the first. */
+/** The first one gives the figures. */
 export const CONNECTIONS: readonly number[] = [64, 1, 16, 256];
 const BATCH_CONNECTIONS: readonly number[] = [16, 64];
 const READ_CONNECTIONS = 64;
 
-/** Requests per second of the open loads. Buys stop at the first rate that is not kept. */
+/** Requests per second of the open loads. Buys stop at the first rate that is not sustained. */
 const BUYS_PER_SECOND = [2_000, 8_000, 16_000, 24_000, 32_000, 48_000, 64_000, 96_000];
 const BATCHES_PER_SECOND = [1_000, 2_000];
 
@@ -76,12 +75,12 @@ export function benchHttp(options: HttpBenchOptions): Promise<Section> {
   });
 }
 
-/** Nothing was refused, and requests did not queue for a connection longer and longer. */
+/** Whether nothing was refused and the queue of requests did not keep growing. */
 function isKept({ result }: Scheduled): boolean {
   return result.latencyP50Ms < KEPT_P50_MS && errorsIn([result]) === 0;
 }
 
-/** Counts the commits of each load in the journal. */
+/** Counts each load's commits in the journal. */
 async function countCommits(folder: string, closed: readonly Compared[]): Promise<void> {
   await readJournal(folder, async (reader) => {
     for await (const { lastSequence } of reader.batches()) {

@@ -1,6 +1,6 @@
 /**
  * The exchange of the HTTP and stream benchmarks: the built program in its own process, on a new
- * data folder, with synchronous=FULL. Prices and time come from a file, so one market is open for a
+ * data folder, with synchronous=FULL. A file gives prices and time, so one market is open for a
  * quarter hour from the start. The house, fair use and the limit on connections are off.
  */
 import { writeFileSync } from 'node:fs';
@@ -12,35 +12,35 @@ import { ExchangeProcess } from '../../test/support/processes/exchange-process.j
 import { inFolder } from '../../test/support/processes/machine.js';
 import { WINDOW_START_MS } from '../../test/support/workload/open-market.js';
 
-/** The starting balance of a user, in dollars. */
+/** A user's starting balance in dollars. */
 const FUNDS = 1_000_000;
 const MAKERS = 8;
-/** Levels behind the best one on each side, and the shares on each. */
+/** Levels behind the best one on each side, and shares per level. */
 const LEVELS = 40;
 const LEVEL_SHARES = 100;
 
-/** How long the follower may take to catch up. */
+/** How long to wait for the follower. */
 const PATIENCE_MS = 120_000;
 
 export const LIMITS_NOTE =
   'FAIR_USE=off, CONNECTIONS_PER_ADDRESS=0: no request is refused for its rate; the overload limits have their defaults.';
 
 export interface BenchOptions {
-  /** The exchange's main module; default: that of this build. */
+  /** The exchange's main module; default: this build's. */
   program?: string | undefined;
-  /** Variables of the exchange besides {@link environmentIn}. */
+  /** Variables in addition to {@link environmentIn}. */
   variables?: Readonly<Record<string, string>>;
-  /** The folder in which the temporary data folder is created. */
+  /** The folder for the temporary data folder. */
   parent: string;
   /** How long each load is measured. */
   seconds: number;
-  /** Where the exchange's CPU profile goes; null: it is not profiled. */
+  /** The folder for the exchange's CPU profile; null: no profile. */
   profileFolder: string | null;
 }
 
 type Stoppable = { stop(): Promise<void> };
 
-/** Runs `work` with an exchange that has a full book. `started`: stops a process at the end. */
+/** Runs `work` with an exchange that has a full book. `started` registers a process to stop. */
 export function withExchange<T>(
   { parent, ...options }: BenchOptions,
   work: (
@@ -64,7 +64,7 @@ export function withExchange<T>(
       await stopAll();
       return result;
     } finally {
-      // Only an error leaves processes here, and it is thrown further.
+      // Processes remain only after an error, which is rethrown.
       await Promise.allSettled(running.map((process) => process.stop()));
     }
   });
@@ -114,7 +114,7 @@ export class ExchangeUnderLoad {
     return this.client.mustAsk(request);
   }
 
-  /** Returns the headers of a new user. */
+  /** Registers a user and returns their request headers. */
   async register(username: string): Promise<Record<string, string>> {
     return { 'x-user-token': (await this.client.register(username)).token };
   }
@@ -123,12 +123,11 @@ export class ExchangeUnderLoad {
     return (await this.send({ path: '/status' })).json.durableSequence;
   }
 
-  /** Waits until the history is complete, so that no measurement pays for it; in milliseconds. */
+  /** Waits until the history is complete, so that later loads are not slowed; in milliseconds. */
   async followed(): Promise<number> {
     const startedMs = performance.now();
     while (performance.now() - startedMs < PATIENCE_MS) {
-      // Answered once the history has what was durable; refused if it is more than two seconds
-      // behind.
+      // Answered once the history has everything durable; refused if it lags over two seconds.
       const path = `/markets/15m/${this.marketId}/trades?limit=1`;
       if ((await this.client.ask({ path })).status === 200) return performance.now() - startedMs;
       await sleep(20);
@@ -136,7 +135,7 @@ export class ExchangeUnderLoad {
     throw new Error('the follower does not catch up');
   }
 
-  /** A market opens with the first price, which may come after the exchange has started. */
+  /** Waits for the market, which opens with the first price, maybe after the exchange's start. */
   private async openMarket(): Promise<string> {
     for (let attempt = 0; attempt < 100; attempt++) {
       const [market] = (await this.send({ path: '/markets/15m?asset=BTC' })).json.markets;
@@ -147,8 +146,8 @@ export class ExchangeUnderLoad {
   }
 
   /**
-   * Makers bid 0.499 for both outcomes with nearly half of their funds each, which offers both at
-   * 0.501: more than all benchmarks take. Behind them are {@link LEVELS} more levels.
+   * Makers bid 0.499 for both outcomes, each with nearly half of their funds, which offers both at
+   * 0.501: more than all benchmarks take. {@link LEVELS} more levels rest behind.
    */
   private async fillBook(): Promise<void> {
     for (let i = 0; i < MAKERS; i++) await this.rest(`maker-${i}`, 0.9 * FUNDS, [499]);
@@ -168,7 +167,7 @@ export class ExchangeUnderLoad {
   }
 }
 
-/** Writes the prices of one asset for a quarter hour. Returns the configuration. */
+/** Writes one asset's prices for a quarter hour. Returns the configuration. */
 export function environmentIn(folder: string) {
   const prices = join(folder, 'prices.csv');
   const lines = ['observedAtMs,asset,price'];

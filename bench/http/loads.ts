@@ -1,4 +1,4 @@
-/** The loads of the HTTP benchmark: prebuilt requests of each kind, and a sample answer. */
+/** The HTTP benchmark's loads: prebuilt requests of each kind, and a sample answer. */
 
 import { requestBytes } from '../../test/support/http/messages.js';
 import type { ExchangeUnderLoad } from './exchange-under-load.js';
@@ -13,9 +13,9 @@ export interface HttpLoad {
   /** Orders per request; 0: a read. */
   orders: number;
   requests: Buffer[];
-  /** Of the users who send them, in turn. */
+  /** Tokens of the users who send the requests, in turn. */
   tokens: string[];
-  /** For the bare server. */
+  /** The bare server's answer. */
   answer: string;
 }
 
@@ -26,7 +26,7 @@ export function buys(exchange: ExchangeUnderLoad): Promise<HttpLoad> {
   return postedBy(exchange, { name: 'durable buys', path, orders: 1 }, 'buyer', [up!, down!]);
 }
 
-/** Batches of 100 orders: all of them rest in front of the book, or each takes one of those. */
+/** Batches of 100 orders: all rest in front of the book, or each takes one of those. */
 export function batches(exchange: ExchangeUnderLoad): Promise<HttpLoad> {
   const buy = { op: 'buy', marketId: exchange.marketId };
   const resting = { ...buy, outcome: 'DOWN', shares: 2, price: 0.5, timeInForce: 'GTC' };
@@ -38,7 +38,7 @@ export function batches(exchange: ExchangeUnderLoad): Promise<HttpLoad> {
   return postedBy(exchange, { name, path: '/batch', orders: OPERATIONS }, 'batcher', bodies);
 }
 
-/** Reads of a whole book, without trading. */
+/** Reads of a whole book while nothing trades. */
 export async function books(exchange: ExchangeUnderLoad): Promise<HttpLoad> {
   const path = `/markets/15m/${exchange.marketId}/orderbook`;
   const { text } = await exchange.send({ path });
@@ -46,7 +46,7 @@ export async function books(exchange: ExchangeUnderLoad): Promise<HttpLoad> {
   return { name: 'order book reads', path, orders: 0, requests, tokens: [], answer: text };
 }
 
-/** Requests with these bodies in turn, each of a new user, who sends it once now. */
+/** Posts of these bodies in turn, each by a new user. Sends each once now, to get a sample. */
 async function postedBy(
   exchange: ExchangeUnderLoad,
   kind: Pick<HttpLoad, 'name' | 'path' | 'orders'>,

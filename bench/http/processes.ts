@@ -1,4 +1,4 @@
-/** The child processes of the HTTP and stream benchmarks. The caller that starts one stops it. */
+/** Child processes of the HTTP and stream benchmarks. The caller that starts one stops it. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { compiledFile } from '../../persistence/storage/program-folder.js';
@@ -15,7 +15,7 @@ export async function startBareServer(answers: Record<string, string>) {
   return serverOf(child);
 }
 
-/** The plain design (bench/plain), with its database in a folder. */
+/** The plain design (bench/plain), with its database in `folder`. */
 export async function startPlainServer(setup: PlainSetup & { folder: string }) {
   const env = { NODE_NO_WARNINGS: '1' };
   const child = fork(compiledFile('bench/plain/server.js'), [], { env });
@@ -29,7 +29,6 @@ async function serverOf(child: ChildProcess) {
   return { port, pid: child.pid!, stop };
 }
 
-/** A process that generates load. */
 export class LoadGenerator {
   private readonly child = fork(compiledFile('bench/http/load/load-generator.js'), [], {
     env: {},
@@ -57,7 +56,7 @@ export class LoadGenerator {
   }
 }
 
-/** The next message of a child. @throws Error when it ends before. */
+/** A child's next message. @throws Error if the child ends first */
 export async function messageFrom<T>(child: ChildProcess): Promise<T> {
   const abort = new AbortController();
   const { signal } = abort;

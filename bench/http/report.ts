@@ -1,4 +1,4 @@
-/** What the HTTP benchmark says: its notes, tables and figures. */
+/** The HTTP benchmark's report: notes, tables and figures. */
 import type { Disk } from '../../test/support/processes/machine.js';
 import { median } from '../../test/support/processes/samples.js';
 import { type Cell, percent, type Section, type Table, tableOf } from '../measure/report.js';
@@ -18,7 +18,7 @@ import {
   type Scheduled,
 } from './rounds.js';
 
-/** The rate of buys rises until half of them wait this long. */
+/** The rate of buys rises until their median latency reaches this. */
 export const KEPT_P50_MS = 50;
 
 export interface Measured {
@@ -71,7 +71,7 @@ export function report({ closed, open, disk, loads, options }: Measured): Sectio
 interface ClosedRow {
   name: string;
   rounds: readonly Round[];
-  /** null: the bare handler, or the plain design. */
+  /** null: the row is of the bare handler or the plain design. */
   compared: Compared | null;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Runs the rounds of the HTTP benchmark: one load after another, each on the servers in turn, with
- * the CPU time that the server's threads took.
+ * Runs the HTTP benchmark's rounds: one load after another, each on the servers in turn, with the
+ * CPU time of the server's threads.
  */
 import { type ThreadCpu, threadCpu, usedBetween } from '../measure/thread-cpu.js';
 import type { ExchangeUnderLoad } from './exchange-under-load.js';
@@ -10,32 +10,32 @@ import type { LoadGenerator } from './processes.js';
 
 export type Server = 'bare handler' | 'exchange' | 'plain design';
 
-/** Alternating rounds of each server. The first one has a longer warm-up. */
+/** Alternating rounds per server. The first has a longer warm-up. */
 export const ROUNDS = 3;
 const FIRST_WARM_UP_MS = 2_000;
 const WARM_UP_MS = 500;
-/** More than a server that keeps up needs at these rates. */
+/** More connections than a server needs to sustain these rates. */
 export const OPEN_CONNECTIONS = 256;
 
 export interface Round {
   result: LoadResult;
-  /** Of the server, per request; the follower's until it has caught up. null: not known. */
+  /** The server's CPU time per request, the follower's until it has caught up. null: unknown. */
   cpu: ThreadCpu | null;
 }
 
-/** The rounds of one load on all servers. */
+/** One load's rounds on all servers. */
 export interface Compared {
   load: HttpLoad;
   connections: number;
   bare: Round[];
   exchange: Round[];
-  /** One, or none. */
+  /** One round or none. */
   plain: Round[];
   /** The exchange's sequence before and after each round. */
   sequences: { from: number; to: number }[];
   /** How long the follower took to catch up after each round. */
   behindMs: number[];
-  /** In all rounds of the exchange. */
+  /** Commits in all of the exchange's rounds. */
   commits: number;
 }
 
@@ -131,7 +131,7 @@ export function rateOf(result: LoadResult): number {
   return (result.measured / result.measuredMs) * 1_000;
 }
 
-/** The round with the lower median rate. */
+/** The round with the (lower) median rate. */
 export function medianOf(rounds: readonly Round[]): Round {
   const byRate = [...rounds].sort((a, b) => a.result.measured - b.result.measured);
   return byRate[(rounds.length - 1) >> 1]!;

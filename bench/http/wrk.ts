@@ -1,6 +1,6 @@
 /**
- * Loads from wrk, where it is installed: a client in C that costs less of the machine than the
- * load generator does. It sends the same requests, one at a time on each connection.
+ * Loads from wrk, if installed: a client in C that uses less of the machine than the load
+ * generator. It sends the same requests, one at a time per connection.
  */
 import { execFile } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ export interface WrkResult {
   p50Ms: number;
   p99Ms: number;
   p999Ms: number;
-  /** Answers that were no success, and requests without an answer. */
+  /** Unsuccessful answers, and requests without an answer. */
   errors: number;
 }
 
@@ -25,7 +25,7 @@ export async function hasWrk(): Promise<boolean> {
   try {
     await run('wrk', ['-v']);
   } catch (error) {
-    // It prints its version and ends with 1.
+    // wrk prints its version and exits with 1.
     return (error as NodeJS.ErrnoException).code !== 'ENOENT';
   }
   return true;
@@ -37,11 +37,11 @@ export interface WrkOptions {
   seconds: number;
   /** Sent in turn. */
   requests: readonly Uint8Array[];
-  /** For its script. */
+  /** The folder for wrk's script. */
   folder: string;
 }
 
-/** @throws Error when wrk fails. */
+/** @throws Error if wrk fails */
 export async function runWrk(options: WrkOptions): Promise<WrkResult> {
   const { port, connections, seconds, requests, folder } = options;
   const script = join(folder, 'wrk.lua');
@@ -61,7 +61,7 @@ export async function runWrk(options: WrkOptions): Promise<WrkResult> {
   }
 }
 
-/** Lua takes any byte as a decimal number of three digits. */
+/** Lua accepts any byte as three decimal digits. */
 function scriptOf(requests: readonly Uint8Array[]): string {
   const texts = requests.map(
     (bytes) => `"${Array.from(bytes, (byte) => `\\${`${byte}`.padStart(3, '0')}`).join('')}"`,

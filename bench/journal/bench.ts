@@ -6,7 +6,7 @@ import { type Section, tableOf } from '../measure/report.js';
 import { type LoopResult, runClosedLoop } from '../workload/closed-loop.js';
 
 export interface JournalBenchOptions {
-  /** The folder in which temporary folders are created. */
+  /** The folder for temporary folders. */
   parent: string;
   /** How long each loop runs, unless the commands end first. */
   seconds: number;

@@ -1,6 +1,6 @@
 /**
- * A process that replays the whole journal of a folder, as a start does, while its code is still to
- * be compiled. It prints the milliseconds that it took.
+ * A process that replays a folder's whole journal, as at a start, before its code is compiled.
+ * Prints the milliseconds taken.
  */
 import '../../persistence/compiler-flags.js';
 import { Engine } from '../../engine/engine.js';

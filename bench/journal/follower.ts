@@ -1,4 +1,4 @@
-/** What the follower costs the trading thread. */
+/** The follower's cost to the trading thread. */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Follower } from '../../persistence/follower/follower.js';
@@ -10,18 +10,18 @@ import { type Part, percent, type Section, sectionOf, tableOf, textOf } from '..
 import { type LoopResult, runClosedLoop } from '../workload/closed-loop.js';
 
 export interface FollowerBenchOptions {
-  /** The folder in which temporary folders are created. */
+  /** The folder for temporary folders. */
   parent: string;
   /** How long each loop runs, unless the commands end first. */
   seconds: number;
 }
 
 const ROUNDS = 3;
-/** The long run has so many times as many commands, and windows. */
+/** The long run has this many times as many commands and windows. */
 const LONG = 16;
 const OUTSTANDING = 1_024;
 const PATIENCE_MS = 300_000;
-/** So many commands behind, the follower is waited for: the rate that lasts. */
+/** Trading waits while the follower is this many commands behind, to find the sustained rate. */
 const HELD_COMMANDS = 1_000_000;
 
 export async function benchFollower(
@@ -40,7 +40,7 @@ export async function benchFollower(
 
 interface Round {
   loop: LoopResult;
-  /** The commands that were not in the history when the loop ended, and the time that they took. */
+  /** Commands missing in the history when the loop ended, and the time to process them. */
   lagCommands: number;
   catchUpMs: number;
 }
@@ -98,7 +98,7 @@ interface RoundOptions {
   workload: Workload;
   folder: string;
   seconds: number;
-  /** Default: without a follower. `held`: trading waits while it is too far behind. */
+  /** Default: no follower. `held`: trading waits while the follower is too far behind. */
   mode?: 'on' | 'held';
 }
 
@@ -134,7 +134,7 @@ function startFollower(folder: string, durableSequence: number): Follower {
     journal: { folder },
     durableSequence,
     snapshotEveryCommands: 2_000_000,
-    // The hour of the plan passes in seconds, so snapshots are taken by commands alone.
+    // The plan's hour passes in seconds, so only the number of commands triggers snapshots.
     snapshotEveryMs: Number.POSITIVE_INFINITY,
     dayFiles: 0,
     log: {
@@ -143,7 +143,7 @@ function startFollower(folder: string, durableSequence: number): Follower {
       error: (_, message) => stop(new Error(message)),
     },
     elapsedMs: () => performance.now(),
-    // One snapshot is enough here: nothing is recovered from it.
+    // One snapshot is enough: nothing is recovered from it.
     onSnapshot: () => {},
     onDisagreement: (sequence, message) =>
       stop(new Error(`the follower disagrees at ${sequence}: ${message}`)),

@@ -31,10 +31,10 @@ import { runClosedLoop } from '../workload/closed-loop.js';
 
 const COMMANDS = 1_000_000;
 const ROUNDS = 3;
-/** V8 compiles the engine for what it has seen, once more when it has seen a second engine. */
+/** V8 compiles the engine for the shapes it has seen, and again after a second engine. */
 const WARM_UP_ROUNDS = 2;
 const COLD = compiledFile('bench/journal/cold-recovery.js');
-/** The place of the snapshot, as a share of the journal. */
+/** The snapshot's position, as a share of the journal. */
 const SNAPSHOT_AT = 0.5;
 const OUTSTANDING = 1_024;
 
@@ -92,10 +92,10 @@ async function recoverInNewProcess(folder: string, digest: string): Promise<numb
   return Number(stdout);
 }
 
-/** In this process, whose code is compiled. */
+/** Recovers repeatedly in this process, with compiled code. */
 async function recoverAgainAndAgain(folder: string, digest: string): Promise<number[]> {
   const times: number[] = [];
-  // When the last engine is gone, V8 forgets the code of engines. No exchange is without one.
+  // V8 discards the engine's code with the last engine. A real exchange always has one.
   const engines = [new Engine()];
   for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {
     const engine = new Engine();
@@ -113,7 +113,9 @@ async function recoverAgainAndAgain(folder: string, digest: string): Promise<num
   return times;
 }
 
-/** Writes a snapshot after the first batch that ends at the sequence or later; its sequence. */
+/**
+ * Writes a snapshot after the first batch that ends at or after `sequence`; returns its sequence.
+ */
 function writeSnapshotAt(folder: string, sequence: number): Promise<number> {
   return readJournal(folder, async (reader) => {
     const engine = new Engine();

@@ -1,4 +1,4 @@
-/** Reads the journal of an exchange that is not running. */
+/** Reads the journal of a stopped exchange. */
 import { type JournalReader, openJournalReader } from '../../persistence/journal/reader.js';
 
 /** Opens the journal, runs `read`, and closes it. @throws JournalError */

@@ -1,18 +1,18 @@
 /**
- * Times several ways through the same work in turns, chunk by chunk, so that the noise of the
- * machine falls on all of them.
+ * Times several ways to do the same work in turns, chunk by chunk, so that the machine's noise
+ * affects all of them.
  */
 
 export interface Run {
   /** The number of steps. */
   length: number;
-  /** Does some of the steps. Called in order, without gaps. */
+  /** Does some steps. Called in order, without gaps. */
   advance(from: number, to: number): void;
-  /** Throws if the work ended in another state than it should. */
+  /** Throws if the work ended in a wrong state. */
   finish(): void;
 }
 
-/** Prepares a run from scratch, which is not timed. */
+/** Prepares a run. Not timed. */
 export type Start = () => Run;
 
 export interface RaceOptions {
@@ -21,7 +21,7 @@ export interface RaceOptions {
   chunks: number;
 }
 
-/** The milliseconds of each chunk of each round, for each contestant. */
+/** Milliseconds by contestant, round and chunk. */
 export function race(contestants: readonly Start[], options: RaceOptions): number[][][] {
   const { rounds, warmUpRounds, chunks } = options;
   for (let round = 0; round < warmUpRounds; round++) raceOnce(contestants, chunks);
@@ -35,7 +35,7 @@ function raceOnce(contestants: readonly Start[], chunks: number): number[][] {
   globalThis.gc?.();
   for (let chunk = 0; chunk < chunks; chunk++) {
     for (let turn = 0; turn < runs.length; turn++) {
-      // Nobody always runs after the same other one, which leaves its data in the caches.
+      // Rotate, so that no contestant always runs with the same other one's data in the caches.
       const i = (turn + chunk) % runs.length;
       const { length } = runs[i]!;
       const from = Math.floor((length * chunk) / chunks);

@@ -1,4 +1,4 @@
-/** The report of a benchmark: sections of notes and tables. Only the text rounds numbers. */
+/** A benchmark's report: sections of notes and tables. Only the text has rounded numbers. */
 
 export type Cell = number | string;
 
@@ -8,7 +8,7 @@ export interface Table {
   rows: readonly (readonly Cell[])[];
 }
 
-/** A table of one row for each item; a column is its heading and what it shows of an item. */
+/** A table with one row per item. `columns`: each heading, and the cell it shows of an item. */
 export function tableOf<Item>(
   title: string,
   items: readonly Item[],
@@ -32,7 +32,7 @@ export interface Section {
   /** What was measured, and how. */
   notes: readonly string[];
   tables: readonly Table[];
-  /** The numbers to compare between runs. The unit is last in a name. */
+  /** Numbers to compare between runs. A name ends in its unit. */
   figures: Readonly<Record<string, number>>;
 }
 
@@ -50,7 +50,7 @@ export function printSection(section: Section, print: (line: string) => void): v
   }
 }
 
-/** The lines of a table: the first column is aligned to the left, the others to the right. */
+/** A table's lines: the first column is left-aligned, the others are right-aligned. */
 export function layOut(table: Table): string[] {
   const rows = [table.columns, ...table.rows.map((row) => row.map(textOf))];
   const widths = table.columns.map((_, column) =>
@@ -63,7 +63,7 @@ export function layOut(table: Table): string[] {
   return lines;
 }
 
-/** With separators of thousands; below 100, three significant digits. */
+/** Adds thousands separators; below 100, shows three significant digits. */
 export function textOf(cell: Cell): string {
   if (typeof cell === 'string') return cell;
   if (!Number.isFinite(cell)) return '-';

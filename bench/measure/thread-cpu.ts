@@ -1,14 +1,14 @@
 /**
- * The CPU time of another process by thread, on Linux: from /proc/<pid>/task/<thread>/stat, which
- * counts in ticks of 10 ms.
+ * Another process's CPU time by thread, on Linux: from /proc/<pid>/task/<thread>/stat, which counts
+ * in ticks of 10 ms.
  *
- * Node.js names its pool of file threads, where all SQLite statements run, but not its workers. It
- * starts the threads of V8 and of the inspector before a program can start a worker, so these are
- * the first ones; every later thread without a name of its own is a worker.
+ * Node.js names its file thread pool, where all SQLite statements run, but not its workers. It
+ * starts the threads of V8 and the inspector before a program can start a worker, so the first
+ * unnamed threads are those, and every later unnamed thread is a worker.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Milliseconds in the program, and in the kernel for it. */
+/** Milliseconds in user mode and in the kernel. */
 export interface CpuTime {
   userMs: number;
   systemMs: number;
@@ -19,10 +19,10 @@ export const THREADS = ['main', 'pool', 'workers', 'others'] as const;
 export type ThreadCpu = Record<(typeof THREADS)[number], CpuTime>;
 
 const TICK_MS = 10;
-/** Threads without a name of their own that a process starts with: four of V8, the inspector's. */
+/** Unnamed threads at a process's start: four of V8, one of the inspector. */
 const FIRST_THREADS = 5;
 const POOL = 'libuv-worker';
-/** Of stat(5), counted from the state, which follows the name. */
+/** Field indices of stat(5), counted from the state, which follows the name. */
 const [USER_TICKS, SYSTEM_TICKS] = [11, 12];
 
 interface Thread extends CpuTime {
@@ -30,7 +30,7 @@ interface Thread extends CpuTime {
   name: string;
 }
 
-/** What the threads have used so far; null: the system does not tell. */
+/** CPU time used so far; null: the system does not report it. */
 export function threadCpu(pid: number): ThreadCpu | null {
   const threads = threadsOf(pid);
   const main = threads.find(({ id }) => id === pid);
@@ -47,7 +47,7 @@ export function threadCpu(pid: number): ThreadCpu | null {
   };
 }
 
-/** What was used between two measurements. */
+/** CPU time used between two measurements. */
 export function usedBetween(from: ThreadCpu | null, to: ThreadCpu | null): ThreadCpu | null {
   if (from === null || to === null) return null;
   const used = (thread: keyof ThreadCpu): CpuTime => ({
@@ -66,7 +66,7 @@ export function totalMs({ userMs, systemMs }: CpuTime): number {
   return userMs + systemMs;
 }
 
-/** Oldest first. A thread that ends meanwhile is left out. */
+/** Oldest first. Omits threads that end meanwhile. */
 function threadsOf(pid: number): Thread[] {
   const folder = `/proc/${pid}/task`;
   try {

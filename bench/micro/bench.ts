@@ -1,4 +1,4 @@
-/** The section `micro`: plain timings of small parts, beside what could do the same. */
+/** The section `micro`: timings of small parts, compared with alternatives. */
 import { join } from 'node:path';
 import { Engine } from '../../engine/engine.js';
 import { Outcome, Side } from '../../engine/interface/domain.js';
@@ -30,7 +30,7 @@ const OUTSTANDING = 1_024;
 export interface MicroOptions {
   parent: string;
   seed: string;
-  /** How long each way is timed. */
+  /** How long each alternative is timed. */
   ms?: number;
   users?: number;
   commands?: number;
@@ -62,7 +62,7 @@ async function token({ engine }: Market): Promise<Work> {
   const secret = Buffer.alloc(32, 's');
   const sessions = new Sessions([secret]);
   const issued = await sessions.issue(TAKER, engine.credentialVersion(TAKER)!, engine.nowMs);
-  // As from a request: a string that V8 has not seen.
+  // As in a request: a string that V8 has not seen.
   const bytes = Buffer.from(issued);
   const check = (by: Sessions) => {
     const session = by.check(bytes.toString('latin1'), engine);

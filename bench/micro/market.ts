@@ -1,4 +1,4 @@
-/** The market that the timings read: a hundred price levels on each side, and three results. */
+/** The market used by the timings: a hundred price levels on each side, and three results. */
 import type { Engine } from '../../engine/engine.js';
 import type { Batch, Buy, Command } from '../../engine/interface/commands.js';
 import { Outcome, TimeInForce } from '../../engine/interface/domain.js';
@@ -18,7 +18,7 @@ export const OPERATIONS = 100;
 const LEVELS = 100;
 const BEST_TICKS = 499;
 
-/** A command, and what it gave: the engine has only its last result. */
+/** A command and a copy of its result: the engine keeps only the last one. */
 export interface Done<Sent extends Command> {
   command: Sent;
   result: NumberBuffer;
@@ -46,7 +46,7 @@ export function market(): Market {
       apply(
         buyOrder({ ...resting, outcome, priceTicks: BEST_TICKS - i, sizeLots: 12_500 + 10 * i }),
       );
-  // Each order of the book's other side is for 12.5 shares or a little more.
+  // Each order on the book's other side has 12.5 shares or slightly more.
   const buy = apply(buyOrder({ userId: TAKER, marketId, sizeLots: 30_250 }));
   const { values } = apply(buyOrder({ ...resting, priceTicks: 300, sizeLots: 5 })).result;
   const user = { userId: TAKER, idempotencyKey: null };

@@ -1,4 +1,4 @@
-/** Reading orders: from the bytes of a body to the command, by each reader that the product has. */
+/** Reading orders: from a body's bytes to the command, with each of the product's readers. */
 import type { z } from 'zod';
 import { marketIdText } from '../../engine/interface/notation.js';
 import { ReceivedBody } from '../../gateway/http/body.js';
@@ -71,7 +71,7 @@ function read<Schema extends z.ZodType>(
   return { name: `${name}, ${bytes.length} bytes`, figure, ways };
 }
 
-/** What the schema takes of a body. */
+/** Validates a body with the schema. */
 function taken<Schema extends z.ZodType>(schema: Schema, bytes: Uint8Array): z.output<Schema> {
   const { json, text = '', colons } = new ReceivedBody(bytes);
   const checked = checkJson(schema, { json, text, colons }, 'body');

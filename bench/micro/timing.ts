@@ -1,21 +1,21 @@
-/** Plain timings with tinybench: one way after another, each of them warm. */
+/** Timings with tinybench: one alternative after another, each warmed up. */
 import { isDeepStrictEqual } from 'node:util';
 import { Bench } from 'tinybench';
 import { type Part, tableOf } from '../measure/report.js';
 
 export interface Work {
   name: string;
-  /** How the names of its figures begin. */
+  /** Prefix of the figures. */
   figure: string;
-  /** How it can be done, once, by name. The first is the product's; the others stand beside it. */
+  /** Alternatives by name. The first one is the product's. */
   ways: Readonly<Record<string, () => unknown>>;
 }
 
 const SAMPLES_MIN = 10;
-/** A sample is so many calls that the clock's own time does not count. */
+/** A sample has enough calls that reading the clock does not matter. */
 export const SAMPLE_MS = 0.02;
 
-/** Times every way of every work for so long, in order. */
+/** Times every alternative of every work for `ms`, in order. */
 export async function timed(title: string, works: readonly Work[], ms: number): Promise<Part> {
   const rows: Timing[] = [];
   for (const work of works) rows.push(...(await timesOf(work, ms)));
@@ -31,7 +31,7 @@ export async function timed(title: string, works: readonly Work[], ms: number): 
   };
 }
 
-/** @throws Error when the ways did not make the same. */
+/** @throws Error if the alternatives gave different results */
 export function mustAgree(name: string, results: readonly unknown[]): void {
   if (results.some((result) => !isDeepStrictEqual(result, results[0])))
     throw new Error(`${name}: the results differ`);
@@ -42,7 +42,7 @@ interface Timing {
   by: string;
   figure: string;
   micros: number;
-  /** Of the mean, in percent, with a confidence of 95%. */
+  /** Of the mean, in percent, at 95% confidence. */
   margin: number;
   timesFirst: number;
 }
@@ -76,7 +76,7 @@ async function add(bench: Bench, by: string, run: () => unknown): Promise<void> 
   bench.add(by, () => sample(run, calls), { async: false });
 }
 
-/** Keeps what was made, so that V8 cannot leave it out. */
+/** Keeps results, so that V8 cannot optimize the work away. */
 export const kept: { last: unknown } = { last: null };
 
 function sample(run: () => unknown, calls: number) {

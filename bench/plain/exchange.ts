@@ -1,10 +1,10 @@
 /**
- * The exchange of the plain design (server.ts): users, resting orders, orders, trades and
- * positions as tables, and a transaction that is durable before `buy` returns.
+ * The plain design's exchange (server.ts): users, resting orders, orders, trades and positions as
+ * tables, and a transaction that is durable before `buy` returns.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
-/** A lot is a thousandth of a share; a price in ticks is what a lot costs in micro-dollars. */
+/** A lot is a thousandth of a share. A price in ticks is a lot's cost in micro-dollars. */
 const LOTS_PER_SHARE = 1_000;
 const TICKS_PER_DOLLAR = 1_000;
 const MICROS_PER_DOLLAR = 1_000_000;
@@ -15,10 +15,10 @@ const LEVELS = 40;
 const LEVEL_LOTS = 1e12;
 
 export interface PlainSetup {
-  /** Of the users, who each have a million dollars. */
+  /** Tokens of the users. Each user has a million dollars. */
   tokens: readonly string[];
   marketId: string;
-  /** An answer of the exchange. The fields that are not set here stay as they are. */
+  /** An answer of the exchange. Fields not set here stay unchanged. */
   sample: Record<string, unknown>;
 }
 
@@ -67,7 +67,7 @@ const STATEMENTS = {
   positions: 'SELECT outcome, lots FROM positions WHERE userId = ? AND market = ?',
 } as const;
 
-// Loaded here, so that only the process that serves the plain design warns that it is experimental.
+// Loaded here, so that only the plain design's process warns that the module is experimental.
 const { DatabaseSync: Database } = await import('node:sqlite');
 
 export class PlainExchange {
@@ -88,7 +88,7 @@ export class PlainExchange {
     this.fill();
   }
 
-  /** Takes resting orders for the amount; null: the user or the money is missing. Durable. */
+  /** Takes resting orders for the amount. Durable. null: the user or the money is missing. */
   buy(token: string, market: string, { outcome, amount }: PlainOrder): object | null {
     const { run } = this;
     run.begin.run();

@@ -1,8 +1,7 @@
 /**
- * The plain design, for comparison: what one would build first. node:http, and one SQLite
- * transaction with synchronous=FULL for each order, which is answered after its commit. It takes
- * the benchmark's buys as the exchange does and answers with the same JSON, but it has no rules
- * beside them: no sessions, fee escrow, idempotency, limits, stream or history.
+ * The plain design, for comparison: node:http, and one SQLite transaction with synchronous=FULL per
+ * order, answered after its commit. It takes the benchmark's buys like the exchange and answers
+ * with the same JSON, but has no sessions, fee escrow, idempotency, limits, stream or history.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,8 +1,8 @@
 /**
- * A workload's commands as clients send them: the runs of one user's commands in batches, and some
- * of the commands with an idempotency key that is never used again.
+ * A workload's commands as clients send them: runs of one user's commands become batches, and some
+ * commands get an idempotency key that is never reused.
  *
- * Always holds: an engine that applies them has the events of the workload, in the same numbers.
+ * Always holds: an engine that applies them has the workload's events, with the same numbers.
  */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
@@ -14,8 +14,8 @@ import { Random } from '../../test/support/workload/random.js';
 import { BATCH, prepareEngine, type Workload } from '../../test/support/workload/workload.js';
 
 /**
- * The commands and the digest that the engine then has. `keyed` is the share of the commands with a
- * key; prices and the passing of time do not count.
+ * Returns the commands and the engine's final digest. `keyed`: the share of client commands with a
+ * key, not counting prices and time.
  */
 export function asClientsSend(
   workload: Workload,
@@ -51,7 +51,7 @@ function batchAt(commands: CommandList, start: number): Command {
   };
 }
 
-/** In the form of a UUID, as most clients make them. */
+/** A key in UUID form, as most clients make them. */
 function keyOf(seed: string, i: number): string {
   const hex = createHash('sha256').update(`${seed} ${i}`).digest('hex');
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*/, '$1-$2-$3-$4-$5');

@@ -3,7 +3,7 @@
  * each command that becomes durable is followed by the next, until the time or the command list
  * ends.
  *
- * Always holds: every submitted command was released; a loop that ran the whole list ended with the
+ * Always holds: every submitted command was released. A loop that ran the whole list ends with the
  * plan's digest.
  */
 import { Engine } from '../../engine/engine.js';
@@ -20,11 +20,11 @@ export interface LoopOptions {
   folder: string;
   durability: Durability;
   outstanding: number;
-  /** Infinity: to the end of the command list. */
+  /** Infinity: run to the end of the command list. */
   seconds: number;
   /** Called after each commit. */
   onCommit?: (durableSequence: number) => void;
-  /** While it is true, no command is submitted: an exchange would refuse it. */
+  /** While true, no command is submitted, as an exchange would refuse it. */
   isHeld?: () => boolean;
 }
 
@@ -39,15 +39,15 @@ export interface LoopResult {
   digest: string;
 }
 
-/** How often a loop that is held looks whether it may go on. */
+/** How often a held loop checks whether it may continue. */
 const LOOK_MS = 1;
 
-/** Runs the workload's setup and then the loop, through a new engine and a new journal. */
+/** Runs the workload's setup and then the loop, on a new engine and a new journal. */
 export async function runClosedLoop(options: LoopOptions): Promise<LoopResult> {
   return runOnJournal(options, await openJournal(options));
 }
 
-/** The same on an empty journal, which is closed at the end. */
+/** Like {@link runClosedLoop}, on a given empty journal, which is closed at the end. */
 export async function runOnJournal(
   options: Omit<LoopOptions, 'folder' | 'durability'>,
   journal: CommitLog,

@@ -1,4 +1,4 @@
-/** The section of a report that says what the workload consists of. */
+/** The report's section about the workload. */
 
 import type { Workload } from '../../test/support/workload/workload.js';
 import { percent, type Section, tableOf } from '../measure/report.js';

@@ -13,7 +13,6 @@ export type Amount = number | string;
 
 const PLACES = { money: 6, shares: 3 };
 /** From this amount on, two amounts of micro-dollars can have the same double. */
-/** From this amount on, two amounts of micro-dollars can have the same double. */
 const AMBIGUOUS_FROM = 2 ** 33;
 const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?$/;
 

@@ -1,29 +1,29 @@
 /**
- * The clock of a machine whose exchange may take the lead, compared with what others say that the
- * time is: the commands of the journal, the leader's lease, and the database. A leader's time goes
- * into the journal and cannot be undone, so who differs by more than two seconds must not lead.
+ * Compares the clock of a machine that may become leader with other times: those of the journal's
+ * commands, the leader's lease and the database. A leader's time goes into the journal and cannot
+ * be undone, so a machine that differs by more than two seconds must not lead.
  *
- * Always holds: what others said goes on by elapsed time, so that setting the machine's clock does
- * not move it. An answer that was slow makes no difference: the time that somebody told last is
- * never earlier than one that was told before and has gone on since.
+ * Always holds: observed times advance by elapsed time, so setting the machine's clock does not
+ * move them. Slow answers do no harm: a later observation only counts if it is ahead of the earlier
+ * ones.
  */
 import { elapsedMs, machineMs } from '../observe/clock.js';
 
-/** The clocks of machines with network time differ by far less. */
+/** Machines with network time differ by far less. */
 const DIFFERENCE_MS_MAX = 2_000;
-/** What was told longer ago than one or two of these no longer counts, if anything came since. */
+/** Observations older than one or two of these periods no longer count once newer ones exist. */
 const KEPT_MS = 60_000;
-/** What has been told for less than this may be the past, read late. */
+/** An observation younger than this may be an old time, read late. */
 const SETTLED_MS = 2_000;
 
 type Elapsed = () => number;
 
-/** A time that another tells. */
+/** The time of another machine, from observations. */
 class ToldTime {
   private lastMs = Number.NaN;
   private firstElapsedMs: number | null = null;
   private lastElapsedMs = 0;
-  /** Differences between the told and the elapsed time, the largest of two periods. */
+  /** Largest difference between observed and elapsed time, in each of the last two periods. */
   private older = Number.NEGATIVE_INFINITY;
   private newest = Number.NEGATIVE_INFINITY;
   private sinceMs = Number.NEGATIVE_INFINITY;
@@ -33,7 +33,7 @@ class ToldTime {
     private readonly settledMs: number,
   ) {}
 
-  /** The same time again says nothing. */
+  /** Records an observation. A repeated time adds nothing. */
   told(atMs: number): void {
     if (atMs === this.lastMs) return;
     this.lastMs = atMs;
@@ -49,7 +49,7 @@ class ToldTime {
     this.newest = isOver ? offsetMs : Math.max(this.newest, offsetMs);
   }
 
-  /** null: nothing is known yet. */
+  /** null: not known yet. */
   get nowMs(): number | null {
     const { firstElapsedMs } = this;
     if (firstElapsedMs === null || this.lastElapsedMs - firstElapsedMs < this.settledMs)
@@ -64,7 +64,7 @@ export class CandidateClock {
   readonly database: ToldTime;
   private readonly wall: () => number;
 
-  /** Sources of time, for tests. */
+  /** Replaces the sources of time in tests. */
   constructor({
     wall = machineMs,
     elapsed = elapsedMs,
@@ -75,12 +75,12 @@ export class CandidateClock {
     this.database = new ToldTime(elapsed, 0);
   }
 
-  /** How far the machine's clock is ahead of the one that differs most; null: none is known. */
+  /** How far the machine's clock is ahead of the time that differs most; null: none is known. */
   get aheadMs(): number | null {
     return this.worst()?.aheadMs ?? null;
   }
 
-  /** Why this machine must not lead, and what to do; null: it may. */
+  /** Why this machine must not lead, and what to do; null: it may lead. */
   get problem(): string | null {
     const worst = this.worst();
     if (worst === null || Math.abs(worst.aheadMs) <= DIFFERENCE_MS_MAX) return null;

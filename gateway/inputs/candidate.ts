@@ -1,6 +1,7 @@
 /**
- * Whether this exchange may take the lead: asked before the statement that makes it the leader,
- * because from then on no other can serve. One that may not says why, waits on, and is asked again.
+ * Decides whether this exchange may take the lead. It is asked before the statement that makes the
+ * exchange leader, because afterwards no other exchange can serve. A candidate that may not lead
+ * logs the reason, keeps waiting, and is asked again.
  */
 
 import type { Copies } from '../../persistence/replication/postgres/copies.js';
@@ -9,9 +10,9 @@ import type { Log } from '../observe/log.js';
 import type { CandidateClock } from './candidate-clock.js';
 
 interface CandidateOptions {
-  /** null: it is not compared. */
+  /** null: the clock is not compared. */
   clock: CandidateClock | null;
-  /** All else without which it could not serve. @throws an Error that says what it is */
+  /** Checks all other conditions for serving. @throws an Error that explains the problem */
   mustServe: () => Promise<void>;
   log: Log;
 }
@@ -19,12 +20,12 @@ interface CandidateOptions {
 const LACKING_LOOKS = 3;
 
 export class Candidate implements JournalCandidate {
-  /** Why it could not serve at the last look. */
+  /** Why the exchange could not serve at the last check. */
   private failing: string | null = null;
   private isTold = false;
-  /** The copies of the journal as of the last look; null: that is not known. */
+  /** The journal's copies at the last check; null: unknown. */
   copies: Copies | null = null;
-  /** Looks in a row at which a commit would have waited for copies. */
+  /** Consecutive checks at which a commit would have waited for copies. */
   private lacking = 0;
 
   constructor(private readonly options: CandidateOptions) {}
@@ -44,7 +45,7 @@ export class Candidate implements JournalCandidate {
     );
   }
 
-  /** Once is no news: after a failover a copy takes a moment to follow the new primary. */
+  /** Warns only after several checks: after a failover, a copy needs a moment to follow. */
   private lookAt(copies: Copies | null): void {
     const { log } = this.options;
     this.copies = copies;

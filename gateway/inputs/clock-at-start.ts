@@ -1,18 +1,19 @@
 /**
- * Whether the exchange's clock is plausible at the start. Its times go into the journal and cannot
- * be undone: a clock that is years ahead ends every market, pays out and forgets idempotency keys.
+ * Checks at the start whether the exchange's clock is plausible. Its times go into the journal and
+ * cannot be undone: a clock that is years ahead ends every market, pays out, and expires
+ * idempotency keys.
  *
- * The machine's clock is checked in both directions, but a simulation at a speed other than 1
- * continues from the later of the journal's and the machine's time, and a price file from the
+ * The machine's clock is checked in both directions. A simulation at a speed other than 1 continues
+ * from the later of the journal's and the machine's time; a price file continues from the
  * journal's. At speed 300 the journal is hours ahead after minutes, so there only a jump ahead is
  * checked.
  */
 interface ClockAtStart {
   /** Time of the journal's last command; null: the journal is empty. */
   journalMs: number | null;
-  /** The current time of the source. */
+  /** The source's current time. */
   sourceMs: number;
-  /** The source of the time, for messages, such as "the clock of the machine". */
+  /** The source's name in messages, such as "the clock of the machine". */
   source: string;
   /** Whether the journal may be ahead of the source. */
   mayBeBehind: boolean;
@@ -20,17 +21,17 @@ interface ClockAtStart {
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** Longer than an ordinary outage. */
+/** Longer than a usual outage. */
 const AHEAD_MS_MAX = 31 * DAY_MS;
-/** The clocks of two machines with network time differ by less. */
+/** Machines with network time differ by less. */
 const BEHIND_MS_MAX = MINUTE_MS;
 
-/** Whether a time is of the years 2000 to 2099. */
+/** Whether a time is in the years 2000 to 2099. */
 export function isPlausible(atMs: number): boolean {
   return atMs >= Date.UTC(2000) && atMs < Date.UTC(2100);
 }
 
-/** The problem, for the operator; null: none. */
+/** The problem, for the operator; null: no problem. */
 export function clockProblem(start: ClockAtStart): string | null {
   const { journalMs, sourceMs, source, mayBeBehind } = start;
   const says = `${source} says ${timeText(sourceMs)}`;

@@ -7,8 +7,8 @@ export class ConfigError extends Error {}
 type ErrorClass = new (...given: never[]) => Error;
 
 /**
- * Runs code that uses the file or folder that a variable names. Errors of the operating system, of
- * SQLite and of the given classes become a ConfigError that names the variable; others pass
+ * Runs code that uses the file or folder named by a variable. Errors of the operating system, of
+ * SQLite and of the given classes become a ConfigError that names the variable. Other errors pass
  * through.
  * @throws ConfigError
  */

@@ -21,21 +21,21 @@ import { SIMULATED_ASSETS, type SimulatedAsset, SimulatedFeed } from './feeds/si
 import { checkTickFile, TickFileError, type TickFileSummary } from './feeds/tick-file.js';
 import type { ObservedPrice } from './house/prices.js';
 
-/** The exchanges elsewhere that live prices can come from. */
+/** The exchanges that live prices can come from. */
 export const VENUES = { coinbase: COINBASE, kraken: KRAKEN } as const;
 export type VenueName = keyof typeof VENUES;
 
 export type PriceFeedConfig =
-  /** `seed` null: one that nobody knows. */
+  /** `seed` null: random. */
   | { kind: 'simulated'; seed: number | null; speed: number }
   | { kind: 'file'; path: string; speed: number }
   | { kind: 'live'; venues: { name: VenueName; url: string }[] };
 
-/** The part of the configuration that says which commands come from the exchange itself. */
+/** The part of the configuration for commands from the exchange itself. */
 export interface InputConfig {
   assets: string[];
   feed: PriceFeedConfig;
-  /** Whether a clock that is far from the journal's last command is accepted. */
+  /** Accepts a clock that is far from the journal's last command. */
   acceptClock: boolean;
   /** Starting balance of the house; 0: no house. */
   houseFundsMicros: number;
@@ -45,7 +45,7 @@ export interface InputConfig {
 export interface Inputs {
   clock: Clock;
   feed: PriceFeed;
-  /** The parts of the feed that are connections to exchanges elsewhere. */
+  /** The feed's connections to other exchanges. */
   venues: readonly ConnectedVenue[];
 }
 
@@ -56,16 +56,16 @@ export interface ConnectedVenue {
 
 interface InputOptions {
   config: InputConfig;
-  /** Summary of the price file, if prices come from a file. */
+  /** The price file's summary; null: no price file. */
   ticks: TickFileSummary | null;
-  /** The recovered engine: simulated prices and a price file continue from its state. */
+  /** The recovered engine. Simulated prices and a price file continue from its state. */
   engine: Engine;
   log: Log;
   onFailure: (error: Error) => void;
 }
 
 /**
- * Validates the whole price file; null if prices do not come from a file.
+ * Validates the whole price file; null: no price file is configured.
  * @throws ConfigError if the file cannot be read or is invalid
  */
 export async function checkPriceFile(config: InputConfig): Promise<TickFileSummary | null> {
@@ -81,7 +81,7 @@ export function openInputs({ config, ticks, engine, log, onFailure }: InputOptio
     case 'simulated': {
       const clock = simulationClock(feed.speed, engine, log);
       const simulated = assets.map((symbol) => simulatedAsset(symbol, engine));
-      // A different seed at each start, so that prices do not repeat their moves.
+      // Use a different seed at each start, so that prices do not repeat their moves.
       const seed = `${feed.seed ?? randomInt(2 ** 48 - 1)}:${engine.sequence}`;
       return { clock, feed: new SimulatedFeed({ assets: simulated, clock, seed }), venues: [] };
     }
@@ -105,14 +105,14 @@ export function openInputs({ config, ticks, engine, log, onFailure }: InputOptio
 
 interface ClockOptions {
   config: InputConfig;
-  /** Summary of the price file, if prices come from a file. */
+  /** The price file's summary; null: no price file. */
   ticks: TickFileSummary | null;
   log: Log;
   /** Time of the journal's last command; null: the journal is empty. */
   journalMs: number | null;
 }
 
-/** @throws if the clock that the exchange would use is implausible (clock-at-start.ts) */
+/** @throws if the configured clock is implausible (clock-at-start.ts) */
 export function checkClock({ config, ticks, log, journalMs }: ClockOptions): void {
   const { feed, acceptClock } = config;
   const isFile = feed.kind === 'file';
@@ -139,7 +139,7 @@ function simulationClock(speed: number, engine: Engine, log: Log): Clock {
   return clock;
 }
 
-/** For all other assets. */
+/** For assets without known values. */
 const UNKNOWN_ASSET = { startPriceMicros: 100_000_000, annualVolatility: 0.8 };
 
 function simulatedAsset(symbol: string, engine: Engine): SimulatedAsset {
@@ -153,16 +153,16 @@ interface PriceSinkOptions {
   sequencer: Submitter;
   log: Log;
   ticks: PriceTicks;
-  /** What a feed without sources is called. */
+  /** The name of the source if the feed has only one. */
   onlySource: string;
   isLive: boolean;
-  /** Called after each price, with the one that the engine stored; null: it stored none. */
+  /** Called after each price with the price that the engine stored; null: it stored none. */
   observed: (asset: number, price: ObservedPrice | null) => void;
 }
 
 /**
- * Submits each price as a command. The only live source is named by one price of each start, which
- * counts as it would without the name: so the journal shows that its prices were live.
+ * Submits each price as a command. If there is only one live source, one price of each start names
+ * it, which does not change the price's effect: it records in the journal that prices were live.
  */
 export function priceSink({
   sequencer,
@@ -175,7 +175,7 @@ export function priceSink({
   const { engine } = sequencer;
   let isNamed = !isLive;
   return (symbol, priceMicros, observedAtMs, of) => {
-    // An older one would only count without a name.
+    // An older price would only count without a source.
     const isNew = observedAtMs > engine.nowMs - SOURCE_FRESH_MS / 2;
     const source = of ?? (isNamed || !isNew ? undefined : onlySource);
     const asset = engine.findAsset(symbol);
@@ -205,7 +205,7 @@ export function priceSink({
   };
 }
 
-/** The price that the last command stored: of several sources, their median. null: none. */
+/** The price that the last command stored (the median of several sources); null: none. */
 function storedPrice({ events }: Engine): ObservedPrice | null {
   const { values, length } = events;
   const { priceMicros, observedAtMs } = EventSlot.priceObserved;
@@ -228,7 +228,7 @@ function tellGuard(
   if (held === null && wasHeld) log.warn({ symbol, lastMicros }, 'prices are no longer held back');
 }
 
-/** Several feeds at once, each a source with a name: the engine takes the median. */
+/** Combines several feeds, each a named source. The engine takes the median. */
 class SeveralFeeds implements PriceFeed {
   constructor(private readonly feeds: readonly { source: string; feed: PriceFeed }[]) {}
 

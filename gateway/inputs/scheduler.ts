@@ -1,21 +1,21 @@
 /**
- * The scheduler: submits `advanceTime` when something is due, once per turn of the event loop while
+ * The scheduler: submits `advanceTime` when something is due, and once per event-loop turn while
  * ended markets have work left.
  *
- * Always holds: it never submits early; at most one timer is set; a command that does not change
- * the next deadline, as nearly all do not, costs nothing.
+ * Always holds: it never submits early. At most one timer is set. Commands that do not change the
+ * next deadline, as nearly all, cost nothing.
  */
 import { SubmitRefused } from '../../persistence/sequencer.js';
 import type { Clock } from '../observe/clock.js';
 import type { Submitter } from '../observe/watched-sequencer.js';
 
-/** The longest sleep, in real time, in case the clock was set meanwhile. */
+/** The longest sleep in real time, in case the clock is set meanwhile. */
 const MAX_SLEEP_MS = 1_000;
-/** Delay after the sequencer has refused a command. */
+/** Delay after the sequencer refused a command. */
 const REFUSED_SLEEP_MS = 10;
 
 export class Scheduler {
-  /** The deadline that the timer waits for; Infinity: no timer is set. */
+  /** The deadline of the current timer; Infinity: no timer is set. */
   private armedForMs = Number.POSITIVE_INFINITY;
   private timer: NodeJS.Timeout | null = null;
   private immediate: NodeJS.Immediate | null = null;
@@ -32,13 +32,13 @@ export class Scheduler {
     this.afterSubmit();
   }
 
-  /** To be called after every command, which may have moved the deadline. */
+  /** Call after every command, which may have moved the deadline. */
   afterSubmit(): void {
     const dueAtMs = this.sequencer.engine.nextDueMs();
     if (dueAtMs < this.armedForMs && this.running) this.arm(dueAtMs);
   }
 
-  /** No command is submitted after this call. */
+  /** Submits no command after this call. */
   stop(): void {
     this.running = false;
     this.disarm();

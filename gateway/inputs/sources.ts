@@ -1,6 +1,6 @@
 /**
- * The senders of commands other than clients: the price feed, the scheduler and the house. They
- * stop before the journal closes, or as soon as trading is halted.
+ * The sources of commands other than clients: the price feed, the scheduler and the house. They
+ * stop before the journal closes, or when trading is halted.
  */
 import { CODES } from '../../engine/interface/codes.js';
 import { ResultHead } from '../../engine/interface/results.js';
@@ -21,7 +21,7 @@ interface SourcesOptions {
 export class Sources {
   private readonly scheduler: Scheduler;
   private house: House | null = null;
-  /** What each source of prices delivered last. */
+  /** The last price of each source. */
   readonly ticks: PriceTicks;
 
   constructor(private readonly options: SourcesOptions) {
@@ -50,7 +50,7 @@ export class Sources {
     );
   }
 
-  /** May be called more than once. No command is submitted once it has resolved. */
+  /** May be called repeatedly. Once resolved, no further command is submitted. */
   async stop(): Promise<void> {
     this.scheduler.stop();
     this.house?.stop();
@@ -73,7 +73,7 @@ function listAssets(sequencer: WatchedSequencer, symbols: readonly string[], log
   }
 }
 
-/** The markets of configured assets are listed ahead of their windows, and no others. */
+/** Lists markets of the configured assets ahead of their windows, and of no other assets. */
 function listMarkets(sequencer: WatchedSequencer, symbols: readonly string[]): void {
   const { engine } = sequencer;
   for (let asset = 0; asset < engine.assetCount; asset++) {
@@ -82,7 +82,7 @@ function listMarkets(sequencer: WatchedSequencer, symbols: readonly string[]): v
   }
 }
 
-/** null: turned off. Orders that the house left resting in an earlier run are cancelled anyway. */
+/** null: the house is off. Even then, orders that it left resting earlier are cancelled. */
 function openHouse({ config, log, sequencer, inputs }: SourcesOptions): House | null {
   if (config.houseFundsMicros === 0) {
     cancelHouseOrders(sequencer);

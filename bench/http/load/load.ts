@@ -1,4 +1,4 @@
-/** A load of prebuilt requests. A request without an answer fails it. */
+/** A load of prebuilt requests. An unanswered request fails the load. */
 
 import type { HttpAnswer } from '../../../test/support/http/messages.js';
 import { CpuWatch } from '../../../test/support/processes/machine.js';
@@ -14,22 +14,22 @@ export interface LoadOptions {
   connections: number;
   /** Whether the connections are encrypted. */
   isSecure?: boolean;
-  /** Sent in turn by all connections together. */
+  /** Sent in turn over all connections. */
   requests: readonly Uint8Array[];
-  /** Requests answered (closed) or due (open) in this time are in neither latencies nor rate. */
+  /** Requests answered (closed loop) or due (open loop) in this time are not measured. */
   warmUpMs: number;
   measureMs: number;
 }
 
 export interface LoadResult {
-  /** Answers in the measured time; in an open load, answers to requests that were due in it. */
+  /** Answers in the measured time; in an open loop, answers to requests due in it. */
   measured: number;
   measuredMs: number;
-  /** All answers by status, including those of the warm-up. */
+  /** All answers by status, including the warm-up's. */
   byStatus: Record<string, number>;
-  /** CPU time of the client. If it is near `measuredMs`, the client limits the rate. */
+  /** The client's CPU time. If near `measuredMs`, the client limits the rate. */
   clientCpuMs: number;
-  /** Share (0 to 1) of the time of all cores that was idle. */
+  /** Idle share (0 to 1) of the time of all cores. */
   idleShare: number;
   latencyP50Ms: number;
   latencyP99Ms: number;
@@ -96,7 +96,7 @@ class PrebuiltLoad extends PacedLoad<Sending> {
   }
 
   protected settled({ dueMs }: Sending, answer: HttpAnswer | null): void {
-    // The connection has reported why.
+    // The connection has reported the reason.
     if (answer === null) return;
     const { status } = answer;
     this.byStatus[status] = (this.byStatus[status] ?? 0) + 1;

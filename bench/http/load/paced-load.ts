@@ -1,14 +1,13 @@
 /**
  * Requests over a fixed number of connections, at one of two paces.
  *
- * Closed loop: each connection sends its next request when the last one is answered. This shows the
+ * Closed loop: each connection sends its next request when the last one is answered. Shows the
  * throughput that a server sustains and the latency under saturation.
  *
- * Open loop: requests arrive at random times (Poisson arrivals), answered or not, and wait for a
- * free connection. Latency counts from when a request was due, so a stall is charged with
- * everything that it delays (no coordinated omission). A request is sent some tenths of a
- * millisecond late: a timer of Node.js would be a whole one late, so the process naps between turns
- * of its event loop instead.
+ * Open loop: requests arrive at random times (Poisson arrivals) and wait for a free connection.
+ * Latency counts from when a request was due, so a stall is charged for everything that it delays
+ * (no coordinated omission). Requests are sent some tenths of a millisecond late: the process naps
+ * between event-loop turns, because a Node.js timer would be a whole millisecond late.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HttpConnection } from '../../../test/support/http/connection.js';
@@ -20,11 +19,11 @@ export interface Arrivals {
   random: Random;
 }
 
-/** The shortest and the longest nap. Answers that come meanwhile are read after it. */
+/** Shortest and longest nap. Answers that arrive during a nap are read after it. */
 const NAP_MS = { least: 0.02, most: 0.1 } as const;
 const napping = new Int32Array(new SharedArrayBuffer(4));
 
-/** The load fails when no answer comes for so long. */
+/** The load fails if no answer arrives for this long. */
 const PATIENCE_MS = 30_000;
 
 export abstract class PacedLoad<Request extends { bytes: Uint8Array }> {
@@ -45,7 +44,7 @@ export abstract class PacedLoad<Request extends { bytes: Uint8Array }> {
     this.reject = reject;
   });
 
-  /** `isStrict`: a lost connection or a malformed answer fails the load. Bodies are not kept. */
+  /** `isStrict`: a lost connection or malformed answer fails the load. Bodies are not kept. */
   constructor(port: number, connections: number, isStrict: boolean, isSecure = false) {
     this.failure.catch(() => {});
     const onFailure = (error: Error) => this.fail(error);
@@ -65,13 +64,11 @@ export abstract class PacedLoad<Request extends { bytes: Uint8Array }> {
     for (const connection of this.connections) connection.hangUp();
   }
 
-  /** Makes the next request. */
   protected abstract next(dueMs: number, nowMs: number): Request;
-  /** `answer` is null when the connection ended before it. */
+  /** `answer` is null if the connection ended first. */
   protected abstract settled(request: Request, answer: HttpAnswer | null): void;
   protected sent(_request: Request, _connection: HttpConnection): void {}
 
-  /** Ends the load with an error. */
   protected fail(error: Error): void {
     this.isOver = true;
     this.reject(error);
@@ -81,7 +78,7 @@ export abstract class PacedLoad<Request extends { bytes: Uint8Array }> {
     return Promise.race([work, this.failure]);
   }
 
-  /** Sends for so long, calls `atEnd`, and resolves when all requests are answered. */
+  /** Sends for the duration, calls `atEnd`, and resolves when all requests are answered. */
   protected async run(
     durationMs: number,
     arrivals: Arrivals | null,
@@ -121,7 +118,7 @@ export abstract class PacedLoad<Request extends { bytes: Uint8Array }> {
     }
   }
 
-  /** Sends what is due, again and again, as long as requests arrive. */
+  /** Sends due requests, turn after turn, while requests arrive. */
   private readonly turn = (): void => {
     if (!this.isSending) return;
     this.pump();
@@ -158,7 +155,7 @@ export abstract class PacedLoad<Request extends { bytes: Uint8Array }> {
   }
 
   private send(request: Request): void {
-    // The longest free one, so that the server closes none for being idle.
+    // Use the connection that was free longest, so that the server closes none as idle.
     const connection = this.free.shift()!;
     this.underWay++;
     connection.send(request.bytes, (answer) => {

@@ -1,11 +1,11 @@
 /**
- * Readers of the stream, and one trader: each order is one trade, and each trade is one message to
- * every reader. The trader has one connection, so the n-th message belongs to the n-th order, and
- * the load measures the time from an order to each reader.
+ * Stream readers and one trader: each order is one trade, and each trade is one message to every
+ * reader. The trader has one connection, so the n-th message belongs to the n-th order. The load
+ * measures the time from an order to each reader.
  *
- * With a rate, that time counts from when the order was due. Without one, an order is sent as soon
- * as the last one is answered and at most {@link MAX_IN_FLIGHT} messages are undelivered: this
- * shows the highest rate of delivery.
+ * With a rate, the time counts from when the order was due. Without a rate, an order is sent when
+ * the last one is answered and at most {@link MAX_IN_FLIGHT} messages are undelivered, which shows
+ * the highest rate of delivery.
  *
  * Always holds: each reader gets every message once and in order; otherwise the load fails.
  */
@@ -18,23 +18,23 @@ import { Samples } from '../../../test/support/processes/samples.js';
 
 export interface StreamLoadOptions {
   port: number;
-  /** The channel of a market's trades. */
+  /** A market's trades channel. */
   channel: string;
   readers: number;
   /** An order that trades with one resting order. */
   request: Uint8Array;
-  /** Orders per second; null: as many as are delivered. */
+  /** Orders per second; null: as fast as messages are delivered. */
   perSecond: number | null;
   warmUpMs: number;
   measureMs: number;
 }
 
 export interface StreamLoadResult extends CpuUse {
-  /** Orders of the measured time, and the messages received for them. */
+  /** Measured orders, and the messages received for them. */
   orders: number;
   delivered: number;
   measuredMs: number;
-  /** From the order to its answer, to each reader and to the last reader. */
+  /** From the order to its answer, to each reader, and to the last reader. */
   answer: Latency;
   reader: Latency;
   lastReader: Latency;
@@ -45,7 +45,7 @@ export interface Latency {
   p99Ms: number;
 }
 
-/** Undelivered messages without a rate. */
+/** Maximum of undelivered messages without a rate. */
 const MAX_IN_FLIGHT = 8;
 const CONNECTS_AT_ONCE = 50;
 const PATIENCE_MS = 30_000;
@@ -59,7 +59,6 @@ export async function runStreamLoad(options: StreamLoadOptions): Promise<StreamL
   }
 }
 
-/** An order and the delivery of its message. */
 interface Order {
   sinceMs: number;
   isMeasured: boolean;
@@ -135,7 +134,7 @@ class StreamLoad {
     this.trade();
   }
 
-  /** A reader has received the message of the n-th order, counted from 0. */
+  /** A reader has received the n-th order's message, counted from 0. */
   received(n: number): void {
     const order = this.orders[n];
     if (order === undefined) {
@@ -183,9 +182,9 @@ class StreamLoad {
 class Reader {
   readonly isSubscribed: Promise<void>;
   private readonly socket: WebSocket;
-  /** In every message between the number of the one before and its own. */
+  /** The text of every message between `previousSequence` and `channelSequence`. */
   private readonly middle: string;
-  /** The number of the channel's last message; -1: not yet known. */
+  /** The number of the channel's last message; -1: unknown. */
   private last = -1;
   private received = 0;
 
@@ -228,7 +227,7 @@ class Reader {
   }
 }
 
-/** The beginning of every message, up to the number of the one before. */
+/** The text of every message before `previousSequence`. */
 const HEAD = '{"type":"delta","previousSequence":';
 
 function numberAt(text: string, at: number): number {

@@ -33,13 +33,10 @@ const LONG_MS = 5_000;
 export interface Books {
   account: SavedAccount | null;
   /** Money gained or lost through each kind of event, in micro-dollars. */
-  /** Money gained or lost through each kind of event, in micro-dollars. */
   byCause: Record<string, number>;
   feesMicros: number;
   /** How often each kind of event occurred: fills as taker, fills as maker, and so on. */
-  /** Number of events of each kind: fills as taker, fills as maker, and so on. */
   counts: Record<string, number>;
-  /** How often events were missed, which makes the sums above incomplete. */
   /** How often events were missed, which makes the sums above incomplete. */
   gaps: number;
   isFinished: boolean;

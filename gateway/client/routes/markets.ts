@@ -48,7 +48,7 @@ export function activeMarkets(
 
 /**
  * Ended markets, newest first, with their price histories. `fromMs` and `toMs` refer to the start
- * of a market. `priceHistory` false omits the price histories.
+ * of a market. `priceHistory` `off` omits the price histories.
  */
 export function pastMarkets(
   api: Api,

@@ -1,5 +1,5 @@
 /**
- * The messages of the Coinbase Exchange WebSocket feed that the live feed uses
+ * Messages of the Coinbase Exchange WebSocket feed
  * (docs.cdp.coinbase.com/exchange/websocket-feed, channel `ticker`). Reading never throws.
  */
 import { z } from 'zod';

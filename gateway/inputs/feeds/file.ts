@@ -1,8 +1,8 @@
 /**
  * A feed that plays a price file and drives the exchange's clock, at `speed` times real time.
  *
- * Always holds: each price is delivered when the clock shows exactly its time, in the order of the
- * file. The clock waits for prices, never the reverse. After the last price, the clock runs freely.
+ * Always holds: each price is delivered when the clock shows exactly its time, in file order. The
+ * clock waits for prices, never the reverse. After the last price, the clock runs freely.
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -14,14 +14,14 @@ export interface FileFeedOptions {
   path: string;
   /** The result of `checkTickFile`. */
   ticks: TickFileSummary;
-  /** Relative to real time; greater than 0. */
+  /** Relative to real time; above 0. */
   speed: number;
-  /** The assets of the exchange. */
+  /** The exchange's assets. */
   symbols: readonly string[];
   /**
    * The journal's last time at a restart; null at the first start. Earlier prices are skipped.
-   * Those of the same millisecond are repeated, because a crash may have separated them;
-   * this has no effect.
+   * Prices of the same millisecond are repeated, which has no effect, because a crash may have
+   * separated them.
    */
   resumeAtMs: number | null;
   log: Logger;
@@ -29,10 +29,10 @@ export interface FileFeedOptions {
   onFailure: (error: Error) => void;
 }
 
-/** Limits of one turn of the event loop: this many prices, and this much exchange time. */
+/** Limits of one event-loop turn: prices, and exchange time. */
 const MAX_BATCH_TICKS = 64;
 const MAX_BATCH_MS = 1_000;
-/** How long a stop waits for a read that is under way. */
+/** How long a stop waits for a running read. */
 const READ_GRACE_MS = 1_000;
 
 /** Creates the feed and its clock, which starts at the first price or at `resumeAtMs`. */
@@ -65,7 +65,7 @@ class FileFeed implements PriceFeed {
 
   async stop(): Promise<void> {
     this.aborter.abort();
-    // A read of a network mount that has died ends at some time or never. It delivers nothing more.
+    // A read from a dead network mount may never end. It delivers nothing more.
     await Promise.race([this.playing, sleep(READ_GRACE_MS, undefined, { ref: false })]);
   }
 

@@ -1,6 +1,6 @@
 /**
- * The messages of Kraken's WebSocket feed, version 2, that the live feed uses
- * (docs.kraken.com, spot-websocket-v2, channel `trade`). Reading never throws.
+ * Messages of Kraken's WebSocket feed, version 2 (docs.kraken.com, spot-websocket-v2, channel
+ * `trade`). Reading never throws.
  */
 import { z } from 'zod';
 import type { FeedMessage, Venue } from './live.js';
@@ -22,7 +22,7 @@ const trade = z
   .object({
     symbol: z.string(),
     trade_id: z.int().nonnegative(),
-    /** A JSON number, whose shortest decimal is the one that was sent. */
+    /** A JSON number. Its shortest decimal is the one that was sent. */
     price: z.number().transform(String).pipe(priceMicros),
     timestamp: timeMs,
   })
@@ -30,7 +30,7 @@ const trade = z
     const { symbol: productId, trade_id: sequence, price, timestamp: tradedAtMs } = one;
     return { type: 'ticker', productId, sequence, priceMicros: price, tradedAtMs };
   });
-/** A trade that is not as it should be is left out, and no other. */
+/** Drops only the malformed trades of a message. */
 const trades = z
   .object({ channel: z.literal('trade'), data: z.array(z.unknown()) })
   .transform(({ data }): FeedMessage[] =>

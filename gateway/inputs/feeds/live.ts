@@ -1,11 +1,11 @@
 /**
- * Live prices from the WebSocket feed of an exchange elsewhere, a venue.
+ * Live prices from the WebSocket feed of another exchange, a venue.
  *
- * Always holds: at most one connection is open or being opened. When it ends, is refused, falls
- * silent, or has only prices that are dropped, the feed reconnects after a delay that doubles with
- * each failure and is reset by a price. No price has an effect beyond its connection: the sequence
- * starts anew with the next one, and the mark for times is never ahead of the exchange's clock.
- * A price is delivered at most `MAX_TICKS_PER_SECOND` times a second per asset, always the newest.
+ * Always holds: at most one connection is open or opening. If a connection ends, is refused, falls
+ * silent, or has only dropped prices, the feed reconnects. The delay doubles with each failure, and
+ * a price resets it. No price affects later connections: sequences start anew with each connection,
+ * and the latest accepted time is never ahead of the exchange's clock. At most
+ * `MAX_TICKS_PER_SECOND` prices a second are delivered per asset, always the newest.
  */
 import type { Logger } from 'pino';
 import WebSocket from 'ws';
@@ -14,7 +14,7 @@ import { type Clock, elapsedMs } from '../../observe/clock.js';
 import type { PriceFeed, PriceSink } from './price-feed.js';
 
 export type FeedMessage =
-  /** `sequence` grows with every price of the product on a connection. */
+  /** `sequence` grows with each price of the product on one connection. */
   | { type: 'ticker'; productId: string; sequence: number; priceMicros: number; tradedAtMs: number }
   | { type: 'subscriptions'; productIds: string[] }
   | { type: 'error'; message: string }
@@ -22,7 +22,7 @@ export type FeedMessage =
   | { type: 'other' }
   | { type: 'malformed'; reason: string };
 
-/** What a venue's feed says. */
+/** How to talk to a venue's feed. */
 export interface Venue {
   url: string;
   /** "BTC" → "BTC-USD". */
@@ -39,52 +39,52 @@ export interface LiveFeedOptions {
   log: Logger;
   /** Uniform on [0, 1); spreads the reconnections of many exchanges. */
   random: () => number;
-  /** In place of the venue's. */
+  /** Replaces the venue's URL. */
   url?: string;
-  /** Real milliseconds of silence after which the connection counts as lost. */
+  /** Silence in real milliseconds after which the connection counts as lost. */
   idleTimeoutMs?: number;
-  /** The first delay before a reconnection, in real milliseconds. Doubles up to `backoffMaxMs`. */
+  /** First delay before reconnecting, in real milliseconds. It doubles up to `backoffMaxMs`. */
   backoffFirstMs?: number;
   backoffMaxMs?: number;
 }
 
-/** The counts are since the start. */
+/** Counts since the start. */
 export interface LiveFeedStatus {
-  /** The current connection has delivered a price in the last minute. */
+  /** Whether the current connection has delivered a price in the last minute. */
   live: boolean;
-  /** Tried, the first one included. */
+  /** Attempts to connect, including the first. */
   connections: number;
   delivered: number;
-  /** What is not as the venue's protocol says, or implausible: messages, and trades in them. */
+  /** Messages, and trades in them, that violate the venue's protocol or are implausible. */
   malformed: number;
-  /** Connections that the venue's server refused to serve. */
+  /** Connections refused by the venue's server. */
   serverErrors: number;
 }
 
 const MAX_TICKS_PER_SECOND = 10;
 const SPACING_MS = 1_000 / MAX_TICKS_PER_SECOND;
 const MAX_MESSAGE_BYTES = 65_536;
-/** A trade further ahead of the exchange's clock is wrong: no clock is that far off. */
+/** A trade further ahead of the exchange's clock is invalid. */
 const MAX_AHEAD_MS = 30_000;
-/** A connection that has had no price for so long is not live, whatever else it says. */
+/** A connection without a price for this long is not live, whatever else it sends. */
 const LIVE_MS = 60_000;
-/** Fewer dropped prices in a row, as of a quiet product, say nothing about a connection. */
+/** Fewer consecutive drops, for example of a quiet product, do not condemn a connection. */
 const DROPS_LEAST = 10;
-/** How often the time for a product whose prices are dropped doubles: to a quarter of an hour. */
+/** How often the patience with a product's dropped prices doubles: up to a quarter of an hour. */
 const DOUBLINGS_MAX = 6;
 
 interface Usefulness {
   readonly symbol: string;
-  /** Since when everything has been dropped; null: the last price was not. */
+  /** Since when all prices have been dropped; null: the last price was accepted. */
   uselessFromMs: number | null;
-  /** How many were dropped since then. */
+  /** Drops since then. */
   drops: number;
-  /** What is dropped again after a reconnection is given twice as long. */
+  /** Doubles the patience: if prices are dropped again after a reconnection, it lasts longer. */
   reconnections: number;
 }
 
 interface Product extends Usefulness {
-  /** The number of the last ticker; each connection has its own numbers. */
+  /** The last ticker's number. Each connection has its own numbers. */
   sequence: number;
   tradedAtMs: number;
   deliveredElapsedMs: number;
@@ -105,9 +105,9 @@ export class LiveFeed implements PriceFeed {
   private sink: PriceSink | null = null;
   private socket: WebSocket | null = null;
   private stopped = false;
-  /** When the current connection last had a price; null: it has had none. */
+  /** When the current connection last had a price; null: never. */
   private pricedElapsedMs: number | null = null;
-  /** Connections in a row that ended without a price. */
+  /** Consecutive connections that ended without a price. */
   private failures = 0;
   private idleTimer: NodeJS.Timeout | null = null;
   private reconnectTimer: NodeJS.Timeout | null = null;
@@ -164,7 +164,7 @@ export class LiveFeed implements PriceFeed {
       socket.send(this.options.venue.subscribeMessage([...this.products.keys()]));
     });
     socket.on('message', (data) => {
-      // A message may still arrive after the connection was dropped.
+      // A message can still arrive after the connection was dropped.
       for (const message of this.options.venue.read(data.toString()))
         if (socket.readyState === WebSocket.OPEN) this.receive(message);
     });
@@ -193,7 +193,7 @@ export class LiveFeed implements PriceFeed {
     const { backoffFirstMs, backoffMaxMs, random, log } = this.options;
     const longestMs = Math.min(backoffMaxMs, backoffFirstMs * 2 ** Math.min(this.failures, 30));
     this.failures++;
-    // At least half of the delay, so that a failing server is not flooded.
+    // Wait at least half of the delay, to spare a failing server.
     const delayMs = (longestMs * (1 + random())) / 2;
     log.warn({ code, delayMs: Math.round(delayMs) }, 'price feed: disconnected');
     this.reconnectTimer = setTimeout(() => this.connect(), delayMs);
@@ -201,7 +201,7 @@ export class LiveFeed implements PriceFeed {
 
   private receive(message: FeedMessage): void {
     const { log } = this.options;
-    // A malformed message does not count as activity.
+    // Malformed messages are not a sign of life.
     if (message.type !== 'malformed') this.idleTimer?.refresh();
     switch (message.type) {
       case 'ticker':
@@ -243,7 +243,7 @@ export class LiveFeed implements PriceFeed {
       this.drop(product);
       return;
     }
-    // The engine remembers no older price.
+    // The engine does not remember older prices.
     const oldestMs = Math.max(product.tradedAtMs, nowMs - PRICE_REMEMBERED_MS);
     if (ticker.sequence <= product.sequence || ticker.tradedAtMs < oldestMs) {
       this.drop(product);
@@ -264,8 +264,8 @@ export class LiveFeed implements PriceFeed {
   }
 
   /**
-   * A price that is dropped is no sign of life: if all are, the connection is given up, for one
-   * product that stays bad less and less often.
+   * A dropped price is not a sign of life: if all prices are dropped, the feed reconnects. For a
+   * single product that stays bad, it does so less and less often.
    */
   private drop(of: Usefulness): void {
     if (of.uselessFromMs === null) {

@@ -1,11 +1,11 @@
-/** What the messages of all venues have: JSON, decimal prices, and times. Nothing here throws. */
+/** Fields common to all venues' messages: JSON, decimal prices, times. Nothing here throws. */
 import { z } from 'zod';
 import type { FeedMessage } from './live.js';
 import { parsePriceMicros } from './price-feed.js';
 
 export const NOT_JSON: FeedMessage = { type: 'malformed', reason: 'not JSON' };
 
-/** undefined: it is not JSON. */
+/** undefined: not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -28,5 +28,5 @@ export const priceMicros = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-/** "2025-11-21T06:30:00.123456Z": milliseconds, truncated. */
+/** "2025-11-21T06:30:00.123456Z" as milliseconds, truncated. */
 export const timeMs = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));

@@ -1,13 +1,13 @@
 /**
- * A price feed: an external source of asset prices, which it passes to a sink.
+ * A price feed: an external source of asset prices, delivered to a sink.
  *
- * Always holds: prices are positive integers within the engine's limits, and `observedAtMs` is
- * never later than the exchange's clock and never decreases for one asset.
+ * Always holds: prices are positive integers within the engine's limits. `observedAtMs` is never
+ * later than the exchange's clock and never decreases for one asset.
  */
 import { Big } from 'big.js';
 import { MAX_ASSET_PRICE_MICROS, MICROS_PER_DOLLAR } from '../../../engine/interface/limits.js';
 
-/** `source`: which of several sources the price is from; left out: there is only one. */
+/** `source`: the price's source; absent if there is only one. */
 export type PriceSink = (
   symbol: string,
   priceMicros: number,
@@ -16,9 +16,9 @@ export type PriceSink = (
 ) => void;
 
 export interface PriceFeed {
-  /** Starts to deliver, never within this call. May be called once. */
+  /** Starts delivering, but never within this call. Call at most once. */
   start(sink: PriceSink): void;
-  /** No price is delivered after this call. Resolves when all resources are closed. */
+  /** Delivers no price after this call. Resolves when all resources are closed. */
   stop(): Promise<void>;
 }
 

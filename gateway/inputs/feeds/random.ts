@@ -18,7 +18,7 @@ export function uniformRandom(seed: string): () => number {
     c = (((c << 21) | (c >>> 11)) + sum) | 0;
     return (sum >>> 0) / 4_294_967_296;
   };
-  // The first outputs of similar seeds are similar; the generator's author drops twelve.
+  // Similar seeds give similar first outputs; the generator's author drops twelve.
   for (let i = 0; i < 12; i++) next();
   return next;
 }
@@ -44,7 +44,7 @@ export function normalRandom(uniform: () => number): () => number {
   };
 }
 
-/** xmur3: 32-bit words that all depend on every character of the text (MurmurHash3's mixing). */
+/** xmur3: 32-bit words, each depending on every character of the text (MurmurHash3's mixing). */
 function seedWords(text: string): () => number {
   let hash = 1_779_033_703 ^ text.length;
   for (let i = 0; i < text.length; i++) {

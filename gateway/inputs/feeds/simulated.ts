@@ -1,6 +1,6 @@
 /**
  * Simulated prices: a geometric random walk per asset. The same seed and clock give the same
- * prices. Floats are safe here: each price is rounded to a cent on delivery.
+ * prices. Floating point is safe here: each price is rounded to a cent on delivery.
  */
 import type { Clock } from '../../observe/clock.js';
 import type { PriceFeed, PriceSink } from './price-feed.js';
@@ -8,9 +8,9 @@ import { normalRandom, uniformRandom } from './random.js';
 
 export interface SimulatedAsset {
   symbol: string;
-  /** Start of the walk: the last known price, or else a round number. */
+  /** Start of the walk: the last known price, or a round number. */
   startPriceMicros: number;
-  /** Standard deviation of the price's logarithm over a year: 0.5 is 50%. */
+  /** Standard deviation of the price's logarithm over a year: 0.5 means 50%. */
   annualVolatility: number;
 }
 
@@ -24,17 +24,17 @@ export const SIMULATED_ASSETS: readonly SimulatedAsset[] = [
 interface SimulatedFeedOptions {
   assets: readonly SimulatedAsset[];
   clock: Clock;
-  /** Any text. It must differ at each restart, or the prices repeat their moves. */
+  /** Any text. It must differ at each restart, otherwise prices repeat their moves. */
   seed: string;
-  /** Exchange time between two prices of an asset. */
+  /** Exchange time between two prices of one asset. */
   intervalMs?: number;
 }
 
 const YEAR_MS = 365.25 * 86_400_000;
 const MICROS_PER_CENT = 10_000;
-/** The walk stays between a cent and a million dollars, well within the engine's limits. */
+/** Upper bound of the walk; the lower one is a cent. Well within the engine's limits. */
 const MAX_CENTS = 100_000_000;
-/** One step covers at most this much time, even after a pause such as a suspended machine. */
+/** Maximum time of one step, even after a pause such as a suspended machine. */
 const MAX_STEP_MS = 60_000;
 
 interface Walk {
@@ -91,7 +91,7 @@ export class SimulatedFeed implements PriceFeed {
   }
 }
 
-/** Without drift: the expected price is the last one, so half the variance is subtracted. */
+/** No drift: half the variance is subtracted, so that the expected price is the last one. */
 function nextCents(walk: Walk, stepMs: number): number {
   const deviation = walk.volatilityPerMs * Math.sqrt(stepMs);
   const logCents = walk.logCents + deviation * walk.normal() - (deviation * deviation) / 2;

@@ -1,11 +1,11 @@
 /**
  * A price file: CSV with the header `observedAtMs,asset,price`, oldest price first, in dollars with
- * at most 6 decimal places. With a fourth column `source`, it has the prices of several sources. It
- * is a regular file, because it is read twice. It is read as a stream, so it may have any size. An
- * invalid line ends the reading with a `TickFileError` that names it.
+ * at most 6 decimal places. A fourth column `source` allows prices of several sources. The file is
+ * read twice, so it must be a regular file. It is read as a stream, so it may have any size. An
+ * invalid line ends reading with a `TickFileError` that names the line.
  *
- * Always holds: no price is returned whose time is not plausible. A journal that begins in 1970 or
- * 2243 cannot be taken back.
+ * Always holds: no price with an implausible time is returned. A journal that begins in 1970 or
+ * 2243 cannot be undone.
  */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -20,7 +20,7 @@ export interface Tick {
   observedAtMs: number;
   symbol: string;
   priceMicros: number;
-  /** Left out: the file has only one source. */
+  /** Absent: the file has only one source. */
   source?: string;
 }
 
@@ -35,15 +35,14 @@ export class TickFileError extends Error {
 }
 
 const HEADER = ['observedAtMs', 'asset', 'price'];
-/** A quote that is not closed takes in the lines after it, up to this many bytes. */
+/** An unclosed quote swallows following lines, up to this many bytes. */
 const MAX_LINE_BYTES = 200;
 const HEADER_WITH_SOURCE = [...HEADER, 'source'];
 
 /**
- * The prices in the file, in order.
+ * Yields the file's prices in order.
  * @param symbols the assets that the file may contain
- * @throws TickFileError that names the line; the error of the file system if the file cannot be
- * read
+ * @throws TickFileError that names the line; the file system's error if the file cannot be read
  */
 export async function* readTicks(path: string, symbols: ReadonlySet<string>): AsyncGenerator<Tick> {
   if (!(await stat(path)).isFile())
@@ -56,7 +55,7 @@ export async function* readTicks(path: string, symbols: ReadonlySet<string>): As
     record_delimiter: ['\r\n', '\n'],
     max_record_size: MAX_LINE_BYTES,
   });
-  // An error of either stream ends the other and is thrown by the iteration below.
+  // An error in either stream ends the other, and the iteration below throws it.
   pipeline(createReadStream(path), parser, () => {});
   let header: readonly string[] | null = null;
   let lastAtMs = 0;
@@ -84,8 +83,8 @@ export async function* readTicks(path: string, symbols: ReadonlySet<string>): As
 }
 
 /**
- * Validates the whole file, so that an error in its last line prevents the start.
- * @throws like `readTicks`, and TickFileError if the file has no prices
+ * Validates the whole file, so that an error in any line prevents the start.
+ * @throws like `readTicks`; TickFileError if the file has no prices
  */
 export async function checkTickFile(
   path: string,
@@ -116,7 +115,7 @@ interface CsvRow {
   info: { lines: number };
 }
 
-/** The tick of a line, or its problem. */
+/** A line's tick, or its problem. */
 function toTick(
   record: readonly string[],
   columns: number,
@@ -150,7 +149,7 @@ function timeProblem(text: string, value: number): string {
   return `${must}, not ${shown(text)}`;
 }
 
-/** A value of the file in a message: short, and harmless to a terminal. */
+/** Shows a value from the file in a message: short, and harmless to a terminal. */
 function shown(text: string): string {
   return printable(JSON.stringify(text.slice(0, 40)));
 }

@@ -1,7 +1,7 @@
 /**
- * The house: an ordinary account, without privileges, that quotes both sides of every market that
- * trades, so that orders usually find liquidity. Here are its account and its turns; what it quotes
- * is in market-maker.ts.
+ * The house: an ordinary account without privileges that quotes both sides of every market, so that
+ * orders usually find liquidity. This file has its account and its schedule; market-maker.ts
+ * decides the quotes.
  *
  * Always holds: it submits commands only after a price, when the caller no longer needs the
  * engine's result, and in its own turns of the event loop.
@@ -20,11 +20,11 @@ import type { ObservedPrice } from './prices.js';
 
 export const HOUSE_USERNAME = 'house';
 
-/** Whether a name is the house's, whether the house has an account or not. */
+/** Whether a name is reserved for the house, even if the house has no account. */
 export function isNameOfHouse(username: string): boolean {
   return username.toLowerCase() === HOUSE_USERNAME;
 }
-/** Exchange time between reviews without a price, and the minimum real time between them. */
+/** Exchange time between reviews without a price; minimum real time between reviews. */
 const REVIEW_MS = 500;
 const REVIEW_REAL_MS = 25;
 
@@ -32,13 +32,13 @@ interface HouseOptions {
   sequencer: Submitter;
   clock: Clock;
   log: Logger;
-  /** The starting balance of the account, and the base of its limits. */
+  /** The account's starting balance, and the base of its limits. */
   fundsMicros: number;
 }
 
 export class House {
   private readonly engine: Engine;
-  /** null: not started, or stopped. */
+  /** null: not started or stopped. */
   private maker: MarketMaker | null = null;
   private userId = 0;
   private timer: NodeJS.Timeout | null = null;
@@ -49,7 +49,7 @@ export class House {
 
   /**
    * Registers the account if it does not exist, and cancels orders left by a crash.
-   * @throws if the name belongs to a user who can sign in, or if the account cannot be created
+   * @throws if a user who can sign in has the name, or if the account cannot be created
    */
   start(): void {
     const { engine } = this;
@@ -65,20 +65,20 @@ export class House {
   }
 
   /**
-   * After a price of the asset: the one that the engine stored; null: it stored none. To be called
-   * before any other command is executed.
+   * Call after each price of the asset, before any other command is executed. `price`: the price
+   * that the engine stored; null: it stored none.
    */
   observe(asset: number, price: ObservedPrice | null): void {
     if (price === null) this.maker?.review(asset, this.nowMs());
     else this.maker?.observe(asset, price, this.nowMs());
   }
 
-  /** Reads the events of the last command, for what the house's fills may cost. */
+  /** Reads the last command's events to track what the house's fills cost. */
   noteFills(): void {
     this.maker?.noteFills();
   }
 
-  /** Cancels all quotes if the sequencer still accepts commands, and submits nothing afterwards. */
+  /** Cancels all quotes if the sequencer still accepts commands, then submits nothing more. */
   stop(): void {
     if (this.timer !== null) clearTimeout(this.timer);
     this.maker?.withdraw();
@@ -103,7 +103,7 @@ export class House {
     return Math.max(this.engine.nowMs, this.options.clock.nowMs());
   }
 
-  /** For what no price triggers: prices that grow old, filled quotes, winnings to claim. */
+  /** Schedules reviews that no price triggers: stale prices, filled quotes, winnings to claim. */
   private arm(): void {
     const { clock } = this.options;
     const nowMs = this.nowMs();
@@ -116,7 +116,7 @@ export class House {
     }, delayMs);
   }
 
-  /** null: the sequencer accepts no command now. The next review tries again. */
+  /** null: the sequencer accepts no command now; the next review tries again. */
   private submit(command: Command): NumberBuffer | null {
     try {
       return this.options.sequencer.submit(command);
@@ -129,8 +129,8 @@ export class House {
 }
 
 /**
- * Cancels orders that the house left in an earlier run, because their prices are outdated. For
- * every start, even without a house.
+ * Cancels orders that the house left in an earlier run, because their prices are outdated. Call at
+ * every start, even if the house is off.
  * @throws SubmitRefused if the sequencer accepts no command
  */
 export function cancelHouseOrders(sequencer: Submitter): void {
@@ -140,7 +140,7 @@ export function cancelHouseOrders(sequencer: Submitter): void {
     sequencer.submit({ kind: 'cancelAll', userId, idempotencyKey: null, marketId });
 }
 
-/** 0: none, or the name belongs to a user who can sign in. */
+/** 0: no such user, or a user who can sign in has the name. */
 function houseUserId(engine: Engine): number {
   const userId = engine.findUser(HOUSE_USERNAME);
   return engine.credential(userId) === '' ? userId : 0;

@@ -1,8 +1,8 @@
-/** What the house loses: to takers who know more than it does, and in an hour and a day. */
+/** The house's losses: to better informed takers, and within an hour and a day. */
 
-/** After this time, half of a loss is forgotten. */
+/** Half of a loss is forgotten after this time. */
 const HALF_LIFE_MS = 1_800_000;
-/** However much is lost, the spread grows no further. */
+/** Bounds the extra spread, however large the losses. */
 const MAX_EXTRA_DEVIATIONS = 6;
 
 interface Fill {
@@ -11,19 +11,19 @@ interface Fill {
   /** Lots of UP: positive if the house bought, negative if it sold. */
   lots: number;
   atMs: number;
-  /** The fair value's standard deviation until the fill is compared. */
+  /** The fair value's standard deviation up to the price that the fill is compared with. */
   deviationTicks: number;
 }
 
 /**
- * What fills in an asset's markets have cost, by the fair value of the first price that a taker
- * cannot have known, less what others have earned. It fades with time and is never negative:
- * earnings are not saved for later losses.
+ * The net loss of fills in an asset's markets, measured by the fair value at the first price that a
+ * taker cannot have known. The loss fades with time and is never negative: gains do not offset
+ * later losses.
  */
 export class FillLosses {
   private readonly fills: Fill[] = [];
   private lostMicros = 0;
-  /** The variance that chance alone would give to the losses of the same fills. */
+  /** The variance of the same fills' losses if only chance caused them. */
   private variance = 0;
   private fadedAtMs = 0;
 
@@ -31,7 +31,7 @@ export class FillLosses {
     this.fills.push(fill);
   }
 
-  /** Compares the fills up to `beforeMs`. Those in another market are forgotten. */
+  /** Compares the fills up to `beforeMs`. Fills in other markets are dropped. */
   mark(marketId: number, fairTicks: number, beforeMs: number): void {
     while (this.fills.length > 0 && this.fills[0]!.atMs <= beforeMs) {
       const fill = this.fills.shift()!;
@@ -44,7 +44,7 @@ export class FillLosses {
     }
   }
 
-  /** How many standard deviations the losses are above what chance explains, which is one. */
+  /** How many standard deviations the losses exceed what chance explains, which is one. */
   extraDeviations(nowMs: number): number {
     if (this.lostMicros === 0) return 0;
     const deviations = (this.lostMicros / Math.sqrt(this.variance)) * Math.sqrt(this.fade(nowMs));
@@ -57,20 +57,20 @@ export class FillLosses {
 }
 
 const HOUR_MS = 3_600_000;
-/** Each period, and the fraction of its funds that the house may lose in it. */
+/** Periods, and the fraction of its funds that the house may lose in each. */
 const PERIODS = [
   { lengthMs: HOUR_MS, share: 1 / 20 },
   { lengthMs: 24 * HOUR_MS, share: 1 / 10 },
 ];
 
-/** Says when the house has lost too much since the hour or the day began (UTC). */
+/** Detects that the house has lost too much since the hour or the day began (UTC). */
 export class LossLimit {
   private readonly periods: { number: number; profitMicros: number }[] = [];
   private wasReached = false;
 
   constructor(private readonly fundsMicros: number) {}
 
-  /** `isNew`: the last check said the opposite. */
+  /** `isNew`: the result differs from the last check's. */
   check(profitMicros: number, nowMs: number): { isReached: boolean; isNew: boolean } {
     const isReached = PERIODS.some(({ lengthMs, share }, i) => {
       const number = Math.floor(nowMs / lengthMs);

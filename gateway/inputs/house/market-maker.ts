@@ -1,14 +1,14 @@
 /**
- * What the house does in the book: it quotes both sides of each active market around a fair value,
- * and of each upcoming one around half a dollar.
- * It reads no clock and sets no timer, so a simulation can drive it for days.
+ * The house's orders: it quotes both sides of each active market around a fair value, and of each
+ * upcoming market around half a dollar. It reads no clock and sets no timer, so a simulation can
+ * run days of it.
  *
- * Always holds: all its orders are post-only. After a price, no order rests that the new fair value
- * makes too good, and while prices are stale or held back, none does. It quotes to a market's end,
- * wider where a price can still change much: without quotes nobody could sell a position then. Its
- * loss is limited by its exposure and money in a market, and by what it may lose in an hour and a
- * day. Its orders, positions and profit are read from the engine, so it continues after a crash as
- * after a pause, except that the hour and the day begin anew.
+ * Always holds: all orders are post-only. After a price, no resting order is better for a taker
+ * than the new fair value allows; while prices are stale or held back, no order rests. The house
+ * quotes to a market's end, with a wider spread where a price can still change much, so that
+ * positions can be sold until then. Its exposure and money in a market are limited, and so is its
+ * loss in an hour and in a day. Orders, positions and profit are read from the engine, so the house
+ * continues after a crash; only the hour and the day begin anew.
  */
 import type { Logger } from 'pino';
 import type { Engine } from '../../../engine/engine.js';
@@ -54,32 +54,32 @@ import {
   type QuotePlan,
 } from './quotes.js';
 
-/** It has no quotes if the last price is older than this, and than two usual intervals. */
+/** No quotes if the last price is older than this and than two usual intervals. */
 const MAX_PRICE_AGE_MS = 2_000;
 
-/** Fractions of its funds: the most to commit to a market, and the most to lose in one. */
+/** Fractions of the funds: the most to commit to a market, and the most to lose in it. */
 const MARKET_SHARE_OF_FUNDS = 1 / 10;
-/** The upcoming markets together leave most of the money to the active one. */
+/** Upcoming markets together, so that the active market gets most of the money. */
 const UPCOMING_SHARE_OF_FUNDS = 1 / 50;
 const EXPOSURE_SHARE_OF_FUNDS = 1 / 40;
-/** Fraction of the available balance. The rest covers the fee that the engine adds to a buy. */
+/** Fraction of the available balance. The rest pays the fee that the engine adds to a buy. */
 const SPENDABLE_SHARE = 0.99;
 
 /**
- * Before the start price begins to form: a price without drift is as likely to rise as to fall from
- * wherever it will be.
+ * Used before the start price begins to form: without drift, the price is as likely to rise as to
+ * fall from any start price.
  */
 const EVEN: FairValue = { probability: 0.5, perSecond: 0, perVolatility: 0 };
 
-/** Refusals of quotes that need no warning. */
+/** Refusals of quotes that are not logged. */
 const EXPECTED = ['market_not_active', 'market_paused', 'user_frozen'];
 
 interface MarketMakerOptions {
   engine: Engine;
-  /** Executes a command; null: none is accepted now. */
+  /** Executes a command; null: the sequencer accepts none now. */
   submit: (command: Command) => NumberBuffer | null;
   log: Pick<Logger, 'info' | 'warn' | 'error'>;
-  /** The house's account, and the base of its limits. */
+  /** The house's account. */
   userId: number;
   fundsMicros: number;
 }
@@ -87,12 +87,12 @@ interface MarketMakerOptions {
 interface AssetState {
   readonly ages: PriceAges;
   readonly losses: FillLosses;
-  /** How far the fair value may be from what a taker can know. */
+  /** Standard deviation between the fair value and what a taker can know. */
   deviationTicks: number;
   short: boolean;
 }
 
-/** What the quotes of a market should be. */
+/** The planned quotes of a market. */
 interface Wanted extends QuotePlan {
   half: number;
 }
@@ -111,7 +111,7 @@ export class MarketMaker {
     this.limit = new LossLimit(options.fundsMicros);
   }
 
-  /** A price that the engine stored. Quotes that it makes too good are gone when this returns. */
+  /** Handles a stored price. Removes quotes that are too good at that price before it returns. */
   observe(asset: number, price: ObservedPrice, nowMs: number): void {
     const { ages, losses } = this.stateOf(asset);
     ages.add(price, nowMs);
@@ -123,7 +123,7 @@ export class MarketMaker {
     }
   }
 
-  /** Reads the events of the last command, for what the house's fills may cost. */
+  /** Reads the last command's events to track what the house's fills cost. */
   noteFills(): void {
     const { values, length } = this.engine.events;
     const { makerId, makerSide, makerOutcome, marketId, upTicks, sizeLots } = EventSlot.trade;
@@ -141,7 +141,7 @@ export class MarketMaker {
     }
   }
 
-  /** Withdraws, moves and adds quotes of the asset's markets. */
+  /** Withdraws, moves and adds quotes in the asset's markets. */
   review(asset: number, nowMs: number): void {
     const { engine } = this;
     for (const marketId of [engine.activeMarket(asset), ...engine.upcomingMarkets(asset)]) {
@@ -188,7 +188,7 @@ export class MarketMaker {
   }
 
   private isQuotable(market: MarketView, { ages }: AssetState, nowMs: number): boolean {
-    // In the minute before the start, the start price forms, and what is known of it moves the
+    // The start price forms in the minute before the start; the part already known moves the
     // chance.
     const isFair = market.startPriceMicros !== null || market.startsAtMs - nowMs > AVERAGED_MS;
     return (
@@ -213,7 +213,7 @@ export class MarketMaker {
     return !isReached;
   }
 
-  /** Only a market whose asset has a price is quoted. */
+  /** Requires a price of the market's asset. */
   private fairOf(market: MarketView): FairValue {
     return fairChance(this.engine, market) ?? EVEN;
   }
@@ -252,7 +252,9 @@ export class MarketMaker {
     return { ...plan, half };
   }
 
-  /** Money for all buys in a market: its limit less the cost of shares held, within the balance. */
+  /**
+   * Money for all buys in a market: its limit, less the cost of held shares, within the balance.
+   */
   private spendableMicros(
     position: PositionView | null,
     resting: readonly OrderView[],
@@ -267,7 +269,7 @@ export class MarketMaker {
     return Math.floor(Math.max(0, Math.min(cap, available * SPENDABLE_SHARE)));
   }
 
-  /** The best price of UP at which others would sell to (BUY) or buy from (SELL) the house. */
+  /** The best UP price at which others sell to the house (BUY) or buy from it (SELL). */
   private othersBest(marketId: number, side: Side): number | null {
     const priceTicks = side === Side.BUY ? MICROS_PER_SET - 1 : 1;
     const quote = this.engine.quote({
@@ -297,14 +299,15 @@ export class MarketMaker {
     else this.options.log.info(bounds, 'house: quotes have their full size again');
   }
 
-  /** One command, so that no order meets a half-replaced set of quotes. */
+  /** Uses one command, so that no order meets a half-replaced set of quotes. */
   private requote(marketId: number, quotes: readonly Quote[], resting: readonly OrderView[]): void {
     const { cancel, place } = changesTo(quotes, resting);
     const operations: BatchOperation[] = [
       ...cancel.map((order) => this.cancelOf(order)),
       ...place.map((quote) => this.orderOf(marketId, quote)),
     ];
-    // The house never has this many orders. If it does, the next review starts from none.
+    // The house never has this many orders. If it does, cancel all; the next review starts from
+    // none.
     if (operations.length > MAX_BATCH_OPERATIONS) this.cancelAll(marketId);
     else if (operations.length > 0) this.submitBatch(operations);
   }
@@ -340,7 +343,7 @@ export class MarketMaker {
       atomic: false,
     });
     if (result === null) return;
-    // The market may have ended with this command. Any other refusal is a bug in the plan.
+    // The command's time may have ended the market. Any other refusal is a bug in the plan.
     const refused = refusals(result).filter((code) => !EXPECTED.includes(code));
     if (refused.length > 0) this.options.log.warn({ refused }, 'house: quotes were refused');
   }
@@ -363,7 +366,7 @@ function paysOut(market: MarketView, position: PositionView): boolean {
   }
 }
 
-/** The codes of a batch's refused operations, or of the refused batch. */
+/** Codes of a batch's refused operations, or the batch's own code. */
 function refusals({ values }: NumberBuffer): string[] {
   const batchCode = values[ResultHead.code]!;
   if (batchCode !== Code.ok) return [CODES[batchCode]!];

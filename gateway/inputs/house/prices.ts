@@ -1,9 +1,9 @@
-/** One asset's last price, and how old it usually is when the next one comes. Lost at a restart. */
+/** An asset's last price, and how old prices usually become. Not kept over a restart. */
 
-/** The age of a price when the next one comes: until it is measured, and the weight of each. */
+/** Age of a price when the next one arrives: the assumed first value, and each sample's weight. */
 const ASSUMED_HORIZON_MS = 250;
 const HORIZON_WEIGHT = 1 / 16;
-/** An outage is not a habit: an age counts as at most this multiple of the mean. */
+/** Limits the effect of an outage: an age counts as at most this multiple of the mean. */
 const MAX_HORIZON_GROWTH = 4;
 
 export interface ObservedPrice {
@@ -12,11 +12,11 @@ export interface ObservedPrice {
 }
 
 export class PriceAges {
-  /** When the last price was observed; null: none has come. */
+  /** When the last price was observed; null: no price yet. */
   lastAtMs: number | null = null;
   private meanMs: number | null = null;
 
-  /** `nowMs`: when it came. Ignores a price that is older than the last one. */
+  /** `nowMs`: the arrival time. Ignores prices older than the last one. */
   add({ observedAtMs }: ObservedPrice, nowMs: number): void {
     const { lastAtMs } = this;
     if (lastAtMs !== null && observedAtMs < lastAtMs) return;
@@ -24,7 +24,7 @@ export class PriceAges {
     this.lastAtMs = observedAtMs;
   }
 
-  /** The interval between prices and their delay. */
+  /** Mean interval between prices plus their delay. */
   get horizonMs(): number {
     return this.meanMs ?? ASSUMED_HORIZON_MS;
   }

@@ -2,13 +2,13 @@
  * The house's quotes for one market: which orders should rest, and how to get there. Pure
  * functions.
  *
- * Always holds for a plan: no bid is above the fair value and no ask below it; filling one side
- * takes the exposure no further than its cap; sells are of shares that the house has; buys cost no
- * more than it may spend; the rules in force allow each order. No quote is worth less than a
- * resting order must be, and a cheap one is enlarged to that.
+ * Always holds for a plan: no bid is above the fair value and no ask below it. Filling one side
+ * does not exceed the exposure's cap. Sells are covered by the house's shares; buys cost at most
+ * what it may spend. The rules in force allow each order: a quote below the minimum value of a
+ * resting order is enlarged to it.
  *
- * A bid (for UP) is a sell of DOWN while the house has DOWN, else a buy of UP; an ask is the same
- * with UP and DOWN exchanged. So shares that are traded back free their money.
+ * A bid (for UP) is a sell of DOWN while the house has DOWN, otherwise a buy of UP. An ask is the
+ * same with UP and DOWN exchanged. So shares traded back free their money.
  */
 import { Outcome, Side, ticksIn } from '../../../engine/interface/domain.js';
 import {
@@ -22,7 +22,7 @@ import type { OrderView } from '../../../engine/interface/views.js';
 interface QuoteLevel {
   /** Distance from the best level. */
   offsetTicks: number;
-  /** What a taker spends to buy the whole level. */
+  /** What a taker pays to buy the whole level. */
   takerMicros: number;
 }
 
@@ -34,21 +34,21 @@ const QUOTE_LEVELS: readonly QuoteLevel[] = [
   { offsetTicks: 50, takerMicros: 300_000_000 },
 ];
 
-/** Sizes use the price rounded up to this, so that a one-tick move does not change them all. */
+/** Sizes use the price rounded up to this step, so that a one-tick move does not change them. */
 const SIZED_BY_TICKS = 25;
 
 const BASE_HALF_SPREAD_TICKS = 5;
 const MAX_HALF_SPREAD_TICKS = 450;
-/** Standard deviations of the fair value in half a spread, and more for each of the extra ones. */
+/** Standard deviations of the fair value in half a spread, plus this many per extra one. */
 const USUAL_DEVIATIONS = 4;
 const DEVIATIONS_PER_EXTRA = 2;
-/** Shift of the quotes at the cap of the exposure. */
+/** Shift of the quotes at the exposure's cap. */
 const MAX_SKEW_TICKS = 30;
 
 /**
- * Half the distance between bid and ask: a base, and how far the fair value may be from what a
- * taker knows, whose price can be newer. `deviationTicks` is the standard deviation of that,
- * `extraDeviations` what takers have lately shown to know.
+ * Half the distance between bid and ask: a base, plus a margin for takers who know newer prices.
+ * `deviationTicks` is the standard deviation between the fair value and a taker's knowledge;
+ * `extraDeviations` measures how well informed takers have been lately.
  */
 export function halfSpreadTicks(deviationTicks: number, extraDeviations: number): number {
   const deviations = USUAL_DEVIATIONS + DEVIATIONS_PER_EXTRA * extraDeviations;
@@ -62,34 +62,34 @@ export interface QuoteInput {
   halfSpreadTicks: number;
   upLots: number;
   downLots: number;
-  /** The largest difference between UP lots and DOWN lots, either way. */
+  /** Maximum difference between UP lots and DOWN lots, in either direction. */
   maxExposureLots: number;
-  /** Limit for all buys together. */
+  /** Limit of all buys together. */
   spendableMicros: number;
-  /** What the rules let one buy spend, and how many orders of this market may rest. */
+  /** The rules' limits: money of one buy, and resting orders of this market. */
   maxOrderMicros: number;
   maxOrders: number;
-  /** What the rules want a resting order to be worth. */
+  /** The rules' minimum value of a resting order. */
   minRestingMicros: number;
-  /** Best bid and ask of other users, for UP; null: none. The house never takes. */
+  /** Other users' best bid and ask for UP; null: none. The house never takes. */
   othersBidTicks: number | null;
   othersAskTicks: number | null;
 }
 
-/** An order that should rest: always GTC and post-only. */
+/** An order that should rest. Always GTC and post-only. */
 export interface Quote {
   side: Side;
   outcome: Outcome;
-  /** The price of the order's outcome. */
+  /** The price in the order's own outcome. */
   priceTicks: number;
   sizeLots: number;
-  /** A resting order within this distance of `priceTicks` is kept. */
+  /** A resting order within this distance of `priceTicks` stays. */
   toleranceTicks: number;
 }
 
 export interface QuotePlan {
   quotes: Quote[];
-  /** There is not enough money for quotes of full size, or the rules do not allow them. */
+  /** Whether money or the rules do not allow quotes of full size. */
   short: boolean;
 }
 
@@ -131,7 +131,7 @@ interface Level {
   toleranceTicks: number;
 }
 
-/** Bids for an outcome from `bestTicks` down, together at most `capacityLots`. */
+/** Bids for an outcome from `bestTicks` down, with at most `capacityLots` in total. */
 function sideLevels(bestTicks: number, capacityLots: number, leastMicros: number): Level[] {
   const levels: Level[] = [];
   for (const { offsetTicks, takerMicros } of QUOTE_LEVELS) {
@@ -147,7 +147,7 @@ function sideLevels(bestTicks: number, capacityLots: number, leastMicros: number
   return levels.map((level) => ({ ...level, sizeLots: Math.floor(level.sizeLots * scale) }));
 }
 
-/** Bids for an outcome: first sells of the other one while the house has shares, then buys. */
+/** Bids for an outcome: sells of the other outcome while the house has shares, then buys. */
 function sideQuotes(levels: readonly Level[], outcome: Outcome, otherLots: number): Quote[] {
   const quotes: Quote[] = [];
   const other = outcome === Outcome.UP ? Outcome.DOWN : Outcome.UP;
@@ -167,7 +167,7 @@ function fitToMoney(wanted: readonly Quote[], spendableMicros: number): QuotePla
   const cost = wanted.reduce((sum, quote) => sum + costMicros(quote), 0);
   if (cost <= spendableMicros) return { quotes: positive(wanted), short: false };
   const scale = Math.max(0, spendableMicros) / cost;
-  // An order above the planned price would cost more than is available, so no tolerance.
+  // An order above the planned price would cost more than is available, hence no tolerance.
   const scaled = wanted.map((quote) =>
     quote.side === Side.SELL
       ? quote
@@ -184,7 +184,7 @@ function costMicros(quote: Quote): number {
   return quote.side === Side.BUY ? quote.priceTicks * quote.sizeLots : 0;
 }
 
-/** A side's best price, in ticks of UP, and size; the price is 0 if the side is empty. */
+/** A side's best price (in ticks of UP) and size. The price is 0 if the side is empty. */
 interface SideSummary {
   bestTicks: number;
   totalLots: number;
@@ -228,12 +228,12 @@ function summarize(orders: readonly Resting[], bids: boolean): SideSummary {
 
 const isBid = (order: Resting): boolean => isBidFor(order.side, order.outcome);
 
-/** Whether it is a bid for UP: a buy of UP or a sell of DOWN. */
+/** Whether the order is a bid for UP: a buy of UP or a sell of DOWN. */
 export function isBidFor(side: Side, outcome: Outcome): boolean {
   return (side === Side.BUY) === (outcome === Outcome.UP);
 }
 
-/** Resting orders to cancel and quotes to place. An order that matches a quote is kept. */
+/** Orders to cancel and quotes to place. Orders that match a quote stay. */
 export function changesTo<T extends Resting>(
   plan: readonly Quote[],
   resting: readonly T[],
@@ -249,7 +249,7 @@ export function changesTo<T extends Resting>(
 }
 
 function matches(order: Resting, quote: Quote): boolean {
-  // Never larger than planned: the plan may use all shares, all money and the whole exposure.
+  // Never larger than planned: the plan may use all shares, money and exposure.
   return (
     order.side === quote.side &&
     order.outcome === quote.outcome &&

@@ -120,7 +120,6 @@ export const signInRoutes: Route[] = [
       const credential = fits() ? await hashOrRefuse(call, newPassword) : '';
       if (credential === null) return;
       // Another request may have used the code meanwhile.
-      // Another request may have used the code meanwhile.
       if (!fits()) {
         call.refuseWhenDurable(errorAnswer('wrong_credentials'));
         return;
