@@ -234,7 +234,6 @@ export class Engine extends Reads {
       clientSequences.use(userId, tokenId, number);
   }
 
-  /** Executes a command and appends its result to the result buffer; returns the code. */
   private execute(command: CommandRecord): number {
     const { state } = this;
     state.refuse(Code.ok, 0, 0);

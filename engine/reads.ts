@@ -80,7 +80,6 @@ const POOLS_OF_LIMITS: readonly [LimitName, Pool][] = [
   ['subAccounts', Pool.subAccounts],
 ];
 
-/** The bids of a user's family at a sequence. */
 interface OwnBids {
   userId: number;
   sequence: number;
@@ -97,7 +96,6 @@ export class Reads {
     return this.state.sequence;
   }
 
-  /** The time of the last command. */
   get nowMs(): number {
     return this.state.nowMs;
   }
@@ -154,12 +152,10 @@ export class Reads {
     return this.parent(userId) || userId;
   }
 
-  /** The ids of the user's sub-accounts, oldest first. */
   subAccounts(userId: number): number[] {
     return this.state.users.exists(userId) ? this.state.users.subAccounts(userId) : [];
   }
 
-  /** How many trades the user has made; the user exists. */
   tradeCount(userId: number): number {
     return this.state.accounts.tradeCount(userId);
   }
@@ -211,7 +207,6 @@ export class Reads {
     return this.state.accounts.isEstablished(userId);
   }
 
-  /** The last actions of operators, the newest first. */
   operatorActions(): OperatorActionView[] {
     return this.state.actions.newestFirst();
   }
@@ -285,7 +280,6 @@ export class Reads {
     return this.state.prices.last(asset);
   }
 
-  /** When that price was observed; null: none yet. */
   assetPriceObservedAtMs(asset: number): number | null {
     return this.state.prices.lastObserved(asset);
   }
@@ -331,7 +325,6 @@ export class Reads {
     return slot === 0 ? 0 : this.state.markets.id(slot);
   }
 
-  /** The next one first. */
   upcomingMarkets(asset: number): number[] {
     const isUpcoming = (marketId: number) =>
       this.market(marketId)?.status === MarketStatus.UPCOMING;
@@ -551,7 +544,6 @@ export class Reads {
     return 0;
   }
 
-  /** Resting orders of the user. */
   orderCount(userId: number): number {
     return this.state.users.exists(userId) ? this.state.accounts.orderCount(userId) : 0;
   }
@@ -590,7 +582,6 @@ export class Reads {
     };
   }
 
-  /** Resting orders, oldest first. */
   orders(userId: number): OrderView[] {
     return Array.from(this.orderIds(userId), (orderId) => this.order(orderId));
   }
@@ -619,7 +610,6 @@ export class Reads {
     };
   }
 
-  /** The user's order groups, oldest first. */
   orderGroups(userId: number): OrderGroupView[] {
     const { users, orderGroups, nowMs } = this.state;
     return users.exists(userId) ? orderGroups.viewsOf(userId, nowMs) : [];
@@ -668,7 +658,6 @@ export class Reads {
     return this.vaultDepositIds(userId).map((depositId) => this.vaultDeposit(depositId)!);
   }
 
-  /** Ids of the open deposits, oldest first. */
   vaultDepositIds(userId: number): number[] {
     const { users, vault } = this.state;
     return users.exists(userId) ? vault.deposits.idsOf(userId) : [];

@@ -4,7 +4,6 @@
  * key has, the token's id (0: the user's password), a colon, the number.
  */
 
-/** The character 1. */
 const MARK = 1;
 const PREFIX = String.fromCharCode(MARK);
 const NUMBERED = new RegExp(`^${PREFIX}(\\d+):(\\d+)$`);

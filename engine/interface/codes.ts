@@ -6,7 +6,6 @@
  */
 export const Code = {
   ok: 0,
-  /** The idempotency key was used for another command. */
   idempotency_key_reused: 1,
   /**
    * The token has executed a command with this number or a greater one. Details: required (the
@@ -45,7 +44,6 @@ export const Code = {
   user_frozen: 35,
   deadline_passed: 10,
   market_not_active: 11,
-  /** An operator has paused the market, its asset or everything. */
   market_paused: 36,
   /** The order group has tripped, and takes no orders until it is reset. */
   order_group_tripped: 41,
@@ -78,7 +76,6 @@ export const Code = {
    * or than the source's last price.
    */
   price_too_old: 24,
-  /** The partner used the reference for another transfer. */
   reference_reused: 25,
   /** Another operation of the atomic batch was refused, so this one was undone or not run. */
   batch_aborted: 26,

@@ -38,7 +38,6 @@ import {
 
 const EMPTY = new RecordBuffer(1);
 
-/** A reusable view of one record at a time. */
 export class CommandRecord {
   records: RecordBuffer = EMPTY;
   kind = 0;
@@ -68,7 +67,6 @@ export class CommandRecord {
     this.fields = fields;
   }
 
-  /** Where the next record starts. */
   get next(): number {
     return this.at + wordsOf(this.records, this.at);
   }

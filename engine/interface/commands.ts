@@ -20,7 +20,6 @@ interface Values {
   number: number;
   text: string;
   'text or null': string | null;
-  /** A flag of the record; a kind has at most one such field. */
   set: boolean;
   outcome: Outcome;
   timeInForce: TimeInForce;
@@ -111,13 +110,11 @@ export const COMMANDS = {
       credential: 'text',
       /** The referrer's code, in any case; empty: none. */
       referralCode: 'text',
-      /** Initial play money; 0: none. */
       grantMicros: 'number',
       /** The partner that registers the user and alone may withdraw; null: none. */
       partner: 'text or null',
     },
   },
-  /** Replaces the credential and raises its version, which ends every older token. */
   setCredential: { number: 5, fields: { userId: 'user', credential: 'text' } },
   /** From any partner, once per partner and reference. */
   deposit: { number: 6, fields: TRANSFER },
@@ -183,7 +180,6 @@ export const COMMANDS = {
     number: 25,
     fields: {
       userId: 'user',
-      /** A TokenScope. */
       scope: 'number',
       /** MAX_TIME_MS: never. */
       expiresAtMs: 'number',
@@ -259,7 +255,6 @@ export const COMMANDS = {
   },
   /** Turns money into complete sets: as many lots of UP as of DOWN, 1,000 micros for both. */
   split: { number: 44, fields: SETS },
-  /** Turns complete sets back into money. */
   merge: { number: 45, fields: SETS },
   setPrivacy: { number: 46, fields: { ...USER, privacy: 'number' } },
   /**
@@ -303,7 +298,6 @@ type Commands = typeof COMMANDS;
 export type CommandName = keyof Commands;
 export const COMMAND_NAMES = Object.keys(COMMANDS) as CommandName[];
 
-/** CommandKind.buy is 8. */
 export const CommandKind = Object.freeze(
   Object.fromEntries(COMMAND_NAMES.map((name) => [name, COMMANDS[name].number])),
 ) as { readonly [K in CommandName]: Commands[K]['number'] };
@@ -326,7 +320,6 @@ type ValueAt<At> = At extends keyof Values
 
 export type Command = CommandOf<CommandName>;
 
-/** The kinds that a batch may have. */
 export const BATCH_KINDS = [
   'buy',
   'sell',

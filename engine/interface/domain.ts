@@ -35,7 +35,6 @@ export function hasEnded(status: number): boolean {
 export const Privacy = { OPEN: 0, PRIVATE: 1, LISTED: 2 } as const;
 export type Privacy = (typeof Privacy)[keyof typeof Privacy];
 
-/** NONE until the market is resolved. */
 export const Resolution = { NONE: 0, UP: 1, DOWN: 2, VOID: 3 } as const;
 export type Resolution = (typeof Resolution)[keyof typeof Resolution];
 
@@ -69,7 +68,6 @@ export type OrderStatus = (typeof OrderStatus)[keyof typeof OrderStatus];
 export const MatchType = { TRANSFER: 0, MINT: 1, MERGE: 2 } as const;
 export type MatchType = (typeof MatchType)[keyof typeof MatchType];
 
-/** What an order does when it meets a resting order of the same user. */
 export const SelfTrade = { CANCEL_RESTING: 0, CANCEL_TAKER: 1, CANCEL_BOTH: 2 } as const;
 export type SelfTrade = (typeof SelfTrade)[keyof typeof SelfTrade];
 

@@ -48,7 +48,6 @@ export const CLIENT_ORDER_IDS_PER_USER = 10_000;
 export const CLIENT_ORDER_IDS_IN_ALL = 4_000_000;
 /** The last orders of all users whose end is remembered. A power of two. */
 export const ORDERS_REMEMBERED = 1_048_576;
-/** Positions of all users in markets that are not paid out. */
 export const MAX_POSITIONS = 8_000_000;
 /**
  * Positions of one user: for each asset the unpaid markets of the last day (96), the market that
@@ -66,10 +65,8 @@ export const MIN_STAKE_MICROS = MICROS_PER_DOLLAR;
 /** Named tokens of one user, and of all users, including expired ones that are still known. */
 export const MAX_TOKENS_PER_USER = 50;
 export const MAX_TOKENS = 1_000_000;
-/** Order groups of one user, and of all users. */
 export const MAX_ORDER_GROUPS_PER_USER = 20;
 export const MAX_ORDER_GROUPS = 1_000_000;
-/** Partners that registered users. */
 export const MAX_PARTNERS = 1_000;
 /**
  * Remembered references of partners' transfers. At this number deposits are refused, withdrawals

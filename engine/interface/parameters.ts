@@ -23,7 +23,6 @@ export function feeOn(amountMicros: number, basisPoints: number): number {
   return Math.ceil((amountMicros * basisPoints) / BASIS_POINTS);
 }
 
-/** The vault's share of a market's fees in rule set 1, in percent. */
 export const VAULT_SHARE_PERCENT = 40;
 /**
  * The minimum value of a resting order in rule set 1, at its own price. An order meets at most

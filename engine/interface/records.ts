@@ -89,7 +89,6 @@ type NumberField<K extends CommandName> = {
   [F in keyof Fields<K>]: Fields<K>[F] extends 'number' ? F : never;
 }[keyof Fields<K>];
 
-/** By kind. */
 export type FieldPlaces = readonly (readonly [name: string, place: Place])[];
 export const PLACES: readonly (FieldPlaces | undefined)[] = byKind((name) =>
   Object.entries<Place>(COMMANDS[name].fields),
@@ -111,7 +110,6 @@ export function byKind<T>(of: (name: CommandName) => T): readonly (T | undefined
   return values;
 }
 
-/** The offset of each number field of a kind. */
 export function numbersOf<K extends CommandName>(
   kind: K,
 ): Readonly<Record<NumberField<K>, number>> {
@@ -162,11 +160,8 @@ export class RecordBuffer {
   bytes!: Uint8Array;
   ints!: Int32Array;
   numbers!: Float64Array;
-  /** Words in use. */
   length = 0;
-  /** Commands appended since the last clear. */
   count = 0;
-  /** The word after the record that is being written. */
   private end = 0;
 
   constructor(words = 8_192) {

@@ -57,7 +57,6 @@ const SETS_FIELDS = ['marketId', 'userId', 'sizeLots'] as const;
 export const RESULT_FIELDS = {
   advanceTime: [],
   listAsset: ['asset'],
-  /** The number of added markets. */
   listMarkets: ['listedMarkets'],
   observePrice: [],
   observeSourcePrice: [],

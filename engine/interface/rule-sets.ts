@@ -20,7 +20,6 @@ interface RuleParameters {
   takerFeeBasisPoints: number;
   /** The vault's part of a market's fees, in percent, when the market resolves. */
   vaultSharePercent: number;
-  /** The most that one buy may spend. */
   maxOrderMicros: number;
   /** Resting orders of one user; a user with more keeps them. */
   maxOpenOrders: number;

@@ -51,7 +51,6 @@ export interface OperatorActionView {
   actionId: number;
   sequence: number;
   atMs: number;
-  /** A CommandKind. */
   kind: number;
   /** Whether a pause or freeze began (true) or ended. */
   isSet: boolean;
@@ -114,7 +113,6 @@ export interface DepthLevel {
   sizeLots: number;
 }
 
-/** Price levels in UP ticks, best first. */
 export interface DepthView {
   bids: DepthLevel[];
   asks: DepthLevel[];
@@ -172,7 +170,6 @@ export interface OrderGroupView {
   /** null: no window is open. */
   windowEndsAtMs: number | null;
   tripped: boolean;
-  /** Its resting orders. */
   orderCount: number;
 }
 
@@ -215,7 +212,6 @@ export interface FundsView {
   stakedMicros: number;
   yieldDueMicros: number;
   treasuryMicros: number;
-  /** Deposits less withdrawals. */
   netDepositsMicros: number;
 }
 

@@ -36,7 +36,6 @@ import { recordUpgrade, vouchForSnapshot } from './vouch.js';
 
 export type Rule = (state: State, command: CommandRecord, base: number) => number;
 
-/** Reused, so that placing an order allocates nothing. */
 const taker = new Taker();
 
 function ofOrder(rule: typeof placeOrder): Rule {
@@ -47,7 +46,6 @@ function ofOrder(rule: typeof placeOrder): Rule {
   };
 }
 
-/** Rules that read the record directly. */
 const FREQUENT = {
   advanceTime: () => Code.ok,
   observePrice,
@@ -103,5 +101,4 @@ function ruleOf(kind: CommandName): Rule | undefined {
   return (state, { records, at }) => rule(state, readCommand(records, at));
 }
 
-/** By kind. */
 export const RULES: readonly (Rule | undefined)[] = byKind(ruleOf);

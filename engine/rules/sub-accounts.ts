@@ -74,7 +74,6 @@ export function transferMoney(state: State, command: CommandOf<'transferMoney'>)
   return Code.ok;
 }
 
-/** Whether the account is the user itself or one of its sub-accounts. */
 function isOf(users: Users, userId: number, accountId: number): boolean {
   return users.exists(accountId) && (accountId === userId || users.parent(accountId) === userId);
 }

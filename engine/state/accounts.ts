@@ -74,7 +74,6 @@ export class Accounts extends AccountTable {
   private readonly bases: InstanceType<typeof BaseTable>;
   private today = 0;
   private thisWeek = 0;
-  /** The end of today. */
   private tomorrowMs = 0;
 
   constructor(undo: UndoLog) {
@@ -88,7 +87,6 @@ export class Accounts extends AccountTable {
     this.bases.ensure(rows);
   }
 
-  /** The user's resting orders. */
   orderCount(userId: number): number {
     return this.dayAndOrders(userId) & ORDER_MASK;
   }

@@ -42,7 +42,6 @@ export class KeysOfUsers {
     return oldest === 0 ? 0 : this.links.get(oldest - 1 + Link.entry);
   }
 
-  /** Adds the entry at the end of the queue. */
   add(userId: number, entry: number, words: number): void {
     const { users, links } = this;
     const at = userId * USER_WORDS;
@@ -68,7 +67,6 @@ export class KeysOfUsers {
     links.drop(LINK_WORDS);
   }
 
-  /** Returns the position of the new link. */
   private append(entry: number): number {
     const { links } = this;
     const link = links.end;

@@ -54,14 +54,12 @@ export class Ledger {
   get staked(): number {
     return this.totals[Pot.staked]!;
   }
-  /** Accrued to vault deposits and not paid. */
   get yieldDue(): number {
     return this.totals[Pot.yieldDue]!;
   }
   get treasury(): number {
     return this.totals[Pot.treasury]!;
   }
-  /** Deposits less withdrawals. */
   get netDeposits(): number {
     return this.totals[Pot.netDeposits]!;
   }

@@ -45,7 +45,6 @@ export class Levels extends LevelTable {
     this.ensureBooks(1);
   }
 
-  /** Makes room for this many books. */
   ensureBooks(books: number): void {
     this.ensure((books * 2) << LADDER_BITS);
     const length = books * 2 * WORDS;
@@ -55,7 +54,6 @@ export class Levels extends LevelTable {
     this.words = words;
   }
 
-  /** Returns an empty book. */
   takeBook(): number {
     const free = this.freeBooks.pop();
     if (free !== undefined) return free;

@@ -24,9 +24,7 @@ const MarketTable = pooledTableOf(
     /** The time of the command that resolved the market. */
     resolvedAtMs: 'f64',
     collateralMicros: 'f64',
-    /** Fees that are not shared or refunded yet. */
     escrowMicros: 'f64',
-    /** Complete sets outstanding. */
     setLots: 'f64',
     volumeMicros: 'f64',
     /** The shared fees so far. */

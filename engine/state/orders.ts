@@ -28,7 +28,6 @@ import type { OrderGroups } from './book/order-groups.js';
 import type { RecentOrders } from './book/recent-orders.js';
 import { type Levels, levelOf, levelRow } from './levels.js';
 
-/** The fields of an order that enters the book. */
 export interface RestingOrder {
   orderId: number;
   userId: number;
@@ -36,7 +35,6 @@ export interface RestingOrder {
   kind: number;
   postOnly: boolean;
   selfTrade: number;
-  /** The ladder on which the order rests. */
   ladder: number;
   level: number;
   /** 0: the user has no position yet. */
@@ -63,7 +61,6 @@ const OrderTable = pooledTableOf(
      * else 0.
      */
     terms: 'i32',
-    /** The row of its price level. */
     levelRow: 'i32',
     /** The user's position when the order began to rest; 0: none yet. */
     position: 'i32',
@@ -106,7 +103,6 @@ export class Orders extends OrderTable {
     this.index = new IdIndex(undo, (row) => this.id(row));
   }
 
-  /** Makes room for this many resting orders. */
   reserve(count: number): void {
     this.ensure(count + 1);
     this.index.ensure(count + 1);
@@ -250,7 +246,6 @@ export class Orders extends OrderTable {
     if (archive.reading) this.index.clear();
   }
 
-  /** Indexes a row that was read from an archive. */
   addToIndex(row: number): void {
     this.index.add(this.id(row), row);
   }

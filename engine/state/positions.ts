@@ -26,7 +26,6 @@ if (MAX_POSITIONS > INDEX_ROWS_MAX || MAX_USERS >= 1 << USER_BITS)
   throw new Error('the maxima do not fit into the index of positions');
 
 const PositionTable = tableOf(64, {
-  /** By outcome. */
   lots: 'f64x2',
   heldLots: 'f64x2',
   costMicros: 'f64x2',
@@ -94,7 +93,6 @@ export class Positions extends PositionTable {
     return this.owners.used;
   }
 
-  /** Makes room for this many positions. */
   reserve(count: number): void {
     this.ensure(count + 1);
     this.owners.ensure(count + 1);

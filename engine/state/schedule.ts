@@ -7,7 +7,6 @@ import type { DeadlineHeap } from '../storage/deadline-heap.js';
 
 /** Per asset: market slots (0: none), and times (Infinity: nothing is due). */
 export interface AssetSchedule {
-  /** Start of the next window. */
   boundaryAtMs: number;
   /** When the last boundary's reference price is fixed and the market that ended there resolves. */
   fixAtMs: number;
@@ -18,7 +17,6 @@ export interface AssetSchedule {
   endedSlot: number;
   /** 1: the current window's market waits for a price to open. */
   waitsForPrice: number;
-  /** 1: its markets are listed ahead of their windows. */
   listsAhead: number;
 }
 

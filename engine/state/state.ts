@@ -76,15 +76,13 @@ export class State {
   readonly vault = new Vault();
   readonly transfers = new Transfers(this.hash);
   readonly idempotency = new Idempotency(this.room);
-  /** The last ids of orders and of trades. */
+  /** Of orders, and of trades. */
   private readonly lastIds = this.undo.block(2);
   readonly recentOrders = new RecentOrders(this.undo, this.lastIds);
 
-  /** The sequence and time of the last command. */
   sequence = 0;
   nowMs = 0;
 
-  /** The result and the events of the last command. */
   readonly result = new NumberBuffer();
   readonly events = new NumberBuffer();
   /** The buys for an amount that the last command placed: pairs of order id and micros. */
@@ -150,12 +148,10 @@ export class State {
     return this.refuse(Code.limit_reached, limit, 0);
   }
 
-  /** Whether the user may take another place of a pool. */
   mayTake(pool: Pool, userId: number): boolean {
     return this.room.mayTake(pool, userId, this.taken(pool, userId));
   }
 
-  /** The user's use of a pool. */
   taken(pool: Pool, userId: number): number {
     switch (pool) {
       case Pool.orders:
@@ -195,7 +191,6 @@ export class State {
     this.result.values[at + 1] = this.accounts.heldMicros(userId);
   }
 
-  /** Marks the result as an earlier command's. */
   markReplayed(sequence: number, atMs: number): void {
     this.resultSequence = sequence;
     this.resultAtMs = atMs;

@@ -19,7 +19,6 @@ interface Transfer {
   isDeposit: boolean;
   userId: number;
   amountMicros: number;
-  /** From the original result. */
   sequence: number;
   atMs: number;
   availableMicros: number;
@@ -32,7 +31,6 @@ export class Transfers {
 
   constructor(private readonly hash: TextHash) {}
 
-  /** Remembered transfers. */
   get count(): number {
     return this.periods.reduce((sum, period) => sum + period.count, 0);
   }
@@ -75,7 +73,6 @@ export class Transfers {
     for (const period of this.periods) period.rebuildIndex();
   }
 
-  /** In pieces. */
   *archive(archive: Archive): Work<void> {
     const count = archive.number(this.periods.length);
     for (let i = 0; i < count; i++) {
@@ -91,7 +88,6 @@ class Period {
   /** Rows 1 to `count` are in use. */
   count = 0;
   private readonly index = new HashIndex();
-  /** Partner and reference. */
   private readonly names = new LongTexts();
   private readonly isDeposit = new Int32Chunks();
   private readonly userIds = new Int32Chunks();

@@ -34,7 +34,6 @@ const ProfileTable = tableOf(64, {
   referredUsers: 'i32',
   /** In markets that are not paid out. */
   positionCount: 'i32',
-  /** One of Privacy. */
   privacy: 'i32',
   /** 0: not a sub-account. */
   parent: 'i32',
@@ -120,7 +119,6 @@ export class Users extends ProfileTable {
     return this.credentials.isEmpty(userId) && this.parent(userId) === 0;
   }
 
-  /** Oldest first. */
   subAccounts(parentId: number): number[] {
     const userIds: number[] = [];
     let userId = this.firstSubAccount(parentId);

@@ -14,7 +14,6 @@ import { RowPool } from '../storage/row-pool.js';
 /** The owner of the list of closed deposits. */
 const ALL = 0;
 
-/** A copy of a deposit. */
 export interface VaultDeposit {
   readonly row: number;
   readonly depositId: number;
@@ -41,11 +40,9 @@ export class VaultDeposits {
   private readonly links = new Links(new Int32Chunks(), new Int32Chunks());
   private readonly ofUser = new ListEnds(new Int32Chunks(), new Int32Chunks());
   private readonly closedOnes = new ListEnds(new Int32Chunks(), new Int32Chunks());
-  /** Live deposits, by user id. */
   private readonly countOfUser = new Int32Chunks();
 
   private lastId = 0;
-  /** Live deposits of all users. */
   liveCount = 0;
   private closedCount = 0;
   private readonly pool = new RowPool(this.links.afters, (rows) => {
@@ -67,7 +64,6 @@ export class VaultDeposits {
     return this.countOfUser.get(userId);
   }
 
-  /** The ids of a user's live deposits, oldest first. */
   idsOf(userId: number): number[] {
     const ids: number[] = [];
     for (let row = this.ofUser.first(userId); row !== 0; row = this.links.next(row))

@@ -48,7 +48,6 @@ export class Vault {
     return this.deposits.add({ userId, amountMicros, stakedAtMs: atMs, earnsFromMs });
   }
 
-  /** The unpaid yield of a live deposit. */
   accrued(deposit: VaultDeposit): number {
     if (deposit.closed) return 0;
     const start = this.cohorts.get(deposit.earnsFromMs)!.startPerMicro;

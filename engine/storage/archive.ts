@@ -113,7 +113,6 @@ export class StateWriter implements Archive {
     this.used += length;
   }
 
-  /** Passes on the last bytes. */
   finish(): void {
     if (this.used > 0) this.sink(this.piece.subarray(0, this.used));
     this.used = 0;
@@ -124,7 +123,6 @@ export class StateWriter implements Archive {
   }
 }
 
-/** The bytes of an archive, from the first to the last. */
 export interface ByteSource {
   readonly length: number;
   /** Fills `target` with the next bytes; the source must have as many. */
@@ -212,7 +210,6 @@ export class StateReader implements Archive {
     } else if (rest > 0) copy(this.piece, this.take(rest), bytes, from + here, rest);
   }
 
-  /** Throws unless every byte was read. */
   finish(): void {
     if (this.left !== 0) throw new Error('the archive holds more than the state');
   }

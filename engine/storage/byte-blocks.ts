@@ -20,7 +20,6 @@ export class ByteBlocks {
       this.chunks.push(new Uint8Array(BLOCK_BYTES << CHUNK_BITS));
   });
 
-  /** Stores the first `length` bytes; returns the first block. */
   write(bytes: Uint8Array, length: number): number {
     const first = this.pool.take();
     let block = first;

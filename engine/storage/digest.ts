@@ -11,7 +11,6 @@
 import type { Archive } from './archive.js';
 import type { NumberBuffer } from './number-buffer.js';
 
-/** The primes of xxHash32. */
 const P1 = 0x9e3779b1 | 0;
 const P2 = 0x85ebca77 | 0;
 const P3 = 0xc2b2ae3d | 0;
@@ -46,7 +45,6 @@ export class Digest {
     this.d = d;
   }
 
-  /** 16 hex digits. */
   toString(): string {
     const { a, b, c, d } = this;
     return hex(folded(a, b, c, d)) + hex(folded(c, d, a, b));

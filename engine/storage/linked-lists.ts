@@ -46,7 +46,6 @@ export class Links {
     this.afters.ensure(rows);
   }
 
-  /** Adds a row at the end of the owner's list. */
   append(ends: ListEnds, owner: number, row: number): void {
     const last = ends.lasts.get(owner);
     this.befores.set(row, last);

@@ -6,7 +6,6 @@
 /** Yields after each small piece, which takes less than a millisecond on usual machines. */
 export type Work<Result> = Generator<void, Result, void>;
 
-/** Runs all pieces without a pause. */
 export function atOnce<Result>(work: Work<Result>): Result {
   for (;;) {
     const step = work.next();

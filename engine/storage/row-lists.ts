@@ -24,7 +24,6 @@ export interface ListFields<
 type Ints<Name extends string> = Table & Accessors<{ readonly [K in Name]: 'i32' }>;
 
 export interface RowLists {
-  /** Adds a row at the end of the owner's list. */
   append(owner: number, row: number): void;
   remove(owner: number, row: number): void;
 }

@@ -8,7 +8,6 @@ export class RowPool {
   private firstFree = 0;
   /** Rows ever allocated, plus one: the number of rows that columns must have. */
   private rows = 1;
-  /** Rows in use. */
   used = 0;
 
   /** `nextFree` links the free rows. It may be a column that rows in use need otherwise. */

@@ -47,7 +47,6 @@ const USED = 2;
 export class Table implements Undoable {
   protected f64: Float64Array;
   protected i32: Int32Array;
-  /** The length of a row, in 32-bit words. */
   private readonly rowWords: number;
 
   constructor(
@@ -65,7 +64,6 @@ export class Table implements Undoable {
     if (this.undo.recording) this.recordImage(row);
   }
 
-  /** Sets all fields of a row to 0. */
   clear(row: number): void {
     const { i32, rowWords } = this;
     const start = row * rowWords;
@@ -119,12 +117,10 @@ export class PooledTable extends Table {
     this.counts[ROWS] = 1;
   }
 
-  /** Rows in use. */
   get used(): number {
     return this.counts[USED]!;
   }
 
-  /** Rows ever allocated, plus one. */
   get rows(): number {
     return this.counts[ROWS]!;
   }

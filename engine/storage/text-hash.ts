@@ -101,7 +101,6 @@ export class TextHash {
     this.keyHigh = halfSipHash(3, 4, this.words, count);
   }
 
-  /** 32 bits, signed. */
   of(text: string): number {
     const count = this.fill(text);
     return halfSipHash(this.keyLow, this.keyHigh, this.words, count);

@@ -35,14 +35,12 @@ export class ShortTexts {
     chunk.fill(0, at + 1 + text.length, at + ROW_BYTES);
   }
 
-  /** The hash of a text. */
   hashOf(row: number, hash: TextHash): number {
     const chunk = this.chunks[row >>> CHUNK_BITS]!;
     const at = (row & IN_CHUNK) * ROW_BYTES;
     return hash.ofBytes(chunk, at + 1, chunk[at]!);
   }
 
-  /** The hash of a text in lower case. */
   lowerHashOf(row: number, hash: TextHash): number {
     const chunk = this.chunks[row >>> CHUNK_BITS]!;
     const at = (row & IN_CHUNK) * ROW_BYTES;
@@ -98,7 +96,6 @@ export class LongTexts {
     this.firstBlock.set(row, text === '' ? 0 : this.blocks.write(this.bytes, byteLength));
   }
 
-  /** The hash of a text. */
   hashOf(row: number, hash: TextHash): number {
     const byteLength = this.load(row);
     const isNarrow = byteLength > 0 && this.bytes[0] === 0;

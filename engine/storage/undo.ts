@@ -14,7 +14,6 @@ export class UndoLog {
   private readonly targets: Undoable[] = [];
   private readonly as: number[] = [];
   private readonly bs: number[] = [];
-  /** Images of rows, one after another. */
   private images = new Int32Array(1_024);
   private imagesEnd = 0;
   private readonly blocks: Float64Array[] = [];
@@ -54,7 +53,6 @@ export class UndoLog {
     this.record(target, a, start);
   }
 
-  /** A word of an image. */
   imageAt(at: number): number {
     return this.images[at]!;
   }

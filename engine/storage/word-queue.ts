@@ -29,12 +29,10 @@ export class WordQueue {
     return this.distance(this.start, this.end);
   }
 
-  /** Words from one position to another. */
   distance(from: number, to: number): number {
     return (to - from) & IN_QUEUE;
   }
 
-  /** The position `count` words later. */
   after(position: number, count: number): number {
     return (position + count) & IN_QUEUE;
   }
@@ -58,7 +56,6 @@ export class WordQueue {
     return this.pages[end >>> PAGE_BITS]!;
   }
 
-  /** The place of the next word in its page. */
   get placeOfEnd(): number {
     return this.end & IN_PAGE;
   }

@@ -162,7 +162,6 @@ function isSigned({ operator, reason }: AnyOperatorCommand): boolean {
   return isText(operator, 1, MAX_REFERENCE_LENGTH) && isText(reason, 1, MAX_REASON_LENGTH);
 }
 
-/** Returns the id of the action. */
 function remember(
   state: State,
   { kind, operator, reason }: AnyOperatorCommand,

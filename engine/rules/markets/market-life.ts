@@ -27,7 +27,6 @@ import { type AssetSchedule, DeadlineKind, WorkKind } from '../../state/schedule
 import type { State } from '../../state/state.js';
 import { isIntegerBetween, mulDivFloor } from '../../storage/arithmetic.js';
 
-/** Applies every deadline up to `atMs`, in order. */
 export function applyDeadlines(state: State, atMs: number): void {
   const { schedule } = state;
   while (schedule.nextAtMs <= atMs) {
@@ -183,7 +182,6 @@ function openMarket(
   markets.setStartPriceOpen(slot, Number(schedule.fixAtMs !== Number.POSITIVE_INFINITY));
 }
 
-/** Writes the event of a new market that is paused from the start. */
 function writePaused({ markets, events }: State, slot: number): void {
   if (markets.pausedBy(slot) !== 0) events.write(EventType.marketPaused, markets.id(slot), 1);
 }

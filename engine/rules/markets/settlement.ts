@@ -20,7 +20,6 @@ const Earned = EventSlot.referralEarned;
 const Credited = EventSlot.pointsCredited;
 const Claimed = EventSlot.claimed;
 
-/** Applies the resolution to one position: profit, points, and the referrer's part of the fees. */
 export function settlePosition(state: State, slot: number, row: number): void {
   const { positions } = state;
   const userId = positions.owners.userId(row);
@@ -137,7 +136,6 @@ export function pay(state: State, slot: number, row: number, automatic: boolean)
   state.positions.forget(row);
 }
 
-/** The shares that a resolution pays for. */
 export function paidLots(state: State, slot: number, row: number): number {
   return paidLotsOf(state, slot, row, Outcome.UP) + paidLotsOf(state, slot, row, Outcome.DOWN);
 }
@@ -156,7 +154,6 @@ export function payoutOf(state: State, slot: number, row: number): number {
   return paidLots(state, slot, row) * (isVoid ? MICROS_PER_SET / 2 : MICROS_PER_SET);
 }
 
-/** The fees that a VOID market refunds. */
 export function refundOf(state: State, slot: number, row: number): number {
   return state.markets.resolution(slot) === Resolution.VOID ? state.positions.feesMicros(row) : 0;
 }

@@ -83,7 +83,6 @@ export function amendOrder(
   return Code.ok;
 }
 
-/** Ends the result with the order's clientOrderId, if it has one. */
 function writeName({ orderDetails, result }: State, { detailsRow }: Taker): void {
   if (detailsRow !== 0) orderDetails.writeName(detailsRow, result);
 }
@@ -97,7 +96,6 @@ function isWellFormed(sizeLots: number, priceTicks: number): boolean {
   );
 }
 
-/** Reads the terms of the resting order into the taker. */
 function readOrder(state: State, taker: Taker, row: number): void {
   const { orders } = state;
   const kind = orders.kind(row);

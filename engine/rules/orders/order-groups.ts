@@ -72,7 +72,6 @@ export function countFills(state: State, taker: Taker, makerGroup: number, lots:
   return taker.hasTripped;
 }
 
-/** Returns whether the group trips. */
 function countFill(state: State, row: number, lots: number): boolean {
   const { orderGroups } = state;
   if (!orderGroups.countFill(row, lots, state.nowMs)) return false;

@@ -110,7 +110,6 @@ export function takeAndRest(state: State, taker: Taker, base: number): void {
   writeOrderResult(state, taker, base, restingLots, status);
 }
 
-/** The end of an order without a resting remainder. */
 const END_BY_STATUS = {
   [OrderStatus.FILLED]: OrderEnd.FILLED,
   [OrderStatus.PARTIALLY_FILLED]: OrderEnd.UNFILLED,
@@ -122,7 +121,6 @@ const END_BY_STATUS = {
   [OrderStatus.ORDER_GROUP]: cancelledFor(CancelReason.ORDER_GROUP),
 };
 
-/** Records the end of an order that does not rest. */
 function endTaker(state: State, taker: Taker, status: OrderStatus): void {
   state.recentOrders.end(taker.orderId, taker.userId, taker.marketId, END_BY_STATUS[status]);
   if (taker.detailsRow !== 0) state.orderDetails.end(taker.detailsRow);
@@ -263,7 +261,6 @@ export function checkLiquidity(state: State, taker: Taker): number {
   return taker.isDone(firstLevel) ? Code.amount_too_small : Code.ok;
 }
 
-/** Whether so many lots may rest. */
 export function checkRest(state: State, taker: Taker, lots: number): number {
   if (mayRest(state, taker, lots)) return Code.ok;
   const { minRestingMicros } = state.rules;

@@ -102,7 +102,6 @@ export function cancelOrder(state: State, row: number, reason: CancelReason): vo
   orders.remove(row, marketId, cancelledFor(reason));
 }
 
-/** Releases the hold of some of the order's lots. */
 export function releaseOrder(state: State, row: number, lots: number): void {
   const { orders } = state;
   const kind = orders.kind(row);

@@ -59,10 +59,8 @@ export class Taker {
   lotsLeft = 0;
   filledLots = 0;
   valueMicros = 0;
-  /** The fee of its trades so far. */
   feeMicros = 0;
   fillCount = 0;
-  /** An order of the same user has stopped it. */
   isStopped = false;
   /** Its fills have tripped its group, which stops it. */
   hasTripped = false;
@@ -105,7 +103,6 @@ export class Taker {
     return this.nameLength !== -1;
   }
 
-  /** Prepares to fill the order. */
   start(slot: number, bidLadder: number): void {
     this.slot = slot;
     this.kind = kindOf(this.side, this.outcome);
@@ -131,7 +128,6 @@ export class Taker {
     return this.side === Side.BUY ? MICROS_PER_SET - makerLevel : makerLevel;
   }
 
-  /** How many of a maker's lots the order takes. */
   lotsAt(makerLevel: number, makerLots: number): number {
     const lots = Math.min(makerLots, this.lotsLeft);
     if (this.side === Side.SELL) return lots;

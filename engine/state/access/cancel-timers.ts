@@ -6,7 +6,6 @@ import type { Archive } from '../../storage/archive.js';
 import { DeadlineHeap } from '../../storage/deadline-heap.js';
 
 export class CancelTimers {
-  /** By user id. */
   readonly deadlines = new DeadlineHeap((userId) => userId);
 
   ensureUsers(userRows: number): void {

@@ -32,7 +32,6 @@ export class OperatorActions {
     return this.lastId;
   }
 
-  /** A copy, the newest first. */
   newestFirst(): OperatorActionView[] {
     return this.actions.map((action) => ({ ...action })).reverse();
   }

@@ -9,7 +9,6 @@ export const PausedBy = { MARKET: 1, ASSET: 2, EVERYTHING: 4 } as const;
 
 export class Pauses {
   private everything = false;
-  /** By asset. */
   private assets: boolean[] = [];
 
   setEverything(paused: boolean): void {

@@ -19,7 +19,6 @@ export class RulesInForce implements Rules {
     this.minRestingMicros = rules.minRestingMicros;
   }
 
-  /** A copy. */
   view(): Rules {
     return {
       ruleSet: this.ruleSet,

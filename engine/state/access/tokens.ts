@@ -32,9 +32,7 @@ export class Tokens {
   private readonly scopes = new Int32Chunks();
   private readonly createdAtMs = new Int53Chunks();
   private readonly expiresAtMs = new Int53Chunks();
-  /** 1: expired. */
   private readonly expired = new Int32Chunks();
-  /** The greatest executed client sequence. */
   private readonly clientSequences = new Int53Chunks();
   private readonly names = new LongTexts();
   private readonly addresses = new LongTexts();
@@ -78,7 +76,6 @@ export class Tokens {
     return this.countOfUser.get(userId);
   }
 
-  /** Returns the token's id. */
   add(token: NewToken): number {
     this.lastId++;
     this.store(this.lastId, token);
@@ -111,7 +108,6 @@ export class Tokens {
       this.remove(row);
   }
 
-  /** The user's tokens, oldest first. */
   viewsOf(userId: number): AccessTokenView[] {
     const views: AccessTokenView[] = [];
     for (let row = this.ofUser.first(userId); row !== 0; row = this.links.next(row))
@@ -157,7 +153,6 @@ export class Tokens {
     this.clientSequences.set(row, archive.number(this.clientSequences.get(row)));
   }
 
-  /** Returns the token's id. */
   private archiveOne(archive: Archive, token: AccessTokenView): number {
     const tokenId = archive.number(token.tokenId);
     const read: NewToken = {

@@ -34,7 +34,6 @@ const UNLISTED = -1;
 /** By user id: the ends and the length of the user's list. */
 const OwnerTable = tableOf(16, { first: 'i32', last: 'i32', count: 'i32' });
 
-/** The ends of the list of all users. */
 const [OLDEST, NEWEST] = [0, 1];
 
 export class ClientOrderIds extends IdTable {
@@ -61,7 +60,6 @@ export class ClientOrderIds extends IdTable {
     this.owners.ensure(userRows);
   }
 
-  /** Makes room for the maximum of remembered ids. */
   reserve(resting: number): void {
     this.ensure(CLIENT_ORDER_IDS_IN_ALL + resting + 1);
   }
@@ -89,7 +87,6 @@ export class ClientOrderIds extends IdTable {
     return row;
   }
 
-  /** The user's ids in the lists. */
   countOf(userId: number): number {
     return this.owners.count(userId);
   }

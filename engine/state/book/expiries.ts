@@ -8,7 +8,6 @@ import type { Undoable, UndoLog } from '../../storage/undo.js';
 import type { OrderDetails } from './order-details.js';
 
 export class Expiries implements Undoable {
-  /** From place 1 on. */
   private heap: Int32Array = new Int32Array(16);
   private readonly counts: Float64Array;
 

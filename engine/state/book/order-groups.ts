@@ -78,7 +78,6 @@ export class OrderGroups extends GroupTable {
     return this.owners.count(userId);
   }
 
-  /** Returns the group's id. */
   add(userId: number, maxFilledLots: number, windowMs: number): number {
     const row = this.take();
     this.clear(row);
@@ -101,19 +100,16 @@ export class OrderGroups extends GroupTable {
     this.giveBack(row);
   }
 
-  /** Called when an order of the group begins to rest. */
   addOrder(row: number, details: number): void {
     this.orderLists.append(row, details);
     this.addOrderCount(row, 1);
   }
 
-  /** Called when an order of the group stops resting. */
   removeOrder(row: number, details: number): void {
     this.orderLists.remove(row, details);
     this.addOrderCount(row, -1);
   }
 
-  /** The lots filled in the current window. */
   filledAt(row: number, nowMs: number): number {
     return nowMs < this.windowEndsAtMs(row) ? this.filledLots(row) : 0;
   }
@@ -137,7 +133,6 @@ export class OrderGroups extends GroupTable {
     this.setHasTripped(row, 0);
   }
 
-  /** The user's groups, oldest first. */
   viewsOf(userId: number, nowMs: number): OrderGroupView[] {
     return this.rowsOf(userId).map((row) => {
       const tripped = this.hasTripped(row) === 1;
@@ -154,7 +149,6 @@ export class OrderGroups extends GroupTable {
     });
   }
 
-  /** The rows of the user's groups, oldest first. */
   rowsOf(userId: number): number[] {
     const rows: number[] = [];
     for (let row = this.owners.first(userId); row !== 0; row = this.after(row)) rows.push(row);

@@ -20,7 +20,6 @@ export class PriceSources {
   /** By asset; the sources in the order of their first prices. */
   private readonly assets: Source[][] = [];
 
-  /** Forgets sources whose last price is not fresh. */
   forgetOld(asset: number, nowMs: number): void {
     this.assets[asset] = this.of(asset).filter((one) => isFresh(one.observedAtMs, nowMs));
   }

@@ -27,7 +27,6 @@ interface AssetPrices {
   start: number;
   lastPriceMicros: number;
   lastObservedAtMs: number;
-  /** Prices since this engine was made. */
   insertedCount: number;
   /** The cached reference price and its time; -1 after a price that may change it. */
   referenceAtMs: number;
