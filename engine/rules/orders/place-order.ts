@@ -321,8 +321,9 @@ function wouldFill(state: State, taker: Taker): boolean {
 }
 
 /**
- * Simulates the matching; changes only the taker. Returns the level of the next acceptable maker;
- * 0: none. Stops after `maxFills`, or before a due order that may not be passed over.
+ * Simulates the matching; changes only the taker and the counters of the command. Returns the level
+ * of the next acceptable maker; 0: none. Stops after `maxFills`, or before a due order that may not
+ * be passed over.
  */
 export function walk(state: State, taker: Taker, maxFills: number): number {
   const { levels, orders, orderGroups } = state;
