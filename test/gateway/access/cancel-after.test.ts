@@ -74,7 +74,7 @@ test('a repetition starts the time anew, 0 turns it off, a replay renews nothing
   expect(second.json.cancelAtMs).toBe(first.json.cancelAtMs + 1_500);
   await wait(1_500);
   expect(await ordersOf(cyd)).toEqual([order]);
-  // The same key again: the first answer, and the second time stands.
+  // The same key again gets the first answer, and leaves the second time in force.
   const again = await set(cyd, 2_000, 'first');
   expect([again.text, again.headers['idempotency-replayed']]).toEqual([first.text, 'true']);
   await wait(500);

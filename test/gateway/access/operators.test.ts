@@ -99,7 +99,7 @@ test('needs an operator key, on the address of the operators only', async () => 
   for (const verb of ['freeze', 'unfreeze', 'cancel-orders'])
     expect(codeOf(await act(`users/u99/${verb}`))).toBe('404 user_not_found');
   expect(await server.state()).toEqual(before);
-  // This one is refused by the engine, so it is in the journal.
+  // The engine refuses this one, so it is in the journal.
   expect(codeOf(await act('markets/btc-15m-1763600400/void'))).toBe('404 market_not_found');
 });
 
@@ -207,7 +207,7 @@ test('declares an active market VOID: half a dollar a share, fees refunded, noth
     payout: position.UP / 2,
     refundedFees: fee,
   });
-  // A market that is VOID already is as asked, and nobody has acted.
+  // Voiding a VOID market changes nothing and is not logged as an action.
   await done(`markets/${id}/void`);
   expect(actionsLogged().filter(({ marketId }) => marketId === id)).toMatchObject([
     { action: 'void', userId: null },
@@ -347,7 +347,7 @@ test('a user who has forgotten the password gets a code, sets a new one with it 
     userId: eve.userId,
     operator: 'olga',
   });
-  // Neither the journal nor the log can give it away.
+  // The code is neither in the journal nor in the log.
   for (const file of ['journal.db', 'journal.db-wal'])
     for (const secret of [code, code.replaceAll('-', '')])
       expect(readFileSync(join(server.folder, file)).includes(secret)).toBe(false);

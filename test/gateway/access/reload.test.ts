@@ -1,4 +1,4 @@
-/** Keys and secrets that are replaced while the exchange runs: SIGHUP, as an operator sends it. */
+/** Keys and secrets that an operator replaces with SIGHUP while the exchange runs. */
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Rules that an operator changes while the exchange trades: fees, limits, what is refused. */
+/** Rules that an operator changes while the exchange trades: fees, limits, refusals. */
 import { createHash } from 'node:crypto';
 import { request } from 'undici';
 import { afterAll, expect, test } from 'vitest';
@@ -57,7 +57,7 @@ test('the fee and the limits change at once, are shown, and are still there afte
   expect(await feeOfBuy('after')).toBe(0.0125);
   expect(await feeRate()).toBe(0.0025);
   expect(await limits()).toMatchObject({ ruleSet: 2, feeRate: 0.0025, vaultShare: 0.4 });
-  // What is left out stays as it is.
+  // An omitted field does not change.
   expect(
     (await setRules({ ruleSet: 2, orderAmount: 4.5, vaultShare: 0.25, restingOrderValue: 4 }))
       .status,
@@ -128,7 +128,7 @@ test('new rules are shown to nobody before they are durable', async () => {
   await eventually(() => engine.rules().takerFeeBasisPoints === 31);
   let isDurable = false;
   const shown = limits().then((json) => ({ json, isDurable }));
-  // Other answers come: the request has had its turn.
+  // Other answers arrive, so the request has had its turn.
   for (let i = 0; i < 5; i++) expect((await server.api.get('/time')).status).toBe(200);
   isDurable = true;
   await unlock();

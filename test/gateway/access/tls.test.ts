@@ -1,4 +1,4 @@
-/** TLS in the program: what clients see, another certificate, and files that are wrong. */
+/** TLS in the program: the certificate that clients see, a new certificate, and wrong files. */
 import { createHash, X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -55,14 +55,14 @@ function startWith(certificate: Certificate, variables: Record<string, string> =
   return start({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, ...variables });
 }
 
-/** A client that trusts these certificates alone. */
+/** A client that trusts only these certificates. */
 async function listening(trusted: Certificate[]): Promise<ApiClient> {
   const api = await server!.listening({ ca: trusted.map(({ cert }) => cert) });
   clients.push(api);
   return api;
 }
 
-/** The subject of the certificate that a new connection to a port gets. */
+/** The subject of a new connection's certificate. */
 async function shown(url: string): Promise<string> {
   const { port, hostname } = new URL(url);
   const socket: TLSSocket = connect({ host: hostname, port: +port, rejectUnauthorized: false });
@@ -72,7 +72,7 @@ async function shown(url: string): Promise<string> {
   return String(subject.CN);
 }
 
-/** Bytes that a connection gets in answer to a request. */
+/** Sends a request, and returns the first bytes of the answer. */
 async function ask(socket: TLSSocket, path: string): Promise<string> {
   socket.write(`GET /api${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
   const [data] = await once(socket, 'data');
@@ -118,7 +118,7 @@ describe.each([0, 2])('with EDGE_THREADS=%i', (threads) => {
     const operations = `https://127.0.0.1:${/"port":(\d+),"msg":"open to operators/.exec(server!.stderr)![1]}`;
     expect([await shown(api.url), await shown(operations)]).toEqual(['first', 'first']);
 
-    // Two requests to look again, at once, with a certificate that changes between them.
+    // Two signals in a row, with a certificate that changes between them.
     writeCertificate(folder, EXPIRED);
     server!.child.kill('SIGHUP');
     writeCertificate(folder, SECOND);
@@ -127,7 +127,7 @@ describe.each([0, 2])('with EDGE_THREADS=%i', (threads) => {
     expect(await shown(operations)).toBe('second');
     expect((await api.get('/time')).status).toBe(200);
 
-    // Those that were open go on: requests, and what is published.
+    // Open connections continue: requests, and published messages.
     expect(await ask(socket, '/time')).toContain('200 OK');
     expect(stream.readyState).toBe(WebSocket.OPEN);
     const before = messages.length;
@@ -158,7 +158,7 @@ describe.each([0, 2])('with EDGE_THREADS=%i', (threads) => {
     expect(await shown(api.url)).toBe('first');
     expect(await register('zenith', 'one')).toBe(201);
 
-    // And a wrong file of keys does not keep the old certificate.
+    // A wrong file of keys does not prevent a new certificate.
     writeFileSync(partners, 'acme:123');
     writeCertificate(folder, SECOND);
     await server!.hangUp(RENEWED);
@@ -168,7 +168,7 @@ describe.each([0, 2])('with EDGE_THREADS=%i', (threads) => {
   });
 
   test('a standby says at once that it could not serve with wrong ones', async () => {
-    // It waits for a database that is not there.
+    // It waits for a database that does not exist.
     const JOURNAL = 'postgres://exchange@127.0.0.1:1/exchange';
     startWith(FIRST, { ROLE: 'standby', JOURNAL, UNREPLICATED: 'on' });
     await eventually(() => server!.stderr.includes('a standby: it follows the leader and waits'));

@@ -1,10 +1,10 @@
-/** A link to a core that only the test plays: it keeps what an edge sends. */
+/** A link to a core that the test plays. It keeps the frames that an edge sends. */
 import type { CoreLink } from '../../../gateway/edge/forwarder.js';
 import { FrameReader, type FrameWriter } from '../../../gateway/edge/link/frames.js';
 
 export class CapturedLink implements CoreLink {
   isOpen = true;
-  /** The frames, each to be read. */
+  /** The frames, ready to read. */
   readonly sent: FrameReader[] = [];
 
   send({ bytes, length }: FrameWriter, body: Uint8Array = new Uint8Array(0)): void {
@@ -20,7 +20,7 @@ export function frameOf(bytes: Buffer): FrameReader {
   return new FrameReader().open(bytes, 0, bytes.length);
 }
 
-/** What the core sends. */
+/** A frame from the core. */
 export function written(
   { bytes, length }: FrameWriter,
   body: string | Uint8Array = '',

@@ -1,6 +1,6 @@
 /**
- * Requests that a leader has received and not answered. A change that the next leader refuses
- * before it looks at the key may have been executed; a read can be answered without a leader.
+ * Requests that a leader has received and not answered. A change may have been executed even if the
+ * next leader refuses it before it checks the key. A read can be answered without a leader.
  */
 import { expect, test } from 'vitest';
 import { KnownAddresses } from '../../../gateway/access/fair-use/known-addresses.js';
@@ -18,7 +18,7 @@ const NONE = new Uint8Array(0);
 const routeOf = (path: string): Route => ROUTES.find((route) => route.path === path)!;
 const writer = new FrameWriter();
 
-/** A request whose answers are collected by their status. */
+/** A request that collects the statuses of its answers. */
 function asked(answers: number[]): Answer {
   const raw = {
     getQuery: () => '',
@@ -59,7 +59,7 @@ test.each([
   forwarder.opened();
   expect([link.sent.length, forwarder.sentAgainCount]).toEqual([2, 1]);
   answer();
-  // One that no earlier leader has received is refused as it is.
+  // If no earlier leader has received the request, the refusal is passed on.
   send();
   answer();
   expect(answers).toEqual([expected, status]);

@@ -1,4 +1,4 @@
-/** An exchange with edge threads ends with its status, though clients are connected to them. */
+/** An exchange with edge threads exits with its status, even while clients are connected. */
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';

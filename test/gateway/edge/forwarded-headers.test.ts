@@ -1,4 +1,4 @@
-/** The headers of a request that an edge passes on: all that the core reads of a client's own. */
+/** An edge passes on all headers of a request that the core reads. */
 import { expect, test } from 'vitest';
 import { Request } from '../../../gateway/http/request.js';
 
@@ -20,7 +20,7 @@ const HEADERS = {
   'x-forwarded-proto': 'https',
   'x-request-id': 'request-1',
 };
-/** No headers, or answered, applied or checked at the edge. */
+/** Not headers, or answered, applied or checked at the edge. */
 const OF_EDGES = [
   'rawQuery',
   'method',
@@ -37,7 +37,7 @@ const OF_EDGES = [
 test('every header that a request has', () => {
   const sent = requestWith(Object.entries(HEADERS));
   const passedOn = Object.entries(sent).filter(([name]) => !OF_EDGES.includes(name));
-  // A header that is new is to be among those above.
+  // Add a new header to HEADERS.
   for (const [name, value] of passedOn) expect(value, name).toBeTruthy();
   const flat = sent.headersToForward(false);
   const pairs = flat.flatMap((name, i) => (i % 2 === 0 ? [[name, flat[i + 1]!] as const] : []));

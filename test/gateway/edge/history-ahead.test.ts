@@ -1,6 +1,6 @@
 /**
  * A replica's follower reads the journal by itself, so its history may be ahead of the replica's
- * engine. An answer of it waits for the engine, and is not given if that takes too long.
+ * engine. Its answer then waits for the engine, and is not sent if that takes too long.
  */
 import { expect, test } from 'vitest';
 import { Engine } from '../../../engine/engine.js';

@@ -1,6 +1,6 @@
 /**
- * The core and an edge that the test plays, over the address for replicas: what a right one gets,
- * and that a wrong or hostile one gets nothing and changes nothing.
+ * The core, and an edge that the test plays, over the address for replicas: a correct edge is
+ * served; a wrong or hostile one gets nothing and changes nothing.
  */
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -27,7 +27,7 @@ import { Random } from '../../support/workload/random.js';
 
 const KEY = randomBytes(32).toString('hex');
 const ADDRESS = new Uint8Array(16).fill(1);
-/** So many that their results are more than one block. */
+/** So many results do not fit one block. */
 const TOGETHER = 2_000;
 const exchanges = new Exchanges({ HOUSE: 'off' });
 
@@ -72,7 +72,7 @@ class Edge {
     return this.frames.find((frame) => frame.id === id)!;
   }
 
-  /** The number by which the core calls the session. */
+  /** The core's number for the session. */
   async sessionOf({ token, userId }: Trader, id: number): Promise<number> {
     this.writer.begin(ToCore.request, id).content(ADDRESS);
     this.writer.text('GET /users/:id/balance').text('get').text('');

@@ -1,7 +1,7 @@
 /**
- * The built program as a leader, an exchange that waits to lead, and two replicas, on a real
- * cluster of PostgreSQL: clients trade through the replicas, read their own writes there, and see
- * no more than a delay when the leader is killed.
+ * The built program as a leader, a standby and two replicas, on a real cluster of PostgreSQL:
+ * clients trade through the replicas, read their own writes there, and notice only a delay when
+ * the leader is killed.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
@@ -91,7 +91,7 @@ async function connect(api: ApiClient, token: string): Promise<StreamClient> {
 
 const bid = { outcome: 'UP', amount: 5, price: 0.1, timeInForce: 'GTC' };
 
-/** Where the leader takes replicas. */
+/** The port of the leader's address for replicas. */
 function replicasPort(): number {
   return Number(/"port":(\d+),"msg":"open to replicas"/.exec(leader.stderr)![1]);
 }
@@ -105,7 +105,7 @@ test('orders go through both replicas, whose reads include the last answer', asy
     const sent = await api.send('POST', path, bid, { token: ada.token, headers });
     expect(sent.status, sent.text).toBe(200);
     const { sequence, orderId } = sent.json;
-    // At the same replica without more; at the other one with the sequence.
+    // The same replica needs no sequence; the other one gets it.
     const own = await api.get(`/users/${ada.userId}/orders`, ada.token);
     expect(own.json.sequence).toBeGreaterThanOrEqual(sequence);
     expect(own.json.orders.map((order: { orderId: string }) => order.orderId)).toContain(orderId);
@@ -116,7 +116,7 @@ test('orders go through both replicas, whose reads include the last answer', asy
     );
     expect(theirs.json.sequence).toBeGreaterThanOrEqual(sequence);
     expect(theirs.json.held).toBeCloseTo(0.1 * 50 * (i + 1), 6);
-    // The same key at another replica, and at the leader: the same answer.
+    // The same key at another replica and at the leader gets the same answer.
     for (const again of [other, direct]) {
       const repeated = await again.send('POST', path, bid, { token: ada.token, headers });
       expect(repeated.text).toBe(sent.text);
@@ -163,7 +163,7 @@ test('a token reads what it may, from where it may, until it is revoked', async 
   expect((await second.get(balance, reader.token)).status).toBe(200);
   expect(codeOf(await order(second, reader.token))).toBe('403 scope_insufficient');
 
-  // A client's own headers do not make it another address, at the leader or at a replica.
+  // Forwarding headers from a client do not change its address, at the leader or at a replica.
   const elsewhere = await create({ name: 'far', scope: 'trade', allowedAddresses: ['10.9.9.9'] });
   const spoofed = { 'x-forwarded-for': '10.9.9.9', 'x-real-ip': '10.9.9.9' };
   for (const api of [direct, first])
@@ -212,7 +212,7 @@ test('the key of replicas is replaced while they run, and the old one is refused
   const before = hasLeft();
   writeFileSync(keyFile, `${next}\n`);
   await leader.hangUp();
-  // They come back with the new key.
+  // They connect again with the new key.
   await eventually(() => hasLeft() >= before + replicas.length);
   for (const api of [first, second])
     await eventually(async () => (await register(api)).token !== '');
@@ -224,7 +224,7 @@ test('the key of replicas is replaced while they run, and the old one is refused
   );
   old.on('error', () => {});
   expect(status).toBe(403);
-  // Nor is the address another way to the API.
+  // The address for replicas does not serve the API.
   const plain = await fetch(`http://127.0.0.1:${replicasPort()}/api/markets/15m`);
   expect(plain.status).toBe(404);
 });
@@ -270,7 +270,7 @@ test('a stream moves to the other replica, and takes orders at both', async () =
   const places = new Map(here.numbers);
   await here.hangUp();
 
-  // Meanwhile at the other replica, by somebody else and by the same user.
+  // Meanwhile, another user and the same user trade at the other replica.
   const marketWas = marketId;
   const there = await connect(second, cyd.token);
   const [user] = await there.subscribe('user', book);
@@ -314,12 +314,12 @@ interface StandbyStatus {
   leader: string | null;
 }
 
-/** Of a process without a client, by its port. */
+/** The status of a process without a client, by its port. */
 async function statusAt(port: number): Promise<StandbyStatus> {
   return (await (await fetch(`http://127.0.0.1:${port}/api/status`)).json()) as StandbyStatus;
 }
 
-/** Where a standby listens while it waits. */
+/** The ports of a waiting standby. */
 function waitingPorts({ stderr }: ChildServer): { port: number; operationsPort: number } {
   const line = stderr.split('\n').find((each) => each.includes('a standby: it follows'));
   return JSON.parse(line!);
@@ -335,7 +335,7 @@ async function standBy(folder: string, variables = {}): Promise<ChildServer> {
   return server;
 }
 
-/** At the same sequence as the leader, with the same digest. */
+/** Waits until the process has the leader's sequence, and compares the digests. */
 async function expectDigestOfLeader(status: () => Promise<StandbyStatus>): Promise<void> {
   await eventually(async () => {
     const [{ json: there }, here] = [await direct.get('/status'), await status()];
@@ -345,13 +345,13 @@ async function expectDigestOfLeader(status: () => Promise<StandbyStatus>): Promi
   });
 }
 
-/** The sequences of the snapshots that the journal has vouched for since it started. */
+/** The sequences of the snapshots that the journal has vouched for since the start. */
 function vouchedIn({ stderr }: ChildServer): number[] {
   const all = stderr.matchAll(/"sequence":(\d+),"msg":"the journal vouches for a snapshot"/g);
   return Array.from(all, ([, sequence]) => Number(sequence));
 }
 
-/** What the start says about where it began; 0: at the first command. */
+/** The snapshot that the start recovered from; 0: none. */
 function recoveryOf({ stderr }: ChildServer): { snapshotSequence: number } {
   const line = stderr.split('\n').find((each) => each.includes('"recovered from'));
   return JSON.parse(line!);
@@ -382,13 +382,13 @@ test('who does not lead says where the leader is, and not where it takes replica
   expect(replica).toEqual([503, { ...details, reason: 'replica' }]);
 });
 
-/** Until there are three: one is taken every ten seconds of the exchange's time. */
+/** Time for three snapshots: one is taken every ten seconds of the exchange's time. */
 const SNAPSHOTS_MS = 180_000;
 
 test('a standby and a replica start again from the newest snapshot that the leader vouched for and nobody changed', async () => {
   const folders = [join(work, 'standby'), join(work, 'second')] as const;
   const both = () => [standby, secondReplica];
-  // Balances that nobody else has, for the snapshots that will be changed.
+  // Unique balances, for the snapshots that will be changed.
   const traders = [await register(first), await register(second)] as const;
   for (const [i, amount] of [1.37, 2.59].entries()) {
     const staked = await first.post('/vaults/flex/stake', { amount }, traders[i]!.token);
@@ -400,7 +400,7 @@ test('a standby and a replica start again from the newest snapshot that the lead
   await eventually(() => both().every(areThere), SNAPSHOTS_MS);
   for (const server of both()) await server.stop('SIGTERM');
   const vouched = both().map(vouchedIn);
-  // Money is moved in the newest snapshot, and the checksum of its file is made right.
+  // Moves money in the newest snapshot, and corrects the checksum of its file.
   const [from, to] = traders.map(({ userId }) => Number(userId.slice(1)));
   for (const [i, folder] of folders.entries()) {
     const changed = vouched[i]!.at(-1)!;
@@ -425,7 +425,7 @@ test('a standby and a replica start again from the newest snapshot that the lead
   await standby.stop('SIGTERM');
 }, 240_000);
 
-/** Of exchange time: longer than a test trades in a market, also on a busy machine. */
+/** Exchange time. Longer than a test trades in a market, even on a busy machine. */
 const LEFT_MS = 60_000;
 
 /** The id of an active market that does not end soon. */
@@ -441,7 +441,7 @@ async function lastingMarket(api: ApiClient): Promise<string> {
   return id!;
 }
 
-/** Reads all the time, and collects the statuses. */
+/** Reads repeatedly, and collects the statuses. */
 function readUntilOver(api: ApiClient, paths: string[], token: string) {
   const statuses = new Set<number>();
   let isOver = false;
@@ -468,7 +468,7 @@ test('when the leader is killed, clients with keys see a delay, and one without 
   const bounded = await listening(spawn({ ROLE: 'replica', REPLICA_AGE_SECONDS: '2' }));
   const marketId = await lastingMarket(first);
   const path = `/markets/15m/${marketId}/buy`;
-  // The leader takes requests and answers nothing any more.
+  // The leader accepts requests, but answers nothing.
   leader.child.kill('SIGSTOP');
   const keyless = first.post(path, bid, fay.token);
   const apis = [first, second].map(
@@ -486,7 +486,7 @@ test('when the leader is killed, clients with keys see a delay, and one without 
       ),
     ),
   );
-  // Reads of what is known go on, and say how old it is.
+  // Known state is still read, with its age.
   const readings = readUntilOver(
     second,
     ['/markets/15m', `/users/${fay.userId}/orders`],
@@ -498,7 +498,7 @@ test('when the leader is killed, clients with keys see a delay, and one without 
   expect(ready.warning).toMatch(
     /^no leader writes now: reads are answered from the state of \d+ s ago/,
   );
-  // Not for longer than the operator allows.
+  // But not beyond the age that the operator allows.
   const tooOld = () => bounded.get('/ready').then(({ json }) => json.error?.details.reason);
   await eventually(async () => /^no leader answers, and the state/.test(await tooOld()));
   expect(codeOf(await bounded.get('/markets/15m'))).toBe('503 unavailable');
@@ -557,7 +557,7 @@ test('a leader that stops hands over without a refused request, with or without 
     }
   };
   const orders = order();
-  // Whose password is being hashed when the leader hands over is registered, too.
+  // A user whose password is being hashed during the handover is also registered.
   const registering = async () => {
     while (!isOver) await register(first);
   };

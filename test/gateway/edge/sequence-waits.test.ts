@@ -1,4 +1,4 @@
-/** Waiting for sequences: in order, for a bounded time, and not at the expense of others. */
+/** Waiting for sequences: in order, for a bounded time, and without harm to other waits. */
 import { expect, test } from 'vitest';
 import { SequenceWaits } from '../../../gateway/http/sequence-waits.js';
 import { eventually } from '../../support/eventually.js';
@@ -22,7 +22,7 @@ test('whoever names numbers that never come takes no room of the answers that wa
   await eventually(() => order.length === 3 && outcomes.length === 10_001);
   expect(order[2]).toBe('13 false');
   expect(outcomes).not.toContain(true);
-  // There is room again.
+  // Now there is room.
   name();
   expect(outcomes).toHaveLength(10_001);
   await eventually(() => outcomes.length === 10_002);

@@ -1,6 +1,6 @@
 /**
- * An exchange whose connections two edges in threads have. Its clients see what those of any
- * exchange see: the trial `edges` runs the tests of HTTP and of the stream at edges.
+ * An exchange with two edge threads. Its clients see no difference: the trial `edges` runs the
+ * tests of HTTP and of the stream at edges.
  */
 import { Worker } from 'node:worker_threads';
 import { afterAll, afterEach, expect, onTestFinished, test } from 'vitest';
@@ -58,7 +58,7 @@ test('serves 100 connections at once, each its own answers in order, each order 
   expect(orders.size).toBe(CONNECTIONS * ROUNDS);
   expect(ordersOfAda()).toBe(CONNECTIONS * ROUNDS);
   expect(server.exchange.sequencer.durableSequence).toBeGreaterThan(CONNECTIONS * ROUNDS);
-  // A key that was used gets its first answer, whichever thread asks.
+  // A used key gets its first answer in every thread.
   const [first] = await clients[0]!.answers(1);
   await clients[1]!.send(buyText('0-1'));
   const again = (await clients[1]!.answers(ROUNDS + 1)).at(-1)!;
@@ -87,11 +87,11 @@ test('executes the order of a client that leaves, once, and gives its place to o
   await staying.send(buyText('here'));
   expect((await staying.answers(1))[0]!.status).toBe(200);
   await eventually(async () => (await server.api.metric('exchange_calls_under_way')) === 1);
-  // Those that had come were executed; nobody else got their answers.
+  // Received requests were executed, and no other client got their answers.
   expect(ordersOfAda() - before).toBeLessThanOrEqual(51);
   expect(ordersOfAda() - before).toBeGreaterThanOrEqual(1);
   expect(parse(staying)).toBe(1);
-  // This one, and a few of the test's client that it keeps for later.
+  // This connection, and a few idle ones of the test's client.
   await eventually(
     async () => (await server.api.metric('exchange_connections{kind="http"}')) <= 10,
   );
@@ -124,7 +124,7 @@ test('cuts off the stream that sends when too much waits for the core, and count
   onTestFinished(async () => void (await worker.terminate()));
   await new Promise((resolve) => worker.once('message', resolve));
   worker.postMessage('send');
-  // The core, which is this thread, reads nothing meanwhile.
+  // Meanwhile the core, which is this thread, reads nothing.
   Atomics.wait(closed, 0, 0, 60_000);
   expect(Atomics.load(closed, 0)).toBe(1006);
   const cutOffs = 'exchange_stream_closed_total{reason="cut_off"}';
@@ -141,7 +141,7 @@ test('limits the connections of all threads together', async () => {
   onTestFinished(() => small.stop());
   const clients = Array.from({ length: 30 }, () => connect(small));
   await eventually(() => clients.filter(({ isClosed }) => isClosed).length >= 10);
-  // Those that are left serve.
+  // The remaining connections are served.
   const open = clients.filter(({ isClosed }) => !isClosed);
   expect(open.length).toBeGreaterThan(0);
   await open[0]!.send(requestText('GET', '/health'));
@@ -179,7 +179,7 @@ test('answers what it has begun before a stop, and refuses the rest', async () =
   };
   await askAll(all, 1);
   await slow.send(buyText('slow').slice(0, -5));
-  // Its thread has looked at all of its connections before the others are answered.
+  // Every thread has checked all its connections before the other requests are answered.
   await askAll(clients, 2);
   await Promise.all(clients.map((client, i) => client.send(buyText(`stop-${i}`))));
   await server.exchange.stop();
@@ -196,7 +196,7 @@ test('answers what it has begun before a stop, and refuses the rest', async () =
   expect(slow.received).toContain('HTTP/1.1 503');
 });
 
-/** Whole answers that a connection has. */
+/** The number of whole answers on a connection. */
 function parse(connection: RawConnection): number {
   return connection.received.split('HTTP/1.1 ').length - 1;
 }

@@ -1,6 +1,6 @@
 /**
- * Pages of SITE_ORIGINS may call the API with a token; pages of other origins may not, and no page
- * with cookies. Also what a body's type and encoding may be.
+ * Pages of SITE_ORIGINS may call the API with a token. Pages of other origins may not, and no page
+ * may use cookies. Also the allowed types and encodings of bodies.
  */
 import { request } from 'undici';
 import { afterAll, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** What holds for every route: the headers that protect browsers, and the request id. */
+/** Properties of every route: the headers that protect browsers, and the request id. */
 import { afterAll, expect, test } from 'vitest';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import { type Answer, pathOf, TestServer } from '../../support/server.js';
@@ -54,7 +54,7 @@ test('over HTTPS, answers tell browsers to stay on HTTPS', async () => {
   expect((await forwarded('https')).headers['strict-transport-security']).toBe('max-age=31536000');
   expect((await forwarded('http')).headers['strict-transport-security']).toBe(undefined);
   await proxied.stop();
-  // The header is ignored when it does not come from a trusted proxy.
+  // The header is ignored unless it comes from a trusted proxy.
   const direct = await api.send('GET', '/health', undefined, {
     headers: { 'x-forwarded-proto': 'https' },
   });

@@ -1,6 +1,6 @@
 /**
  * Misbehaving clients on raw sockets: they pipeline, hang up, send nothing, slowly, endlessly or
- * garbage, or open too many connections. The exchange keeps working, frees what they used, and
+ * garbage, or open too many connections. The exchange keeps working, frees their resources, and
  * executes their requests at most once.
  *
  * Two real times cannot be changed here: 5 s for a body, and the 10 s after which uWebSockets.js
@@ -30,7 +30,7 @@ const connection = () => new RawConnection(api.url);
 const buyText = (headers: Record<string, string> = {}) =>
   requestText('POST', BUY, { 'x-user-token': ada.token, ...headers }, ORDER);
 
-/** Without the request that reads it. */
+/** Apart from the request that reads the metric. */
 const noCallIsLeft = () =>
   eventually(async () => (await api.metric('exchange_calls_under_way')) === 1);
 const ordersOfAda = () => server.exchange.sequencer.engine.orders(1).length;
@@ -49,7 +49,7 @@ describe('one connection', () => {
     expect((await api.get('/health')).status).toBe(200);
   });
 
-  // At an edge, they close the connection.
+  // At an edge, pipelined requests close the connection.
   test.skipIf(AT_EDGES)(
     'answers pipelined requests in order when each is answered at once',
     async () => {
@@ -75,7 +75,7 @@ describe('one connection', () => {
   test('a second request before the answer closes the connection, or is answered after the first', async () => {
     const before = ordersOfAda();
     const client = connection();
-    // The second comes with the first, or while it waits, or after its answer; then it is a normal
+    // The second comes with the first, or while the first waits, or after its answer, as a normal
     // request.
     await client.send(buyText());
     await client.send(buyText());
@@ -162,7 +162,7 @@ describe('one connection', () => {
     clearInterval(drip);
     for (const client of silent) await client.closed();
     expect(await api.metric('exchange_slow_bodies_total')).toBe(3);
-    // The connections of this test's own client.
+    // The rest are connections of this test's own client.
     await eventually(async () => (await api.metric('exchange_connections{kind="http"}')) < 10);
   });
 
@@ -180,7 +180,7 @@ describe('one connection', () => {
       for (let i = 0; i < 200 && !client.isClosed && client.received === ''; i++)
         await client.send(piece);
       await client.closed();
-      // The client is told, unless it was too busy sending to read.
+      // The client gets the answer, unless it was too busy sending to read.
       if (client.received !== '') {
         const [answer] = await client.answers(1);
         expect(JSON.parse(answer!.text).error.code).toBe('body_too_large');
@@ -279,7 +279,7 @@ describe('one connection', () => {
   });
 });
 
-/** Raw sockets only, because an HTTP client chooses its number of connections itself. */
+/** Raw sockets only, because an HTTP client chooses its own number of connections. */
 describe('many connections', () => {
   let probe: RawConnection;
   let asked: number;
@@ -304,7 +304,7 @@ describe('many connections', () => {
     return client;
   };
 
-  // Edges count twice a second: see test/gateway/edge/threads.test.ts.
+  // Edges report their counts twice a second: see test/gateway/edge/threads.test.ts.
   test.skipIf(AT_EDGES)(
     'are closed at once beyond the limit, and accepted again when others have left',
     async () => {
@@ -323,7 +323,7 @@ describe('many connections', () => {
     },
   );
 
-  // Each edge has some of them.
+  // Each edge has some of the connections.
   test.skipIf(AT_EDGES)('include open WebSockets', async () => {
     await startWith({ total: 4, perAddress: 0 });
     for (let round = 0; round < 3; round++) {
@@ -351,7 +351,7 @@ describe('many connections', () => {
     const clients: RawConnection[] = [];
     for (let i = 0; i < 30; i++) clients.push(await opened());
     const welcome = clients.filter((client) => client.received.includes('HTTP/1.1 200'));
-    // Seven besides the probe, plus those that have been refilled since.
+    // Seven besides the probe, and those that fit as time passes.
     expect(welcome.length).toBeGreaterThanOrEqual(7);
     expect(welcome.length).toBeLessThan(30);
     expect(await seen('exchange_connections_refused_total{limit="address"}')).toBe(

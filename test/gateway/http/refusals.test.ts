@@ -1,6 +1,6 @@
 /**
- * What the gateway refuses over real HTTP: unknown ids, routes and methods, and what already
- * exists; and the order of the checks. None of it reaches the journal.
+ * Refusals of the gateway over real HTTP: unknown ids, routes and methods; things that already
+ * exist; and the order of the checks. None of them reaches the journal.
  */
 import { describe, expect, test } from 'vitest';
 import type { ErrorCode } from '../../../gateway/http/errors.js';
@@ -113,7 +113,7 @@ test('a partner cannot name a second user in the query', async () => {
     const request = { method, ...(method === 'GET' ? {} : { body }), options: asPartner };
     const other = { ...request, path: `${path}?userId=${bob.userId}` };
     await refused({ ...other, status: 403, code: 'user_mismatch' });
-    // Ada is not a user of the partner, who may not withdraw from her.
+    // Ada is not a user of the partner, so the partner may not withdraw from her.
     if (path === '/partner/withdrawals') continue;
     const same = `${path}?userId=${ada.userId}`;
     const { status } = await api.send(method, same, request.body, request.options);

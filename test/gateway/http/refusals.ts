@@ -1,7 +1,7 @@
 /**
- * For tests of refusals over real HTTP: an exchange with two traders, and the checks common to
- * every refusal: status, code, a readable message, details that name the field, and that nothing
- * has changed.
+ * For tests of refusals over real HTTP: an exchange with two traders, and the common checks of
+ * every refusal: status, code, a readable message, details that name the field, and unchanged
+ * state.
  */
 import { afterAll, expect } from 'vitest';
 import type { ErrorCode } from '../../../gateway/http/errors.js';
@@ -34,8 +34,7 @@ interface Refusal {
 function check(answer: Answer, { status, code, field }: Refusal): void {
   expect(codeOf(answer), answer.text).toBe(`${status} ${code}`);
   const { message, details } = answer.json.error;
-  // A sentence that starts with a capital, does not mention internals, and names the field if there
-  // is one.
+  // A sentence that starts with a capital, hides internals, and names the field if there is one.
   expect(message).toMatch(/^[A-Z].*\.$/);
   expect(message).not.toMatch(/undefined|null|NaN|zod|expected|\[object/i);
   if (field === undefined) return;
@@ -63,7 +62,7 @@ export async function withTwoTraders() {
     expect((await server.buy(trader, body, ACTIVE)).status).toBe(200);
   expect((await api.post('/vaults/flex/stake', { amount: 5 }, ada.token)).status).toBe(201);
 
-  /** With what the history tells of the two. */
+  /** The accounts of the two, with their history. */
   const accounts = async () => {
     const profiles = [ada, bob].map(({ userId }) => api.read(`/users/${userId}`));
     const told = (await Promise.all(profiles)).map(({ status, json }) => {

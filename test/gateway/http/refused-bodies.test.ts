@@ -17,7 +17,7 @@ const nobody = {};
 const transfer = { userId: 'u1', amount: 1, reference: 'r' };
 const passwords = { currentPassword: PASSWORD, newPassword: 'something new' };
 
-/** One for each way of reading: an order, what only the schemas read, and a partner's. */
+/** One for each reader: an order, a body that only the schemas read, and a partner's. */
 const TAKERS: Taker[] = [
   ['POST', buy, { outcome: 'UP', amount: 1 }, ['outcome', 'amount']],
   ['DELETE', orders, {}, []],

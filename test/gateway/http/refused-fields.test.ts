@@ -5,7 +5,7 @@ import { ACTIVE, buy, sell, withTwoTraders } from './refusals.js';
 
 const { asAda, invalid } = await withTwoTraders();
 
-/** A body without its field, and values of the field that are refused. */
+/** A body without the field, and values of the field that are refused. */
 const FIELDS: [Verb, path: string, body: object, field: string, values: unknown[]][] = [
   ['POST', buy, { amount: 1 }, 'outcome', ['up', 0]],
   ['POST', sell, { shares: 1 }, 'outcome', [null]],
@@ -17,7 +17,7 @@ const FIELDS: [Verb, path: string, body: object, field: string, values: unknown[
   ['POST', sell, { outcome: 'UP', shares: 1, price: 0.4, timeInForce: 'IOC' }, 'postOnly', [true]],
   ['POST', buy, { outcome: 'UP', amount: 1, price: 0.4 }, 'shares', [1]],
   ['POST', buy, { outcome: 'UP', shares: 1 }, 'price', [undefined]],
-  // Worth more than an order may be.
+  // Worth more than the maximum of an order.
   ['POST', buy, { outcome: 'UP', price: 0.5 }, 'shares', [10_000_000]],
   ['POST', buy, { outcome: 'UP', amount: 1 }, 'validUntilMs', [1.5, -1, 1e15]],
   ['POST', sell, { outcome: 'UP', shares: 1 }, 'amount', [1]],

@@ -1,5 +1,5 @@
 /**
- * What the engine rejects, over real HTTP. The command is in the journal with the code that the
+ * Rejections of the engine over real HTTP. The journal has the command with the code that the
  * client got, and no account has changed.
  */
 import { expect, test } from 'vitest';
@@ -35,7 +35,7 @@ test.each<[Verb, string, object | undefined, number, ErrorCode]>([
   // Another user's.
   ['DELETE', `${orders}/o3`, undefined, 404, 'order_not_found'],
   ['POST', '/vaults/deposits/d77/unstake', undefined, 404, 'deposit_not_found'],
-  // Of zero yield.
+  // Its yield is zero.
   ['POST', '/vaults/deposits/d1/claim', undefined, 409, 'nothing_to_claim'],
   ['POST', '/vaults/flex/stake', { amount: 99_999 }, 422, 'insufficient_balance'],
 ])('%s %s %j: %i %s', async (method, path, body, status, code) => {

@@ -1,15 +1,15 @@
 /**
- * Raw requests that hide another request: in a body whose length is given in two ways, after a last
- * chunk, in a trailer. A proxy and a server that read such bytes differently would execute, on a
- * connection that many clients share, a request that was never checked.
+ * Raw requests that hide another request: in a body with two lengths, after a last chunk, in a
+ * trailer. If a proxy and a server read such bytes differently, they execute an unchecked request,
+ * on a connection that many clients share.
  *
- * Always holds: a case is bytes and what must become of them; {@link sendRaw} sends them to a local
+ * Always holds: a case is bytes and their expected outcome; {@link sendRaw} sends them to a local
  * server. The hidden text is a whole request, and the caller checks whether it was executed.
  */
 import { connect } from 'node:net';
 import { HOST } from '../../support/http/messages.js';
 
-/** What must become of a case. */
+/** The expected outcome of a case. */
 export type RawExpectation =
   /** At most one answer, which is an error, and the connection ends. */
   | 'refused'
@@ -25,11 +25,11 @@ export interface RawCase {
   expected: RawExpectation;
   /** The header lines of the outer request, besides its Host, each with its line end. */
   headers: (hidden: string) => string;
-  /** What follows the headers. Each character is one byte. */
+  /** The text after the headers. Each character is one byte. */
   body: (hidden: string) => string;
 }
 
-/** The outer request: one for each way in which the exchange takes requests. */
+/** The outer request: one for each way in which the exchange receives requests. */
 export interface Carrier {
   method: string;
   path: string;
@@ -68,7 +68,7 @@ function oddChunks(name: string, body: (hidden: string) => string): RawCase {
   return { name, expected: 'alone', headers: () => 'Transfer-Encoding: chunked\r\n', body };
 }
 
-/** About the length or the coding of the outer request. All are refused, whatever the carrier. */
+/** Cases about the length or the coding of the outer request. Every carrier is refused. */
 export const FRAMING_CASES: readonly RawCase[] = [
   lengths('two lengths, 0 first', zero, length),
   lengths('two lengths, 0 last', length, zero),
@@ -102,7 +102,7 @@ export const FRAMING_CASES: readonly RawCase[] = [
 
 /**
  * Chunked bodies that readers cut differently. If the body is read, the outer request is the last
- * of its connection; some wait for more, so the client has to leave.
+ * of its connection. Some cases wait for more, so the client has to leave.
  */
 export const CHUNK_CASES: readonly RawCase[] = [
   oddChunks('a request in the trailer', (hidden) => `0\r\nA:${hidden}`),
@@ -159,7 +159,7 @@ export const REQUEST_CASES: readonly RawRequest[] = [
   request('ignored', 'a header name of non-ASCII bytes', GET('Host: x\r\n\xe9: 1\r\n')),
 ];
 
-/** What the library misreads without a sign. An upgrade that fixes one fails this table's test. */
+/** Bytes that the library misreads silently. An upgrade that fixes a case fails its test. */
 export const LIBRARY_CASES: readonly RawCase[] = [
   {
     name: 'a header without a name hides those after it',
@@ -204,9 +204,9 @@ export interface RawOutcome {
 const NEVER_MS = 30_000;
 
 /**
- * Sends the packets, one character a byte, over a new connection, and waits until that has ended.
- * `leaves`: the client then ends its side, so that a server that waits for more does, too.
- * @throws Error when the connection does not end within half a minute.
+ * Sends the packets, one character a byte, over a new connection, and waits until it has ended.
+ * `leaves`: the client then ends its side, so that a server that waits for more also ends.
+ * @throws Error if the connection does not end within half a minute
  */
 export function sendRaw(
   port: number,

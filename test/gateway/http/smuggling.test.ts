@@ -1,6 +1,6 @@
 /**
  * Request smuggling. On any path, a request that two readers could read differently is refused or
- * is the last of its connection, and what is hidden in it is never executed. The cases are in
+ * is the last of its connection, and a request hidden in it is never executed. The cases are in
  * smuggling-cases.ts.
  */
 import { afterAll, describe, expect, test } from 'vitest';
@@ -45,8 +45,8 @@ const TAKERS: Carrier[] = ROUTES.filter((route) => route.body !== undefined).map
   }),
 );
 /**
- * Every other path with the methods it has and some it does not have; the files, the stream, and an
- * unknown path.
+ * Every other path, with methods that it has and some that it does not have; the files, the stream,
+ * and an unknown path.
  */
 const OTHERS: Carrier[] = [
   ...ROUTES.filter((route) => route.body === undefined).flatMap(({ path }) =>
@@ -72,7 +72,7 @@ function play(raw: RawCase, carrier: Carrier, leaves = false): Promise<RawOutcom
   return sendRaw(server.exchange.port, [rawBytes(raw, carrier, hidden)], leaves);
 }
 
-/** The same in two packets, the second with the body. */
+/** As above, but in two packets, the second with the body. */
 function playInTwo(raw: RawCase, carrier: Carrier, leaves = false): Promise<RawOutcome> {
   const bytes = rawBytes(raw, carrier, hidden);
   const headEnd = bytes.indexOf('\r\n\r\n') + 4;
@@ -157,7 +157,7 @@ test.each(HONEST)(
       const client = new RawConnection(server.api.url);
       await client.send(first);
       const [answer] = await client.answers(1);
-      // Routes treat an empty object differently; that it was read shows in what they do not say.
+      // Routes answer an empty object differently. These two show that the body was read.
       expect(answer!.status, path).not.toBe(415);
       expect(answer!.text, path).not.toContain('invalid_json');
       const { connection } = answer!.headers;
@@ -173,8 +173,8 @@ test.each(HONEST)(
   },
 );
 
-// The client ends its side at once, so an edge closes before the answer is there: that such a body
-// is not read, test/gateway/edge/threads.test.ts shows.
+// The client ends its side immediately, so an edge closes before the answer arrives.
+// test/gateway/edge/threads.test.ts shows that such a body is not read.
 test.skipIf(AT_EDGES)(
   'a GET, HEAD or OPTIONS with a sized body is answered, and its body is not read as a request',
   async () => {

@@ -38,7 +38,7 @@ function signed(header: object, payload: object, key: Buffer, hash = 'sha256'): 
   const text = `${part(header)}.${part(payload)}`;
   return `${text}.${createHmac(hash, key).update(text).digest('base64url')}`;
 }
-/** Differs only in bits that base64url does not use at the end of 32 bytes. */
+/** A text that differs only in the bits that base64url does not use at the end of 32 bytes. */
 function after(last: string): string {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   return alphabet[alphabet.indexOf(last) + 1]!;
@@ -139,7 +139,7 @@ describe('tokens', () => {
       );
       expect(codeOf(order), what).toBe('401 invalid_token');
     }
-    // The right one still works, in the header and in the cookie.
+    // The valid token still works, in the header and in the cookie.
     expect((await balanceWith({ 'x-user-token': ada.token })).status).toBe(200);
     expect((await balanceWith({ cookie: cookie(ada.token) })).status).toBe(200);
   });

@@ -1,7 +1,7 @@
 /**
- * What everything costs that makes the trading thread work (gateway/access/fair-use/charges.ts):
- * every route, every message of the stream and every refusal is charged, by its work. The buckets
- * do not refill within a test.
+ * The cost of everything that makes the trading thread work
+ * (gateway/access/fair-use/charges.ts): every route, message of the stream and refusal is charged
+ * by its work. The buckets do not refill within a test.
  */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -55,7 +55,7 @@ afterAll(() => server.stop());
 const remainingIn = ({ headers }: Answer) => Number(headers['ratelimit-remaining']);
 const post = (body: unknown, token: string) => server.api.post('/batch', body, token);
 
-/** What `work` makes ada pay in reads, or in orders. */
+/** The reads or orders that `work` makes ada pay. */
 async function paidFor(
   quota: 'reads' | 'orders',
   work: () => Promise<unknown>,
@@ -159,7 +159,7 @@ describe('what is asked for costs the same, executed or not', () => {
     const client = await connect({ 'x-user-token': readOnly });
     const send = () => client.refusal({ op: 'batch', id: 'a', operations });
     expect(await paidFor('orders', send)).toBe(100);
-    // It gets refusals only, and goes on.
+    // The client gets only refusals, and continues to send.
     for (let i = 0; i < 40; i++) client.send({ op: 'batch', id: `${i}`, operations });
     expect((await client.closed).code).toBe(4029);
   });
@@ -226,7 +226,7 @@ test('large bodies are served one in a turn, with requests of others between the
 
 describe('reading ends', () => {
   const check = (input: object) => checkFields(BatchBody, input, 'body').problems;
-  /** Counts how many of its members are read. */
+  /** Counts the reads of members. */
   function counted(members: object): { input: object; reads: () => number } {
     let reads = 0;
     const get = (target: object, name: string | symbol) => {
@@ -329,7 +329,7 @@ describe('work that grows with the state', () => {
   });
 
   test('a refused FOK and a quote, by the orders that they look at', async () => {
-    // 1,000 orders want 100 shares.
+    // 1,000 orders bid for 100 shares.
     const sale = { outcome: 'DOWN', shares: 1_000, price: 0.9 };
     const fok = () => server.buy(ada, { ...sale, timeInForce: 'FOK' });
     expect((await fok()).json.error.code).toBe('price_not_met');

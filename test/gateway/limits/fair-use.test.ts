@@ -1,7 +1,7 @@
 /**
- * Fair use: token buckets against a plain model, addresses, and over real HTTP what is refused,
- * with which headers, and that nothing refused is executed. Over HTTP the buckets do not refill
- * within a test, so nothing depends on time.
+ * Fair use: token buckets against a plain model; addresses; and over real HTTP the refusals, their
+ * headers, and that no refused request is executed. Over HTTP the buckets do not refill within a
+ * test, so nothing depends on time.
  */
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -96,7 +96,7 @@ describe('a charge', () => {
           const result = fairUse.charge('orders', bill, cost);
           return result?.granted === false ? result.waitMs : 0;
         };
-        // A burst of an address has at least the dearest request of a user (config.ts).
+        // An address's burst is at least the most expensive request of a user (config.ts).
         const dearest = address?.burst ?? Number.POSITIVE_INFINITY;
         for (const { afterMs, isSignedIn, ...request } of requests) {
           const cost = isSignedIn ? Math.min(request.cost, dearest) : request.cost;
@@ -262,7 +262,7 @@ describe('over HTTP', () => {
     const own = await api.get(`${path}?limit=70`, bob.token);
     expect([own.status, own.headers['ratelimit-remaining']]).toEqual([200, '30']);
     expectRefused(await api.get(path, bob.token), 100);
-    // The refused one counted as none.
+    // The refused request paid nothing.
     expect((await api.get(`${path}?limit=30`, bob.token)).headers['ratelimit-remaining']).toBe('0');
   });
 
@@ -297,7 +297,7 @@ describe('over HTTP', () => {
     const path = `/users/${ada.userId}/balance`;
     const statuses: number[] = [];
     for (let i = 0; i < 101; i++) statuses.push((await api.get(path, ada.token)).status);
-    // Reserved in steps of six; the last four do not fill a step and are taken one by one.
+    // Taken in advance in steps of six; the last four do not fill a step and are taken one by one.
     expect(statuses.filter((status) => status === 200)).toHaveLength(100);
     expect(statuses.at(-1)).toBe(429);
     expect((await api.get('/vaults')).status).toBe(429);
@@ -369,7 +369,7 @@ describe('over HTTP', () => {
     expect((await from('198.51.100.1')).status).toBe(200);
     expect((await from('198.51.100.1')).status).toBe(429);
     expect((await from('198.51.100.2')).status).toBe(200);
-    // The client's own claim comes first.
+    // A client's forged address comes first in the header.
     expect((await from('198.51.100.3', '198.51.100.2')).status).toBe(429);
     // The same in a separate header, before the proxy's.
     const client = new RawConnection(api.url);

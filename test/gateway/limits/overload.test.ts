@@ -1,7 +1,7 @@
 /**
- * Overload: when too much waits for the disk, changes are refused, and reads when too many answers
- * wait. Tested alone, with a time set by the test, and over real HTTP: nothing
- * refused is executed, and everything accepted is answered.
+ * Overload: if too much waits for the disk, changes are refused; if too many answers wait, reads
+ * are. Tested alone, with a time set by the test, and over real HTTP: no refused request is
+ * executed, and every accepted one is answered.
  */
 import { expect, test } from 'vitest';
 import { Overload, type OverloadLimits } from '../../../gateway/access/fair-use/overload.js';
@@ -63,7 +63,7 @@ test('a long time without commands is not a stall', () => {
   overload.applied();
   expect(overload.refusesChange()).toBe(false);
   time.nowMs = 10_050;
-  // A newer one behind it does not make the first one younger.
+  // A newer command does not reset the time of the first one.
   backlog.backlog = 2;
   overload.applied();
   expect(overload.refusesChange()).toBe(false);
@@ -110,7 +110,7 @@ test('over HTTP, nothing refused is executed, and everything accepted is answere
   expect((await api.get('/metrics')).text).toContain(
     `exchange_overload_refused_total{kind="change"} ${refused}`,
   );
-  // Once the disk has caught up, everything works as before.
+  // Once the disk has caught up, changes are accepted.
   await server.durable();
   expect((await api.post('/vaults/flex/stake', { amount: 1 }, ada.token)).status).toBe(201);
   await server.stop();
@@ -155,7 +155,7 @@ test('over HTTP, cancels are accepted while orders are refused because the disk 
     });
     return isRefused;
   });
-  // A batch with anything else is refused like an order, whatever it begins with.
+  // A batch with another operation is refused like an order, whatever its first operation is.
   for (const operations of [
     [cancel(0), rest],
     [rest, cancel(0)],
@@ -169,10 +169,10 @@ test('over HTTP, cancels are accepted while orders are refused because the disk 
   ];
   const small = () => engine.orders(1).filter(({ sizeLots }) => sizeLots === 1_000);
   await eventually(() => small().length === 1);
-  // Everything at once, by its own route and in a batch.
+  // Cancels everything, by its own route and in a batch.
   cancels.push(api.delete(`/users/${ada.userId}/orders`, ada.token), batch([{ op: 'cancelAll' }]));
   await eventually(() => engine.orders(1).length === 0);
-  // What is about the process does not wait, and says what does.
+  // Answers about the process do not wait, and report what waits.
   await eventually(async () => codeOf(await api.get('/ready')) === '503 unavailable');
   const { details } = (await api.get('/ready')).json.error;
   expect(details.reason).toMatch(/^everything waits: a commit has taken [1-9]\d* s so far$/);

@@ -1,6 +1,6 @@
 /**
- * Whose password is checked next: fair turns by address, limits, and refused requests. The tests
- * check the order of tasks, not how long they take.
+ * The order in which passwords are checked: fair turns by address, limits, and refused requests.
+ * The tests check the order of tasks, not their duration.
  */
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -11,18 +11,18 @@ import { eventually } from '../../support/eventually.js';
 import { extent } from '../../support/extent.js';
 import { PASSWORD, TestServer } from '../../support/server.js';
 
-/** Of the floods. */
+/** The size of a flood. */
 const LOGINS = Math.max(150, extent(500, 150));
 
 const LIMITS: FairQueueLimits = { perLane: 500, perKey: 100, waitMs: 60_000 };
 
-/** Nothing here waits for anything but promises. */
+/** Only promises are pending here. */
 const decided = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A queue whose tasks end when the test says so. */
+/** A queue whose tasks end when the test ends them. */
 class Line {
   readonly queue: FairQueue;
-  /** Names of the tasks in the order they were started, and of those that were refused. */
+  /** Names of started tasks in order, and of refused tasks. */
   readonly begun: string[] = [];
   readonly refused: string[] = [];
   private endTask: (() => void) | null = null;
@@ -258,8 +258,8 @@ describe('over HTTP', () => {
   }
 
   /**
-   * A flood of sign-ins with unknown names, all at once, each on its own connection; and one client
-   * that signs in when the first of them has been answered: how many of their hashes it waits for.
+   * A flood of simultaneous sign-ins with unknown names, each on its own connection; and one client
+   * that signs in after the first answer. Returns how many hashes the client waits for.
    */
   async function flood(from: readonly string[], client: string, isKnown: boolean) {
     const post = async (path: string, username: string, address: string) => {

@@ -1,5 +1,5 @@
 /**
- * Answers that clients do not read: how much is kept for them, and for how long. On a plain
+ * Answers that clients do not read: how much memory they take, and for how long. Tested on a plain
  * uWebSockets.js server whose answer exceeds the send buffer of the operating system, and on the
  * built program, whose memory is measured.
  */
@@ -29,13 +29,13 @@ const MIB = 2 ** 20;
 /** The largest file. */
 const SCRIPT = '/docs/swagger-ui-bundle.js';
 
-/** Files are not among the routes that the other client checks answers against. */
+/** Files are not routes, so the other client cannot check them. */
 async function fetched(api: ApiClient, path: string, headers: Record<string, string> = {}) {
   const answer = await request(`${api.url}/api${path}`, { headers });
   return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
 }
 
-/** A client that reads nothing until told to. */
+/** A client that does not read before `read`. */
 class Silent {
   received = 0;
   isClosed = false;
@@ -59,7 +59,7 @@ class Silent {
     this.socket.write(text);
   }
 
-  /** A close by the other side only shows when something is sent. */
+  /** Sends a byte, because a close by the other side only shows on a write. */
   probe(): void {
     if (!this.isClosed) this.socket.write('x');
   }
@@ -68,7 +68,7 @@ class Silent {
     this.socket.resume();
   }
 
-  /** The length of the received answer, without its head. */
+  /** The received answer without its head. */
   body(): Buffer {
     const all = Buffer.concat(this.chunks);
     return all.subarray(all.indexOf('\r\n\r\n') + 4);
@@ -84,7 +84,7 @@ describe('what is kept', () => {
   const WAITING = BODY.byteLength + WAITING_BYTES;
   let unsent: UnsentAnswers;
   let nowMs: number;
-  /** What each look at the clock takes. */
+  /** The time that passes at each reading of the clock. */
   let lookMs: number;
   let app: uWS.TemplatedApp;
   let port: number;
@@ -161,7 +161,7 @@ describe('what is kept', () => {
     const out = new AsciiWriter();
     const asked: { response: uWS.HttpResponse; name: string }[] = [];
     const memory = new Set<ArrayBufferLike>();
-    // More than is written in a turn, and more than may be unread; the writer goes on meanwhile.
+    // More than one turn writes, and more than may be unread. The writer continues meanwhile.
     const answerAll = () => {
       const answered = asked.splice(0);
       for (const { response, name } of answered) {
@@ -172,7 +172,7 @@ describe('what is kept', () => {
         const recipient = { address: addressKey(response.getRemoteAddress()) };
         response.cork(() => unsent.send(response, answer, recipient));
       }
-      // The others are more than may wait, and written at once.
+      // Answers beyond the limit are written immediately.
       const first = answered.slice(0, MAY_WAIT);
       const begun = first.filter(({ response }) => response.getWriteOffset() > 0);
       expect(begun.length).toBe(IN_A_TURN);
@@ -200,7 +200,7 @@ describe('what is kept', () => {
     }
     await client.close();
     expect([unsent.count, unsent.bytes, sum(unsent.dropCounts)]).toEqual([0, 0, 0]);
-    // Of the first round, and the writer's.
+    // The buffers of the first round, and of the writer.
     expect(memory.size).toBeLessThanOrEqual(COUNT + 2);
   });
 
@@ -305,7 +305,7 @@ describe('what is kept', () => {
   test('a stop waits for clients that read, and only for them', async () => {
     await serve({});
     const clients = [await ask('/own'), await ask('/shared')];
-    // On a busy machine a client may read nothing for so long that it counts as settled.
+    // On a busy machine, a slow client may count as settled.
     const settledAt = async (count: number) => {
       await unsent.settled();
       return unsent.count === count;
@@ -358,8 +358,7 @@ describe.skipIf(!existsSync('/proc/self/status'))('the memory of the exchange', 
     await rm(folder, { recursive: true });
   });
 
-  // Clients are dropped as soon as they request more than the system buffers, so no time has to
-  // pass.
+  // Clients are dropped once they request more than the system buffers, so no time has to pass.
   test.each([
     ['large files', 40, 10, requestText('GET', SCRIPT)],
     ['errors', 4, 100_000, requestText('POST', SCRIPT)],
@@ -389,7 +388,7 @@ describe('files and answers without a body', () => {
   let server: TestServer;
   afterEach(() => server.stop());
 
-  // Each edge counts who reads its files.
+  // Each edge counts the reads of its files.
   test.skipIf(AT_EDGES)('files count for fair use by their size', async () => {
     const reads = { user: null, address: only(60) };
     server = await TestServer.start({ fairUse: rates({ reads }) });
@@ -402,7 +401,7 @@ describe('files and answers without a body', () => {
     const refused = await ask(SCRIPT);
     expect([refused.status, JSON.parse(refused.text).error.code]).toEqual([429, 'rate_limited']);
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
-    // The rest is enough for small files.
+    // The remaining tokens are enough for small files.
     for (let i = times * cost; i < 60; i++) expect((await ask('/docs/start.js')).status).toBe(200);
     expect((await ask('/docs/start.js')).status).toBe(429);
     expect((await ask(SCRIPT, { 'if-none-match': '*' })).status).toBe(429);

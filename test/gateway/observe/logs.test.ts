@@ -1,6 +1,6 @@
 /**
  * The log: JSON lines with the id of their request, and never a secret, whatever a client sends and
- * wherever it puts it. Every route is used, at the most verbose level.
+ * in whatever place. Every route is used, at the most verbose level.
  */
 import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -108,7 +108,7 @@ describe('secrets', () => {
       raw,
       headers: { 'content-type': 'application/json' },
     });
-    // Each request was logged, so there was something to search.
+    // Each request was logged, so the search is not empty.
     await eventually(() => lines.length >= before + sent + 3);
     expect(sent).toBeGreaterThan(300);
   });
@@ -165,7 +165,7 @@ describe('secrets', () => {
     expect(lines.length).toBeGreaterThan(300);
     const whole = lines.join('');
     for (const secret of secrets) expect(whole.includes(secret), secret).toBe(false);
-    // Nor a usable part of a token, nor password hashes.
+    // Usable parts of a token and password hashes are also absent.
     for (const secret of secrets) {
       for (const part of secret.split('.').filter((part) => part.length > 30)) {
         expect(whole.includes(part)).toBe(false);

@@ -1,6 +1,6 @@
 /**
- * Metrics: they count what happened, in the text format of Prometheus. Durations are only compared
- * with each other, because they depend on the machine.
+ * Metrics: they count correctly, in the text format of Prometheus. Durations are only compared with
+ * each other, because they depend on the machine.
  */
 import fc from 'fast-check';
 import { Registry } from 'prom-client';
@@ -139,8 +139,8 @@ describe('of an exchange', () => {
     expect(answers('/batch', 404)).toBe(1);
     expect(grown('exchange_http_answers_total{method="",route="",status="404"}')).toBe(1);
 
-    // Six commands from requests; seven requests, including the unknown route and the first read of
-    // the metrics.
+    // Six commands from requests. Nine requests, including the refused body, the unknown route and
+    // the first read of the metrics.
     for (const stage of ['receive', 'apply', 'commit'])
       expect(grown(`exchange_${stage}_seconds_count`)).toBe(6);
     expect(grown('exchange_request_seconds_count')).toBe(9);

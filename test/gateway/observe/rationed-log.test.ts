@@ -1,6 +1,4 @@
-/**
- * Warnings that outsiders can cause: one line a second per kind, with a count of the omitted ones.
- */
+/** Warnings that clients can cause: one line a second per kind, with a count of omitted lines. */
 import { expect, test } from 'vitest';
 import { createLog } from '../../../gateway/observe/log.js';
 import { RationedLog } from '../../../gateway/observe/rationed-log.js';

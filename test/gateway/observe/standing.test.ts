@@ -1,4 +1,4 @@
-/** How an exchange stands: a disk that is nearly full, and the age of a snapshot of before. */
+/** The exchange's condition: a nearly full disk, and the age of an earlier snapshot. */
 import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -4,7 +4,7 @@ import { acceptedCoding } from '../../../../gateway/http/answers/accept-encoding
 import { namesTag } from '../../../../gateway/http/answers/entity-tags.js';
 
 test.each([
-  // Without a wish, and with one that cannot be met, the bytes are sent as they are.
+  // Without a preference, or with only unknown ones, the bytes are sent uncompressed.
   ['', '', false],
   ['identity', '', false],
   ['deflate, zstd', '', false],
@@ -20,7 +20,7 @@ test.each([
   ['gzip;q=1.000 , br;q=0.999', 'gzip', false],
   ['gzip\t;\tq=0.3', 'gzip', false],
   ['gzip;Q=0', '', false],
-  // Everything else by *.
+  // `*` stands for every other coding.
   ['*', 'br', false],
   ['br;q=0, *', 'gzip', false],
   ['gzip;q=0.2, *;q=0.1', 'gzip', false],
@@ -30,7 +30,7 @@ test.each([
   ['identity;q=0, gzip', 'gzip', true],
   ['identity;q=0, *', 'br', true],
   ['*;q=0, gzip', 'gzip', true],
-  // What is not valid is ignored: it is no wish.
+  // An invalid element is ignored.
   ['gzip;q=2', '', false],
   ['gzip;q=-1, br;q=0.1234', '', false],
   ['gzip;level=9, br', 'br', false],

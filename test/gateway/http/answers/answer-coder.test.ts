@@ -1,4 +1,4 @@
-/** The thread that compresses: what waits is bounded; without the thread, bodies go as they are. */
+/** The thread that compresses: its queue is bounded; without the thread, bodies are sent plain. */
 import { gunzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
 import { AnswerCoder, type Coded } from '../../../../gateway/http/answers/answer-coder.js';
@@ -51,7 +51,7 @@ test('what a failed thread had done before is not answered twice', async () => {
   const damaged = { byteLength: 10 } as unknown as Uint8Array;
   await coded(bodyOf(50_000));
   const answers = [coded(bodyOf(50_000)), coded(bodyOf(50_000)), coded(damaged)];
-  // The trading thread is busy: it hears of the failure before it reads the first two answers.
+  // While the trading thread is busy, it reads the failure before the first two answers.
   const untilMs = performance.now() + 250;
   while (performance.now() < untilMs);
   expect(await Promise.all(answers)).toHaveLength(3);

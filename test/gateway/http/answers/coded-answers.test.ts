@@ -1,5 +1,5 @@
 /**
- * ETags and compression over HTTP: the same content in every coding, 304 while it stays the same,
+ * ETags and compression over HTTP: the same content in every coding, 304 while it is unchanged, and
  * another tag when it changes.
  */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
@@ -15,7 +15,7 @@ import {
 import { programContract } from '../../contract/check.js';
 
 const NEXT_MARKET = 'btc-15m-1763701200';
-/** Opens in the last test that lets time pass. */
+/** Opens in the last test that advances time. */
 const ACTIVE_MARKET = 'btc-15m-1763702100';
 
 const server = await TestServer.withMarket();
@@ -53,7 +53,7 @@ function decoded(bytes: Buffer, coding: string): Buffer {
 }
 
 const ofAda = () => ({ 'x-user-token': ada.token });
-/** Path → who may read it, and what caches may do. */
+/** A name, a path, and whether only the signed-in user may read it. */
 const LARGE: [string, () => string, boolean][] = [
   ['history', () => '/markets/15m/history', false],
   ['a resolved market', () => `/markets/${MARKET}`, false],
@@ -235,7 +235,7 @@ test.each(['/openapi.json', '/asyncapi.json', '/docs/stream', '/docs/swagger-ui-
 test('who names a sequence gets an answer with it, never 304', async () => {
   const path = `/markets/${MARKET}`;
   const { etag } = (await get(path)).headers as { etag: string };
-  // Another account: the content is the same, and the sequence is not.
+  // Another account changes the sequence, but not the content.
   await server.register('carol');
   await server.followed();
   const { sequence } = (await server.api.get('/status')).json;
@@ -244,7 +244,7 @@ test('who names a sequence gets an answer with it, never 304', async () => {
   for (const [query, headers] of [
     [`?minSequence=${sequence}`, known],
     ['', { ...known, 'min-sequence': `${sequence}` }],
-    // A sequence that every answer has: a kept one may still be older than it.
+    // Every answer includes this sequence, but a cached one may be older than the client expects.
     ['?minSequence=1', known],
   ] as const) {
     const { status, text } = await get(`${path}${query}`, headers);
