@@ -2,8 +2,6 @@
  * Sub-accounts: users that belong to another user, their parent, with separate money, positions,
  * orders and tokens. A parent and its sub-accounts are a family: they share the room of one user
  * (state/access/room.ts), do not trade with each other, and transfer money only within the family.
- * Each function checks everything, then changes the state and writes the fields of its result; it
- * returns the code.
  */
 
 import { Code } from '../interface/codes.js';

@@ -1,7 +1,4 @@
-/**
- * Commands about accounts: registration, credentials, privacy, referral codes. Each function checks
- * everything, then changes the state and writes the fields of its result; it returns the code.
- */
+/** Commands about accounts: registration, credentials, privacy, referral codes. */
 
 import { Code } from '../interface/codes.js';
 import type { CommandOf } from '../interface/commands.js';

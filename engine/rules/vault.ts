@@ -1,7 +1,4 @@
-/**
- * Commands about the vault: staking money, unstaking it, claiming its yield. Each function checks
- * everything, then changes the state and writes the fields of its result; it returns the code.
- */
+/** Commands about the vault: staking money, unstaking it, claiming its yield. */
 
 import { Code } from '../interface/codes.js';
 import type { CommandOf } from '../interface/commands.js';

@@ -1,7 +1,5 @@
 /**
- * Commands of operators. Each is remembered with the operator's name and a reason. Each function
- * checks everything, then changes the state and writes the fields of its result; it returns the
- * code.
+ * Commands of operators. Each is remembered with the operator's name and a reason.
  *
  * No command moves money by itself: a frozen user's orders leave the book, and a market that is
  * declared VOID is settled by the usual rules.

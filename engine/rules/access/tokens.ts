@@ -1,7 +1,4 @@
-/**
- * Commands about named tokens, and their expiry. Each command checks everything, then changes the
- * state and writes the fields of its result; it returns the code.
- */
+/** Commands about named tokens, and their expiry. */
 
 import { Code } from '../../interface/codes.js';
 import type { CommandOf } from '../../interface/commands.js';

@@ -11,7 +11,6 @@ import type { State } from '../../state/state.js';
 import { cancelOrder } from '../orders/rest-order.js';
 import { paidLots, pay, payoutOf, refundOf, settlePosition } from './settlement.js';
 
-/** Checks everything, then changes the state and writes the fields of the result. */
 export function claim(state: State, command: CommandRecord): number {
   const { userId } = command;
   const marketId = command.number(ClaimField.marketId);

@@ -17,7 +17,6 @@ import { checkCollateral } from '../invariants.js';
 import { mayHavePosition } from '../orders/place-order.js';
 import { addSets, escrowFee } from '../orders/trade.js';
 
-/** Checks everything, then changes the state and writes the fields of the result. */
 export function split(state: State, command: CommandRecord): number {
   const { ledger, positions, rules } = state;
   const { userId } = command;
@@ -45,7 +44,6 @@ export function split(state: State, command: CommandRecord): number {
   return finish(state, EventType.setsSplit, slot, row, sizeLots, feeMicros);
 }
 
-/** Checks everything, then changes the state and writes the fields of the result. */
 export function merge(state: State, command: CommandRecord): number {
   const { positions } = state;
   const { userId } = command;

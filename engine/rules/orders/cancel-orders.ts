@@ -1,7 +1,4 @@
-/**
- * The commands that cancel orders. Each function checks everything, then changes the state and
- * writes the fields of its result; it returns the code.
- */
+/** The commands that cancel orders. */
 
 import { Code } from '../../interface/codes.js';
 import type { CommandRecord } from '../../interface/command-record.js';

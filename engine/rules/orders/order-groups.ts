@@ -1,7 +1,4 @@
-/**
- * Order groups: their commands, and the effect of a trade on them. Each command checks everything,
- * then changes the state and writes the fields of its result; it returns the code.
- */
+/** Order groups: their commands, and the effect of a trade on them. */
 import { Code } from '../../interface/codes.js';
 import type { CommandOf } from '../../interface/commands.js';
 import { CancelReason } from '../../interface/domain.js';
