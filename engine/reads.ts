@@ -1,7 +1,4 @@
-/**
- * Queries of the engine's state. They change nothing, so reading an engine never affects its digest
- * or its archive.
- */
+/** Queries of the engine's state. Always holds: no query affects the digest or the archive. */
 
 import {
   MarketStatus,

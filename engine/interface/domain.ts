@@ -46,7 +46,7 @@ export type Resolution = (typeof Resolution)[keyof typeof Resolution];
  * STOPPED_UNFILLED, STOPPED: it met an order of the same user and was cancelled there, without or
  * with fills.
  * TRADE_LIMIT: some was filled; the remainder was dropped at the maximum of makers.
- * TOO_SMALL_TO_REST: some was filled; the remainder is below the least value of a resting order.
+ * TOO_SMALL_TO_REST: some was filled; the remainder is below the minimum value of a resting order.
  * ORDER_GROUP: some was filled, which tripped the order's group; the remainder was dropped.
  */
 export const OrderStatus = {
