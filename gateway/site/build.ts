@@ -1,7 +1,7 @@
 /**
  * Builds the site into dist/site: bundles gateway/site/app, names every file after a hash of its
- * content, and writes each file plain and compressed. Part of `npm run build`; esbuild and preact
- * are needed only here, so the built program runs without them.
+ * content, and writes each file plain and compressed. Part of `npm run build`. esbuild and preact
+ * are needed only here; the built program runs without them.
  */
 
 import { createHash } from 'node:crypto';
@@ -15,7 +15,7 @@ import { buildFile } from '../contract/static-file.js';
 const ROOT = fileURLToPath(programFolder());
 const APP = join(ROOT, 'gateway/site/app');
 const OUT = join(ROOT, 'dist/site');
-/** The path that the files are served at. */
+/** The path of the served files. */
 const SERVED = '/site/';
 
 async function main(): Promise<void> {
@@ -48,7 +48,7 @@ function write(name: string, content: Uint8Array | string): void {
   buildFile(`site/${name}`, content);
 }
 
-/** The page, with the names of the files in place of `{{script}}` and the like. */
+/** The page, with placeholders such as `{{script}}` replaced by file names. */
 function page(metafile: Metafile, icon: string): string {
   const outputs = Object.entries(metafile.outputs);
   const builtFrom = (source: string) => {
@@ -59,7 +59,7 @@ function page(metafile: Metafile, icon: string): string {
   const [script, { imports }] = builtFrom('main.tsx');
   const [style] = builtFrom('styles/site.css');
   const served = (path: string) => SERVED + basename(path);
-  // Without a hint, the browser would learn of these only from the script.
+  // Without these hints, the browser would find the files only after loading the script.
   const preloads = imports
     .filter(({ kind }) => kind === 'import-statement')
     .map(({ path }) => `<link rel="modulepreload" href="${served(path)}">`);

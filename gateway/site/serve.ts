@@ -1,9 +1,9 @@
 /**
- * Serves the site: the page at /, its scripts and styles below /site. Whoever accepts text/html
- * is a browser; anyone else gets at / where the API is.
+ * Serves the site: the page at /, its scripts and styles below /site. A client that accepts
+ * text/html gets the page at /; other clients get a pointer to the API.
  *
- * Always holds: a file below /site has a hash of its content in its name, so caches keep it for
- * good; the page is never cached without asking; neither runs or loads anything from another host.
+ * Always holds: a file's name below /site contains a hash of its content, so caches keep it
+ * forever. Caches check the page every time. Neither loads or runs anything from another host.
  */
 import { readdirSync } from 'node:fs';
 import { programFolder } from '../../persistence/storage/program-folder.js';
@@ -19,7 +19,7 @@ import type { Serving } from '../http/gateway.js';
 import type { Router } from '../http/router.js';
 
 const HTML = 'text/html; charset=utf-8';
-/** By a name's extension. Other files, such as source maps, are not served. */
+/** By file extension. Other files, such as source maps, are not served. */
 const CONTENT_TYPES: Record<string, string> = {
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
@@ -57,7 +57,7 @@ const SIGNPOST = `<!doctype html>
 </html>
 `;
 
-/** What / shows to whoever does not accept text/html. */
+/** What / shows to clients that do not accept text/html. */
 const signpost: StaticFile = {
   ...staticFile(HTML, Buffer.from(SIGNPOST)),
   headers: [
@@ -82,8 +82,9 @@ interface Site {
 let read: Site | null = null;
 
 /**
- * Read once: a standby that takes over after months serves what it was started with.
- * @throws if it is not built.
+ * The site's files, read once: a standby that takes over after months serves the files of its
+ * start.
+ * @throws if the site is not built
  */
 export function siteFiles(): Site {
   if (read !== null) return read;

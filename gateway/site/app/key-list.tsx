@@ -1,4 +1,4 @@
-/** The list of the keys. */
+/** The list of keyboard shortcuts. */
 import { KEYS } from './keys.js';
 import { closeDialog } from './model/dialog.js';
 import { Dialog } from './parts/dialog.js';

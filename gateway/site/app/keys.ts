@@ -1,4 +1,4 @@
-/** The keys: each does what a button does, and none works while text is typed. */
+/** Keyboard shortcuts: each does what a button does. None works while text is typed. */
 import { cancelEvery, claimEvery, newestOrder } from './account/everything.js';
 import { dialog, openAmend, openDialog } from './model/dialog.js';
 import { asset, assets, remember } from './model/markets.js';
@@ -15,7 +15,7 @@ interface Key {
   run: () => void;
 }
 
-/** What is typed next takes the place of what is in the field. */
+/** Focuses a field and selects its text, so that typing replaces it. */
 function focus(id: string): void {
   isOpen.value = true;
   document.querySelector<HTMLInputElement>(`#${id}`)?.select();

@@ -1,4 +1,4 @@
-/** Starts the site in the page's #site. */
+/** Starts the site in the page's #site element. */
 import { render } from 'preact';
 import { startKeys } from './keys.js';
 import { startClock } from './model/clock.js';

@@ -1,4 +1,4 @@
-/** The rules that one needs to know before a trade, in plain words. */
+/** The rules to know before trading, in plain words. */
 import { assets, market } from './model/markets.js';
 import { feeBasisPoints } from './model/ticket.js';
 import { Panel } from './parts/panel.js';

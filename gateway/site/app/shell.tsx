@@ -1,4 +1,4 @@
-/** The frame of every view: assets, navigation, the connection, and who is signed in. */
+/** The frame of every view: assets, navigation, connection, and the signed-in user. */
 import { computed, effect, signal } from '@preact/signals';
 import { chances } from './chart/odds.js';
 import { MarketView } from './market/market-view.js';
@@ -21,7 +21,7 @@ const LINKS: readonly { view: View; to: string; label: string }[] = [
   { view: 'account', to: '#/account', label: 'Portfolio' },
 ];
 
-/** An asset in the address that there is none of is no market, once the assets are known. */
+/** Once the assets are known, an address with an unlisted asset shows no market. */
 const view = computed<View>(() => {
   const { view: named, subject } = route.value;
   const isAsset = subject === '' || !areKnown.value || assets.value.includes(subject.toUpperCase());
@@ -161,7 +161,7 @@ function Session() {
   );
 }
 
-/** Takes no room while all is well. */
+/** Takes no room while connected. */
 function ConnectionBar() {
   return (
     <div class="connection" role="status">
@@ -175,7 +175,7 @@ function ConnectionBar() {
   );
 }
 
-/** Over the page, so nothing moves. */
+/** Overlays the page, so that nothing moves. */
 function Notice() {
   return (
     <div class="notice" role="status">
@@ -208,7 +208,7 @@ const TITLES: Record<Exclude<View, 'market' | 'replay'>, string> = {
   unknown: 'Page not found',
 };
 
-/** The title of the tab names the page, and the odds of a market, and draws nothing again. */
+/** Sets the tab's title: the page's name and the market's odds. Redraws nothing. */
 effect(() => {
   const of = view.value;
   const { subject } = route.value;

@@ -1,4 +1,4 @@
-/** What is loaded when it is first shown: together, as these share most parts. */
+/** Views that are loaded together when one is first shown, because they share most parts. */
 export { AccountView as account } from './account/account-view.js';
 export { AmendDialog as amend } from './account/amend.js';
 export { Recover as recover, SignIn as signIn, SignUp as register } from './account/entrance.js';

@@ -1,4 +1,4 @@
-/** Everything about one's own account, in parts. */
+/** The signed-in user's account, in parts. */
 import type { JSX } from 'preact';
 import { openDialog } from '../model/dialog.js';
 import { route } from '../model/route.js';

@@ -1,6 +1,6 @@
 /**
- * Changing a resting order: its size, its price, or both. As in the API, the size includes what is
- * filled, so a fill that comes meanwhile cannot make the order larger than was meant.
+ * Changes a resting order's size, price, or both. As in the API, the size includes filled shares,
+ * so a fill that arrives meanwhile cannot enlarge the order.
  */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
@@ -22,7 +22,7 @@ import { refusalOf } from '../ticket/refusal.js';
 
 type Problems = Partial<Record<'size' | 'price' | 'order', string>>;
 
-/** What the exchange has said of the order; its size is with what is filled. */
+/** The order as the exchange reported it; `lots` includes filled lots. */
 interface Found {
   lots: number;
   filledLots: number;

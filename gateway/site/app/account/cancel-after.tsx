@@ -1,9 +1,9 @@
 /**
- * The dead man's switch: all resting orders are cancelled after a time, unless it is started again
- * before. It goes on in the exchange when this page is closed; while the page is open, it can start
- * it again and again.
+ * The dead man's switch: the exchange cancels all resting orders after a time, unless the switch is
+ * started again before. It keeps running when this page is closed. While open, the page can restart
+ * it repeatedly.
  *
- * Always holds: what is shown is what the exchange answered last. It has no route to read it.
+ * Always holds: the page shows the exchange's last answer. The API has no route to read the switch.
  */
 import { effect, signal, useSignal } from '@preact/signals';
 import { cancelAfter } from '../../../client/index.js';
@@ -42,7 +42,7 @@ async function set(timeoutMs: number): Promise<void> {
   problem.value = '';
 }
 
-/** Starts it again once two thirds of its time are left. */
+/** Restarts the switch when two thirds of its time are left. */
 effect(() => {
   const running = started.value;
   if (running === null) return;

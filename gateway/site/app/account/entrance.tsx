@@ -1,4 +1,4 @@
-/** Registration, signing in and a new password, with every refusal beside its field. */
+/** Registration, sign-in and password recovery. Each refusal is shown at its field. */
 import { useSignal } from '@preact/signals';
 import { ExchangeError } from '../../../client/errors.js';
 import { closeDialog, openDialog } from '../model/dialog.js';
@@ -42,7 +42,7 @@ const WRONG_CODE =
 export const SignIn = () => <Entrance isNew={false} />;
 export const SignUp = () => <Entrance isNew={true} />;
 
-/** A referral code may be in the address that led here: /?ref=CODE. */
+/** The address may contain a referral code: /?ref=CODE. */
 function Entrance({ isNew }: { isNew: boolean }) {
   const username = useSignal('');
   const password = useSignal('');
@@ -118,7 +118,7 @@ function Entrance({ isNew }: { isNew: boolean }) {
   );
 }
 
-/** A new password, with a code that the operator of the exchange has given the user. */
+/** Sets a new password with a code from the operator. */
 export function Recover() {
   const username = useSignal('');
   const code = useSignal('');

@@ -1,4 +1,4 @@
-/** What is done with all of something: cancel every order, claim every market. */
+/** Actions on all of something: cancel every order, claim every market. */
 import { fromLots, toMicros } from '../../../client/amounts.js';
 import { cancelEverywhere, claim, merge, batch as sendBatch } from '../../../client/index.js';
 import type { ClaimReceipt } from '../../../client/types.js';
@@ -8,14 +8,14 @@ import { user } from '../model/session.js';
 import { dollars, shares } from '../parts/format.js';
 import { slotName } from '../parts/market-name.js';
 
-/** Operations of one batch. */
+/** Claims per batch. */
 const CLAIMS_AT_ONCE = 100;
 
 function counted(count: number, one: string): string {
   return `${count} ${one}${count === 1 ? '' : 's'}`;
 }
 
-/** One request, and so at one sequence, whichever markets the orders are in. */
+/** Cancels all orders with one request, so at one sequence, in all markets. */
 export async function cancelEvery(): Promise<string> {
   const signedIn = user.peek();
   if (signedIn === null) return 'Sign in first.';
@@ -25,13 +25,13 @@ export async function cancelEvery(): Promise<string> {
     : `${counted(cancelledOrders, 'order')} cancelled.`;
 }
 
-/** As many dollars as there are pairs, at once and without a fee. */
+/** Turns pairs of UP and DOWN into one dollar each, without a fee. */
 export async function mergePairs(marketId: string, lots: number): Promise<string> {
   const { received } = await merge(api, marketId, fromLots(lots));
   return `${shares(lots)} pairs turned into ${dollars(toMicros(received))}.`;
 }
 
-/** Both outcomes of a market. */
+/** Claims both outcomes of a market. */
 export async function claimOne(marketId: string): Promise<string> {
   return `${dollars(paidBy(await claim(api, marketId)))} claimed from ${slotName(marketId)}.`;
 }
@@ -40,7 +40,7 @@ function paidBy({ payout, refundedFees = 0 }: ClaimReceipt): number {
   return toMicros(payout) + toMicros(refundedFees);
 }
 
-/** One claim pays both outcomes of a market. */
+/** Claims every market; one claim pays both outcomes. */
 export async function claimEvery(): Promise<string> {
   const markets = [...new Set(claimable.peek().map(({ marketId }) => marketId))];
   if (markets.length === 0) return 'There is nothing to claim.';
@@ -56,7 +56,7 @@ export async function claimEvery(): Promise<string> {
   return `${dollars(paidMicros)} claimed from ${counted(markets.length, 'market')}.`;
 }
 
-/** The order that was placed last; null: none rests. */
+/** The newest resting order; null: none. */
 export function newestOrder() {
   return orders.peek().at(-1) ?? null;
 }

@@ -1,4 +1,4 @@
-/** Below the market: one's own positions and resting orders, with what can be done with each. */
+/** Below the market: the user's positions and resting orders, with their actions. */
 import { toLots, toMicros } from '../../../client/amounts.js';
 import { cancel } from '../../../client/index.js';
 import type { RestingOrder } from '../../../client/stream/account.js';
@@ -60,7 +60,7 @@ function PositionsPanel() {
   );
 }
 
-/** Who has both sides need not wait for the end, nor sell either. */
+/** Offers to merge: a user with both outcomes need not wait for the end or sell. */
 function Pairs() {
   const lots = pairLots.value;
   const marketId = market.value?.id;

@@ -1,4 +1,4 @@
-/** One's own orders that are closed, newest first: what was filled of each, and why it ended. */
+/** The user's closed orders, newest first: what was filled, and why each one ended. */
 import { toLots, toMicros, toTicks } from '../../../client/amounts.js';
 import { orders } from '../../../client/index.js';
 import type { OrderRecord } from '../../../client/types.js';
@@ -12,7 +12,7 @@ import { Paged } from '../parts/paged.js';
 import { Panel } from '../parts/panel.js';
 import { OrdersPanel } from './holdings.js';
 
-/** An order without a limit was placed at the worst price. */
+/** An order without a limit has the worst price. */
 const WORST_TICKS = { BUY: 999, SELL: 1 } as const;
 
 function limitOf({ side, price }: OrderRecord): string {

@@ -1,4 +1,4 @@
-/** Points: how many, and what each credit was for. */
+/** The user's points, and the reason of each credit. */
 import { points } from '../../../client/index.js';
 import { api } from '../model/exchange.js';
 import { user } from '../model/session.js';

@@ -1,4 +1,4 @@
-/** Whether others may see what the account holds and trades, and whether boards list it. */
+/** Settings: whether others can see the account's holdings and trades, and leaderboards list it. */
 import { useSignal } from '@preact/signals';
 import { privacy, setPrivacy } from '../../../client/index.js';
 import { api, isLost, sentenceOf } from '../model/exchange.js';

@@ -1,4 +1,4 @@
-/** The referral code: copy it, change it, and what it earned. */
+/** The user's referral code: copy, change, and earnings. */
 import { useSignal } from '@preact/signals';
 import { toMicros } from '../../../client/amounts.js';
 import { referral, setReferralCode } from '../../../client/index.js';
@@ -15,7 +15,7 @@ import { Read, type Reading, useReading } from '../parts/reading.js';
 
 export function ReferralPanel() {
   const userId = user.value?.userId ?? '';
-  // The session makes the answer one's own, with what was earned.
+  // With the session, the answer includes the user's own earnings.
   const reading = useReading(() => referral(api, userId) as Promise<OwnReferral>, userId);
   return (
     <div class="columns">

@@ -1,5 +1,5 @@
 /**
- * The statement as CSV, read page by page with the session's cookie, so no address holds a
+ * The statement as CSV, read page by page with the session's cookie, so no address contains a
  * credential.
  */
 import { type Api, ledgerCsv } from '../../../client/index.js';
@@ -7,7 +7,7 @@ import type { LedgerFilter } from '../../../client/types.js';
 
 const PAGE_ENTRIES = 200;
 
-/** The parts of a file: every page, with one head. `onRead` is told how many entries were read. */
+/** The parts of a file: all pages, one header line. `onRead` gets the number of entries read. */
 export async function readStatement(
   api: Api,
   userId: string,
@@ -38,7 +38,7 @@ export function fileName(userId: string, { cause, marketId, fromMs, toMs }: Ledg
   return `${['statement', userId, cause, marketId, ...days].filter(Boolean).join('-')}.csv`;
 }
 
-/** The day that the form has, which is that of this machine. */
+/** The day as in the form, in this machine's time zone. */
 function dayOf(atMs: number): string {
   const date = new Date(atMs);
   const parts = [date.getFullYear(), date.getMonth() + 1, date.getDate()];

@@ -1,4 +1,4 @@
-/** The statement: every change of one's money and shares, with the balance after it. */
+/** The statement: every change of the user's money and shares, with the balance after it. */
 import { type Signal, useSignal } from '@preact/signals';
 import { toLots, toMicros } from '../../../client/amounts.js';
 import { isRefusal, ledger } from '../../../client/index.js';
@@ -144,17 +144,17 @@ function Download({ userId, filter }: { userId: string; filter: Signal<LedgerFil
   );
 }
 
-/** From memory: a file is whole or not there. */
+/** Saves from memory, so that the file is complete or absent. */
 function save(file: Blob, name: string): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(file);
   link.download = name;
   link.click();
-  // The browser has taken the file over once the click is handled.
+  // The browser has taken over the file once the click is handled.
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** All that one order, or one command without an order, did; the newest entry first. */
+/** Groups the entries of one order, or of one command without an order; newest first. */
 function groupsOf(entries: readonly Entry[]): Entry[][] {
   const groups: Entry[][] = [];
   for (const entry of entries) {

@@ -1,8 +1,8 @@
 /**
- * Named tokens for programs: made here, shown once, listed and revoked.
+ * Named tokens for programs: created here, shown once, listed and revoked.
  *
- * Always holds: a token is only in the answer that made it and on the screen until it is put away;
- * nothing here keeps it.
+ * Always holds: a token exists only in the answer that created it and on the screen until
+ * dismissed; the page does not store it.
  */
 import { type Signal, useSignal } from '@preact/signals';
 import { createToken, revokeToken, tokens } from '../../../client/index.js';

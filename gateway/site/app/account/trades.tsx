@@ -15,7 +15,7 @@ export function TradesList() {
   return <UserTrades of={user.value?.userId ?? ''} from={api} news={balance.value} />;
 }
 
-/** @param props.from with the user's session, or without one. */
+/** @param props.from the API with the user's session, or without one */
 export function UserTrades(props: { of: string; from: Api; news?: unknown }) {
   const userId = props.of;
   return (

@@ -1,4 +1,4 @@
-/** The flex vault: what it holds, one's own deposits in it, and staking. */
+/** The flex vault: its holdings, the user's deposits, and staking. */
 import { useSignal } from '@preact/signals';
 import { fromMicros, toMicros } from '../../../client/amounts.js';
 import {

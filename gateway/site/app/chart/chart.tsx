@@ -1,6 +1,6 @@
 /**
- * The price against the price to beat, or the odds, as the market goes on. Beside it is a table
- * with a price for every minute, for those who cannot see it.
+ * The price against the price to beat, or the odds, during the market. A table with a price for
+ * every minute is for users who cannot see the chart.
  */
 import { useComputed, useSignal } from '@preact/signals';
 import { exchangeNowMs } from '../model/clock.js';
@@ -32,7 +32,7 @@ const NOTHING: Picture = {
 export function Chart() {
   const kind = useSignal<'price' | 'odds'>('price');
   const picture = useComputed(() => {
-    // Between two markets, the last one stays.
+    // Between two markets, keep showing the last one.
     const shown = market.value ?? lastEnded.value;
     void pointsVersion.value;
     if (shown === null) return NOTHING;
@@ -64,7 +64,7 @@ export function Chart() {
   );
 }
 
-/** The last price of each minute of this market. */
+/** The last price of each completed minute of this market. */
 function MinuteTable() {
   const minutes = useComputed(() => {
     void pointsVersion.value;
@@ -74,7 +74,7 @@ function MinuteTable() {
     for (const { atMs, value } of chartPoints()) {
       if (atMs < shown.startsAtMs) continue;
       const minute = Math.floor((atMs - shown.startsAtMs) / MINUTE_MS);
-      // The current minute would change this table several times a second.
+      // The current minute is removed below: it would change this table several times a second.
       last.set(minute, value);
     }
     const newest = Math.max(...last.keys());

@@ -1,6 +1,6 @@
 /**
- * The odds of UP. Over the time of the market that is shown, in ticks: its price, which is the
- * middle of a narrow book. Now: the chance by the price of the asset, which needs no quotes.
+ * The odds of UP. Over time: the shown market's price in ticks, which is the middle of a narrow
+ * book. Now: the chance derived from the asset's price, which needs no quotes.
  */
 import { computed, effect, signal } from '@preact/signals';
 import type { MarketDetail } from '../../../client/types.js';
@@ -10,9 +10,9 @@ import { chance, market } from '../model/markets.js';
 import type { Point } from './plot.js';
 
 const POINT_EVERY_MS = 1_000;
-/** A middle may be half a tick. */
+/** The middle of a book may be half a tick. */
 const TICKS_PER_DOLLAR = 1_000;
-/** The exchange's rule: a wider book has no price. */
+/** The exchange's rule: a book with a wider spread has no price. */
 const MAX_SPREAD_TICKS = 100;
 
 export const odds = signal<{ marketId: string; points: readonly Point[] }>({
@@ -20,7 +20,7 @@ export const odds = signal<{ marketId: string; points: readonly Point[] }>({
   points: [],
 });
 
-/** What was before the page was opened. */
+/** Adds the odds from before the page was opened. */
 export function readOdds({ id, priceHistory }: Pick<MarketDetail, 'id' | 'priceHistory'>): void {
   const points = odds.peek().marketId === id ? odds.peek().points : [];
   const firstMs = points[0]?.atMs ?? Number.POSITIVE_INFINITY;
@@ -34,14 +34,14 @@ function oddsOf(history: MarketDetail['priceHistory']): Point[] {
   );
 }
 
-/** In ticks, of UP; null: a wide or one-sided book has none. */
+/** UP's middle price in ticks; null: the book is wide or one-sided. */
 function middle(): number | null {
   const bid = best.UP.bid.value;
   const ask = best.UP.ask.value;
   return bid === null || ask === null || ask - bid > MAX_SPREAD_TICKS ? null : (bid + ask) / 2;
 }
 
-/** In whole per cent, together 100; null: not known. */
+/** Whole percentages that add up to 100; null: unknown. */
 export const chances = computed(() => {
   const shown = market.value;
   if (shown === null || chance.value?.marketId !== shown.id) return null;
@@ -56,7 +56,7 @@ effect(() => {
   const before = odds.peek().marketId === marketId ? odds.peek().points : [];
   const last = before.at(-1);
   const nowMs = exchangeNowMs();
-  // At most one point a second: the last one has the newest value.
+  // At most one point a second; the last point has the newest value.
   const isSoon = last !== undefined && nowMs - last.atMs < POINT_EVERY_MS;
   const kept = isSoon ? before.slice(0, -1) : before;
   odds.value = { marketId, points: [...kept, { atMs: isSoon ? last.atMs : nowMs, value }] };

@@ -1,4 +1,4 @@
-/** What the charts of a market show: the price against the price to beat, and the odds of UP. */
+/** What a market's charts show: the price against the price to beat, and the odds of UP. */
 
 import { toTicks } from '../../../client/amounts.js';
 import type { Market, UserTrade } from '../../../client/types.js';
@@ -8,15 +8,15 @@ import { assetPrice, cents, clockSeconds, clockTime, priceDifference } from '../
 import { type Picture, type Point, pointAt } from './plot.js';
 
 const MINUTE_MS = 60_000;
-/** How much of the market before is shown, so that a line leads to the start. */
+/** How much of the previous market is shown, so that a line leads to the start. */
 const LEAD_MS = MINUTE_MS;
-/** A young market has the width to itself: this much of what is to come is shown. */
+/** A young market gets the full width: at least this much of the future is shown. */
 const AHEAD_MS = 3 * MINUTE_MS;
 
 type Of = Opened<Pick<Market, 'id' | 'startsAtMs' | 'endsAtMs' | 'startPrice'>>;
 type Trades = readonly Pick<UserTrade, 'atMs' | 'outcome' | 'side' | 'price'>[];
 
-/** `nowMs`: how far it has come; its end if it is over. */
+/** `nowMs`: the current time; the end of a finished market. */
 function frameOf({ startsAtMs, endsAtMs }: Of, nowMs: number) {
   const elapsedMs = Math.max(nowMs - startsAtMs, 0);
   const toMs = Math.min(endsAtMs, startsAtMs + Math.max(elapsedMs * 1.5, AHEAD_MS));
@@ -25,7 +25,7 @@ function frameOf({ startsAtMs, endsAtMs }: Of, nowMs: number) {
 
 const colourOf = ({ outcome }: Trades[number]) => (outcome === 'UP' ? 'up' : 'down');
 
-/** The average since that time, after each price, which counts while it is the last one known. */
+/** The average since `fromMs` after each price. A price counts while it is the last known one. */
 function averageFrom(fromMs: number, points: readonly Point[]): Point[] {
   let [sum, coveredMs] = [0, 0];
   return points.flatMap(({ atMs }, index) => {

@@ -1,4 +1,4 @@
-/** A plot on the page: it follows its picture, its size, the colours, and the pointer. */
+/** A plot on the page, redrawn when its picture, size, colours or the pointer change. */
 import { effect, type ReadonlySignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { elapsedMs } from '../model/clock.js';

@@ -1,8 +1,8 @@
 /**
- * Draws lines over time on a canvas: the live chart, the odds, a past market, and the value of an
- * account. It knows nothing of what it draws.
+ * Draws lines over time on a canvas: the live chart, the odds, a past market, an account's value.
+ * It does not depend on what the lines mean.
  *
- * Always holds: no text is drawn over another one, except for that of the pointer.
+ * Always holds: no text is drawn over another one, except the pointer's text.
  */
 export interface Point {
   atMs: number;
@@ -30,16 +30,16 @@ interface Line {
 export interface Picture {
   fromMs: number;
   toMs: number;
-  /** The last one is what the tag and the pointer are about. */
+  /** The tag and the pointer show the last line. */
   lines: readonly Line[];
-  /** A level across; the last line is red below it and green above. */
+  /** A horizontal level. The last line is green above it and red below. */
   target?: { value: number; label: string } | undefined;
-  /** A time that counts. */
+  /** A highlighted time range. */
   shade?: { fromMs: number; toMs: number; label: string } | undefined;
   marks?: readonly (Point & { colour: Colour })[];
-  /** At least this range is shown. */
+  /** The values shown at least. */
   range?: readonly [number, number];
-  /** What is said of the time under the pointer. */
+  /** The text for the time under the pointer. */
   textAt: (atMs: number) => string;
   valueText: (value: number) => string;
   timeText: (atMs: number) => string;
@@ -51,7 +51,7 @@ const TOP = 10;
 const TEXT_HEIGHT = 16;
 const NARROW = 480;
 
-/** The point that was the last one at that time. */
+/** The last point at or before the time. */
 export function pointAt(points: readonly Point[], atMs: number): Point | undefined {
   let low = 0;
   let high = points.length;
@@ -78,7 +78,7 @@ function rangeOf({ lines, target, marks = [], range }: Picture): [number, number
   return [low - room, high + room];
 }
 
-/** 1, 2 or 5 times a power of ten, so that about `count` of them are in the range. */
+/** 1, 2 or 5 times a power of ten, chosen so that about `count` steps fit into the range. */
 function stepOf(range: number, count: number): number {
   const rough = range / Math.max(count, 1);
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -98,7 +98,7 @@ export class Plot {
     this.resize();
   }
 
-  /** After a change of size or colours. */
+  /** Call after a change of size or colours. */
   resize(): void {
     const { canvas, context } = this;
     this.font = `12px ${getComputedStyle(canvas).fontFamily}`;
@@ -110,7 +110,7 @@ export class Plot {
     context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
   }
 
-  /** null: the pointer is elsewhere. */
+  /** `pointerX` null: the pointer is elsewhere. */
   draw(picture: Picture, pointerX: number | null): void {
     const { context, width, height } = this;
     if (width === 0) return;
@@ -184,7 +184,7 @@ export class Plot {
       if (Math.abs(at - tagAt) > TEXT_HEIGHT && at > TOP / 2)
         context.fillText(valueText(value), right + 12, at);
     }
-    // Multiples of the step that leave room for each text.
+    // Use multiples of the step that leave room for each text.
     let timeStep = timeStepMs;
     const room = context.measureText(timeText(toMs)).width + 32;
     while (((toMs - fromMs) / timeStep) * room > right) timeStep *= 2;
@@ -233,7 +233,7 @@ export class Plot {
     let skipped: Point | null = null;
     for (const point of points) {
       const at = x(point.atMs);
-      // Of the points on a pixel, the first and the last are drawn.
+      // Of several points on one pixel, draw the first and the last.
       if (at - drawnAt < 0.5 && point !== last) {
         skipped = point;
         continue;
@@ -285,12 +285,12 @@ export class Plot {
     context.lineTo(right, at);
     context.stroke();
     context.setLineDash([]);
-    // On the side of it where the line is not, if there is room.
+    // Put the label on the side without the line, if there is room.
     const last = lines.at(-1)!.points.at(-1);
     const isAbove =
       (last !== undefined && last.value < target.value) || at > this.height - BOTTOM - 24;
     const middle = at + (isAbove ? -12 : 12);
-    // On a phone it would hide the line where there is no room beside it: there, it is the value.
+    // A narrow chart has no room beside the line, so the label is only the value there.
     const room = right - (last === undefined ? 0 : x(last.atMs)) - 16;
     const isShort = right < NARROW && context.measureText(target.label).width > room;
     const label = isShort ? valueText(target.value) : target.label;
@@ -335,7 +335,7 @@ export class Plot {
     context.stroke();
   }
 
-  /** The last value, on the axis. */
+  /** Draws the last value on the axis. */
   private tag(text: string, y: number, colour: Colour): void {
     const { context, right } = this;
     context.fillStyle = this.colour(colour);

@@ -1,15 +1,15 @@
 /**
- * Draws the texts and bars of the book. A canvas of its own thread of drawing is shown without
- * style, layout or paint of the page: at 50 changes a second, that is half of what the same texts
- * cost as elements. What can be chosen, and what a screen reader reads, is the buttons over it.
+ * Draws the book's texts and bars on an offscreen canvas, which needs no style, layout or paint of
+ * the page. At 50 changes a second, this costs half as much as the same texts as elements.
+ * Invisible buttons above the drawing are for choosing levels and for screen readers.
  *
- * Always holds: a row is drawn when it changes, and all rows when the size or the colours do.
+ * Always holds: a row is drawn when it changes, and all rows when the size or colours change.
  */
 import { effect, type Signal } from '@preact/signals';
 import { columnCents, wholeShares } from '../parts/format.js';
 import { type BookRow, bids, LEVELS, offers } from './book-rows.js';
 
-/** The height of a row and of what is between the sides, as in the style sheet. */
+/** Heights of a row and of the gap between the sides, as in the style sheet. */
 const ROW = 24;
 const MIDDLE = 30;
 const PADDING = 14;
@@ -44,7 +44,7 @@ function styleOf(canvas: HTMLCanvasElement) {
 
 /** Draws until the returned function is called. */
 export function drawBook(canvas: HTMLCanvasElement): () => void {
-  // A browser without offscreen canvases draws on the canvas of the page.
+  // A browser without offscreen canvases draws on the page's canvas.
   const isApart = 'transferControlToOffscreen' in canvas;
   const surface = isApart ? canvas.transferControlToOffscreen() : canvas;
   const context = surface.getContext('2d') as Context;

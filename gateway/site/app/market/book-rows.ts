@@ -1,22 +1,22 @@
 /**
- * The rows of the book table: the levels next to the middle of the outcome that is chosen. Each row
- * is a signal of its own, because a change of a busy book changes one or two of them.
+ * The rows of the book table: the chosen outcome's levels nearest to the middle. Each row is its
+ * own signal, because a change of a busy book affects one or two rows.
  */
 import { type Signal, signal } from '@preact/signals';
 import type { Level } from '../../../client/stream/book.js';
 import { book } from '../model/book.js';
 import { outcome } from '../model/ticket.js';
 
-/** Levels of each side. */
+/** Levels per side. */
 export const LEVELS = 7;
 
 export interface BookRow {
-  /** 0: there is no such level. */
+  /** 0: no such level. */
   priceTicks: number;
   lots: number;
-  /** The lots of this level and of those before it. */
+  /** Lots of this level and all better ones. */
   totalLots: number;
-  /** The length of the bar, as a part of the longest. */
+  /** Length of the bar, relative to the longest one. */
   depth: number;
 }
 
@@ -27,7 +27,7 @@ const side = () => Array.from({ length: LEVELS }, () => signal(EMPTY));
 export const offers: readonly Signal<BookRow>[] = side();
 export const bids: readonly Signal<BookRow>[] = side();
 
-/** Brings the rows up to date; run it as an effect. */
+/** Updates the rows; run it as an effect. */
 export function followBook(): void {
   const chosen = outcome.value;
   const levels = book.value?.levels;

@@ -1,9 +1,9 @@
 /**
- * The book of one outcome: offers above, bids below, the nearest to the middle. A bar shows the
- * shares up to each level. Choosing a level takes its price over into the ticket.
+ * One outcome's book: offers above, bids below, the best ones in the middle. A bar shows the shares
+ * up to each level. Choosing a level copies its price into the ticket.
  *
- * Always holds: it has the same rows whatever is in the book, so nothing moves. A row is a button
- * that says all of its level; the drawing below the buttons is for the eye.
+ * Always holds: the number of rows never changes, so nothing moves. Each row is a button whose
+ * label has the whole level; the drawing below it is only visual.
  */
 import { computed, type Signal, useComputed, useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
@@ -68,7 +68,7 @@ function Side(props: { name: string; rows: readonly Signal<BookRow>[]; kind: 'of
   );
 }
 
-/** Drawn once: its label follows the level that stands in this place. */
+/** Drawn once. Its label follows the level in this row. */
 function LevelButton({ of, kind }: { of: Signal<BookRow>; kind: 'offer' | 'bid' }) {
   const isEmpty = useComputed(() => of.value.priceTicks === 0);
   const label = useComputed(() => {

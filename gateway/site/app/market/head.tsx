@@ -1,4 +1,4 @@
-/** The question that the market asks, the odds of its two answers, and what decides it. */
+/** The market's question, the odds of both answers, and what decides it. */
 import { useComputed } from '@preact/signals';
 import type { Market } from '../../../client/types.js';
 import { chances } from '../chart/odds.js';
@@ -73,7 +73,7 @@ function Question() {
         )}{' '}
         {source !== null && SOURCES[source]}
       </p>
-      {/* Its room is kept until it is known, so that nothing below moves. */}
+      {/* Room is reserved until the source is known, so that nothing below moves. */}
       {!isExpected.value && (source === null || start > 0) && (
         <p class="play-money" style={{ visibility: source === null ? 'hidden' : 'visible' }}>
           Play money: {dollars(start).replace('.00', '')} to start.
@@ -88,7 +88,7 @@ function Question() {
   );
 }
 
-/** How likely each answer is, by the price of the asset, with quotes or without. */
+/** How likely each answer is, from the asset's price, with or without quotes. */
 function Odds() {
   const of = chances.value;
   if (of === null)
@@ -113,7 +113,7 @@ function Odds() {
   );
 }
 
-/** What the percentages are; and without quotes, who leads. */
+/** Explains the percentages; without quotes, names the leading answer. */
 function quotesText(): string {
   const shown = market.value;
   const { bid, ask } = best.UP;
@@ -128,7 +128,7 @@ function quotesText(): string {
 }
 
 const UNKNOWN = '\u2013';
-/** Takes the room of a note. */
+/** Reserves the room of a note. */
 const NO_NOTE = '\u00a0';
 
 function Countdown() {
@@ -177,7 +177,7 @@ function PriceNow() {
   );
 }
 
-/** What the market settles by, once its last minute has begun. */
+/** The average that decides the market, once its last minute has begun. */
 function Average() {
   const average = useComputed(() => {
     const shown = market.value;
@@ -199,13 +199,13 @@ function Average() {
   );
 }
 
-/** What decided a market that is resolved. */
+/** What decided a resolved market. */
 export function endText({ endPrice, voidReason }: Market): string {
   if (endPrice !== null) return ` at ${assetPrice(endPrice)}`;
   return voidReason === null ? ' without a price' : `, declared by an operator: ${voidReason}`;
 }
 
-/** How the market before ended. */
+/** The previous market's result. */
 function LastResult() {
   const last = lastEnded.value;
   const shown = market.value;

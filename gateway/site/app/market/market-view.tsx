@@ -1,4 +1,4 @@
-/** The market of the chosen asset: its question, chart, ticket, and all that belongs to it. */
+/** The chosen asset's market: question, chart, ticket, book, trades and the user's holdings. */
 import { Holdings } from '../account/holdings.js';
 import { Later } from '../parts/later.js';
 import { Answers } from '../ticket/answers.js';

@@ -1,6 +1,6 @@
 /**
- * The day as a grid: a column for each hour, a row for each quarter of it. A finished quarter leads
- * to its market. One stop in the tab order; the arrow keys move within.
+ * The day as a grid: a column per hour, a row per quarter. A finished quarter links to its market.
+ * The grid is one stop in the tab order; the arrow keys move within it.
  */
 import { useEffect, useRef } from 'preact/hooks';
 import { asset } from '../model/markets.js';
@@ -37,7 +37,7 @@ export function SlotGrid() {
     const cells = [...grid.current.querySelectorAll<HTMLAnchorElement>('a')];
     const all = [...grid.current.querySelectorAll<HTMLElement>('.slot')];
     const from = all.indexOf(document.activeElement as HTMLElement);
-    // The next quarter in that direction that leads somewhere.
+    // The next quarter in that direction with a link.
     for (let at = from + step; at >= 0 && at < all.length; at += step) {
       const target = all[at]!;
       if (!cells.includes(target as HTMLAnchorElement)) continue;
@@ -47,7 +47,7 @@ export function SlotGrid() {
     event.preventDefault();
   };
   const stop = day.findLastIndex(({ marketId }) => marketId !== null);
-  // Where the day is wider than its box, the present hour and the next are in sight.
+  // If the day is wider than its box, scroll the current and the next hour into view.
   useEffect(() => {
     const list = grid.current;
     if (list === null) return;
@@ -68,7 +68,7 @@ export function SlotGrid() {
       <ul
         class="slots"
         ref={grid}
-        // It may scroll, so the keyboard must reach it, also without a market in it.
+        // The grid may scroll, so the keyboard must reach it even if it has no market.
         tabIndex={stop === -1 ? 0 : undefined}
         onKeyDown={onKeyDown}
         aria-label={`Quarter hours of ${asset.value} today`}
@@ -86,7 +86,7 @@ export function SlotGrid() {
   );
 }
 
-/** With the offset from UTC where the hour occurs twice: "1 \u22124". */
+/** Adds the offset from UTC where an hour occurs twice: "1 \u22124". */
 function hourName(atMs: number): string {
   return `${new Date(atMs).getHours()}${offsetText(atMs).replace('UTC', '')}`;
 }

@@ -1,4 +1,4 @@
-/** The public trades, newest first, as their takers saw them. */
+/** The public trades, newest first, from the takers' side. */
 import { tape } from '../model/tape.js';
 import { clockSeconds, columnCents, wholeShares } from '../parts/format.js';
 import { Outcome } from '../parts/outcome.js';

@@ -1,6 +1,6 @@
 /**
- * The account of who is signed in, as the stream has it: balance, resting orders and positions,
- * true at one sequence.
+ * The signed-in user's account from the stream: balance, resting orders and positions, all at one
+ * sequence.
  */
 import { computed, signal } from '@preact/signals';
 import { toLots, toMicros } from '../../../client/amounts.js';
@@ -18,14 +18,14 @@ interface Balance {
   heldMicros: number;
 }
 
-/** null: not known. */
+/** null: unknown. */
 export const balance = signal<Balance | null>(null);
 export const orders = signal<readonly RestingOrder[]>([]);
 export const positions = signal<readonly Position[]>([]);
-/** The journal sequence at which all three are true. */
+/** The journal sequence of all three. */
 export const trueAt = signal(0);
 
-/** Lots of each outcome in the market that is shown, and those that no resting sale holds. */
+/** The user's lots of each outcome in the shown market, in total and not held by resting sales. */
 export const held = computed(() => {
   const marketId = market.value?.id;
   const lotsOf = (outcome: OutcomeName) => {
@@ -42,17 +42,17 @@ export const held = computed(() => {
   return { UP: lotsOf('UP'), DOWN: lotsOf('DOWN') };
 });
 
-/** Lots of which one has both outcomes in that market: each pair is a dollar. */
+/** Lots of which the user has both outcomes in the shown market: each pair is worth a dollar. */
 export const pairLots = computed(() => Math.min(held.value.UP.freeLots, held.value.DOWN.freeLots));
 
 export const claimable = computed(() =>
   positions.value.filter(({ status }) => status === 'claimable'),
 );
 
-/** What the exchange said last of the positions in markets that are not shown. */
+/** The exchange's last values of positions in markets that are not shown. */
 const elsewhere = signal<readonly Position[]>([]);
 
-/** Their books change, of which the stream of the account says nothing. */
+/** Reads those values again: their books change, but the account's stream does not report it. */
 export async function readElsewhere(userId: string): Promise<void> {
   const shown = market.peek()?.id;
   const isElsewhere = (of: Position) => of.status === 'open' && of.marketId !== shown;
@@ -61,8 +61,8 @@ export async function readElsewhere(userId: string): Promise<void> {
 }
 
 /**
- * What a sale of the position would bring now, by the exchange's rule: the bids of others, by
- * depth. Of a market that is not shown, as the exchange said last. null: nobody bids.
+ * What selling the position would bring now, by the exchange's rule: other users' bids, by depth.
+ * For a market that is not shown, the exchange's last value. null: no bids.
  */
 export function worthMicros(of: Position): number | null {
   const shown = book.value;
@@ -86,7 +86,9 @@ export function worthMicros(of: Position): number | null {
 
 const microsOrNull = (dollars: number | null) => (dollars === null ? null : toMicros(dollars));
 
-/** One's own bids for an outcome, by price: an offer of the other outcome is one, too. */
+/**
+ * The user's own bids for an outcome, by price. An offer of the other outcome is also such a bid.
+ */
 function ownBidLots(marketId: string, outcome: OutcomeName): Map<number, number> {
   const own = new Map<number, number>();
   for (const each of orders.value) {

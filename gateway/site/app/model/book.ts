@@ -1,6 +1,6 @@
 /**
- * The order book of the market that is shown, in ticks and lots. null while it is not known: a
- * level of the market before is never shown.
+ * The shown market's order book, in ticks and lots. null while unknown: the previous market's
+ * levels are never shown.
  */
 import { computed, signal } from '@preact/signals';
 import type { Level } from '../../../client/stream/book.js';
@@ -10,11 +10,11 @@ export type OutcomeName = 'UP' | 'DOWN';
 
 export interface Book {
   marketId: string;
-  /** Best first; at most `depth` of them. */
+  /** Best first, at most `depth` levels. */
   levels: (outcome: OutcomeName, side: 'bids' | 'asks', depth?: number) => readonly Level[];
 }
 
-/** As it was received last, perhaps of another market: another object at every change. */
+/** The last received book, maybe of another market. A new object at every change. */
 export const received = signal<Book | null>(null);
 
 export const book = computed(() => {
@@ -22,7 +22,7 @@ export const book = computed(() => {
   return shown !== null && shown.marketId === market.value?.id ? shown : null;
 });
 
-/** The best prices of an outcome, each a signal of its own: most changes of a book change none. */
+/** An outcome's best prices as separate signals: most changes of a book change neither. */
 function bestOf(outcome: OutcomeName) {
   return {
     bid: computed(() => book.value?.levels(outcome, 'bids', 1)[0]?.priceTicks ?? null),
@@ -30,5 +30,5 @@ function bestOf(outcome: OutcomeName) {
   };
 }
 
-/** In ticks; null: nobody bids or offers. */
+/** In ticks; null: no bids or no offers. */
 export const best = { UP: bestOf('UP'), DOWN: bestOf('DOWN') };

@@ -1,11 +1,11 @@
-/** Which dialog is open, and what was in focus before. */
+/** The open dialog, and the element that had the focus before. */
 import { signal } from '@preact/signals';
 import type { RestingOrder } from '../../../client/stream/account.js';
 
 type DialogName = 'register' | 'signIn' | 'recover' | 'keys' | 'amend';
 
 export const dialog = signal<DialogName | null>(null);
-/** The order that the dialog for amending is about. */
+/** The order in the amend dialog. */
 export const amended = signal<RestingOrder | null>(null);
 let before: Element | null = null;
 
@@ -18,10 +18,10 @@ export function closeDialog(): void {
   dialog.value = null;
 }
 
-/** After the dialog is closed: while it is open, nothing else can have the focus. */
+/** Call after the dialog is closed: while it is open, no other element can have the focus. */
 export function giveFocusBack(): void {
   if (dialog.peek() !== null) return;
-  // What opened it may be gone with what it was about.
+  // The element that opened the dialog may be gone.
   const back = before instanceof HTMLElement && before.isConnected ? before : null;
   (back ?? document.getElementById('content'))?.focus();
   before = null;

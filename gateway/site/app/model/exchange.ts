@@ -1,28 +1,28 @@
 /**
- * The exchange as the site talks to it: this package's client, on the page's own origin. The
- * session is the browser's cookie, which no script can read.
+ * The site's connection to the exchange: this package's client, on the page's own origin. The
+ * session is a browser cookie that scripts cannot read.
  */
 import { computed, signal } from '@preact/signals';
 import { Api } from '../../../client/api.js';
 import { ConnectionError, ExchangeError } from '../../../client/errors.js';
 
-/** With the session, if there is one. A person waits for an answer, so it gives up soon. */
+/** Uses the session, if any. Gives up soon, because a person waits for the answer. */
 export const api = new Api({ retries: { attempts: 4, longestWaitMs: 4_000 } });
 
 /**
- * Without the session: a request that has one may not read about another user, although profiles
- * are public.
+ * Uses no session: a request with a session cannot read about other users, although profiles are
+ * public.
  */
 export const publicApi = new Api({
   fetch: (address, request) => fetch(address, { ...request, credentials: 'omit' }),
 });
 
-/** Of the stream. */
+/** State of the stream's connection. */
 export const connection = signal<'starting' | 'live' | 'lost'>('starting');
-/** What is shown may be old, so nothing that changes something can be sent. */
+/** What is shown may be outdated, so no changes can be sent. */
 export const isLost = computed(() => connection.value === 'lost');
 
-/** A failure as a sentence for a person. */
+/** An error as a sentence for the user. */
 export function sentenceOf(error: unknown): string {
   if (error instanceof ExchangeError) return error.message;
   if (error instanceof ConnectionError)
@@ -32,7 +32,7 @@ export function sentenceOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** What the exchange says is wrong with a field of the request; null: nothing. */
+/** The exchange's problem with a field of the request; null: none. */
 export function problemOf(error: unknown, field: string): string | null {
   if (!(error instanceof ExchangeError) || error.code !== 'invalid_request') return null;
   const { [field]: said } = error.details;

@@ -1,12 +1,12 @@
 /**
- * One update of the page per animation frame, however many messages arrive. What a message changes
- * is kept at once; signals, and so the page, follow here.
+ * Updates the page once per animation frame, however many messages arrive. Messages change stored
+ * state immediately; signals, and thus the page, change here.
  */
 import { batch } from '@preact/signals';
 
 const waiting = new Set<() => void>();
 
-/** Runs `update` before the next paint; once, even if it is asked for several times before. */
+/** Runs `update` before the next paint, once even if requested several times. */
 export function beforePaint(update: () => void): void {
   if (waiting.size === 0) requestAnimationFrame(run);
   waiting.add(update);

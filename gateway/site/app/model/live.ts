@@ -1,9 +1,9 @@
 /**
- * Keeps the page up to date by the stream: the markets, and of what is shown the book, the trades
- * and the prices, and the account of who is signed in. One connection, which the client keeps open.
+ * Keeps the page current through the stream: the markets; the shown market's book, trades and
+ * prices; and the signed-in user's account. Uses one connection, which the client keeps open.
  *
- * Always holds: while the connection is lost, `connection` says so, and what is shown is marked as
- * stale until the stream has caught up.
+ * Always holds: while the connection is lost, `connection` is `lost`, and what is shown is marked
+ * as stale until the stream has caught up.
  */
 import { computed, effect, signal } from '@preact/signals';
 import { Account } from '../../../client/stream/account.js';
@@ -23,15 +23,15 @@ import { observeTrades, readTape } from './tape.js';
 
 type Levels = Book['levels'];
 
-/** How often positions of markets that are not shown are valued anew. */
+/** How often positions in other markets are valued again. */
 const ELSEWHERE_MS = 3_000;
 
 const stream = signal<Stream | null>(null);
 
-/** Begins once the page knows whether somebody is signed in. */
+/** Call once the page knows whether a user is signed in. */
 export function startLive(): void {
   void quietly(readActive());
-  // By id: a market or a user that only changes is followed on.
+  // By id: when only other fields of the market or user change, the subscription stays.
   const userId = computed(() => user.value?.userId ?? null);
   const marketId = computed(() => market.value?.id ?? null);
   effect(() => connectAs(userId.value, generation.value));
@@ -41,7 +41,7 @@ export function startLive(): void {
   effect(() => followMarket(stream.value, marketId.value));
 }
 
-/** A stream belongs to one session, so another one has another stream. */
+/** Opens a stream for a session; another session gets another stream. */
 function connectAs(_userId: string | null, _generation: number): () => void {
   const opened = new Stream(api, {
     onState: (isOpen) => {
@@ -74,7 +74,7 @@ function followUser(from: Stream | null, userId: string | null): (() => void) | 
       if (!account.apply(message)) from.restart('user');
       beforePaint(show);
     },
-    // The cookie is gone; or the stream has ended, which reports that itself.
+    // Either the cookie is gone, or the stream has ended, which is reported separately.
     onEnd: () => {
       if (from.failure === null) sessionRevoked();
     },
@@ -110,7 +110,7 @@ function followMarket(from: Stream | null, marketId: string | null): (() => void
   const show = () => {
     received.value = { marketId, levels };
   };
-  // The list of markets says that this one was closed.
+  // The list of markets reports that this market was closed.
   const onEnd = () => {};
   const stops = [
     from.subscribe(`book:${marketId}`, {
@@ -123,7 +123,7 @@ function followMarket(from: Stream | null, marketId: string | null): (() => void
     }),
     from.subscribe(`trades:${marketId}`, {
       onMessage({ type, data }) {
-        // A snapshot has no trades: those before it are read.
+        // A snapshot has no trades, so read the earlier ones.
         if (type === 'snapshot') void quietly(readTape(marketId));
         else observeTrades(marketId, data.trades);
       },
@@ -135,11 +135,11 @@ function followMarket(from: Stream | null, marketId: string | null): (() => void
   };
 }
 
-/** What the stream brings soon anyway may fail to be read. */
+/** Ignores a failed read of data that the stream will deliver anyway. */
 async function quietly(reading: Promise<unknown>): Promise<void> {
   try {
     await reading;
   } catch {
-    // The connection's state says what is wrong.
+    // `connection` shows the problem.
   }
 }

@@ -1,9 +1,9 @@
 /**
- * The price of the chosen asset: now, over the last minutes for the chart, and its average over the
- * last minute of the market, which decides it. It goes on from one market to the next.
+ * The chosen asset's price: now, over the last minutes for the chart, and its average over the
+ * market's last minute, which decides the market. Prices continue from one market to the next.
  *
- * Always holds: the points are in order of time, at most one in {@link POINT_EVERY_MS}, and no
- * older than {@link KEPT_MS}; everything is of one asset.
+ * Always holds: points are in time order, at most one per {@link POINT_EVERY_MS}, none older than
+ * {@link KEPT_MS}, and all of one asset.
  */
 import { signal } from '@preact/signals';
 import { pastMarkets, market as readMarket } from '../../../client/index.js';
@@ -14,29 +14,29 @@ import { publicApi } from './exchange.js';
 import { beforePaint } from './frame.js';
 import { chance, market, noteChance } from './markets.js';
 
-/** The window in which the average counts. */
+/** The time before a market's end whose average decides it. */
 export const SETTLEMENT_MS = 60_000;
 const POINT_EVERY_MS = 1_000;
-/** A window, and the end of the one before. */
+/** A window, and the end of the previous one. */
 const KEPT_MS = 20 * 60_000;
 
 /** null: unknown. */
 export const price = signal<number | null>(null);
-/** Rises with every change of {@link points}. */
+/** Increases with every change of {@link points}. */
 export const pointsVersion = signal(0);
 
 let asset = '';
 let points: Point[] = [];
 /** Every price of the last minutes, for the average. */
 let ticks: Point[] = [];
-/** What the exchange said of the average, and the time it counts from. */
+/** The exchange's own average, and the time from which later prices are added. */
 let anchor: { marketId: string; atMs: number; average: number } | null = null;
 
 export function chartPoints(): readonly Point[] {
   return points;
 }
 
-/** Forgets the prices of another asset. */
+/** Clears the prices when the asset changes. */
 export function showPricesOf(chosen: string): void {
   if (chosen === asset) return;
   asset = chosen;
@@ -52,14 +52,14 @@ function forget(): void {
   anchor = null;
 }
 
-/** After prices that the stream did not send: all are read anew, so there is no hole. */
+/** Call after the stream missed prices: reads all again, so that the chart has no gap. */
 export async function readMissedPrices(): Promise<void> {
   forget();
   const shown = market.peek();
   if (shown !== null) await readEarlier(await readMarket(publicApi, shown.id));
 }
 
-/** A price of the stream. */
+/** Handles a price from the stream. */
 export function observePrice(of: string, observed: number, atMs: number): void {
   if (of !== asset) return;
   const last = ticks.at(-1);
@@ -78,7 +78,7 @@ function show(): void {
 function addPoint(point: Point): void {
   const last = points.at(-1);
   const before = points.at(-2);
-  // The last point is the newest price; it moves on until it is a second after the one before.
+  // The last point is the newest price. It moves until it is a second after the point before it.
   if (last !== undefined && before !== undefined && point.atMs - before.atMs < POINT_EVERY_MS)
     points.pop();
   points.push(point);
@@ -87,7 +87,7 @@ function addPoint(point: Point): void {
   if (old > 0) points = points.slice(old);
 }
 
-/** Reads what was before: the prices since the market began, and those of the market before. */
+/** Reads earlier prices: this market's since its start, and the previous market's. */
 export async function readEarlier(current: Market): Promise<void> {
   const of = current.asset;
   if (current.averageSoFar !== null) noteAverage(current);
@@ -109,14 +109,14 @@ export async function readEarlier(current: Market): Promise<void> {
   pointsVersion.value++;
 }
 
-/** Of a market's history. */
+/** Prices from a market's history. */
 export function pricesOf(history: MarketDetail['priceHistory']): Point[] {
   return (history ?? []).flatMap(({ atMs, assetPrice }) =>
     assetPrice === null ? [] : [{ atMs, value: assetPrice }],
   );
 }
 
-/** The exchange's own average so far, for a page that is opened within the last minute. */
+/** Stores the exchange's average so far, for a page opened during the last minute. */
 function noteAverage({ id, averageSoFar }: Market): void {
   const first = ticks[0];
   if (averageSoFar !== null && first !== undefined)
@@ -124,8 +124,8 @@ function noteAverage({ id, averageSoFar }: Market): void {
 }
 
 /**
- * The average of the price since the last minute began, each price weighted by the time it was the
- * last one known; null before that minute, and while nothing of it is known.
+ * The price's average since the last minute began, weighted by the time each price was the last
+ * known one. null: before the last minute, or no price is known.
  */
 export function averageSoFar(
   { id, endsAtMs }: Pick<Market, 'id' | 'endsAtMs'>,

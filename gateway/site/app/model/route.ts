@@ -1,4 +1,4 @@
-/** Which view is shown: the part of the address after #. */
+/** The shown view: the part of the address after #. */
 import { computed, signal } from '@preact/signals';
 
 export type View =
@@ -14,11 +14,11 @@ export type View =
 
 interface Route {
   view: View;
-  /** An asset, a market, a user, or the part of the account; empty: none is named. */
+  /** An asset, a market, a user, or a part of the account; empty: none. */
   subject: string;
 }
 
-/** The first part of the address, except for the market view, whose first part is an asset. */
+/** The address's first part, except in the market view, which begins with an asset. */
 const PREFIXES: Record<string, View> = {
   past: 'past',
   market: 'replay',

@@ -1,6 +1,6 @@
 /**
- * Who is signed in. The session itself is a cookie that scripts cannot read; this browser also
- * remembers the name, so that a visitor without a session is not asked about one. Signing in or out
+ * The signed-in user. The session is a cookie that scripts cannot read. The browser also stores
+ * that a user was signed in, so that visitors without a session cause no request. Signing in or out
  * in one tab does the same in the others.
  */
 import { computed, effect, signal } from '@preact/signals';
@@ -22,11 +22,11 @@ interface User {
 }
 
 const hint = kept<'yes' | 'no'>('signed-in', 'no', ['yes', 'no']);
-/** undefined: not known yet. */
+/** undefined: unknown. */
 const found = signal<User | null | undefined>(undefined);
 export const user = computed(() => found.value ?? null);
 export const isKnown = computed(() => found.value !== undefined);
-/** Whether room is kept for what only a user sees. */
+/** Whether to reserve room for content that only users see. */
 export const isExpected = computed(() =>
   isKnown.value ? user.value !== null : hint.value === 'yes',
 );
@@ -38,7 +38,7 @@ tabs.onmessage = ({ data }) => {
   else void resumeSession(true);
 };
 
-/** Asks who is signed in, if somebody may be. */
+/** Asks the exchange for the signed-in user, if there may be one. */
 export async function resumeSession(isCertain = false): Promise<void> {
   if (hint.peek() === 'no' && !isCertain) {
     found.value = null;
@@ -55,7 +55,7 @@ export async function resumeSession(isCertain = false): Promise<void> {
   }
 }
 
-// The exchange may have been away when the page asked.
+// The exchange may have been unreachable when the page asked.
 effect(() => {
   if (connection.value === 'live' && !isKnown.peek()) void resumeSession().catch(() => {});
 });
@@ -88,11 +88,11 @@ export async function signOut(): Promise<void> {
   tabs.postMessage('out');
 }
 
-/** Rises when the same user has another session, so that the stream signs in again. */
+/** Increases when the same user gets another session, so that the stream signs in again. */
 export const generation = signal(0);
 let isChanging = false;
 
-/** Ends every other session; this browser has a new one. */
+/** Changes the password, which ends all other sessions; this browser gets a new one. */
 export async function newPasswordOf(currentPassword: string, newPassword: string): Promise<void> {
   isChanging = true;
   try {
@@ -103,18 +103,18 @@ export async function newPasswordOf(currentPassword: string, newPassword: string
   }
 }
 
-/** The exchange ended the session: perhaps another tab of this browser has changed the password. */
+/** Call when the exchange ended the session. Another tab may have changed the password. */
 export function sessionRevoked(): void {
   if (isChanging) return;
   const ask = async () => {
     await resumeSession(true);
     generation.value++;
   };
-  // The other tab's answer, which brings the new cookie, may still be on its way.
+  // The other tab's new cookie may still be under way.
   setTimeout(() => void ask().catch(forgetSession), REVOKED_WAIT_MS);
 }
 
-/** The session has ended elsewhere: the password was changed, or the cookie is gone. */
+/** Signs out locally: the password was changed elsewhere, or the cookie is gone. */
 export function forgetSession(): void {
   found.value = null;
   hint.value = 'no';

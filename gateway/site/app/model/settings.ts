@@ -1,4 +1,4 @@
-/** What this browser remembers. Without storage, it lasts as long as the page. */
+/** Settings stored in this browser. Without storage, they last as long as the page. */
 import { effect, type Signal, signal } from '@preact/signals';
 
 /** A value that is kept between visits. */
@@ -44,6 +44,6 @@ function write(name: string, value: string): void {
   try {
     localStorage.setItem(name, value);
   } catch {
-    // The browser refuses storage.
+    // Storage is not available.
   }
 }

@@ -1,4 +1,4 @@
-/** The quarter hours of the day that is shown, with the market of each and its result. */
+/** The shown day's quarter hours, each with its market and result. */
 import { batch, computed, signal } from '@preact/signals';
 import { markets as readMarkets } from '../../../client/index.js';
 import type { Market } from '../../../client/types.js';
@@ -10,20 +10,20 @@ import { asset, market, setEnded } from './markets.js';
 export const SLOT_MS = 15 * 60_000;
 /** The longest day has 25 hours, 100 markets. */
 const DAY_MS = 25 * 60 * 60_000;
-/** With the four upcoming ones, which come first. */
+/** Includes the four upcoming markets, which come first. */
 const READ_MAX = DAY_MS / SLOT_MS + 4;
 
 export interface Slot {
   startsAtMs: number;
-  /** none: there was no market, or there is none yet. */
+  /** none: no market, or none yet. */
   state: 'none' | 'future' | 'active' | 'ended' | 'UP' | 'DOWN' | 'VOID';
   marketId: string | null;
 }
 
-/** The first quarter hour of the reader's day, by the exchange's clock; 0: unknown. */
+/** Start of the user's day, by the exchange's clock; 0: unknown. */
 export const today = computed(() => startOfToday(market.value?.startsAtMs ?? now.value));
 
-/** Of one asset, by the start of each. */
+/** One asset's past markets by start time. */
 const past = signal<{ asset: string; markets: ReadonlyMap<number, Market> }>({
   asset: '',
   markets: new Map(),
@@ -38,7 +38,7 @@ export const slots = computed<readonly Slot[]>(() => {
     if (current?.startsAtMs === startsAtMs) return current;
     return known.get(startsAtMs) ?? null;
   };
-  // With no market to go by, what is to come begins with the time.
+  // Without an active market, the future begins now.
   const futureFromMs = current?.endsAtMs ?? now.peek();
   const count = (startOfTomorrow(fromMs) - fromMs) / SLOT_MS;
   return Array.from({ length: count }, (_, index) => {
@@ -54,7 +54,7 @@ function stateOf(of: Market | null, isFuture: boolean): Slot['state'] {
   return of.resolution ?? 'ended';
 }
 
-/** Fewer than one page. */
+/** Reads a day's markets, which fit on one page. */
 export async function readSlots(of: string): Promise<void> {
   if (past.peek().asset !== of) past.value = { asset: of, markets: new Map() };
   const { markets } = await readMarkets(publicApi, { asset: of, limit: READ_MAX });
@@ -64,7 +64,7 @@ export async function readSlots(of: string): Promise<void> {
   });
 }
 
-/** A market that has ended, and again when it is resolved. */
+/** Call when a market ends and when it is resolved. */
 export function noteEnded(market: Market): void {
   const { asset: of, markets } = past.peek();
   setEnded(market);

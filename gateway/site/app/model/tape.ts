@@ -1,4 +1,4 @@
-/** The newest public trades of the market that is shown, newest first. */
+/** The newest public trades of the shown market, newest first. */
 import { computed, signal } from '@preact/signals';
 import { toLots, toTicks } from '../../../client/amounts.js';
 import { marketTrades } from '../../../client/index.js';
@@ -32,7 +32,7 @@ export const tape = computed(() => {
   return of === market.value?.id ? trades : [];
 });
 
-/** Starts the tape of a market with the trades that it has had, or adds those that are missing. */
+/** Starts a market's tape with its earlier trades, or adds missing ones. */
 export async function readTape(of: string): Promise<void> {
   if (marketId !== of) newest = [];
   marketId = of;
@@ -41,7 +41,7 @@ export async function readTape(of: string): Promise<void> {
   if (marketId === of) merge(trades);
 }
 
-/** Trades of the stream, oldest first. */
+/** Handles trades from the stream, oldest first. */
 export function observeTrades(of: string, trades: readonly PublicTrade[]): void {
   if (of === marketId) merge([...trades].reverse());
 }

@@ -1,4 +1,4 @@
-/** The order that is being written, as the ticket's fields have it, and what it would do. */
+/** The order in the ticket's fields, and what it would do. */
 import { computed, signal } from '@preact/signals';
 import type { Level } from '../../../client/stream/book.js';
 import { readLots, readMicros, readTicks } from '../parts/amount.js';
@@ -16,19 +16,19 @@ export type Terms = 'GTC' | 'IOC' | 'FOK';
 export const side = signal<Side>('BUY');
 export const outcome = signal<OutcomeName>('UP');
 export const isLimit = signal(false);
-/** On a phone, whether the ticket covers the page. */
+/** On a phone: whether the ticket covers the page. */
 export const isOpen = signal(false);
-/** What a buy is measured in. A sale is always of shares. */
+/** The unit of a buy's size. A sale's size is always in shares. */
 export const unit = kept<'dollars' | 'shares'>('unit', 'dollars', ['dollars', 'shares']);
 /** As typed. */
 export const size = signal('');
 export const price = signal('');
 export const terms = signal<Terms>('GTC');
 export const postOnly = signal(false);
-/** Ticks past the worst price of the quote that a market order may trade at. */
+/** How many ticks beyond the quote's worst price a market order may trade. */
 export const TOLERANCES = ['0', '10', '20', '50', '100'] as const;
 export const tolerance = kept('tolerance', '20', TOLERANCES);
-/** Orders are sent without a second click. */
+/** Whether orders are sent without a second click. */
 export const oneClick = kept<'on' | 'off'>('one-click', 'off', ['on', 'off']);
 
 export const isInShares = computed(() => side.value === 'SELL' || unit.value === 'shares');
@@ -37,7 +37,7 @@ export const sizeLots = computed(() => (isInShares.value ? readLots(size.value) 
 export const sizeMicros = computed(() => (isInShares.value ? null : readMicros(size.value)));
 export const priceTicks = computed(() => readTicks(price.value));
 
-/** The levels that the order would meet, without one's own. */
+/** The levels that the order would meet, without the user's own orders. */
 export const opposing = computed<readonly Level[] | null>(() => {
   const known = book.value;
   if (known === null) return null;
@@ -45,7 +45,7 @@ export const opposing = computed<readonly Level[] | null>(() => {
   return withoutOwn(known.levels(outcome.value, buys ? 'asks' : 'bids'), ownOpposing(buys));
 });
 
-/** One's own orders there: a sale of UP at p stands beside a purchase of DOWN at 1 - p. */
+/** The user's own orders on that side: a sale of UP at p counts like a buy of DOWN at 1 - p. */
 function ownOpposing(buys: boolean): Level[] {
   const marketId = market.value?.id;
   const wanted = buys ? 'SELL' : 'BUY';
@@ -63,7 +63,7 @@ function ownOpposing(buys: boolean): Level[] {
     .filter((each) => each.side === wanted);
 }
 
-/** The order as the fields have it; null while they do not make one. */
+/** The order in the fields; null: the fields are incomplete. */
 export const written = computed<PlannedOrder | null>(() => {
   const budgetMicros = sizeMicros.value;
   const lots = sizeLots.value;
@@ -81,10 +81,10 @@ export const written = computed<PlannedOrder | null>(() => {
   };
 });
 
-/** Of the market that is shown; rules may change from one market to the next, or within one. */
+/** The shown market's fee rate. Rules may change between markets and within one. */
 export const feeBasisPoints = computed(() => Math.round((market.value?.feeRate ?? 0) * 10_000));
 
-/** What the first of two clicks was about. */
+/** What the first of two clicks confirmed. */
 interface Asked {
   order: PlannedOrder;
   plan: Plan | null;
@@ -96,7 +96,7 @@ interface Asked {
 
 export const firstClick = signal<Asked | null>(null);
 
-/** The first click, while what is written is still the same. */
+/** The first click, as long as the fields are unchanged. */
 export const asked = computed(() => {
   const of = firstClick.value;
   const isSame =
@@ -108,23 +108,23 @@ export const asked = computed(() => {
   return isSame ? of : null;
 });
 
-/** What would be sent now: a market order, too, has a limit, which stays while it is confirmed. */
+/** The order to send. A market order also gets a limit, which stays while it is confirmed. */
 export const order = computed<PlannedOrder | null>(() => {
   if (asked.value !== null) return asked.value.order;
   const bare = written.value;
-  // While nothing is written, it does not follow the book.
+  // An empty ticket does not depend on the book.
   const levels = bare === null || isLimit.value ? null : opposing.value;
   return bare === null || levels === null ? bare : withLimit(bare, levels, Number(tolerance.value));
 });
 
-/** What it would do now; null: nothing is written, or the book is not known. */
+/** What the order would do now; null: no order, or the book is unknown. */
 export const plan = computed<Plan | null>(() => {
   const sent = order.value;
   const levels = sent === null ? null : opposing.value;
   return sent === null || levels === null ? null : planOrder(sent, levels, feeBasisPoints.value);
 });
 
-/** Why the account cannot do it, as far as this page knows; empty: it can. */
+/** Why the account cannot pay for the order, as far as the page knows; empty: it can. */
 export const shortage = computed(() => {
   const sent = order.value;
   const money = balance.value;
@@ -139,7 +139,7 @@ export const shortage = computed(() => {
   return sent.lots! <= freeLots ? '' : `You have ${shares(freeLots)} ${outcome.value} to sell.`;
 });
 
-/** Takes a level of the book over as a limit. */
+/** Copies a level of the book into the ticket as a limit. */
 export function fillFromLevel(of: OutcomeName, ticks: number): void {
   outcome.value = of;
   isLimit.value = true;

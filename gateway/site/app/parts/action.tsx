@@ -1,4 +1,4 @@
-/** A button that asks the exchange for something, and says beside itself why it was refused. */
+/** A button that sends a request and shows the refusal next to itself. */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { isLost, sentenceOf } from '../model/exchange.js';
@@ -7,10 +7,10 @@ import { notice } from '../model/notice.js';
 export function Action(props: {
   run: () => Promise<unknown>;
   class?: string;
-  /** For a screen reader, where the text alone does not say what it is about. */
+  /** For screen readers, if the text alone is ambiguous. */
   label?: string;
   disabled?: boolean;
-  /** It needs no exchange. */
+  /** Works without the exchange. */
   isLocal?: boolean;
   children: ComponentChildren;
 }) {

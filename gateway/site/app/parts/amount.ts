@@ -1,7 +1,7 @@
 /**
- * What a person types as an amount, read strictly: a point before the decimals, and commas only
- * between thousands. Where the person's language writes a comma before the decimals, that form is
- * read, too, unless it could be meant either way. Everything else is refused, never guessed.
+ * Reads typed amounts strictly: a decimal point, and commas only between thousands. If the user's
+ * language has a decimal comma, that form is accepted unless it is ambiguous. Everything else is
+ * refused, never guessed.
  */
 import { toLots, toMicros } from '../../../client/amounts.js';
 
@@ -11,14 +11,14 @@ export const WRONG_PRICE =
   'Enter a price in cents from 0.1¢ to 99.9¢ such as 54.3, with at most one decimal.';
 
 const BY_POINT = /^(\d+|[1-9]\d{0,2}(,\d{3})+)(\.\d+)?$/;
-/** One point alone is before decimals, also here. */
+/** A single point is a decimal point here as well. */
 const BY_COMMA = /^(\d+|[1-9]\d{0,2}(\.\d{3}(?=[.,])|\s\d{3})(\.\d{3}|\s\d{3})*)(,\d+)?$/;
 
-/** What the browser's language writes before decimals. */
+/** The decimal mark of the browser's language. */
 const usualMark =
   new Intl.NumberFormat().formatToParts(0.5).find(({ type }) => type === 'decimal')?.value ?? '.';
 
-/** As digits with a point; null: it is no number, or could be two. */
+/** Digits with a decimal point; null: not a number, or ambiguous. */
 export function readDecimal(text: string, mark: string = usualMark): string | null {
   const typed = text.trim();
   const byPoint = BY_POINT.test(typed) ? typed.replaceAll(',', '') : null;
@@ -38,13 +38,13 @@ function read(text: string, parse: (decimal: string) => number): number | null {
   }
 }
 
-/** Each is null unless it is an exact amount above zero. */
+/** null unless the text is an exact amount above zero. */
 export const readMicros = (text: string) => read(text, toMicros);
 export const readLots = (text: string) => read(text, toLots);
 
 const TICK_MICROS = 100_000;
 
-/** Cents, as the field says, with or without their sign: 0.5 is half a cent. */
+/** Reads cents with or without the sign, as the field asks: 0.5 is half a cent. */
 export function readTicks(text: string): number | null {
   const micros = readMicros(text.trim().replace(/\s*¢$/, ''));
   if (micros === null || micros % TICK_MICROS !== 0) return null;

@@ -1,4 +1,4 @@
-/** A row of buttons of which exactly one is chosen. */
+/** A row of buttons, exactly one of them chosen. */
 interface Option<Value extends string> {
   value: Value;
   label: string;

@@ -1,11 +1,11 @@
-/** A modal dialog: the browser's own, so focus stays in it and Escape closes it. */
+/** A modal dialog: the browser's own, so it keeps the focus and Escape closes it. */
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { closeDialog, giveFocusBack } from '../model/dialog.js';
 
 export function Dialog(props: { title: string; children: ComponentChildren }) {
   const element = useRef<HTMLDialogElement>(null);
-  // Not after the next paint: who types on at once would lose the focus to what had it before.
+  // Before the next paint: text typed immediately must go to the dialog.
   useLayoutEffect(() => {
     const shown = element.current;
     shown?.showModal();

@@ -1,7 +1,7 @@
 /** Labelled inputs. */
 import type { Signal } from '@preact/signals';
 
-/** With its hint and its refusal. */
+/** A text input with its hint and refusal. */
 export function TextField(props: {
   label: string;
   name: string;

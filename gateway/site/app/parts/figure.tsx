@@ -1,4 +1,4 @@
-/** A number or a word with its label, in a list (`dl`): large as a figure, small as a fact. */
+/** A labelled number or word in a list (`dl`), large as a figure or small as a fact. */
 import type { ComponentChildren } from 'preact';
 
 export function Figure(props: {
@@ -6,7 +6,7 @@ export function Figure(props: {
   value: ComponentChildren;
   note?: string;
   class?: string;
-  /** By which a test finds the value. */
+  /** Tests find the value by this name. */
   name?: string;
 }) {
   return (

@@ -1,6 +1,6 @@
 /**
- * A form with its button. It is sent once at a time, so a double click sends it once. While the
- * connection is lost, nothing is sent.
+ * A form with its button. It ignores further submits while sending, so a double click sends once.
+ * It sends nothing while the connection is lost.
  */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -8,14 +8,14 @@ import { isLost } from '../model/exchange.js';
 
 export function Form(props: {
   class?: string;
-  /** The text of its button. */
+  /** The button's text. */
   button: string;
   disabled?: boolean;
   send: () => Promise<void>;
   refused: (error: unknown) => void;
-  /** What is wrong, and is about none of its fields. */
+  /** A problem that belongs to none of the fields. */
   problem?: string | undefined;
-  /** Below the button. */
+  /** Shown below the button. */
   after?: ComponentChildren;
   children: ComponentChildren;
 }) {

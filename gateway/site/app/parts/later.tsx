@@ -1,4 +1,4 @@
-/** A view whose script is loaded when it is first shown, and again once the exchange is back. */
+/** A view whose script is loaded when first shown, or later if the exchange was unreachable. */
 import { useSignal, useSignalEffect } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { isLost } from '../model/exchange.js';

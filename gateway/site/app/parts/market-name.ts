@@ -1,4 +1,4 @@
-/** A market's name for people, from its id: btc-15m-1763700300 is BTC 04:45. */
+/** A market's display name, from its id: btc-15m-1763700300 is BTC 04:45. */
 import { clockTime, dayAndTime } from './format.js';
 
 interface Parsed {

@@ -1,4 +1,4 @@
-/** Dollars in cents; what it is to the micro-dollar is under the pointer. */
+/** Dollars to the cent, with the exact amount as a tooltip. */
 import type { ComponentChildren } from 'preact';
 import { dollars, exactDollars, gain } from './format.js';
 
@@ -6,7 +6,7 @@ export function Money({ micros, as = dollars }: { micros: number; as?: typeof do
   return <span title={exactDollars(micros)}>{as(micros)}</span>;
 }
 
-/** A gain or a loss, in its colour. `children` follow it. */
+/** A coloured gain or loss, followed by `children`. */
 export function Gain({ micros, children }: { micros: number; children?: ComponentChildren }) {
   const kind = micros === 0 ? '' : micros < 0 ? 'is-down' : 'is-up';
   return (

@@ -1,7 +1,7 @@
-/** UP and DOWN, told apart by a sign as well as by colour. */
+/** UP and DOWN, distinguished by a sign and by colour. */
 import type { OutcomeName } from '../model/book.js';
 
-/** Drawn, not written: not every font has the triangles. */
+/** Drawn, because some fonts lack the triangles. */
 export function Sign({ of }: { of: OutcomeName | 'VOID' }) {
   return <span class={`sign ${of.toLowerCase()}`} aria-hidden="true" />;
 }

@@ -1,11 +1,11 @@
-/** A table that is read from the exchange page by page. */
+/** A table that reads its list from the exchange page by page. */
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { Action } from './action.js';
 import { Read, useReading } from './reading.js';
 import { Table, type TableProps, type TableRow } from './table.js';
 
-/** After this time, the exchange's history has what the page has just been told. */
+/** After this time, the exchange's history contains what the page has just shown. */
 const HISTORY_MS = 1_000;
 
 interface Page {
@@ -14,12 +14,12 @@ interface Page {
 
 interface PagedProps<List extends string, Of extends Page & Record<List, readonly unknown[]>>
   extends Omit<TableProps, 'rows'> {
-  /** What is listed: another list starts from its beginning. */
+  /** What is listed. A change starts from the first page. */
   about: string;
-  /** The name of the list in a page. */
+  /** The list's field in a page. */
   list: List;
   read: (cursor: string | null) => Promise<Of>;
-  /** When it changes, there may be new entries: the list is read again unless more was asked. */
+  /** A change means new entries: the list is read again unless more pages were loaded. */
   news?: unknown;
   rows: (entries: Of[List]) => TableRow[];
 }

@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 export function Panel(props: {
   title: string;
   class?: string;
-  /** Beside the title. */
+  /** Shown next to the title. */
   extra?: ComponentChildren;
   children: ComponentChildren;
 }) {

@@ -1,6 +1,6 @@
 /**
- * What is read once from the exchange for a view, and read again when asked: its state as a signal,
- * and what is shown while there is nothing to show yet.
+ * Data that a view reads from the exchange once, and again on request: its state as a signal, and
+ * what to show until it has arrived.
  */
 import { type ReadonlySignal, useSignal, useSignalEffect } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -8,14 +8,14 @@ import { useCallback, useEffect, useRef } from 'preact/hooks';
 import { connection, sentenceOf } from '../model/exchange.js';
 
 export interface Reading<Value> {
-  /** null: not read yet. It stays while it is read again. */
+  /** null: not read yet. The old value stays while it is read again. */
   value: ReadonlySignal<Value | null>;
   problem: ReadonlySignal<string>;
   again: () => Promise<void>;
   set: (value: Value) => void;
 }
 
-/** Reads anew whenever `about` changes. Only the last reading counts. */
+/** Reads again when `about` changes. Only the latest read counts. */
 export function useReading<Value>(read: () => Promise<Value>, about: string): Reading<Value> {
   const value = useSignal<Value | null>(null);
   const problem = useSignal('');
@@ -40,7 +40,7 @@ export function useReading<Value>(read: () => Promise<Value>, about: string): Re
       latest.current++;
     };
   }, [about, again, value]);
-  // What failed while the exchange was away is read when it is back.
+  // Repeat a failed read when the exchange is back.
   useSignalEffect(() => {
     if (connection.value === 'live' && problem.peek() !== '') void again();
   });
@@ -50,7 +50,7 @@ export function useReading<Value>(read: () => Promise<Value>, about: string): Re
   return { value, problem, again, set };
 }
 
-/** The value when it is there, else why not. */
+/** Shows the value, or the reason why it is missing. */
 export function Read<Value>(props: {
   of: Reading<Value>;
   children: (value: Value) => ComponentChildren;

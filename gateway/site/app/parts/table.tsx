@@ -1,10 +1,10 @@
 /**
- * A table of facts. On a phone, a row of many columns is a card with the heads beside its values;
- * what is still too wide scrolls in its own box, which the keyboard reaches.
+ * A table of facts. On a phone, each row of a table with many columns becomes a card with labelled
+ * values. A table that is still too wide scrolls in its own box, which the keyboard can reach.
  */
 import type { ComponentChildren } from 'preact';
 
-/** More do not fit beside each other on a phone. */
+/** More columns do not fit on a phone. */
 const COLUMNS_MAX = 4;
 
 export interface TableRow {
@@ -16,7 +16,7 @@ export interface TableProps {
   label: string;
   heads: readonly string[];
   rows: readonly TableRow[];
-  /** Instead of rows. */
+  /** Shown if there are no rows. */
   nothing: string;
 }
 

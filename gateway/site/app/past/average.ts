@@ -1,7 +1,7 @@
 /**
- * The average that settles a market, by the exchange's rule: each price counts for the time for
- * which it was the last one known in the minute, and the result is rounded down to a micro-dollar.
- * In integers, so that it is the exchange's number and not one near it.
+ * The average that settles a market, by the exchange's rule: each price counts for the time during
+ * which it was the last known one in the minute, and the result is rounded down to a micro-dollar.
+ * Computed in integers, to equal the exchange's number exactly.
  */
 import { toMicros } from '../../../client/amounts.js';
 
@@ -19,11 +19,11 @@ interface WeighedTick extends Tick {
 
 export interface Average {
   ticks: WeighedTick[];
-  /** null: there is no price. */
+  /** null: no price. */
   micros: number | null;
 }
 
-/** Of the minute that ends at `endsAtMs`. */
+/** The average of the minute that ends at `endsAtMs`. */
 export function averageOf(prices: readonly Tick[], endsAtMs: number): Average {
   const ticks = prices.map((tick, index) => {
     const fromMs = Math.max(tick.observedAtMs, endsAtMs - MINUTE_MS);
@@ -38,6 +38,6 @@ export function averageOf(prices: readonly Tick[], endsAtMs: number): Average {
   }
   const [first] = prices;
   if (first === undefined) return { ticks, micros: null };
-  // A market that opened without a price in that minute has the first one that came.
+  // A market that opened without a price in that minute uses the first price that arrived.
   return { ticks, micros: time === 0n ? toMicros(first.price) : Number(sum / time) };
 }

@@ -1,4 +1,4 @@
-/** "Check it yourself": the averages that settled a market, computed here from their prices. */
+/** "Check it yourself": recomputes the averages that settled a market from their prices. */
 import { toMicros } from '../../../client/amounts.js';
 import { marketTicks } from '../../../client/index.js';
 import type { MarketDetail } from '../../../client/types.js';
@@ -42,7 +42,7 @@ function Minute(props: {
   title: string;
   prices: readonly Tick[];
   endsAtMs: number;
-  /** What the exchange says; null: nothing, as of a VOID market. */
+  /** The exchange's average; null: none, as for a VOID market. */
   said: number | null;
 }) {
   const { title, prices, endsAtMs, said } = props;

@@ -1,4 +1,4 @@
-/** A finished market at one of its moments: what its first events, added up, make. */
+/** A finished market at one moment: the sum of its events up to then. */
 import { toLots, toTicks } from '../../../client/amounts.js';
 import type { MarketEvent } from '../../../client/types.js';
 
@@ -12,9 +12,9 @@ type MomentTrade = Extract<MarketEvent, { type: 'trade' }>;
 export interface Moment {
   atMs: number;
   sequence: number;
-  /** Of the asset; null: none has come yet. */
+  /** The asset's price; null: none yet. */
   price: number | null;
-  /** Of UP, best first. */
+  /** UP's levels, best first. */
   bids: MomentLevel[];
   asks: MomentLevel[];
   /** Newest first. */
@@ -23,7 +23,7 @@ export interface Moment {
 
 const TRADES_SHOWN = 8;
 
-/** After the first `count` events, at least one. */
+/** The state after the first `count` events, at least one. */
 export function momentAfter(events: readonly MarketEvent[], count: number): Moment {
   const bids = new Map<number, number>();
   const asks = new Map<number, number>();

@@ -14,7 +14,7 @@ import { Paged } from '../parts/paged.js';
 import { Panel } from '../parts/panel.js';
 import { type Flows, profitOf, readFlows } from '../results/flows.js';
 
-/** After its end, a market has paid all within a day and a little. */
+/** After this time, an ended market has paid everything. */
 const PAID_WITHIN_MS = 25 * 60 * 60_000;
 
 export function PastView() {

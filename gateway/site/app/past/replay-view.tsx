@@ -1,4 +1,4 @@
-/** One market, finished or not: what it was about, how it ended, and its trades. */
+/** One market, finished or not: its question, result and trades. */
 import { toLots, toMicros, toTicks } from '../../../client/amounts.js';
 import { market, marketTrades } from '../../../client/index.js';
 import type { MarketDetail } from '../../../client/types.js';

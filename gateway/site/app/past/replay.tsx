@@ -1,6 +1,6 @@
 /**
- * A finished market as a still chart, and its replay: from the start, by a button or a slider, with
- * its price, book and trades at every event.
+ * A finished market as a still chart, and its replay by button or slider, with price, book and
+ * trades at every event.
  */
 import { type ReadonlySignal, useComputed, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
@@ -30,7 +30,7 @@ import { type Moment, type MomentLevel, momentAfter } from './moment.js';
 
 const LEVELS = 8;
 const STEP_MS = 100;
-/** It plays from this long before the window. */
+/** Playback starts this long before the window. */
 const LEAD_MS = 3 * 60_000;
 const SPEEDS = ['10', '30', '120'].map((value) => ({ value, label: `${value}×` }));
 
@@ -38,7 +38,7 @@ export function ReplayPanel({ of }: { of: Opened<MarketDetail> }) {
   const events = useSignal<readonly MarketEvent[]>([]);
   const isWhole = useSignal(false);
   const problem = useSignal('');
-  // It plays from the first page on, while the others are read.
+  // Playback can start after the first page, while the others are read.
   const load = async () => {
     let cursor: string | null = null;
     try {
@@ -87,7 +87,7 @@ export function ReplayPanel({ of }: { of: Opened<MarketDetail> }) {
 
 function Player(props: {
   of: Opened<MarketDetail>;
-  /** Those that have been read; at least one. */
+  /** The events read so far; at least one. */
   events: ReadonlySignal<readonly MarketEvent[]>;
   isWhole: ReadonlySignal<boolean>;
 }) {
@@ -112,7 +112,7 @@ function Player(props: {
   const isRunning = isPlaying.value;
   useEffect(() => {
     if (!isRunning) return;
-    // Orders that rested before the market opened are there at once.
+    // Start from the lead time at the earliest; orders placed long before appear immediately.
     let reachedMs = Math.max(events.peek()[count.peek() - 1]!.atMs, of.startsAtMs - LEAD_MS);
     let beforeMs = elapsedMs();
     const timer = setInterval(() => {

@@ -1,4 +1,4 @@
-/** Who is ahead, by profit, volume or points, over all time, the day or the week. */
+/** The leaderboard by profit, volume or points, over all time, the day or the week. */
 import { useSignal } from '@preact/signals';
 import { toMicros } from '../../../client/amounts.js';
 import { leaderboard } from '../../../client/index.js';

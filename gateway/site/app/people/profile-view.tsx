@@ -1,4 +1,4 @@
-/** The public side of an account: what it traded, and what it holds. */
+/** An account's public profile: trades and holdings. */
 import { toLots, toMicros } from '../../../client/amounts.js';
 import { positions, profile } from '../../../client/index.js';
 import type { Profile } from '../../../client/types.js';
@@ -16,7 +16,7 @@ import { Read, useReading } from '../parts/reading.js';
 
 export function ProfileView() {
   const userId = route.value.subject;
-  // As everyone sees it, also its own user.
+  // Without a session, so users see their own profile as everyone else does.
   const reading = useReading(() => profile(publicApi, userId), userId);
   return (
     <Read of={reading}>

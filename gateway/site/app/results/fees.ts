@@ -1,6 +1,6 @@
 /**
- * The fees that one paid for the shares one has. The exchange keeps none for a position, so they
- * are added up from one's trades in its market, by the rule of its cost: a sale takes its part off.
+ * The fees paid for the shares that the user holds. The exchange stores none per position, so they
+ * are added up from the user's trades in the market. As with cost, a sale removes its proportion.
  */
 import { computed, effect, signal } from '@preact/signals';
 import { toLots, toMicros } from '../../../client/amounts.js';
@@ -14,14 +14,14 @@ import { everyEntry } from './history.js';
 type Trade = Pick<UserTrade, 'outcome' | 'side' | 'shares' | 'fee'>;
 
 interface Fees {
-  /** The positions that they belong to. */
+  /** Identifies the positions that the fees belong to. */
   about: string;
-  /** null: too many trades to add up on a page. */
+  /** null: too many trades to add up on the page. */
   sums: { UP: number; DOWN: number } | null;
   trades: readonly UserTrade[];
 }
 
-/** After a failure, and while the history is behind. */
+/** Wait after a failure, or while the history lags. */
 const AGAIN_MS = 500;
 
 /** By market. */
@@ -29,14 +29,14 @@ const known = signal<ReadonlyMap<string, Fees>>(new Map());
 const reading = new Set<string>();
 const tries = signal(0);
 
-/** One's own, in the markets in which one has shares. */
+/** The user's trades in markets where they hold shares. */
 export const ownTrades = computed(() =>
   [...known.value].flatMap(([id, { about, trades }]) => (about === aboutOf(id) ? trades : [])),
 );
 
 /**
- * Of the trades of one market, oldest first. Shares that were merged are in no trade: what one does
- * not have of what was bought takes its part off at the end.
+ * The fees in one market, from its trades, oldest first. Merges are not trades, so at the end the
+ * fees are reduced in proportion to bought shares that are no longer held.
  */
 export function feesOf(
   trades: readonly Trade[],
@@ -61,7 +61,7 @@ export function feesOf(
   return { UP: Number(fees.UP), DOWN: Number(fees.DOWN) };
 }
 
-/** What the shares cost, with the fee; null: not known. */
+/** The shares' cost including fees; null: unknown. */
 export function paidMicros(of: Position): number | null {
   const fees = known.value.get(of.marketId);
   if (fees?.about !== aboutOf(of.marketId) || fees.sums === null) return null;
@@ -99,7 +99,7 @@ async function read(marketId: string): Promise<void> {
         : { trades, sums: feesOf(trades.reverse(), ownLots) };
     known.value = new Map(known.peek()).set(marketId, { about, ...found });
   } catch {
-    // It is tried again.
+    // Tried again below.
   }
   reading.delete(marketId);
   if (known.peek().get(marketId)?.about !== about) setTimeout(() => tries.value++, AGAIN_MS);

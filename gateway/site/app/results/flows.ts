@@ -1,6 +1,6 @@
 /**
- * What markets brought: all that came in of each less all that was paid in it, the fees included,
- * and what one still has there. A profit is this everywhere on the site.
+ * Profit per market, as everywhere on the site: all money received less all money paid, including
+ * fees, plus the value of what the user still holds there.
  */
 import { toMicros } from '../../../client/amounts.js';
 import { ledger } from '../../../client/index.js';
@@ -9,7 +9,7 @@ import { positions, trueAt, worthMicros } from '../model/account.js';
 import { api } from '../model/exchange.js';
 import { everyEntry } from './history.js';
 
-/** What came in less what was paid, by market. null: too many entries to add up on a page. */
+/** Money received less money paid, by market. null: too many entries to add up on the page. */
 export type Flows = ReadonlyMap<string, number> | null;
 
 export async function readFlows(userId: string, filter: AccountFilter): Promise<Flows> {
@@ -22,7 +22,7 @@ export async function readFlows(userId: string, filter: AccountFilter): Promise<
   const flows = new Map<string, number>();
   for (const { marketId, available, held } of entries) {
     const change = toMicros(available) + toMicros(held);
-    // An order that only waits moves money, but neither in nor out.
+    // A resting order moves money between available and held, but neither in nor out.
     if (marketId === null || change === 0) continue;
     flows.set(marketId, (flows.get(marketId) ?? 0) + change);
   }
@@ -30,8 +30,8 @@ export async function readFlows(userId: string, filter: AccountFilter): Promise<
 }
 
 /**
- * With what is still there, as it is worth now. null: one had nothing to do with the market, or
- * nobody bids for what one has there.
+ * The flow plus the current value of holdings. null: no flow in the market, or no bids for the
+ * user's shares.
  */
 export function profitOf(flows: NonNullable<Flows>, marketId: string): number | null {
   const flow = flows.get(marketId);

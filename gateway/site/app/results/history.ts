@@ -1,6 +1,6 @@
 /**
- * Lists of the history as a whole, as new as what the page shows: they name its sequence, so that
- * no cache answers with an older one.
+ * Whole lists of the history, at least as new as the page: requests name the page's sequence, so
+ * that no cache answers with an older list.
  */
 import { type CallOptions, pages } from '../../../client/index.js';
 import type { Paging } from '../../../client/types.js';
@@ -9,12 +9,12 @@ type Page<Field extends string, Entry> = Record<Field, Entry[]> & {
   nextCursor: string | null;
 };
 
-/** What a page adds up: ten of the exchange's pages. */
+/** The most entries to add up: ten of the exchange's pages. */
 const ENTRIES_MAX = 2_000;
 
 /**
- * Every entry, in the list's order. `many`: there are too many to add up on a page.
- * @throws if the history does not have all up to the sequence in time
+ * All entries in the list's order. `many`: too many to add up on the page.
+ * @throws if the history does not reach the sequence in time
  */
 export async function everyEntry<Field extends string, Entry>(
   read: (paging: Paging, options: CallOptions) => Promise<Page<Field, Entry>>,

@@ -1,4 +1,4 @@
-/** What one has, what the markets of a day brought, and a line of both. */
+/** What the user has, what each market of a period brought, and a line of both. */
 import { useComputed, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { Holdings } from '../account/holdings.js';
@@ -41,7 +41,7 @@ const UNKNOWN = '\u2013';
 interface Result {
   marketId: string;
   endsAtMs: number;
-  /** null: nobody bids for what one still has there. */
+  /** null: no bids for shares that the user still holds there. */
   profitMicros: number | null;
 }
 
@@ -84,13 +84,13 @@ function Results({ totalMicros }: { totalMicros: number }) {
   const fromMs = daysBefore(today.value, DAYS_BACK[period.value]);
   const toMs = period.value === 'yesterday' ? today.value : Number.POSITIVE_INFINITY;
   const userId = user.value?.userId ?? '';
-  // A market that ends within the period may have begun before it.
+  // A market that ends in the period may begin before it.
   const reading = useReading(
     async () => ({ flows: await readFlows(userId, { fromMs: fromMs - SLOT_MS }) }),
     `${userId} ${fromMs}`,
   );
   const { again } = reading;
-  // Again when one's money has changed, but not with every fill.
+  // Read again when the balance has changed, but not at every fill.
   useEffect(() => {
     let read = balance.peek();
     const timer = setInterval(() => {
@@ -146,9 +146,9 @@ function Results({ totalMicros }: { totalMicros: number }) {
 }
 
 interface ShownProps {
-  /** Oldest first. */
+  /** Results in the period, oldest first. */
   of: readonly Result[];
-  /** And those since. */
+  /** Results in the period and since then. */
   all: readonly Result[];
   fromMs: number;
   toMs: number;
@@ -192,7 +192,7 @@ function Shown(props: ShownProps) {
   );
 }
 
-/** The value after each market; under the pointer, also what was won since the beginning. */
+/** The value after each market. The pointer also shows the profit since the beginning. */
 function Line({ of, all, fromMs, toMs, totalMicros, nowMs }: ShownProps & { nowMs: number }) {
   const sum = (results: readonly Result[]) =>
     results.reduce((total, { profitMicros }) => total + (profitMicros ?? 0), 0);

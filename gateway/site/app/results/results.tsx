@@ -1,4 +1,4 @@
-/** The results that one has not read yet: what won, what one had, and what it brought or cost. */
+/** Unread results: what won, what the user had, and the profit or loss. */
 import { user } from '../model/session.js';
 import { dollars, gain, shares } from '../parts/format.js';
 import { slotName } from '../parts/market-name.js';
@@ -9,7 +9,7 @@ export function Results() {
   const newest = own.at(-1);
   const more = own.length - 1;
   if (newest === undefined) return null;
-  // More than one would cover the page.
+  // Show only one: more would cover the page.
   return (
     <>
       <p key={newest.marketId}>
@@ -43,7 +43,7 @@ function sentence({ marketId, resolution, voidReason, sums }: Settlement): strin
     .join(' and ');
   const pays = payoutMicros === 0 ? 'nothing' : dollars(payoutMicros);
   const sum = `${profitMicros < 0 ? 'Loss' : 'Profit'}: ${gain(profitMicros)}.`;
-  // The fees of a VOID market come back, also without shares.
+  // A VOID market refunds its fees, even without shares.
   const owned = had === '' ? 'Its fees come back' : `You had ${had}`;
   return `${result} ${owned}, which pays ${pays}. ${sum}`;
 }

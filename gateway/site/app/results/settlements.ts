@@ -1,7 +1,7 @@
 /**
- * What came of the markets in which one had shares. This browser remembers where one has some; when
- * such a market is resolved, be it while the page is closed, it is told once and stays until read.
- * A profit is all that came in of the market less all that was paid in it, the fees included.
+ * Results of the markets in which the user had shares. The browser stores these markets. When one
+ * is resolved, even while the page was closed, its result is shown once and stays until read. A
+ * profit is all money received in the market less all money paid in it, including fees.
  */
 import { effect, signal } from '@preact/signals';
 import { toLots, toMicros } from '../../../client/amounts.js';
@@ -22,27 +22,27 @@ interface Place {
 export interface Settlement extends Place {
   resolution: NonNullable<Market['resolution']>;
   voidReason: Market['voidReason'];
-  /** null: too many entries to add up on a page. */
+  /** null: too many entries to add up on the page. */
   sums: { lots: { UP: number; DOWN: number }; payoutMicros: number; profitMicros: number } | null;
 }
 
 type Entry = Pick<Ledger['entries'][number], 'cause' | 'available' | 'held' | 'shares'>;
 
 const LOT_MICROS = 1_000;
-/** After a failure, and while the history is behind or the market is not decided. */
+/** Wait after a failure, while the history lags, or while the market is undecided. */
 const AGAIN_MS = 2_000;
 
 const watched = keptList<Place>('watched-markets');
 export const unread = keptList<Settlement>('unread-results');
 const reading = new Set<string>();
-/** Rises when what could not be told is tried again. */
+/** Increases when pending results are tried again. */
 const tries = signal(0);
 
 export function markRead(which: readonly Settlement[]): void {
   unread.value = unread.peek().filter((each) => !which.includes(each));
 }
 
-/** Of the entries of one market, which is resolved. */
+/** The result from a resolved market's entries. */
 export function settlementOf(resolution: Settlement['resolution'], entries: readonly Entry[]) {
   const lots = { UP: 0, DOWN: 0 };
   let profitMicros = 0;
@@ -101,7 +101,7 @@ async function settle(place: Place, sequence: number): Promise<void> {
       return;
     }
   } catch {
-    // It is tried again, also at the next visit.
+    // Tried again below, and at the next visit.
   } finally {
     reading.delete(marketId);
   }

@@ -1,6 +1,6 @@
 /**
- * The operator's figures, from the metrics that this address has: what happened in the last
- * seconds, and what is waiting now. Of latencies, the bound is shown that so many answers kept.
+ * The operator's figures, from the metrics at this address: events of the last seconds, and what is
+ * waiting now. A latency is shown as the bound that the given share of answers stayed within.
  */
 import { signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
@@ -14,7 +14,7 @@ import { Table } from '../parts/table.js';
 import { Metrics, mean, perSecond, quantile } from './metrics.js';
 
 const READ_EVERY_MS = 2_000;
-/** Readings that rates and latencies are taken from: the last ten seconds. */
+/** Number of readings that rates and latencies use: the last ten seconds. */
 const KEPT = 6;
 const UNKNOWN = '\u2013';
 const ELSEWHERE =
@@ -208,7 +208,7 @@ function known(value: number | null): string {
   return value === null ? UNKNOWN : whole(value);
 }
 
-/** A time in seconds, in the unit that suits it. */
+/** A time in seconds, formatted in a suitable unit. */
 function upTo(seconds: number | null): string {
   if (seconds === null) return UNKNOWN;
   if (!Number.isFinite(seconds)) return 'over 33 s';

@@ -1,6 +1,6 @@
 /**
- * What the exchange's metrics say, in Prometheus' text format: sums of samples, and what happened
- * between two readings of them.
+ * Parses the exchange's metrics in Prometheus' text format: sums of samples, and changes between
+ * two readings.
  */
 interface Sample {
   name: string;
@@ -8,13 +8,13 @@ interface Sample {
   value: number;
 }
 
-/** A value of each label that is named. */
+/** Required values by label. */
 type Labels = Readonly<Record<string, string>>;
 
 export class Metrics {
   private readonly byName = new Map<string, Sample[]>();
 
-  /** `atMs`: when it was read, by any clock that runs evenly. */
+  /** `atMs`: when the text was read, by any steady clock. */
   constructor(
     text: string,
     readonly atMs: number,
@@ -28,7 +28,7 @@ export class Metrics {
     }
   }
 
-  /** Of all samples with these labels; null: the exchange does not know it now. */
+  /** The sum of all samples with these labels; null: the exchange reports none now. */
   sum(name: string, labels: Labels = {}): number | null {
     const found = this.samples(name).filter(({ labels: has }) =>
       Object.entries(labels).every(([label, value]) => has.get(label) === value),
@@ -36,14 +36,14 @@ export class Metrics {
     return found.length === 0 ? null : found.reduce((total, { value }) => total + value, 0);
   }
 
-  /** Upper bounds and the number of values up to each, in order. */
+  /** Upper bounds and cumulative counts, in order. */
   buckets(name: string): { bound: number; count: number }[] {
     return this.samples(`${name}_bucket`).map(({ labels, value }) => {
       return { bound: Number(labels.get('le')?.replace('+Inf', 'Infinity')), count: value };
     });
   }
 
-  /** By the values of one label. */
+  /** Sums by the values of one label. */
   by(name: string, label: string): { value: string; sum: number }[] {
     const values = new Set(this.samples(name).map(({ labels }) => labels.get(label) ?? ''));
     return [...values].map((value) => ({ value, sum: this.sum(name, { [label]: value }) ?? 0 }));
@@ -63,15 +63,15 @@ function sampleOf(line: string): Sample | null {
   return { name, labels: new Map(pairs), value: Number(value) };
 }
 
-/** How much a counter rose a second; a counter that fell belongs to an exchange started anew. */
+/** How fast a counter rose. A counter that fell belongs to a restarted exchange. */
 export function perSecond(from: Metrics, to: Metrics, name: string, labels?: Labels): number {
   const rise = (to.sum(name, labels) ?? 0) - (from.sum(name, labels) ?? 0);
   return to.atMs <= from.atMs ? 0 : (Math.max(rise, 0) * 1_000) / (to.atMs - from.atMs);
 }
 
 /**
- * The smallest bound of a histogram that holds this part of the values between two readings; null:
- * there were none.
+ * The smallest histogram bound that contains this part of the values between two readings; null: no
+ * values.
  */
 export function quantile(from: Metrics, to: Metrics, name: string, part: number): number | null {
   const before = from.buckets(name);
@@ -83,7 +83,7 @@ export function quantile(from: Metrics, to: Metrics, name: string, part: number)
   return between.find(({ count }) => count >= total * part)?.bound ?? null;
 }
 
-/** The mean of the values between two readings; null: there were none. */
+/** The mean of the values between two readings; null: no values. */
 export function mean(from: Metrics, to: Metrics, name: string): number | null {
   const rise = (suffix: string) =>
     (to.sum(`${name}_${suffix}`) ?? 0) - (from.sum(`${name}_${suffix}`) ?? 0);

@@ -1,4 +1,4 @@
-/** How the exchange is doing, read every two seconds. */
+/** The exchange's status, read every two seconds. */
 import { useEffect } from 'preact/hooks';
 import { status } from '../../../client/index.js';
 import type { Status } from '../../../client/types.js';
@@ -64,7 +64,7 @@ export function StatusView() {
   );
 }
 
-/** What most people come for. */
+/** The summary that most visitors want. */
 function sentenceOf(now: Pick<Status, 'prices' | 'paused' | 'failing' | 'journalDamaged'>): string {
   const { prices, paused, failing, journalDamaged } = now;
   const listed = new Intl.ListFormat('en', { type: 'conjunction' });

@@ -1,6 +1,6 @@
 /**
- * On a phone, the two answers stay at the bottom of the page, and each opens the ticket over it.
- * Where the ticket is beside the chart, its own buttons are the answers.
+ * On a phone, the two answers stay at the bottom of the page; each opens the ticket over it. On
+ * wider screens, the ticket is beside the chart and has these buttons itself.
  */
 import { batch } from '@preact/signals';
 import { chances } from '../chart/odds.js';
@@ -25,14 +25,14 @@ function open(of: OutcomeName, button: HTMLElement): void {
   requestAnimationFrame(() => document.querySelector<HTMLInputElement>('#size')?.select());
 }
 
-/** The focus goes back to what opened it. */
+/** Closes the ticket and returns the focus to the button that opened it. */
 export function closeTicket(): void {
   if (!isOpen.peek()) return;
   isOpen.value = false;
   requestAnimationFrame(() => opener?.focus());
 }
 
-/** What a buyer pays, or a seller gets. */
+/** What a buyer pays or a seller gets. */
 export function AnswerText({ of, isBid = false }: { of: OutcomeName; isBid?: boolean }) {
   const ticks = (isBid ? best[of].bid : best[of].ask).value;
   return (

@@ -1,6 +1,6 @@
 /**
- * The second click. It is about what the first one showed: the order with its limit, and what it
- * would do. If the market has moved past that limit meanwhile, it has to be asked again.
+ * The second click. It confirms what the first one showed: the order with its limit, and what it
+ * would do. If the market has moved past that limit, the first click must be repeated.
  */
 import { batch, effect } from '@preact/signals';
 import { market } from '../model/markets.js';
@@ -34,7 +34,7 @@ export function takeBack(): void {
   firstClick.value = null;
 }
 
-/** What the second click would do now, with the whole amount: "$30.15 for 37.4 UP". */
+/** What the second click would do now, with the total: "$30.15 for 37.4 UP". */
 export function summary(): string {
   const [of, expected, name] = [order.value, plan.value, outcome.value];
   if (of === null) return '';
@@ -44,22 +44,22 @@ export function summary(): string {
   const { valueMicros, feeMicros, restingLots } = expected;
   const restingMicros = restingLots * (of.limitTicks ?? 0);
   const micros = valueMicros + feeMicros + restingMicros;
-  // To a cent, never to one's favour.
+  // Round to a cent against the user.
   const toCents = of.side === 'BUY' ? Math.ceil(micros / 10_000) : Math.floor(micros / 10_000);
   const money = dollars(toCents * 10_000);
   const what = `${shares(lots)} ${name}`;
   return of.side === 'BUY' ? `${money} for ${what}` : `sell ${what} for ${money}`;
 }
 
-/** The worst price that the order would meet; undefined: it would meet none. */
+/** The worst price that the order would meet; undefined: none. */
 function worstTicks(): number | undefined {
   const bare = written.value;
-  // A limit order is at the price that one wrote: only its own part of the book counts.
+  // A limit order has the user's price: only the part of the book within it counts.
   if (bare === null || bare.limitTicks !== null) return plan.value?.taken.at(-1)?.priceTicks;
   return withLimit(bare, opposing.value ?? [], 0).limitTicks ?? undefined;
 }
 
-/** Why the first click does not hold any more; empty: it does. */
+/** Why the first click is no longer valid; empty: it is. */
 function change(): string {
   const of = asked.value;
   const expected = plan.value;

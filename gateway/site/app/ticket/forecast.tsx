@@ -1,4 +1,4 @@
-/** What the written order would do to the book as it stands, before it is sent. */
+/** What the order would do to the current book, before it is sent. */
 import type { ComponentChildren } from 'preact';
 import { toLots } from '../../../client/amounts.js';
 import { positions } from '../model/account.js';
@@ -31,7 +31,7 @@ export function Forecast() {
   );
 }
 
-/** How much of the order can fill now; empty: all of it, or the rest waits in the book. */
+/** How much of the order can fill now; empty: all of it, or the rest will rest in the book. */
 function shortfall(sent: PlannedOrder, { isShort, lots, valueMicros }: Plan): string {
   if (!isShort) return '';
   const [part, whole] =
@@ -41,7 +41,7 @@ function shortfall(sent: PlannedOrder, { isShort, lots, valueMicros }: Plan): st
   return `Only ${part} of ${whole} can fill now. The rest is not traded.`;
 }
 
-/** The limit that a market order carries. */
+/** The limit of a market order. */
 function limitRow({ side: of, limitTicks }: PlannedOrder): Row[] {
   if (isLimit.value || limitTicks === null) return [];
   return [[of === 'BUY' ? 'Highest price' : 'Lowest price', cents(limitTicks)]];
@@ -82,7 +82,7 @@ function buyRows(expected: Plan): Row[] {
   const total = valueMicros + feeMicros;
   const of = outcome.value;
   const other = of === 'UP' ? 'DOWN' : 'UP';
-  // A share of the winner pays a dollar, a lot of it 1,000 micro-dollars.
+  // A share of the winner pays a dollar, so a lot pays 1,000 micro-dollars.
   const payout = lots * 1_000;
   const profit = payout - total;
   const filled: Row[] = [
@@ -126,7 +126,7 @@ function sellRows(expected: Plan): Row[] {
   return [...(lots > 0 ? filled : []), ...(restingLots > 0 ? resting : [])];
 }
 
-/** What the lots cost, with their part of the fee; null: not known, or not so many are owned. */
+/** What the lots cost, including their fees; null: unknown, or more lots than owned. */
 function costOf(lots: number): number | null {
   const own = positions.value.find(
     (each) => each.marketId === market.value?.id && each.outcome === outcome.value,
@@ -136,7 +136,7 @@ function costOf(lots: number): number | null {
   return paid === null ? null : Number((BigInt(paid) * BigInt(lots)) / BigInt(toLots(own.shares)));
 }
 
-/** The levels that it takes from. */
+/** The levels that the order takes from. */
 function Levels({ of: { taken } }: { of: Plan }) {
   if (taken.length === 0) return null;
   return (

@@ -1,17 +1,17 @@
 /**
- * What an order would do to the book as it stands: the engine's own rules (engine/RULES.md), in the
- * same integers, so that the ticket shows the fee to the micro-dollar before the order is sent. The
- * book may change before the order arrives; the receipt is what counts.
+ * What an order would do to the current book, by the engine's rules (engine/RULES.md), in the same
+ * integers, so that the ticket shows the exact fee before the order is sent. The book may change
+ * before the order arrives; only the receipt is final.
  */
 
 import type { Level } from '../../../client/stream/book.js';
 
-/** Prices are of the outcome that is traded. */
+/** Prices are in the traded outcome. */
 export interface PlannedOrder {
   side: 'BUY' | 'SELL';
-  /** What a buy may spend, without the fee; null: it is of `lots`. */
+  /** What a buy may spend, without the fee; null: the order has `lots`. */
   budgetMicros: number | null;
-  /** null: it is of `budgetMicros`. */
+  /** null: the order has `budgetMicros`. */
   lots: number | null;
   /** The worst price; null: any. */
   limitTicks: number | null;
@@ -23,13 +23,13 @@ export interface Plan {
   /** The levels that the order would take from, best first, with the lots taken from each. */
   taken: Level[];
   lots: number;
-  /** Spent or received. */
+  /** Money spent or received. */
   valueMicros: number;
   feeMicros: number;
-  /** Lots that would rest in the book, at the limit. */
+  /** Lots that would rest in the book at the limit. */
   restingLots: number;
   heldMicros: number;
-  /** Less trades than was asked for, and the rest does not rest. */
+  /** Whether less would trade than was ordered, with no rest in the book. */
   isShort: boolean;
   /** Why the exchange would refuse the order; null: it would not. */
   refusal: 'empty' | 'too_small' | 'not_filled' | 'would_trade' | null;
@@ -40,8 +40,8 @@ const PRICE_TICKS_MAX = 999;
 const ORDER_LOTS_MAX = 10_000_000_000;
 
 /**
- * `levels`: the other side of the book, best first, without one's own orders. `feeBasisPoints`: the
- * rate of the rules in force.
+ * `levels`: the other side of the book, best first, without the user's own orders.
+ * `feeBasisPoints`: the rate of the rules in force.
  */
 export function planOrder(
   order: PlannedOrder,
@@ -90,7 +90,7 @@ function take(order: PlannedOrder, acceptable: readonly Level[]) {
   return { taken, lots, valueMicros };
 }
 
-/** A budget is used up when the next lot costs more than is left of it. */
+/** A budget is used up when the next lot costs more than what is left. */
 function isUsedUp(
   { budgetMicros, limitTicks }: PlannedOrder,
   acceptable: readonly Level[],
@@ -107,7 +107,7 @@ function isUsedUp(
   return budgetMicros - valueMicros < nextTicks;
 }
 
-/** What the fee is charged on. */
+/** The amount that the fee is charged on. */
 function feeBaseOf(
   order: PlannedOrder,
   acceptable: readonly Level[],
@@ -118,7 +118,7 @@ function feeBaseOf(
   return isUsedUp(order, acceptable, lots, valueMicros) ? order.budgetMicros! : valueMicros;
 }
 
-/** Rounded up. An amount is at most a million dollars, so the product is below 2^53. */
+/** Rounded up. Amounts are at most a million dollars, so the product is below 2^53. */
 function feeOn(micros: number, feeBasisPoints: number): number {
   return Math.ceil((micros * feeBasisPoints) / BASIS_POINTS);
 }
@@ -151,13 +151,13 @@ function isFilled(
   return order.lots === null ? isUsedUp(order, acceptable, lots, valueMicros) : lots === order.lots;
 }
 
-/** What the exchange wants to be available for a purchase: all that it could cost. */
+/** The balance that the exchange requires for a buy: the most it could cost. */
 export function neededMicros(order: PlannedOrder, feeBasisPoints: number): number {
   const mostMicros = order.budgetMicros ?? order.lots! * (order.limitTicks ?? PRICE_TICKS_MAX);
   return mostMicros + (order.postOnly ? 0 : feeOn(mostMicros, feeBasisPoints));
 }
 
-/** With the worst price that it would meet now as its limit, and a tolerance past that. */
+/** Sets a market order's limit: the worst price it would meet now, plus a tolerance. */
 export function withLimit(
   order: PlannedOrder,
   levels: readonly Level[],
@@ -172,14 +172,16 @@ export function withLimit(
   return { ...order, limitTicks };
 }
 
-/** Dollars per share, to the nearest micro-dollar; null: nothing is traded. */
+/** Dollars per share, to the nearest micro-dollar; null: nothing trades. */
 export function averageMicros({ lots, valueMicros }: Pick<Plan, 'lots' | 'valueMicros'>) {
   if (lots === 0) return null;
   const divisor = BigInt(lots);
   return Number((BigInt(valueMicros) * 2_000n + divisor) / (divisor * 2n));
 }
 
-/** The book's levels less one's own orders, which an order of one's own would cancel, not trade. */
+/**
+ * The book's levels without the user's own orders, which a new order cancels instead of trading.
+ */
 export function withoutOwn(levels: readonly Level[], own: readonly Level[]): Level[] {
   const ownLots = new Map<number, number>();
   for (const { priceTicks, lots } of own)

@@ -1,4 +1,4 @@
-/** The refusal that belongs to a field, read out when it appears. */
+/** A field's refusal, announced to screen readers when it appears. */
 import { type Field, refusal } from './refusal.js';
 
 export function Problem({ of }: { of: Field }) {

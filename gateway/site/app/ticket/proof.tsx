@@ -1,11 +1,11 @@
-/** Under a receipt, when asked: the batch of the journal that holds it and what its hash shows. */
+/** Below a receipt, on request: the journal batch that contains it, and what its hash proves. */
 import { useSignal } from '@preact/signals';
 import { digest } from '../../../client/index.js';
 import type { Digest } from '../../../client/types.js';
 import { publicApi } from '../model/exchange.js';
 import { Action } from '../parts/action.js';
 
-/** Draw it with the sequence as its key: another receipt starts without a proof. */
+/** Use the sequence as its key, so that another receipt starts without a proof. */
 export function Proof({ sequence }: { sequence: number }) {
   const found = useSignal<Digest | null>(null);
   const batch = found.value?.batch;

@@ -1,4 +1,4 @@
-/** What the exchange did: final, because it answers only what is on disk. */
+/** What the exchange did. Final, because the exchange answers only after the disk. */
 import { useEffect, useRef } from 'preact/hooks';
 import { toLots, toMicros } from '../../../client/amounts.js';
 import { active } from '../model/markets.js';
@@ -20,7 +20,7 @@ import { type Receipt, receipt } from './send.js';
 export function ReceiptView() {
   const last = receipt.value;
   const element = useRef<HTMLDivElement>(null);
-  // Below the button, it may be out of sight, and a buyer who sees nothing buys again.
+  // The receipt may be out of sight below the button, and a user who sees nothing buys again.
   useEffect(() => {
     if (last !== null) element.current?.scrollIntoView({ block: 'nearest' });
   }, [last]);
@@ -45,7 +45,7 @@ function headline(of: Receipt): string {
   return `${done} ${shares(lots)} ${outcome}`;
 }
 
-/** What was asked for and not traded; empty: nothing. */
+/** What was ordered but not traded; empty: nothing. */
 function missing(of: Receipt): string {
   const { budgetMicros, lots } = of.sent;
   if (of.restingShares > 0 || of.status === 'filled') return '';

@@ -1,4 +1,4 @@
-/** Why an order is not sent, or was refused: one sentence, beside the field to change. */
+/** Why an order cannot be sent or was refused: one sentence, at the field to change. */
 import { signal } from '@preact/signals';
 import { ExchangeError } from '../../../client/index.js';
 import { sentenceOf } from '../model/exchange.js';
@@ -26,7 +26,7 @@ interface Refusal {
 
 export const refusal = signal<Refusal | null>(null);
 
-/** By what the plan foretells. */
+/** By the plan's refusal. */
 export const FORETOLD: Record<NonNullable<Plan['refusal']>, string> = {
   empty: 'Nobody is on the other side of this order now, so it would trade nothing.',
   too_small: 'This does not buy the smallest part of a share, 0.001.',
@@ -34,7 +34,7 @@ export const FORETOLD: Record<NonNullable<Plan['refusal']>, string> = {
   would_trade: 'This would trade at once, so a post-only order is refused.',
 };
 
-/** The field to change; a code that is not here is about the order as a whole. */
+/** The field to change. Other codes concern the order as a whole. */
 const FIELD_OF_CODE: Record<string, Field> = {
   insufficient_balance: 'size',
   insufficient_shares: 'size',
@@ -71,7 +71,7 @@ export function refusalOf(error: unknown): Refusal {
   return { field: FIELD_OF_CODE[code] ?? 'order', sentence: error.message, code };
 }
 
-/** What keeps the written order from being sent at all. */
+/** What prevents sending the order; null: nothing. */
 export function firstProblem(): Refusal | null {
   const refused = (field: Field, sentence: string) => ({ field, sentence, code: field });
   if (market.peek() === null) return refused('order', 'No market is open now.');
@@ -81,7 +81,7 @@ export function firstProblem(): Refusal | null {
       : refused('price', WRONG_PRICE);
   if (shortage.peek() !== '') return refused('size', shortage.peek());
   if (isLimit.peek()) return null;
-  // Without a quote it would have no limit.
+  // Without a quote, the order would have no limit.
   const expected = plan.peek();
   if (expected === null) return refused('order', 'The order book has not loaded yet.');
   return expected.refusal === null ? null : refused('size', FORETOLD[expected.refusal]);

@@ -1,6 +1,6 @@
 /**
- * Puts a sale of all shares that no resting order holds into the ticket, where it is sent as any
- * other order: with its forecast, and a second click if those are asked for.
+ * Fills the ticket with a sale of all shares that no resting order holds. It is sent like any other
+ * order: with a forecast, and a second click if those are on.
  */
 import { batch } from '@preact/signals';
 import { fromLots } from '../../../client/amounts.js';
@@ -12,7 +12,7 @@ import { go, route } from '../model/route.js';
 import { isLimit, isOpen, outcome, side, size } from '../model/ticket.js';
 import { clear } from './send.js';
 
-/** Of the market that is shown. */
+/** Sells in the shown market. */
 export function sellAll(of: OutcomeName): void {
   const { freeLots } = held.peek()[of];
   if (freeLots <= 0) {
@@ -34,7 +34,7 @@ export function sellAll(of: OutcomeName): void {
   }
 }
 
-/** Once it is drawn. */
+/** Runs after the ticket is drawn. */
 function focusSend(): void {
   requestAnimationFrame(() => document.querySelector<HTMLElement>('#ticket .send')?.focus());
 }

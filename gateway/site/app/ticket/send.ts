@@ -1,6 +1,6 @@
 /**
- * Sends what the ticket says and keeps what came of it: a receipt, which is final because the
- * exchange answers only what is durable, or a refusal with the field that caused it.
+ * Sends the ticket's order and keeps the outcome: a receipt, which is final because the exchange
+ * answers only what is durable, or a refusal with the field that caused it.
  */
 import { batch, effect, signal } from '@preact/signals';
 import { fromLots, fromMicros, fromTicks } from '../../../client/amounts.js';
@@ -20,7 +20,7 @@ export type Receipt = (BuyReceipt | SellReceipt) & { sent: PlannedOrder };
 export const receipt = signal<Receipt | null>(null);
 export const isSending = signal(false);
 
-/** Another order is being written: what came of the last one is not about it. */
+/** Clears the last outcome when another order is written. */
 export function clear(): void {
   refusal.value = null;
   receipt.value = null;
@@ -63,7 +63,7 @@ function place(marketId: string, of: OutcomeName, sent: PlannedOrder) {
   const terms = {
     outcome: of,
     timeInForce,
-    // A market order has one, too; only a book without an offer gives it none.
+    // A market order also has a limit, except in a book without offers.
     price: fromTicks(limitTicks!),
     ...(postOnly ? { postOnly } : {}),
   };

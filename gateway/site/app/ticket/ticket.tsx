@@ -1,6 +1,6 @@
 /**
- * The ticket: what to trade, for how much, at which price; what that would do; and what came of it.
- * Every refusal stands beside the field to change.
+ * The ticket: what to trade, how much, at which price; what the order would do; and the outcome.
+ * Every refusal is shown at the field to change.
  */
 
 import { fromLots, fromMicros } from '../../../client/amounts.js';
@@ -61,13 +61,13 @@ const TERMS: readonly { value: Terms; label: string }[] = [
   { value: 'FOK', label: 'Fill completely or not at all' },
 ];
 
-/** So that the sentence beside it is in sight, and the next key corrects it. */
+/** Focuses the refused field, so that its sentence is visible and typing corrects it. */
 function focusRefused(): void {
   const field = refusal.peek()?.field;
   if (field === 'size' || field === 'price') document.getElementById(field)?.focus();
 }
 
-/** A click that comes sooner after another belongs to a double click. */
+/** A click this soon after another belongs to a double click. */
 const DOUBLE_CLICK_MS = 400;
 let done = { atMs: Number.NEGATIVE_INFINITY, written: written.peek(), outcome: outcome.peek() };
 
@@ -88,7 +88,7 @@ function submit(event: Event): void {
   }
 }
 
-/** Of keys, only one that is held down repeats without being meant. */
+/** Only for the pointer: key presses repeat only while a key is held down. */
 function ignoreDoubleClick(event: MouseEvent): void {
   const isByPointer = event.detail > 0;
   const isSame = done.written === written.peek() && done.outcome === outcome.peek();
@@ -157,7 +157,7 @@ export function Ticket() {
   );
 }
 
-/** The best price of what is to be done: what a buyer pays, or a seller gets. */
+/** Prefills the best price: what a buyer pays or a seller gets. */
 function prefillPrice(): void {
   const { bid, ask } = best[outcome.peek()];
   const ticks = (side.peek() === 'BUY' ? ask : bid).peek();
@@ -261,7 +261,7 @@ function BuyPresets() {
       <Preset key={each} label={each} value={each} />
     ));
   const free = balance.value?.availableMicros ?? null;
-  // The most cents that are left with their fee: of 10,000 micro-dollars, it is the basis points.
+  // The most cents affordable with the fee: the fee on 10,000 micro-dollars is the basis points.
   const most = free === null ? null : Math.floor(free / (10_000 + feeBasisPoints.value)) * 10_000;
   return (
     <>
@@ -399,7 +399,7 @@ function LimitFields() {
   );
 }
 
-/** The arrow keys move the price by a tick, with Shift by ten. */
+/** The arrow keys move the price by one tick, with Shift by ten. */
 function stepPrice(event: KeyboardEvent): void {
   const step = event.key === 'ArrowUp' ? 1 : event.key === 'ArrowDown' ? -1 : 0;
   if (step === 0) return;
