@@ -20,7 +20,6 @@ export function readReplicaKeys(path: string): [string, ...string[]] {
   );
 }
 
-/** The keys as the leader compares them. */
 export function replicaKeysOf(keys: readonly string[]): AccessKey[] {
   return keys.map((key) => ({ holder: 'gateway', sha256: digestOf(key) }));
 }

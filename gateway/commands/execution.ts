@@ -27,12 +27,10 @@ export interface Executor {
   halted(): string | null;
 }
 
-/** The request that a command comes from. */
 export interface Submission {
   readonly receivedMs: number;
   /** What the request has paid. Further costs of the command are owed. */
   readonly bill: Bill;
-  /** The request's fields in log lines. */
   readonly logFields: object;
 }
 
@@ -46,7 +44,6 @@ export interface Refusal {
   operation: number | null;
 }
 
-/** The outcome of a command. */
 export interface Execution {
   /** The engine's result, valid until the next command; null: the command did not reach it. */
   result: NumberBuffer | null;
@@ -139,7 +136,6 @@ export function refusalIn(result: NumberBuffer, isAtomic: boolean): Refusal | nu
   return null;
 }
 
-/** The refusal in the result that begins at `at`. */
 export function refusalAt({ values }: NumberBuffer, at: number, operation: number | null): Refusal {
   return {
     code: CODES[values[at + ResultHead.code]!]!,

@@ -58,7 +58,6 @@ const NUMBERS = 2 ** 32;
 /** An IPv4 address: its key is a number. */
 const IPV4 = /^\d+$/;
 
-/** The connection to the core. */
 export interface CoreLink extends FrameSink {
   /** Whether frames can be sent. */
   readonly isOpen: boolean;
@@ -202,7 +201,6 @@ export class Forwarder {
     for (const waiting of this.waiting.values()) if (!waiting.isSent) this.sendAgain(waiting);
   }
 
-  /** The connection has ended. */
   closed(): void {
     this.sessions.clear();
     for (const waiting of this.waiting.values()) {

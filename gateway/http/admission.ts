@@ -129,7 +129,6 @@ function isCrossSite(call: Call): boolean {
   return !isSameSite(call.request, call.gateway.config.siteOrigins);
 }
 
-/** Where a command comes from. */
 export interface Sender {
   readonly address: AddressKey;
   /** That address in its IPv6 form of 16 bytes. */

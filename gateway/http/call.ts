@@ -23,7 +23,6 @@ import type { Gateway } from './gateway.js';
 import type { InFlight } from './in-flight.js';
 import type { Asking, Request } from './request.js';
 
-/** The part of a route that a call depends on. */
 export interface CalledRoute extends AnsweredRoute {
   /**
    * Answers a command that the engine refused in whole or in part, if there is more to report than
@@ -96,7 +95,6 @@ export class Call<Body = unknown, Query = unknown>
     return this.gateway.sequencer.engine;
   }
 
-  /** The sequence and time of the current state. */
   get trueAt(): TrueAt {
     const { sequence, nowMs: atMs } = this.engine;
     return { sequence, atMs };

@@ -15,7 +15,6 @@ import { cut, type FieldProblems, PROBLEMS_MAX } from '../json/problems.js';
 
 type Entries<Code extends string> = Record<Code, { status: number; message: string }>;
 
-/** Errors of one status. */
 function entries<Code extends string>(status: number, texts: Record<Code, string>): Entries<Code> {
   const list = Object.entries<string>(texts).map(([code, message]) => [code, { status, message }]);
   return Object.fromEntries(list) as Entries<Code>;
@@ -148,7 +147,6 @@ export const SETS_ERRORS = [
   'history_unavailable',
 ] as const satisfies readonly ErrorCode[];
 
-/** Status and body of an error. */
 export interface ErrorAnswer {
   status: number;
   text: string;
@@ -394,7 +392,6 @@ function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(ERRORS, code);
 }
 
-/** The form of all errors. */
 export const ErrorBody = responseObject('ErrorBody', 'An error', {
   error: z
     .strictObject({

@@ -30,7 +30,6 @@ export interface GatewayConfig {
   tls: TlsFiles | null;
   /** Whether a proxy sets X-Forwarded-Proto, -Host, and the last address of X-Forwarded-For. */
   trustProxy: boolean;
-  /** Further origins of the site. */
   siteOrigins: string[];
   /** Source of prices; on a replica, the source that it reports to clients. */
   pricesFrom: 'simulated' | 'file' | 'live';

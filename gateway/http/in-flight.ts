@@ -4,7 +4,6 @@
  * which nearly every request does.
  */
 
-/** A request that {@link InFlight} can hold. */
 export interface Receivable<Self> {
   isReceiving: boolean;
   /** Its neighbours in the list; null: none. */
@@ -17,7 +16,6 @@ export class InFlight<R extends Receivable<R>> {
   private first: R | null = null;
   private last: R | null = null;
 
-  /** `onEnd`: called after each request. */
   constructor(private readonly onEnd: () => void) {}
 
   get count(): number {

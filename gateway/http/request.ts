@@ -17,7 +17,6 @@ import {
 import type { FieldProblems } from '../json/problems.js';
 import { nextRequestNumber, requestIdText } from './request-id.js';
 
-/** Path parameters of a route. */
 export const PARAMETERS_MAX = 2;
 export const BODY_BYTES_MAX = 65_536;
 
@@ -89,7 +88,6 @@ export class Request {
   /** The header Client-Sequence, and the number of these headers. */
   clientSequence = '';
   clientSequences = 0;
-  /** Whether the body has Transfer-Encoding: chunked. */
   isChunked = false;
   /** Set by a trusted proxy, else empty. If sent twice, the last one counts. */
   forwardedProto = '';
@@ -130,7 +128,6 @@ export class Request {
     return this.hasClientId ? this.clientRequestId : requestIdText(this.number);
   }
 
-  /** Whether {@link id} is the client's. */
   get hasClientId(): boolean {
     return this.clientRequestId !== '' && CLIENT_REQUEST_ID.test(this.clientRequestId);
   }
@@ -327,7 +324,6 @@ function isLength(value: string): boolean {
   return true;
 }
 
-/** The values of a header that is a list. */
 function joined(previous: string, value: string): string {
   return previous === '' ? value : `${previous}, ${value}`;
 }

@@ -111,7 +111,6 @@ export class Router {
     for (const app of this.apps) app.publish(topic, text);
   }
 
-  /** Resolves to the port. Rejects if the address is not available. */
   listen(host: string, port: number): Promise<number> {
     this.acceptor = new Acceptor(this.tls === null ? this.apps[0]! : handingOut(true));
     if (this.tls !== null) this.acceptor.handOut([this.descriptor]);

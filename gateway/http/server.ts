@@ -24,7 +24,6 @@ const SWEEP_MS = 500;
 const NO_BODY = new ReceivedBody(new Uint8Array(0));
 const VERBS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'del' } as const;
 
-/** Handles the requests of a server. */
 export interface Service<A extends Answer> {
   readonly server: Serving;
   /** Begins a request. `route` null: no route serves it. */

@@ -25,7 +25,7 @@ type DropReason = (typeof DROPPED)[number];
 export const ENDED = ['self_trade', 'order_group', ...DROPPED] as const;
 type EndReason = (typeof ENDED)[number];
 
-/** Why an order of which nothing rests ended with its own command, by its status. */
+/** Why an order ended with its own command, by its status if nothing of it rests. */
 export const END_REASONS: Partial<Record<number, EndReason>> = {
   [OrderStatus.PARTIALLY_FILLED]: 'unfilled',
   [OrderStatus.STOPPED_UNFILLED]: 'self_trade',

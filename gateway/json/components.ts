@@ -3,9 +3,7 @@ import { z } from 'zod';
 
 export type Components = z.core.$ZodRegistry<{ id: string }>;
 
-/** Schemas of response bodies. */
 export const RESPONSES: Components = z.registry();
-/** Schemas of request bodies. */
 export const BODIES: Components = z.registry();
 
 /** Their descriptions, by name. */

@@ -69,7 +69,6 @@ function scaled(value: number, scale: number, context: z.core.$RefinementCtx): n
   return z.NEVER;
 }
 
-/** The message for a number with more places than its scale. */
 export function placesProblem(scale: number): string {
   return `must have at most ${Math.round(Math.log10(scale))} decimal places`;
 }
@@ -84,7 +83,6 @@ export const PRICES = { min: MIN_PRICE_TICKS / TICK_SCALE, max: MAX_PRICE_TICKS 
 /** A price in dollars → ticks. */
 export const price = decimal(TICK_SCALE, PRICES);
 
-/** The description of an outcome. */
 export const OUTCOME_TEXT = {
   description:
     'UP wins if the price of the asset at the end is at least the price at the start; otherwise DOWN wins',
@@ -201,7 +199,6 @@ export const own = {
   userId: userId.optional().describe('Your user id; any other is refused'),
 };
 
-/** The body of a change that needs only its path. */
 export const EmptyBody = bodyObject('EmptyBody', 'A body that needs no fields', own);
 /** A query with these fields, which may name the user. */
 export const ownQuery = <Shape extends z.ZodRawShape>(shape: Shape) =>
@@ -215,7 +212,6 @@ export const PartnerQuery = z.strictObject({
     .describe('The user that the path or the body names; any other is refused'),
 });
 
-/** Entries in one page of a list. */
 export const PAGE_ENTRIES_MAX = 200;
 const PAGE_ENTRIES = 50;
 export const paging = {

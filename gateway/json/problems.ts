@@ -21,7 +21,6 @@ export const PROBLEMS_MAX = 3;
 /** Longest part of a client's text that an error message repeats. */
 const REPEATED_CHARACTERS_MAX = 40;
 
-/** Shortens a text that may be long. */
 export function cut(text: string, max = REPEATED_CHARACTERS_MAX): string {
   return text.length <= max ? text : `${text.slice(0, max - 1)}…`;
 }

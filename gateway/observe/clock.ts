@@ -52,7 +52,6 @@ const SLOWING = 0.5;
 /** How long the machine's clock must keep its new setting before it is followed. */
 const CONFIRM_MS = 60_000;
 
-/** Receives reports about the machine's clock. */
 interface ClockLog {
   warn(fields: object, text: string): void;
   error(fields: object, text: string): void;

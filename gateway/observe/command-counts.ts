@@ -19,7 +19,6 @@ class Counts {
     this.counts[kind * CODES.length + code]!++;
   }
 
-  /** The counts that are not zero. */
   *entries(): Generator<readonly [labels: { kind: string; code: string }, count: number]> {
     for (const [kind, number] of Object.entries(CommandKind)) {
       for (const [index, code] of CODES.entries()) {

@@ -43,7 +43,6 @@ export class Distribution {
     return this.total;
   }
 
-  /** Adds the histogram to the registry. */
   register(registry: Registry): void {
     const { name, help } = this.options;
     const metric = {

@@ -20,7 +20,6 @@ const TEXTS = { perSecond: 10, burst: 20 };
 
 export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
-/** A route's labels. */
 export interface RouteName {
   method: string;
   path: string;
@@ -50,7 +49,6 @@ export class AnswerCounts {
     this.counts[status - FIRST_STATUS]! += count;
   }
 
-  /** The counts that are not zero. */
   *byStatus(): Generator<readonly [status: number, count: number]> {
     for (const [place, count] of this.counts.entries()) {
       if (count > 0) yield [FIRST_STATUS + place, count];
@@ -65,7 +63,6 @@ export class AnswerCounts {
   }
 }
 
-/** The metrics of answers. */
 export interface AnswerMetrics {
   readonly commitMs: { observe(ms: number): void };
   readonly requestMs: { observe(ms: number): void };
@@ -168,7 +165,6 @@ export class Metrics implements AnswerMetrics {
     this.register(Gauge, name, help, [label], labelled(label, readings));
   }
 
-  /** Registers a gauge with several labels. */
   samples(name: string, help: string, labelNames: string[], samples: Samples): void {
     this.register(Gauge, name, help, labelNames, samples);
   }
@@ -182,7 +178,6 @@ export class Metrics implements AnswerMetrics {
     this.register(Counter, name, help, [label], labelled(label, readings));
   }
 
-  /** Registers a counter with several labels. */
   counts(name: string, help: string, labelNames: string[], samples: Samples): void {
     this.register(Counter, name, help, labelNames, samples);
   }

@@ -195,7 +195,6 @@ function missingText({ missing, there }: Copies): string {
   return `${missing.length} of ${all} copies of the journal are missing: the log says which`;
 }
 
-/** Logs missing copies of the journal. */
 export function tellCopies(log: Log): (copies: Copies, before: Copies | null) => void {
   return (copies, before) => {
     const fields = { ...copies };

@@ -261,7 +261,6 @@ export function readConfig(environment: Record<string, string | undefined>) {
     snapshotEveryMs: variables.SNAPSHOT_EVERY_SECONDS * 1_000,
     /** Days of each asset that have a file of their events; 0: none. */
     dayFiles: variables.DAY_FILES,
-    /** The size of a full segment of the journal. */
     segmentBytes: variables.SEGMENT_MEGABYTES * 1_048_576,
     /** Whether address space for all limits is reserved at the start. */
     reservesMemory: true,
@@ -294,7 +293,6 @@ function settingsIn(
   return settings;
 }
 
-/** Checks the variables that a role needs. */
 function checkRole(variables: Variables): void {
   const { ROLE, JOURNAL, REPLICAS_PORT, REPLICAS_KEY_FILE } = variables;
   const isReplica = ROLE === 'replica';
@@ -340,7 +338,6 @@ function edgeThreadsOf({ EDGE_THREADS: threads, ROLE }: Variables): number {
   return threads;
 }
 
-/** The leader's address for replicas. */
 interface ReplicasConfig {
   host: string;
   /** 0: any free port. */

@@ -23,7 +23,6 @@ import { tellCopies, tellLeader, tellRefused } from '../observe/standing.js';
 import type { ReplicatedJournal } from './config.js';
 import { type StandbyOptions, standBy } from './standby.js';
 
-/** The common part of DataFolder and ReplicatedFolder. */
 export interface Data {
   readonly notice: string | null;
   readonly remark: string | null;

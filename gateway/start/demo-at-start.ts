@@ -9,7 +9,6 @@ import type { Config } from './config.js';
 
 interface DemoOptions {
   config: Pick<Config, 'feed' | 'partnerKeys' | 'startingBalanceMicros' | 'acceptDemo'>;
-  /** The recovered engine. */
   engine: Engine;
   log: Log;
 }

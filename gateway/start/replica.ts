@@ -177,7 +177,6 @@ async function open(parts: Parts, started: Started): Promise<Running> {
 
 interface ToLeader {
   link: LeaderLink;
-  /** Forwards requests over HTTP. */
   forwarder: Forwarder;
   /** Forwards orders of the stream. */
   remote: StreamOrders;

@@ -63,7 +63,6 @@ interface ServersOptions {
 
 /** The server of the public address, in this thread or in edges. */
 interface PublicServer {
-  /** Current readings for the metrics. */
   readings(): ConnectionReadings;
   /** Resolves to the port. */
   listen(host: string, port: number): Promise<number>;

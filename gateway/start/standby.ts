@@ -188,7 +188,6 @@ async function leadership(
   return journal;
 }
 
-/** Retries the work until it succeeds. */
 async function retried<T>(work: () => Promise<T>, { signal, log }: StandbyOptions): Promise<T> {
   const said: string[] = [];
   for (;;) {

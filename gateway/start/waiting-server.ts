@@ -37,7 +37,6 @@ export class WaitingServer {
     for (const [path, handle] of routes) this.router.on('any', path, handle);
   }
 
-  /** Resolves to the port. Rejects if the address is not available. */
   listen(host: string, port: number): Promise<number> {
     return this.router.listen(host, port);
   }

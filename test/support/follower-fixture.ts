@@ -59,7 +59,6 @@ export async function writeCommands(
   }
 }
 
-/** Writes the commands to a journal in a new folder and closes it. */
 export async function journalOf(folder: string, commands: readonly TimedCommand[]): Promise<void> {
   const journal = await openJournal({ folder });
   await writeCommands(journal, new Engine(), commands);

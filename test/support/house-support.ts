@@ -25,7 +25,6 @@ export interface Sent {
 
 export class Exchange {
   readonly engine = new Engine();
-  /** Every submitted command, in order. */
   readonly sent: Sent[] = [];
   readonly scheduler: Scheduler;
   private readonly sequencer: Sequencer;

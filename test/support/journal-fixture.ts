@@ -185,7 +185,6 @@ export async function start(folder: string, acceptMissingMark = false): Promise<
 
 export interface Started {
   engine: Engine;
-  /** The batches that were replayed. */
   batches: number;
   notice: string | null;
   end: JournalPosition;

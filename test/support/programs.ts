@@ -19,7 +19,6 @@ export const EDGE_VARIABLES: Readonly<Record<string, string>> =
 const ENDING_MS = 10_000;
 const MAIN = fileURLToPath(new URL('../../dist/gateway/main.js', import.meta.url));
 
-/** The built program in a child process. */
 export class ChildServer {
   readonly child: ChildProcess;
   stdout = '';

@@ -38,7 +38,6 @@ import {
 import { Random } from './workload/random.js';
 import type { TimedCommand } from './workload/workload.js';
 
-/** The parameters of one random exchange. */
 export interface Scenario {
   name: string;
   commands: number;
@@ -128,7 +127,6 @@ const WEIGHTS = {
   recordUpgrade: 0.1,
 } satisfies Partial<Record<CommandName, number>>;
 
-/** Weights of the operations of a batch. */
 const OPERATION_WEIGHTS = {
   buy: 40,
   sell: 30,
@@ -503,7 +501,7 @@ export class RandomCommands {
     return { marketId, asset, paused, ...SIGNED };
   }
 
-  /** Often returns to the first rules or to rules without limits, so that trading continues. */
+  /** Often returns to the first rules or to any-size rules, so that orders reach the limits. */
   private rules(): Rules {
     const { random } = this;
     if (random.chance(0.25)) return FIRST_RULES;

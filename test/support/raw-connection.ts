@@ -38,17 +38,14 @@ export class RawConnection {
     return new Promise((resolve) => this.socket.write(text, () => resolve()));
   }
 
-  /** Stops reading. */
   pause(): void {
     this.socket.pause();
   }
 
-  /** Reads again. */
   resume(): void {
     this.socket.resume();
   }
 
-  /** Destroys the socket. */
   leave(): void {
     this.socket.destroy();
   }

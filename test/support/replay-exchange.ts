@@ -29,7 +29,6 @@ const HOUR_MS = 3_600_000;
 /** Not a multiple of a batch's size, so that checkpoints also fall in the middle of batches. */
 const CHECKPOINT_EVERY = 391;
 
-/** The engine's state after a command. */
 export interface Checkpoint {
   sequence: number;
   digest: string;
@@ -39,7 +38,6 @@ export interface Checkpoint {
   markets: MarketView[];
 }
 
-/** A user that never trades. */
 export const IDLE_USER = USERS + 1;
 
 export class ReplayExchange {

@@ -10,13 +10,10 @@ import { run } from '../../persistence/tools/replay/command-line.js';
 
 export interface ToolRun {
   status: number;
-  /** Standard output. */
   out: string;
-  /** Standard error. */
   err: string;
 }
 
-/** Collects the output. */
 class Pipe extends Writable {
   text = '';
 

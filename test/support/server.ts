@@ -52,7 +52,6 @@ export function rates(some: Partial<FairUseRates>): FairUseRates {
   return { orders: none, cancels: none, reads: none, signIns: none, ...some };
 }
 
-/** A price feed controlled by the test. */
 export class ManualFeed implements PriceFeed {
   private sink: PriceSink | null = null;
 
@@ -234,7 +233,6 @@ export interface Trader {
   username: string;
 }
 
-/** An exchange in this process, and a client of it. */
 export class TestServer {
   private constructor(
     readonly folder: string,

@@ -8,7 +8,6 @@ export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 export interface Source {
   /** Relative to the repository root. */
   path: string;
-  /** The first part of the path. */
   folder: string;
   text: string;
   /** As written: packages, and paths relative to the file. */

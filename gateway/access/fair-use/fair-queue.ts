@@ -52,12 +52,10 @@ export class FairQueue {
     this.nextLane = this.knownLane;
   }
 
-  /** Waiting tasks. */
   get waitingCount(): number {
     return this.waiting.size;
   }
 
-  /** Tasks refused since the start. */
   get refusedCount(): number {
     return this.refused;
   }

@@ -45,7 +45,6 @@ export interface RateLimitState {
   resetSeconds: number;
 }
 
-/** The result of taking tokens. */
 export interface RateLimitResult extends RateLimitState {
   granted: boolean;
   /** Time until a retry can succeed; 0 if granted. */
@@ -85,7 +84,6 @@ export class Bill {
   }
 }
 
-/** Maximum number of tokens taken in advance. */
 const AHEAD_MAX = 16;
 /** At most this part of the address's burst is taken in advance. */
 const AHEAD_PART = 16;

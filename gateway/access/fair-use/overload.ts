@@ -14,7 +14,6 @@ import type { ElapsedMs } from './token-buckets.js';
 export interface OverloadLimits {
   /** Applied commands that are not yet durable. */
   backlogCommands: number;
-  /** Bytes of these commands. */
   backlogBytes: number;
   /** Time without progress while commands wait for the disk. */
   stallMs: number;
@@ -29,7 +28,6 @@ export const OVERLOAD_LIMITS: OverloadLimits = {
   waitingAnswers: 50_000,
 };
 
-/** The part of the sequencer that overload depends on. */
 type Backlog = Pick<Sequencer, 'backlog' | 'backlogBytes' | 'durableSequence' | 'waitingTargets'>;
 
 /** The reserve for cancels is this part of a limit. */
@@ -63,14 +61,12 @@ export class Overload {
     return refuses;
   }
 
-  /** Whether a client's cancel must be refused. Call for each. */
   refusesCancel(): boolean {
     const refuses = this.isFull(1 / RESERVE_PART);
     if (refuses) this.refusedCancels++;
     return refuses;
   }
 
-  /** Whether a client's read must be refused. Call for each. */
   refusesRead(): boolean {
     const refuses = this.sequencer.waitingTargets >= this.limits.waitingAnswers;
     if (refuses) this.refusedReads++;

@@ -14,7 +14,6 @@ import { type FrameSink, FrameWriter, ToEdge } from '../link/frames.js';
 import type { SessionNumbers } from '../link/session-numbers.js';
 import type { ServedRoute, ServedRoutes } from './served-routes.js';
 
-/** What calls need from their edge. */
 export interface EdgeOfCalls {
   readonly gateway: Gateway;
   readonly served: ServedRoutes;

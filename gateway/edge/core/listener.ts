@@ -180,7 +180,6 @@ export class ReplicaListener {
 
 const writer = new FrameWriter();
 
-/** The connection of one replica. */
 class Replica implements BlockSink {
   readonly peer: EdgePeer;
   private readonly collector: FrameCollector;

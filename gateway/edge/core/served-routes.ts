@@ -4,7 +4,6 @@ import type { Gateway } from '../../http/gateway.js';
 import { parameterNames, type Route } from '../../http/route.js';
 import { type AnswerCounts, routeName } from '../../observe/metrics.js';
 
-/** A route, and the counts of its answers. */
 export interface ServedRoute {
   route: Route;
   names: string[];
@@ -15,7 +14,6 @@ export class ServedRoutes {
   /** Counts of answers to requests without a route. */
   readonly unknown: AnswerCounts;
   private readonly byName = new Map<string, ServedRoute>();
-  /** By the number of the command's kind. */
   private readonly byKind = new Map<number, ServedRoute>();
 
   constructor({ metrics }: Gateway, routes: readonly Route[]) {

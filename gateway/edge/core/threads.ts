@@ -85,7 +85,6 @@ export class EdgeThreads {
     this.threads[0]!.post({ apps });
   }
 
-  /** The newest app of each thread. */
   private async apps(): Promise<number[]> {
     const apps = await Promise.all(this.threads.map(({ app }) => app));
     if (apps.every((app) => app !== null)) return apps;

@@ -13,7 +13,7 @@ export function countsMemory(threads: number): SharedArrayBuffer {
   return new SharedArrayBuffer(4 * ROW * threads);
 }
 
-/** The connections of all threads but that of `row`. */
+/** The connections of all threads except the one of `row`. */
 export function connectionsBeside(memory: SharedArrayBuffer, row: number): OtherConnections {
   const counts = new Int32Array(memory);
   return {

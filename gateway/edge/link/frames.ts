@@ -12,7 +12,6 @@
  */
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 
-/** To the core. */
 export const ToCore = {
   /** A command, as a record, of a session that the core has numbered. */
   command: 1,
@@ -35,7 +34,6 @@ export const ToCore = {
   streamRead: 11,
 } as const;
 
-/** To an edge. */
 export const ToEdge = {
   /** The engine's result for a command. */
   result: 1,
@@ -47,12 +45,10 @@ export const ToEdge = {
   notServed: 4,
   /** The edge's queue is too long: close the connection instead of answering. */
   dropped: 5,
-  /** The core is stopping. */
   stopping: 6,
   /** A stream is open, or was refused with an answer. */
   streamAccepted: 7,
   streamRefused: 8,
-  /** A message for a stream. */
   streamText: 9,
   /** A command of a replica's stream was not executed, because the core is stopping. */
   streamNotServed: 10,

@@ -9,7 +9,7 @@ import { elapsedMs } from '../../observe/clock.js';
 import type { BlockSink, Frame, FrameBlock, FrameReader } from './frames.js';
 import { FRAME_BYTES_MAX, RING_BYTES, RingReader, RingWriter } from './ring.js';
 
-/** The kind of a part of a frame; the frame's total length (4 bytes) follows. */
+/** The kind of a part, which no frame has. The length of the whole frame (4 bytes) follows. */
 const PART = 0xff;
 const PART_HEAD_BYTES = 5;
 const PART_BYTES = FRAME_BYTES_MAX / 2;

@@ -45,7 +45,6 @@ export type ToEdgeThread =
   | 'drain'
   /** Report when no client is reading an answer. */
   | 'settle'
-  /** Close all connections, and end. */
   | 'close';
 
 /** The name of no route. */
@@ -54,7 +53,6 @@ export const NO_ROUTE = '';
 /** Answers without the core: "POST /batch" or {@link NO_ROUTE}, status, count. */
 export type OwnAnswers = readonly (readonly [route: string, status: number, count: number])[];
 
-/** A thread's readings for the metrics. */
 export interface EdgeReadings {
   connections: Pick<ConnectionCap, 'httpCount' | 'refusedCounts'>;
   http: Pick<HttpServer<never>, 'requestsInFlight' | 'slowBodies'>;

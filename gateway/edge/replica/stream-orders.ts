@@ -94,7 +94,6 @@ export class StreamOrders implements OrdersElsewhere {
     return null;
   }
 
-  /** The client has left. */
   closed(connection: Connection): void {
     const client = this.clients.get(connection);
     if (client === undefined) return;

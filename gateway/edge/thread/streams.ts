@@ -186,7 +186,8 @@ export class ThreadStreams {
 
   /**
    * Counts a frame as the core counts messages, so that no client can send the core more than the
-   * core answers. Returns false if the stream exceeds its rate: then none of it is passed on.
+   * core answers. Returns false if the stream exceeds its rate: nothing more of it is then passed
+   * on.
    */
   private afford(number: number, stream: Stream): boolean {
     if (stream.hasExceeded) {

@@ -235,7 +235,6 @@ class EdgeThread {
   }
 }
 
-/** The engine's names of assets. */
 function assetsOf(symbols: readonly string[]): Assets {
   return {
     assetSymbol: (asset) => symbols[asset]!,

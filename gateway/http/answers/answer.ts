@@ -22,7 +22,6 @@ import { writeLast } from './last-answer.js';
 import { JSON_TYPE, writeHeadWithId, writeStatus } from './response-head.js';
 import type { Recipient } from './unsent-answers.js';
 
-/** A body that has not been read. */
 export interface AskedBody {
   /** The charge, if the body is a list of operations. */
   readonly wanted: Wanted;
@@ -166,7 +165,6 @@ export abstract class Answer<Server extends Serving = Serving>
     return this.refuseNow(UNAVAILABLE);
   }
 
-  /** Sends the core's answer. */
   relay({ status, contentType, headers, body }: RelayedAnswer): void {
     this.status = status;
     this.produced = contentType;
@@ -259,7 +257,6 @@ export abstract class Answer<Server extends Serving = Serving>
     this.counts.add(this.status);
   }
 
-  /** The request's fields in log lines. */
   get logFields(): object {
     return { request: this.request.id, route: this.route?.path };
   }

@@ -12,7 +12,7 @@ import { acceptedCoding } from './accept-encoding.js';
 import type { Coded } from './answer-coder.js';
 import { bodyTag, namesTag } from './entity-tags.js';
 
-/** Below, compression saves no packet, and a tag is made at once. */
+/** Below this size, compression saves no packet, and this thread makes the tag. */
 const SMALL_BYTES = 1_024;
 
 /**

@@ -30,7 +30,6 @@ export interface UnsentLimits {
   ms: number;
 }
 
-/** The client that is answered. */
 export interface Recipient {
   /** Only read while the response is open. */
   readonly address: AddressKey;
@@ -104,7 +103,6 @@ export class UnsentAnswers {
     return this.unread.size;
   }
 
-  /** Answers dropped since the start. */
   get dropCounts(): Readonly<Record<DropReason, number>> {
     return this.drops;
   }

@@ -13,7 +13,6 @@ import type { UnsentAnswers } from './unsent-answers.js';
 
 interface ErrorOptions {
   unsent: UnsentAnswers;
-  /** Whether the request is HEAD, whose answer has no body. */
   isHead: boolean;
   /** Closes the connection. */
   isLast?: boolean;

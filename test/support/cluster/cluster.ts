@@ -18,7 +18,6 @@ const EXCHANGES = ['exchange-1', 'exchange-2'] as const;
 const REPLICAS = ['replica-1', 'replica-2'] as const;
 
 export interface ClusterOptions {
-  /** For all exchanges and replicas. */
   environment?: Readonly<Record<string, string>>;
   /** For one of them, given the cluster's folder. */
   environmentOf?: (name: string, folder: string) => Readonly<Record<string, string>>;
@@ -31,7 +30,6 @@ export interface ClusterOptions {
 const RESTART_MS = 500;
 
 export class Cluster {
-  /** The operator's key. */
   readonly operatorKey = randomBytes(16).toString('hex');
   private isStopping = false;
 

@@ -16,7 +16,6 @@ export type Role = 'leader' | 'standby' | 'replica';
 export interface ClusterExchangeOptions {
   name: string;
   port: number;
-  /** The port for operators. */
   operationsPort: number;
   logFile: string;
   /** Default: this build's. */
@@ -40,7 +39,6 @@ export class ClusterExchange {
     return this.options.name;
   }
 
-  /** A replica never leads. */
   get isReplica(): boolean {
     return this.options.role === 'replica';
   }
@@ -69,7 +67,6 @@ export class ClusterExchange {
     return this.child.exitCode === null && this.child.signalCode === null;
   }
 
-  /** Restarts an ended process. */
   restart(): void {
     if (this.isRunning) throw new Error(`${this.name} is running`);
     this.child = this.spawn(this.options.roleAfterwards);

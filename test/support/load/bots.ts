@@ -35,7 +35,6 @@ export class Bot extends BotProcess {
   constructor(
     readonly name: 'market-maker' | 'taker',
     private readonly folder: string,
-    /** The URL of the API. */
     private readonly url: string,
   ) {
     super();

@@ -75,7 +75,6 @@ export const orderName = (validUntilMs: number) => `order until ${validUntilMs}`
 
 export class Load {
   readonly acknowledged: Acknowledgement[] = [];
-  /** The names of all commands that were sent. */
   readonly sent = new Set<string>();
   readonly observed: Observation[] = [];
   /** Final refusals, by code. */
@@ -89,7 +88,6 @@ export class Load {
 
   constructor(readonly options: LoadOptions) {}
 
-  /** Registers the clients and starts them. */
   async start(): Promise<void> {
     await this.findMarket();
     const { clients, name = 'client' } = this.options;

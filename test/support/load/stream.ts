@@ -60,7 +60,6 @@ export class StreamConnection {
     return this.socket.readyState === WebSocket.OPEN;
   }
 
-  /** Sends an order or a batch. */
   ask(message: object): Promise<Answer> {
     const id = `${++this.count}`;
     return new Promise((resolve, reject) => {

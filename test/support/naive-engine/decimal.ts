@@ -11,7 +11,6 @@ import Big from 'big.js';
 const Decimal = Big();
 Decimal.DP = 60;
 
-/** An amount of dollars. */
 export type Dollars = Big;
 
 export const ZERO: Dollars = new Decimal(0);
@@ -29,7 +28,6 @@ export function micros(amount: Dollars): number {
   return whole + 0;
 }
 
-/** Rounds down to a whole micro. */
 export function floorToMicros(amount: Dollars): Dollars {
   return amount.round(6, Big.roundDown);
 }

@@ -165,7 +165,6 @@ export class NaiveEngine {
     return isWellFormed(command, this.state.nowMs) && (!isNamed || this.state.hadCredential);
   }
 
-  /** A result as an array of numbers. */
   private flat(command: Command, answer: Answer): number[] {
     const names = answer.code === 'ok' ? RESULT_FIELDS[command.kind] : REJECT_FIELDS;
     return [

@@ -34,7 +34,6 @@ export interface NaiveUser {
   referralCodes: string[];
   referrerId: number;
   referralEarned: Dollars;
-  /** The partner that registered the user. */
   partner: string | null;
   /** When the dead man's switch fires; null: it is off. */
   cancelAtMs: number | null;
@@ -267,11 +266,9 @@ export class NaiveState {
   marketsResolved = 0;
   /** Pending work of ended markets, first in, first out. */
   work: NaiveWork[] = [];
-  /** The current command's events. */
   events: EventRecord[] = [];
 }
 
-/** An executed transfer and its result. */
 export interface NaiveTransfer {
   command: Deposit | Withdraw;
   result: number[];

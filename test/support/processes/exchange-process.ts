@@ -11,7 +11,6 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { compiledFile } from '../../../persistence/storage/program-folder.js';
 
-/** The built exchange. */
 export const MAIN = compiledFile('gateway/main.js');
 /** Time for a process to start or to stop. */
 const PATIENCE_MS = 60_000;
@@ -51,7 +50,6 @@ export class ExchangeProcess {
     return this.child.pid!;
   }
 
-  /** Whether it serves HTTPS. */
   get isSecure(): boolean {
     return 'TLS_CERT_FILE' in this.options.environment;
   }

@@ -6,7 +6,6 @@ const FROM_MS = 1_763_700_360_000;
 const FOR_MS = 13 * 60_000;
 const EVERY_MS = 250;
 
-/** Writes a price file of BTC. */
 export async function writePrices(path: string): Promise<void> {
   const lines = ['observedAtMs,asset,price'];
   for (let ms = 0; ms < FOR_MS; ms += EVERY_MS) {

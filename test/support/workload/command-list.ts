@@ -43,7 +43,6 @@ export class CommandList {
     this.records.clear();
   }
 
-  /** Applies some of the commands. */
   applyTo(engine: Engine, from = 0, to = this.length): void {
     const { records } = this;
     const end = to === this.length ? records.length : this.at(to);

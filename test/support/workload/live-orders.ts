@@ -12,7 +12,6 @@ export interface LiveOrder {
 /** Orders that are gone, kept for late cancels. */
 const GONE_REMEMBERED = 256;
 
-/** Counts of events, for the workload's statistics. */
 export interface EventCounts {
   trades: number;
   /** By match type: transfer, mint, merge. */
@@ -88,7 +87,6 @@ export interface Followed {
   claimable: (userId: number, marketId: number) => void;
 }
 
-/** Processes the events of one command. */
 export function follow(
   events: NumberBuffer,
   orders: LiveOrders,

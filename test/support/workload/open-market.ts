@@ -32,7 +32,6 @@ export function openMarket(users: number, fundsMicros: number): OpenMarket {
   return { engine, marketId: engine.activeMarket(0) };
 }
 
-/** The commands that open the market, at the start of its window. */
 export function* openingOf(users: number, fundsMicros: number): Generator<Command> {
   yield ANY_SIZE_RESTS;
   yield { kind: 'listAsset', symbol: 'BTC' };

@@ -9,7 +9,6 @@ export class Random {
     this.next = uniformRandom(seed);
   }
 
-  /** A whole number from `min` to `max`. */
   whole(min: number, max: number): number {
     return min + Math.floor(this.next() * (max - min + 1));
   }

@@ -119,7 +119,6 @@ export function setupOf(options: WorkloadOptions): Iterable<TimedCommand> {
   };
 }
 
-/** An engine that has run the setup. */
 export function prepareEngine(setup: Iterable<TimedCommand>): Engine {
   const engine = new Engine();
   for (const { command, atMs } of setup) mustApply(engine, command, atMs);
