@@ -21,7 +21,7 @@ export function recordOf({ command, clientSequence }: OrderRequest, tokenId: num
   return records.bytes.subarray(0, records.byteLength);
 }
 
-/** The frame around a record. Valid until the next call. */
+/** The start of a frame; the record follows. Valid until the next call. */
 export function orderFrame(stream: number, number: number): FrameWriter {
   return writer.begin(ToCore.streamCommand, stream).integer(number);
 }

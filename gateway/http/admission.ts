@@ -64,7 +64,7 @@ function affords(
 }
 
 /**
- * Whether the disk or the follower is behind. A request that is not counted for fair use, such as a
+ * Whether too much waits for the disk. A request that is not counted for fair use, such as a
  * health check, is never refused for overload.
  */
 function isOverloaded(call: Call): boolean {

@@ -218,7 +218,9 @@ export function tellRefused(log: Log): (problem: string | null) => void {
   };
 }
 
-/** Logs the leader while this exchange waits. `own`: its own address, as an earlier process's. */
+/**
+ * Logs the leader while this exchange waits. `own`: its address, where its last process may lead.
+ */
 export function tellLeader(log: Log, own: string): (leader: Leader) => void {
   return ({ epoch, serving }) => {
     if (serving === own)

@@ -52,7 +52,7 @@ export class Ending {
 
   /**
    * From now on, commands are refused unexecuted; earlier ones become durable and are answered.
-   * Closing the sequencer ends the lease, so that the standby can lead during the rest of the stop.
+   * The lease ends before the rest of the stop, so that the standby can already lead.
    */
   async handOver(standbyId: string): Promise<void> {
     const { log, sequencer, sources, servers, replicas, onStopping, onHandedOver } = this.parts;

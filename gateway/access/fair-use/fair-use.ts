@@ -9,8 +9,8 @@
  * waits as long as a refusal says is served. A cost that shows only later is owed: the buckets go
  * into debt. charges.ts has the prices.
  *
- * Reading a socket's address takes up to a tenth of an order's time. So a signed-in user's tokens
- * of the address are taken in advance, and the address is not read again until they are used up.
+ * Reading a socket's address takes up to a tenth of an order's time. So for a signed-in user,
+ * tokens of the address are taken in advance, and it is not read again until they are used up.
  */
 import type { AddressKey } from './addresses.js';
 import { type ElapsedMs, type Rate, TokenBuckets } from './token-buckets.js';

@@ -1,8 +1,9 @@
 /**
  * Overload: whether requests arrive faster than the disk can store commands. If so, changes are
  * refused before they are executed, instead of being queued until clients time out. Accepted
- * commands are answered. Reads also wait for the disk, and are refused when too many wait. Programs
- * that follow the journal, such as the history, never cause a refusal, however far behind they are.
+ * commands are answered. Reads also wait for the disk, and are refused when too many wait. Data
+ * derived from the journal, such as the history, never causes a refusal of a change, however far
+ * behind it is.
  *
  * Cancels are not shed with the other changes, because they lower the client's risk. Each limit has
  * a reserve of a tenth for cancels, which are refused only when the reserve is full, however long

@@ -2,11 +2,11 @@
  * The protocol between an edge, which has the connections of clients, and the core, which trades. A
  * frame, whose integers are little-endian, is
  *
- *   kind (1 byte)   flags (1)   own (2): by kind   number (4)   content
+ *   kind (1 byte)   flags (1)   own (2)   number (4)   content
  *
- * `number` is the edge's number for a request or a stream. A text is its length in bytes (4) and
- * UTF-8. Between threads, frames travel in rings (ring-link.ts); between machines, in the messages
- * of a WebSocket, each frame after its length (4).
+ * `own` depends on the kind. `number` is the edge's number for a request or a stream. A text is its
+ * length in bytes (4) and UTF-8. Between threads, frames travel in rings (ring-link.ts); between
+ * machines, in the messages of a WebSocket, each frame after its length (4).
  *
  * Always holds: a reader never reads outside its frame ({@link FrameError}).
  */

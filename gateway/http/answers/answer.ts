@@ -155,7 +155,7 @@ export abstract class Answer<Server extends Serving = Serving>
     return false;
   }
 
-  /** Refuses the request because the disk or the follower is behind. */
+  /** Refuses the request because too much waits for the disk. */
   refuseOverloaded(): false {
     this.addHeader('Retry-After', '1');
     return this.refuseUnavailable();
