@@ -151,7 +151,7 @@ async function patiently({ api, userId }: Bot, act: () => Promise<void>): Promis
       isQuiet = false;
     }, error.retryAfterMs);
     process.stderr.write(`${error.message} Nothing is sent for ${error.retryAfterMs / 1_000} s.\n`);
-    // Prices move during the wait.
+    // Prices move during the wait. The exchange reserves room for the keys of cancels.
     if (error.retryAfterMs > LONG_MS) await cancelEverywhere(api, userId);
   }
 }

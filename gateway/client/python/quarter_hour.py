@@ -1,4 +1,4 @@
-"""The client of the Quarter-Hour Exchange: one file, the standard library alone.
+"""The client of the Quarter-Hour Exchange: one file that needs only the standard library.
 
     from quarter_hour import Client
 
@@ -7,16 +7,15 @@
         market = exchange.active_markets("BTC")[0]
         print(exchange.buy(market["id"], "UP", amount=10)["status"])
 
-Answers are the exchange's own, as dictionaries; amounts in them are Decimal. Fields that a newer
-exchange adds do no harm.
+Answers are dictionaries with the exchange's own fields; amounts are Decimal. Fields added by a
+newer exchange do no harm.
 
 Always holds:
-- A change is executed at most once per call. Its idempotency key is made before the first attempt
-  and kept through all of them. A change without a key is sent again only if the exchange says that
-  it was not executed.
-- Everything happens in the thread that calls, and callbacks do not exist. With the package
-  websockets (10 or later), Live has one thread of its own, which only moves text.
-- Amounts are never binary fractions, neither here nor on the way.
+- A change is executed at most once per call. All attempts have the same idempotency key. A change
+  without a key is sent again only if the exchange reports that it was not executed.
+- Everything runs in the calling thread, without callbacks. With the package websockets (10 or
+  later), Live has one thread of its own, which only transfers text.
+- Amounts are never binary fractions, neither here nor in messages.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ Fields = Dict[str, Any]
 
 _DOLLAR = Decimal(1)
 _ZERO = Decimal(0)
-#: The numbers of answers that are not amounts: times, sequences, and what is counted.
+#: Numbers in answers that are not amounts: times, sequences and counts.
 _WHOLE = re.compile(
     "(Ms|[sS]equence)$|^(batchOperations|bodyBytes|bookLevels|burst|bytes|cancelledOrders|deposits"
     "|epoch|idempotencyKeys|last|openOrders|orderGroups|pageEntries|rank|referralCodes"
@@ -73,41 +72,40 @@ class ExchangeError(Exception):
         retry_after: Optional[float] = None,
     ) -> None:
         super().__init__(f"{code}: {message}")
-        #: One of the API's codes; "unknown" for an answer that is not the API's, as of a proxy.
+        #: One of the API's codes; "unknown" for an answer that is not the API's, such as a proxy's.
         self.code = code
-        #: Depends on the code: for insufficient_balance "required" and "available".
+        #: Depends on the code: insufficient_balance has "required" and "available".
         self.details = details
         #: The HTTP status; 0 for an error of the stream.
         self.status = status
-        #: Seconds that the exchange asks to wait before a repetition; None: it does not say.
+        #: Seconds to wait before a repetition, if the exchange names them.
         milliseconds = details.get("retryAfterMs")
         self.retry_after = retry_after if milliseconds is None else float(milliseconds) / 1000
 
 
 class NoAnswer(ConnectionError):
-    """There was no answer, even after all attempts."""
+    """The exchange did not answer, even after all attempts."""
 
     def __init__(self, message: str, may_be_executed: bool, key: Optional[str]) -> None:
         super().__init__(message)
         #: Whether the request may have been executed. Repeat it with the same idempotency key.
         self.may_be_executed = may_be_executed
-        #: The key that was sent; None: none.
+        #: The key that was sent; None: no key.
         self.idempotency_key = key
 
 
 @dataclass(frozen=True)
 class Retries:
-    """When a request is sent again, and after how long. Times are in seconds."""
+    """When a request is sent again, and after which wait. Times are in seconds."""
 
-    #: Sendings of one request, the first included.
+    #: How often one request is sent, including the first time.
     attempts: int = 8
     #: After this time an attempt counts as lost.
     timeout: float = 10
-    #: The first wait; each further one is twice as long, less a random part of up to half.
+    #: The first wait. Each further wait is twice as long, less a random part of up to half.
     first_wait: float = 0.1
-    #: The longest wait. If the exchange asks for a longer one, the call fails at once, and the
-    #: error's `retry_after` says when the request can succeed: whether to wait that long is up to
-    #: you.
+    #: The longest wait. If the exchange asks for a longer one, the call fails immediately, and the
+    #: error's `retry_after` says when the request can succeed: you decide whether to wait.
     longest_wait: float = 30
 
     def backoff(self, attempt: int) -> float:
@@ -143,7 +141,7 @@ def dumps(value: Any) -> str:
 
 
 def _amounts(pairs: List[Tuple[str, Any]]) -> Fields:
-    """Whole amounts are decimals, too, so that dividing them is exact."""
+    """Makes whole amounts decimals, so that division is exact."""
     return {
         name: Decimal(value)
         if type(value) is int and _WHOLE.search(name) is None
@@ -153,7 +151,7 @@ def _amounts(pairs: List[Tuple[str, Any]]) -> Fields:
 
 
 def loads(text: Union[str, bytes]) -> Any:
-    """An answer of the exchange, or what `dumps` has written; its amounts are decimals."""
+    """Parses an answer of the exchange or a text of `dumps`, with amounts as decimals."""
     return json.loads(text, parse_float=Decimal, object_pairs_hook=_amounts)
 
 
@@ -165,7 +163,7 @@ class Client:
     """A connection to the exchange, for one thread at a time.
 
     :param url: the exchange's address, with or without /api
-    :param token: of a user, or a named token; set it later with `token`
+    :param token: a session's or named token; it can be set later with `token`
     """
 
     def __init__(
@@ -182,14 +180,14 @@ class Client:
         self._base = path if path.endswith("/api") else f"{path}/api"
         self.url = f"{address.scheme}://{address.netloc}{self._base}"
         self.token = token
-        #: Of the user who has signed in here; None: nobody has.
+        #: The user who signed in with this client; None: not signed in.
         self.user_id: Optional[str] = None
-        #: The sequence of the last change that was executed; Live.update waits for it.
+        #: The sequence of the last executed change; Live.update waits for it.
         self.changed_at = 0
         self.retries = retries
         self._connection: Optional[http.client.HTTPConnection] = None
         self._used_at = 0.0
-        #: Whether the exchange may have got the last request.
+        #: Whether the exchange may have received the last request.
         self._is_sent = False
 
     def __enter__(self) -> Client:
@@ -220,12 +218,12 @@ class Client:
         client_sequence: Optional[int] = None,
         repeat: str = "key",
     ) -> Fields:
-        """Any route of the API, repeated until an answer comes that a repetition would not change.
+        """Calls any route of the API, and repeats the request until an answer is final.
 
         :param key: the idempotency key of a change, 1 to 64 of A-Z a-z 0-9 _ - : . ; default: a
             random one. Give your own, and save it first, to repeat a change after a crash.
-        :param client_sequence: in place of a key, a number that grows with each change of the
-            token. The change is not repeated, because its first answer is not remembered.
+        :param client_sequence: replaces the key: a number that grows with each change made with
+            the token. The change is not repeated, because its answer is not stored.
         :param repeat: "key", "harmless": a repetition changes nothing, or "never"
         """
         headers = {}
@@ -255,7 +253,7 @@ class Client:
                 error = _error(status, answer, retry_after)
                 asked = error.retry_after
                 if error.code == "outcome_unknown":
-                    # A gateway has lost the leader: it is as if there were no answer.
+                    # A replica lost its leader: treated like no answer.
                     error = NoAnswer(str(error), True, key)
             except (OSError, http.client.HTTPException) as lost:
                 may_be_executed = self._is_sent and method != "GET"
@@ -311,7 +309,7 @@ class Client:
     # Signing in
 
     def register(self, username: str, password: str, referral_code: Optional[str] = None) -> Fields:
-        """A new account. It is not sent again if it is unknown whether it was executed."""
+        """Registers an account. Not sent again if it may have been executed."""
         body = _given(username=username, password=password, referralCode=referral_code)
         return self._sign_in("/auth/register", body, "never")
 
@@ -320,12 +318,12 @@ class Client:
         return self._sign_in("/auth/login", body, "harmless")
 
     def recover(self, username: str, code: str, new_password: str) -> Fields:
-        """Sets a new password with a code of the operator, which can be used once."""
+        """Sets a new password with a single-use code from the operator."""
         body = {"username": username, "code": code, "newPassword": new_password}
         return self._sign_in("/auth/recovery", body, "never")
 
     def sign_in(self, username: str, password: str) -> Fields:
-        """Logs in, and registers a name that is new, also if an answer is lost."""
+        """Logs in, or registers a new name. Also succeeds if a registration's answer is lost."""
         while True:
             try:
                 return self.login(username, password)
@@ -345,7 +343,7 @@ class Client:
     # Markets
 
     def active_markets(self, asset: Optional[str] = None) -> List[Fields]:
-        """The markets that trade now. None is open for a minute or so around a quarter hour."""
+        """The markets that trade now. Around a quarter hour there is none for about a minute."""
         markets: List[Fields] = self.get("/markets/15m", asset=asset)["markets"]
         return markets
 
@@ -364,7 +362,7 @@ class Client:
         return self.get("/history", asset=asset)["files"]
 
     def limits(self) -> Fields:
-        """Fee, sizes, maxima, and rate limits."""
+        """Fees, sizes, maximums and rate limits."""
         return self.get("/limits")
 
     # Orders
@@ -381,7 +379,7 @@ class Client:
         client_sequence: Optional[int] = None,
         **terms: Any,
     ) -> Fields:
-        """Dollars to spend, at `price` or better if given; or shares, at `price` or better.
+        """Buys for `amount` dollars, or a number of `shares`. `price`: the worst acceptable one.
 
         :param terms: the API's own fields, such as timeInForce="GTC", postOnly=True
         """
@@ -411,17 +409,17 @@ class Client:
         return self.call("POST", path, order, key=key, client_sequence=client_sequence)
 
     def split(self, market_id: str, shares: Amount, **options: Any) -> Fields:
-        """Turns dollars into `shares` of UP and as many of DOWN, a dollar and its fee a pair."""
+        """Turns dollars into `shares` of UP and of DOWN. A pair costs a dollar plus the fee."""
         path = _path("markets", "15m", market_id, "split")
         return self.call("POST", path, {"shares": decimal(shares)}, **options)
 
     def merge(self, market_id: str, shares: Amount, **options: Any) -> Fields:
-        """Turns `shares` of UP and as many of DOWN back into a dollar a pair."""
+        """Turns `shares` of UP and of DOWN into dollars, one dollar per pair."""
         path = _path("markets", "15m", market_id, "merge")
         return self.call("POST", path, {"shares": decimal(shares)}, **options)
 
     def claim(self, market_id: str, **options: Any) -> Fields:
-        """Collects what a resolved market owes."""
+        """Collects what a resolved market owes you."""
         return self.call("POST", _path("markets", "15m", market_id, "claim"), {}, **options)
 
     def cancel(
@@ -432,12 +430,12 @@ class Client:
         client_order_id: Optional[str] = None,
         **options: Any,
     ) -> Fields:
-        """Cancels a resting order, by its id or by your own name for it."""
+        """Cancels a resting order by its id or by your own name for it."""
         path = _path("markets", "15m", market_id, "orders", order_id)
         return self.call("DELETE", path, query={"clientOrderId": client_order_id}, **options)
 
     def cancel_all(self, market_id: Optional[str] = None, **options: Any) -> Fields:
-        """Cancels all your resting orders, in all markets or in one."""
+        """Cancels all your resting orders, in all markets or in one market."""
         query = {"marketId": market_id}
         return self.call("DELETE", self._own("orders"), query=query, **options)
 
@@ -451,15 +449,15 @@ class Client:
         price: Optional[Amount] = None,
         **options: Any,
     ) -> Fields:
-        """Changes a resting order; `shares` includes what is filled."""
+        """Changes a resting order. `shares` is the total size, including filled shares."""
         terms = _given(shares=_optional(shares), price=_optional(price))
         path = _path("markets", "15m", market_id, "orders", order_id)
         return self.call("PATCH", path, terms, query={"clientOrderId": client_order_id}, **options)
 
     def batch(self, operations: Sequence[Fields], atomic: bool = False, **options: Any) -> Fields:
-        """Up to 100 operations in order, with nothing between; `atomic`: all or none.
+        """Executes up to 100 operations in order without interruption. `atomic`: all or none.
 
-        They are the API's own: {"op": "buy", "marketId": ..., "outcome": "UP", "amount": 5}
+        Operations are the API's own: {"op": "buy", "marketId": ..., "outcome": "UP", "amount": 5}
         """
         body: Fields = {"operations": list(operations)}
         if atomic:
@@ -467,14 +465,14 @@ class Client:
         return self.call("POST", "/batch", body, **options)
 
     def cancel_after(self, seconds: float, **options: Any) -> Fields:
-        """Cancels all your resting orders then, unless it is called again before; 0: never."""
+        """Cancels all your resting orders in `seconds`, unless called again before. 0: off."""
         body = {"timeoutMs": round(seconds * 1000)}
         return self.call("PUT", self._own("cancel-after"), body, **options)
 
     def create_order_group(
         self, max_filled_shares: Amount, window_seconds: float, **options: Any
     ) -> Fields:
-        """Once its orders have filled so much within a window, the rest of them is cancelled."""
+        """Creates a group: once enough of it fills within the window, the rest is cancelled."""
         body = {
             "maxFilledShares": decimal(max_filled_shares),
             "windowMs": round(window_seconds * 1000),
@@ -486,38 +484,38 @@ class Client:
         return self.get(self._own("order-groups"))["orderGroups"]
 
     def reset_order_group(self, group_id: str, **options: Any) -> Fields:
-        """A group that has tripped takes orders again."""
+        """Lets a group that has tripped take orders again."""
         return self.call("POST", self._own("order-groups", group_id, "reset"), {}, **options)
 
     def remove_order_group(self, group_id: str, **options: Any) -> Fields:
-        """Cancels its orders, too."""
+        """Removes a group and cancels its orders."""
         return self.call("DELETE", self._own("order-groups", group_id), **options)
 
     def set_privacy(self, private: bool, listed: bool = False, **options: Any) -> Fields:
-        """Whether others read your name only, and whether leaderboards list you all the same."""
+        """`private`: others see only your name. `listed`: leaderboards still list you."""
         body = {"private": private, "listed": listed}
         return self.call("PUT", self._own("privacy"), body, **options)
 
-    # Sub-accounts, for the token of their parent's sign-in
+    # Sub-accounts, for a token from their parent's sign-in
 
     def create_sub_account(self, username: str, **options: Any) -> Fields:
-        """An account of its own without a password; at most 32."""
+        """Creates a sub-account: a separate account without a password. At most 32."""
         return self.call("POST", self._own("sub-accounts"), {"username": username}, **options)
 
     def sub_accounts(self) -> Fields:
-        """With their balances, oldest first, and the sum of all."""
+        """All sub-accounts with their balances, oldest first, and the total."""
         return self.get(self._own("sub-accounts"))
 
     def sub_account_token(self, sub_account_id: str, name: str, scope: str, **terms: Any) -> Fields:
         """A named token, "read" or "trade", for a Client of the sub-account.
 
-        It is shown only in this answer; terms: expiresAtMs, allowedAddresses.
+        Only this answer contains the token. Terms: expiresAtMs, allowedAddresses.
         """
         path = self._own("sub-accounts", sub_account_id, "tokens")
         return self.call("POST", path, {"name": name, "scope": scope, **terms}, repeat="never")
 
     def transfer(self, source: str, target: str, amount: Any, **options: Any) -> Fields:
-        """Moves available money between you and a sub-account, or between two of these."""
+        """Moves available money between you and a sub-account, or between two sub-accounts."""
         body = {"from": source, "to": target, "amount": amount}
         return self.call("POST", self._own("transfers"), body, **options)
 
@@ -541,7 +539,7 @@ class Client:
         return self.pages(self._own("positions"), "positions", **query)
 
     def orders(self, **query: Any) -> Iterator[Fields]:
-        """Your orders, newest first; without a filter those that rest, oldest first."""
+        """Your orders, newest first. Without a filter: your resting orders, oldest first."""
         return self.pages(self._own("orders"), "orders", **query)
 
     def trades(self, **query: Any) -> Iterator[Fields]:
@@ -553,11 +551,11 @@ class Client:
         return self.pages(self._own("ledger"), "entries", **query)
 
     def live(self, saved: Optional[Fields] = None) -> Live:
-        """What changes: markets, books and your account. See Live."""
+        """Follows markets, books and your account. See Live."""
         return Live(self, saved)
 
 
-#: Refusals that come before the key is looked up: they do not say what became of an earlier attempt.
+#: Refusals made before the key is looked up: an earlier attempt may still have been executed.
 _SILENT = (
     "unknown",
     "unavailable",
@@ -597,12 +595,12 @@ class Level(NamedTuple):
 class Book:
     """The order book of a market, at `sequence`.
 
-    Only the levels of UP are kept: a bid for DOWN at q is an offer of UP at 1 - q.
+    Only levels of UP are stored: a bid for DOWN at q is an offer of UP at 1 - q.
     """
 
     def __init__(self, market_id: str) -> None:
         self.market_id = market_id
-        #: The journal sequence that the book is true at; 0: nothing has come yet.
+        #: The journal sequence of the book's state; 0: nothing received yet.
         self.sequence = 0
         self._bids: Dict[Decimal, Decimal] = {}
         self._asks: Dict[Decimal, Decimal] = {}
@@ -625,11 +623,11 @@ class Book:
         return sorted(found, reverse=side == "bids")
 
     def best_bid(self, outcome: str) -> Optional[Level]:
-        """None: nobody bids."""
+        """None: no bids."""
         return next(iter(self.levels(outcome, "bids")), None)
 
     def best_ask(self, outcome: str) -> Optional[Level]:
-        """None: nobody offers."""
+        """None: no offers."""
         return next(iter(self.levels(outcome, "asks")), None)
 
 
@@ -656,7 +654,7 @@ class Account:
     positions: Dict[str, List[Fields]] = field(default_factory=dict)
 
     def shares(self, market_id: str, outcome: str) -> Decimal:
-        """Shares of an outcome, those offered for sale included."""
+        """Shares of an outcome, including those offered for sale."""
         for position in self.positions.get(market_id, ()):
             if position["outcome"] == outcome:
                 return Decimal(position["shares"])
@@ -671,7 +669,7 @@ class Account:
         ]
 
     def saved(self) -> Fields:
-        """What Live continues from, also in another run of the program. `dumps` writes it."""
+        """The state from which Live can continue in a later run. Save it with `dumps`."""
         return {**self.__dict__, "orders": list(self.orders.values())}
 
     def _rest(self, order: Fields, shares: Decimal) -> None:
@@ -684,7 +682,7 @@ class Account:
         if kind == "order_rested" or (kind == "order_amended" and event["keptPriority"]):
             self._rest(event, event["shares"])
         elif kind in ("order_cancelled", "order_amended"):
-            # One that is placed anew leaves the book; other events follow about where it goes.
+            # An order that loses priority leaves the book; its new place has its own events.
             self.orders.pop(event["orderId"], None)
         elif kind == "fill" and event["role"] == "maker" and event["orderId"] in self.orders:
             self.orders[event["orderId"]]["shares"] -= event["shares"]
@@ -693,14 +691,14 @@ class Account:
 
 
 def _held(event: Fields, value: Decimal) -> List[Tuple[str, Decimal, Decimal]]:
-    """Resting orders to buy hold money; those to sell hold shares."""
+    """A resting buy holds money; a resting sale holds shares."""
     if event["side"] == "SELL" or not value:
         return []
     return [("hold" if value > 0 else "release", -value, value)]
 
 
 def _money(event: Fields) -> Optional[List[Tuple[str, Decimal, Decimal]]]:
-    """What an event does to available and held money, by cause; None: it is unknown."""
+    """How an event changes available and held money, by cause; None: unknown event."""
     kind = event["type"]
     if kind == "order_rested":
         return _held(event, event["price"] * event["shares"])
@@ -748,32 +746,32 @@ def _money(event: Fields) -> Optional[List[Tuple[str, Decimal, Decimal]]]:
     return [(cause, amount, _ZERO) for cause, amount in paid]
 
 
-#: Between two heartbeats of the stream.
+#: Time between two heartbeats of the stream.
 _HEARTBEAT_S = 10
-#: Before what is refused for now is tried again, if the exchange does not say.
+#: Wait before a temporary refusal is tried again, if the exchange names no wait.
 _REFUSED_WAIT_S = 1.0
-#: Close codes after which no connection with this token can succeed.
+#: Close codes after which this token cannot connect again.
 _ENDS = {4001: "token_revoked", 4002: "token_expired"}
 
 
 class _Socket:
-    """A thread that moves text from and to the stream, and connects again after a loss."""
+    """A thread that transfers text to and from the stream and reconnects after a loss."""
 
     OPEN, LOST = object(), object()
 
     def __init__(self, url: str, retries: Retries) -> None:
-        #: OPEN and the connection; then messages; then LOST and the close code. An exception: the
-        #: thread has ended.
+        #: OPEN with the connection, then messages, then LOST with the close code. An exception
+        #: means that the thread has ended.
         self.received: queue.Queue[Tuple[object, Any]] = queue.Queue()
         self._url, self._retries = url, retries
         self._loop = asyncio.new_event_loop()
         self._task = self._loop.create_task(self._run())
-        # It does not keep a program alive.
+        # A daemon thread does not keep the program alive.
         self._thread = threading.Thread(target=self._follow, name="quarter-hour", daemon=True)
         self._thread.start()
 
     def send(self, connection: Any, text: str) -> None:
-        """Does nothing if the connection is lost: what it asked for is asked again."""
+        """Does nothing if the connection is lost: the request is repeated after reconnecting."""
         asyncio.run_coroutine_threadsafe(self._send(connection, text), self._loop)
 
     def close(self) -> None:
@@ -815,34 +813,34 @@ class _Socket:
 
 
 class _Channel:
-    """One channel as Live has it: the states of "Following a channel" in PROTOCOL.md.
+    """One channel on Live's side: the states of "Following a channel" in PROTOCOL.md.
 
-    The client in TypeScript has the same.
+    The TypeScript client has the same.
     """
 
     def __init__(self, name: str, place: Optional[int], on_gap: Callable[[], None]) -> None:
         self.name = name
-        #: "idle": not asked for, because there is no connection, or because it was refused for now.
+        #: "idle": not requested, because there is no connection or the channel is refused for now.
         self.state = "idle"
-        #: Whether there has been a message, now or in an earlier run.
+        #: Whether a message has arrived, now or in an earlier run.
         self.has_begun = place is not None
-        #: The number of the last message; None: begin with a snapshot.
+        #: The last message's number; None: begin with a snapshot.
         self._place = place
-        #: Heartbeats since it was asked for.
+        #: Heartbeats since the channel was requested.
         self._heartbeats = 0
-        #: The number from which missing messages were asked for; None: none were.
+        #: The number after which missing messages were requested; None: none were.
         self._missed_after: Optional[int] = None
         self._on_gap = on_gap
 
     def request(self) -> Fields:
-        """The message that asks for it: with its name as the id, which every answer repeats."""
+        """The message that requests the channel. Its id is the name; answers repeat it."""
         self.state, self._heartbeats = "asked", 0
         if self._place is None:
             return {"op": "subscribe", "id": self.name, "channels": [self.name]}
         return {"op": "resume", "id": self.name, "channel": self.name, "after": self._place}
 
     def takes(self, message: Fields) -> Optional[bool]:
-        """Whether a snapshot or a delta is the next message; None: it must be asked for again."""
+        """Whether to apply a snapshot or delta; None: the channel must be requested again."""
         number = message["channelSequence"]
         if message["type"] == "delta":
             if self.state != "live":
@@ -855,7 +853,7 @@ class _Channel:
         return True
 
     def note(self, message: Fields) -> bool:
-        """The exchange has answered a resume. Returns whether it must be asked for again."""
+        """Handles the answer to a resume. Returns whether to request the channel again."""
         if message["type"] == "gap":
             self.state = "asked"
             self.skip()
@@ -869,26 +867,26 @@ class _Channel:
         return False
 
     def compare(self, number: Optional[int]) -> bool:
-        """A heartbeat has come, with the channel's last number if all up to it was sent.
+        """Handles a heartbeat. `number`: the channel's last number, if the heartbeat lists it.
 
-        Returns whether the channel must be asked for again.
+        Returns whether to request the channel again.
         """
         if self.state == "live":
             is_behind = number is not None and number > (self._place or 0)
             if is_behind:
                 self._missed()
             return is_behind
-        # The answer may be on its way at the first heartbeat. A resume may take longer.
+        # At the first heartbeat the answer may still be under way. A resume may take longer.
         self._heartbeats += self.state == "asked" and (number is not None or self._place is None)
         return self._heartbeats > 1
 
     def skip(self) -> None:
-        """The messages since the last one are lost; a snapshot follows."""
+        """Messages were lost; a snapshot follows."""
         self._place = None
         self._on_gap()
 
     def _missed(self) -> None:
-        """A message is missing. Those that are missing when they were sent again are lost."""
+        """A message is missing. If it is still missing after it was requested, it is lost."""
         if self._missed_after == self._place:
             self.skip()
         else:
@@ -898,57 +896,57 @@ class _Channel:
 class Live:
     """The markets, books and your account, kept up to date by `update`.
 
-    With the package websockets it streams, else it polls: `mode` says which. Both show the same;
-    the stream sees every state between, a poll those that there are when it looks.
+    `mode` is "stream" with the package websockets, else "poll". Both give the same data, but the
+    stream also shows the states between two polls.
 
-    When the stream ends for good, because the token was refused, was revoked or has expired, every
-    method that waits raises the error, again at each call. Orders still rest.
+    If the stream ends for good (the token was refused, was revoked or has expired), every method
+    that waits raises the error, at each call. Orders still rest.
 
-    :param saved: `Account.saved()` of an earlier run, to miss no change since; {} is the beginning
-        of the account. None: from now on.
+    :param saved: `Account.saved()` of an earlier run, to get every change since then; {}: since the
+        account's beginning; None: from now on
     """
 
     def __init__(self, client: Client, saved: Optional[Fields] = None, poll: bool = False) -> None:
         self._client = client
         self.mode = "poll" if poll or websockets is None else "stream"
         log.info("live: %s", self.mode)
-        #: The active ones, by id.
+        #: Active markets by id.
         self.markets: Dict[str, Fields] = {}
-        #: Those of the next hour, by id.
+        #: Markets of the next hour by id.
         self.upcoming: Dict[str, Fields] = {}
         #: None without a token.
         self.account: Optional[Account] = None
-        #: How often changes were missed; the account is right nevertheless.
+        #: How often changes were missed. The account is correct anyway.
         self.gaps = 0
-        #: When the token expires, in the exchange's time; None: never, or it is not known.
+        #: When the token expires, in the exchange's time; None: never or unknown.
         self.session_ends_at_ms: Optional[int] = None
-        #: Why it has ended for good; None: it has not.
+        #: Why the stream has ended for good; None: it has not ended.
         self.failure: Optional[Exception] = None
         self._prices: Dict[str, Optional[Decimal]] = {}
         self._books: Dict[str, Book] = {}
-        #: By asset: that of the active market.
+        #: By asset: the active market's book.
         self._latest: Dict[str, Optional[Book]] = {}
         #: By id.
         self._sub_accounts: Dict[str, Account] = {}
         self._changes: List[Change] = []
         self._channels: Dict[str, _Channel] = {}
         self._socket: Optional[_Socket] = None
-        #: None: there is none.
+        #: None: not connected.
         self._connection: Any = None
-        #: Whether the connection is signed in, if there is a token.
+        #: Whether the connection is open and, if there is a token, signed in.
         self._is_open = False
-        #: What is asked again at its time, over this connection.
+        #: Requests to repeat over this connection, each with its time.
         self._later: List[Tuple[float, Callable[[], None]]] = []
-        #: The texts of the parts of a message that is not complete.
+        #: Received parts of an incomplete message.
         self._parts: List[str] = []
-        #: All of the account up to here has come.
+        #: The account's messages up to this sequence have arrived.
         self._sequence = 0
         self._looked_at = time.monotonic()
         if client.token is not None:
             kept: Fields = dict(saved or {})
             kept["orders"] = {order["orderId"]: order for order in kept.get("orders", ())}
             self.account = Account(**kept)
-        #: The account is complete up to here; None: it begins with what there is.
+        #: The account is complete up to this sequence; None: it begins with the current state.
         self._since = None if saved is None or self.account is None else self.account.sequence
         if self.mode == "poll":
             self._look()
@@ -970,7 +968,7 @@ class Live:
             self._socket.close()
 
     def book(self, market_id: str) -> Book:
-        """The book of a market, followed from the first call until the market ends."""
+        """A market's book, followed from the first call until the market ends."""
         book = self._books.get(market_id) or Book(market_id)
         if self._socket is not None:
             self._books[market_id] = book
@@ -981,7 +979,7 @@ class Live:
         return book
 
     def book_of(self, asset: str) -> Optional[Book]:
-        """The book of the asset's active market, and then of the next; None while there is none."""
+        """The book of the asset's active market, then of the next one; None: no active market."""
         if self._socket is None:
             ids = (each["id"] for each in self._listed(asset))
             market_id = next(ids, None)
@@ -990,7 +988,7 @@ class Live:
         return self._latest[asset]
 
     def sub_account(self, sub_account_id: str) -> Account:
-        """A sub-account, followed from the first call; on the stream only."""
+        """A sub-account, followed from the first call. Works only on the stream."""
         if self._socket is None:
             raise RuntimeError("sub-accounts are followed on the stream: install websockets")
         account = self._sub_accounts.setdefault(sub_account_id, Account())
@@ -998,7 +996,7 @@ class Live:
         return account
 
     def price(self, asset: str) -> Optional[Decimal]:
-        """The price of an asset, in dollars; None before the first."""
+        """An asset's price in dollars; None: no price yet."""
         if self._socket is None:
             for market in self._listed(asset):
                 self._prices[asset] = market["assetPrice"]
@@ -1007,9 +1005,9 @@ class Live:
         return self._prices[asset]
 
     def update(self, seconds: float = 1.0) -> List[Change]:
-        """Waits for news, but no longer than so many seconds, and takes all that there is.
+        """Waits up to `seconds` for news, and applies everything that has arrived.
 
-        It includes what you were told before: an order that `buy` has answered is in the account.
+        Includes the effects of earlier calls: an order answered by `buy` is in the account.
 
         :return: the changes of your money since the last call, in order
         """
@@ -1032,11 +1030,11 @@ class Live:
             if time.monotonic() > give_up_at:
                 raise NoAnswer("the stream does not answer", False, None)
             if not self._receive(0.1) and ask:
-                # Not every change sends a message; the answer says that there is none.
+                # Not every change sends a message. The pong confirms the sequence without one.
                 self._send({"op": "ping"})
 
     def _receive(self, seconds: float) -> bool:
-        """Returns whether there was anything."""
+        """Returns whether anything arrived."""
         assert self._socket is not None
         if self.failure is not None:
             raise self.failure
@@ -1070,7 +1068,7 @@ class Live:
             self._read(loads(str(what)))
 
     def _fail(self, error: Exception) -> None:
-        """The end for good."""
+        """Ends the stream for good."""
         self.failure = error
         raise error
 
@@ -1096,9 +1094,9 @@ class Live:
         self._ask(channel)
 
     def _begin(self, name: str) -> None:
-        """Follows a channel, and waits until it has begun.
+        """Follows a channel and waits until it has begun.
 
-        :raise ExchangeError: if it is refused
+        :raise ExchangeError: if the channel is refused
         """
         if name not in self._channels:
             self._follow(name)
@@ -1145,7 +1143,7 @@ class Live:
                 self._sequence = message["sequence"]
 
     def _read_part(self, message: Fields) -> None:
-        """A part after a missing one is left out: then the whole message is missing."""
+        """Drops parts after a missing one: the whole message is then missing."""
         if message["part"] == 1:
             self._parts = []
         if message["part"] == len(self._parts) + 1:
@@ -1190,7 +1188,7 @@ class Live:
         if wait is None and error.code in ("rate_limited", "unavailable"):
             wait = _REFUSED_WAIT_S
         if message.get("id") == "auth":
-            # The user may have too many connections because lost ones are not known to be lost yet.
+            # Too many connections may be temporary: the exchange may still count lost ones.
             if wait is None and error.code != "limit_reached":
                 self._fail(error)
             self._try_again(wait or _REFUSED_WAIT_S, self._sign_in)
@@ -1201,7 +1199,7 @@ class Live:
             self._try_again(wait, lambda: self._ask(channel))
         else:
             self._forget(channel)
-            # Of a channel that has begun: its market was closed while the connection was lost.
+            # For a channel that has begun, the market was closed while the connection was lost.
             if error.code != "market_not_found" or not channel.has_begun:
                 raise error
 
@@ -1209,7 +1207,7 @@ class Live:
         self._later.append((time.monotonic() + seconds, again))
 
     def _forget(self, channel: _Channel) -> None:
-        """A channel has ended, with what it kept up to date."""
+        """Removes an ended channel and its data."""
         kind, _, of = channel.name.partition(":")
         del self._channels[channel.name]
         kept: Dict[str, Dict[str, Any]] = {
@@ -1223,7 +1221,7 @@ class Live:
     def _apply_account(
         self, account: Account, data: Fields, is_whole: bool, sequence: int
     ) -> bool:
-        """Returns False if the account is not certain any more and needs a snapshot."""
+        """Returns False if the account is no longer certain and needs a snapshot."""
         is_known = True
         available, held = account.available, account.held
         if is_whole:
@@ -1282,13 +1280,13 @@ class Live:
             except ExchangeError as error:
                 if error.code != "market_not_found":
                     raise
-                # It was closed.
+                # The market was closed.
                 del self._books[book.market_id]
         while self.account is not None and not self._look_at_account(self.account):
             pass
 
     def _listed(self, asset: str) -> List[Fields]:
-        """The active markets of an asset, as they were looked at.
+        """The active markets of an asset, as of the last poll.
 
         :raise ExchangeError: if the exchange does not know the asset
         """
@@ -1300,7 +1298,7 @@ class Live:
         book._apply(answer, True, answer["sequence"])
 
     def _look_at_account(self, account: Account) -> bool:
-        """Returns False if it changed meanwhile."""
+        """Returns False if the account changed during the reads."""
         orders, at = self._list("orders")
         positions, also_at = self._list("positions")
         sequence = min(at, also_at)
@@ -1328,7 +1326,7 @@ class Live:
         return True
 
     def _list(self, name: str) -> Tuple[List[Fields], int]:
-        """All of a list of the account, and the sequence from which on it is true."""
+        """A whole list of the account, and the sequence of its first page."""
         found: List[Fields] = []
         query: Fields = {"limit": 200}
         sequence = 0

@@ -1,9 +1,9 @@
-"""What both example bots do: they keep books in a file, the account and what its changes add up to;
-and they run until they are stopped or cannot go on.
+"""Shared by both example bots: they save their books in a file (the account, and the sums of its
+changes), and run until they are stopped or cannot continue.
 
-The file is replaced as a whole, so a bot that is killed continues where it was, and is told what
-has changed since. A bot that cannot go on cancels what rests if it still can, says why, and exits
-with status 1.
+The file is replaced as a whole. A killed bot continues where it stopped and receives the changes
+since then. A bot that cannot continue cancels its resting orders if possible, prints the reason,
+and exits with status 1.
 """
 
 import os
@@ -16,7 +16,7 @@ from typing import Callable
 from quarter_hour import Client, ExchangeError, Live, NoAnswer, dumps, loads
 
 PAUSE_S = 0.1
-#: For a longer wait, what rests is cancelled first.
+#: Before a longer wait, the bot cancels its resting orders.
 LONG_S = 5
 
 
@@ -39,7 +39,7 @@ class Books:
         self.is_stopping = True
 
     def run(self, look: Callable[[bool], None]) -> None:
-        """Looks again and again until a SIGTERM, and then until nothing rests and nothing is owned."""
+        """Acts in rounds until SIGTERM, and then until no order rests and no share is owned."""
         try:
             is_done = False
             while not is_done:
@@ -53,8 +53,8 @@ class Books:
         self.live.close()
 
     def round(self, look: Callable[[bool], None]) -> bool:
-        """Returns whether the bot is done. If the exchange asks for a long wait, the bot cancels what
-        rests and sends nothing until then."""
+        """Returns whether the bot is done. Before a long wait that the exchange asks for, the bot
+        cancels its resting orders; it sends nothing until the wait is over."""
         try:
             look(self.is_stopping)
             self.claim_won()
@@ -65,7 +65,7 @@ class Books:
             self.quiet_until = time.time() + error.retry_after
             until = time.strftime("%H:%M:%S", time.gmtime(self.quiet_until))
             print(f"{error} Nothing is sent until {until} UTC.", file=sys.stderr)
-            # Prices move meanwhile. Room for the keys of cancels is kept free.
+            # Prices move during the wait. The exchange reserves room for the keys of cancels.
             if error.retry_after > LONG_S:
                 self.exchange.cancel_all()
             return False
@@ -81,7 +81,7 @@ class Books:
         sys.exit(1)
 
     def update(self, seconds: float) -> None:
-        """Takes what is new."""
+        """Applies what is new."""
         causes = self.kept["causes"]
         for change in self.live.update(seconds):
             before = causes.get(change.cause, Decimal(0))
@@ -91,17 +91,17 @@ class Books:
         self.save()
 
     def claim_won(self) -> None:
-        """The exchange may have paid it already."""
+        """Claims winnings. The exchange may already have paid them."""
         for market_id in self.live.account.claimable():
             try:
                 self.exchange.claim(market_id)
             except ExchangeError as error:
-                # It may have been paid while the bot was not running.
+                # The exchange may have paid while the bot was not running.
                 if error.code not in ("nothing_to_claim", "already_paid"):
                     raise
 
     def is_flat(self) -> bool:
-        """Nothing rests and nothing is owned, and no change of the money is missing."""
+        """Whether no order rests, no share is owned, and no change of the money is missing."""
         account = self.live.account
         balance = self.exchange.balance()
         is_current = (account.available, account.held) == (balance["available"], balance["held"])

@@ -1,11 +1,11 @@
-"""An example: a market maker. In every market it bids for UP and for DOWN, a little below a fair
-price that it takes from the asset's price; when both bids trade, the pair costs less than the
-dollar that it pays. In markets of the next hour its bids rest before they open, at even odds.
+"""Example: a market maker. In every market it bids for UP and for DOWN, slightly below a fair price
+derived from the asset's price. When both bids trade, the pair costs less than the dollar it pays.
+In upcoming markets of the next hour it bids before they open, at even odds.
 
     python3 market_maker.py http://127.0.0.1:3000 maker maker.json
 
-SIGTERM: cancels, waits until its markets are paid, and exits with status 0. Status 1: it could not
-go on; it says why, and whether its orders still rest.
+SIGTERM: cancels its orders, waits until its markets are paid, and exits with status 0. Status 1:
+it could not continue; the message names the reason and whether orders still rest.
 """
 
 import sys
@@ -16,19 +16,18 @@ from quarter_hour import Client, Live, Retries
 
 EDGE = Decimal("0.005")
 SHARES = Decimal(20)
-#: Once so many of its shares have traded within so many seconds, the exchange cancels its other
-#: bids.
+#: If this many of its shares trade within this many seconds, the exchange cancels its other bids.
 SWEPT_SHARES, SWEPT_S = 60, 1
-#: It collects no more of an outcome.
+#: It buys no more of an outcome above this position.
 SHARES_MAX = 400
-#: Quotes may be so far from where they should be.
+#: A quote within this distance of its price stays.
 TOLERANCE = Decimal("0.002")
 PASSWORD = "an example, not a secret"
 DEFAULTS = ["http://127.0.0.1:3000", "example-maker", "maker.json"]
 
 
 def fair_price(live: Live, market: dict) -> Decimal:
-    """Of UP, from how far the asset is from its start price."""
+    """UP's fair price, from the asset's distance to its start price."""
     if market["startPrice"] is None:
         return Decimal("0.5")
     price = live.price(market["asset"]) or market["startPrice"]
@@ -37,7 +36,7 @@ def fair_price(live: Live, market: dict) -> Decimal:
 
 
 def requote(live: Live, market: dict, group_id: str) -> list:
-    """What to send so that one bid for each outcome rests at its price."""
+    """The operations that leave one bid for each outcome at its price."""
     operations = []
     fair = fair_price(live, market)
     for outcome, chance in (("UP", fair), ("DOWN", 1 - fair)):
@@ -75,7 +74,7 @@ def main() -> None:
                 if live.account.orders:
                     exchange.cancel_all()
                 return
-            # Refused operations are no problem: prices move, markets end. The next look corrects.
+            # Refusals are harmless: prices move, markets end. The next round corrects them.
             operations = []
             for market in [*live.markets.values(), *live.upcoming.values()]:
                 operations += requote(live, market, group_id)
@@ -83,7 +82,7 @@ def main() -> None:
                 return
             results = exchange.batch(operations[:100])["results"]
             errors = [each["error"]["code"] for each in results if each["type"] == "error"]
-            # It was swept, so its prices were wrong. The next look begins with the price of then.
+            # The bids were swept, so their prices were wrong. The next round uses the new price.
             if "order_group_tripped" in errors:
                 exchange.reset_order_group(group_id)
 

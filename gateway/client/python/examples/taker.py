@@ -1,10 +1,10 @@
-"""An example: a taker. It buys what looks cheap beside the asset's price, one order per market and
-look, sells again when it has gained, and claims the rest.
+"""Example: a taker. It buys what looks cheap compared with the asset's price, one order per market
+and round, sells after a gain, and claims the rest.
 
     python3 taker.py http://127.0.0.1:3000 taker taker.json
 
-SIGTERM: waits until its markets are paid, and exits with status 0. Status 1: it could not go on; it
-says why, and whether its orders still rest.
+SIGTERM: waits until its markets are paid, and exits with status 0. Status 1: it could not
+continue; the message names the reason and whether orders still rest.
 """
 
 import sys
@@ -13,14 +13,14 @@ from decimal import Decimal
 from books import Books
 from quarter_hour import Client, ExchangeError, Live, Retries
 
-#: Dollars of one order.
+#: Size of an order in dollars.
 AMOUNT = Decimal("2.5")
-#: How much cheaper than the fair price an offer must be, and how much dearer a bid.
+#: How far below the fair price an offer must be, and how far above it a bid.
 MARGIN = Decimal("0.004")
 SHARES_MAX = 200
 PASSWORD = "an example, not a secret"
 DEFAULTS = ["http://127.0.0.1:3000", "example-taker", "taker.json"]
-#: What an order may be refused with when others are faster or the market ends.
+#: Refusals to expect when other traders are faster or the market ends.
 USUAL = (
     "market_not_active",
     "market_paused",
@@ -34,14 +34,14 @@ USUAL = (
 
 
 def fair_price(live: Live, market: dict) -> Decimal:
-    """Of UP, from how far the asset is from its start price."""
+    """UP's fair price, from the asset's distance to its start price."""
     price = live.price(market["asset"]) or market["startPrice"]
     chance = Decimal("0.5") + (price / market["startPrice"] - 1) * 250
     return min(max(chance, Decimal("0.03")), Decimal("0.97")).quantize(Decimal("0.001"))
 
 
 def trade(exchange: Client, live: Live, market: dict) -> None:
-    """Sells what is dear or buys what is cheap, once."""
+    """Sends one order: sells what is dear or buys what is cheap."""
     book, up = live.book_of(market["asset"]), fair_price(live, market)
     if book is None or book.market_id != market["id"]:
         return
