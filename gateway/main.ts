@@ -45,7 +45,7 @@ async function main(): Promise<void> {
   warnOfOpenAddresses(config, log);
   // Clients get no answer: only the journal knows the outcome. The reason is printed last.
   const onFatal = (error: Error) => {
-    console.error(`The exchange has ended: ${said(error)}`);
+    console.error(`The exchange has ended: ${problemText(error)}`);
     process.exit(error instanceof FilesGone ? FILES_GONE : 1);
   };
   const waiting = new AbortController();
@@ -86,22 +86,21 @@ async function main(): Promise<void> {
   // A standby was asked to stop between its wait and its first request.
   if (signal.aborted) return shutDown(exchange);
   if (mayHaveOthers) await reload(exchange, config, log);
-  sayIfItIsAGame(config, log);
-  if ('isNew' in exchange && exchange.isNew) sayThatItIsNew(config, log);
+  warnIfDemonstration(config, log);
+  if ('isNew' in exchange && exchange.isNew) warnOfNewExchange(config, log);
   console.log(addresses(exchange, config));
   if (config.role !== 'replica' && config.feed.kind !== 'live')
     console.log(firstTrade(baseOf(exchange.port, config), config.assets[0]!));
 }
 
-/** Warns, so that a demonstration is not taken for a market. */
-function sayIfItIsAGame({ role, feed, startingBalanceMicros }: Config, log: Log): void {
+function warnIfDemonstration({ role, feed, startingBalanceMicros }: Config, log: Log): void {
   if (role === 'replica') return;
   if (feed.kind !== 'live') log.warn('PRICES ARE NOT REAL: they are simulated or from a file');
   if (startingBalanceMicros > 0) log.warn('PLAY MONEY: every new account is given some');
 }
 
-/** Warns, because a volume that was not mounted looks like a new exchange. */
-function sayThatItIsNew({ dataFolder, journal }: Config, log: Log): void {
+/** A volume that was not mounted also looks like a new exchange. */
+function warnOfNewExchange({ dataFolder, journal }: Config, log: Log): void {
   const place = journal === null ? resolve(dataFolder) : journal.url;
   log.warn(
     { journal: place },
@@ -148,7 +147,7 @@ async function checkNextCertificate(tls: TlsFiles, log: Log): Promise<void> {
   try {
     await checkCertificate(tls, log);
   } catch (error) {
-    log.error({ problem: said(error) }, 'this process cannot serve with these files');
+    log.error({ problem: problemText(error) }, 'this process cannot serve with these files');
   }
 }
 
@@ -161,7 +160,7 @@ async function reload(exchange: Running, { tls }: Config, log: Log): Promise<voi
     await exchange.renewCertificate();
     log.info('new connections have the certificate that was read again');
   } catch (error) {
-    log.error({ problem: said(error) }, 'the certificate stays as it was');
+    log.error({ problem: problemText(error) }, 'the certificate stays as it was');
   }
 }
 
@@ -172,7 +171,7 @@ async function reloadKeys(exchange: Running, log: Log): Promise<void> {
     const [partnerKeys, operatorKeys] = [config.partnerKeys.length, config.operatorKeys.length];
     log.info({ partnerKeys, operatorKeys, ...read }, 'keys and secrets were read again');
   } catch (error) {
-    log.error({ problem: said(error) }, 'keys and secrets stay as they were');
+    log.error({ problem: problemText(error) }, 'keys and secrets stay as they were');
   }
 }
 
@@ -197,7 +196,7 @@ async function shutDown(exchange: Running): Promise<void> {
     await exchange.stop();
     process.exit(0);
   } catch (error) {
-    console.error(`The exchange did not stop cleanly: ${said(error)}`);
+    console.error(`The exchange did not stop cleanly: ${problemText(error)}`);
     process.exit(1);
   }
 }
@@ -234,10 +233,10 @@ function firstTrade(base: string, asset: string): string {
 function explain(error: unknown): string {
   if (error instanceof ConfigError) return `The configuration is not valid:\n${error.message}`;
   if (error instanceof JournalError) return `The journal was refused: ${error.message}`;
-  return `The exchange cannot start: ${said(error)}`;
+  return `The exchange cannot start: ${problemText(error)}`;
 }
 
-function said(error: unknown): string {
+function problemText(error: unknown): string {
   return troubleText(troubleOf(error));
 }
 

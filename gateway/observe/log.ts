@@ -47,7 +47,7 @@ export function createLog(level: LogLevel, stream?: DestinationStream): Log {
     },
     output,
   );
-  if (output instanceof EventEmitter) sayWhatIsLost(output, log);
+  if (output instanceof EventEmitter) logLostLines(output, log);
   return log;
 }
 
@@ -82,8 +82,8 @@ export function leavesHoles(descriptor = STANDARD_ERROR): boolean {
   }
 }
 
-/** Logs the number of dropped lines, once lines can be written again. */
-function sayWhatIsLost(output: EventEmitter, log: Log): void {
+/** Once lines can be written again. */
+function logLostLines(output: EventEmitter, log: Log): void {
   let lines = 0;
   output.on('drop', () => lines++);
   output.on('drain', () => {

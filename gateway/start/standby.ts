@@ -189,7 +189,7 @@ async function leadership(
 }
 
 async function retried<T>(work: () => Promise<T>, { signal, log }: StandbyOptions): Promise<T> {
-  const said: string[] = [];
+  const logged: string[] = [];
   for (;;) {
     try {
       return await work();
@@ -199,10 +199,10 @@ async function retried<T>(work: () => Promise<T>, { signal, log }: StandbyOption
       if (isFinal || !(error instanceof Error)) throw error;
       const { message } = error;
       // Two problems may alternate.
-      if (!said.includes(message)) {
+      if (!logged.includes(message)) {
         log.warn({ problem: message }, 'the standby cannot go on; retrying');
-        said.push(message);
-        if (said.length > 2) said.shift();
+        logged.push(message);
+        if (logged.length > 2) logged.shift();
       }
       const afterMs = error instanceof PasswordRefused ? REFUSED_AFTER_MS : RETRY_AFTER_MS;
       await delay(afterMs, undefined, { signal });

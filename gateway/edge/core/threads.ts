@@ -198,7 +198,7 @@ class EdgeThread {
   /** Resolves to the thread's newest app once it is made; null: the thread could not make one. */
   app: Promise<number | null>;
   readonly ended: Promise<void>;
-  private told = NOTHING_YET;
+  private reported = NOTHING_YET;
   private readonly worker: Worker;
   private readonly link: RingLink;
   private hasApp: (app: number | null) => void = () => {};
@@ -252,8 +252,8 @@ class EdgeThread {
   }
 
   get readings(): EdgeReadings {
-    const { core } = this.told.rings;
-    return { ...this.told, rings: { core, edge: this.link.waitingBytes } };
+    const { core } = this.reported.rings;
+    return { ...this.reported, rings: { core, edge: this.link.waitingBytes } };
   }
 
   post(message: ToEdgeThread): void {
@@ -305,13 +305,13 @@ class EdgeThread {
       const problem = `the thread of edge ${this.task.index} failed: ${message.failure}`;
       this.options.failed(new Error(problem));
     } else if ('app' in message) this.hasApp(message.app);
-    else if ('answers' in message) this.tell(message);
+    else if ('answers' in message) this.note(message);
     else this.listening(message.port);
   }
 
-  private tell({ answers, readings }: { answers: OwnAnswers; readings: EdgeReadings }): void {
+  private note({ answers, readings }: { answers: OwnAnswers; readings: EdgeReadings }): void {
     const { served } = this.options;
-    this.told = readings;
+    this.reported = readings;
     for (const [route, status, count] of answers) {
       const counts = route === NO_ROUTE ? served.unknown : served.named(route)!.counts;
       counts.add(status, count);

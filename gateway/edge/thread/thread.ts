@@ -38,7 +38,7 @@ import {
 } from '../link/thread-messages.js';
 import { ThreadStreams } from './streams.js';
 
-const TELL_MS = 500;
+const REPORT_MS = 500;
 const NOT_MEASURED = { observe: () => {} };
 
 /** A request. The core answers nearly all of them. */
@@ -87,7 +87,7 @@ class EdgeThread {
   private readonly link: RingLink;
   private readonly streams: ThreadStreams;
   private readonly known = new KnownAddresses();
-  private readonly teller: NodeJS.Timeout;
+  private readonly reporter: NodeJS.Timeout;
   /** Accepts connections for all threads; null: another thread does. */
   private acceptor: Acceptor | null = null;
   private isStopping = false;
@@ -132,7 +132,7 @@ class EdgeThread {
       serveContract(router, serving);
       serveSite(router, serving);
     });
-    this.teller = setInterval(() => this.tell(), TELL_MS);
+    this.reporter = setInterval(() => this.report(), REPORT_MS);
     send({ app: this.server.open() });
   }
 
@@ -195,7 +195,7 @@ class EdgeThread {
     this.isStopping = true;
     this.acceptor?.close();
     await this.server.drain();
-    this.tell();
+    this.report();
     send('done');
   }
 
@@ -203,14 +203,14 @@ class EdgeThread {
     // The core wakes this thread at the end of a turn, perhaps after this message.
     this.link.work();
     await this.unsent.settled();
-    this.tell();
+    this.report();
     send('done');
   }
 
   private close(): void {
     if (this.isClosed) return;
     this.isClosed = true;
-    clearInterval(this.teller);
+    clearInterval(this.reporter);
     // Sends the last answers first.
     this.link.work();
     this.acceptor?.close();
@@ -218,7 +218,7 @@ class EdgeThread {
     parentPort!.close();
   }
 
-  private tell(): void {
+  private report(): void {
     const { unsent, cap, server, streams } = this;
     streams.check();
     cap.tellOthers();

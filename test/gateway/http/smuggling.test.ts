@@ -162,10 +162,10 @@ test.each(HONEST)(
       expect(answer!.text, path).not.toContain('invalid_json');
       const { connection } = answer!.headers;
       // An answer without a body is also the last of its connection.
-      const goesOn = isKept && answer!.status !== 204;
-      expect(connection, path).toBe(goesOn ? undefined : 'close');
-      await client.send(goesOn ? requestText('GET', '/health') : hidden);
-      if (goesOn) expect((await client.answers(2))[1]!.status).toBe(200);
+      const staysOpen = isKept && answer!.status !== 204;
+      expect(connection, path).toBe(staysOpen ? undefined : 'close');
+      await client.send(staysOpen ? requestText('GET', '/health') : hidden);
+      if (staysOpen) expect((await client.answers(2))[1]!.status).toBe(200);
       else await client.closed();
       client.leave();
       expect(ordersOfAda()).toBe(before);
