@@ -1,8 +1,8 @@
 /** The index of ids against a plain Map: growth, removal, rows that share a place, and undo. */
 import { describe, expect, test } from 'vitest';
-import { IdIndex } from '../../../engine/storage/indexes/id-index.js';
-import { UndoLog } from '../../../engine/storage/undo.js';
-import { Random } from '../../support/workload/random.js';
+import { IdIndex } from '../../../../engine/storage/indexes/id-index.js';
+import { UndoLog } from '../../../../engine/storage/undo.js';
+import { Random } from '../../../support/workload/random.js';
 
 describe('the index of ids', () => {
   test.each([1, 2, 3])('agrees with a map, seed %i', (seed) => {

@@ -3,9 +3,9 @@
  * and undo of what happened during growth.
  */
 import { describe, expect, test } from 'vitest';
-import { RowIndex } from '../../../engine/storage/indexes/row-index.js';
-import { UndoLog } from '../../../engine/storage/undo.js';
-import { Random } from '../../support/workload/random.js';
+import { RowIndex } from '../../../../engine/storage/indexes/row-index.js';
+import { UndoLog } from '../../../../engine/storage/undo.js';
+import { Random } from '../../../support/workload/random.js';
 
 /** A test key as the two integers of the index. */
 const low = (key: number) => key | 0;

@@ -4,11 +4,11 @@
  * with collisions.
  */
 import { describe, expect, test } from 'vitest';
-import { StateReader, StateWriter } from '../../engine/storage/archive.js';
-import { HashIndex } from '../../engine/storage/indexes/hash-index.js';
-import { SlotIndex } from '../../engine/storage/indexes/slot-index.js';
-import { TextHash } from '../../engine/storage/text-hash.js';
-import { Random } from '../support/workload/random.js';
+import { StateReader, StateWriter } from '../../../engine/storage/archive.js';
+import { HashIndex } from '../../../engine/storage/indexes/hash-index.js';
+import { SlotIndex } from '../../../engine/storage/indexes/slot-index.js';
+import { TextHash } from '../../../engine/storage/text-hash.js';
+import { Random } from '../../support/workload/random.js';
 
 const MASK = 0xffffffffn;
 const rotate = (word: bigint, by: bigint): bigint => ((word << by) | (word >> (32n - by))) & MASK;

@@ -4,11 +4,11 @@
  */
 
 import { describe, expect, test } from 'vitest';
-import { type Archive, StateReader, StateWriter } from '../../engine/storage/archive.js';
-import { atOnce } from '../../engine/storage/pieces.js';
-import { TextHash } from '../../engine/storage/text-hash.js';
-import { LongTexts, ShortTexts } from '../../engine/storage/texts.js';
-import { Random } from '../support/workload/random.js';
+import { type Archive, StateReader, StateWriter } from '../../../engine/storage/archive.js';
+import { atOnce } from '../../../engine/storage/pieces.js';
+import { TextHash } from '../../../engine/storage/text-hash.js';
+import { LongTexts, ShortTexts } from '../../../engine/storage/texts.js';
+import { Random } from '../../support/workload/random.js';
 
 /** More than one chunk of rows, and not a whole number of chunks. */
 const ROWS = 20_000;

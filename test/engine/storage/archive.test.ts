@@ -3,12 +3,12 @@
  * wrote it, and writes the same bytes.
  */
 import { expect, test } from 'vitest';
-import { Engine } from '../../engine/engine.js';
-import { Code } from '../../engine/interface/codes.js';
-import { TimeInForce, TokenScope } from '../../engine/interface/domain.js';
-import { MAX_TIME_MS } from '../../engine/interface/limits.js';
-import { POOL_SIZES } from '../../engine/state/access/room.js';
-import { StateReader } from '../../engine/storage/archive.js';
+import { Engine } from '../../../engine/engine.js';
+import { Code } from '../../../engine/interface/codes.js';
+import { TimeInForce, TokenScope } from '../../../engine/interface/domain.js';
+import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
+import { POOL_SIZES } from '../../../engine/state/access/room.js';
+import { StateReader } from '../../../engine/storage/archive.js';
 import {
   archiveOf,
   buy,
@@ -18,8 +18,8 @@ import {
   registration,
   run,
   WINDOW_START_MS,
-} from '../support/engine-support.js';
-import { randomDay, USUAL } from '../support/random-commands.js';
+} from '../../support/engine-support.js';
+import { randomDay, USUAL } from '../../support/random-commands.js';
 
 const DAY = { ...USUAL, commands: 6_000 };
 

@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { offsetsOf } from '../../engine/storage/number-buffer.js';
+import { offsetsOf } from '../../../engine/storage/number-buffer.js';
 
 test('offsets have names, and a shape that no other object can change', () => {
   const offsets = offsetsOf(['orderId', 'marketId'], 4);
