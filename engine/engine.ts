@@ -85,9 +85,27 @@ export class Engine extends Reads {
     return this.state.events;
   }
 
-  /** Whether the last result repeats an earlier one, for its idempotency key or reference. */
+  /**
+   * Whether the last command had the idempotency key or the reference of an earlier one. Its result
+   * is the earlier one's; for a key whose result is not in memory any more, `executed_before`.
+   */
   get replayed(): boolean {
     return this.state.replayed;
+  }
+
+  /** Whether the last command has used a new idempotency key: its result will be asked for. */
+  get remembered(): boolean {
+    return this.state.remembered;
+  }
+
+  /** The sequence of the oldest command whose idempotency key is known; 0: there is none. */
+  get oldestKeySequence(): number {
+    return this.state.idempotency.oldestSequence(this.state.sequence);
+  }
+
+  /** How many words of results are kept in memory for repeated keys. State and digest ignore it. */
+  keepRecentResults(mostWords: number): void {
+    this.state.recentResults.limit(mostWords);
   }
 
   /** 16 hex digits over all results and events so far. */
@@ -130,6 +148,7 @@ export class Engine extends Reads {
     state.resultSequence = state.sequence;
     state.resultAtMs = atMs;
     state.replayed = false;
+    state.remembered = false;
     state.fillsLeft = MAX_FILLS_PER_ORDER;
     state.passesLeft = MAX_PASSES_PER_COMMAND;
     state.makersSeen = 0;
@@ -148,6 +167,7 @@ export class Engine extends Reads {
     this.running.add(state.result);
     this.running.add(state.events);
     checkTotals(state);
+    if (state.replayed) this.recall();
     return command.next;
   }
 
@@ -168,8 +188,18 @@ export class Engine extends Reads {
   }
 
   /**
-   * Replays the remembered result if the key has one; otherwise executes the command and remembers.
+   * Puts the first result in the place of `executed_before`, if it is in memory. That depends on
+   * the process and not on the commands, so the digest has been taken before.
    */
+  private recall(): void {
+    const { result, idempotency } = this.state;
+    if (result.values[ResultHead.code] !== Code.executed_before) return;
+    const { length } = result;
+    result.clear();
+    if (!idempotency.readFound(result)) result.length = length;
+  }
+
+  /** Executes the command, unless its key was used before. */
   private executeOnce(command: CommandRecord): void {
     const { state, print } = this;
     const { hash, idempotency, nowMs, result } = state;
@@ -194,22 +224,23 @@ export class Engine extends Reads {
       return;
     }
     const { low, high } = hash;
-    print.take(command);
-    const { a, b } = print;
-    switch (idempotency.lookUp(userId, low, high, a, b, nowMs, result)) {
+    const fingerprint = print.of(command);
+    switch (idempotency.lookUp(userId, low, high, fingerprint)) {
       case Found.SAME:
         state.replayed = true;
+        this.reject(command, Code.executed_before, idempotency.foundSequence(state.sequence));
         return;
       case Found.OTHER:
         this.reject(command, Code.idempotency_key_reused);
         return;
       case Found.NOTHING:
         if (!idempotency.hasRoomFor(userId, isCancel(command))) {
-          this.reject(command, Code.idempotency_full, idempotency.fullForMs(userId, nowMs));
+          this.reject(command, Code.idempotency_full, idempotency.fullForMs(nowMs));
           return;
         }
         this.execute(command);
-        idempotency.remember(userId, low, high, a, b, nowMs, result);
+        state.remembered = true;
+        idempotency.remember(userId, low, high, fingerprint, state.sequence, nowMs, result);
     }
   }
 

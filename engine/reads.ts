@@ -680,7 +680,7 @@ export class Reads {
     return (
       users.count * 450 +
       transfers.count * 100 +
-      room.usedOf(Pool.resultWords) * 4 +
+      room.usedOf(Pool.keys) * 20 +
       room.usedOf(Pool.positions) * 80 +
       room.usedOf(Pool.orders) * 100 +
       room.usedOf(Pool.vaultDeposits) * 64

@@ -8,13 +8,18 @@ export const Code = {
   ok: 0,
   idempotency_key_reused: 1,
   /**
+   * The key was used for the same command, which is not executed again. Details: required (the
+   * sequence at which it was executed). As long as the engine has the result, it returns that one.
+   */
+  executed_before: 42,
+  /**
    * The token has executed a command with this number or a greater one. Details: required (the
    * greatest executed number).
    */
   client_sequence_stale: 38,
   /**
    * The key has no room, so the command was not executed. Details: required (milliseconds until the
-   * oldest key that counts towards the limit expires).
+   * oldest key of all is forgotten).
    */
   idempotency_full: 27,
   /** A field has the wrong form or range. The gateway checks first, so no client sees this. */

@@ -1,5 +1,5 @@
 /**
- * A 64-bit hash of a command's record, which shows whether a repeated idempotency key has the same
+ * A 32-bit hash of a command's record, which shows whether a repeated idempotency key has the same
  * command. It covers every byte except the time and the key, and through the record's length also
  * the number of words of the key. Mixing is by multiply and rotate on two lanes, as in MurmurHash3.
  */
@@ -9,18 +9,17 @@ import type { RecordBuffer } from './records.js';
 
 export class Fingerprint {
   /** The two lanes, signed 32-bit integers. */
-  a = 0;
-  b = 0;
+  private a = 0;
+  private b = 0;
 
-  take(record: CommandRecord): void {
+  of(record: CommandRecord): number {
     this.a = 0x243f6a88 | 0;
     this.b = 0x85a308d3 | 0;
     const { records, at, fields, numbersEnd, afterKey, next } = record;
     this.add(records, at, at + 1);
     this.add(records, fields, numbersEnd);
     this.add(records, afterKey, next);
-    this.a = mix(this.a);
-    this.b = mix(this.b ^ this.a);
+    return mix(this.b ^ mix(this.a));
   }
 
   private add({ ints }: RecordBuffer, from: number, end: number): void {

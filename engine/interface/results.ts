@@ -1,7 +1,7 @@
 /**
  * The result of one command: integers that start with the command's kind, the result code, the
- * sequence and the time, followed by the fields below. Idempotency keys remember these integers, so
- * a replayed result is the same to the byte.
+ * sequence and the time, followed by the fields below. A repeated idempotency key gets the same
+ * integers, so its answer is the same to the byte.
  */
 
 import { type NumberBuffer, offsetsOf } from '../storage/number-buffer.js';
@@ -220,13 +220,3 @@ export const MAX_RESULT_LENGTH =
   MAX_OPEN_ORDERS_PER_USER +
   MAX_BATCH_OPERATIONS +
   ALL_NAMES_LENGTH;
-
-/**
- * Words of the longest result, where an integer below 2^31 takes one word and a larger one two. All
- * are counted as two, except those of the names, which fit into the second words of fill prices.
- */
-export const MAX_RESULT_WORDS = 2 * (MAX_RESULT_LENGTH - ALL_NAMES_LENGTH);
-/** Words that a remembered result takes besides the result itself. */
-export const REMEMBERED_HEAD_WORDS = 8;
-export const LONGEST_REMEMBERED_WORDS = REMEMBERED_HEAD_WORDS + MAX_RESULT_WORDS;
-if (ALL_NAMES_LENGTH > MAX_FILLS_PER_ORDER) throw new Error('the names need words of their own');

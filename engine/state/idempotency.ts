@@ -1,269 +1,247 @@
 /**
- * Remembered results: by user and idempotency key, the fingerprint of the command and its result.
+ * Used keys: by user and idempotency key, the fingerprint of the command and the sequence at which
+ * it was executed. The last results are beside them (recent-results.ts); the history has those of
+ * all keys.
  *
- * Always holds: a key is not forgotten within IDEMPOTENCY_KEPT_MS of its command. Keys and their
- * results take room (room.ts) until they are forgotten; a command with a new key for which its user
- * has no room is refused before it is executed. Each command first forgets expired keys, the oldest
- * first: FORGOTTEN_PER_COMMAND at most, which is far more than can expire between two commands.
+ * Always holds: a key is not forgotten within IDEMPOTENCY_KEPT_MS of its command. Keys take room
+ * (room.ts) until they are forgotten; a command with a new key for which its user has no room is
+ * refused before it is executed. Each command first forgets expired keys, the oldest first:
+ * FORGOTTEN_PER_COMMAND at most, which is far more than can expire between two commands.
  *
- * An entry is one run of words in one queue, in order of time: the head below, then the result. The
- * text of the key is not stored. An entry is identified by user and a keyed 64-bit hash of the key:
- * the probability that a new key has the hash of one of a user's 600,000 others is 3e-14. It
- * would count as a reuse of that key.
+ * Keys are in one queue, in order of time, 20 bytes each. A second queue has how many of them are
+ * of each millisecond. The text of a key is not stored. A key is identified by user and a keyed
+ * 64-bit hash: the probability that a new key has the hash of one of a user's 8,000,000 others is
+ * 4e-13. It would count as a reuse of that key. Of the fingerprint, 32 bits are stored: one of four
+ * billion other commands under a used key is taken for the same.
  */
 
 import { FORGOTTEN_PER_COMMAND, IDEMPOTENCY_KEPT_MS } from '../interface/limits.js';
-import { LONGEST_REMEMBERED_WORDS, REMEMBERED_HEAD_WORDS } from '../interface/results.js';
 import { type Archive, ROWS_IN_PIECE } from '../storage/archive.js';
 import { SlotIndex } from '../storage/indexes/slot-index.js';
 import type { NumberBuffer } from '../storage/number-buffer.js';
 import type { Work } from '../storage/pieces.js';
 import { WordQueue } from '../storage/word-queue.js';
 import { Pool, type Room } from './access/room.js';
-import { KeysOfUsers } from './keys-of-users.js';
+import type { RecentResults } from './recent-results.js';
 
-const INT32_MAX = 2 ** 31 - 1;
-const HALF = 2 ** 31;
 const TIME_HALF = 2 ** 32;
 
-/** The head of an entry. */
-const Head = {
-  /** The hash of the key. */
-  hashLow: 0,
-  hashHigh: 1,
-  /** The fingerprint. */
-  printLow: 2,
-  printHigh: 3,
-  atLow: 4,
-  atHigh: 5,
-  userId: 6,
-  /** Words of the entry, head included. */
-  length: 7,
-} as const;
-const HEAD_WORDS = REMEMBERED_HEAD_WORDS;
+/** The words of a key. `sequence`: its low 32 bits; the commands of an hour are fewer. */
+const Entry = { hashLow: 0, hashHigh: 1, print: 2, userId: 3, sequence: 4 } as const;
+const ENTRY_WORDS = 5;
+
+/** A millisecond in which there were new keys. */
+const Moment = { atLow: 0, atHigh: 1, count: 2 } as const;
+const MOMENT_WORDS = 3;
 
 /** What a look-up found. */
 export const Found = { NOTHING: 0, SAME: 1, OTHER: 2 } as const;
 export type Found = (typeof Found)[keyof typeof Found];
 
-/** An entry is named by its position in the queue plus 1; 0: none. */
+/** A key is named by its position in the queue plus 1; 0: none. */
 export class Idempotency {
   private readonly queue = new WordQueue();
+  /** Those of the keys that have not expired. */
+  private readonly moments = new WordQueue();
   private readonly index = new SlotIndex();
-  private readonly ofUsers = new KeysOfUsers();
-  /** The head of an entry that does not fit into one page. */
-  private readonly head = new Int32Array(HEAD_WORDS);
+  /** How many keys each user has, by user id. */
+  private counts = new Int32Array(16);
+  /** The position of the first key that has not expired; those before it are to be forgotten. */
+  private unexpired = 0;
+  /** The last moment; -1: there was none. */
+  private newestMs = -1;
+  /** The key that the last look-up found. */
+  private found = 0;
 
-  constructor(private readonly room: Room) {}
+  constructor(
+    private readonly room: Room,
+    private readonly recent: RecentResults,
+  ) {}
 
   keysOf(userId: number): number {
-    return this.ofUsers.countOf(userId);
+    return this.counts[userId]!;
   }
 
-  wordsOf(userId: number): number {
-    return this.ofUsers.wordsOf(userId);
+  /** The sequence of the oldest key's command; 0: there is no key. `now`: the last sequence. */
+  oldestSequence(now: number): number {
+    const { queue } = this;
+    return queue.length === 0 ? 0 : this.sequenceOf(queue.start + 1, now);
   }
 
   /** Forgets keys whose time is over. */
   forgetExpired(nowMs: number): void {
-    for (let i = 0; i < FORGOTTEN_PER_COMMAND && this.queue.length !== 0; i++) {
-      if (!this.hasExpired(this.queue.start + 1, nowMs)) return;
-      this.forgetOldest();
+    const { queue, moments } = this;
+    while (moments.length !== 0 && this.oldestMs() + IDEMPOTENCY_KEPT_MS <= nowMs) {
+      const count = moments.get(moments.start + Moment.count);
+      this.unexpired = queue.after(this.unexpired, count * ENTRY_WORDS);
+      moments.drop(MOMENT_WORDS);
     }
+    for (let i = 0; i < FORGOTTEN_PER_COMMAND && queue.start !== this.unexpired; i++)
+      this.forgetOldest();
   }
 
-  /** Whether another key of the user can be remembered, with the longest result. */
+  /** Whether another key of the user can be remembered. */
   hasRoomFor(userId: number, isCancel: boolean): boolean {
-    const { room, ofUsers } = this;
-    return (
-      room.mayTake(Pool.keys, userId, ofUsers.countOf(userId), isCancel) &&
-      room.mayTake(Pool.resultWords, userId, ofUsers.wordsOf(userId), isCancel)
-    );
+    return this.room.mayTake(Pool.keys, userId, this.counts[userId]!, isCancel);
   }
 
-  /** Milliseconds until the user's oldest key expires, or, if there is none, the oldest of all. */
-  fullForMs(userId: number, nowMs: number): number {
-    const oldest = this.ofUsers.oldestOf(userId) || this.queue.start + 1;
-    return Math.max(1, this.atMs(oldest) + IDEMPOTENCY_KEPT_MS - nowMs);
+  /** Milliseconds until the oldest key of all is forgotten. */
+  fullForMs(nowMs: number): number {
+    const isNow = this.queue.start !== this.unexpired || this.moments.length === 0;
+    return isNow ? 1 : this.oldestMs() + IDEMPOTENCY_KEPT_MS - nowMs;
   }
 
   /**
-   * Looks up a key of a user that exists. If the command is the same, its result is appended to
-   * `result`. An expired key that is not forgotten is free.
+   * Looks up a key of a user that exists. An expired key that is not forgotten is free. If it is
+   * found with the same command, {@link foundSequence} and {@link readFound} are about it.
    */
-  lookUp(
-    userId: number,
-    hashLow: number,
-    hashHigh: number,
-    printLow: number,
-    printHigh: number,
-    nowMs: number,
-    result: NumberBuffer,
-  ): Found {
-    const entry = this.find(userId, hashLow, hashHigh, nowMs);
-    if (entry === 0) return Found.NOTHING;
-    const isSame =
-      this.word(entry, Head.printLow) === printLow &&
-      this.word(entry, Head.printHigh) === printHigh;
-    if (!isSame) return Found.OTHER;
-    this.readResult(entry, result);
-    return Found.SAME;
+  lookUp(userId: number, hashLow: number, hashHigh: number, print: number): Found {
+    this.found = this.find(userId, hashLow, hashHigh);
+    if (this.found === 0) return Found.NOTHING;
+    return this.word(this.found, Entry.print) === print ? Found.SAME : Found.OTHER;
   }
 
-  /** Remembers a result, after a look-up of the same key found NOTHING. */
+  /** When the command was executed. `now`: the last sequence. */
+  foundSequence(now: number): number {
+    return this.sequenceOf(this.found, now);
+  }
+
+  /** Appends its result. False: it is not in memory any more. */
+  readFound(result: NumberBuffer): boolean {
+    const age = this.queue.distance(this.found - 1, this.queue.end) / ENTRY_WORDS - 1;
+    return this.recent.read(age, result);
+  }
+
+  /** Remembers a key, after a look-up of the same key found NOTHING. */
   remember(
     userId: number,
     hashLow: number,
     hashHigh: number,
-    printLow: number,
-    printHigh: number,
+    print: number,
+    sequence: number,
     nowMs: number,
     result: NumberBuffer,
   ): void {
     const { queue } = this;
     const entry = queue.end + 1;
-    const page = queue.roomInPage(HEAD_WORDS + 2 * result.length);
+    const page = queue.roomInPage(ENTRY_WORDS);
     if (page === null) {
-      for (let i = 0; i < HEAD_WORDS; i++) queue.push(0);
-      this.pushResult(result);
-      this.writeHead(this.head, 0, userId, hashLow, hashHigh, printLow, printHigh, nowMs);
-      for (let i = 0; i < HEAD_WORDS; i++) this.setWord(entry, i, this.head[i]!);
+      for (const word of [hashLow, hashHigh, print, userId, sequence]) queue.push(word);
     } else {
       const at = queue.placeOfEnd;
-      this.writeHead(page, at, userId, hashLow, hashHigh, printLow, printHigh, nowMs);
-      queue.extend(writeResult(page, at + HEAD_WORDS, result));
+      page[at + Entry.hashLow] = hashLow;
+      page[at + Entry.hashHigh] = hashHigh;
+      page[at + Entry.print] = print;
+      page[at + Entry.userId] = userId;
+      page[at + Entry.sequence] = sequence;
+      queue.extend(at + ENTRY_WORDS);
     }
-    const length = queue.distance(entry - 1, queue.end);
-    if (length > LONGEST_REMEMBERED_WORDS) throw new Error(`an entry of ${length} words`);
-    this.setWord(entry, Head.length, length);
-    this.link(entry, userId, hashLow, length);
+    this.countAt(nowMs);
+    this.counts[userId]! += 1;
+    this.index.add(hashLow, entry);
     this.room.count(Pool.keys, userId, 1);
-    this.room.count(Pool.resultWords, userId, length);
-  }
-
-  private writeHead(
-    words: Int32Array,
-    at: number,
-    userId: number,
-    hashLow: number,
-    hashHigh: number,
-    printLow: number,
-    printHigh: number,
-    nowMs: number,
-  ): void {
-    words[at + Head.hashLow] = hashLow;
-    words[at + Head.hashHigh] = hashHigh;
-    words[at + Head.printLow] = printLow;
-    words[at + Head.printHigh] = printHigh;
-    words[at + Head.atLow] = nowMs;
-    words[at + Head.atHigh] = Math.floor(nowMs / TIME_HALF);
-    words[at + Head.userId] = userId;
+    this.recent.add(result);
   }
 
   /** Makes rows for users 1 to `userRows` - 1 exist. */
   ensureUsers(userRows: number): void {
-    this.ofUsers.ensureUsers(userRows);
+    if (userRows <= this.counts.length) return;
+    const counts = new Int32Array(Math.max(userRows, this.counts.length * 2));
+    counts.set(this.counts);
+    this.counts = counts;
   }
 
-  /** The keys, the oldest first; all else follows from them. */
+  /** The keys, the oldest first, and their times; all else follows from them. */
   *archive(archive: Archive): Work<void> {
-    this.queue.archive(archive);
-    if (archive.reading) yield* this.linkAll();
+    const { queue, moments } = this;
+    const expired = archive.number(queue.distance(queue.start, this.unexpired));
+    yield* queue.archive(archive);
+    yield* moments.archive(archive);
+    if (!archive.reading) return;
+    this.recent.clear();
+    this.unexpired = queue.after(queue.start, expired);
+    this.newestMs = moments.length === 0 ? -1 : this.momentMs(moments.end - MOMENT_WORDS);
+    yield* this.checkMoments();
+    yield* this.linkAll();
+  }
+
+  private *checkMoments(): Work<void> {
+    const { queue, moments } = this;
+    let left = queue.distance(this.unexpired, queue.end) / ENTRY_WORDS;
+    for (let n = 0; n < moments.length; n += MOMENT_WORDS) {
+      const count = moments.get(moments.start + n + Moment.count);
+      left = count > 0 ? left - count : -1;
+      if (n % ROWS_IN_PIECE === 0) yield;
+    }
+    if (left !== 0) throw new Error('the archive is damaged');
   }
 
   private *linkAll(): Work<void> {
-    const { queue } = this;
-    let at = queue.start;
-    for (let n = 0; at !== queue.end; n++) {
-      const entry = at + 1;
-      const length = this.word(entry, Head.length);
-      if (length <= HEAD_WORDS || length > queue.distance(at, queue.end))
-        throw new Error('the archive is damaged');
-      this.link(entry, this.word(entry, Head.userId), this.word(entry, Head.hashLow), length);
-      at = queue.after(at, length);
+    const { queue, counts, index } = this;
+    index.reserve(queue.length / ENTRY_WORDS);
+    for (let n = 0, at = queue.start; at !== queue.end; n++, at = queue.after(at, ENTRY_WORDS)) {
+      const userId = queue.get(at + Entry.userId);
+      if (userId < 1 || userId >= counts.length) throw new Error('the archive is damaged');
+      counts[userId]! += 1;
+      index.add(queue.get(at + Entry.hashLow), at + 1);
       if (n % ROWS_IN_PIECE === ROWS_IN_PIECE - 1) yield;
     }
   }
 
-  private find(userId: number, hashLow: number, hashHigh: number, nowMs: number): number {
+  private find(userId: number, hashLow: number, hashHigh: number): number {
     let entry = this.index.first(hashLow);
     while (
       entry !== 0 &&
-      (this.word(entry, Head.hashHigh) !== hashHigh ||
-        this.word(entry, Head.userId) !== userId ||
-        this.hasExpired(entry, nowMs))
+      (this.word(entry, Entry.hashHigh) !== hashHigh ||
+        this.word(entry, Entry.userId) !== userId ||
+        this.hasExpired(entry))
     )
       entry = this.index.next(hashLow, entry);
     return entry;
   }
 
-  private hasExpired(entry: number, nowMs: number): boolean {
-    return this.atMs(entry) + IDEMPOTENCY_KEPT_MS <= nowMs;
+  private hasExpired(entry: number): boolean {
+    const { queue } = this;
+    return queue.distance(queue.start, entry - 1) < queue.distance(queue.start, this.unexpired);
   }
 
-  /** Adds the entry at the end of the queue to its user's list and to the index. */
-  private link(entry: number, userId: number, hashLow: number, length: number): void {
-    this.ofUsers.add(userId, entry, length);
-    this.index.add(hashLow, entry);
+  /** One more key in this millisecond. */
+  private countAt(nowMs: number): void {
+    const { moments } = this;
+    if (nowMs === this.newestMs) {
+      const last = moments.end - MOMENT_WORDS + Moment.count;
+      moments.set(last, moments.get(last) + 1);
+      return;
+    }
+    this.newestMs = nowMs;
+    moments.push(nowMs);
+    moments.push(Math.floor(nowMs / TIME_HALF));
+    moments.push(1);
   }
 
   private forgetOldest(): void {
     const entry = this.queue.start + 1;
-    const userId = this.word(entry, Head.userId);
-    const length = this.word(entry, Head.length);
-    this.index.remove(this.word(entry, Head.hashLow), entry);
-    this.ofUsers.removeOldest(userId, length);
-    this.queue.drop(length);
+    const userId = this.word(entry, Entry.userId);
+    this.index.remove(this.word(entry, Entry.hashLow), entry);
+    this.queue.drop(ENTRY_WORDS);
+    this.counts[userId]! -= 1;
     this.room.count(Pool.keys, userId, -1);
-    this.room.count(Pool.resultWords, userId, -length);
   }
 
-  /** Adds a result that may end in another page. */
-  private pushResult(result: NumberBuffer): void {
-    const words = new Int32Array(2 * result.length);
-    const end = writeResult(words, 0, result);
-    for (let i = 0; i < end; i++) this.queue.push(words[i]!);
+  private oldestMs(): number {
+    return this.momentMs(this.moments.start);
   }
 
-  private readResult(entry: number, result: NumberBuffer): void {
-    const { queue } = this;
-    const length = this.word(entry, Head.length);
-    for (let i = HEAD_WORDS; i < length; i++) {
-      const word = queue.get(entry - 1 + i);
-      if (word >= 0) result.push(word);
-      else {
-        i++;
-        result.push((-1 - word) * HALF + queue.get(entry - 1 + i));
-      }
-    }
+  private momentMs(at: number): number {
+    const { moments } = this;
+    return moments.get(at + Moment.atHigh) * TIME_HALF + (moments.get(at + Moment.atLow) >>> 0);
   }
 
-  private atMs(entry: number): number {
-    return this.word(entry, Head.atHigh) * TIME_HALF + (this.word(entry, Head.atLow) >>> 0);
+  private sequenceOf(entry: number, now: number): number {
+    return now - ((now - this.word(entry, Entry.sequence)) >>> 0);
   }
 
   private word(entry: number, field: number): number {
     return this.queue.get(entry - 1 + field);
   }
-
-  private setWord(entry: number, field: number, word: number): void {
-    this.queue.set(entry - 1 + field, word);
-  }
-}
-
-/**
- * An integer below 2^31 is a word; a larger one is -1 - its high part, and its low 31 bits. Returns
- * where the words end.
- */
-function writeResult(words: Int32Array, from: number, { values, length }: NumberBuffer): number {
-  let at = from;
-  for (let i = 0; i < length; i++) {
-    const value = values[i]!;
-    if (value > INT32_MAX) {
-      const high = Math.floor(value / HALF);
-      words[at++] = -1 - high;
-      words[at++] = value - high * HALF;
-    } else words[at++] = value;
-  }
-  return at;
 }

@@ -12,6 +12,7 @@ import {
   MAX_ORDER_GROUPS,
   MAX_POSITIONS,
   MAX_USERS,
+  RECENT_RESULT_WORDS,
 } from '../interface/limits.js';
 import type { Archive } from '../storage/archive.js';
 import { NumberBuffer } from '../storage/number-buffer.js';
@@ -39,6 +40,7 @@ import { Orders } from './orders.js';
 import { Positions } from './positions.js';
 import { PriceSources } from './prices/price-sources.js';
 import { Prices } from './prices/prices.js';
+import { RecentResults } from './recent-results.js';
 import { Schedule } from './schedule.js';
 import { Transfers } from './transfers.js';
 import { Users } from './users.js';
@@ -75,7 +77,8 @@ export class State {
   readonly schedule = new Schedule(this.tokens.deadlines, this.timers.deadlines);
   readonly vault = new Vault();
   readonly transfers = new Transfers(this.hash);
-  readonly idempotency = new Idempotency(this.room);
+  readonly recentResults = new RecentResults(RECENT_RESULT_WORDS);
+  readonly idempotency = new Idempotency(this.room, this.recentResults);
   /** Of orders, and of trades. */
   private readonly lastIds = this.undo.block(2);
   readonly recentOrders = new RecentOrders(this.undo, this.lastIds);
@@ -91,6 +94,8 @@ export class State {
   resultSequence = 0;
   resultAtMs = 0;
   replayed = false;
+  /** Whether the last command has used a new idempotency key. */
+  remembered = false;
   /** Makers with which the current command may still trade, or that a refused FOK order checks. */
   fillsLeft = 0;
   /** Due orders that the current command may still pass over; negative: it met too many. */
@@ -168,8 +173,6 @@ export class State {
         return this.clientOrderIds.countOf(userId);
       case Pool.keys:
         return this.idempotency.keysOf(userId);
-      case Pool.resultWords:
-        return this.idempotency.wordsOf(userId);
       case Pool.orderGroups:
         return this.orderGroups.countOf(userId);
       case Pool.subAccounts:

@@ -64,6 +64,40 @@ export function offsetsOf<Name extends PropertyKey>(
   return Object.freeze(Object.assign(new Offsets(), offsets)) as Record<Name, number>;
 }
 
+const INT32_MAX = 2 ** 31 - 1;
+const HALF = 2 ** 31;
+
+/**
+ * Writes the numbers as words, from a place on where two words a number fit: an integer from 0 to
+ * below 2^31 is a word; a larger one is two, -1 - its high part and its low 31 bits. Returns where
+ * the words end.
+ */
+export function writeNumbers(
+  words: Int32Array,
+  from: number,
+  { values, length }: NumberBuffer,
+): number {
+  let at = from;
+  for (let i = 0; i < length; i++) {
+    const value = values[i]!;
+    if (value > INT32_MAX) {
+      const high = Math.floor(value / HALF);
+      words[at++] = -1 - high;
+      words[at++] = value - high * HALF;
+    } else words[at++] = value;
+  }
+  return at;
+}
+
+/** Appends the numbers of words that {@link writeNumbers} wrote. */
+export function readNumbers(words: Int32Array, numbers: NumberBuffer): void {
+  for (let i = 0; i < words.length; i++) {
+    const word = words[i]!;
+    if (word >= 0) numbers.push(word);
+    else numbers.push((-1 - word) * HALF + words[++i]!);
+  }
+}
+
 // The digest splits numbers into words, and files hold the memory of typed arrays.
 if (new Uint8Array(new Uint16Array([1]).buffer)[0] !== 1)
   throw new Error('this machine is big-endian, and the exchange runs on little-endian ones only');

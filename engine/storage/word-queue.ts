@@ -7,6 +7,7 @@
  * wraps around.
  */
 import type { Archive } from './archive.js';
+import type { Work } from './pieces.js';
 
 const POSITION_BITS = 30;
 const IN_QUEUE = 2 ** POSITION_BITS - 1;
@@ -82,8 +83,13 @@ export class WordQueue {
     this.start = to;
   }
 
+  /** So many words from a position on. */
+  copy(position: number, count: number): Int32Array {
+    return Int32Array.from({ length: count }, (_, i) => this.get(position + i));
+  }
+
   /** Writes the words, or fills an empty queue from position 0. */
-  archive(archive: Archive): void {
+  *archive(archive: Archive): Work<void> {
     let left = archive.number(this.length);
     let at = archive.reading ? 0 : this.start;
     while (left > 0) {
@@ -93,6 +99,7 @@ export class WordQueue {
       archive.span(new Uint8Array(buffer), (at & IN_PAGE) * 4, count * 4);
       at = (at + count) & IN_QUEUE;
       left -= count;
+      yield;
     }
     if (archive.reading) this.end = at;
   }

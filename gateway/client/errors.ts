@@ -1,7 +1,10 @@
 /** Errors of a call: the exchange refused it, or did not answer. */
 import type { ErrorCode } from './terms.js';
 
-/** The exchange answered with an error; nothing was executed. */
+/**
+ * The exchange answered with an error; nothing was executed. Only if `details.executed` is true,
+ * the request was executed before, at `details.sequence`, and the same key gets its answer later.
+ */
 export class ExchangeError extends Error {
   override readonly name = 'ExchangeError';
 

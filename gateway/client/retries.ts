@@ -93,7 +93,8 @@ function isTemporary(error: Failure['error'], isRepeatable: boolean): boolean {
   if (!(error instanceof ExchangeError)) return isRepeatable;
   const { executed } = error.details;
   if (error.status === 429 || executed === false) return true;
-  return isRepeatable && [502, 503, 504].includes(error.status);
+  // It was executed before, and the same key gets its answer later.
+  return isRepeatable && (executed === true || [502, 503, 504].includes(error.status));
 }
 
 /** @throws the reason of the signal, if the signal ends the wait */

@@ -57,6 +57,8 @@ export function errorCodesOf(route: Route): ErrorCode[] {
   if (route.body !== undefined && route.access !== 'operator') codes.add('outcome_unknown');
   if (route.idempotent === true) {
     codes.add('idempotency_key_reused').add('idempotency_full').add('client_sequence_stale');
+    // The answer to a repeated key.
+    codes.add('history_unavailable');
   }
   return ERROR_CODES.filter((code) => codes.has(code));
 }

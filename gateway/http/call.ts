@@ -13,11 +13,18 @@ import type { TrueAt } from '../../persistence/history/true-at.js';
 import { unitsOfAnswer } from '../access/fair-use/charges.js';
 import { type Quota, signInKey } from '../access/fair-use/fair-use.js';
 import type { Session } from '../access/sessions.js';
-import { execute, type Submission } from '../commands/execution.js';
+import {
+  execute,
+  isAtomicBatch,
+  type Refusal,
+  refusalIn,
+  type Submission,
+} from '../commands/execution.js';
 import type { ReceiptWriter } from '../commands/receipt.js';
 import { jsonText, type Writable } from '../json/serializer.js';
 import type { AnswerCounts } from '../observe/metrics.js';
 import { Answer, type AnsweredRoute } from './answers/answer.js';
+import { isForgotten, recall } from './answers/recalled.js';
 import { type ErrorAnswer, type ErrorCode, errorAnswer, refusalAnswer } from './errors.js';
 import type { Gateway } from './gateway.js';
 import type { InFlight } from './in-flight.js';
@@ -164,9 +171,19 @@ export class Call<Body = unknown, Query = unknown>
   }
 
   execute(command: Command, status: number, receipt: ReceiptWriter<string | Uint8Array>): void {
-    const result = this.submit(command);
-    if (result === null || this.explains?.(this, result, command)) return;
-    this.answerWhenDurable(status, receipt(this.engine, result, 0, command));
+    const answer = (result: NumberBuffer) => {
+      if (!this.explains?.(this, result, command))
+        this.answerWhenDurable(status, receipt(this.engine, result, 0, command));
+    };
+    const result = this.submit(command, 'executed_before');
+    if (result === null) return;
+    if (!isForgotten(result)) answer(result);
+    else
+      recall(this, result, (recalled) => {
+        if (!isForgotten(recalled)) this.addHeader('Idempotency-Replayed', 'true');
+        if (this.accepts(recalled, refusalIn(recalled, isAtomicBatch(command)), command))
+          answer(recalled);
+      });
   }
 
   /**
@@ -176,12 +193,18 @@ export class Call<Body = unknown, Query = unknown>
   submit(command: Command, besides: CodeName | null = null): NumberBuffer | null {
     const { result, refusal, appliedMs } = execute(this.gateway, command, this);
     this.appliedMs = appliedMs;
+    if (refusal?.code === besides) return result;
     if (result !== null && this.engine.replayed) this.addHeader('Idempotency-Replayed', 'true');
-    if (refusal === null || refusal.code === besides) return result;
+    return this.accepts(result, refusal, command) ? result : null;
+  }
+
+  /** Whether the command did what it says. If not, the client has been answered. */
+  private accepts(result: NumberBuffer | null, refusal: Refusal | null, command: Command): boolean {
+    if (refusal === null) return true;
     const { error, retryAfter } = refusalAnswer(refusal);
     if (retryAfter !== null) this.addHeader('Retry-After', retryAfter);
     if (refusal.code === 'unavailable') this.refuseNow(error);
     else if (!this.explains?.(this, result!, command)) this.refuseWhenDurable(error);
-    return null;
+    return false;
   }
 }

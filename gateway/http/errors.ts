@@ -271,6 +271,13 @@ function batchRejection(
   return detailedAnswer(known, { message, details: `"operation":${operation}${own}` });
 }
 
+/** The answer to a repeated key, as long as the history cannot give the first one. */
+function executedBefore(sequence: number): ErrorAnswer {
+  const message =
+    'The request was executed before, at details.sequence, and not again. Its answer cannot be read now: repeat the request with the same key.';
+  return errorAnswer('history_unavailable', { executed: true, sequence }, message);
+}
+
 /** The error of a command that was not executed. `retryAfter`: a header; null: none. */
 export function refusalAnswer({ code, required, available, operation }: Refusal): {
   error: ErrorAnswer;
@@ -280,6 +287,7 @@ export function refusalAnswer({ code, required, available, operation }: Refusal)
   if (operation !== null)
     return { error: batchRejection(operation, code, required, available), retryAfter: null };
   if (code === 'idempotency_full') return rateLimited(required, code);
+  if (code === 'executed_before') return { error: executedBefore(required), retryAfter: '1' };
   return { error: rejection(code, required, available), retryAfter: null };
 }
 
@@ -400,7 +408,7 @@ export const ErrorBody = responseObject('ErrorBody', 'An error', {
       details: z
         .record(z.string(), z.unknown())
         .describe(
-          'For invalid_request: each field and its problem; for insufficient_balance and insufficient_shares: required and available; for limit_reached: limit, its name; for unavailable and history_unavailable: executed, which is false',
+          'For invalid_request: each field and its problem; for insufficient_balance and insufficient_shares: required and available; for limit_reached: limit, its name; for unavailable and history_unavailable: executed, which is false; it is true only if the same key was used before, and then sequence is that of the first time',
         ),
     })
     .describe('What went wrong'),

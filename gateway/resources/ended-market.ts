@@ -20,8 +20,8 @@ import type { MarketView } from '../../engine/interface/views.js';
 import { NumberBuffer } from '../../engine/storage/number-buffer.js';
 import { HISTORY_LAG_MAX_MS } from '../../persistence/follower/history-client.js';
 import { viewOfPast } from '../../persistence/history/requests.js';
-import { Bill } from '../access/fair-use/fair-use.js';
 import { isAtomicBatch, refusalIn } from '../commands/execution.js';
+import { paysRead } from '../http/answers/recalled.js';
 import type { Call } from '../http/call.js';
 import { type ErrorAnswer, type ErrorCode, errorAnswer } from '../http/errors.js';
 import { microsText } from '../json/decimal.js';
@@ -155,13 +155,6 @@ function batchOf(write: BatchWriter, ...of: Parameters<BatchWriter>): Explained 
   return { status: 200, text: write(...of) };
 }
 
-/** Charges the reader one read; false if refused. */
-function pays(reader: Reader): boolean {
-  const bill = new Bill(reader);
-  bill.payer = reader.session;
-  return reader.gateway.fairUse.charge('reads', bill, 1)?.granted ?? true;
-}
-
 /** A reader that also sees the command's own effects: a batch may claim twice. */
 function readerAfter(reader: Reader, sequence: number): Reader {
   const { gateway, session, address } = reader;
@@ -239,7 +232,7 @@ function ask(
   respond: Respond,
 ): void {
   const { marketId } = operation;
-  if (!pays(reader)) {
+  if (!paysRead(reader)) {
     respond(null);
     return;
   }
@@ -249,7 +242,7 @@ function ask(
   }
   const otherwise = () => {
     if (code === 'nothing_to_claim') respond(errorAnswer('nothing_to_claim', besides));
-    else if (pays(reader)) askMarket(reader, marketId, 'nothing_to_claim', besides, respond);
+    else if (paysRead(reader)) askMarket(reader, marketId, 'nothing_to_claim', besides, respond);
     else respond(null);
   };
   const request = { kind: 'payment', userId: operation.userId, marketId } as const;

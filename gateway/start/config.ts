@@ -9,6 +9,7 @@ import {
   MAX_BATCH_OPERATIONS,
   MAX_ORDER_MICROS,
   MAX_TRANSFER_MICROS,
+  RECENT_RESULT_WORDS,
 } from '../../engine/interface/limits.js';
 import { isPostgres } from '../../persistence/replication/postgres/address.js';
 import { troubleOf, troubleText } from '../../persistence/storage/trouble.js';
@@ -173,6 +174,7 @@ const Variables = z.object({
   SNAPSHOT_EVERY_SECONDS: number({ standard: 300, min: 10, max: 86_400 }),
   DAY_FILES: number({ standard: 30, min: 0, max: 10_000 }),
   SEGMENT_MEGABYTES: number({ standard: 1_024, min: 1, max: 65_536 }),
+  KEY_RESULTS_MEGABYTES: number({ standard: RECENT_RESULT_WORDS / 262_144, min: 0, max: 2_048 }),
   FAIR_USE: onOff('on'),
   // A batch counts as its operations, so the largest batch must fit.
   ORDERS_PER_USER: rate('10000/20000', MAX_BATCH_OPERATIONS),
@@ -262,6 +264,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
     /** Days of each asset that have a file of their events; 0: none. */
     dayFiles: variables.DAY_FILES,
     segmentBytes: variables.SEGMENT_MEGABYTES * 1_048_576,
+    /** The results that are in memory for repeated keys, in words of 4 bytes. */
+    keyResultWords: variables.KEY_RESULTS_MEGABYTES * 262_144,
     /** Whether address space for all limits is reserved at the start. */
     reservesMemory: true,
     fairUse: fairUseRates(variables),

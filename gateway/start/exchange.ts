@@ -145,6 +145,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   const { data, place, replicated } = locked;
   started.add(() => data.release());
   const engine = await recoverEngine(data, config, log);
+  engine.keepRecentResults(config.keyResultWords);
   checkState(engine, log);
   const inputs = options.inputs ?? openInputs({ config, ticks, engine, log, onFailure: fail });
   const { clock } = inputs;

@@ -272,6 +272,11 @@ export class Connection {
     publish(topic, text);
   }
 
+  /** Whether all earlier answers are sent. */
+  get isInTurn(): boolean {
+    return this.waiting.length === 0;
+  }
+
   /** Sends an answer once all earlier answers are sent. */
   inTurn(send: () => void): void {
     if (this.waiting.length === 0) send();

@@ -27,6 +27,7 @@ export class EndCheck {
     private readonly reader: JournalSource,
     { engine, position }: StartingPoint,
   ) {
+    engine.keepRecentResults(0);
     this.snapshots = new FollowerSnapshots(options, engine);
     this.follower = new JournalFollower(engine, position, {
       mayApply: () => !this.isOver(),

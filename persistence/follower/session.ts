@@ -130,6 +130,8 @@ export class FollowerSession {
     const { start, checked, database } = opened;
     this.board = options.board;
     this.engine = start.engine;
+    // Nobody asks this engine.
+    this.engine.keepRecentResults(0);
     this.lists = checked.lists;
     this.follower = new JournalFollower(this.engine, start.position, {
       mayApply: () => this.mayApply(),

@@ -62,6 +62,7 @@ const PREPARE: { readonly [Kind in StoredKind]: Prepare<Kind> } = {
     return async () => ({ ...(await read()), microPoints });
   },
   closedPositions: (request, database) => database.listOfUser(CLOSED_POSITION, request),
+  keyedResult: (request, database) => database.keyedResult(request),
   marketTrades: (request, database) => database.marketTrades(request),
   marketEvents: (request, database) => database.marketEvents(request),
   marketTicks: (request, database) => database.marketTicks(request),

@@ -9,6 +9,7 @@
  * Always holds: whatever fails here is thrown as a {@link HistoryFault}, which is about the history
  * and never about the journal. The projection must not be used afterwards.
  */
+import type { Engine } from '../../engine/engine.js';
 import { Outcome, Side, ticksIn } from '../../engine/interface/domain.js';
 import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/events.js';
 import { atOnce, type Work } from '../../engine/storage/pieces.js';
@@ -38,8 +39,12 @@ import {
   MARKET_TRADE,
   POINTS_CREDIT,
 } from './runs/format.js';
+import { PendingResults, type ResultsRow } from './runs/keyed-results.js';
 
-export type ProjectedEngine = MarketsEngine & AccountsEngine & OrdersEngine;
+export type ProjectedEngine = MarketsEngine &
+  AccountsEngine &
+  OrdersEngine &
+  Pick<Engine, 'remembered' | 'result' | 'oldestKeySequence'>;
 
 /** What new entries are numbered from, and the markets that may still change. */
 export interface HistoryState extends MarketsState {
@@ -55,6 +60,9 @@ export interface HistoryChanges extends MarketChanges {
   lists: Record<ListName, ListAdditions>;
   /** Rows of amendedOrder; of one order, the last counts. */
   amendedOrders: Buffer;
+  keyedResults: ResultsRow[];
+  /** The results of earlier commands are not asked for any more. */
+  keyedFrom: number;
 }
 
 const { trade, orderPlaced, orderCancelled, orderAmended, pointsCredited } = EventType;
@@ -85,6 +93,7 @@ export class Projection {
   private readonly accounts: AccountEntries;
   private readonly orderEnds: OrderEnds;
   private readonly markets: Markets;
+  private readonly results = new PendingResults();
 
   /**
    * @param engine at the end of the batch that `state` is of.
@@ -103,7 +112,7 @@ export class Projection {
 
   /** Entries of users' lists that the next `drain` returns. */
   get pendingEntries(): number {
-    return this.accounts.pendingEntries + this.pointsCredits.count;
+    return this.accounts.pendingEntries + this.pointsCredits.count + this.results.count;
   }
 
   /** A copy of a market that the engine still has. */
@@ -124,6 +133,8 @@ export class Projection {
   applied(): void {
     try {
       this.readEvents();
+      const { engine } = this;
+      if (engine.remembered) this.results.add(engine.sequence, engine.result);
       this.accounts.end();
     } catch (error) {
       throw new HistoryFault(this.engine.sequence, error);
@@ -147,7 +158,9 @@ export class Projection {
         marketBook: this.marketBooks.drain(),
         assetPrice: this.assetPrices.drain(),
       };
-      return { lists, amendedOrders, ...this.markets.drain() };
+      const keyedResults = this.results.drain();
+      const keyedFrom = this.engine.oldestKeySequence || this.engine.sequence + 1;
+      return { lists, amendedOrders, keyedResults, keyedFrom, ...this.markets.drain() };
     } catch (error) {
       throw new HistoryFault(this.engine.sequence, error);
     }

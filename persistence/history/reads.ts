@@ -40,6 +40,7 @@ import {
   RUN_ENTRIES,
   USER_TRADE,
 } from './runs/format.js';
+import { type ResultsRow, resultIn } from './runs/keyed-results.js';
 import { ENTRIES_MAX, ListReader } from './runs/reader.js';
 import { type CommittedLists, historyPath } from './store.js';
 
@@ -120,6 +121,15 @@ export class HistoryReads {
   ): Read<Page<EntryOf<Layout>>> {
     const newest = this.lists.lengths[layout.name].of(userId);
     return () => this.list(layout, { id: userId, limit, cursor, newest });
+  }
+
+  /** null: the history does not have it. */
+  keyedResult({ sequence }: RequestOf<'keyedResult'>): Read<Float64Array | null> {
+    const sql = 'SELECT * FROM keyedResult WHERE sequence <= ? ORDER BY sequence DESC LIMIT 1';
+    return async () => {
+      const [row] = await this.query<ResultsRow & { checksum: number }>(sql, [sequence]);
+      return row === undefined ? null : resultIn(row, sequence);
+    };
   }
 
   /** null: there never was such a market. */

@@ -73,6 +73,8 @@ export type HistoryRequest =
   | ({ kind: 'pastMarketTexts'; withPrices: boolean } & PastMarketsRequest)
   /** Any market that ever opened, with its price history. */
   | { kind: 'marketText'; marketId: number }
+  /** The result of a command with an idempotency key. */
+  | { kind: 'keyedResult'; sequence: number }
   /** The batch of the journal that holds a durable sequence. */
   | { kind: 'journalBatch'; sequence: number }
   | {
@@ -178,6 +180,8 @@ export interface HistoryAnswers {
   pastMarketTexts: MarketTextsPage;
   /** null: there never was such a market. */
   marketText: HashedText | null;
+  /** Its integers; null: the history does not have it. */
+  keyedResult: Float64Array | null;
   journalBatch: BatchRecord;
   leaderboard: LeaderboardPage;
   /** `account` null: there is no such user; `rank` null: not listed. */

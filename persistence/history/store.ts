@@ -31,6 +31,7 @@ import {
   HISTORY_APPLICATION_ID,
   HISTORY_FILE,
   HISTORY_VERSION,
+  keyedResultChecksum,
   LISTS,
   type ListName,
   MARKET,
@@ -47,6 +48,12 @@ const CACHE_KIBIBYTES = 65_536;
 /** Runs of 256 entries have some 2,400 bytes, of which few would fit into a page of 4 KiB. */
 const PAGE_BYTES = 16_384;
 const BUSY_TIMEOUT_MS = 5_000;
+
+/** A few at a time, though an hour's may have become useless together. */
+const REMOVE_RESULTS = `DELETE FROM keyedResult WHERE sequence IN (
+  SELECT sequence FROM keyedResult
+  WHERE sequence < (SELECT max(sequence) FROM keyedResult WHERE sequence <= ?)
+  ORDER BY sequence LIMIT 2000)`;
 
 /** The end of the last journal batch in the history, and the number of entries of each kind. */
 export interface Progress {
@@ -93,6 +100,8 @@ export class HistoryStore {
     private readonly inserts: Record<ListName, sqlite3.Statement>,
     private readonly replaceMarkets: sqlite3.Statement,
     private readonly replaceAmended: sqlite3.Statement,
+    private readonly insertResults: sqlite3.Statement,
+    private readonly removeResults: sqlite3.Statement,
     public progress: Progress,
   ) {}
 
@@ -116,8 +125,18 @@ export class HistoryStore {
         inserts[layout.name] = await prepare(database, insertRuns(layout));
       const replaceMarkets = await prepare(database, replaceRows(MARKET));
       const replaceAmended = await prepare(database, replaceRows(AMENDED_ORDER));
+      const insertResults = await prepare(database, 'INSERT INTO keyedResult VALUES (?, ?, ?)');
+      const removeResults = await prepare(database, REMOVE_RESULTS);
       const all = inserts as Record<ListName, sqlite3.Statement>;
-      return new HistoryStore(database, all, replaceMarkets, replaceAmended, progress);
+      return new HistoryStore(
+        database,
+        all,
+        replaceMarkets,
+        replaceAmended,
+        insertResults,
+        removeResults,
+        progress,
+      );
     } catch (error) {
       await closeDatabase(database);
       throw asDamage(error);
@@ -148,6 +167,11 @@ export class HistoryStore {
         const row = [marketId, bytes, sequence, pricesChecksum(marketId, points, sequence)];
         await query(database, 'REPLACE INTO marketPrices VALUES (?, ?, ?, ?)', row);
       }
+      for (const { sequence, results } of changes.keyedResults) {
+        const row = [sequence, results, keyedResultChecksum(sequence, results)];
+        await called((done) => this.insertResults.run(row, done));
+      }
+      await called((done) => this.removeResults.run([changes.keyedFrom], done));
       await writeProgress(database, progress);
       await execute(database, 'COMMIT');
     } catch (error) {
@@ -184,6 +208,8 @@ export class HistoryStore {
     for (const statement of Object.values(this.inserts)) await finalize(statement);
     await finalize(this.replaceMarkets);
     await finalize(this.replaceAmended);
+    await finalize(this.insertResults);
+    await finalize(this.removeResults);
     await closeDatabase(this.database);
   }
 

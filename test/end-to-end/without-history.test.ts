@@ -65,6 +65,35 @@ test('an active market is read from the engine, without its price history', asyn
     expect(codeOf(await asked)).toBe('503 history_unavailable');
 });
 
+test('a repeated key whose answer is not in memory is 503, with its sequence, and nothing is done twice', async () => {
+  const { api } = server;
+  const headers = { 'idempotency-key': 'once' };
+  const stake = () =>
+    api.send('POST', '/vaults/flex/stake', { amount: 1 }, { token: ada.token, headers });
+  const first = await stake();
+  expect((await stake()).text).toBe(first.text);
+  server.dropResults();
+  const balance = async () => (await api.get(`/users/${ada.userId}/balance`, ada.token)).json;
+  const before = await balance();
+  const again = await stake();
+  expect([codeOf(again), again.json.error.details]).toEqual([
+    '503 history_unavailable',
+    { executed: true, sequence: first.json.sequence },
+  ]);
+  expect([again.headers['retry-after'], again.headers['idempotency-replayed']]).toEqual([
+    '1',
+    undefined,
+  ]);
+  expect((await balance()).available).toBe(before.available);
+  const other = await api.send(
+    'POST',
+    '/vaults/flex/stake',
+    { amount: 2 },
+    { token: ada.token, headers },
+  );
+  expect(codeOf(other)).toBe('422 idempotency_key_reused');
+});
+
 /** Of routes that need one, or that read the history only with one. */
 const QUERIES: Record<string, string> = {
   '/digest': '?sequence=1',

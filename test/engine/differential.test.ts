@@ -43,7 +43,6 @@ const LITTLE_ROOM: PoolSizes = {
   referralCodes: { size: 60, most: 8, assured: 2 },
   clientOrderIds: { size: 60, most: 12, assured: 2 },
   keys: { size: 200, most: 40, assured: 5 },
-  resultWords: { size: 8_000, most: 2_000, assured: 200 },
   orderGroups: { size: 30, most: 4, assured: 1 },
   subAccounts: { size: 20, most: 3, assured: 1 },
 };

@@ -19,7 +19,7 @@ import { Random } from '../support/workload/random.js';
 
 type Memory = Map<string, ArrayBufferView>;
 /** The buffers of one command, which a refused batch writes, too. */
-const WRITTEN = ['result', 'events', 'idempotency', 'view'];
+const WRITTEN = ['result', 'events', 'idempotency', 'recentResults', 'view'];
 
 function memoryOf(value: object, path: string, found: Memory, seen: Set<object>): Memory {
   if (

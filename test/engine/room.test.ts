@@ -22,7 +22,6 @@ const SIZES: PoolSizes = {
   referralCodes: SMALL,
   clientOrderIds: SMALL,
   keys: SMALL,
-  resultWords: { size: 320_000, most: 100_000, assured: 1_200 },
   orderGroups: SMALL,
   subAccounts: { size: 1_600, most: 32, assured: 6 },
 };
@@ -156,25 +155,6 @@ const ATTACKS: Attack[] = [
     tries: 300,
   },
   { name: 'keys', take: keyed, tries: 300 },
-  {
-    name: 'resultWords',
-    take: (world, userId) =>
-      userId < FIRST_ATTACKER
-        ? keyed(world, userId)
-        : {
-            kind: 'batch',
-            userId,
-            idempotencyKey: world.next(),
-            atomic: false,
-            operations: Array.from({ length: 100 }, () => ({
-              kind: 'claim',
-              userId,
-              marketId: 1,
-              idempotencyKey: null,
-            })),
-          },
-    tries: 30,
-  },
 ];
 
 const FULL: readonly number[] = [Code.limit_reached, Code.idempotency_full];

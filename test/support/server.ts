@@ -11,6 +11,7 @@ import { Agent, request } from 'undici';
 import { expect, inject } from 'vitest';
 import { Code } from '../../engine/interface/codes.js';
 import type { Command } from '../../engine/interface/commands.js';
+import { RECENT_RESULT_WORDS } from '../../engine/interface/limits.js';
 import { ResultHead } from '../../engine/interface/results.js';
 import type { FairUseRates } from '../../gateway/access/fair-use/fair-use.js';
 import type { Rate } from '../../gateway/access/fair-use/token-buckets.js';
@@ -384,6 +385,13 @@ export class TestServer {
 
   submit(command: Command): void {
     this.exchange.sequencer.submit(command);
+  }
+
+  /** As if many commands had come: the keys that were used are answered from the history. */
+  dropResults(): void {
+    const { engine } = this.exchange.sequencer;
+    engine.keepRecentResults(0);
+    engine.keepRecentResults(RECENT_RESULT_WORDS);
   }
 
   /** Waits until every submitted command is durable. */

@@ -17,8 +17,6 @@
 import {
   CLIENT_ORDER_IDS_IN_ALL,
   CLIENT_ORDER_IDS_PER_USER,
-  IDEMPOTENCY_BYTES_IN_ALL,
-  IDEMPOTENCY_BYTES_PER_USER,
   IDEMPOTENCY_KEPT_IN_ALL,
   IDEMPOTENCY_KEPT_PER_USER,
   MAX_CHOSEN_REFERRAL_CODES,
@@ -36,13 +34,11 @@ import {
   MAX_VAULT_DEPOSITS,
   MAX_VAULT_DEPOSITS_PER_USER,
 } from '../../interface/limits.js';
-import { LONGEST_REMEMBERED_WORDS } from '../../interface/results.js';
 import type { Archive } from '../../storage/archive.js';
 import { Table } from '../../storage/table.js';
 import type { UndoLog } from '../../storage/undo.js';
 import { type Accounts, ESTABLISHED, IN_FAMILY } from '../accounts.js';
 
-/** `resultWords`: the memory for remembered results, in words of 4 bytes. */
 export const Pool = {
   orders: 0,
   positions: 1,
@@ -51,9 +47,8 @@ export const Pool = {
   referralCodes: 4,
   clientOrderIds: 5,
   keys: 6,
-  resultWords: 7,
-  orderGroups: 8,
-  subAccounts: 9,
+  orderGroups: 7,
+  subAccounts: 8,
 } as const;
 export type Pool = (typeof Pool)[keyof typeof Pool];
 const POOL_COUNT = Object.keys(Pool).length;
@@ -88,13 +83,7 @@ export const POOL_SIZES: PoolSizes = {
     most: CLIENT_ORDER_IDS_PER_USER,
     assured: 100,
   },
-  keys: { size: IDEMPOTENCY_KEPT_IN_ALL, most: IDEMPOTENCY_KEPT_PER_USER, assured: 100 },
-  // The next result may be the longest, and must still fit.
-  resultWords: {
-    size: IDEMPOTENCY_BYTES_IN_ALL / 4 - LONGEST_REMEMBERED_WORDS,
-    most: IDEMPOTENCY_BYTES_PER_USER / 4 - LONGEST_REMEMBERED_WORDS,
-    assured: 6_700,
-  },
+  keys: { size: IDEMPOTENCY_KEPT_IN_ALL, most: IDEMPOTENCY_KEPT_PER_USER, assured: 1_000 },
   orderGroups: { size: MAX_ORDER_GROUPS, most: MAX_ORDER_GROUPS_PER_USER, assured: 5 },
   subAccounts: { size: MAX_SUB_ACCOUNTS, most: MAX_SUB_ACCOUNTS_PER_USER, assured: 4 },
 };

@@ -27,6 +27,14 @@ export class SlotIndex {
   private old = NO_TABLE;
   private oldAt = 0;
 
+  /** Makes an empty index as large as so many numbers need, so that it does not grow by them. */
+  reserve(count: number): void {
+    let slots = this.mask + 1;
+    while (count * 4 >= (slots - 1) * 3) slots *= 2;
+    this.slots = new Int32Array(slots * 2);
+    this.mask = slots - 1;
+  }
+
   /** The first number with the hash, 0: none. Hashes collide: compare, and continue with `next`. */
   first(hash: number): number {
     return this.search(hash, 0);

@@ -61,7 +61,11 @@ _WHOLE = re.compile(
 
 
 class ExchangeError(Exception):
-    """The exchange answered with an error; nothing was executed."""
+    """The exchange answered with an error; nothing was executed.
+
+    Only if details["executed"] is True, the request was executed before, at details["sequence"], and
+    the same key gets its answer later.
+    """
 
     def __init__(
         self,
@@ -584,7 +588,8 @@ def _is_temporary(error: Union[ExchangeError, NoAnswer], is_safe: bool) -> bool:
         return is_safe or not error.may_be_executed
     if error.status == 429 or error.details.get("executed") is False:
         return True
-    return is_safe and error.status in (502, 503, 504)
+    # It was executed before, and the same key gets its answer later.
+    return is_safe and (error.details.get("executed") is True or error.status in (502, 503, 504))
 
 
 class Level(NamedTuple):

@@ -46,19 +46,35 @@ export class EdgeCommands {
    * record did not reach the engine. Pass the result to {@link begin} and {@link end} next.
    */
   execute(records: RecordBuffer, user: number, bill: Bill): NumberBuffer | null {
-    if (this.open.count === 0) this.open.receivedMs = elapsedMs();
+    this.began();
     return executeRecord(this.options.gateway, records, { user, bill });
   }
 
-  /** Begins the frame of a result, after the earlier results. */
-  begin(kind: number, number: number, flags = 0): FrameBlock {
+  /** To be called before {@link begin} for a result that the history was asked for. */
+  began(): void {
+    if (this.open.count === 0) this.open.receivedMs = elapsedMs();
+  }
+
+  get gateway(): Gateway {
+    return this.options.gateway;
+  }
+
+  /**
+   * Begins the frame of a result, behind those before it. `replayed`: of the last command, unless
+   * the history was asked for the result.
+   */
+  begin(
+    kind: number,
+    number: number,
+    flags = 0,
+    replayed = this.options.gateway.sequencer.engine.replayed,
+  ): FrameBlock {
     const { sequencer } = this.options.gateway;
     if (sequencer.waitingTargets !== this.open.waitingTargets) this.flush();
     const { open } = this;
     open.waitingTargets = sequencer.waitingTargets;
     open.sequence = sequencer.engine.sequence;
-    const replayed = sequencer.engine.replayed ? ResultFlag.replayed : 0;
-    return open.block.begin(kind, number, flags | replayed);
+    return open.block.begin(kind, number, replayed ? flags | ResultFlag.replayed : flags);
   }
 
   /** Ends the frame. `connection`: the stream that waits for the result. */

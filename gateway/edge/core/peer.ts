@@ -10,13 +10,16 @@
  *   not know the outcome.
  */
 import { kindAt, readCommand } from '../../../engine/interface/command-record.js';
+import type { Command } from '../../../engine/interface/commands.js';
 import { RecordBuffer } from '../../../engine/interface/records.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { type AddressKey, addressKey } from '../../access/fair-use/addresses.js';
 import { Bill } from '../../access/fair-use/fair-use.js';
 import type { Session } from '../../access/sessions.js';
+import type { RecordSummary } from '../../commands/cancels.js';
 import { type Admission, admitCommand, type Sender } from '../../http/admission.js';
 import { type Answer, limitHeaders } from '../../http/answers/answer.js';
+import { isForgotten, recall } from '../../http/answers/recalled.js';
 import { JSON_TYPE } from '../../http/answers/response-head.js';
 import { ReceivedBody, Turns } from '../../http/body.js';
 import { errorAnswer, invalidRequest, UNAVAILABLE } from '../../http/errors.js';
@@ -53,6 +56,15 @@ export interface PeerOptions extends EdgeCommandsOptions {
   ) => CoreStreams;
   /** Whether the edge's queue is so long that its streams are cut off. */
   isBehind: () => boolean;
+}
+
+/** A command that was admitted. */
+interface Admitted {
+  number: number;
+  session: Session;
+  served: ServedRoute;
+  summary: RecordSummary;
+  admission: Admission;
 }
 
 const writer = new FrameWriter();
@@ -142,44 +154,68 @@ export class EdgePeer implements EdgeOfCalls, Sender {
       if (served === null) throw new FrameError('a record is of a command that no route takes');
       const bill = new Bill(this);
       const admission = admitCommand(gateway, session, this, bill, summary);
-      const { refusal, rateLimit } = admission;
+      const { refusal } = admission;
       const result = refusal === null ? commands.execute(records, session.userId, bill) : null;
       if (result === null) {
         this.refuse(number, session, served, { ...admission, refusal: refusal ?? UNAVAILABLE });
         return;
       }
-      const { replayed } = gateway.sequencer.engine;
-      const isExplained = this.explains(records, result, session, (explained) => {
-        const answer = { ...admission, refusal: explained, isOfState: true, replayed };
-        this.refuse(number, session, served, answer);
-      });
-      if (isExplained) return;
-      const block = commands.begin(
-        ToEdge.result,
-        number,
-        rateLimit === null ? 0 : ResultFlag.limited,
-      );
-      if (rateLimit !== null) {
-        const { limit, remaining, resetSeconds } = rateLimit;
-        block.integer(limit).integer(remaining).integer(resetSeconds);
+      const of = { number, session, served, summary, admission };
+      if (!isForgotten(result)) {
+        this.answer(of, result, () => readCommand(records, 0));
+        return;
       }
-      commands.end(result, summary, served.counts, null);
+      const command = readCommand(records, 0);
+      this.inFlight.began();
+      recall(this.readerOf(session), result, (recalled) => {
+        this.inFlight.ended(null);
+        commands.began();
+        this.answer(of, recalled, () => command, !isForgotten(recalled));
+        commands.flush();
+      });
     }
+  }
+
+  /** Answers a command that the engine has executed, now or before. */
+  private answer(
+    { number, session, served, summary, admission }: Admitted,
+    result: NumberBuffer,
+    read: () => Command,
+    replayed = this.gateway.sequencer.engine.replayed,
+  ): void {
+    const { commands } = this;
+    const { rateLimit } = admission;
+    const isExplained = this.explains(result, session, read, (explained) => {
+      const answer = { ...admission, refusal: explained, isOfState: true, replayed };
+      this.refuse(number, session, served, answer);
+    });
+    if (isExplained) return;
+    const flags = rateLimit === null ? 0 : ResultFlag.limited;
+    const block = commands.begin(ToEdge.result, number, flags, replayed);
+    if (rateLimit !== null) {
+      const { limit, remaining, resetSeconds } = rateLimit;
+      block.integer(limit).integer(remaining).integer(resetSeconds);
+    }
+    commands.end(result, summary, served.counts, null);
+  }
+
+  private readerOf(session: Session) {
+    const { gateway, address } = this;
+    return { gateway, address, session, minSequence: 0, onLeft: null, isOver: false };
   }
 
   /** Whether a refusal needs the history to explain it, which the edge does not have. */
   private explains(
-    records: RecordBuffer,
     result: NumberBuffer,
     session: Session,
+    read: () => Command,
     answer: (explained: Explained) => void,
   ): boolean {
     if (!mayNeedExplanation(result)) return false;
-    const command = readCommand(records, 0);
+    const command = read();
     const operations = command.kind === 'batch' ? command.operations : [];
-    const { gateway, address } = this;
-    const reader = { gateway, address, session, minSequence: 0, onLeft: null, isOver: false };
-    const explain = explanationOf(reader, result, command, (kept, errors) =>
+    const { gateway } = this;
+    const explain = explanationOf(this.readerOf(session), result, command, (kept, errors) =>
       explainedBatch(gateway.sequencer.engine, kept, operations, errors),
     );
     if (explain === null) return false;

@@ -6,10 +6,12 @@
  * that their orders pass the same checks and limits, in the same order, as all others.
  */
 import { RecordBuffer } from '../../../engine/interface/records.js';
+import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { addressKey } from '../../access/fair-use/addresses.js';
 import { Bill } from '../../access/fair-use/fair-use.js';
 import { Tally } from '../../access/fair-use/tally.js';
 import type { Session } from '../../access/sessions.js';
+import { copyOf, isForgotten, recall } from '../../http/answers/recalled.js';
 import { UNAVAILABLE } from '../../http/errors.js';
 import { Connection, type Socket } from '../../stream/connection.js';
 import type { StreamRequest } from '../../stream/handshake.js';
@@ -155,18 +157,68 @@ export class CoreStreams {
     const refusal = orders.admit(connection, summary, bill);
     const result = refusal === null ? commands.execute(records, connection.userId, bill) : null;
     if (result !== null) {
-      commands.begin(ToEdge.streamResult, number).integer(request);
-      commands.end(result, summary, orders.countsOf(summary.isBatch), connection);
+      const answer = (answered: NumberBuffer, replayed: boolean) => {
+        commands.begin(ToEdge.streamResult, number, 0, replayed).integer(request);
+        commands.end(answered, summary, orders.countsOf(summary.isBatch), connection);
+      };
+      const { replayed } = commands.gateway.sequencer.engine;
+      if (isForgotten(result)) this.recall(connection, result, answer);
+      else if (connection.isInTurn) answer(result, replayed);
+      else this.answerInTurn(connection, copyOf(result), (kept) => answer(kept, replayed));
       return;
     }
     commands.flush();
     const error = refusal ?? UNAVAILABLE;
     const { status: own, text } = error;
     stream.whenAfforded(connection, error, summary.units, () => {
-      const flags = ResultFlag.refused;
-      writer.begin(ToEdge.streamResult, number, { flags, own }).integer(request).text(text);
-      sink.send(writer);
+      connection.inTurn(() => {
+        const flags = ResultFlag.refused;
+        writer.begin(ToEdge.streamResult, number, { flags, own }).integer(request).text(text);
+        sink.send(writer);
+      });
     });
+  }
+
+  /** Asks the history for the result of a repeated key. Later answers wait. */
+  private recall(
+    connection: Connection,
+    result: NumberBuffer,
+    answer: (result: NumberBuffer, replayed: boolean) => void,
+  ): void {
+    const { gateway } = this.options.commands;
+    const { session, address } = connection;
+    const take = connection.keepTurn();
+    connection.outstanding++;
+    const asker = {
+      gateway,
+      session,
+      address,
+      onLeft: null,
+      get isOver() {
+        return !connection.isOpen;
+      },
+    };
+    recall(asker, result, (recalled) =>
+      take(() => this.answerLate(connection, () => answer(recalled, !isForgotten(recalled)))),
+    );
+  }
+
+  private answerInTurn(
+    connection: Connection,
+    result: NumberBuffer,
+    answer: (result: NumberBuffer) => void,
+  ): void {
+    connection.outstanding++;
+    connection.inTurn(() => this.answerLate(connection, () => answer(result)));
+  }
+
+  /** Until now the answer was counted here; now it is counted until it is sent. */
+  private answerLate(connection: Connection, answer: () => void): void {
+    const { commands } = this.options;
+    connection.outstanding--;
+    commands.began();
+    answer();
+    commands.flush();
   }
 
   private closed(number: number, by: CloseReason | null = null): void {

@@ -21,7 +21,7 @@ const SHORT_BYTES = 2_048;
 
 const out = new AsciiWriter();
 
-interface Answered {
+export interface Answered {
   id: string;
   command: Batch | BatchOperation;
   isReplayed: boolean;

@@ -9,10 +9,12 @@
  *   refusals is closed.
  */
 import { numberedKey } from '../../../engine/interface/client-sequence.js';
+import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import type { Wanted } from '../../access/fair-use/charges.js';
 import { Bill } from '../../access/fair-use/fair-use.js';
 import { execute } from '../../commands/execution.js';
 import { admitCommand } from '../../http/admission.js';
+import { isForgotten, recall } from '../../http/answers/recalled.js';
 import { type ErrorAnswer, refusalAnswer, UNAVAILABLE } from '../../http/errors.js';
 import type { Gateway } from '../../http/gateway.js';
 import { textBuffers } from '../../json/text-buffers.js';
@@ -22,7 +24,7 @@ import { type Explained, explanationOf, mayNeedExplanation } from '../../resourc
 import type { Reader } from '../../resources/history/read.js';
 import { errorText } from '../channels/message-text.js';
 import type { Connection } from '../connection.js';
-import { orderAnswer } from './answers.js';
+import { type Answered, orderAnswer } from './answers.js';
 import { type OrderRequest, tooManyUnanswered } from './order-messages.js';
 
 /** On a replica: forwards orders to the leader, which executes them. */
@@ -77,19 +79,48 @@ export class OrderEntry {
     if (result === null) return refusalAnswer(done.refusal!).error;
     const isReplayed = engine.replayed;
     const { appliedMs } = done;
-    const answered = { id, command, isReplayed };
-    const explain = mayNeedExplanation(result)
-      ? explanationOf(
-          readerOf(gateway, connection),
-          result,
-          command,
-          (kept, errors) => orderAnswer(engine, kept, answered, errors).text,
-        )
-      : null;
     const of = { id, isBatch: command.kind === 'batch', receivedMs, appliedMs };
+    if (isForgotten(result)) {
+      const reader = readerOf(gateway, connection);
+      this.answerLater(connection, of, (answer) =>
+        recall(reader, result, (recalled) => {
+          const answered = { id, command, isReplayed: !isForgotten(recalled) };
+          const explain = this.explanation(connection, recalled, answered);
+          if (explain === null) answer(orderAnswer(engine, recalled, answered));
+          else explain(answer);
+        }),
+      );
+      return null;
+    }
+    const answered = { id, command, isReplayed };
+    const explain = this.explanation(connection, result, answered);
     if (explain === null) this.answer(connection, of, orderAnswer(engine, result, answered));
-    else this.answerExplained(connection, of, explain);
+    else this.answerLater(connection, of, explain);
     return null;
+  }
+
+  /** What asks the history for more than the engine says, if it may know more. */
+  private explanation(
+    connection: Connection,
+    result: NumberBuffer,
+    answered: Answered,
+  ): ((answer: (answered: Explained) => void) => void) | null {
+    if (!mayNeedExplanation(result)) return null;
+    const { gateway } = this;
+    const { engine } = gateway.sequencer;
+    const explain = explanationOf(
+      readerOf(gateway, connection),
+      result,
+      answered.command,
+      (kept, errors) => orderAnswer(engine, kept, answered, errors).text,
+    );
+    if (explain === null) return null;
+    return (answer) =>
+      explain(({ status, text: said }) => {
+        const text =
+          status === 200 ? said : errorText({ status, text: said as string }, { id: answered.id });
+        answer({ status, text });
+      });
   }
 
   countsOf(isBatch: boolean): AnswerCounts {
@@ -102,10 +133,10 @@ export class OrderEntry {
   }
 
   /** Holds back later answers until the history has been read. */
-  private answerExplained(
+  private answerLater(
     connection: Connection,
     of: Executed,
-    explain: (answer: (explained: Explained) => void) => void,
+    ask: (answer: (answered: Explained) => void) => void,
   ): void {
     let send: (() => void) | null = null;
     let take: ((send: () => void) => void) | null = null;
@@ -113,9 +144,8 @@ export class OrderEntry {
       take = connection.keepTurn();
       if (send !== null) take(send);
     });
-    explain(({ status, text: said }) => {
-      const text = status === 200 ? said : errorText({ status, text: said as string }, of);
-      send = () => this.send(connection, of, { status, text });
+    ask((answered) => {
+      send = () => this.send(connection, of, answered);
       take?.(send);
     });
   }

@@ -24,6 +24,9 @@
  *   market           a row per market that ever opened, replaced as the market changes
  *   marketPrices     the price history of a market: 64-bit floats, little-endian, in triples of
  *                    (time, UP's price in half ticks, the asset's price in micros, 0: none yet)
+ *   keyedResult      the results of commands with a new idempotency key, until the engine forgets
+ *                    the key: some consecutive ones a row, as 32-bit words, little-endian
+ *                    (keyed-results.ts). Its division into rows depends on the transactions
  *   listLength       the lengths of the users' lists and of orderEnd and assetPrice, up to some run
  *                    (lengths.ts): 32-bit integers, little-endian, in chunks of consecutive ids
  *   progress         one row: the end of the last journal batch in the tables, and the number of
@@ -331,6 +334,7 @@ export type CountedName = (typeof COUNTED)[number]['name'];
 const MARKET_PRICES_TAG = 6;
 export const PROGRESS_TAG = 7;
 const LIST_LENGTH_TAG = 10;
+const KEYED_RESULT_TAG = 15;
 
 export type EntryOf<Layout extends ListLayout> = Record<
   Layout['key'] | 'ordinal' | Layout['columns'][number],
@@ -366,6 +370,13 @@ const MARKET_PRICES_SQL = `CREATE TABLE marketPrices (
   checksum INTEGER NOT NULL
 ) STRICT`;
 
+/** `sequence`: of the first command in the row. */
+const KEYED_RESULT_SQL = `CREATE TABLE keyedResult (
+  sequence INTEGER PRIMARY KEY,
+  results BLOB NOT NULL,
+  checksum INTEGER NOT NULL
+) STRICT`;
+
 const LIST_LENGTH_SQL = `CREATE TABLE listLength (
   tag INTEGER NOT NULL,
   chunk INTEGER NOT NULL,
@@ -388,6 +399,7 @@ export const SCHEMA: readonly string[] = [
   tableSql(MARKET),
   tableSql(AMENDED_ORDER),
   MARKET_PRICES_SQL,
+  KEYED_RESULT_SQL,
   LIST_LENGTH_SQL,
   PROGRESS_SQL,
 ];
@@ -434,6 +446,10 @@ export function checksumOf(tag: number, values: Iterable<number>): number {
 
 export function runChecksum(tag: number, numbers: readonly number[], entries: Uint8Array): number {
   return crc32(entries, checksumOf(tag, numbers));
+}
+
+export function keyedResultChecksum(sequence: number, results: Uint8Array): number {
+  return crc32(results, checksumOf(KEYED_RESULT_TAG, [sequence]));
 }
 
 export function lengthsChecksum(tag: number, chunk: number, counts: Uint8Array): number {

@@ -3,6 +3,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { credentialOf } from '../../../gateway/access/sign-in-codes.js';
 import * as client from '../../../gateway/client/index.js';
 import { Api, ConnectionError, ExchangeError, isRefusal } from '../../../gateway/client/index.js';
+import { DEFAULT_RETRIES, repeated } from '../../../gateway/client/retries.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import {
   MARKET,
@@ -379,6 +380,18 @@ describe('repetitions', () => {
     api = apiOf({ fetch: refusing('<html>', sent) });
     expect((await client.status(api)).version).toMatch(/^\d/);
     expect(sent).toHaveLength(2);
+  });
+
+  test.each([503, 0])('what was executed before is asked for again, status %s', async (status) => {
+    const retries = { ...DEFAULT_RETRIES, firstWaitMs: 1 };
+    const details = { executed: true, sequence: 7 };
+    const error = new ExchangeError('history_unavailable', 'Later.', details, status);
+    let sent = 0;
+    const attempt = async () => (++sent < 3 ? { error } : { answer: 'the first one' });
+    expect(await repeated(attempt, true, retries)).toBe('the first one');
+    sent = 0;
+    await expect(repeated(attempt, false, retries)).rejects.toBe(error);
+    expect(sent).toBe(1);
   });
 
   test('a signal ends a call and its waits', async () => {

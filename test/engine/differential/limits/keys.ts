@@ -3,18 +3,12 @@ import { numberedKey } from '../../../../engine/interface/client-sequence.js';
 import { Code } from '../../../../engine/interface/codes.js';
 import type { Command } from '../../../../engine/interface/commands.js';
 import { type Outcome, TimeInForce, TokenScope } from '../../../../engine/interface/domain.js';
-import {
-  IDEMPOTENCY_KEPT_MS,
-  MAX_FILLS_PER_ORDER,
-  MAX_OPEN_ORDERS_PER_USER,
-  MAX_TIME_MS,
-} from '../../../../engine/interface/limits.js';
+import { IDEMPOTENCY_KEPT_MS, MAX_TIME_MS } from '../../../../engine/interface/limits.js';
 import { POOL_SIZES, type PoolSizes } from '../../../../engine/state/access/room.js';
 import type { Duel } from '../duel.js';
 import {
   bid,
   expectCode,
-  fillBook,
   type LimitPlay,
   OK,
   openMarket,
@@ -88,32 +82,6 @@ function expectTaken(taken: number, wanted: number): void {
   if (taken !== wanted) throw new Error(`${taken} keys were taken, not ${wanted}`);
 }
 
-/** So few words that a user has no room after the result of 5,000 fills. */
-const BYTES: PoolSizes = {
-  ...POOL_SIZES,
-  resultWords: { size: 60_000, most: 15_000, assured: 100 },
-};
-
-function keyedBytes(duel: Duel): void {
-  openMarket(duel, 8);
-  const { IOC } = TimeInForce;
-  const [taker, other] = [7, 8];
-  fillBook(duel, MAX_FILLS_PER_ORDER / MAX_OPEN_ORDERS_PER_USER);
-  // 5,000 fills take more than 15,000 words: they still fit, but nothing after them.
-  const large = { ...bid(taker, UP, MAX_FILLS_PER_ORDER, IOC), idempotencyKey: 'large' };
-  expectCode(duel, large, OK);
-  expectCode(duel, asked(taker, 'small'), FULL);
-  expectCode(duel, { ...large, idempotencyKey: 'larger' }, FULL);
-  expectCode(duel, large, OK);
-  expectCode(duel, asked(other, 'small'), NOT_FOUND);
-  // A refusal takes some 15 words; another user has a share of the rest.
-  expectTaken(Math.sign(askUntilFull(duel, other, '')), 1);
-  duel.compareState();
-  const { nowMs } = duel.naive;
-  expectCode(duel, asked(taker, 'small'), NOT_FOUND, nowMs + IDEMPOTENCY_KEPT_MS);
-  expectCode(duel, asked(taker, 'large'), NOT_FOUND);
-}
-
 /**
  * Under one key, a malformed order and the valid order that resembles it are different commands, in
  * either order.
@@ -167,7 +135,6 @@ function clientSequences(duel: Duel): void {
 
 export const KEY_PLAYS: LimitPlay[] = [
   { name: 'idempotency keys: shares, and their expiry', sizes: KEYS, play: keys },
-  { name: 'bytes of remembered results', sizes: BYTES, isLong: true, play: keyedBytes },
   { name: 'odd values under idempotency keys', play: oddValuesUnderKeys },
   { name: 'numbers of clients', play: clientSequences },
 ];

@@ -48,6 +48,10 @@ describe('an order', () => {
     client.send(request);
     const answer = await client.next(({ id }) => id === request.id);
     client.socket.off('message', listen);
+    server.dropResults();
+    client.send(request);
+    const again = await client.next(({ id }) => id === request.id);
+    expect(again).toEqual(answer.type === 'receipt' ? { ...answer, replayed: true } : answer);
     const headers = { 'idempotency-key': request.idempotencyKey };
     const options = { token: trader.token, headers };
     const http = await server.api.send(method, path, body, options);

@@ -6,8 +6,8 @@ import type { PoolSizes } from '../../../../engine/state/access/room.js';
 import { areFamily, type NaiveState, type NaiveUser, userOf } from '../state.js';
 
 type PoolName = keyof PoolSizes;
-/** Pools whose use is in the state. The memory counts the others. */
-type SharedPool = Exclude<PoolName, 'keys' | 'resultWords'>;
+/** Pools whose use is in the state. The memory counts the keys. */
+type SharedPool = Exclude<PoolName, 'keys'>;
 
 /** Points of a dollar of fees. */
 const ESTABLISHED_MICRO_POINTS = 100_000_000;

@@ -1,0 +1,90 @@
+/**
+ * The answer to a repeated idempotency key whose result is not in memory any more: the history has
+ * the result (persistence/history/runs/keyed-results.ts), from which the answer is written as the
+ * first one was.
+ *
+ * Always holds: the command is not executed again. While the history cannot say, the answer is 503,
+ * with the sequence at which it was executed. The asker's user pays a read.
+ */
+import { Code } from '../../../engine/interface/codes.js';
+import { RESULT_HEAD_LENGTH, ResultHead } from '../../../engine/interface/results.js';
+import { NumberBuffer } from '../../../engine/storage/number-buffer.js';
+import type { AddressKey } from '../../access/fair-use/addresses.js';
+import { Bill } from '../../access/fair-use/fair-use.js';
+import type { Session } from '../../access/sessions.js';
+import type { Gateway } from '../gateway.js';
+
+/** Who asks for it: a request over HTTP, a connection of the stream, or an edge for either. */
+export interface Asker {
+  readonly gateway: Pick<Gateway, 'history' | 'fairUse' | 'fail' | 'warnings'>;
+  readonly session: Session | null;
+  readonly address: AddressKey;
+  isOver: boolean;
+  /** Called when the client has left. */
+  onLeft: (() => void) | null;
+}
+
+/** Whether the engine has executed the command before, and its result is not in memory. */
+export function isForgotten({ values }: NumberBuffer): boolean {
+  return values[ResultHead.code] === Code.executed_before;
+}
+
+/**
+ * Reads the result of the first time. `then`: called with it, or, if the history cannot say, with a
+ * copy of the given one; not at all if the client leaves.
+ */
+export function recall(
+  asker: Asker,
+  result: NumberBuffer,
+  then: (result: NumberBuffer) => void,
+): void {
+  const { gateway, session, address } = asker;
+  const given = copyOf(result);
+  const respond = (found: NumberBuffer) => {
+    if (asker.isOver) return;
+    try {
+      then(found);
+    } catch (error) {
+      gateway.fail(error);
+    }
+  };
+  if (!paysRead(asker)) {
+    respond(given);
+    return;
+  }
+  const sequence = result.values[RESULT_HEAD_LENGTH]!;
+  const request = { kind: 'keyedResult', sequence } as const;
+  const reader = session?.payerId ?? address;
+  asker.onLeft = gateway.history.read(
+    request,
+    sequence,
+    (reply) => {
+      if (reply.status === 'ok' && reply.answer !== null) respond(bufferOf(reply.answer));
+      else {
+        const reason = reply.status === 'ok' ? 'it is not there' : reply.reason;
+        gateway.warnings.warn({ reason, sequence }, 'the answer to a repeated key was not found');
+        respond(given);
+      }
+    },
+    reader,
+  );
+}
+
+/** Whether the asker pays for a read of the history. */
+export function paysRead(asker: Pick<Asker, 'gateway' | 'session' | 'address'>): boolean {
+  const bill = new Bill(asker);
+  bill.payer = asker.session;
+  return asker.gateway.fairUse.charge('reads', bill, 1)?.granted ?? true;
+}
+
+/** The engine's result is valid until the next command; a copy stays. */
+export function copyOf({ values, length }: NumberBuffer): NumberBuffer {
+  return bufferOf(values.subarray(0, length));
+}
+
+function bufferOf(values: Float64Array): NumberBuffer {
+  const copy = new NumberBuffer();
+  copy.reserve(values.length);
+  copy.values.set(values);
+  return copy;
+}

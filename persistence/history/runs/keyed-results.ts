@@ -1,0 +1,80 @@
+/**
+ * The results of commands with a new idempotency key (keyedResult in format.ts), from which a
+ * repeated key is answered after the engine has dropped the result.
+ *
+ * Always holds: a result is read as the integers that the engine made, or a {@link HistoryDamage}
+ * names the row.
+ */
+import { NumberBuffer, readNumbers, writeNumbers } from '../../../engine/storage/number-buffer.js';
+import { HistoryDamage } from '../rows.js';
+import { keyedResultChecksum } from './format.js';
+
+/** So much fits into a page of 16 KiB. A longer result has a row of its own. */
+const ROW_WORDS = 4_000;
+/** Before a result: the sequence, less that of the row, and the number of its words. */
+const HEAD_WORDS = 2;
+
+export interface ResultsRow {
+  /** That of the first result. */
+  sequence: number;
+  results: Buffer;
+}
+
+/** Those that wait for the next transaction. */
+export class PendingResults {
+  private rows: ResultsRow[] = [];
+  private words = new Int32Array(ROW_WORDS);
+  private length = 0;
+  private first = 0;
+
+  /** About as many entries of lists, by their bytes. */
+  get count(): number {
+    return this.rows.length * (ROW_WORDS / 16);
+  }
+
+  add(sequence: number, result: NumberBuffer): void {
+    const most = HEAD_WORDS + 2 * result.length;
+    if (this.length + most > this.words.length) {
+      this.endRow();
+      if (most > this.words.length) this.words = new Int32Array(most);
+    }
+    const { words, length } = this;
+    if (length === 0) this.first = sequence;
+    words[length] = sequence - this.first;
+    this.length = writeNumbers(words, length + HEAD_WORDS, result);
+    words[length + 1] = this.length - length - HEAD_WORDS;
+    if (this.length > ROW_WORDS) this.endRow();
+  }
+
+  drain(): ResultsRow[] {
+    this.endRow();
+    const { rows } = this;
+    this.rows = [];
+    return rows;
+  }
+
+  private endRow(): void {
+    if (this.length === 0) return;
+    const bytes = new Uint8Array(this.words.buffer, 0, this.length * Int32Array.BYTES_PER_ELEMENT);
+    this.rows.push({ sequence: this.first, results: Buffer.from(bytes) });
+    this.length = 0;
+  }
+}
+
+/** The result of a command, from the row that would have it; null: it is not there. */
+export function resultIn(
+  { sequence: first, results, checksum }: ResultsRow & { checksum: number },
+  sequence: number,
+): Float64Array | null {
+  if (keyedResultChecksum(first, results) !== checksum)
+    throw new HistoryDamage('keyedResult', `sequence ${first}`, 'the row is not what was written');
+  const words = new Int32Array(new Uint8Array(results).buffer);
+  for (let at = 0; at < words.length; at += HEAD_WORDS + words[at + 1]!) {
+    if (first + words[at]! !== sequence) continue;
+    const numbers = new NumberBuffer();
+    const from = at + HEAD_WORDS;
+    readNumbers(words.subarray(from, from + words[at + 1]!), numbers);
+    return numbers.values.slice(0, numbers.length);
+  }
+  return null;
+}
