@@ -1,13 +1,13 @@
 /**
- * The guides of the repository as the exchange serves them to people and programs that read
- * Markdown, and /llms.txt, which lists them (https://llmstxt.org).
+ * The repository's guides, served as Markdown, and /llms.txt, which lists them
+ * (https://llmstxt.org).
  *
- * Always holds: a link in a served guide leads to a page that the exchange serves.
+ * Always holds: every link in a served guide leads to a page that the exchange serves.
  */
 import { readFileSync } from 'node:fs';
 import { programFolder } from '../../persistence/storage/program-folder.js';
 
-/** By the name below /api/docs: the path in the repository. */
+/** Paths in the repository, by name below /api/docs. */
 export const GUIDES: Readonly<Record<string, string>> = {
   'recipes.md': 'gateway/RECIPES.md',
   'api.md': 'gateway/API.md',
@@ -36,7 +36,7 @@ export const LLMS = `# Quarter-hour exchange
 - [Clients](/client/): an npm package and one file of Python
 `;
 
-/** By name: each guide with the links that work on this exchange. */
+/** The guides by name, with links that work on this exchange. */
 export function guides(): Record<string, string> {
   const read = (path: string) => readFileSync(new URL(path, programFolder()), 'utf8');
   return Object.fromEntries(
@@ -44,7 +44,7 @@ export function guides(): Record<string, string> {
   );
 }
 
-/** Links to other guides lead to where they are served; other files of the repository are named. */
+/** Points links at the served guides. A link to any other file becomes plain text. */
 function withServedLinks(path: string, markdown: string): string {
   return markdown.replace(
     /\[([^\]]+)\]\(([^)#\s]*)(#[^)\s]*)?\)/g,

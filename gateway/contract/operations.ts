@@ -78,7 +78,7 @@ function descriptionOf(route: Route): string {
 const ACCESS_TEXTS: Record<Access, string> = {
   open: 'Needs no session.',
   openOrPartner: 'Needs no session.',
-  public: 'Needs no session; a token that is sent is checked.',
+  public: 'Needs no session; a sent token is checked.',
   session: 'Needs a session.',
   partner: 'Needs a partner key.',
   operator: 'Needs an operator key.',
@@ -117,7 +117,7 @@ function successes(
 ): Record<string, Response> {
   const responses: Record<string, Response> = {};
   if (route.caching !== undefined)
-    responses[304] = { description: 'The answer that the client has is current' };
+    responses[304] = { description: 'The client already has the current answer' };
   for (const [status, schema] of Object.entries(route.responses)) {
     responses[status] = { description: status === '201' ? 'Created' : 'OK' };
     if (schema === null) continue;
@@ -143,7 +143,7 @@ const SET_COOKIE: Header = {
 
 const BEHIND_MS: Header = {
   description:
-    'A replica has answered from a state that can be so old, because no leader writes now; absent: at most a second',
+    'The greatest possible age of the replica’s state in milliseconds, while no leader writes; absent: at most a second',
   schema: { type: 'integer', format: 'int64', minimum: 0 },
 };
 
@@ -159,7 +159,7 @@ const NEXT_PAGE: Header = {
 
 const ETAG: Header = {
   description:
-    'Identifies the content, but for `sequence` and the `assetPrice` of markets, which are of the moment',
+    'Identifies the content, except `sequence` and the `assetPrice` of markets, which change all the time',
   schema: { type: 'string', pattern: '^W/"' },
 };
 const CONTENT_ENCODING: Header = {

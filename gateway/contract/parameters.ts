@@ -46,7 +46,7 @@ const CLIENT_SEQUENCE_PARAMETER: Parameter = {
   name: 'Client-Sequence',
   in: 'header',
   description:
-    'In place of a key: a number from 1 to 9007199254740991 that is greater than those of all executed requests of the same token. Otherwise the request is refused with `client_sequence_stale` and not executed. Answers are not remembered.',
+    'Replaces the key: a number from 1 to 9007199254740991, greater than the numbers of all executed requests of the same token. Otherwise the request is refused with `client_sequence_stale` and not executed. Answers are not stored.',
   schema: { type: 'string', pattern: CLIENT_SEQUENCE.source },
   example: '42',
 };
@@ -61,7 +61,7 @@ export const IF_NONE_MATCH_PARAMETER: Parameter = {
 
 const MIN_SEQUENCE = {
   description:
-    'The answer must include this sequence. A replica that has not reached it waits up to a second and then answers 503. The later one of the query and the header counts.',
+    'The answer must include this sequence. A replica that has not reached the sequence waits up to a second and then answers 503. If both the query and the header name a sequence, the later one counts.',
   schema: { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
   required: false,
 } as const;

@@ -10,10 +10,10 @@ export const DESCRIPTION = `An exchange for 15-minute UP/DOWN markets on the pri
 - **Bodies** are JSON with \`Content-Type: application/json\`, at most ${BODY_BYTES_MAX / 1024} KiB. An empty body counts as \`{}\`, whatever its type; a body with a \`Content-Encoding\` is refused. An unknown or duplicate field or query parameter is refused by name.
 - **\`userId\`** is optional in every body and query of a signed-in user, and must be that user's id.
 - **Lists** are wrapped in an object and paged with \`limit\`, \`cursor\` and \`nextCursor\`. An absent value is \`null\`, an empty list is \`[]\`.
-- **\`sequence\`** is the journal sequence that the answer is true at. Every answer is durable before it is sent.
-- **\`Idempotency-Key\`**: a request with the same user, key and body gets the first answer again, byte for byte, with the header \`Idempotency-Replayed: true\`, for an hour. A new key that there is no room for is 429 \`idempotency_full\`, and the request is not executed.
-- **\`Client-Sequence\`**, in place of a key, is a number that grows with each request of a token. One that is not greater than the last executed is 409 \`client_sequence_stale\`, for ever.
-- **Errors** have one format, and the status says what happened: a failed request never returns 200. An unknown path returns 404 \`route_not_found\`, an unsupported method 405 \`method_not_allowed\` with the header \`Allow\`.
+- **\`sequence\`** is the journal sequence of the state that the answer shows. Every answer is durable before it is sent.
+- **\`Idempotency-Key\`**: a request with the same user, key and body gets the first answer again, byte for byte, with the header \`Idempotency-Replayed: true\`, for an hour. If there is no room for a new key, the request gets 429 \`idempotency_full\` and is not executed.
+- **\`Client-Sequence\`** replaces the key with a number that grows with each request of a token. A request whose number is not greater than the last executed one always gets 409 \`client_sequence_stale\`.
+- **Errors** have one format. A failed request never returns 200. An unknown path returns 404 \`route_not_found\`, an unsupported method 405 \`method_not_allowed\` with the header \`Allow\`.
 - **HEAD** is answered like GET, without the body. An answer without a body closes its connection.
 - **The stream**, a WebSocket at \`/api/stream\`, sends changes of markets, order books, trades, prices and your account, and takes orders. It is described at \`/api/docs/stream\`, as AsyncAPI at \`/api/asyncapi.json\`.`;
 

@@ -37,7 +37,7 @@ const account = {
 
 const accountData = {
   snapshot: z
-    .strictObject({ ...account, orders: z.array(ListedOrder).describe('Those that rest') })
+    .strictObject({ ...account, orders: z.array(ListedOrder).describe('The resting orders') })
     .describe(DATA),
   delta: z
     .strictObject({
