@@ -15,6 +15,11 @@ export interface FolderLock {
   release(): Promise<void>;
 }
 
+/** Another process, or another journal in this one, holds the folder. */
+export class FolderInUse extends JournalError {
+  override name = 'FolderInUse';
+}
+
 export const LOCK_FILE = 'journal.lock';
 
 /** Whether the folder has ever been locked. If not, it is not in use. */
@@ -22,7 +27,7 @@ export function hasLock(folder: string): boolean {
   return existsSync(join(folder, LOCK_FILE));
 }
 
-/** @throws JournalError when another process (or another journal in this one) holds the folder. */
+/** @throws FolderInUse */
 export async function lockFolder(folder: string): Promise<FolderLock> {
   const path = join(folder, LOCK_FILE);
   await createPrivateFile(path);
@@ -37,7 +42,7 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
     if ((error as { errno?: number }).errno !== sqlite3.BUSY) throw error;
     const problem = `the data folder ${folder} is in use: another exchange has it open`;
     const remedy = 'Stop that exchange first, or use another folder.';
-    throw new JournalError({ problem, file: folder, remedy }, null, error);
+    throw new FolderInUse({ problem, file: folder, remedy }, null, error);
   }
   // Closing ends the transaction, and with it the lock.
   return { release: () => closeDatabase(database) };

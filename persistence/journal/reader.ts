@@ -33,11 +33,14 @@ export class MissingSegments extends JournalUnavailable {
 }
 
 /** @throws JournalError without a journal, or with one of another version; JournalUnavailable. */
-export async function openJournalReader(folder: string): Promise<JournalReader> {
+export async function openJournalReader(
+  folder: string,
+  version = FORMAT_VERSION,
+): Promise<JournalReader> {
   const mode = sqlite3.OPEN_READONLY | sqlite3.OPEN_FULLMUTEX;
-  return openReader(folder, async ({ path }, isLast) =>
-    isLast ? openDatabase(path, mode) : (await openReadOnly(path)).database,
-  );
+  const open: OpenSegment = async ({ path }, isLast) =>
+    isLast ? openDatabase(path, mode) : (await openReadOnly(path)).database;
+  return openReader(folder, open, version);
 }
 
 /** Reads the journal on connections that `open` makes. @throws as {@link openJournalReader}. */

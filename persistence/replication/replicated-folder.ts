@@ -3,8 +3,8 @@
  * the history can be made again from the journal; the secret of the sessions cannot.
  *
  * Always holds: the engine follows the journal until this process leads, so that it can be checked
- * before; once the epoch is replicated, what is there cannot be lost, and the engine takes the rest.
- * Nothing is written to the journal before that.
+ * before. Once the epoch is replicated, what is there cannot be lost, and the engine takes the
+ * rest. Nothing is written to the journal before that.
  */
 import type { Engine } from '../../engine/engine.js';
 import { JournalError } from '../journal/errors.js';

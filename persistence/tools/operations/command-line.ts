@@ -151,15 +151,18 @@ function addDoctor(program: Command, say: Say): void {
 function addUpgrade(program: Command, say: Say): void {
   program
     .command('upgrade')
-    .description('make a folder of the present version from one of the version before it')
-    .requiredOption('--data <folder>', "a stopped exchange's data folder; it is only read")
-    .requiredOption('--to <folder>', 'a new folder')
-    .action(async ({ data, to }: { data: string; to: string }) => {
-      const { sequence, digest } = await upgrade(data, to);
+    .description('make an exchange ready for this program, also while an older one trades on it')
+    .requiredOption('--data <folder>', "the exchange's data folder")
+    .option('--to <folder>', 'a new folder, for a journal of the version before this one')
+    .action(async ({ data, to = null }: { data: string; to?: string | null }) => {
+      const { sequence, digest } = await upgrade({ from: data, to, say });
+      const replayed = `The journal was replayed to its end at sequence ${sequence}, digest ${digest}`;
       say(
-        `${to} is ${data}, upgraded to version ${FORMAT_VERSION}. The journal was replayed to its ` +
-          `end at sequence ${sequence}, digest ${digest}; the next command records the upgrade. ` +
-          `${data} was not changed.`,
+        to === null
+          ? `${data} has a snapshot for this program. ${replayed}; the next command vouches for the ` +
+              'snapshot. Start this program on it, or, to go back, the older one.'
+          : `${to} is ${data}, upgraded to version ${FORMAT_VERSION}. ${replayed}; the next command ` +
+              `records the upgrade. ${data} was not changed.`,
       );
     });
 }

@@ -1,6 +1,7 @@
 /**
  * The password of a journal on PostgreSQL ends while an exchange leads: it says so while it still
- * can lead, and needs no restart when its file has the new one. cluster-kill drops connections, too.
+ * leads, and needs no restart when its file has the new one. The trial cluster-kill drops
+ * connections, too.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

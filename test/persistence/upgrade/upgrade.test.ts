@@ -9,9 +9,13 @@
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { lockFolder } from '../../../persistence/journal/folder-lock.js';
 import { FORMAT_VERSION } from '../../../persistence/journal/format.js';
+import { upgrade } from '../../../persistence/tools/operations/upgrade.js';
+import { eventually } from '../../support/eventually.js';
 import { operate } from '../../support/folders/operations.js';
 import { setVersion } from '../../support/folders/version.js';
+import { isVouchedFor } from '../../support/folders/vouched.js';
 import { Folders, readAll } from '../../support/journal-fixture.js';
 import { replayJson, replayTool, traceOf } from '../../support/replay-tool.js';
 import { TestServer } from '../../support/server.js';
@@ -42,14 +46,29 @@ describe('an upgrade', () => {
     expect(out).toContain(`at sequence ${answers.sequence}, digest ${answers.digest}`);
     const old = await readAll(kept(folders).folder);
     const all = await readAll(to);
-    expect(all.slice(0, -1)).toEqual(old);
+    expect(all.slice(0, -2)).toEqual(old);
+    expect(await isVouchedFor(to)).toBe(true);
     const chainHash = old.at(-1)!.hash.toString('hex');
     const { out: explained } = await replayTool(to, 'explain', '--user', 'u1');
     expect(explained).toContain(
       `kind recordUpgrade, fromVersion 0, toVersion 1, chainHash ${chainHash}`,
     );
     const { good, journal } = await replayJson(to, 'verify');
-    expect([good, journal.sequence]).toEqual([true, answers.sequence + 1]);
+    expect([good, journal.sequence]).toEqual([true, answers.sequence + 2]);
+    await expectAnswers(to, answers);
+  });
+
+  it('of an exchange that trades follows it until it is stopped', async () => {
+    const { folder, answers } = await keptAs(BEFORE);
+    const lock = await lockFolder(folder);
+    const to = folders.make();
+    const said: string[] = [];
+    const done = upgrade({ from: folder, to, say: (text) => void said.push(text) });
+    await eventually(() => said.join('').includes('Stop the exchange now'));
+    expect(said.join('')).toContain(`At sequence ${answers.sequence}`);
+    await lock.release();
+    expect((await done).sequence).toBe(answers.sequence);
+    expect(await isVouchedFor(to)).toBe(true);
     await expectAnswers(to, answers);
   });
 
