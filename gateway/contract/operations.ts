@@ -25,7 +25,7 @@ export const SECURITY_SCHEMES = {
     type: 'http',
     scheme: 'bearer',
     description:
-      'A partner key. A user who is registered with it belongs to that partner permanently, even if other partners make deposits',
+      'A partner key. A user registered with the key belongs to that partner permanently, even if other partners make deposits',
   },
 };
 

@@ -88,7 +88,7 @@ export const CLOSE = {
     code: 1001,
     reason: 'going_away',
     description:
-      'The exchange is stopping, and has sent everything durable. Connect again and resume.',
+      'The exchange is stopping and has sent everything durable. Connect again and resume.',
   },
   tokenRevoked: {
     code: 4001,
@@ -104,7 +104,7 @@ export const CLOSE = {
     code: 4008,
     reason: 'slow_reader',
     description:
-      'Too much was waiting for you, or for too long. Read faster or subscribe to less, and resume.',
+      'Too much data waited for you, or it waited too long. Read faster or subscribe to less, and resume.',
   },
   notAnswering: {
     code: 4010,

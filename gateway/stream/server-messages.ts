@@ -65,7 +65,7 @@ const envelope = {
   id: requestId,
   replayed: z
     .boolean()
-    .describe('Whether the receipt is that of an earlier request with the same key'),
+    .describe('Whether this is the stored receipt of an earlier request with the same key'),
 };
 
 export const SERVER_MESSAGES: Record<string, z.ZodType> = {
@@ -75,7 +75,7 @@ export const SERVER_MESSAGES: Record<string, z.ZodType> = {
     'The messages after `after` follow, then new ones',
   ),
   replayed: typed('replayed', { id, previousSequence, ...channel }).describe(
-    'The messages from the journal have been sent, all up to number `channelSequence`, which is your last number from now on',
+    'All messages from the journal up to number `channelSequence` have been sent; continue from this number',
   ),
   gap: typed('gap', { id, ...channel, after }).describe(
     'The messages after `after` are not available; a snapshot follows',
@@ -97,7 +97,7 @@ export const SERVER_MESSAGES: Record<string, z.ZodType> = {
   sessionEnding: typed('session_ending', {
     endsAtMs: fields.count.describe("When the token expires, in the exchange's time"),
     ...stamp,
-  }).describe('The token expires soon; then the connection is closed, and orders still rest'),
+  }).describe('The token expires soon; the connection is then closed, and orders still rest'),
   heartbeat: typed('heartbeat', {
     ...stamp,
     channels: z

@@ -101,7 +101,7 @@ export const Position = responseObject('Position', 'Shares of one outcome of a m
   value: response.money
     .nullable()
     .describe(
-      'US dollars: what a sale of all the shares would bring now, by the bids of others; once the market is resolved, `payout`; null: nobody bids',
+      'US dollars: what selling all the shares to other users’ bids would bring now; once the market is resolved, `payout`; null: no bids',
     ),
   payout: response.money.describe(
     'US dollars: what the shares pay if their outcome wins; once the market is resolved, what they pay',
@@ -127,7 +127,7 @@ export const OwnReferral = responseObject('OwnReferral', 'The referrals of the s
   ...referral,
   earned: response.money,
   pending: response.money,
-  referredBy: response.userId.nullable().describe('The user who referred this one; null: nobody'),
+  referredBy: response.userId.nullable().describe('The user who referred this user; null: none'),
   ...response.state,
 });
 const { earned, pending, referredBy } = OwnReferral.shape;

@@ -114,7 +114,7 @@ const marketFields = {
     .strictObject({ UP: response.price, DOWN: response.price })
     .nullable()
     .describe(
-      'How likely each outcome is by the price of the asset, its average so far, its volatility and the time left. No quote: nobody need trade at it. null: the market is not active, or there is no recent price',
+      'How likely each outcome is, from the asset’s price, its average so far, its volatility and the time left. This is not a quote. null: the market is not active, or there is no recent price',
     ),
   prices: z
     .strictObject({ UP: response.price, DOWN: response.price })
@@ -194,7 +194,7 @@ const quoted = {
   outcome: response.outcome,
   shares: response.shares,
   filled: response.shares.describe(
-    'Shares that the order would fill at once, as in `shares`; 0: an order that does not rest would be refused with `insufficient_liquidity`',
+    'Shares that the order would fill immediately, as in `shares`; 0: an order that does not rest would be refused with `insufficient_liquidity`',
   ),
   averagePrice: response.price
     .nullable()

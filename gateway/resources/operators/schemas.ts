@@ -39,7 +39,7 @@ export const RulesBody = z.strictObject({
     .int()
     .min(1)
     .max(RULE_SETS.length)
-    .describe('The set of rules: 1 has fixed values, 2 those of the other fields'),
+    .describe('The rule set: 1 has fixed values, 2 has the values of the other fields'),
   feeRate: z
     .number()
     .min(0)

@@ -48,7 +48,7 @@ const terms = {
 /** The group after it was created or reset: nothing filled, not tripped. */
 export const OrderGroupTerms = responseObject(
   'OrderGroupTerms',
-  'An order group that takes orders, and of which nothing is filled',
+  'An order group that accepts orders and has no fills',
   { ...terms, ...response.state },
 );
 

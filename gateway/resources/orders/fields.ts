@@ -166,12 +166,11 @@ export const splitShares = described(decimal(LOT_SCALE, { max: MAX_ORDER_DOLLARS
 export const terms = {
   shares: {
     ...lots,
-    description:
-      'All shares that the order shall have, those that are filled included; without it, as before',
+    description: 'Total size: filled plus resting. Without it, the size stays',
   },
   price: {
     ...ticks,
-    description: 'US dollars per share, at most 3 decimal places; without it, as before',
+    description: 'US dollars per share, at most 3 decimal places. Without it, the price stays',
   },
 };
 
@@ -184,11 +183,11 @@ export const limits = {
   timeInForce: {
     ...choice(TimeInForce),
     description:
-      'IOC (default): what cannot be filled at once is cancelled; FOK: all at once or nothing; GTC: the rest stays in the book until the market ends',
+      'IOC (default): what cannot be filled immediately is cancelled; FOK: fills completely and immediately, or not at all; GTC: the rest stays in the book until the market ends',
   },
   postOnly: {
     schema: z.boolean(),
-    description: 'If true, the order is refused instead of trading at once; needs GTC',
+    description: 'If true, the order is refused if it would trade immediately; needs GTC',
     scan: (scanner: JsonScanner) => scanner.boolean() === 1,
     convert: (sent: boolean) => sent,
   },
@@ -201,7 +200,7 @@ export const limits = {
   ),
   groupId: {
     description:
-      'The id of an order group of yours, such as g12: once its orders have filled as much as it allows, the rest of them is cancelled; needs GTC',
+      'The id of your order group, such as g12: once its orders have filled as much as it allows, its other orders are cancelled; needs GTC',
     schema: z.string().regex(/^g[1-9]\d{0,14}$/, 'must be the id of an order group, such as g12'),
     scan(scanner: JsonScanner): number {
       const groupId = scanner.id('g'.charCodeAt(0));
@@ -217,6 +216,6 @@ export const limits = {
       cancel_both: SelfTrade.CANCEL_BOTH,
     }),
     description:
-      'When the order meets a resting order of yours, they never trade. cancel_resting (default): the resting order is cancelled; cancel_taker: the rest of this order is; cancel_both: both are',
+      'What happens when the order meets your own resting order; the two never trade. cancel_resting (default): the resting order is cancelled; cancel_taker: the rest of this order is cancelled; cancel_both: both are cancelled',
   },
 } satisfies Record<string, Field>;

@@ -31,7 +31,7 @@ export const limit = response.price.describe(
   'The limit; 0.999 to buy or 0.001 to sell at any price',
 );
 export const originalShares = response.shares.describe(
-  'The shares that it was for; of an amount, those that it bought and that rested',
+  'The shares ordered; for an amount of dollars, the shares bought plus those that rested',
 );
 export const amount = response.money
   .nullable()
@@ -48,7 +48,7 @@ const traded = {
     .describe(
       'Why the rest was cancelled. unfilled: nothing more could be traded; trade_limit: it, or its batch, has traded with as many orders as it may (tradesPerOrder of GET /limits), or passed over many that had just expired, so send the rest again; too_small_to_rest: it would rest, and is worth less than restingOrderValue of GET /limits; self_trade: it met an order of yours, and selfTrade is cancel_taker or cancel_both; order_group: its trades tripped its order group; null: it was not',
     ),
-  shares: response.shares.describe('Shares traded at once'),
+  shares: response.shares.describe('Shares traded immediately'),
   averagePrice: response.price
     .nullable()
     .describe('US dollars per share; null when nothing was traded'),
@@ -122,11 +122,11 @@ export const AmendReceipt = responseObject('AmendReceipt', 'What an amendment di
   originalShares: response.shares
     .nullable()
     .describe(
-      'The shares that the amendment asked for, those that are filled included; null: as before',
+      'The total size that the amendment requested, including filled shares; null: unchanged',
     ),
   price: response.price
     .nullable()
-    .describe('The limit that the amendment asked for; null: as before'),
+    .describe('The limit that the amendment requested; null: unchanged'),
   ...settled,
 });
 export const CancelReceipt = responseObject('CancelReceipt', 'A cancelled order', {

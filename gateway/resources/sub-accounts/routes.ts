@@ -52,7 +52,7 @@ export const SubAccounts = responseObject(
 const account = z
   .string()
   .regex(/^u[1-9]\d{0,9}$/, 'must be the id of a user, such as u12')
-  .describe('Your id, or that of a sub-account of yours');
+  .describe('Your id, or a sub-account’s id');
 const MoneyTransferBody = bodyObject('MoneyTransferBody', 'A transfer of available money', {
   ...request.own,
   from: account,
