@@ -60,7 +60,7 @@ const LOW_BYTES = 512 * MEBIBYTE;
 /** Each part of the data folder: its subfolder and the names of its files. */
 const PARTS_ON_DISK = [
   ['journal', '', /^journal/],
-  ['history', '', /^history\.db/],
+  ['history', 'history', /^/],
   ['snapshots', 'snapshots', /^/],
 ] as const;
 

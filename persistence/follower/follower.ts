@@ -55,7 +55,7 @@ export interface FollowerStatus {
   lagMs: number;
   /** The newest snapshot for which the journal vouches; 0: none. */
   snapshotSequence: number;
-  /** Entries of lists in history.db, and markets. */
+  /** Entries of lists in the history, and markets. */
   historyEntries: number;
   /** What cannot be made now, and why; and how often that was, since the start. */
   troubles: ReadonlyMap<DerivedPart, string>;

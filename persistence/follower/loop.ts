@@ -2,7 +2,9 @@
  * The follower's main loop: one session after another, until it is closed or the journal disagrees
  * with the exchange.
  *
- * - Damage in history.db is logged and the file removed; the next session rebuilds it.
+ * - Damage in the open part of the history is logged and its file removed; the next session
+ *   rebuilds it. Damage in the catalogue, or that stays, removes the whole history. (A part that is
+ *   over is rebuilt within a session, parts-upkeep.ts.)
  * - A journal that leads to another digest, or is damaged after the newest snapshot, is reported,
  *   and ends the loop.
  * - If the history is far behind the newest snapshot, or cannot be built because segments before it
@@ -22,8 +24,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { FAULT_REMEDY, HistoryFault } from '../history/fault.js';
+import { openPath, removeDatabase, removeHistory } from '../history/parts/catalogue.js';
 import { HistoryDamage } from '../history/rows.js';
-import { removeHistory } from '../history/store.js';
 import { JournalError, restoreCommand } from '../journal/errors.js';
 import { MissingSegments } from '../journal/reader.js';
 import { prepareSnapshotFolder } from '../recovery/snapshot/folder.js';
@@ -122,7 +124,8 @@ export class FollowerLoop {
       const remedy = 'It is rebuilt from the journal; nothing is to be done.';
       troubles.note({ part: 'history', problem, remedy });
       await this.closeSession('the history is being rebuilt');
-      removeHistory(folder);
+      if (error.part === null || this.wasDamaged) removeHistory(folder);
+      else removeDatabase(openPath(folder, error.part));
       if (this.wasDamaged) await this.pause();
       this.wasDamaged = true;
       return;
@@ -210,7 +213,8 @@ export class FollowerLoop {
 
   private caughtUp(): void {
     this.failures = 0;
-    this.options.troubles.works('history');
+    this.wasDamaged = false;
+    if (this.session!.isWhole) this.options.troubles.works('history');
   }
 
   private async closeSession(reason: string): Promise<void> {

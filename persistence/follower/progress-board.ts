@@ -11,7 +11,11 @@
  * to a process that is ending and receives no events.
  */
 
-const SLOTS = ['durable', 'applied', 'projected', 'snapshotSequence', 'entryCount'] as const;
+const SLOTS = [
+  ...(['durable', 'applied', 'projected', 'snapshotSequence', 'entryCount'] as const),
+  /** Where the open part of the history begins. */
+  'partSequence',
+] as const;
 type Slot = (typeof SLOTS)[number];
 
 /** Three flags, and a word that is not used. */

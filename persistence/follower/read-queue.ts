@@ -10,6 +10,7 @@
 import type { Engine } from '../../engine/engine.js';
 import { isStored, prepareAnswer, type StoredRequest } from '../history/answers.js';
 import type { Leaderboards } from '../history/leaderboard/leaderboard.js';
+import { PartUnavailable } from '../history/parts/files.js';
 import { type Reader, ReadStopped, ReadTurns, type Turn } from '../history/read-turns.js';
 import type { HistoryReads } from '../history/reads.js';
 import type {
@@ -131,7 +132,8 @@ export class FollowerReads {
     } catch (error) {
       if (error instanceof HistoryDamage || fileProblem(error) !== null) failure = error;
       const { message, stack } = error as Error;
-      const isExpected = failure !== null || error instanceof ReadStopped;
+      const isExpected =
+        failure !== null || error instanceof ReadStopped || error instanceof PartUnavailable;
       reply = { status: 'unavailable', reason: isExpected ? message : String(stack) };
     }
     // After the end, it has its answer.

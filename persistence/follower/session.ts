@@ -1,13 +1,13 @@
 /**
  * A session of the follower: an engine fed by the journal alone, and the history, the leaderboards
- * and the snapshots made from it. It begins with history.db and the newest snapshot that is not
+ * and the snapshots made from it. It begins with the history and the newest snapshot that is not
  * after it, and follows the journal until it is stopped or fails.
  *
  * Always holds:
  * - after each batch the engine has the digest that the exchange had (recovery.ts), and the chain
  *   is unbroken;
- * - the history answers as soon as it is at the journal's end; all of it is checked afterwards, in
- *   the background (check.ts);
+ * - the history answers as soon as it is at the journal's end; its older parts are sealed, checked
+ *   and rebuilt in the background (parts-upkeep.ts);
  * - history is written in whole batches, one transaction at a time. Waiting entries are bounded:
  *   beyond the limit the next batch is not read before the transaction is done.
  * - while another engine checks the journal's end (end-check.ts), this one takes no snapshots;
@@ -23,18 +23,23 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Engine } from '../../engine/engine.js';
 import type { Work } from '../../engine/storage/pieces.js';
-import { HistoryCheck } from '../history/check.js';
 import { DayFiles } from '../history/day-files.js';
 import { Leaderboards } from '../history/leaderboard/leaderboard.js';
 import { MEASURED } from '../history/lists.js';
-import { type OpenedHistory, openHistory } from '../history/opening.js';
+import {
+  addPastMarket,
+  type CommittedLists,
+  type OpenedHistory,
+  openHistory,
+} from '../history/opening.js';
+import { HistoryFiles } from '../history/parts/files.js';
+import type { BatchEnd } from '../history/parts/progress.js';
 import { type HistoryChanges, Projection } from '../history/projection.js';
-import { HistoryReads, ReadDatabase } from '../history/reads.js';
+import { HistoryReads } from '../history/reads.js';
 import { HistoryDamage } from '../history/rows.js';
-import { addPastMarket, type CommittedLists, HistoryStore } from '../history/store.js';
+import { HistoryStore } from '../history/store.js';
 import { inTurns } from '../history/turns.js';
 import { JournalUnavailable, removedEnd } from '../journal/errors.js';
-import type { JournalPosition } from '../journal/format.js';
 import type { JournalBatch, JournalSource } from '../journal/store.js';
 import { JournalFollower } from '../recovery/recovery.js';
 import { listSnapshots } from '../recovery/snapshot/folder.js';
@@ -45,6 +50,7 @@ import {
 } from '../recovery/snapshot/load.js';
 import { type JournalPlace, openSource } from '../replication/source.js';
 import { JournalBatches } from './journal-batches.js';
+import { PartsUpkeep } from './parts-upkeep.js';
 import type { ProgressBoard } from './progress-board.js';
 import { FollowerReads, type WaitingRead } from './read-queue.js';
 import { FollowerSnapshots, type SnapshotsOptions } from './snapshots.js';
@@ -70,6 +76,8 @@ export interface SessionOptions extends SnapshotsOptions {
   readSnapshot: ReadSnapshot;
   /** How many days of each asset have a file; 0: none. */
   dayFiles: number;
+  /** The commands in a part of the history; the standard if left out. */
+  partCommands?: number;
   /** A step of the start has ended. */
   stepEnded: (step: string, fields: object) => void;
 }
@@ -84,7 +92,7 @@ interface Opened {
   store: HistoryStore;
   checked: OpenedHistory;
   start: StartingPoint;
-  database: ReadDatabase;
+  files: HistoryFiles;
 }
 
 /** The sequence of the newest snapshot; one beyond the journal's end is not of this journal. */
@@ -105,8 +113,7 @@ export class FollowerSession {
   /** Whether a market has opened since the files of days were made. */
   private hasOpened = true;
   private readonly lists: CommittedLists;
-  private readonly checkEnds = new AbortController();
-  private checking: Promise<void> = Promise.resolve();
+  private readonly upkeep: PartsUpkeep;
   /** null until the engine has reached the end of the history. */
   private projection: Projection | null = null;
   /** What the next transaction writes is being taken out of the projection: nothing is applied. */
@@ -127,7 +134,7 @@ export class FollowerSession {
     /** Checks the journal's end and takes the snapshots meanwhile; null: this session does. */
     private readonly endCheck: () => CheckedEnd | null,
   ) {
-    const { start, checked, database } = opened;
+    const { start, checked, store, files } = opened;
     this.board = options.board;
     this.engine = start.engine;
     // Nobody asks this engine.
@@ -148,14 +155,16 @@ export class FollowerSession {
     this.boards = new Leaderboards(this.engine);
     this.batches = new JournalBatches(options.journal);
     const { folder, log, dayFiles: days } = options;
-    this.dayFiles = new DayFiles({ folder, assets: this.engine, lists: this.lists, days, log });
+    const assets = this.engine;
+    this.dayFiles = new DayFiles({ folder, assets, files, lists: this.lists, days, log });
+    this.upkeep = new PartsUpkeep(options, store, files);
     const openMarket = (marketId: number) => this.projection!.openMarket(marketId);
     const state = { lists: this.lists, openMarket };
     this.reads = new FollowerReads({
       engine: this.engine,
       boards: this.boards,
-      readsIn: (turn) => new HistoryReads(database, state, turn),
-      failed: (error) => this.fail(error),
+      readsIn: (turn) => new HistoryReads(files, state, turn),
+      failed: (error) => this.readFailed(error),
       readEnded: () => this.readEnded(),
       boardReady: () => options.troubles.works('leaderboards'),
       boardsFailed: (error) => this.boardsFailed(error),
@@ -172,10 +181,9 @@ export class FollowerSession {
     try {
       const reader = await openSource(options.journal);
       closers.push(reader);
-      const store = await HistoryStore.open(folder);
+      const store = await HistoryStore.open(folder, options.partCommands);
       closers.push(store);
-      const checked = await openHistory(store.database, store.progress);
-      store.runs = checked.runs;
+      const checked = await openHistory(store);
       const { sequence, hash } = store.progress;
       options.stepEnded('the history was opened', { historySequence: sequence });
       if (reader.mayLag && (await reader.end()).sequence < sequence)
@@ -186,18 +194,19 @@ export class FollowerSession {
           'progress',
           'id 1',
           `the journal has no such batch at ${sequence}: the history belongs to another journal`,
-        );
+        ).in(store.open.part);
       }
       const read = options.readSnapshot;
       const start = await loadNewestSnapshot({ folder, reader, log, notAfter: sequence, read });
-      const database = await ReadDatabase.open(folder);
-      closers.push(database);
+      const files = await HistoryFiles.open(folder, store.parts);
+      closers.push(files);
       board.set('projected', sequence);
       board.set('entryCount', store.entryCount);
+      board.set('partSequence', store.partSequence);
       const snapshotSequence = start.position.sequence;
       options.stepEnded('the snapshot was loaded', { snapshotSequence });
       log.info({ historySequence: sequence, snapshotSequence }, 'the follower starts');
-      const opened = { reader, store, checked, start, database };
+      const opened = { reader, store, checked, start, files };
       return new FollowerSession(options, opened, endCheck);
     } catch (error) {
       for (const each of closers.reverse()) await each.close();
@@ -217,7 +226,7 @@ export class FollowerSession {
   /** Follows the journal until `stop`. Calls `caughtUp` whenever there is nothing left to do. */
   async run(caughtUp: () => void): Promise<void> {
     if (!this.isEnding()) await this.followToEnd();
-    if (!this.isEnding()) this.checking = this.checkHistory();
+    if (!this.isEnding()) this.upkeep.wake();
     while (!this.isEnding()) {
       if (this.board.get('durable') > this.sequence) await this.followCommitted();
       else if (this.reads.areDue && this.isHistoryBehind()) await this.committed();
@@ -251,15 +260,14 @@ export class FollowerSession {
   async close(reason: string): Promise<void> {
     this.failure ??= new Error(reason);
     this.reads.end(reason);
-    this.checkEnds.abort();
-    await this.checking;
+    await this.upkeep.close();
     await this.batches.close(reason);
     await this.dayFiles.close();
     await this.committing;
     if (this.pause !== null) clearTimeout(this.pause);
     await this.snapshots.close();
-    const { reader, store, database } = this.opened;
-    await database.close();
+    const { reader, store, files } = this.opened;
+    await files.close();
     await store.close();
     await reader.close();
   }
@@ -318,17 +326,17 @@ export class FollowerSession {
     this.options.stepEnded('the history answers', { sequence: this.sequence });
   }
 
-  /** Damage ends the session, and the history is rebuilt. */
-  private async checkHistory(): Promise<void> {
-    const { folder, log, troubles } = this.options;
-    try {
-      const rows = await HistoryCheck.run(folder, this.lists, this.checkEnds.signal);
-      log.info({ rows }, 'all rows of the history were checked');
-    } catch (error) {
-      if (this.checkEnds.signal.aborted) return;
-      if (error instanceof HistoryDamage) this.fail(error);
-      else troubles.failed('history', error, `See the disk: npm run doctor -- --data ${folder}`);
-    }
+  /** Damage of a part that is over is mended beside; other damage ends the session. */
+  private readFailed(error: unknown): void {
+    const { parts } = this.opened.store;
+    if (error instanceof HistoryDamage && error.part !== null && error.part !== parts.open)
+      this.upkeep.damaged(error.part, error);
+    else this.fail(error);
+  }
+
+  /** Whether no part of the history is missing. */
+  get isWhole(): boolean {
+    return this.upkeep.isWhole;
   }
 
   private *checkTradeCounts(): Work<void> {
@@ -340,7 +348,8 @@ export class FollowerSession {
       const found = userTrade.of(userId);
       if (found === count) continue;
       const problem = `the list has ${found} entries, not ${count}`;
-      throw new HistoryDamage('userTrade', `userId ${userId}`, problem);
+      const { part } = this.opened.store.open;
+      throw new HistoryDamage('userTrade', `userId ${userId}`, problem).in(part);
     }
   }
 
@@ -363,16 +372,16 @@ export class FollowerSession {
     this.draining = inTurns(projection.drainInPieces()).finally(() => {
       this.draining = null;
     });
-    this.committing = this.commit(this.draining, follower.position).catch((error: unknown) => {
+    const end = { ...follower.position, atMs: this.engine.nowMs };
+    this.committing = this.commit(this.draining, end).catch((error: unknown) => {
       this.committing = null;
       this.fail(error);
     });
   }
 
-  private async commit(draining: Promise<HistoryChanges>, end: JournalPosition): Promise<void> {
+  private async commit(draining: Promise<HistoryChanges>, end: BatchEnd): Promise<void> {
     const changes = await draining;
-    await this.opened.store.storeLengths(this.lists.lengths);
-    await this.opened.store.commit(changes, end);
+    await this.opened.store.commit(changes, end, this.lists.lengths);
     this.afterCommit(changes);
   }
 
@@ -393,15 +402,17 @@ export class FollowerSession {
     const { store } = this.opened;
     this.board.set('projected', store.progress.sequence);
     this.board.set('entryCount', store.entryCount);
+    this.board.set('partSequence', store.partSequence);
     this.serve();
     this.startCommitInTurn();
+    this.upkeep.wake();
     this.hasOpened ||= addedIds.length > 0;
     // While the history is made from the beginning, its last day is not the last one.
     const behind = this.board.get('durable') - store.progress.sequence;
     if (!this.hasOpened || behind > TRANSACTION_COMMANDS) return;
     this.hasOpened = false;
     this.dayFiles.update((error) => {
-      if (error instanceof HistoryDamage) this.fail(error);
+      if (error instanceof HistoryDamage) this.readFailed(error);
       else this.dayFilesFailed(error);
     });
   }

@@ -172,7 +172,11 @@ export class FollowerSnapshots {
     log.info({ sequence, stateBytes }, 'a snapshot was written and read back');
     this.options.troubles.works('snapshots');
     if (this.vouch !== null) this.judge(this.vouch);
-    removeOldSnapshots(folder, { sequence, vouchedSequence: board.get('snapshotSequence') });
+    const [vouchedSequence, partSequence] = [
+      board.get('snapshotSequence'),
+      board.get('partSequence'),
+    ];
+    removeOldSnapshots(folder, { sequence, vouchedSequence, partSequence });
     this.options.snapshotWritten(sequence, hash);
     this.writeWaiting();
   }

@@ -28,9 +28,10 @@ import { createPrivateFolder, FILE_MODE, syncPath } from '../storage/files.js';
 import { freeBytesAt } from '../storage/room.js';
 import type { EventCursor, MarketEventsPage } from './market-events.js';
 import { eventText } from './market-json/event-text.js';
-import { HistoryReads, ReadDatabase } from './reads.js';
+import type { CommittedLists } from './opening.js';
+import type { HistoryFiles } from './parts/files.js';
+import { HistoryReads } from './reads.js';
 import type { MarketRecord } from './runs/format.js';
-import type { CommittedLists } from './store.js';
 
 const DAY_MS = 86_400_000;
 const MARKETS_IN_DAY = DAY_MS / WINDOW_MS;
@@ -86,6 +87,7 @@ async function datesIn(folder: string, asset: string): Promise<string[]> {
 interface DayFilesOptions {
   folder: string;
   assets: Assets;
+  files: HistoryFiles;
   /** The lists of the history, as of its last transaction. */
   lists: CommittedLists;
   /** How many days of each asset are kept; 0: none, and none is made. */
@@ -124,26 +126,20 @@ export class DayFiles {
   }
 
   private async make(): Promise<void> {
-    const { folder, days, assets, lists } = this.options;
-    let database: ReadDatabase | null = null;
-    try {
-      for (const [asset, marketsByDay] of countMarkets(lists.knownMarketIds)) {
-        const symbol = assets.assetSymbol(asset);
-        // The last day with a market is not over.
-        const over = [...marketsByDay.keys()].sort((a, b) => a - b).slice(0, -1);
-        const kept = over.slice(-days);
-        const made = await datesIn(folder, symbol);
-        for (const day of kept.filter((day) => !made.includes(dateOf(day)))) {
-          database ??= await ReadDatabase.open(folder);
-          const reads = new HistoryReads(database, { lists, openMarket: () => null });
-          const markets = await marketsOf(reads, asset, day);
-          if (markets.length === marketsByDay.get(day)) await this.makeOne(reads, day, markets);
-        }
-        for (const date of made.filter((date) => kept.length > 0 && date < dateOf(kept[0]!)))
-          await rm(dayFilePath(folder, symbol, date + SUFFIX)!);
+    const { folder, days, assets, lists, files } = this.options;
+    const reads = new HistoryReads(files, { lists, openMarket: () => null });
+    for (const [asset, marketsByDay] of countMarkets(lists.knownMarketIds)) {
+      const symbol = assets.assetSymbol(asset);
+      // The last day with a market is not over.
+      const over = [...marketsByDay.keys()].sort((a, b) => a - b).slice(0, -1);
+      const kept = over.slice(-days);
+      const made = await datesIn(folder, symbol);
+      for (const day of kept.filter((day) => !made.includes(dateOf(day)))) {
+        const markets = await marketsOf(reads, asset, day);
+        if (markets.length === marketsByDay.get(day)) await this.makeOne(reads, day, markets);
       }
-    } finally {
-      await database?.close();
+      for (const date of made.filter((date) => kept.length > 0 && date < dateOf(kept[0]!)))
+        await rm(dayFilePath(folder, symbol, date + SUFFIX)!);
     }
   }
 

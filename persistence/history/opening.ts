@@ -1,54 +1,66 @@
 /**
  * The state of a history when it is opened: what new entries are numbered from, and what readers
- * must find. It is read from the stored lengths of the lists (runs/lengths.ts) and from the
- * markets, so its time depends on the number of users and markets, not on that of commands.
+ * must find. It is read from the catalogue and the open part, from the stored lengths of the lists
+ * (runs/lengths.ts) and from the markets, so its time depends on the number of users and markets,
+ * not on that of commands or parts.
  *
  * Always holds: the lists have as many entries as `progress` says, and every market follows the
- * previous one of its asset. Anything else is a {@link HistoryDamage}. What this does not read,
- * check.ts reads in the background.
+ * previous one of its asset. Anything else is a {@link HistoryDamage}.
  */
 import type sqlite3 from 'sqlite3';
 import { assetOfMarket, hasEnded } from '../../engine/interface/domain.js';
 import { query } from '../storage/sqlite.js';
-import { lengthsOf, MEASURED } from './lists.js';
+import { type ListLengths, lengthsOf, MEASURED } from './lists.js';
 import { MarketHistory } from './markets.js';
+import type { Progress } from './parts/progress.js';
 import type { HistoryState } from './projection.js';
 import { asDamage, checkRow, HistoryDamage, type PricesRow, pointsOf, selectRows } from './rows.js';
 import { type CountedName, MARKET, MARKET_BOOK, MARKET_TRADE, type RowOf } from './runs/format.js';
 import { readLengths } from './runs/lengths.js';
-import type { CommittedLists, Progress } from './store.js';
+import type { HistoryStore } from './store.js';
 
 const PAGE_ROWS = 5_000;
+
+/** The lists as of the last transaction: what a reader must find. */
+export interface CommittedLists {
+  lengths: ListLengths;
+  /** Markets that have ended, in the order of their ids ({@link addPastMarket}). */
+  pastMarketIds: number[];
+  knownMarketIds: Set<number>;
+}
+
+/** A market that an operator declares VOID ends before those of its window with smaller ids. */
+export function addPastMarket(ids: number[], marketId: number): void {
+  let place = ids.length;
+  while (place > 0 && ids[place - 1]! > marketId) place--;
+  ids.splice(place, 0, marketId);
+}
 
 /** The state for the writer, and a copy for readers. */
 export interface OpenedHistory {
   state: HistoryState;
   lists: CommittedLists;
-  /** Those that the stored lengths do not count. */
-  runs: number;
 }
 
 /** @throws HistoryDamage, or another error of SQLite. */
-export async function openHistory(
-  database: sqlite3.Database,
-  progress: Progress,
-): Promise<OpenedHistory> {
+export async function openHistory(store: HistoryStore): Promise<OpenedHistory> {
+  const { catalogue, open, progress } = store;
   try {
-    const { lengths, runs } = await readLengths(database, progress.sequence);
+    const { lengths, runs } = await readLengths(catalogue.database, open.database, progress);
+    open.runs = runs;
     for (const { name } of MEASURED) checkTotal(name, progress, lengths[name].total());
-    const markets = await readMarkets(database);
+    const markets = await readMarkets([catalogue.database, open.database]);
     checkTotal(MARKET.name, progress, markets.knownIds.size);
     checkTotal(MARKET_TRADE.name, progress, markets.tradeCount);
     checkTotal(MARKET_BOOK.name, progress, markets.bookCount);
-    const { open, lastIds, pastIds, knownIds } = markets;
+    const { lastIds, pastIds, knownIds } = markets;
     const copies = lengthsOf(({ name }) => lengths[name].copy());
     return {
-      state: { lengths, markets: open, lastMarketIds: lastIds },
+      state: { lengths, markets: markets.open, lastMarketIds: lastIds },
       lists: { lengths: copies, pastMarketIds: pastIds, knownMarketIds: knownIds },
-      runs,
     };
   } catch (error) {
-    throw asDamage(error);
+    throw asDamage(error, open.part);
   }
 }
 
@@ -88,7 +100,7 @@ class Markets {
 }
 
 /** @param lastIds by asset, the market before; then this one. @throws HistoryDamage */
-export function checkPrevious(
+function checkPrevious(
   { marketId, previousId }: Pick<MarketRow, 'marketId' | 'previousId'>,
   lastIds: number[],
 ): void {
@@ -98,25 +110,40 @@ export function checkPrevious(
   lastIds[asset] = marketId;
 }
 
-async function readMarkets(database: sqlite3.Database): Promise<Markets> {
+/** Those of the catalogue, as the open part has changed them, and those that it has added. */
+async function readMarkets([old, open]: [sqlite3.Database, sqlite3.Database]): Promise<Markets> {
   const markets = new Markets();
-  const sql = `SELECT ${SHORT.join(', ')} FROM market WHERE marketId > ? ORDER BY marketId LIMIT ${PAGE_ROWS}`;
-  for (let after = -1, isLast = false; !isLast; ) {
-    const rows = await query<ShortRow>(database, sql, [after]);
-    for (const row of rows) {
-      markets.add(row);
-      if (row.isClosed === 0) markets.open.push(await readOpen(database, row.marketId));
-    }
-    isLast = rows.length < PAGE_ROWS;
-    after = rows.at(-1)?.marketId ?? after;
+  const changed = new Map<number, ShortRow>();
+  for await (const row of shortRows(open)) changed.set(row.marketId, row);
+  const add = async (row: ShortRow, database: sqlite3.Database) => {
+    markets.add(row);
+    if (row.isClosed === 0) markets.open.push(await readOpen(database, row.marketId));
+  };
+  for await (const row of shortRows(old)) {
+    const newer = changed.get(row.marketId);
+    changed.delete(row.marketId);
+    if (newer === undefined) await add(row, old);
+    else await add(newer, open);
   }
+  for (const row of changed.values()) await add(row, open);
+  markets.pastIds.sort((a, b) => a - b);
+  markets.open.sort((a, b) => a.marketId - b.marketId);
   return markets;
 }
 
+async function* shortRows(database: sqlite3.Database): AsyncGenerator<ShortRow, void> {
+  const sql = `SELECT ${SHORT.join(', ')} FROM market WHERE marketId > ? ORDER BY marketId LIMIT ${PAGE_ROWS}`;
+  for (let after = -1, isLast = false; !isLast; ) {
+    const rows = await query<ShortRow>(database, sql, [after]);
+    yield* rows;
+    isLast = rows.length < PAGE_ROWS;
+    after = rows.at(-1)?.marketId ?? after;
+  }
+}
+
 async function readOpen(database: sqlite3.Database, marketId: number): Promise<MarketHistory> {
-  const [row] = await query<MarketRow>(database, `${selectRows(MARKET)} WHERE marketId = ?`, [
-    marketId,
-  ]);
+  const select = `${selectRows(MARKET)} WHERE marketId = ?`;
+  const [row] = await query<MarketRow>(database, select, [marketId]);
   if (row === undefined) throw new HistoryDamage('market', `marketId ${marketId}`, 'it is missing');
   checkRow(MARKET, row);
   const sql = 'SELECT * FROM marketPrices WHERE marketId = ?';

@@ -6,7 +6,6 @@
  * Always holds: an answer is complete and as written. A gap in the ordinals of a page, or a missing
  * market, is a {@link HistoryDamage}, never a shorter list.
  */
-import sqlite3 from 'sqlite3';
 import {
   assetOfMarket,
   MarketStatus,
@@ -15,12 +14,12 @@ import {
 } from '../../engine/interface/domain.js';
 import { MAX_TIME_MS } from '../../engine/interface/limits.js';
 import { UPCOMING_WINDOWS } from '../../engine/interface/parameters.js';
-import { closeDatabase, openDatabase, query } from '../storage/sqlite.js';
 import type { MEASURED } from './lists.js';
 import { readMarketEvents, readMarketTicks } from './market-events.js';
-import { MarketJsonCache } from './market-json/cache.js';
 import { bytesOf, type HashedParts, type MarketAssets, marketParts } from './market-json/market.js';
 import type { StoredMarket } from './markets.js';
+import type { CommittedLists } from './opening.js';
+import type { HistoryFiles } from './parts/files.js';
 import type { Turn } from './read-turns.js';
 import {
   type HistoryAnswers,
@@ -29,7 +28,7 @@ import {
   type UserTrade,
   viewOfPast,
 } from './requests.js';
-import { asDamage, checkRow, HistoryDamage, type PricesRow, pointsOf, selectRows } from './rows.js';
+import { checkRow, HistoryDamage, type PricesRow, pointsOf, selectRows } from './rows.js';
 import {
   type EntryOf,
   type ListLayout,
@@ -42,7 +41,6 @@ import {
 } from './runs/format.js';
 import { type ResultsRow, resultIn } from './runs/keyed-results.js';
 import { ENTRIES_MAX, ListReader } from './runs/reader.js';
-import { type CommittedLists, historyPath } from './store.js';
 
 type MarketRow = RowOf<typeof MARKET>;
 
@@ -60,32 +58,6 @@ interface PageOf {
   oldest?: number;
 }
 
-/** The connection for reads, and the texts that all of them share. */
-export class ReadDatabase {
-  readonly texts = new MarketJsonCache();
-
-  private constructor(private readonly database: sqlite3.Database) {}
-
-  static async open(folder: string): Promise<ReadDatabase> {
-    const mode = sqlite3.OPEN_READONLY | sqlite3.OPEN_FULLMUTEX;
-    return new ReadDatabase(await openDatabase(historyPath(folder), mode));
-  }
-
-  /** @throws HistoryDamage, or another error of SQLite. */
-  async query<Row>(sql: string, parameters: readonly (number | string)[]): Promise<Row[]> {
-    try {
-      return await query<Row>(this.database, sql, parameters);
-    } catch (error) {
-      throw asDamage(error);
-    }
-  }
-
-  /** Once the query that is under way has ended. */
-  close(): Promise<void> {
-    return closeDatabase(this.database);
-  }
-}
-
 export interface ReadState {
   /** As of the last transaction. */
   lists: CommittedLists;
@@ -99,12 +71,16 @@ export class HistoryReads {
 
   /** @param turn runs each query. */
   constructor(
-    private readonly database: ReadDatabase,
+    private readonly files: HistoryFiles,
     private readonly state: ReadState,
     private readonly turn: Turn = (query) => query(),
   ) {
     this.lists = state.lists;
-    this.entries = new ListReader((sql, parameters) => this.query(sql, parameters));
+    this.entries = new ListReader({
+      parts: files.parts,
+      query: (part, sql, parameters) => turn(() => files.query(part, sql, parameters)),
+      holding: (place) => turn(() => files.holding(place)),
+    });
   }
 
   userTrades(request: RequestOf<'userTrades'>): Read<Page<UserTrade>> {
@@ -127,7 +103,9 @@ export class HistoryReads {
   keyedResult({ sequence }: RequestOf<'keyedResult'>): Read<Float64Array | null> {
     const sql = 'SELECT * FROM keyedResult WHERE sequence <= ? ORDER BY sequence DESC LIMIT 1';
     return async () => {
-      const [row] = await this.query<ResultsRow & { checksum: number }>(sql, [sequence]);
+      const { files, turn } = this;
+      const read = () => files.query<ResultsRow & { checksum: number }>(null, sql, [sequence]);
+      const [row] = await turn(read);
       return row === undefined ? null : resultIn(row, sequence);
     };
   }
@@ -202,7 +180,7 @@ export class HistoryReads {
         bytesOf(marketParts(assets, viewOfPast(market), null, null));
       return async () => ({ entries: (await read()).map(partsOf), nextCursor });
     }
-    const { texts } = this.database;
+    const { texts } = this.files;
     const found = new Map(ids.map((marketId) => [marketId, texts.get(marketId)]));
     const missing = ids.filter((marketId) => found.get(marketId) === undefined);
     const open = missing.flatMap((marketId) => this.state.openMarket(marketId) ?? []);
@@ -286,9 +264,7 @@ export class HistoryReads {
     const closed = ids.filter((id) => found.get(id) === undefined);
     const sql = `${selectRows(MARKET)} WHERE marketId IN (SELECT value FROM json_each(?))`;
     return async () => {
-      const rows =
-        closed.length === 0 ? [] : await this.query<MarketRow>(sql, [JSON.stringify(closed)]);
-      for (const row of rows) {
+      for (const row of await this.rowsOf<MarketRow>(sql, closed)) {
         checkRow(MARKET, row);
         const { checksum: _, ...market } = row;
         found.set(row.marketId, market);
@@ -298,10 +274,9 @@ export class HistoryReads {
   }
 
   private async withPoints(markets: readonly MarketRecord[]): Promise<StoredMarket[]> {
-    if (markets.length === 0) return [];
-    const ids = JSON.stringify(markets.map(({ marketId }) => marketId));
+    const ids = markets.map(({ marketId }) => marketId);
     const sql = 'SELECT * FROM marketPrices WHERE marketId IN (SELECT value FROM json_each(?))';
-    const rows = await this.query<PricesRow>(sql, [ids]);
+    const rows = await this.rowsOf<PricesRow>(sql, ids);
     const prices = new Map(rows.map((row) => [row.marketId, row]));
     return markets.map((market) => {
       const row = prices.get(market.marketId) ?? missing('marketPrices', market.marketId);
@@ -309,8 +284,23 @@ export class HistoryReads {
     });
   }
 
-  query<Row>(sql: string, parameters: readonly (number | string)[]): Promise<Row[]> {
-    return this.turn(() => this.database.query<Row>(sql, parameters));
+  /** The rows of markets: what the open part does not have is in the catalogue. */
+  private async rowsOf<Row extends { marketId: number }>(
+    sql: string,
+    ids: readonly number[],
+  ): Promise<Row[]> {
+    const { files, turn } = this;
+    const found: Row[] = [];
+    let wanted = ids;
+    for (const part of [files.parts.open, null]) {
+      if (wanted.length === 0) break;
+      const parameter = JSON.stringify(wanted);
+      const rows = await turn(() => files.query<Row>(part, sql, [parameter]));
+      found.push(...rows);
+      const has = new Set(rows.map(({ marketId }) => marketId));
+      wanted = wanted.filter((marketId) => !has.has(marketId));
+    }
+    return found;
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * Rows of markets and prices in history.db, each checked before it is used.
+ * Rows of markets and prices in the history, each checked before it is used.
  *
  * Always holds: what is read is what was written, or a {@link HistoryDamage} names the row.
  */
@@ -12,9 +12,11 @@ import {
   type TableLayout,
 } from './runs/format.js';
 
-/** Damage to history.db. Nothing is lost: the history is rebuilt from the journal. */
+/** Damage to a file of the history. Nothing is lost: it is rebuilt from the journal. */
 export class HistoryDamage extends Error {
   override name = 'HistoryDamage';
+  /** The part that is damaged; null: the catalogue, or it is not known. */
+  part: number | null = null;
 
   /** @param row or entry, as far as it is known, such as `userId 7, ordinal 12`. */
   constructor(
@@ -23,16 +25,22 @@ export class HistoryDamage extends Error {
     readonly problem: string,
     cause?: unknown,
   ) {
-    super(`history.db, table ${table}, ${row}: ${problem}`, { cause });
+    super(`history, table ${table}, ${row}: ${problem}`, { cause });
+  }
+
+  in(part: number | null): this {
+    this.part = part;
+    return this;
   }
 }
 
 const CHANGED = 'the row is not what was written';
 
 /** An error of SQLite that shows damage, as HistoryDamage; any other error unchanged. */
-export function asDamage(error: unknown): unknown {
+export function asDamage(error: unknown, part: number | null): unknown {
+  if (error instanceof HistoryDamage && error.part === null) return error.in(part);
   if (fileProblem(error) !== 'wrong') return error;
-  return new HistoryDamage('(unknown)', '(unknown)', (error as Error).message, error);
+  return new HistoryDamage('(unknown)', '(unknown)', (error as Error).message, error).in(part);
 }
 
 export function selectRows(layout: TableLayout): string {

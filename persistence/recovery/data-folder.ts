@@ -59,7 +59,7 @@ export async function openJournal(options: DataFolderOptions): Promise<Journal> 
 }
 
 /**
- * Whether this user may use all that a start needs. It does not need history.db.
+ * Whether this user may use all that a start needs. It does not need the history.
  * @throws the operating system's error, with what the operator can do
  */
 export function mustBeUsable(folder: string): void {

@@ -5,8 +5,8 @@
  *   2. the journal is of the present version, and the hash of every batch is right from the newest
  *      vouched snapshot on. What its segment has before that is checked, too, but only warned of;
  *   3. SQLite's structure around the rows is intact, and SQLite can write to the file;
- *   4. the journal reaches as far as journal.head does. Snapshots and history.db do not count: what
- *      is ahead of the journal is not used;
+ *   4. the journal reaches as far as journal.head does. Snapshots and the history do not count:
+ *      what is ahead of the journal is not used;
  *   5. journal.head can be read, or the operator has accepted that it cannot;
  *   6. it is not a copy that was interrupted.
  * The replay that follows (recovery.ts) checks whether the commands lead to the digests.

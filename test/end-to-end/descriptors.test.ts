@@ -6,9 +6,9 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openPath } from '../../persistence/history/parts/catalogue.js';
 import { closeDatabase, execute, openDatabase } from '../../persistence/storage/sqlite.js';
 import { eventually } from '../support/eventually.js';
 import { type ChildServer, Exchanges } from '../support/programs.js';
@@ -90,7 +90,7 @@ test('without free descriptors, trading continues, the follower retries, and not
 /** Returns once a read has met the damage. */
 async function damageHistory(): Promise<void> {
   await eventually(async () => {
-    const path = join(exchanges.folder, 'history.db');
+    const path = openPath(exchanges.folder, 1);
     const history = await openDatabase(path, sqlite3.OPEN_READWRITE);
     history.configure('busyTimeout', 30_000);
     await execute(history, 'UPDATE userEvent SET checksum = checksum + 1');

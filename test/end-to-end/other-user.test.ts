@@ -168,12 +168,12 @@ describe.skipIf(process.getuid!() !== 0)('the user of a program', () => {
 
   test('a history of root: trading goes on, and the log has the command, not stack traces', async () => {
     copyForNobody();
-    chownSync(join(data, 'history.db'), 0, 0);
-    chmodSync(join(data, 'history.db'), 0o600);
+    chownSync(join(data, 'history', 'catalogue.db'), 0, 0);
+    chmodSync(join(data, 'history', 'catalogue.db'), 0o600);
     const server = used.spawn({ DATA_FOLDER: data }, [], NOBODY);
     await used.listening(server);
     await eventually(() => server.stderr.includes('"remedy"'));
-    expect(server.stderr).toContain(`"file":"${data}/history.db"`);
+    expect(server.stderr).toContain(`"file":"${data}/history/catalogue.db"`);
     expect(server.stderr).not.toContain('    at ');
     follow(`: ${/"remedy":"[^"]*: (chown[^"]*)"/.exec(server.stderr)![1]}`);
     await eventually(() => server.stderr.includes('the history can be made again'));

@@ -45,9 +45,9 @@ const folder = folders.make();
 const endMs = await makeFolder(folder);
 const copies = {
   'snapshot and history': [],
-  'snapshot alone': ['history.db'],
+  'snapshot alone': ['history'],
   'history alone': ['snapshots'],
-  'the journal alone': ['history.db', 'snapshots'],
+  'the journal alone': ['history', 'snapshots'],
 };
 for (const [name, without] of Object.entries(copies)) {
   const copy = folders.copy(folder);

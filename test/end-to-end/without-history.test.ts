@@ -20,8 +20,7 @@ for (let i = 0; i < 30; i++) {
 await eventually(() => isVouchedFor(folder));
 await first.close();
 await flip(folder, 1, 'records');
-for (const name of ['history.db', 'history.db-wal', 'history.db-shm'])
-  rmSync(join(folder, name), { force: true });
+rmSync(join(folder, 'history'), { recursive: true });
 const server = await TestServer.start({}, folder, first.clock.nowMs());
 const ada = await server.register('ada');
 await eventually(async () =>

@@ -143,6 +143,7 @@ export function startFollower(
   writeSnapshot: WriteSnapshot = writeSnapshotHere,
   journal: JournalPlace = { folder },
   dayFiles = 0,
+  partCommands?: number,
 ): TestFollower {
   const board = new ProgressBoard();
   board.set('durable', durableSequence);
@@ -158,6 +159,7 @@ export function startFollower(
     troubles: new Troubles(folder, log, (part, problem) => troubles.push([part, problem])),
     snapshots,
     dayFiles,
+    ...(partCommands === undefined ? {} : { partCommands }),
     writeSnapshot,
     readSnapshot,
     stepEnded: () => {},
@@ -175,7 +177,7 @@ export function startFollower(
       // The history has found damage or a lock, and restarts.
       const willCome =
         answer.status === 'unavailable' &&
-        /rebuilt|will be tried again|history\.db|SQLITE_BUSY/.test(answer.reason);
+        /rebuilt|will be tried again|^history, |SQLITE_BUSY/.test(answer.reason);
       if (!willCome) return answer as HistoryReply<typeof request.kind> as never;
       await new Promise((resolve) => setTimeout(resolve, 5));
     }

@@ -6,6 +6,8 @@
  * Always holds: between two stored balances, and up to the engine's own balance, the lines add up,
  * or the answer is a {@link HistoryDamage}. A line's position never changes.
  */
+
+import type { CommittedLists } from '../opening.js';
 import { HistoryDamage } from '../rows.js';
 import {
   CLOSED_POSITION,
@@ -15,7 +17,6 @@ import {
   USER_TRADE,
 } from '../runs/format.js';
 import { ENTRIES_MAX, type ListReader } from '../runs/reader.js';
-import type { CommittedLists } from '../store.js';
 import {
   type AccountChange,
   type Cause,

@@ -14,6 +14,7 @@ import {
 import { type EventRecord, EventType, nameIn } from '../../../engine/interface/events.js';
 import type { OrderView } from '../../../engine/interface/views.js';
 import type { ListCounts } from '../lists.js';
+import type { CommittedLists } from '../opening.js';
 import { checkRow, HistoryDamage, selectRows } from '../rows.js';
 import {
   AMENDED_ORDER,
@@ -28,7 +29,6 @@ import {
   USER_TRADE,
 } from '../runs/format.js';
 import { ENTRIES_MAX, type ListReader } from '../runs/reader.js';
-import type { CommittedLists } from '../store.js';
 import { blockOf } from './order-ends.js';
 import { eventOf, type UserEventEntry } from './user-event.js';
 
@@ -261,7 +261,7 @@ async function recordsOf(
   const hasRested = ({ event }: Placed) => event.restingLots > 0 && !end.resting.has(event.orderId);
   const rested = placed.filter(hasRested).map(({ event }) => event.orderId);
   const ends = await endsOf(lists, end, rested);
-  const originals = await amendedLots(lists, rested);
+  const originals = await amendedLots(lists, ends, placed);
   const trades = new TakerTrades(lists, userId, end.trades);
   const records: OrderRecord[] = [];
   // Oldest first, as the trades are read.
@@ -303,16 +303,26 @@ async function endsOf(
   return found;
 }
 
-/** All that those of the orders that were amended were to fill. */
+/** All that those of the orders that were amended, while they rested, were to fill. */
 async function amendedLots(
-  lists: ListReader,
-  orderIds: readonly number[],
+  { files }: ListReader,
+  ends: ReadonlyMap<number, EndEntry>,
+  placed: readonly Placed[],
 ): Promise<Map<number, number>> {
-  if (orderIds.length === 0) return new Map();
+  const found = new Map<number, number>();
+  const rested = placed.filter(({ event }) => ends.has(event.orderId));
+  if (rested.length === 0) return found;
+  const fromMs = Math.min(...rested.map(({ entry }) => entry.atMs));
+  const toMs = Math.max(...rested.map(({ event }) => ends.get(event.orderId)!.atMs));
+  const ids = JSON.stringify(rested.map(({ event }) => event.orderId));
   const sql = `${selectRows(AMENDED_ORDER)} WHERE orderId IN (SELECT value FROM json_each(?))`;
-  const rows = await lists.query<RowOf<typeof AMENDED_ORDER>>(sql, [JSON.stringify(orderIds)]);
-  for (const row of rows) checkRow(AMENDED_ORDER, row);
-  return new Map(rows.map(({ orderId, originalLots }) => [orderId, originalLots]));
+  for (const part of files.parts.within(fromMs, toMs))
+    for (const row of await files.query<RowOf<typeof AMENDED_ORDER>>(part, sql, [ids])) {
+      checkRow(AMENDED_ORDER, row);
+      // The newest part comes first.
+      if (!found.has(row.orderId)) found.set(row.orderId, row.originalLots);
+    }
+  return found;
 }
 
 /** As it was placed. */

@@ -1,9 +1,9 @@
 /**
- * The format of history.db: trades, orders, payments, balances, points, closed positions, books,
- * prices and markets, made from the journal alone.
+ * The format of a part of the history: trades, orders, payments, balances, points, closed
+ * positions, books, prices and markets, made from the journal alone.
  *
- * application_id 0x51485848 ("QHXH"), user_version 1. A database of another version is not
- * converted: it is deleted and rebuilt from the journal.
+ * application_id 0x51485848 ("QHXH"), user_version 2. A part of another version is not converted:
+ * it is deleted and rebuilt from the journal.
  *
  *   userTrade        the list of each user's trades, an entry per trade and side
  *   marketTrade      the list of each market's public trades
@@ -21,16 +21,16 @@
  *   order
  *                    numbers. If an order has several entries, the last counts
  *   amendedOrder     a row per order that was amended: all that it was to fill, in the end
- *   market           a row per market that ever opened, replaced as the market changes
+ *   market           a row per market that changed in this part, replaced as the market changes
  *   marketPrices     the price history of a market: 64-bit floats, little-endian, in triples of
  *                    (time, UP's price in half ticks, the asset's price in micros, 0: none yet)
- *   keyedResult      the results of commands with a new idempotency key, until the engine forgets
- *                    the key: some consecutive ones a row, as 32-bit words, little-endian
- *                    (keyed-results.ts). Its division into rows depends on the transactions
  *   listLength       the lengths of the users' lists and of orderEnd and assetPrice, up to some run
  *                    (lengths.ts): 32-bit integers, little-endian, in chunks of consecutive ids
  *   progress         one row: the end of the last journal batch in the tables, and the number of
- *                    entries in the lists of each kind, and of markets
+ *                    entries in the lists of each kind, and of markets, in this part and before it
+ *
+ * A sealed part (../parts/sealing.ts) has only the lists and amendedOrder, and each list's runs are
+ * as long as RUN_ENTRIES allows.
  *
  * Entries of userTrade, userEvent and closedPosition also have a number among all of their user's
  * entries in these three lists, from 1, in the order of the events.
@@ -58,9 +58,8 @@ import { crc32 } from 'node:zlib';
 import { EVENT_FIELDS, EVENT_LENGTHS, EventType } from '../../../engine/interface/events.js';
 import { offsetsOf } from '../../../engine/storage/number-buffer.js';
 
-export const HISTORY_FILE = 'history.db';
 export const HISTORY_APPLICATION_ID = 0x51485848;
-export const HISTORY_VERSION = 1;
+export const HISTORY_VERSION = 2;
 
 /** The most entries in a run: a page may read that many more than it returns. */
 export const RUN_ENTRIES = 256;
@@ -363,21 +362,21 @@ export function columnNames(layout: TableLayout): string[] {
   return [layout.key, ...layout.columns, 'sequence', 'checksum'];
 }
 
-const MARKET_PRICES_SQL = `CREATE TABLE marketPrices (
+export const MARKET_PRICES_SQL = `CREATE TABLE marketPrices (
   marketId INTEGER PRIMARY KEY,
   points BLOB NOT NULL,
   sequence INTEGER NOT NULL,
   checksum INTEGER NOT NULL
 ) STRICT`;
 
-/** `sequence`: of the first command in the row. */
-const KEYED_RESULT_SQL = `CREATE TABLE keyedResult (
+/** Of the catalogue. `sequence`: of the first command in the row. */
+export const KEYED_RESULT_SQL = `CREATE TABLE keyedResult (
   sequence INTEGER PRIMARY KEY,
   results BLOB NOT NULL,
   checksum INTEGER NOT NULL
 ) STRICT`;
 
-const LIST_LENGTH_SQL = `CREATE TABLE listLength (
+export const LIST_LENGTH_SQL = `CREATE TABLE listLength (
   tag INTEGER NOT NULL,
   chunk INTEGER NOT NULL,
   counts BLOB NOT NULL,
@@ -389,22 +388,24 @@ const PROGRESS_SQL = `CREATE TABLE progress (
   id INTEGER PRIMARY KEY,
   sequence INTEGER NOT NULL,
   hash BLOB NOT NULL,
+  atMs INTEGER NOT NULL,
   ${COUNTED.map(({ name }) => `${name}Count INTEGER NOT NULL`).join(', ')},
   checksum INTEGER NOT NULL
 ) STRICT`;
 
+/** The tables of a sealed part. */
+export const SEALED_SCHEMA: readonly string[] = [...LISTS.map(runsSql), tableSql(AMENDED_ORDER)];
+
 /** The texts in sqlite_schema, in order. (The indexes on the keys of runs have none.) */
 export const SCHEMA: readonly string[] = [
-  ...LISTS.map(runsSql),
+  ...SEALED_SCHEMA,
   tableSql(MARKET),
-  tableSql(AMENDED_ORDER),
   MARKET_PRICES_SQL,
-  KEYED_RESULT_SQL,
   LIST_LENGTH_SQL,
   PROGRESS_SQL,
 ];
 
-function tableSql(layout: TableLayout): string {
+export function tableSql(layout: TableLayout): string {
   const columns = columnNames(layout).map((name) => `${name} INTEGER NOT NULL`);
   return `CREATE TABLE ${layout.name} (${columns.join(', ')}, PRIMARY KEY (${layout.key})) STRICT, WITHOUT ROWID`;
 }

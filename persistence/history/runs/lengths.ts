@@ -1,9 +1,11 @@
 /**
- * The lengths of the lists, kept in the table listLength so that a start need not count entries.
+ * The lengths of the lists, kept in the table listLength so that a start need not count entries: in
+ * the catalogue those at the beginning of the open part, and in that part what has changed since.
  *
- * Always holds: each list's row of chunk LAST_ROW names the last run that its stored lengths count,
- * and lengths and row are written in one transaction, in which no run is. A start adds the runs
- * after that row: about RUNS_BETWEEN at most or, with many users, an eighth as many as lists.
+ * Always holds: in a part, each list's row of chunk LAST_ROW names the last run that its stored
+ * lengths count, and lengths and row are written in one transaction, in which no run is. A start
+ * adds the runs after that row: about RUNS_BETWEEN at most or, with many users, an eighth as many
+ * as lists.
  */
 import type sqlite3 from 'sqlite3';
 import { MAX_USERS } from '../../../engine/interface/limits.js';
@@ -55,20 +57,22 @@ export async function writeLengths(
 
 /**
  * The lengths, and how many runs were counted for them.
- * @param sequence that the history has reached. There are fewer blocks of orders.
+ * @param sequence that the open part has reached. There are fewer blocks of orders.
  * @throws HistoryDamage when stored lengths, or the runs after them, are not what was written.
  */
 export async function readLengths(
-  database: sqlite3.Database,
-  sequence: number,
+  catalogue: sqlite3.Database,
+  open: sqlite3.Database,
+  { sequence }: { sequence: number },
 ): Promise<{ lengths: ListLengths; runs: number }> {
   const lengths = lengthsOf(() => new ListCounts());
   const idMax = Math.max(MAX_USERS, sequence);
   let runs = 0;
   for (const layout of MEASURED) {
     const counts = lengths[layout.name];
-    const after = await readStored(database, layout, counts);
-    for (const added of await runsAfter(database, layout, after)) {
+    await readStored(catalogue, layout, counts);
+    const after = await readStored(open, layout, counts);
+    for (const added of await runsAfter(open, layout, after)) {
       addRuns(layout, counts, added, idMax);
       runs += added.runs;
     }

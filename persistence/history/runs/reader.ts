@@ -1,17 +1,20 @@
 /**
- * Reads entries of the lists by their ordinals, out of their runs (format.ts).
+ * Reads entries of the lists by their ordinals, out of their runs (format.ts). A list is read from
+ * the newest part backwards; of the sealed ones, only those in which it has entries are opened.
  *
  * Always holds: an answer has every entry that was asked for, as written, or a
  * {@link HistoryDamage} names the first that is missing or changed.
  */
 import { ByteReader, MalformedBytes } from '../../storage/bytes.js';
+import type { HistoryFiles } from '../parts/files.js';
 import { HistoryDamage } from '../rows.js';
 import { type EntryOf, type ListLayout, negativesOf, RUN_ENTRIES, runChecksum } from './format.js';
 
 /** A page with filters ends, perhaps not full, when it has read this many entries. */
 export const ENTRIES_MAX = 30_000;
 
-export type Query = <Row>(sql: string, parameters: readonly (number | string)[]) => Promise<Row[]>;
+/** Where the lists are; each query has its turn. */
+export type ListFiles = Pick<HistoryFiles, 'query' | 'holding' | 'parts'>;
 
 interface Place {
   /** The user, the market or the asset whose list it is. */
@@ -35,22 +38,15 @@ export class ListReader {
   /** The run that {@link at} read last: the end of a search is within one. */
   private last: { layout: ListLayout; id: number; entries: { ordinal: number }[] } | null = null;
 
-  constructor(readonly query: Query) {}
+  constructor(readonly files: ListFiles) {}
 
   /** Newest first. */
   async newestFirst<Layout extends ListLayout>(
     layout: Layout,
-    { id, first, last }: Place,
+    place: Place,
   ): Promise<EntryOf<Layout>[]> {
-    if (last < first) return [];
-    const { name, key } = layout;
-    const runs = await this.query<RunRow>(
-      `${selectRuns(layout)} WHERE ${key} = ?1 AND firstOrdinal <= ?2 AND firstOrdinal >=
-        coalesce((SELECT max(firstOrdinal) FROM ${name} WHERE ${key} = ?1 AND firstOrdinal <= ?3), 1)
-        ORDER BY firstOrdinal DESC`,
-      [id, last, first],
-    );
-    return cutOut(layout, runs, { id, first, last });
+    if (place.last < place.first) return [];
+    return cutOut(layout, await this.runs(layout, place), place);
   }
 
   async oldestFirst<Layout extends ListLayout>(
@@ -80,13 +76,10 @@ export class ListReader {
     const first = isThere ? this.last!.entries[0]!.ordinal : 0;
     const known = isThere ? this.last!.entries[ordinal - first] : undefined;
     if (known !== undefined) return known as EntryOf<Layout>;
-    const { key } = layout;
-    const sql = `${selectRuns(layout)} WHERE ${key} = ? AND firstOrdinal <= ?
-      ORDER BY firstOrdinal DESC LIMIT 1`;
-    const runs = await this.query<RunRow>(sql, [id, ordinal]);
-    const [found] = cutOut(layout, runs, { id, first: ordinal, last: ordinal });
-    this.last = { layout, id, entries: readRun(layout, runs[0]!) };
-    return found!;
+    const found = await this.runs(layout, { id, first: ordinal, last: ordinal });
+    const [entry] = cutOut(layout, found, { id, first: ordinal, last: ordinal });
+    this.last = { layout, id, entries: readRun(layout, found.runs[0]!) };
+    return entry!;
   }
 
   /** The ordinal of the first entry whose column has at least the value; count + 1: none has. */
@@ -104,12 +97,42 @@ export class ListReader {
     }
     return from;
   }
+
+  /** Those with the entries from the ordinal `last` down to `first`, newest first. */
+  private async runs(layout: ListLayout, { id, first, last }: Place): Promise<FoundRuns> {
+    const { files } = this;
+    const { name, key, tag } = layout;
+    const sql = `${selectRuns(layout)} WHERE ${key} = ?1 AND firstOrdinal <= ?2 AND firstOrdinal >=
+      coalesce((SELECT max(firstOrdinal) FROM ${name} WHERE ${key} = ?1 AND firstOrdinal <= ?3), 1)
+      ORDER BY firstOrdinal DESC`;
+    const found: FoundRuns = { runs: [], lackingIn: files.parts.open };
+    const { runs } = found;
+    let wanted = last;
+    const readPart = async (part: number) => {
+      for (const row of await files.query<RunRow>(part, sql, [id, wanted, first]))
+        runs.push({ ...row, part });
+      wanted = Math.min(wanted, (runs.at(-1)?.firstOrdinal ?? Number.POSITIVE_INFINITY) - 1);
+    };
+    for (const part of files.parts.unsealed) {
+      await readPart(part);
+      if (wanted < first) return found;
+    }
+    for (const place of await files.holding({ tag, id, first, last: wanted })) {
+      if (place.lastOrdinal < wanted) break;
+      await readPart(place.part);
+      if (wanted < first) return found;
+      if (wanted >= place.firstOrdinal) throw missingEntry(layout, id, wanted).in(place.part);
+      // Places that do not follow one another are damage of the catalogue.
+      found.lackingIn = null;
+    }
+    return found;
+  }
 }
 
 /** The entries from the ordinal `last` down to `first`, out of their runs, newest run first. */
 function cutOut<Layout extends ListLayout>(
   layout: Layout,
-  runs: readonly RunRow[],
+  { runs, lackingIn }: FoundRuns,
   { id, first, last }: Place,
 ): EntryOf<Layout>[] {
   const found: EntryOf<Layout>[] = [];
@@ -119,12 +142,25 @@ function cutOut<Layout extends ListLayout>(
     const newest = run.firstOrdinal + entries.length - 1;
     // Only the newest run may have entries after `last`.
     const isNext = run.id === id && (found.length === 0 ? newest >= wanted : newest === wanted);
-    if (!isNext) break;
+    if (!isNext) throw missingEntry(layout, id, wanted).in(run.part);
     for (; wanted >= Math.max(first, run.firstOrdinal); wanted--)
       found.push(entries[wanted - run.firstOrdinal]!);
   }
   if (wanted < first) return found;
-  throw new HistoryDamage(layout.name, `${layout.key} ${id}, ordinal ${wanted}`, 'it is missing');
+  throw missingEntry(layout, id, wanted).in(lackingIn);
+}
+
+function missingEntry({ name, key }: ListLayout, id: number, ordinal: number): HistoryDamage {
+  return new HistoryDamage(name, `${key} ${id}, ordinal ${ordinal}`, 'it is missing');
+}
+
+/** A run, and the part in which it is. */
+type StoredRun = RunRow & { part: number };
+
+interface FoundRuns {
+  runs: StoredRun[];
+  /** The part that is damaged if entries are missing; null: the catalogue. */
+  lackingIn: number | null;
 }
 
 export interface RunRow {
@@ -140,19 +176,29 @@ export function selectRuns({ name, key }: ListLayout): string {
 }
 
 /** The entries of a run, oldest first. @throws HistoryDamage when it is not what was written. */
-export function readRun<Layout extends ListLayout>(layout: Layout, row: RunRow): EntryOf<Layout>[] {
-  checkRun(layout, row);
+export function readRun<Layout extends ListLayout>(
+  layout: Layout,
+  row: RunRow & { part?: number },
+): EntryOf<Layout>[] {
+  const { key, columns } = layout;
+  const values = valuesOf(layout, row);
+  return Array.from({ length: row.count }, (_, i) => {
+    const entry: Record<string, number> = { [key]: row.id, ordinal: row.firstOrdinal + i };
+    for (const [column, name] of columns.entries())
+      entry[name] = values[i * columns.length + column]!;
+    return entry;
+  }) as EntryOf<Layout>[];
+}
+
+/** The columns of all entries of a run, oldest first. @throws HistoryDamage */
+export function valuesOf(layout: ListLayout, row: RunRow & { part?: number }): Float64Array {
+  if (!isWritten(layout, row)) throw damagedRun(layout, row);
   try {
-    return entriesOf(layout, row);
+    return decode(layout, row);
   } catch (error) {
     if (error instanceof MalformedBytes) throw damagedRun(layout, row, error);
     throw error;
   }
-}
-
-/** @throws HistoryDamage when the run is not what was written. */
-export function checkRun(layout: ListLayout, row: RunRow): void {
-  if (!isWritten(layout, row)) throw damagedRun(layout, row);
 }
 
 /** A damaged file may give fractions, texts and blobs, which the checksum ignores. */
@@ -163,31 +209,34 @@ function isWritten({ tag }: ListLayout, row: RunRow): boolean {
   return isTyped && runChecksum(tag, numbers, entries) === checksum;
 }
 
-function entriesOf<Layout extends ListLayout>(layout: Layout, row: RunRow): EntryOf<Layout>[] {
-  const { key, columns } = layout;
+function decode(layout: ListLayout, { count, entries }: RunRow): Float64Array {
+  const width = layout.columns.length;
   const isNegative = negativesOf(layout);
-  const previous = new Float64Array(columns.length);
-  const reader = new ByteReader(row.entries);
-  const entries: Record<string, number>[] = [];
-  for (let i = 0; i < row.count; i++) {
-    const entry: Record<string, number> = { [key]: row.id, ordinal: row.firstOrdinal + i };
-    for (let column = 0; column < columns.length; column++) {
+  const previous = new Float64Array(width);
+  const reader = new ByteReader(entries);
+  const values = new Float64Array(count * width);
+  for (let at = 0; at < values.length; ) {
+    for (let column = 0; column < width; column++) {
       const value = previous[column]! + reader.signed();
       if (!isNegative[column]) previous[column] = value;
-      entry[columns[column]!] = value;
+      values[at++] = value;
     }
-    entries.push(entry);
   }
   if (!reader.atEnd) throw new MalformedBytes('the run has more bytes than entries');
-  return entries as EntryOf<Layout>[];
+  return values;
 }
 
-function damagedRun({ name, key }: ListLayout, row: RunRow, cause?: unknown): HistoryDamage {
+function damagedRun(
+  { name, key }: ListLayout,
+  row: RunRow & { part?: number },
+  cause?: unknown,
+): HistoryDamage {
   const { id, firstOrdinal, count } = row;
   const isKnown = Number.isSafeInteger(firstOrdinal) && count >= 1 && count <= RUN_ENTRIES;
   const entries = isKnown
     ? `the entries from there to ordinal ${firstOrdinal + count - 1}`
     : 'the entries from there on';
   const problem = `${entries} are not what was written`;
-  return new HistoryDamage(name, `${key} ${id}, ordinal ${firstOrdinal}`, problem, cause);
+  const place = `${key} ${id}, ordinal ${firstOrdinal}`;
+  return new HistoryDamage(name, place, problem, cause).in(row.part ?? null);
 }

@@ -1,6 +1,7 @@
 /**
  * The snapshots of a data folder: `snapshots/snapshot-<sequence>.bin`, the sequence in 16 digits.
- * Three are kept, in case the newest is damaged, and the newest that the journal vouches for.
+ * Three are kept, in case the newest is damaged, the newest that the journal vouches for, and the
+ * newest that is not after the beginning of the history's open part, which can be rebuilt from it.
  */
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -44,16 +45,22 @@ export async function prepareSnapshotFolder(dataFolder: string): Promise<void> {
 }
 
 /**
- * Removes all but the newest up to `sequence`, and never the one at `vouchedSequence`. Those ahead
- * of the journal do not count.
+ * Removes all but the newest up to `sequence`, and never the one at `vouchedSequence` or the newest
+ * up to `partSequence`. Those ahead of the journal do not count.
  */
 export function removeOldSnapshots(
   dataFolder: string,
-  { sequence, vouchedSequence }: { sequence: number; vouchedSequence: number },
+  {
+    sequence,
+    vouchedSequence,
+    partSequence = 0,
+  }: { sequence: number; vouchedSequence: number; partSequence?: number },
 ): void {
   const snapshots = listSnapshots(dataFolder).filter((snapshot) => snapshot.sequence <= sequence);
+  const ofPart = snapshots.find((snapshot) => snapshot.sequence <= partSequence)?.sequence;
   for (const old of snapshots.slice(KEPT))
-    if (old.sequence !== vouchedSequence) rmSync(old.path, { force: true });
+    if (old.sequence !== vouchedSequence && old.sequence !== ofPart)
+      rmSync(old.path, { force: true });
 }
 
 function namesIn(folder: string): string[] {

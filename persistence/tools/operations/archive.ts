@@ -7,7 +7,7 @@
  * next one begins. No file of the archive is replaced, and one that is in the way in the data
  * folder is kept there under another name. Only segments are moved that end before the oldest
  * snapshot for which the journal vouches, so every start finds what it needs, and only what
- * history.db has been made from, unless the operator goes without. A file says where one was, and
+ * the history has been made from, unless the operator goes without. A file says where one was, and
  * how large: what is missing without it is lost.
  *
  * The archive is not trusted. Nothing is written through a link, and no more is unpacked than the
@@ -28,9 +28,10 @@ import {
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
+import type sqlite3 from 'sqlite3';
+import { cataloguePath, openPath, partsFolder, readParts } from '../../history/parts/catalogue.js';
+import { readProgress } from '../../history/parts/progress.js';
 import { HistoryDamage } from '../../history/rows.js';
-import { HISTORY_FILE } from '../../history/runs/format.js';
-import { historyPath, readProgress } from '../../history/store.js';
 import { JournalError, restoreCommand } from '../../journal/errors.js';
 import type { JournalPosition } from '../../journal/format.js';
 import { readJournal } from '../../journal/read-only.js';
@@ -61,7 +62,7 @@ interface ArchiveRequest {
   /** The data folder. */
   folder: string;
   archive: string;
-  /** Move also what history.db has not been made from yet. */
+  /** Move also what the history has not been made from yet. */
   withoutHistory?: boolean;
 }
 
@@ -174,22 +175,31 @@ function missingAfter(folder: string, { path, number }: Segment): Trouble {
   };
 }
 
-/** The end of history.db; 0 for one that is damaged or of another version: it is rebuilt. */
+/** The end of the history; 0 for one that is damaged or of another version: it is rebuilt. */
 async function historySequence(folder: string): Promise<number> {
-  const path = historyPath(folder);
-  if (!existsSync(path)) return 0;
+  if (!existsSync(cataloguePath(folder))) return 0;
   try {
-    const { database } = await openReadOnly(path);
-    try {
-      return (await readProgress(database)).sequence;
-    } finally {
-      await closeDatabase(database);
-    }
+    const over = await readHere(cataloguePath(folder), readParts);
+    const open = openPath(folder, over.length + 1);
+    if (!existsSync(open)) return over.at(-1)?.end.sequence ?? 0;
+    return (await readHere(open, readProgress)).sequence;
   } catch (error) {
     const isDamage =
       error instanceof HistoryDamage || (error as { errno?: number }).errno !== undefined;
     if (!isDamage) throw error;
     return 0;
+  }
+}
+
+async function readHere<Result>(
+  path: string,
+  read: (database: sqlite3.Database) => Promise<Result>,
+): Promise<Result> {
+  const { database } = await openReadOnly(path);
+  try {
+    return await read(database);
+  } finally {
+    await closeDatabase(database);
   }
 }
 
@@ -200,7 +210,7 @@ function historyProblem(
   historyEnd: number,
 ): Trouble | null {
   if (end <= historyEnd) return null;
-  const file = join(folder, HISTORY_FILE);
+  const file = partsFolder(folder);
   const command = `npm run archive -- --data ${folder} --to ${archive} --without-history`;
   return {
     problem:

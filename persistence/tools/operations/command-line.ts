@@ -105,7 +105,7 @@ function addArchive(program: Command, say: Say): void {
     .requiredOption('--data <folder>', "the exchange's data folder")
     .requiredOption('--to <folder>', 'the archive')
     .option('--restore', 'bring back all that the data folder lacks', false)
-    .option('--without-history', 'move also what history.db has not been made from yet', false)
+    .option('--without-history', 'move also what the history has not been made from yet', false)
     .action(async ({ data, to, restore, withoutHistory }: ArchiveOptions) => {
       const request = { folder: data, archive: to, withoutHistory };
       if (!restore) {

@@ -38,7 +38,7 @@ way. The first damage ends the command with a message that names the sequence,
 and exit status 1. A command that stops early (--at, --to) has verified what it
 read, not what follows. The tool only reads, and the exchange may be running.
 
-Snapshots and history.db are derived from the journal. Only verify reads them,
+Snapshots and the history are derived from the journal. Only verify reads them,
 so damage in them does not affect the other commands.
 
 A point is a sequence (1042), a time (2025-11-21T04:45:00Z; UTC unless it has an

@@ -11,6 +11,7 @@ import { Engine } from '../../../engine/engine.js';
 import { RecordBuffer } from '../../../engine/interface/records.js';
 import { CommitMarks } from '../../../persistence/follower/lag.js';
 import { rarity, type WriteSnapshot } from '../../../persistence/follower/snapshots.js';
+import { cataloguePath, openPath } from '../../../persistence/history/parts/catalogue.js';
 import type { HistoryRequest } from '../../../persistence/history/requests.js';
 import { bytesOf } from '../../../persistence/journal/format.js';
 import type { Journal } from '../../../persistence/journal/journal.js';
@@ -358,7 +359,7 @@ describe('a history that is far behind', () => {
     const folder = folders.make();
     const end = await withSnapshots(folder);
     // Damaged, and the segments that it could be built from are in an archive.
-    writeFileSync(join(folder, 'history.db'), 'nothing');
+    writeFileSync(cataloguePath(folder), 'nothing');
     for (const name of ['journal.db', 'journal-000002.db'])
       rmSync(join(folder, name), { force: true });
     const follower = start(folder, end, EVERY);
@@ -383,7 +384,7 @@ describe('a history that is far behind', () => {
   it('is built anew, and takes the snapshots again when it has caught up', async () => {
     const folder = folders.make();
     const end = await withSnapshots(folder);
-    writeFileSync(join(folder, 'history.db'), 'nothing');
+    writeFileSync(cataloguePath(folder), 'nothing');
     // Whether the other engine begins before this one is at the end is a matter of time.
     const follower = start(folder, end, { everyCommands: 800, everyMs: 1e15 });
     expect((await follower.read(TRADES)).entries.length).toBe(1);
@@ -400,7 +401,7 @@ describe('failures outside the journal', () => {
   it('retries a history that another process has locked, and continues where it was', async () => {
     const { folder, journal, engine, follower, goOn } = await trading();
     await goOn(1_000);
-    const database = await openDatabase(join(folder, 'history.db'), sqlite3.OPEN_READWRITE);
+    const database = await openDatabase(openPath(folder, 1), sqlite3.OPEN_READWRITE);
     await execute(database, 'BEGIN IMMEDIATE');
     await writeCommands(journal, engine, commands.slice(1_000, 4_000));
     follower.committed(4_000);

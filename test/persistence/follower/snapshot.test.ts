@@ -268,6 +268,17 @@ describe('the files', () => {
     );
   });
 
+  it('the newest from which the open part of the history can be made is kept', async () => {
+    const folder = folders.copy(original);
+    await addSnapshots(folder, 6_600, 6_700, 6_900);
+    const [newest, , , ofPart] = listSnapshots(folder);
+    const sequences = { sequence: 7_000, vouchedSequence: newest!.sequence };
+    removeOldSnapshots(folder, { ...sequences, partSequence: ofPart!.sequence + 1 });
+    expect(listSnapshots(folder)).toContainEqual(ofPart);
+    removeOldSnapshots(folder, { ...sequences, partSequence: ofPart!.sequence - 1 });
+    expect(listSnapshots(folder)).not.toContainEqual(ofPart);
+  });
+
   it.runIf(existsSync('/dev/full'))(
     'on a full disk none is left behind, and the error names the disk',
     async () => {

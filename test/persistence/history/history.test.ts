@@ -2,9 +2,9 @@
  * The history against its slow twin: every list, every market, every price point; across restarts,
  * after a deletion, and with rows changed in the file. The follower runs in this thread.
  */
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import sqlite3 from 'sqlite3';
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import {
   assetOfMarket,
@@ -14,10 +14,14 @@ import {
   TimeInForce,
   WINDOW_MS,
 } from '../../../engine/interface/domain.js';
-import { HistoryCheck } from '../../../persistence/history/check.js';
 import { ListCounts, PendingLists } from '../../../persistence/history/lists.js';
 import type { EventCursor } from '../../../persistence/history/market-events.js';
 import { openHistory } from '../../../persistence/history/opening.js';
+import {
+  openPath,
+  partsFolder,
+  removeHistory,
+} from '../../../persistence/history/parts/catalogue.js';
 import {
   emptyHistoryState,
   type HistoryChanges,
@@ -36,13 +40,11 @@ import {
   MARKET,
   POINTS_CREDIT,
 } from '../../../persistence/history/runs/format.js';
-import { writeLengths } from '../../../persistence/history/runs/lengths.js';
-import { HistoryStore, historyPath, readProgress } from '../../../persistence/history/store.js';
+import { HistoryStore } from '../../../persistence/history/store.js';
 import { openJournal } from '../../../persistence/recovery/data-folder.js';
 import { listSnapshots } from '../../../persistence/recovery/snapshot/folder.js';
 import { createPrivateFolder } from '../../../persistence/storage/files.js';
 import { execute, query } from '../../../persistence/storage/sqlite.js';
-import { eventually } from '../../support/eventually.js';
 import { extent, SEED } from '../../support/extent.js';
 import {
   all,
@@ -231,8 +233,8 @@ describe('the history', () => {
       (_folder, content) => {
         // As a power cut could leave it: without the write-ahead log, which was not synced.
         const copy = folders.make();
-        mkdirSync(copy);
-        copyFileSync(historyPath(folder), historyPath(copy));
+        mkdirSync(partsFolder(copy), { recursive: true });
+        copyFileSync(openPath(folder, 1), openPath(copy, 1));
         const done = HistoryStore.open(copy).then(async (store) => {
           reached.push([content.header.sequence, store.progress.sequence]);
           await store.close();
@@ -259,15 +261,15 @@ describe('the history', () => {
     const first = startFollower(folder, engine.sequence);
     await first.read({ kind: 'userTrades', userId: 1, limit: 1, cursor: null });
     await first.close();
-    const older = readFileSync(historyPath(folder));
+    const older = folders.copy(partsFolder(folder));
     await writeCommands(journal, engine, commands.slice(1_000));
     await journal.close();
     const second = startFollower(folder, engine.sequence, { everyCommands: 1_000, everyMs: 1e15 });
     await second.read({ kind: 'userTrades', userId: 1, limit: 1, cursor: null });
     await second.close();
     expect(listSnapshots(folder).at(-1)!.sequence).toBeGreaterThan(1_000);
-    for (const suffix of ['-wal', '-shm']) rmSync(historyPath(folder) + suffix, { force: true });
-    writeFileSync(historyPath(folder), older);
+    removeHistory(folder);
+    cpSync(older, partsFolder(folder), { recursive: true });
     const follower = start(folder);
     await expectEverything(follower);
     expect(follower.log.of('error')).toEqual([]);
@@ -318,19 +320,20 @@ describe('a full disk', () => {
       ...nothing,
       lists: { ...nothing.lists, pointsCredit: credits.drain() },
     };
-    const end = { sequence: count, hash: Buffer.alloc(32, 7) };
+    const end = { sequence: count, hash: Buffer.alloc(32, 7), atMs: START_MS };
+    const { lengths } = emptyHistoryState();
     const store = await HistoryStore.open(folder);
-    await execute(store.database, 'PRAGMA max_page_count = 20');
-    const error = await store.commit(changes, end).catch((error: unknown) => error);
+    await execute(store.open.database, 'PRAGMA max_page_count = 20');
+    const error = await store.commit(changes, end, lengths).catch((error: unknown) => error);
     expect(error).toMatchObject({ errno: sqlite3.FULL });
     expect(error).not.toBeInstanceOf(HistoryDamage);
     expect(store.progress.sequence).toBe(0);
     await store.close();
 
     const again = await HistoryStore.open(folder);
-    const checked = await openHistory(again.database, again.progress);
+    const checked = await openHistory(again);
     expect([again.progress.sequence, checked.state.lengths.pointsCredit.of(1)]).toEqual([0, 0]);
-    await again.commit(changes, end);
+    await again.commit(changes, end, lengths);
     await again.close();
     const last = await HistoryStore.open(folder);
     expect([last.progress.sequence, last.progress.counts.pointsCredit]).toEqual([count, count]);
@@ -361,11 +364,11 @@ describe('damage', () => {
     const random = new Random(`${SEED}:bits`);
     for (let i = 0; i < extent(40, 3); i++) {
       const folder = folders.copy(complete);
-      const bytes = readFileSync(historyPath(folder));
+      const bytes = readFileSync(openPath(folder, 1));
       // First the version that a writer must know, and the type of a page.
       const at = [18, 4096][i] ?? random.whole(0, bytes.length - 1);
       bytes[at]! ^= 1 << random.whole(0, 7);
-      writeFileSync(historyPath(folder), bytes);
+      writeFileSync(openPath(folder, 1), bytes);
       const follower = start(folder);
       await expectEverything(follower);
       for (const { fields } of follower.log.of('error'))
@@ -374,42 +377,11 @@ describe('damage', () => {
     }
   });
 
-  it('that no read meets is found in the background, and the history is rebuilt', async () => {
-    const folder = folders.copy(complete);
-    await withDatabase(historyPath(folder), async (database) => {
-      const { lists } = await openHistory(database, await readProgress(database));
-      await writeLengths(database, lists.lengths);
-    });
-    await changeOne(folder, 'DELETE FROM userTrade WHERE rowid = 1');
-    let begin = () => {};
-    const begun = new Promise<void>((resolve) => (begin = resolve));
-    const { run } = HistoryCheck;
-    vi.spyOn(HistoryCheck, 'run').mockImplementationOnce(async (...of) => {
-      await begun;
-      return run.apply(HistoryCheck, of);
-    });
-    const follower = start(folder);
-    const marketId = expected.markets[0]!.marketId;
-    expect(await follower.read({ kind: 'marketText', marketId })).not.toBeNull();
-    expect(follower.log.of('error')).toEqual([]);
-    begin();
-    await eventually(() => expect(follower.log.of('error')).toHaveLength(1));
-    expect(follower.log.of('error')[0]!.fields.table).toBe('userTrade');
-    await expectEverything(follower);
-    await eventually(() =>
-      expect(follower.troubles).toEqual([
-        ['history', expect.stringContaining('userTrade')],
-        ['history', null],
-      ]),
-    );
-    expect(follower.disagreements).toEqual([]);
-  });
-
   const change = (folder: string, sql: string) =>
-    withDatabase(historyPath(folder), (database) => execute(database, sql));
+    withDatabase(openPath(folder, 1), (database) => execute(database, sql));
 
   function changeOne(folder: string, sql: string): Promise<void> {
-    return withDatabase(historyPath(folder), async (database) => {
+    return withDatabase(openPath(folder, 1), async (database) => {
       await execute(database, sql);
       expect(await query(database, 'SELECT changes() AS n')).toEqual([{ n: 1 }]);
     });
@@ -529,7 +501,7 @@ describe('damage', () => {
   }
 
   async function rowsOf(folder: string, sql: string): Promise<Record<string, number>[]> {
-    return withDatabase(historyPath(folder), (database) => query(database, sql));
+    return withDatabase(openPath(folder, 1), (database) => query(database, sql));
   }
 
   it.each<[what: string, damage: (folder: string) => unknown, problem: RegExp | null]>([
@@ -544,7 +516,7 @@ describe('damage', () => {
     ],
     ['is of another journal', ofAnother(7_000), /no such batch/],
     ['is of another journal, with other batches', ofAnother(5_000), /no such batch/],
-    ['was left empty by a crash', (folder) => writeFileSync(historyPath(folder), ''), null],
+    ['was left empty by a crash', (folder) => writeFileSync(openPath(folder, 1), ''), null],
   ])('one that %s is rebuilt when it is opened', async (_what, damage, problem) => {
     const folder = folders.copy(complete);
     await damage(folder);
@@ -567,7 +539,7 @@ describe('damage', () => {
       const follower = startFollower(other, theirs.length);
       await follower.read({ kind: 'userTrades', userId: 1, limit: 1, cursor: null });
       await follower.close();
-      copyFileSync(historyPath(other), historyPath(folder));
+      copyFileSync(openPath(other, 1), openPath(folder, 1));
     };
   }
 });

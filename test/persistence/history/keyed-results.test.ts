@@ -1,5 +1,5 @@
 /**
- * Results of keyed commands in history.db: each comes back as the engine made it, until its key is
+ * Results of keyed commands in the history: each comes back as the engine made it, until its key is
  * forgotten.
  */
 import { afterEach, expect, test } from 'vitest';
@@ -8,8 +8,9 @@ import { IDEMPOTENCY_KEPT_MS } from '../../../engine/interface/limits.js';
 import { MAX_RESULT_LENGTH } from '../../../engine/interface/results.js';
 import { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { openHistory } from '../../../persistence/history/opening.js';
+import { HistoryFiles } from '../../../persistence/history/parts/files.js';
 import { emptyHistoryState, Projection } from '../../../persistence/history/projection.js';
-import { HistoryReads, ReadDatabase } from '../../../persistence/history/reads.js';
+import { HistoryReads } from '../../../persistence/history/reads.js';
 import { HistoryDamage } from '../../../persistence/history/rows.js';
 import { keyedResultChecksum } from '../../../persistence/history/runs/format.js';
 import { PendingResults, resultIn } from '../../../persistence/history/runs/keyed-results.js';
@@ -42,13 +43,13 @@ class Followed {
     const folder = folders.make();
     await createPrivateFolder(folder);
     const store = await HistoryStore.open(folder);
-    const database = await ReadDatabase.open(folder);
+    const files = await HistoryFiles.open(folder, store.parts);
     closers.push(
       () => store.close(),
-      () => database.close(),
+      () => files.close(),
     );
-    const { lists } = await openHistory(store.database, store.progress);
-    return new Followed(store, new HistoryReads(database, { lists, openMarket: () => null }));
+    const { lists } = await openHistory(store);
+    return new Followed(store, new HistoryReads(files, { lists, openMarket: () => null }));
   }
 
   apply(command: Parameters<Engine['apply']>[0], atMs: number): void {
@@ -62,8 +63,12 @@ class Followed {
   }
 
   commit(): Promise<void> {
-    const end = { sequence: this.engine.sequence, hash: Buffer.alloc(32, 7) };
-    return this.store.commit(this.projection.drain(), end);
+    const end = {
+      sequence: this.engine.sequence,
+      hash: Buffer.alloc(32, 7),
+      atMs: this.engine.nowMs,
+    };
+    return this.store.commit(this.projection.drain(), end, emptyHistoryState().lengths);
   }
 
   async read(sequence: number): Promise<number[] | null> {
@@ -73,7 +78,7 @@ class Followed {
 
   async rows(): Promise<number> {
     const [row] = await query<{ n: number }>(
-      this.store.database,
+      this.store.catalogue.database,
       'SELECT count(*) AS n FROM keyedResult',
     );
     return row!.n;
@@ -144,6 +149,6 @@ test('a changed row in the file is damage', async () => {
   followed.apply(registration('ada', 0), at(0));
   followed.apply(asked(1, 'key'), at(0));
   await followed.commit();
-  await execute(followed.store.database, 'UPDATE keyedResult SET sequence = 1');
+  await execute(followed.store.catalogue.database, 'UPDATE keyedResult SET sequence = 1');
   await expect(followed.read(2)).rejects.toThrow(HistoryDamage);
 });

@@ -19,7 +19,7 @@ import { activeMarket, nextCommand, registerTraders, type Sent, send } from '../
 const FAULTS = extent(60);
 const SLOW_SECONDS = 30;
 const COMMANDS = 60;
-const FILES = ['journal.db-wal', 'journal.db', 'journal.head', 'history.db', 'snapshots/'];
+const FILES = ['journal.db-wal', 'journal.db', 'journal.head', 'history/', 'snapshots/'];
 const ERRORS = ['EIO', 'ENOSPC', 'EDQUOT', 'short'] as const;
 /** Answers that say that nothing was executed. */
 const NOT_EXECUTED = [429, 503];

@@ -6,7 +6,6 @@
  */
 import { Engine } from '../../../../engine/engine.js';
 import type { RecordBuffer } from '../../../../engine/interface/records.js';
-import { HISTORY_FILE } from '../../../history/runs/format.js';
 import { JournalError } from '../../../journal/errors.js';
 import { GENESIS, type JournalPosition } from '../../../journal/format.js';
 import { MissingSegments } from '../../../journal/reader.js';
@@ -96,7 +95,7 @@ class Verification implements Visitor {
       this.snapshots = new SnapshotComparison(folder, start.sequence);
       if (start.sequence > 0) this.snapshots.compare(engine, start);
       else this.history = await HistoryComparison.of(folder, engine);
-      await this.history?.open(folder);
+      await this.history?.open();
       return this;
     };
     await replayJournal({ folder, progress, visit, mayBeginLater: true });
@@ -106,7 +105,7 @@ class Verification implements Visitor {
     const { position, atMs, batches, beganAt, history, findings } = this;
     const { sequence, digest } = position;
     const good = findings.length === 0;
-    const unread = `all before the snapshot of sequence ${beganAt}, and ${HISTORY_FILE}, are in the archive: bring them back to prove them`;
+    const unread = `all before the snapshot of sequence ${beganAt}, and the history, are in the archive: bring them back to prove them`;
     return {
       good,
       conclusion: good ? 'No damage was found.' : `Damage was found: ${findings.length} findings.`,

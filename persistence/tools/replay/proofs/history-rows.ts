@@ -1,6 +1,6 @@
 /**
- * The rows of a history.db in key order, and the entries of its runs in list order, for the
- * comparison with a replay (history.ts). Reads a page at a time, which bounds memory.
+ * The rows of the files of a history in key order, and the entries of its runs in list order, for
+ * the comparison with a replay (history.ts). Reads a page at a time, which bounds memory.
  */
 import type sqlite3 from 'sqlite3';
 import { AMENDED_ORDER, LISTS, type ListLayout, MARKET } from '../../../history/runs/format.js';
@@ -22,11 +22,18 @@ export interface ComparedTable {
   rows(database: sqlite3.Database): AsyncGenerator<Row, void>;
 }
 
-export const COMPARED: readonly ComparedTable[] = [
+/** The tables of a sealed part, of the catalogue, and of an open part, that are compared. */
+export const OF_SEALED: readonly ComparedTable[] = [
   ...LISTS.map(listOf),
-  tableOf(MARKET.name, [MARKET.key]),
   tableOf(AMENDED_ORDER.name, [AMENDED_ORDER.key]),
+];
+export const OF_CATALOGUE: readonly ComparedTable[] = [
+  tableOf(MARKET.name, [MARKET.key]),
   tableOf('marketPrices', ['marketId']),
+];
+export const OF_OPEN: readonly ComparedTable[] = [
+  ...OF_SEALED,
+  ...OF_CATALOGUE,
   tableOf('progress', ['id']),
 ];
 

@@ -1,12 +1,11 @@
 /**
- * Compares the history with the replay: history.db must be what the projection makes of the journal
+ * Compares the history with the replay: its files must be what the projection makes of the journal
  * up to the history's sequence. The exchange's own projection writes a second history into a
- * temporary folder, and the two are compared row by row, lists by entry, because their runs depend
- * on when the exchange wrote them.
+ * temporary folder, in the same parts, and the two are compared part by part and row by row, lists
+ * by entry, because their runs depend on when the exchange wrote them.
  *
- * A running exchange goes on writing. So the history is read in one transaction, begun when the
- * replay has reached the history's first known sequence, and the replay goes on to that
- * transaction's.
+ * A running exchange goes on writing. So the open part is read in one transaction, begun when the
+ * replay has reached its first known sequence, and the replay goes on to that transaction's.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,10 +13,16 @@ import { join } from 'node:path';
 import type sqlite3 from 'sqlite3';
 import type { Engine } from '../../../../engine/engine.js';
 import { FAULT_REMEDY, HistoryFault } from '../../../history/fault.js';
+import {
+  cataloguePath,
+  openPath,
+  PartList,
+  readParts,
+  removeDatabase,
+} from '../../../history/parts/catalogue.js';
 import { emptyHistoryState, Projection } from '../../../history/projection.js';
 import { HistoryDamage } from '../../../history/rows.js';
-import { HISTORY_FILE } from '../../../history/runs/format.js';
-import { HistoryStore, historyPath } from '../../../history/store.js';
+import { HistoryStore } from '../../../history/store.js';
 import { GENESIS, type JournalPosition } from '../../../journal/format.js';
 import { FolderDisturbed } from '../../../journal/read-only.js';
 import { openReadOnly, type ReadOnlyDatabase } from '../../../storage/read-only.js';
@@ -25,17 +30,21 @@ import { closeDatabase, execute, query } from '../../../storage/sqlite.js';
 import { troubleOf, troubleText } from '../../../storage/trouble.js';
 import { UsageError } from '../input/arguments.js';
 import { aheadFinding, type Finding } from '../output/findings.js';
-import { COMPARED, type ComparedTable, type Row } from './history-rows.js';
+import { type ComparedTable, OF_CATALOGUE, OF_OPEN, OF_SEALED, type Row } from './history-rows.js';
 
 /** Entries that the projection keeps in memory before it writes them. */
 const PENDING_ENTRIES = 100_000;
+const FILE = 'history/';
 
 export class HistoryComparison {
   readonly findings: Finding[] = [];
   entries: number | null = null;
-  /** The sequence that the history has reached, by its own account. */
+  /** The sequence that the part has reached, by the history's own account. */
   sequence = 0;
   private readonly projection: Projection;
+  private parts: PartList;
+  /** The part that is compared next. */
+  private part = 1;
   /** null: it cannot be opened. */
   private history: ReadOnlyDatabase | null = null;
   /** Runs at the exit of the process, too. */
@@ -45,27 +54,31 @@ export class HistoryComparison {
   private isDone = false;
 
   private constructor(
-    engine: Engine,
+    private readonly engine: Engine,
+    private readonly folder: string,
     private readonly temporary: string,
     private readonly store: HistoryStore,
   ) {
+    this.parts = new PartList(folder, []);
     this.projection = new Projection(engine, emptyHistoryState(), () => {});
     process.once('exit', this.removeTemporary);
   }
 
   /** null: there is no history, which is not damage. */
   static async of(folder: string, engine: Engine): Promise<HistoryComparison | null> {
-    if (!existsSync(historyPath(folder))) return null;
+    if (!existsSync(cataloguePath(folder))) return null;
     const temporary = mkdtempSync(join(tmpdir(), 'replayed-history-'));
-    return new HistoryComparison(engine, temporary, await HistoryStore.open(temporary));
+    const store = await HistoryStore.open(temporary, null);
+    return new HistoryComparison(engine, folder, temporary, store);
   }
 
   /** Before the first command. An unreadable history is a finding. */
-  async open(folder: string): Promise<void> {
+  async open(): Promise<void> {
     try {
-      this.history = await openReadOnly(historyPath(folder));
-      await this.readSequence();
-      if (this.sequence === 0) await this.compare(GENESIS);
+      const catalogue = await openReadOnly(cataloguePath(this.folder));
+      this.parts = new PartList(this.folder, await readParts(catalogue.database));
+      await closeDatabase(catalogue.database);
+      await this.openPart(GENESIS);
     } catch (error) {
       this.isDone = true;
       this.findings.push(unreadable(error));
@@ -86,7 +99,7 @@ export class HistoryComparison {
     if (isThere || this.projection.pendingEntries >= PENDING_ENTRIES) await this.commit(position);
     if (this.isDone || !isThere) return;
     try {
-      if (!this.inTransaction) await this.begin();
+      if (!this.isOver && !this.inTransaction) await this.begin();
       if (position.sequence >= this.sequence) await this.compare(position);
     } catch (error) {
       if (this.history!.wasDisturbed())
@@ -100,18 +113,36 @@ export class HistoryComparison {
   finish(endSequence: number, journalIsWhole: boolean): void {
     if (this.isDone || !journalIsWhole) return;
     const place = 'table progress, id 1';
-    this.findings.push(aheadFinding(HISTORY_FILE, place, this.sequence, endSequence));
+    this.findings.push(aheadFinding(FILE, place, this.sequence, endSequence));
   }
 
   async close(): Promise<void> {
     await this.store.close();
-    if (this.history !== null) await closeDatabase(this.database);
+    await this.closePart();
     process.off('exit', this.removeTemporary);
     this.removeTemporary();
   }
 
   private get database(): sqlite3.Database {
     return this.history!.database;
+  }
+
+  /** Whether the exchange writes to the part no more. */
+  private get isOver(): boolean {
+    return this.part < this.parts.open;
+  }
+
+  private async openPart(position: JournalPosition): Promise<void> {
+    this.history = await openReadOnly(this.parts.pathOf(this.part));
+    if (this.isOver) this.sequence = this.parts.endOf(this.part).sequence;
+    else await this.readSequence();
+    if (this.sequence === position.sequence) await this.compare(position);
+  }
+
+  private async closePart(): Promise<void> {
+    if (this.history !== null) await closeDatabase(this.database);
+    this.history = null;
+    this.inTransaction = false;
   }
 
   private async begin(): Promise<void> {
@@ -136,7 +167,7 @@ export class HistoryComparison {
       if (!(error instanceof HistoryFault)) throw error;
       this.isDone = true;
       this.findings.push({
-        file: HISTORY_FILE,
+        file: FILE,
         place: `sequence ${error.sequence}`,
         what: `${error.message}. This is a fault of this version of the program: the journal is intact`,
         remedy: FAULT_REMEDY,
@@ -149,7 +180,8 @@ export class HistoryComparison {
     const changes = this.orFault(() => this.projection.drain());
     if (changes === null) return;
     try {
-      await this.store.commit(changes, { sequence, hash });
+      const end = { sequence, hash, atMs: this.engine.nowMs };
+      await this.store.commit(changes, end, emptyHistoryState().lengths);
     } catch (error) {
       throw new UsageError(
         `the history for the comparison cannot be written to ${this.temporary}: ${troubleText(troubleOf(error))}`,
@@ -163,29 +195,53 @@ export class HistoryComparison {
       this.find('table progress, id 1', `it claims sequence ${this.sequence}, where no batch ends`);
       return;
     }
-    await this.compareSchema();
-    if (this.findings.length > 0) return;
-    this.entries = 0;
-    for (const table of COMPARED) await this.compareTable(table);
+    this.entries ??= 0;
+    const isSealed = this.parts.isSealed(this.part);
+    const expected = this.store.open.database;
+    await this.compareTables(isSealed ? OF_SEALED : OF_OPEN, this.database, expected);
     if (this.findings.length === 0) await this.checkStructure();
+    if (this.findings.length > 0 || !this.isOver) return;
+    await this.closePart();
+    const { part, temporary, store } = this;
+    await store.beginPart(emptyHistoryState().lengths);
+    removeDatabase(openPath(temporary, part));
+    this.part++;
+    if (!this.isOver) await this.compareCatalogue();
+    this.isDone = this.findings.length > 0;
+    if (!this.isDone) await this.openPart(position);
   }
 
-  private async compareSchema(): Promise<void> {
-    const schemaOf = async (database: sqlite3.Database) =>
-      JSON.stringify([
-        await query(database, 'PRAGMA application_id'),
-        await query(database, 'PRAGMA user_version'),
-        await query(database, 'SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL'),
-      ]);
-    const found = await schemaOf(this.database);
-    if (found !== (await schemaOf(this.store.database)))
+  private async compareCatalogue(): Promise<void> {
+    const { database } = await openReadOnly(cataloguePath(this.folder));
+    try {
+      if ((await readParts(database)).length >= this.part)
+        throw new FolderDisturbed(
+          'a part of the history has ended meanwhile: run the command again',
+        );
+      await this.compareTables(OF_CATALOGUE, database, this.store.catalogue.database);
+    } finally {
+      await closeDatabase(database);
+    }
+  }
+
+  private async compareTables(
+    tables: readonly ComparedTable[],
+    found: sqlite3.Database,
+    expected: sqlite3.Database,
+  ): Promise<void> {
+    if ((await schemaOf(tables, found)) !== (await schemaOf(tables, expected)))
       this.find('sqlite_schema', 'its tables are not those of this version');
+    else for (const table of tables) await this.compareTable(table, found, expected);
   }
 
   /** Up to the first difference: the remedy is the same for one and for many. */
-  private async compareTable(table: ComparedTable): Promise<void> {
-    const found = table.rows(this.database);
-    const expected = table.rows(this.store.database);
+  private async compareTable(
+    table: ComparedTable,
+    foundIn: sqlite3.Database,
+    expectedIn: sqlite3.Database,
+  ): Promise<void> {
+    const found = table.rows(foundIn);
+    const expected = table.rows(expectedIn);
     try {
       for (;;) {
         const left = (await found.next()).value ?? null;
@@ -213,15 +269,28 @@ export class HistoryComparison {
   }
 
   private find(place: string, what: string): void {
-    this.findings.push(historyFinding(place, what));
+    this.findings.push(historyFinding(place, `${what} (part ${this.part})`));
   }
+}
+
+async function schemaOf(
+  tables: readonly ComparedTable[],
+  database: sqlite3.Database,
+): Promise<string> {
+  const names = JSON.stringify(tables.map(({ name }) => name));
+  const sql = `SELECT sql FROM sqlite_schema WHERE name IN (SELECT value FROM json_each(?)) ORDER BY name`;
+  return JSON.stringify([
+    await query(database, 'PRAGMA application_id'),
+    await query(database, 'PRAGMA user_version'),
+    await query(database, sql, [names]),
+  ]);
 }
 
 function historyFinding(place: string, what: string): Finding {
   const remedy =
-    'Nothing is lost. Stop the exchange and remove history.db, history.db-wal and history.db-shm. The next start rebuilds ' +
-    'the history from the journal.';
-  return { file: HISTORY_FILE, place, what, remedy };
+    'Nothing is lost. Stop the exchange and remove the folder history. The next start rebuilds the history from the ' +
+    'journal.';
+  return { file: FILE, place, what, remedy };
 }
 
 /** Turns SQLite's error about a damaged database into a finding. Throws any other error. */

@@ -1,11 +1,11 @@
 /**
- * `verify` on history.db: it matches the replay up to where it claims to reach, or each difference
+ * `verify` on the history: it matches the replay up to where it claims to reach, or each difference
  * is named.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Engine } from '../../../../engine/engine.js';
+import { openPath } from '../../../../persistence/history/parts/catalogue.js';
 import { emptyHistoryState, Projection } from '../../../../persistence/history/projection.js';
 import {
   LISTS,
@@ -14,7 +14,7 @@ import {
   runChecksum,
 } from '../../../../persistence/history/runs/format.js';
 import { type RunRow, readRun, selectRuns } from '../../../../persistence/history/runs/reader.js';
-import { HistoryStore, historyPath } from '../../../../persistence/history/store.js';
+import { HistoryStore } from '../../../../persistence/history/store.js';
 import type { JournalBatch } from '../../../../persistence/journal/store.js';
 import { JournalFollower } from '../../../../persistence/recovery/recovery.js';
 import { execute, query } from '../../../../persistence/storage/sqlite.js';
@@ -42,32 +42,39 @@ beforeAll(async () => {
 afterAll(() => folders.removeAll());
 
 /**
- * Projects the first batches into history.db, in transactions of the given size, as the exchange
+ * Projects the first batches into a history, in transactions of the given size, as the exchange
  * does.
  */
-async function writeHistory(folder: string, batchCount: number, batchesAtOnce = 7): Promise<void> {
+async function writeHistory(
+  folder: string,
+  batchCount: number,
+  batchesAtOnce = 7,
+  partCommands: number | null = null,
+): Promise<void> {
   const engine = new Engine();
-  const projection = new Projection(engine, emptyHistoryState(), () => {});
+  const state = emptyHistoryState();
+  const projection = new Projection(engine, state, () => {});
   const follower = new JournalFollower(engine, undefined, {
     applied: () => projection.applied(),
     applying: (atMs) => projection.applying(atMs),
   });
-  const store = await HistoryStore.open(folder);
+  const store = await HistoryStore.open(folder, partCommands);
   for (const [i, batch] of batches.slice(0, batchCount).entries()) {
     follower.apply(batch);
     const isLast = i === batchCount - 1;
     if (i % batchesAtOnce === 0 || isLast) {
-      await store.commit(projection.drain(), { sequence: batch.lastSequence, hash: batch.hash });
+      const end = { sequence: batch.lastSequence, hash: batch.hash, atMs: engine.nowMs };
+      await store.commit(projection.drain(), end, state.lengths);
     }
   }
   await store.close();
 }
 
 const change = (folder: string, sql: string) =>
-  withDatabase(historyPath(folder), (database) => execute(database, sql));
+  withDatabase(openPath(folder, 1), (database) => execute(database, sql));
 
 const ask = <Row>(folder: string, sql: string, parameters: readonly (number | Buffer)[] = []) =>
-  withDatabase(historyPath(folder), (database) => query<Row>(database, sql, parameters));
+  withDatabase(openPath(folder, 1), (database) => query<Row>(database, sql, parameters));
 
 /** The number of list entries and of rows of the other tables. */
 async function countEntries(folder: string): Promise<number> {
@@ -76,7 +83,7 @@ async function countEntries(folder: string): Promise<number> {
     ...LISTS.map(({ name }) => [name, 'coalesce(sum(count), 0)']),
     ...['market', 'amendedOrder', 'marketPrices', 'progress'].map((name) => [name, 'count(*)']),
   ];
-  await withDatabase(historyPath(folder), async (database) => {
+  await withDatabase(openPath(folder, 1), async (database) => {
     for (const [name, sum] of counted) {
       const [row] = await query<{ n: number }>(database, `SELECT ${sum} AS n FROM ${name}`);
       expect(row!.n, name).toBeGreaterThanOrEqual(0);
@@ -146,7 +153,7 @@ describe('a history that does not match', () => {
     expect(run.status).toBe(1);
     const report = JSON.parse(run.out);
     expect([report.good, report.journal.whole, report.history.good]).toEqual([false, true, false]);
-    for (const word of ['DAMAGE in history.db', 'Nothing is lost', ...words])
+    for (const word of ['DAMAGE in history/', 'Nothing is lost', ...words])
       expect(run.err).toContain(word);
     expect(run.err).not.toContain('    at ');
     expect(traceOf(folder)).toEqual(before);
@@ -227,9 +234,19 @@ describe('a history that does not match', () => {
     expect(history.entries).toBeLessThan(await countEntries(folder));
   });
 
+  it('is good in parts; damage of a part that is over is found', async () => {
+    const folder = folders.copy(without);
+    await writeHistory(folder, batches.length, 7, 200);
+    const good = await replayJson(folder, 'verify');
+    const { lastSequence: sequence } = batches.at(-1)!;
+    expect(good.history).toMatchObject({ sequence, good: true });
+    await change(folder, 'DELETE FROM userTrade WHERE rowid = 1');
+    await expectFinding(folder, 'table userTrade', 'the entry is missing (part 1)');
+  });
+
   it('a file that is no database', async () => {
     const folder = folders.copy(whole);
-    writeFileSync(join(folder, 'history.db'), Buffer.alloc(8_192, 'x'));
+    writeFileSync(openPath(folder, 1), Buffer.alloc(8_192, 'x'));
     await expectFinding(folder, 'as a whole', 'it cannot be read');
   });
 
@@ -259,7 +276,7 @@ describe('a history that does not match', () => {
 
   it('the key of a run in its table, when only its index is read', async () => {
     const folder = folders.copy(whole);
-    const path = join(folder, 'history.db');
+    const path = openPath(folder, 1);
     // Each of the three numbers then takes one byte, and the checksum four.
     const small = 'BETWEEN 2 AND 127';
     const [run] = await ask<RunRow>(

@@ -1,0 +1,168 @@
+/**
+ * What is done with the parts of the history beside following the journal, one thing at a time: a
+ * part that is over is sealed, one that is damaged or lost is made anew, and the files of the
+ * others are compared with their checksums, slowly.
+ *
+ * Always holds: nothing of this stops the follower, trading, or reads of other parts.
+ */
+import { existsSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { HistoryFiles } from '../history/parts/files.js';
+import { fileHash, sealPart } from '../history/parts/sealing.js';
+import { HistoryDamage } from '../history/rows.js';
+import type { HistoryStore } from '../history/store.js';
+import { JournalError, restoreCommand } from '../journal/errors.js';
+import { MissingSegments } from '../journal/reader.js';
+import { type RebuildOptions, rebuildPart } from './part-rebuild.js';
+import type { Troubles } from './troubles.js';
+
+/** The pause after each MiB that is checked, and from one check of all parts to the next. */
+const CHECK_PAUSE_MS = 50;
+const CHECK_EVERY_MS = 86_400_000;
+/** The pause after a failure; doubled for each further one, up to the longest. */
+const FIRST_WAIT_MS = 10_000;
+const LONGEST_WAIT_MS = 3_600_000;
+
+export class PartsUpkeep {
+  private readonly ends = new AbortController();
+  private running: Promise<void> | null = null;
+  /** The next part to check, downwards; 0: all were. */
+  private unchecked: number;
+  private wakeUp: (() => void) | null = null;
+  /** In a row. */
+  private failures = 0;
+  private readonly checks: NodeJS.Timeout;
+  /** One that is damaged again would be so each time: a session rebuilds each part once. */
+  private readonly rebuilt = new Set<number>();
+
+  constructor(
+    private readonly options: RebuildOptions & { troubles: Troubles },
+    private readonly store: HistoryStore,
+    private readonly files: HistoryFiles,
+  ) {
+    this.unchecked = store.parts.over.length;
+    this.checks = setInterval(() => {
+      this.unchecked = store.parts.over.length;
+      this.wake();
+    }, CHECK_EVERY_MS).unref();
+  }
+
+  /** Called when the history answers, and after each transaction. */
+  wake(): void {
+    this.running ??= this.run();
+    this.wakeUp?.();
+  }
+
+  /** Whether nothing of a part that is over is missing. */
+  get isWhole(): boolean {
+    return this.store.parts.lost.size === 0 && this.failures === 0;
+  }
+
+  /** A part that is over is damaged: nothing is read from it until it is rebuilt. */
+  damaged(part: number, error: HistoryDamage): void {
+    const { lost } = this.store.parts;
+    if (lost.has(part) || this.rebuilt.has(part)) return;
+    lost.add(part);
+    const { log, troubles } = this.options;
+    const { table, row, message: problem } = error;
+    const what = 'a part of the history is damaged and will be rebuilt from the journal';
+    log.error({ historyPart: part, table, row, problem }, what);
+    const remedy = 'It is rebuilt from the journal; nothing is to be done.';
+    troubles.note({ part: 'history', problem: `part ${part}: ${problem}`, remedy });
+    this.wake();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.checks);
+    this.ends.abort();
+    this.wakeUp?.();
+    await this.running;
+  }
+
+  private async run(): Promise<void> {
+    const { signal } = this.ends;
+    while (!signal.aborted) {
+      const work = this.next();
+      if (work === null) await this.woken();
+      else await this.attempt(work);
+    }
+  }
+
+  /** Null: there is nothing to do. */
+  private next(): { part: number; work: () => Promise<void> } | null {
+    const { parts } = this.store;
+    const [lost] = parts.lost;
+    if (lost !== undefined) return { part: lost, work: () => this.rebuild(lost) };
+    const over = parts.unsealed[1];
+    if (over !== undefined) return { part: over, work: () => this.seal(over) };
+    const part = this.unchecked;
+    return part === 0 ? null : { part, work: () => this.check(part) };
+  }
+
+  private async attempt({
+    part,
+    work,
+  }: {
+    part: number;
+    work: () => Promise<void>;
+  }): Promise<void> {
+    const { signal } = this.ends;
+    try {
+      await work();
+      this.failures = 0;
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof HistoryDamage && !this.store.parts.lost.has(part)) {
+        this.damaged(part, error);
+        return;
+      }
+      const { troubles, folder } = this.options;
+      const isOfJournal = error instanceof JournalError || error instanceof MissingSegments;
+      const remedy = isOfJournal
+        ? `To bring back what is missing, also while it trades: ${restoreCommand(folder)}`
+        : `Part ${part} of the history is tried again. If it stays: npm run doctor -- --data ${folder}`;
+      troubles.failed('history', error, remedy);
+      const waitMs = Math.min(FIRST_WAIT_MS * 2 ** this.failures++, LONGEST_WAIT_MS);
+      await delay(waitMs, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  private async seal(part: number): Promise<void> {
+    const { store, files, options, ends } = this;
+    const { folder, log } = options;
+    await sealPart({ folder, part, catalogue: store.catalogue, files, signal: ends.signal });
+    log.info(
+      { historyPart: part, sequence: store.parts.endOf(part).sequence },
+      'a part of the history was sealed',
+    );
+    if (this.isWhole) options.troubles.works('history');
+  }
+
+  private async rebuild(part: number): Promise<void> {
+    const { store, files, options, ends } = this;
+    await files.closeFile(part);
+    await rebuildPart(options, { catalogue: store.catalogue, part, signal: ends.signal });
+    this.rebuilt.add(part);
+    await this.seal(part);
+  }
+
+  private async check(part: number): Promise<void> {
+    const { sha256 } = this.store.parts.over[part - 1]!;
+    const path = this.store.parts.pathOf(part);
+    if (!existsSync(path)) throw new HistoryDamage('(all)', '(all)', `${path} is missing`).in(part);
+    const found = await fileHash(path, { pauseMs: CHECK_PAUSE_MS, signal: this.ends.signal });
+    if (found !== sha256)
+      throw new HistoryDamage('(all)', '(all)', `${path} is not what was written`).in(part);
+    this.unchecked--;
+    if (this.unchecked === 0)
+      this.options.log.info(
+        { parts: this.store.parts.over.length },
+        'all parts of the history were checked',
+      );
+  }
+
+  private async woken(): Promise<void> {
+    await new Promise<void>((resolve) => (this.wakeUp = resolve));
+    this.wakeUp = null;
+  }
+}

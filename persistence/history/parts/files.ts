@@ -1,0 +1,111 @@
+/**
+ * The connections on which the history is read: to the catalogue and to its parts, each opened when
+ * it is needed.
+ *
+ * Always holds: at most FILES_MAX parts are open. A part that is sealed meanwhile, or rebuilt, is
+ * read from its new file.
+ */
+import { existsSync } from 'node:fs';
+import sqlite3 from 'sqlite3';
+import { closeDatabase, openDatabase, query } from '../../storage/sqlite.js';
+import { MarketJsonCache } from '../market-json/cache.js';
+import { asDamage, HistoryDamage } from '../rows.js';
+import { cataloguePath, type PartList, type Place } from './catalogue.js';
+
+const FILES_MAX = 16;
+
+/** What a read needs is in a part that is being rebuilt. */
+export class PartUnavailable extends Error {
+  override name = 'PartUnavailable';
+}
+
+export interface PlaceOf {
+  tag: number;
+  id: number;
+  /** Ordinals, both included. */
+  first: number;
+  last: number;
+}
+
+interface PartFile {
+  path: string;
+  database: Promise<sqlite3.Database>;
+}
+
+export class HistoryFiles {
+  /** Texts of markets, which all reads share. */
+  readonly texts = new MarketJsonCache();
+  /** By part, the one that was used last at the end. */
+  private readonly files = new Map<number, PartFile>();
+
+  private constructor(
+    readonly parts: PartList,
+    private readonly catalogue: sqlite3.Database,
+  ) {}
+
+  static async open(folder: string, parts: PartList): Promise<HistoryFiles> {
+    const mode = sqlite3.OPEN_READONLY | sqlite3.OPEN_FULLMUTEX;
+    return new HistoryFiles(parts, await openDatabase(cataloguePath(folder), mode));
+  }
+
+  /**
+   * @param part null: the catalogue.
+   * @throws PartUnavailable, HistoryDamage, or another error of SQLite.
+   */
+  async query<Row>(
+    part: number | null,
+    sql: string,
+    parameters: readonly (number | string)[],
+  ): Promise<Row[]> {
+    if (part !== null && this.parts.lost.has(part))
+      throw new PartUnavailable(`part ${part} of the history is being rebuilt`);
+    try {
+      const database = part === null ? this.catalogue : await this.fileOf(part);
+      return await query<Row>(database, sql, parameters);
+    } catch (error) {
+      throw asDamage(error, part);
+    }
+  }
+
+  /** The sealed parts in which entries of a list are, newest first. */
+  holding({ tag, id, first, last }: PlaceOf): Promise<Place[]> {
+    const sql = `SELECT part, firstOrdinal, lastOrdinal FROM place WHERE tag = ?1 AND id = ?2 AND firstOrdinal <= ?3
+      AND firstOrdinal >= coalesce((SELECT max(firstOrdinal) FROM place WHERE tag = ?1 AND id = ?2 AND firstOrdinal <= ?4), 1)
+      ORDER BY firstOrdinal DESC`;
+    return this.query<Place>(null, sql, [tag, id, last, first]);
+  }
+
+  /** The next query opens the part anew. */
+  async closeFile(part: number): Promise<void> {
+    const file = this.files.get(part);
+    this.files.delete(part);
+    const database = await file?.database.catch(() => null);
+    if (database != null) await closeDatabase(database);
+  }
+
+  /** Once the queries that are under way have ended. */
+  async close(): Promise<void> {
+    for (const part of [...this.files.keys()]) await this.closeFile(part);
+    await closeDatabase(this.catalogue);
+  }
+
+  private async fileOf(part: number): Promise<sqlite3.Database> {
+    const path = this.parts.pathOf(part);
+    let file = this.files.get(part);
+    if (file !== undefined && file.path !== path) await this.closeFile(part);
+    file = this.files.get(part) ?? { path, database: openPart(path, part) };
+    this.files.delete(part);
+    this.files.set(part, file);
+    const [oldest] = this.files.keys();
+    if (this.files.size > FILES_MAX) void this.closeFile(oldest!);
+    return file.database.catch((error: unknown) => {
+      this.files.delete(part);
+      throw error;
+    });
+  }
+}
+
+async function openPart(path: string, part: number): Promise<sqlite3.Database> {
+  if (!existsSync(path)) throw new HistoryDamage('(all)', '(all)', `${path} is missing`).in(part);
+  return openDatabase(path, sqlite3.OPEN_READONLY | sqlite3.OPEN_FULLMUTEX);
+}
