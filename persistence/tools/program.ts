@@ -1,4 +1,4 @@
-/** What the programs of the tools share: their streams, exit status and options. */
+/** Shared by the programs of the tools: streams, exit status and options. */
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { JournalError, JournalUnavailable } from '../journal/errors.js';
 import { FolderDisturbed } from '../journal/read-only.js';
@@ -8,7 +8,7 @@ import { UsageError } from './replay/input/arguments.js';
 
 type Stream = Pick<NodeJS.WriteStream, 'write'>;
 
-/** 1: damage, which is named. 2: an invalid request, or files that cannot be used now. */
+/** 1: damage was found. 2: an invalid request, or files that cannot be used now. */
 export const ExitStatus = { GOOD: 0, DAMAGE: 1, USAGE: 2 } as const;
 export type ExitStatus = (typeof ExitStatus)[keyof typeof ExitStatus];
 
@@ -28,7 +28,7 @@ export function programOf(
     .exitOverride();
 }
 
-/** Runs a program, and says what goes wrong. An error that is not expected is thrown. */
+/** Runs a program, and reports its failures. Rethrows unexpected errors. */
 export async function statusOf(
   work: () => Promise<ExitStatus>,
   notices: Stream,
@@ -51,7 +51,7 @@ export async function statusOf(
 
 const REFUSALS = [UsageError, JournalUnavailable, FolderDisturbed];
 
-/** The request cannot be carried out, or the operating system has refused it (a full disk, say). */
+/** An invalid request, or a refusal of the operating system (a full disk, say). */
 function isRefusal(error: unknown): error is Error {
   const isOurs = REFUSALS.some((kind) => error instanceof kind);
   return isOurs || isOfFile(error);

@@ -1,8 +1,8 @@
 /**
- * The next commands after what `doctor` has found.
+ * The next commands to run after `doctor`'s findings.
  *
- * Always holds: the command that keeps most is the first; of those that keep as much, that which
- * loses nothing else. No command is advised that would refuse what was found.
+ * Always holds: steps are ordered by the commands they keep, most first; equal steps by what else
+ * they lose. No advised command would refuse the folder as found.
  */
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -17,13 +17,13 @@ const NEW = '<a new folder>';
 
 interface Places {
   data: Examined;
-  /** null: there is none that is good. */
+  /** null: no good backup. */
   backup: Examined | null;
 }
 
 export interface Advice {
   lines: string[];
-  /** What is possible, the best first; none where it starts, or where a remedy is said instead. */
+  /** Best first. Empty if the exchange starts, or if another remedy is given. */
   steps: Step[];
 }
 
@@ -62,10 +62,10 @@ function withoutSecret(folder: string, backup: Examined | null): string[] {
   ];
 }
 
-/** Not a command: only the operator knows the other variables, such as PRICE_FEED. */
+/** Not a runnable command: only the operator knows the other variables, such as PRICE_FEED. */
 const startAs = (variables: string) => `start it as it was started before, with ${variables}`;
 
-/** An older segment may be in an archive: with it, more can be kept. */
+/** If an archive has the damaged segment, more can be kept. */
 function inAnArchive({ folder, asStart }: Examined): string[] {
   const { file } = asStart as JournalError;
   const number = file === null ? null : segmentNumber(basename(file));
@@ -98,7 +98,7 @@ function whenItStarts(places: Places, { end: { sequence: end }, isNew }: FoundJo
       'not repair or restore, which would lose what came after it.',
       ...olderDamage(places, damage, end),
     );
-  // A backup that is past the damage goes on.
+  // A backup that is past the damage can be extended.
   if (backup !== null && goodAfterBackup === end && backup.good < end)
     lines.push(
       `The backup lacks the last ${end - backup.good} commands. To add them:`,
@@ -111,7 +111,7 @@ function whenItStarts(places: Places, { end: { sequence: end }, isNew }: FoundJo
   return lines;
 }
 
-/** What has the commands that cannot be read any more. */
+/** Which copies still have the unreadable commands. */
 function olderDamage(
   { data, backup }: Places,
   { file, firstBadSequence }: JournalError,
@@ -149,14 +149,14 @@ function withoutSteps({ data }: Places): string {
 }
 
 export interface Step {
-  /** The last sequence that is there afterwards. */
+  /** The journal's last sequence after the step. */
   keeps: number;
   commands: string[];
-  /** The data folder itself is used; otherwise a new one. */
+  /** Uses the data folder itself, not a new one. */
   isInPlace: boolean;
 }
 
-/** That with most commands first; of those with as many, that in place, and a beginning last. */
+/** Most kept commands first; of equals, in place first, a restored beginning last. */
 function stepsFor({ data, backup }: Places): Step[] {
   const { folder, accepted, asWhole, good, firstSequence, goodAfterBackup } = data;
   const steps: Step[] = [];

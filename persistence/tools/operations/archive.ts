@@ -2,16 +2,15 @@
  * Moves sealed segments of a journal to an archive folder, compressed, and brings them back, also
  * while the exchange trades.
  *
- * Always holds: a segment is removed from the folder only when the archive has it on disk and it
- * was read back. One comes back only if the journal's chain of hashes leads through it to where the
- * next one begins. No file of the archive is replaced, and one that is in the way in the data
- * folder is kept there under another name. Only segments are moved that end before the oldest
- * snapshot for which the journal vouches, so every start finds what it needs, and only what
- * the history has been made from, unless the operator goes without. A file says where one was, and
- * how large: what is missing without it is lost.
+ * Always holds: a segment is removed from the folder only after the archive has it on disk and it
+ * was read back. It is brought back only if the journal's chain of hashes leads through it to the
+ * start of the next one. No file of the archive is replaced; a data file in the way is renamed.
+ * Only segments that end before the oldest vouched snapshot are moved, so every start finds what it
+ * needs, and only segments that the history includes, unless the operator overrides this. A mark
+ * file takes a segment's place and has its size: a segment missing without a mark is lost.
  *
  * The archive is not trusted. Nothing is written through a link, and no more is unpacked than the
- * segment had.
+ * segment's size.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -59,26 +58,21 @@ import { mustBeApart, OperationRefused } from './folders.js';
 const SUFFIX = '.gz';
 
 interface ArchiveRequest {
-  /** The data folder. */
   folder: string;
   archive: string;
-  /** Move also what the history has not been made from yet. */
+  /** Also move segments that the history does not include yet. */
   withoutHistory?: boolean;
 }
 
 export interface Archived {
-  /** The names of the segments that were moved. */
   moved: string[];
-  /** The oldest snapshot for which the journal vouches; 0: there is none. */
+  /** The oldest vouched snapshot; 0: none. */
   oldestSnapshot: number;
-  /** Why one stays that should have been moved; null: none does. */
+  /** Why a segment that should have been moved stays; null: none does. */
   problem: Trouble | null;
 }
 
-/**
- * Moves what may be moved.
- * @throws OperationRefused if the archive has another file under the name of one of them.
- */
+/** @throws OperationRefused if the archive has another file under the name of a segment. */
 export async function archiveSegments(request: ArchiveRequest): Promise<Archived> {
   const { folder, archive } = request;
   await checkFolder(folder);
@@ -102,7 +96,7 @@ export async function archiveSegments(request: ArchiveRequest): Promise<Archived
         if (!(await isPacked(copy, hash))) throw changed(path);
       });
     const { size } = statSync(path);
-    // On a full disk an empty file can be made, and the segment makes room for what is in it.
+    // A full disk still takes an empty file; moving the segment makes room for its text.
     writeMark(archivedMark(path), '');
     await syncPath(folder);
     rmSync(path);
@@ -121,12 +115,12 @@ function mustBeArchive(folder: string, archive: string): void {
     throw new OperationRefused(`${archive} is a data folder, or a backup, and no archive`);
 }
 
-/** What a segment had, which bounds how much is unpacked. An empty mark counts, too. */
+/** Records the segment's size, which bounds how much is unpacked. An empty mark is valid. */
 function writeMark(path: string, text: string): void {
   try {
     writeFileSync(path, text, { mode: FILE_MODE });
   } catch (error) {
-    // Another program has taken the room, or holds the segment open.
+    // Another program has used the room, or holds the segment open.
     if ((error as NodeJS.ErrnoException).code !== 'ENOSPC' || text === '') throw named(error, path);
   }
 }
@@ -175,7 +169,7 @@ function missingAfter(folder: string, { path, number }: Segment): Trouble {
   };
 }
 
-/** The end of the history; 0 for one that is damaged or of another version: it is rebuilt. */
+/** The end of the history; 0 if it is damaged or of another version and will be rebuilt. */
 async function historySequence(folder: string): Promise<number> {
   if (!existsSync(cataloguePath(folder))) return 0;
   try {
@@ -203,7 +197,7 @@ async function readHere<Result>(
   }
 }
 
-/** A history that is behind is made from segments: without them there is none. */
+/** A history that is behind needs the segments to catch up. */
 function historyProblem(
   { folder, archive }: ArchiveRequest,
   end: number,
@@ -223,7 +217,7 @@ function historyProblem(
   };
 }
 
-/** The sequence of the oldest snapshot for which the journal vouches; 0: there is none. */
+/** The sequence of the oldest vouched snapshot; 0: none. */
 async function oldestVouched(folder: string, reader: JournalReader): Promise<number> {
   for (const { sequence, path } of listSnapshots(folder).reverse()) {
     const position = await reader.positionAt(sequence);
@@ -233,17 +227,17 @@ async function oldestVouched(folder: string, reader: JournalReader): Promise<num
   return 0;
 }
 
-/** What an archive has that a folder lacks. */
+/** Segments of an archive that a folder lacked. */
 interface Unpacked {
   /** Oldest first. */
   segments: Segment[];
-  /** The names of those that no segment proves: what came after them is not there. */
+  /** Names of segments that cannot be proven, because the next segment is missing. */
   unproven: string[];
 }
 
 /**
- * Brings back all segments that the folder lacks, or has damaged, and can prove, the newest first:
- * each is proven by where the next one begins.
+ * Brings back all provable segments that the folder lacks or has damaged, newest first: each is
+ * proven by the start of the next one.
  */
 export async function restoreSegments({ folder, archive }: ArchiveRequest): Promise<Unpacked> {
   await checkFolder(folder);
@@ -255,7 +249,7 @@ export async function restoreSegments({ folder, archive }: ArchiveRequest): Prom
     const isThere = existsSync(segment.path);
     const end = await readJournal(folder, async (reader) => startOf(reader, number + 1));
     if (end === null) {
-      // Which of two that both differ is wrong is unknown.
+      // If both copies differ, it is unknown which is wrong.
       if (!isThere) unproven.push(segmentName(number));
     } else if (!isThere || !(await endsAt(segment, end))) {
       await bringBack(segment, packedIn(archive, number), end);
@@ -271,7 +265,7 @@ function startOf(reader: JournalReader, number: number): JournalPosition | null 
   return reader.segments.find(({ segment }) => segment.number === number)?.start ?? null;
 }
 
-/** Whether a file has the segment of that number, whole, up to where the next one begins. */
+/** Whether a file is the complete segment of that number, up to the start of the next one. */
 async function endsAt(segment: Segment, end: JournalPosition): Promise<boolean> {
   const connect = async () => (await openReadOnly(segment.path)).database;
   const reader = new SegmentReader(connect, segment, null);
@@ -297,7 +291,7 @@ export function isArchive(folder: string): boolean {
   return existsSync(folder) && listSegments(folder).length === 0 && archivedIn(folder).length > 0;
 }
 
-/** The numbers of the segments in an archive, the newest first. */
+/** The numbers of an archive's segments, newest first. */
 function archivedIn(archive: string): number[] {
   if (!existsSync(archive)) throw new OperationRefused(`there is no folder ${archive}`);
   return readdirSync(archive)
@@ -323,7 +317,7 @@ async function bringBack(segment: Segment, from: string, end: JournalPosition): 
   });
 }
 
-/** What is in the way of a segment is kept under a name that is no segment's. */
+/** Renames a file that is in a segment's way to a name that is not a segment's. */
 function setAside(path: string): void {
   let count = 1;
   while (existsSync(`${path}.changed-${count}`)) count++;
@@ -331,16 +325,16 @@ function setAside(path: string): void {
     if (existsSync(path + suffix)) renameSync(path + suffix, `${path}.changed-${count}${suffix}`);
 }
 
-/** Far more than the rows of a journal shrink. */
+/** Far above the compression of journal rows. */
 const MAX_RATIO = 64;
 
-/** How many bytes a segment may have: as many as it had, or without its mark by the ratio. */
+/** The most bytes to unpack: the size in the mark, or without a mark by the ratio. */
 function unpackedMost(compressed: string, mark: string): number {
   const text = existsSync(mark) ? readFileSync(mark, 'utf8').trim() : '';
   return /^\d{1,15}$/.test(text) ? Number(text) : statSync(compressed).size * MAX_RATIO;
 }
 
-/** Copies through a stream into a temporary file, checks that, and gives it its name. */
+/** Copies through a stream into a temporary file, checks the file, and renames it. */
 async function copyThrough(
   from: string,
   to: string,
@@ -349,7 +343,7 @@ async function copyThrough(
 ): Promise<void> {
   const temporary = `${to}.tmp`;
   try {
-    // A link that somebody has put there is removed, and never written through.
+    // Removes a planted link, so that nothing is written through it.
     rmSync(temporary, { force: true });
     const target = createWriteStream(temporary, { mode: FILE_MODE, flags: 'wx' });
     await pipeline(createReadStream(from), through, target).catch((error: unknown) => {
@@ -364,7 +358,7 @@ async function copyThrough(
   await syncPath(join(to, '..'));
 }
 
-/** Whether a file has a segment, compressed. */
+/** Whether a file is the segment, compressed. */
 async function isPacked(path: string, segmentHash: Buffer): Promise<boolean> {
   const hash = createHash('sha256');
   try {
@@ -376,7 +370,7 @@ async function isPacked(path: string, segmentHash: Buffer): Promise<boolean> {
   return hash.digest().equals(segmentHash);
 }
 
-/** Whether zlib says that the bytes are not what it has written. */
+/** Whether zlib reports that the data is corrupt. */
 function isDamage(error: unknown): boolean {
   return String((error as NodeJS.ErrnoException).code).startsWith('Z_');
 }

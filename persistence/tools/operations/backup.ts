@@ -1,9 +1,9 @@
 /**
  * Backup and restore of a data folder, both as copies of its journal.
  *
- * Always holds: a backup is a data folder on which an exchange could start, up to a sequence that
- * was durable when the backup began or later. A backup into a folder that has one of the same
- * exchange adds what is missing; one of another exchange is refused.
+ * Always holds: a backup is a data folder on which an exchange could start. Its end was durable
+ * when the backup began or later. A backup into an existing backup of the same exchange adds what
+ * is missing; one of another exchange is refused.
  */
 import { join } from 'node:path';
 import { JournalError, JournalNotWritten } from '../../journal/errors.js';
@@ -39,24 +39,24 @@ interface FolderCopy {
 }
 
 export interface CopyReport {
-  /** Where the copy was before and is now. */
+  /** The copy's end before and after. */
   before: number;
   end: JournalPosition;
   /** The snapshot in the copy; 0: none. */
   snapshotSequence: number;
   /**
-   * Whether nothing was left out. A shorter copy has no secret: the exchange on it gives out ids
-   * again, and a token of a user who was left out must not be that of the next one with the id.
+   * Whether nothing was left out. A shorter copy has no session secret: the exchange on it reuses
+   * user ids, and an omitted user's token must not be valid for the next user with that id.
    */
   isWhole: boolean;
-  /** Commands after it that had been acknowledged, by journal.head; null: it does not say. */
+  /** Acknowledged commands after the copy's end, by journal.head; null: unknown. */
   lost: number | null;
-  /** What is wrong with the original, of which the copy has all that is whole; null: nothing. */
+  /** What is wrong with the original; the copy has everything that is whole. null: nothing. */
   damage: JournalError | null;
 }
 
 /**
- * A damaged folder adds to a copy that there is already what is whole after its end.
+ * A damaged folder extends an existing copy with what is whole after the copy's end.
  * @throws OperationRefused, or JournalError if the copy is damaged, or it is new and `from` is.
  */
 export async function backup(request: FolderCopy): Promise<CopyReport> {
@@ -72,13 +72,13 @@ export async function backup(request: FolderCopy): Promise<CopyReport> {
     });
   } catch (error) {
     if (before === null || !isDamage(error)) throw error;
-    // It may be the copy that is damaged.
+    // The copy may be the damaged one.
     await judgeFolder(to, { acceptMissingMark: false, acceptUnfinished: true });
     return addWhole(request, before, error);
   }
 }
 
-/** Whether the journal's content is wrong. A folder may also be in use, or unfinished. */
+/** Whether the journal's content is wrong. Other refusals: in use, or unfinished. */
 function isDamage(error: unknown): error is JournalError {
   return error instanceof JournalError && error.firstBadSequence !== null;
 }
@@ -96,16 +96,16 @@ async function addWhole(
   try {
     await readJournal(from, (reader) => copyFolder({ ...all, reader }));
   } catch (error) {
-    // Where the copy ends is not in what can be read: there is nothing to add.
+    // The readable part does not contain the copy's end, so there is nothing to add.
     if (!isDamage(error) && !(error instanceof OperationRefused)) throw error;
   }
   return { before, end: await endOf(to), snapshotSequence: 0, isWhole: true, lost: 0, damage };
 }
 
 /**
- * Copies a folder into a new one, up to a sequence or a time; null: all of it. What comes after the
+ * Copies a folder into a new one, up to a sequence or a time; null: all of it. Commands after that
  * point may be damaged or lost.
- * @param request.orEarlier a journal that ends before the point is copied to its end.
+ * @param request.orEarlier copy a journal that ends before the point to its end.
  * @throws OperationRefused, or JournalError if the journal is damaged before the point.
  */
 export async function restore(
@@ -143,7 +143,7 @@ interface CopyRequest {
   from: string;
   to: string;
   upTo: CopyEnd;
-  /** Where the original ends, as far as the copy is concerned. */
+  /** Where the original ends for this copy. */
   endSequence: number;
   reader: JournalReader;
 }
@@ -182,7 +182,7 @@ async function copyInto(request: CopyRequest): Promise<CopyReport> {
   return { before, end, snapshotSequence, isWhole, lost, damage: null };
 }
 
-/** The message of an exchange that trades would be of no use. */
+/** Replaces the message for a trading exchange, whose advice does not apply to a copy. */
 function notCopied(to: string, { cause }: JournalNotWritten): JournalError {
   return new JournalError(
     {
@@ -201,7 +201,7 @@ async function mustBeOf(reader: JournalReader, target: Journal, to: string): Pro
   const next = target.end.sequence + 1;
   if (next < reader.firstSequence) throw reader.missing(next);
   if (await contains(reader, target.end)) return;
-  // A damaged journal may lack the segment that had it.
+  // A damaged journal may lack the segment with that end.
   await reader.checkJoints();
   const end = await reader.end();
   if (await readJournal(to, (copy) => contains(copy, end)))

@@ -1,4 +1,4 @@
-/** The command line of the operator's program: its subcommands, their options, the exit status. */
+/** The command line of the operator's program: subcommands, options, exit status. */
 import type { Command } from 'commander';
 import { JournalError } from '../../journal/errors.js';
 import { FORMAT_VERSION } from '../../journal/format.js';
@@ -20,7 +20,7 @@ import { upgrade } from './upgrade.js';
 
 type Stream = Pick<NodeJS.WriteStream, 'write'>;
 
-/** Runs the program. `argv` does not include the names of node and the script. */
+/** `argv` does not include the names of node and the script. */
 export function run(
   argv: readonly string[],
   streams: { answers: Stream; notices: Stream },
@@ -131,7 +131,7 @@ function addArchive(program: Command, say: Say): void {
     });
 }
 
-/** Exit status 1: an exchange does not start, lacks a part, or something was left undone. */
+/** Exit status 1: the exchange does not start, lacks a part, or the command is incomplete. */
 class NotWell extends JournalError {}
 
 function addDoctor(program: Command, say: Say): void {
@@ -209,7 +209,7 @@ function addCopy(program: Command, say: Say): void {
     });
 }
 
-/** How long a planned takeover may take. */
+/** Time limit of a planned takeover. */
 const TAKEOVER_MS = 20_000;
 
 function addTakeover(program: Command, say: Say): void {

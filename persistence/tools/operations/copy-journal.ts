@@ -1,9 +1,9 @@
 /**
  * Copies a journal batch by batch, through the two interfaces of store.ts alone.
  *
- * Always holds: the reader proves each batch's hash before it is appended, and the writer's own
- * hash after it is the same, so the copy has the original's chain. A copy that ends within a batch
- * has the original's commands up to there; the digest of its last batch is computed by a replay.
+ * Always holds: the reader proves each batch's hash before it is appended, and the writer's hash
+ * after it is the same, so the copy has the original's chain. A copy that ends within a batch has
+ * the original's commands up to that point; a replay computes the digest of its last batch.
  */
 import { timeOf } from '../../../engine/interface/command-record.js';
 import { RecordBuffer, WORD_BYTES } from '../../../engine/interface/records.js';
@@ -13,7 +13,7 @@ import type { CommitLog, JournalBatch, JournalSource } from '../../journal/store
 import { JournalFollower } from '../../recovery/recovery.js';
 import type { StartingPoint } from '../../recovery/snapshot/load.js';
 
-/** The last command of a copy: a sequence, or the last one not after a time. null: all. */
+/** The last command of a copy: a sequence, or the last one up to a time. null: all. */
 export type CopyEnd = { readonly sequence: number } | { readonly atMs: number } | null;
 
 interface CopyRequest {
@@ -21,7 +21,7 @@ interface CopyRequest {
   target: CommitLog;
   /** Default: all. */
   upTo?: CopyEnd;
-  /** Starts a replay at or before a position of the source. For an end within a batch. */
+  /** For an end within a batch: starts a replay at or before a position of the source. */
   engineAt: (sequence: number) => Promise<StartingPoint>;
 }
 
@@ -41,7 +41,7 @@ export async function copyJournal(request: CopyRequest): Promise<JournalPosition
     await append(target, batch);
     if (!target.end.hash.equals(batch.hash))
       throw new Error(`the copy has another hash after sequence ${batch.lastSequence}`);
-    // The next batch may be damaged, and is not needed.
+    // Do not read the next batch: it may be damaged.
     if (upTo !== null && 'sequence' in upTo && upTo.sequence === batch.lastSequence) break;
   }
   return target.end;
@@ -63,7 +63,7 @@ export function lastTimeOf(batch: JournalBatch): number {
   return timeOf(scratch, [...recordsIn(batch, scratch)].at(-1)!);
 }
 
-/** How many of the batch's commands are not after the end. */
+/** How many of the batch's commands are within the end. */
 function countUpTo(batch: JournalBatch, upTo: CopyEnd): number {
   const { firstSequence, lastSequence } = batch;
   const all = lastSequence - firstSequence + 1;
@@ -79,7 +79,7 @@ function countUpTo(batch: JournalBatch, upTo: CopyEnd): number {
 
 const scratch = new RecordBuffer();
 
-/** A batch of the first `count` commands of another, with the digest that a replay reaches. */
+/** A batch of the first `count` commands of another, with the replayed digest. */
 async function beginningOf(
   batch: JournalBatch,
   count: number,

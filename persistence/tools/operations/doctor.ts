@@ -1,10 +1,10 @@
 /**
- * `npm run doctor`: what is in a data folder and in its backup, up to where each is good, and the
- * next commands with what each loses, beginning with the one that keeps the most.
+ * `npm run doctor`: what a data folder and its backup contain, how far each is good, and the next
+ * commands with what each loses, beginning with the one that keeps the most.
  *
- * Always holds: nothing is created, changed or deleted. What is wrong is said in the words of a
- * start. What a command is said to keep has been read as that command reads it, from where it
- * begins.
+ * Always holds: nothing is created, changed or deleted. Problems are reported in the words of a
+ * start. The commands that an advised step is said to keep were read in the same way as that step
+ * reads them.
  */
 import { existsSync } from 'node:fs';
 import { partTroubleText, readTroubles } from '../../follower/troubles.js';
@@ -30,19 +30,18 @@ interface DoctorRequest {
 }
 
 export interface Diagnosis {
-  /** Whether an exchange starts on the data folder. */
   starts: boolean;
-  /** Whether all can be made that is made from the journal, as far as the exchange last knew. */
+  /** Whether everything derived from the journal can be made, at the exchange's last try. */
   isComplete: boolean;
-  /** Why it does not start; null: it does. */
+  /** Why the exchange does not start; null: it does. */
   trouble: Trouble | null;
   steps: readonly Step[];
   text: string;
 }
 
 /**
- * @param roomProblemOf why the disk of a folder has no room for a start; null: it has.
- * @throws OperationRefused if the folder is not there, JournalError if this user may not use it,
+ * @param roomProblemOf why the disk of a folder has no room for a start; null: enough.
+ * @throws OperationRefused if the folder is missing, JournalError if this user may not use it,
  *   JournalUnavailable if it cannot be read now.
  */
 export async function diagnose(
@@ -124,7 +123,7 @@ async function describe(what: string, examined: Examined): Promise<string[]> {
     `  journal: ${names.join(', ') || 'none'}`,
     await snapshotsIn(folder),
   ];
-  // As a start says it, without its advice to ask here.
+  // The start's message without its advice to run doctor.
   const problem = asStart instanceof SegmentsNeeded ? asStart : (damage ?? asStart);
   if (problem instanceof JournalError) lines.push(`  problem: ${problem.problem}`);
   else if (starts && !asStart.isNew)
@@ -135,7 +134,7 @@ async function describe(what: string, examined: Examined): Promise<string[]> {
   return lines;
 }
 
-/** Each with what is wrong with it by itself. */
+/** The snapshots, each with what is wrong with the file itself. */
 async function snapshotsIn(folder: string): Promise<string> {
   const found: string[] = [];
   for (const snapshot of listSnapshots(folder))

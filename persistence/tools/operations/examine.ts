@@ -1,9 +1,9 @@
 /**
- * What `doctor` finds in a data folder: how a start judges it, how it is with everything checked,
+ * `doctor`'s findings in a data folder: how a start judges it, the result of checking everything,
  * and how far its journal can be read.
  *
- * Always holds: nothing is created, changed or deleted. Whether an exchange starts is decided by
- * the code of a start: the judgement, and the recovery from the newest snapshot that can be used.
+ * Always holds: nothing is created, changed or deleted. The code of a start decides whether an
+ * exchange starts: the judgement, and the recovery from the newest usable snapshot.
  */
 import { join } from 'node:path';
 import { JournalError, MixedSegments } from '../../journal/errors.js';
@@ -29,30 +29,30 @@ type Judged = FoundJournal | JournalError;
 
 export interface Examined extends Readable {
   folder: string;
-  /** As a start judges it. */
+  /** The judgement of a start. */
   asStart: Judged;
-  /** As a start with ACCEPT_MISSING_MARK=on does; null: that says nothing else. */
+  /** The judgement of a start with ACCEPT_MISSING_MARK=on; null: the same as `asStart`. */
   accepted: Judged | null;
-  /** With everything checked. */
+  /** The judgement with everything checked. */
   asWhole: Judged;
-  /** What is wrong with all of it; null: nothing but that segments are in an archive. */
+  /** What is wrong with any of it; null: at most, segments are in an archive. */
   damage: JournalError | null;
 }
 
-/** What can be read of a journal, whatever is wrong with it. */
+/** The readable part of a journal, whatever is wrong with it. */
 interface Readable {
-  /** From the first segment that there is; 0: nothing. */
+  /** The last good sequence, read from the first segment present; 0: none. */
   good: number;
   last: JournalBatch | null;
-  /** 0: nothing can be read. */
+  /** 0: nothing is readable. */
   firstSequence: number;
-  /** From the end of the backup on; null: it does not contain that. */
+  /** The last good sequence after the backup's end; null: the folder does not contain that end. */
   goodAfterBackup: number | null;
 }
 
 const NOTHING: Readable = { good: 0, last: null, firstSequence: 0, goodAfterBackup: null };
 
-/** @param backup what was found in its backup; null: none was named, or this is one. */
+/** @param backup the findings in its backup; null: none was named, or this is the backup. */
 export async function examine(folder: string, backup: Examined | null): Promise<Examined> {
   const asStart = await judgedByStart(folder);
   const accepted = asStart instanceof UnmarkedJournal ? await judgedByStart(folder, true) : null;
@@ -74,7 +74,7 @@ async function judged(folder: string, options: JudgementOptions): Promise<Judged
 
 const SILENT = { info: () => {}, warn: () => {} };
 
-/** As a start does it: judged, and recovered from. */
+/** Judges and recovers as a start does. */
 async function judgedByStart(folder: string, acceptMissingMark = false): Promise<Judged> {
   const found = await judged(folder, { acceptMissingMark });
   if (found instanceof JournalError) return found;
@@ -127,7 +127,7 @@ async function readableIn(
   return { ...found, goodAfterBackup: hasEnd ? (more?.lastSequence ?? end.sequence) : null };
 }
 
-/** The last batch that can be read in order, as `restore` and `backup` read. */
+/** The last batch that can be read in order, the way `restore` and `backup` read. */
 async function lastAfter(reader: JournalReader, after: JournalPosition) {
   let last: JournalBatch | null = null;
   try {
@@ -138,22 +138,22 @@ async function lastAfter(reader: JournalReader, after: JournalPosition) {
   return last;
 }
 
-/** Whether one of the two has not the last batch that both must have. */
+/** Whether one of the two lacks the last batch that both must have. */
 export async function isOfAnother(data: Examined, backup: Examined): Promise<boolean> {
   const { asWhole, good, last, goodAfterBackup } = data;
   if (last === null || backup.last === null || backup.asWhole instanceof JournalError) return false;
-  // Which segments of a mixture are of the exchange is unknown.
+  // It is unknown which segments of a mixture belong to the exchange.
   if (asWhole instanceof MixedSegments) return false;
   if (good >= backup.good) return goodAfterBackup === null;
   const end = { sequence: good, hash: last.hash, digest: last.digest };
   return !(await readJournal(backup.folder, (reader) => contains(reader, end)));
 }
 
-/** Had been committed: by the journal, by journal.head or by a snapshot; null: unknown. */
+/** The last sequence known to be committed; null: unknown. */
 export function acknowledgedIn({ folder, asStart, asWhole, good }: Examined): number | null {
   if (!(asStart instanceof JournalError)) return asStart.end.sequence;
   if (!(asWhole instanceof JournalError)) return asWhole.end.sequence;
-  // A mark that was put back from a copy says nothing of what came after it.
+  // A mark put back from a copy does not show what came after it.
   if (asStart instanceof UnmarkedJournal) return null;
   const state = readMark(join(folder, HEAD_FILE));
   const marked = state.state === 'read' ? state.mark.sequence : 0;

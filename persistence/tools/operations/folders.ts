@@ -1,6 +1,6 @@
 /**
- * Copies of a data folder: of its journal, the secret that signs sessions, and the newest snapshot
- * for which the copied journal vouches. Everything else is rebuilt.
+ * Copies of a data folder: the journal, the session secret, and the newest snapshot for which the
+ * copied journal vouches. Everything else is rebuilt.
  *
  * Always holds: the original is only read, also while an exchange trades on it.
  */
@@ -46,19 +46,19 @@ export class OperationRefused extends UsageError {
   override name = 'OperationRefused';
 }
 
-/** @throws OperationRefused unless there is no such folder, or an empty one. */
+/** @throws OperationRefused unless the folder is missing or empty. */
 export function mustBeNew(folder: string): void {
   if (!existsSync(folder) || readdirSync(folder).length === 0) return;
   throw new OperationRefused(`${folder} is not empty: name a new folder`);
 }
 
-/** @throws OperationRefused unless there is no such folder, an empty one, or one with a copy. */
+/** @throws OperationRefused unless the folder is missing, empty or a copy. */
 export function mustBeNewOrCopy(folder: string): void {
   if (listSegments(folder).length === 0 && !existsSync(join(folder, UNFINISHED_COPY)))
     mustBeNew(folder);
 }
 
-/** What fails leaves nothing: a folder that was new is removed, or emptied if it was there. */
+/** A failure leaves nothing: a new folder is removed, an existing one is emptied. */
 export async function orNothing<Result>(
   folder: string,
   work: () => Promise<Result>,
@@ -81,16 +81,16 @@ export function mustBeApart(from: string, to: string): void {
   throw new OperationRefused(`${from} and ${to} are not apart: name a folder elsewhere`);
 }
 
-/** The path without links. The folder may not exist yet. */
+/** The path without links, also of a folder that does not exist yet. */
 function realPath(path: string): string {
   const whole = resolve(path);
   return existsSync(whole) ? realpathSync(whole) : join(realPath(dirname(whole)), basename(whole));
 }
 
 /**
- * Opens the journal of a copy. A file keeps exchanges from starting on it until
- * {@link finishCopy}: a folder that has a journal was finished, or has that file. Commits are not
- * synced one by one: the copy counts when {@link closeCopy} has synced all of it.
+ * Opens the journal of a copy. A mark file keeps exchanges from starting on it until
+ * {@link finishCopy}: a folder with a journal is finished, or has that file. Commits are not synced
+ * one by one: {@link closeCopy} syncs the whole copy.
  */
 export async function openCopy(folder: string): Promise<Journal> {
   await createPrivateFolder(folder);
@@ -108,14 +108,14 @@ export async function closeCopy(folder: string, journal: Pick<CommitLog, 'close'
   await syncPath(folder);
 }
 
-/** Everything is in the copy: an exchange may start on it. */
+/** Removes the mark file of a complete copy: an exchange may now start on it. */
 export async function finishCopy(folder: string): Promise<void> {
   await syncPath(folder);
   rmSync(join(folder, UNFINISHED_COPY), { force: true });
   await syncPath(folder);
 }
 
-/** @throws OperationRefused for a file that is none: it must not replace a good one */
+/** @throws OperationRefused for an invalid secret, which must not replace a good one. */
 export function mustHaveGoodSecret(folder: string): void {
   const path = join(folder, SECRET_FILE);
   if (existsSync(path) && parseSecrets(readFileSync(path, 'utf8')) === null)
@@ -136,7 +136,7 @@ export async function copySecret(from: string, to: string): Promise<void> {
 
 /**
  * Copies the newest snapshot that the copied journal proves, so that a start on the copy replays
- * little. Returns its sequence; 0: there is none, and a start replays the whole journal.
+ * little. Returns its sequence; 0: none, and a start replays the whole journal.
  */
 export async function copySnapshot(from: string, to: string): Promise<number> {
   const reader = await openJournalReader(to);
@@ -154,7 +154,7 @@ export async function copySnapshot(from: string, to: string): Promise<number> {
   }
 }
 
-/** An engine from the newest good snapshot not after `sequence`; without one, an empty engine. */
+/** An engine from the newest good snapshot up to `sequence`; without one, an empty engine. */
 export async function startAt(
   folder: string,
   reader: JournalReader,
@@ -163,7 +163,7 @@ export async function startAt(
   try {
     return await loadNewestSnapshot({ folder, reader, log: SILENT, notAfter: sequence });
   } catch (error) {
-    // A journal that is damaged further on vouches for nothing.
+    // A damaged journal does not vouch for snapshots.
     if (!(error instanceof JournalError)) throw error;
     return { engine: new Engine(), position: GENESIS };
   }

@@ -1,10 +1,10 @@
 /**
- * Moves an exchange between a data folder and PostgreSQL, while it is stopped: a copy of the whole
- * journal, batch by batch, with the same hashes and digests. The original stays as it is.
+ * Moves a stopped exchange between a data folder and PostgreSQL: copies the whole journal batch by
+ * batch, with the same hashes and digests. The original does not change.
  *
- * Always holds: nobody writes to the original meanwhile, because its lock or its lease is held
- * here; the copy ends with the original's hash, or is refused. Only {@link copyForAudit} takes a
- * journal that an exchange writes, up to what is there, without a secret.
+ * Always holds: no exchange writes to the original during the move, because the move holds its lock
+ * or its lease; the copy ends with the original's hash, or is refused. Only {@link copyForAudit}
+ * copies a journal that an exchange is writing, up to the present end, without a secret.
  */
 import { hasLock, lockFolder } from '../../journal/folder-lock.js';
 import type { JournalPosition } from '../../journal/format.js';
@@ -42,7 +42,7 @@ export async function move({ from, to, isUnreplicated }: Move): Promise<JournalP
   return 'folder' in to ? orNothing(to.folder, copy) : copy();
 }
 
-/** Copies what a journal on PostgreSQL has now, also while an exchange leads. Returns its end. */
+/** Copies the present journal on PostgreSQL, also while an exchange leads. Returns its end. */
 export function copyForAudit(from: PostgresAddress, folder: string): Promise<JournalPosition> {
   mustBeNew(folder);
   return orNothing(folder, async () => {
@@ -74,7 +74,7 @@ async function moveInto({ from, to, isUnreplicated }: Move): Promise<JournalPosi
   });
 }
 
-/** Runs `work` on a journal to which nobody writes. */
+/** Runs `work` on a journal while no exchange can write to it. */
 async function whileStopped(
   place: JournalPlace,
   isUnreplicated: boolean,
@@ -94,7 +94,7 @@ async function whileStopped(
   const address: PostgresAddress = place.postgres;
   const source = await PostgresSource.open(address, 'primary');
   try {
-    // Whoever leads would go on writing: the lease must be over, and is held here.
+    // A leader would continue to write: wait for its lease to end, and hold the lease here.
     const lease = await leaseOf(address, isUnreplicated);
     try {
       return await work(source);
@@ -111,8 +111,8 @@ function openTarget(to: JournalPlace, isUnreplicated: boolean): Promise<CommitLo
 }
 
 /**
- * The lease of a leader that has stopped or was lost is waited for, and not that of one that goes
- * on. @throws OperationRefused
+ * Waits for the lease of a stopped or lost leader; refuses if a leader keeps renewing it.
+ * @throws OperationRefused
  */
 async function leaseOf(
   address: PostgresAddress,
@@ -134,7 +134,7 @@ async function closeTarget(to: JournalPlace, target: CommitLog): Promise<void> {
   else await target.close();
 }
 
-/** A journal that is not empty must be the beginning of the original, as after a broken copy. */
+/** After an interrupted copy the target must be the beginning of the original. */
 async function mustContinue(source: JournalSource, target: CommitLog): Promise<void> {
   const { sequence, hash } = target.end;
   const there = await source.positionAt(sequence);

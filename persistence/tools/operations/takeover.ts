@@ -1,9 +1,9 @@
 /**
- * A planned takeover: asks the leader of a journal on PostgreSQL to hand over to a standby that
- * waits, and reports when that one serves.
+ * A planned takeover: asks the leader of a journal on PostgreSQL to hand over to a waiting standby,
+ * and reports when the standby serves.
  *
- * Always holds: nothing is asked without a standby that has said within seconds that it waits. A
- * request that is not met is withdrawn.
+ * Always holds: the request is made only if a standby has reported within seconds that it waits,
+ * and is withdrawn if it is not met.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PostgresAddress } from '../../replication/postgres/address.js';
@@ -22,15 +22,15 @@ const LOOK_EVERY_MS = 20;
 
 export interface Takeover {
   epoch: number;
-  /** Where the new leader serves. */
+  /** The new leader's address. */
   serving: string;
-  /** From the request until it served. */
+  /** From the request until the new leader served. */
   tookMs: number;
 }
 
 export interface TakeoverOptions {
   address: PostgresAddress;
-  /** The leader has so long to hand over, and the standby to serve. */
+  /** Time limit for the leader to hand over, and for the standby to serve. */
   limitMs: number;
 }
 

@@ -56,7 +56,7 @@ Examples:
   npm run replay -- --data data audit --limit 0
 `;
 
-/** Runs the program. `argv` does not include the names of node and the script. */
+/** `argv` does not include the names of node and the script. */
 export function run(argv: readonly string[], streams: Streams): Promise<ExitStatus> {
   const output = new Output(streams.answers, streams.notices);
   let status: ExitStatus = ExitStatus.GOOD;
@@ -68,14 +68,13 @@ export function run(argv: readonly string[], streams: Streams): Promise<ExitStat
       await output.release();
       return status;
     } finally {
-      // The verified output comes before the error that explains why it ends.
+      // Write the verified output before the error that ends the run.
       await output.flush();
     }
   };
   return statusOf(work, streams.notices, (error) => findingText(findingOf(error)));
 }
 
-/** The options of all subcommands. */
 interface Options {
   at: Point | null;
   from: Point;
@@ -99,7 +98,7 @@ function commands(streams: Streams, output: Output, end: (status: ExitStatus) =>
     .usage('--data <folder> <command> [options]')
     .option('--data <folder>', "the exchange's data folder")
     .addHelpText('after', HELP);
-  /** @param printsRows on the way: then a terminal has no room for the progress bar. */
+  /** @param printsRows while it replays: then a terminal has no room for the progress bar. */
   const add = (
     name: string,
     description: string,
@@ -140,7 +139,7 @@ function commands(streams: Streams, output: Output, end: (status: ExitStatus) =>
   add(
     'explain',
     "list every change of an account's money, and check that they add up to the balance",
-    // Its user is required.
+    // commander requires the user option.
     (request) => explain({ ...request, userId: request.userId! }),
     true,
   )

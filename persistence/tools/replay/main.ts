@@ -2,10 +2,10 @@
 import '../../compiler-flags.js';
 import { run } from './command-line.js';
 
-/** The status that a shell reports for a program that SIGPIPE ended. */
+/** The shell's status for a program ended by SIGPIPE. */
 const READER_GONE = 141;
 
-// Exits through `exit`, whose listeners remove temporary files.
+// `exit` runs the listeners that remove temporary files.
 for (const [signal, number] of [
   ['SIGINT', 2],
   ['SIGTERM', 15],

@@ -24,7 +24,7 @@ interface AuditRequest extends Invocation {
   limit: number;
 }
 
-/** A full check reads every account and order, which is too slow for each batch. */
+/** A full check reads every account and order: too slow for each batch. */
 const COMMANDS_PER_FULL_CHECK = 10_000;
 
 export class Auditor implements Visitor {
@@ -40,7 +40,7 @@ export class Auditor implements Visitor {
     for (const event of decodeEvents(this.engine.events)) this.books.add(event);
   }
 
-  /** Stops at the first batch with a finding: later batches would only repeat it. */
+  /** Stops at the first batch with a finding: later batches would repeat it. */
   proven(): boolean {
     const { sequence } = this.engine;
     this.batchChecks++;

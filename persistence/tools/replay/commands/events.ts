@@ -1,4 +1,4 @@
-/** `events`: the commands of a part of the journal, with their results and events. */
+/** `events`: the commands of a range of the journal, with their results and events. */
 import type { Engine } from '../../../../engine/engine.js';
 import { readCommand, timeOf } from '../../../../engine/interface/command-record.js';
 import type { Command } from '../../../../engine/interface/commands.js';
@@ -12,7 +12,7 @@ import { answerOf, commandObject, eventObject, senderText } from '../output/fiel
 import { timeText } from '../output/units.js';
 
 interface EventsRequest extends Invocation {
-  /** Both included. */
+  /** Both ends are included. */
   from: Point;
   to: Point | null;
   userId: number | null;
@@ -52,7 +52,7 @@ class EventsVisitor implements Visitor {
     return !this.isPast && !isLast;
   }
 
-  /** @throws UsageError if the user or the market does not exist at the end of what was read. */
+  /** @throws UsageError if the user or the market does not exist where the replay ended. */
   checkRequest(): void {
     const { engine, request } = this;
     if (request.userId !== null && engine.account(request.userId) === null)
@@ -71,7 +71,7 @@ class EventsVisitor implements Visitor {
   private isWantedCommand(command: Command): boolean {
     const { userId, market } = this.request;
     if (userId !== null && !isCommandOf(command, userId)) return false;
-    // The command that pauses an asset names market 0, too.
+    // A command that pauses an asset also names market 0.
     return market === null || (this.marketId !== 0 && isCommandIn(command, this.marketId));
   }
 
@@ -96,7 +96,7 @@ class EventsVisitor implements Visitor {
   }
 }
 
-/** Below 0: the command comes before the point; above 0: after it. */
+/** Negative if the command is before the point, positive if after it. */
 function compare(sequence: number, atMs: number, point: Point): number {
   return 'sequence' in point ? sequence - point.sequence : atMs - point.atMs;
 }

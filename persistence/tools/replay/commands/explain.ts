@@ -29,11 +29,11 @@ interface Sum {
   heldMicros: number;
 }
 
-/** An account's balance from its changes alone. Commands that do not touch it may be omitted. */
+/** An account's balance from its changes alone. Commands that do not touch it may be skipped. */
 export class ExplainedAccount implements Visitor {
   private readonly byCause = new Map<Cause, Sum>();
   private readonly sum: Sum = { count: 0, availableMicros: 0, heldMicros: 0 };
-  /** What did not add up first; null: nothing. */
+  /** The first mismatch; null: none. */
   private mismatch: string | null = null;
 
   constructor(
@@ -58,13 +58,13 @@ export class ExplainedAccount implements Visitor {
   }
 
   async proven(): Promise<boolean> {
-    // The batch is whole, so the fault is this program's.
+    // The batch is proven, so this program is at fault.
     if (this.mismatch !== null) throw new Error(this.mismatch);
     await this.request.output.release();
     return true;
   }
 
-  /** The rules, or the format of the journal, change for all accounts from here on. */
+  /** From this command on the rules, or the journal's format, differ for all accounts. */
   private writeTurn(type: 'rules' | 'upgrade', command: Command, atMs: number): void {
     const { engine, request } = this;
     if (engine.account(request.userId) === null) return;
@@ -110,7 +110,7 @@ export class ExplainedAccount implements Visitor {
     return ExitStatus.GOOD;
   }
 
-  /** The sum of the changes must be the engine's balance, which does not depend on them. */
+  /** The sum of the changes must equal the engine's balance, which is computed independently. */
   private compare(): void {
     const account = this.engine.account(this.request.userId);
     const { availableMicros, heldMicros } = account ?? { availableMicros: 0, heldMicros: 0 };

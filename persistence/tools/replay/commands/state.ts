@@ -19,10 +19,10 @@ interface StateRequest extends Invocation {
   limit: number;
 }
 
-/** Takes the report at the requested point, and reads on until its batch is verified. */
+/** Takes the report at the requested point, then continues until its batch is verified. */
 class StateVisitor implements Visitor {
   private report: JsonObject | null = null;
-  /** Whether the user or the market of the request does not exist at the point. */
+  /** Set if the requested user or market does not exist at the point. */
   private problem: UsageError | null = null;
   private batch = GENESIS;
   private readonly targetSequence: number;
@@ -86,7 +86,7 @@ export async function state(request: StateRequest): Promise<ExitStatus> {
   return ExitStatus.GOOD;
 }
 
-/** @param filter a user and a market that exist */
+/** @param filter an existing user and market */
 function stateOf(
   engine: Engine,
   { userId, market }: Pick<StateRequest, 'userId' | 'market'>,
@@ -121,7 +121,7 @@ function stateOf(
   };
 }
 
-/** Where all money is; `sum` is of all pots, and equals `netDeposits`. */
+/** Where all money is; `sum` covers all pots, and equals `netDeposits`. */
 export function fundsObject(funds: FundsView, names: Names): JsonObject {
   const { netDepositsMicros, ...pots } = funds;
   const sumMicros = Object.values(pots).reduce((total, micros) => total + micros, 0);

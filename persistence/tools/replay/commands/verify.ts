@@ -1,8 +1,8 @@
 /**
  * `verify`: checks that everything in the data folder is what the exchange wrote. First it judges
  * the folder as a starting exchange does (judgement.ts): what the exchange would refuse is damage,
- * with the same message. It replays the journal and compares snapshots and history with it, all in
- * one thread: a second one for the checks of segments did not pay on a journal of 10 GB.
+ * with the same message. Then it replays the journal and compares snapshots and history with it, in
+ * one thread: a second thread for checking segments was not faster on a journal of 10 GB.
  */
 import { Engine } from '../../../../engine/engine.js';
 import type { RecordBuffer } from '../../../../engine/interface/records.js';
@@ -36,7 +36,7 @@ class Verification implements Visitor {
   private position: JournalPosition = GENESIS;
   private atMs = 0;
   private batches = 0;
-  /** The first segments are in an archive, and the replay began with this snapshot; 0: not so. */
+  /** Where the replay began, if earlier segments are archived; 0: at the first command. */
   private beganAt = 0;
 
   constructor(private readonly request: Invocation) {}
@@ -44,7 +44,7 @@ class Verification implements Visitor {
   async run(): Promise<JsonObject> {
     try {
       const whole = await this.replay();
-      // Without a readable journal, snapshots are still checked by themselves.
+      // Without a readable journal, check the snapshots alone.
       const snapshots = this.snapshots ?? new SnapshotComparison(this.request.folder);
       snapshots.finish(whole ? this.position.sequence : null);
       this.history?.finish(this.position.sequence, whole);
@@ -128,7 +128,7 @@ class Verification implements Visitor {
   }
 }
 
-/** The judgement has said that segments are missing, and checked the others. */
+/** The judgement has reported missing segments, and checked the others. */
 function unlessMissing(error: unknown): void {
   if (!(error instanceof MissingSegments)) throw error;
 }

@@ -1,4 +1,4 @@
-/** The values of options, parsed strictly. An invalid value is a {@link UsageError}. */
+/** Strict parsing of option values. An invalid value is a {@link UsageError}. */
 import { MAX_TIME_MS } from '../../../../engine/interface/limits.js';
 import { idNumber, isMarketName } from '../../../../engine/interface/notation.js';
 
@@ -9,7 +9,7 @@ export class UsageError extends Error {
 
 export type Point = { readonly sequence: number } | { readonly atMs: number };
 
-/** The smallest number that is read as a time (3 March 1973); smaller ones are sequences. */
+/** The smallest number read as a time (3 March 1973); smaller numbers are sequences. */
 const LEAST_TIME_MS = 100_000_000_000;
 const NUMBER = /^\d{1,15}$/;
 const ISO_TIME =
@@ -37,20 +37,19 @@ function isoTime(text: string): number | null {
   const zone = parts[8] ?? 'Z';
   const local = `${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.padEnd(3, '0')}`;
   const utc = new Date(`${local}Z`);
-  // Date turns 30 February into the 1st or 2nd of March.
+  // Date turns 30 February into 1 or 2 March.
   const isReal = !Number.isNaN(utc.getTime()) && utc.getUTCDate() === Number(day) && hour !== '24';
   const atMs = Date.parse(`${local}${zone}`);
   return isReal && atMs >= 0 && atMs <= MAX_TIME_MS ? atMs : null;
 }
 
-/** "u12" as 12. */
 export function parseUser(text: string): number {
   const userId = idNumber('u', text);
   if (userId === 0) throw new UsageError(`"${text}" is not a user id (such as u12)`);
   return userId;
 }
 
-/** Returns the name. Only an engine that has the asset can turn it into a number. */
+/** Returns the name: only an engine that has the asset can resolve it to a number. */
 export function parseMarket(text: string): string {
   if (!isMarketName(text))
     throw new UsageError(`"${text}" is not a market id (such as btc-15m-1763700300)`);
@@ -68,7 +67,7 @@ export function unknownUser(userId: number, userCount: number, sequence: number)
   return new UsageError(`there is no user u${userId}: at sequence ${sequence} ${known}`);
 }
 
-/** @throws UsageError for a sequence beyond the end; `endSequence` null: the end is unknown. */
+/** @throws UsageError for a sequence beyond the end. `endSequence` null: unknown end. */
 export function checkPoint(point: Point | null, endSequence: number | null): void {
   if (point === null || endSequence === null || 'atMs' in point || point.sequence <= endSequence)
     return;

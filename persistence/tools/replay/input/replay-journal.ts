@@ -2,7 +2,7 @@
  * Replays a journal from its first batch, with the exchange's own reader and recovery code.
  *
  * Always holds: `proven` is called after each batch whose hash chain, records and digest are
- * verified. Only then may anything from that batch be printed.
+ * verified. Nothing of a batch may be printed before that.
  */
 import { statSync } from 'node:fs';
 import { Engine } from '../../../../engine/engine.js';
@@ -31,7 +31,7 @@ export interface Progress {
   stop(): void;
 }
 
-/** The parameters of every subcommand. */
+/** Parameters of every subcommand. */
 export interface Invocation {
   folder: string;
   json: boolean;
@@ -42,13 +42,13 @@ export interface Invocation {
 interface ReplayRequest<V extends Visitor> {
   folder: string;
   progress: Progress;
-  /** Told if nothing confirms the end of the journal. Default: nobody is. */
+  /** Gets a notice if nothing confirms the end of the journal. Default: no notice. */
   output?: Output;
-  /** Without the first segments, begin with the oldest snapshot that the journal vouches for. */
+  /** If the first segments are missing, begin with the oldest vouched snapshot. */
   mayBeginLater?: boolean;
   /**
    * May throw a UsageError. `endSequence`: the end of the journal; null: the end is damaged.
-   * `start`: where the engine is.
+   * `start`: the engine's position.
    */
   visit: (engine: Engine, endSequence: number | null, start: JournalPosition) => V | Promise<V>;
 }
@@ -100,12 +100,12 @@ export async function replayJournal<V extends Visitor>(
   }
 }
 
-/** null: the first command, or without a snapshot for which the journal vouches. */
+/** null: the journal starts at the first command, or no snapshot is vouched for. */
 async function startOf(folder: string, reader: JournalReader): Promise<StartingPoint | null> {
   return reader.firstSequence === 1 ? null : oldestSnapshot(folder, reader);
 }
 
-/** @throws UsageError when there is none, or one without a journal; JournalError if it had one. */
+/** @throws UsageError without a folder or a journal; JournalError if the folder had a journal. */
 export async function checkFolder(folder: string): Promise<void> {
   const stats = statSync(folder, { throwIfNoEntry: false });
   if (stats === undefined) throw new UsageError(`there is no folder ${folder}`);

@@ -1,7 +1,7 @@
 /**
- * Commands, answers, events and views as objects: the engine's, field by field, with the names,
- * units and ids of the API. The unit that ends a field's name says how it is shown; every other
- * field has its row in one table, and without one it does not compile.
+ * Commands, answers, events and views as objects: the engine's fields, with the names, units and
+ * ids of the API. A field whose name ends with a unit is shown by that unit. Every other field must
+ * have a row in a table here; otherwise the file does not compile.
  */
 import type { Engine } from '../../../../engine/engine.js';
 import { numberOfKey } from '../../../../engine/interface/client-sequence.js';
@@ -45,7 +45,6 @@ import type {
 } from '../../../../engine/interface/views.js';
 import { dollars, expiry, type JsonObject, type JsonValue, price, shares } from './units.js';
 
-/** The names of assets, markets and partners. */
 export type Names = Pick<Engine, 'assetCount' | 'assetSymbol' | 'findAsset' | 'partnerName'>;
 
 type KeysOf<C> = C extends unknown ? keyof C : never;
@@ -72,10 +71,10 @@ const rate = (perDollar: number) => (value: number | null) =>
   dollars(value === null ? null : value * perDollar);
 const market = (marketId: number, names: Names) =>
   marketId === 0 ? null : marketName(marketId, names);
-/** 0: it is not known yet, or there is none. */
+/** 0: unknown yet, or none. */
 const endPrice = (micros: number) => (micros === 0 ? null : dollars(micros));
 
-/** By the unit that ends a field's name: the name without it, and how its value is shown. */
+/** By the unit at the end of a field's name: the name without the unit, and the value's form. */
 const UNITS: Record<'Micros' | 'Lots' | 'Ticks' | 'Ms', (field: string, unit: string) => Row> = {
   Micros: (field, unit) => [field.slice(0, -unit.length), dollars],
   Lots: (field, unit) => [`${field.slice(0, -unit.length)}Shares`, shares],
@@ -85,7 +84,7 @@ const UNITS: Record<'Micros' | 'Lots' | 'Ticks' | 'Ms', (field: string, unit: st
 type Unit = keyof typeof UNITS;
 const UNIT = new RegExp(`(${Object.keys(UNITS).join('|')})$`);
 
-/** The name of each other field, and how its value is shown. */
+/** The shown name of each other field, and the value's form. */
 const FIELDS: Record<Exclude<Field, `${string}${Unit}`>, Row> & Partial<Record<Field, Row>> = {
   ahead: ['ahead', flag],
   allowedAddresses: ['allowedAddresses', unchanged],
@@ -166,7 +165,7 @@ const FIELDS: Record<Exclude<Field, `${string}${Unit}`>, Row> & Partial<Record<F
   vaultSharePercent: ['vaultShare', rate(10_000)],
   version: ['version', unchanged],
 };
-/** In an event, a reason is a number. */
+/** Events have reasons as numbers. */
 const REASONS: Partial<Record<EventName, Show>> = {
   orderCancelled: nameOf(CancelReason),
   pointsCredited: nameOf(PointsReason),
@@ -180,7 +179,7 @@ function rowOf(field: string): Row {
 }
 
 function shown(value: unknown, show: Show, names: Names): JsonValue {
-  // The journal holds refused commands, too, and those may have any number.
+  // The journal also holds refused commands, which may have any number.
   if (typeof value === 'number' && !Number.isSafeInteger(value)) return `${value}`;
   return show(value as never, names);
 }
@@ -221,10 +220,10 @@ export function senderText(command: Command): string {
     : 'the exchange';
 }
 
-/** The result of the last command: the code and its details. */
+/** The last command's result: the code and its details. */
 export type Answer = {
   code: string;
-  /** The idempotency key replayed the answer to an earlier command. */
+  /** The answer repeats an earlier command's, by idempotency key. */
   replayed: boolean;
   /** The codes of a batch's operations. */
   operationCodes: string[];
@@ -265,12 +264,12 @@ function keyText(key: string | null): string | null {
   return `client sequence ${clientSequence} of ${tokenId === 0 ? 'the password' : `k${tokenId}`}`;
 }
 
-/** By its name in a command, by its number in an event. */
+/** Commands name a partner, events have its number. */
 function partnerOf(partner: string | number | null, names: Names): string | null {
   return typeof partner === 'number' ? names.partnerName(partner) : partner;
 }
 
-/** A refused command may name an unknown asset, which is shown by its number. */
+/** A refused command may name an unknown asset, which is shown by number. */
 function symbolOf(asset: number, names: Names): string {
   return isListed(asset, names) ? names.assetSymbol(asset) : `asset ${asset}`;
 }

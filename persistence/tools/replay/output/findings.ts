@@ -1,4 +1,4 @@
-/** What is wrong with a data folder: where, what, and what the operator should do. */
+/** A problem in a data folder: where, what, and what the operator should do. */
 import { basename } from 'node:path';
 import type { JournalError } from '../../../journal/errors.js';
 import { JOURNAL_FILE } from '../../../journal/format.js';
@@ -26,7 +26,7 @@ export function findingOf(error: JournalError): Finding {
   };
 }
 
-/** The journal is sound but the accounts do not balance: a fault of the program, not the disk. */
+/** The journal is sound but the accounts do not balance: the program is at fault, not the disk. */
 export function bookFinding(place: string, what: string): Finding {
   const remedy =
     'The journal is intact, so this is a fault of the program. Stop trading, keep a copy of the folder, and report ' +
@@ -34,7 +34,7 @@ export function bookFinding(place: string, what: string): Finding {
   return { file: JOURNAL_FILE, place, what, remedy };
 }
 
-/** Of a file that is ahead of a journal which is whole by itself and by journal.head. */
+/** For a file that is ahead of a complete journal. */
 export function aheadFinding(file: string, place: string, sequence: number, end: number): Finding {
   const what = `it was made from commands up to ${sequence}, but the journal ends at ${end}`;
   const remedy =

@@ -1,6 +1,6 @@
 /**
- * The output of the replay tool: objects to standard output, as JSON or as text, and findings and
- * notices to standard error. Large pieces at the reader's pace bound the memory.
+ * The output of the replay tool: objects to standard output, as JSON or as text; findings and
+ * notices to standard error. Writing large pieces at the reader's pace bounds the memory.
  *
  * Always holds: an object is written only after the journal behind it is verified (`release`).
  */
@@ -20,7 +20,6 @@ export class Output {
     private readonly notices: Writable,
   ) {}
 
-  /** One of many objects. */
   line(object: JsonObject, json: boolean): void {
     this.unproven += json ? `${jsonText(object)}\n` : lineText(object);
   }
@@ -30,7 +29,7 @@ export class Output {
     this.unproven += json ? `${jsonText(shortened(object, limit))}\n` : reportText(object, limit);
   }
 
-  /** A report with its findings. As text, those are on standard error only. */
+  /** A report with its findings. In text form, findings go to standard error only. */
   judgement(object: JsonObject, findings: readonly Finding[], json: boolean, limit?: number): void {
     this.report(json ? { ...object, findings } : object, json, limit);
     for (const finding of findings) this.notice(findingText(finding));
@@ -40,7 +39,7 @@ export class Output {
     this.notices.write(`${text}\n`);
   }
 
-  /** Releases the text so far, and writes it if there is enough. */
+  /** Releases the text so far, and writes it if it is large enough. */
   async release(): Promise<void> {
     this.released += this.unproven;
     this.unproven = '';

@@ -1,7 +1,7 @@
 /**
  * Objects as text for people. A report has a line for each field, a block for an object and a table
- * for a list of objects. In a stream, an object is a line, and the objects of its lists are lines
- * below it. What is null or empty is left out.
+ * for a list of objects. In a stream, an object is a line, with a line below it for each object of
+ * its lists. Null and empty values are left out.
  */
 import Table from 'cli-table3';
 import {
@@ -42,7 +42,10 @@ function fieldsOf(object: JsonObject): [name: string, value: JsonValue][] {
   return Object.entries(object).filter(([, value]) => !isEmpty(value));
 }
 
-/** Users choose names and references: JSON keeps control characters from the terminal. */
+/**
+ * Users choose names and references: JSON escapes control characters, which could affect the
+ * terminal.
+ */
 function cellText(name: string, value: JsonValue): string {
   if (value === null) return '-';
   if (typeof value === 'number' && /(^at|At|Until|From)Ms$/.test(name)) return timeText(value);
@@ -51,7 +54,7 @@ function cellText(name: string, value: JsonValue): string {
   return isObject(value) ? `(${lineText(value).trimEnd()})` : jsonText(value);
 }
 
-/** Numbers are aligned at the decimal point. */
+/** Aligns numbers at the decimal point. */
 function tableText(name: string, rows: readonly JsonObject[], limit: number): string {
   const shown = rows.slice(0, Math.min(limit, rows.length));
   const heads = Object.keys(rows[0]!).filter((head) => shown.some((row) => row[head] !== null));

@@ -1,4 +1,4 @@
-/** The progress of the replay as a bar on standard error, if that is a terminal. */
+/** Replay progress as a bar on standard error, if that is a terminal. */
 import { SingleBar } from 'cli-progress';
 import type { Progress } from '../input/replay-journal.js';
 
@@ -13,7 +13,7 @@ export function progressBar(stream: NodeJS.WriteStream, wanted: boolean): Progre
   });
   return {
     start: (total) => bar.start(total, 0),
-    // A running exchange appends to its journal meanwhile.
+    // A running exchange may append to its journal during the replay.
     reached: (sequence) => {
       if (sequence > bar.getTotal()) bar.setTotal(sequence);
       bar.update(sequence);

@@ -16,7 +16,7 @@ export const dollars = decimalOf(microsText);
 export const shares = decimalOf(lotsText);
 export const price = decimalOf(ticksText);
 
-/** A time that may be never; of an order in an event, 0 is. */
+/** A time that may be never (0 for an order in an event). */
 export function expiry(atMs: number): number | null {
   return atMs === MAX_TIME_MS || atMs === 0 ? null : atMs;
 }

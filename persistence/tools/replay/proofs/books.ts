@@ -1,10 +1,10 @@
 /**
- * A second set of books, kept from events alone: what each market took in and paid out, and the
- * exchange's funds. After every batch they must agree with the funds that the engine keeps.
+ * A second set of books, kept from events alone: each market's income and payments, and the
+ * exchange's funds. After every batch they must agree with the engine's funds.
  *
  * The vault's part of a market's fees leaves the escrow at the resolution, but `feesShared` comes
  * later, when the last position is settled. Between the two, the books do not know that part, so
- * they allow the market's escrow and the yield due to differ by it.
+ * the market's escrow and the yield due may differ by it.
  */
 import type { Engine } from '../../../../engine/engine.js';
 import {
@@ -28,7 +28,7 @@ export class MarketBook {
   closed = false;
   status: MarketStatus = MarketStatus.UPCOMING;
   resolution: Resolution = Resolution.NONE;
-  /** 0: it has not opened. */
+  /** 0: not open yet. */
   startPriceMicros = 0;
   endPriceMicros = 0;
   trades = 0;
@@ -46,7 +46,7 @@ export class MarketBook {
   claimedMicros = 0;
   automaticMicros = 0;
   collateralMicros = 0;
-  /** Fees less what left the escrow; the vault's part leaves with `feesShared`. */
+  /** Fees less what has left the escrow; the vault's part leaves with `feesShared`. */
   escrowMicros = 0;
 
   constructor(readonly marketId: number) {}
@@ -143,7 +143,7 @@ export class Books {
     }
   }
 
-  /** Compares the books with the engine. A market that is closed and empty is not checked again. */
+  /** Compares the books with the engine. A closed, empty market is not checked again. */
   problems(engine: Engine): string[] {
     const funds = engine.funds();
     return [...this.fundProblems(funds), ...this.marketProblems(engine, funds)];
@@ -242,7 +242,7 @@ export class Books {
   }
 }
 
-/** Complete sets come into being or, below 0, end. */
+/** Adds complete sets; negative `lots` remove them. */
 function addSets(market: MarketBook, lots: number): void {
   market.setLots += lots;
   market.mostSetLots = Math.max(market.mostSetLots, market.setLots);
@@ -271,7 +271,7 @@ function marketProblem(engine: Engine, book: MarketBook): string | null {
   return null;
 }
 
-/** Nothing is left of what was paid in, so all of it was paid out, shared or refunded. */
+/** All money that was paid in was paid out, shared or refunded. */
 function closedProblem(book: MarketBook): string | null {
   if (book.collateralMicros !== 0)
     return `it was closed with collateral of ${dollarsText(book.collateralMicros)}`;

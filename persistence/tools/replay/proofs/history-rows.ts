@@ -1,6 +1,6 @@
 /**
  * The rows of the files of a history in key order, and the entries of its runs in list order, for
- * the comparison with a replay (history.ts). Reads a page at a time, which bounds memory.
+ * the comparison with a replay (history.ts). Reads one page at a time, which bounds memory.
  */
 import type sqlite3 from 'sqlite3';
 import { AMENDED_ORDER, LISTS, type ListLayout, MARKET } from '../../../history/runs/format.js';
@@ -16,9 +16,9 @@ export type Row = Record<string, number | Buffer>;
 export interface ComparedTable {
   name: string;
   keys: readonly string[];
-  /** The word for findings. */
+  /** The word used in findings. */
   of: 'entry' | 'row';
-  /** @throws HistoryDamage at a run that is not what was written. */
+  /** @throws HistoryDamage at a run that differs from what was written. */
   rows(database: sqlite3.Database): AsyncGenerator<Row, void>;
 }
 
@@ -56,7 +56,7 @@ function tableOf(name: string, keys: readonly string[]): ComparedTable {
   return { name, keys, of: 'row', rows };
 }
 
-/** The rows of a query without conditions, in the order of `keys`. */
+/** The rows of a query without conditions, ordered by `keys`. */
 async function* inPages<Found>(
   database: sqlite3.Database,
   select: string,

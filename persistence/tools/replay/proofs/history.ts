@@ -1,11 +1,12 @@
 /**
- * Compares the history with the replay: its files must be what the projection makes of the journal
- * up to the history's sequence. The exchange's own projection writes a second history into a
- * temporary folder, in the same parts, and the two are compared part by part and row by row, lists
- * by entry, because their runs depend on when the exchange wrote them.
+ * Compares the history with the replay: its files must equal the projection of the journal up to
+ * the history's sequence. The exchange's projection writes a second history into a temporary
+ * folder, in the same parts. The two are compared part by part and row by row, and lists by entry,
+ * because their runs depend on when the exchange wrote them.
  *
- * A running exchange goes on writing. So the open part is read in one transaction, begun when the
- * replay has reached its first known sequence, and the replay goes on to that transaction's.
+ * A running exchange keeps writing. So the open part is read in one transaction, begun when the
+ * replay has reached the part's first known sequence, and the replay continues to the transaction's
+ * sequence.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -39,7 +40,7 @@ const FILE = 'history/';
 export class HistoryComparison {
   readonly findings: Finding[] = [];
   entries: number | null = null;
-  /** The sequence that the part has reached, by the history's own account. */
+  /** The sequence that the part claims to have reached. */
   sequence = 0;
   private readonly projection: Projection;
   private parts: PartList;
@@ -47,7 +48,7 @@ export class HistoryComparison {
   private part = 1;
   /** null: it cannot be opened. */
   private history: ReadOnlyDatabase | null = null;
-  /** Runs at the exit of the process, too. */
+  /** Also runs when the process exits. */
   private readonly removeTemporary = (): void =>
     rmSync(this.temporary, { recursive: true, force: true });
   private inTransaction = false;
@@ -64,7 +65,7 @@ export class HistoryComparison {
     process.once('exit', this.removeTemporary);
   }
 
-  /** null: there is no history, which is not damage. */
+  /** null: no history, which is not damage. */
   static async of(folder: string, engine: Engine): Promise<HistoryComparison | null> {
     if (!existsSync(cataloguePath(folder))) return null;
     const temporary = mkdtempSync(join(tmpdir(), 'replayed-history-'));
@@ -72,7 +73,7 @@ export class HistoryComparison {
     return new HistoryComparison(engine, folder, temporary, store);
   }
 
-  /** Before the first command. An unreadable history is a finding. */
+  /** Call before the first command. An unreadable history is a finding. */
   async open(): Promise<void> {
     try {
       const catalogue = await openReadOnly(cataloguePath(this.folder));
@@ -109,7 +110,7 @@ export class HistoryComparison {
     }
   }
 
-  /** At the end of the journal. */
+  /** Call at the end of the journal. */
   finish(endSequence: number, journalIsWhole: boolean): void {
     if (this.isDone || !journalIsWhole) return;
     const place = 'table progress, id 1';
@@ -159,7 +160,7 @@ export class HistoryComparison {
     this.sequence = rows[0]!.sequence;
   }
 
-  /** That this program cannot make the history is a finding about the history. */
+  /** If this program cannot make the history, that is a finding about the history. */
   private orFault<Result>(work: () => Result): Result | null {
     try {
       return work();
@@ -234,7 +235,7 @@ export class HistoryComparison {
     else for (const table of tables) await this.compareTable(table, found, expected);
   }
 
-  /** Up to the first difference: the remedy is the same for one and for many. */
+  /** Stops at the first difference: the remedy does not depend on their number. */
   private async compareTable(
     table: ComparedTable,
     foundIn: sqlite3.Database,
@@ -258,7 +259,8 @@ export class HistoryComparison {
   }
 
   /**
-   * SQLite reads the keys of runs from their index, so the comparison misses damage to the table's.
+   * SQLite reads the runs' keys from their index, so the comparison misses damage in the table's
+   * keys.
    */
   private async checkStructure(): Promise<void> {
     const sql = `PRAGMA integrity_check(1)`;
@@ -299,7 +301,7 @@ function unreadable(error: unknown): Finding {
   return historyFinding('as a whole', `it cannot be read: ${error.message}`);
 }
 
-/** Below 0: the left row comes first or is alone. */
+/** Negative if `left` sorts first or `right` is exhausted. */
 function compareKeys({ keys }: ComparedTable, left: Row | null, right: Row | null): number {
   if (left === null) return 1;
   if (right === null) return -1;
@@ -311,7 +313,7 @@ function compareKeys({ keys }: ComparedTable, left: Row | null, right: Row | nul
   return 0;
 }
 
-/** Where a row differs from the one that the journal leads to, and how; null: it does not. */
+/** Where and how a row differs from the replayed one; null: it does not. */
 function differenceOf(
   table: ComparedTable,
   found: Row | null,

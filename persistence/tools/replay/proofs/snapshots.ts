@@ -1,6 +1,7 @@
 /**
- * Compares snapshots with the replay: each file must be, byte for byte and checksum included, what
- * the engine would write at its sequence. And if the journal vouches for it, for these bytes.
+ * Compares snapshots with the replay: each file must equal, byte for byte and checksum included,
+ * what the engine would write at its sequence. If the journal vouches for a snapshot, the hashes
+ * must match.
  */
 import { createHash } from 'node:crypto';
 import type { Engine } from '../../../../engine/engine.js';
@@ -14,7 +15,6 @@ import { aheadFinding, type Finding } from '../output/findings.js';
 
 export interface SnapshotVerdict {
   snapshot: SnapshotName;
-  /** null: no problem. */
   problem: string | null;
   /** Whether the replay reached its sequence and compared it. */
   compared: boolean;
@@ -26,10 +26,10 @@ export class SnapshotComparison {
   readonly verdicts: SnapshotVerdict[] = [];
   private readonly waiting: SnapshotName[];
   private readonly ahead: Finding[] = [];
-  /** The hash of each compared file, by its sequence. */
+  /** The hash of each compared file, by sequence. */
   private readonly hashes = new Map<number, string>();
 
-  /** @param from the replay begins there: what is older is not compared. */
+  /** @param from where the replay begins: older snapshots are not compared. */
   constructor(folder: string, from = 0) {
     this.waiting = listSnapshots(folder)
       .filter(({ sequence }) => sequence >= from)
@@ -47,7 +47,7 @@ export class SnapshotComparison {
     }
   }
 
-  /** A vouch for a file that was compared must name its hash. */
+  /** A vouch for a compared file must have its hash. */
   vouched({ snapshotSequence, snapshotHash }: CommandOf<'vouchForSnapshot'>): void {
     const verdict = this.verdicts.find(({ snapshot }) => snapshot.sequence === snapshotSequence);
     if (verdict === undefined || verdict.vouched) return;
@@ -57,7 +57,7 @@ export class SnapshotComparison {
       verdict.problem = `its SHA-256 is ${hash}, but the journal vouches for ${snapshotHash}`;
   }
 
-  /** At the end of the journal; null: it is not whole. */
+  /** Call at the end of the journal. `endSequence` null: the journal is not whole. */
   finish(endSequence: number | null): void {
     for (const snapshot of this.waiting.splice(0)) {
       this.judge(snapshot, false, () => ownProblem(snapshot));
@@ -68,7 +68,7 @@ export class SnapshotComparison {
     }
   }
 
-  /** A running exchange removes old snapshots: one that is gone has no verdict. */
+  /** A running exchange removes old snapshots: a removed one gets no verdict. */
   private judge(snapshot: SnapshotName, compared: boolean, problemOf: () => string | null): void {
     let problem: string | null;
     try {
@@ -111,7 +111,7 @@ export class SnapshotComparison {
   }
 }
 
-/** Checks the file by itself; null: no problem. */
+/** Checks the file alone; null: no problem. */
 function ownProblem({ path, sequence }: SnapshotName): string | null {
   try {
     const { header } = readSnapshot(path);
