@@ -30,8 +30,11 @@ export interface ClusterExchangeOptions {
 
 export class ClusterExchange {
   private child: ChildProcess;
+  /** What its next start runs. */
+  program: string;
 
   constructor(private readonly options: ClusterExchangeOptions) {
+    this.program = options.program ?? MAIN;
     this.child = this.spawn(options.role);
   }
 
@@ -93,6 +96,12 @@ export class ClusterExchange {
     return ok;
   }
 
+  /** Whether it answers requests, and all is as usual. */
+  async isWell(): Promise<boolean> {
+    const answer = await fetch(`${this.url}/ready`, { signal: AbortSignal.timeout(ANSWER_MS) });
+    return answer.ok && !(await answer.text()).includes('"warning":"');
+  }
+
   /** @throws Error with the end of its log if it ends first */
   async untilOpen(): Promise<void> {
     await until(`${this.name} is open`, async () => !this.isRunning || (await this.isOpen()));
@@ -110,12 +119,12 @@ export class ClusterExchange {
   }
 
   private spawn(role: Role): ChildProcess {
-    const { environment, logFile, program = MAIN, onEnd = () => {} } = this.options;
+    const { environment, logFile, onEnd = () => {} } = this.options;
     const [port, operationsPort] = [`${this.port}`, `${this.options.operationsPort}`];
     const ports = { HOST: '127.0.0.1', PORT: port, OPERATIONS_PORT: operationsPort };
     const log = openSync(logFile, 'a');
     try {
-      const child = spawn(process.execPath, ['--enable-source-maps', program], {
+      const child = spawn(process.execPath, ['--enable-source-maps', this.program], {
         env: { ...environment, ...ports, ROLE: role },
         stdio: ['ignore', log, log],
       });

@@ -35,6 +35,8 @@ const isRoot = process.getuid?.() === 0;
 interface Programs {
   initdb: string;
   pg_ctl: string;
+  /** undefined: the package has none. */
+  pg_basebackup?: string;
 }
 
 export interface PostgresNode {
@@ -177,20 +179,15 @@ export class PostgresCluster {
   }
 
   /**
-   * Makes a node that is not running a standby, with a copy of the primary's data. `settings`:
-   * extra lines of its configuration.
+   * Makes a node that is not running a standby, with a copy of all that the primary has.
+   * `settings`: lines of its own. `copying`: the parameters of pg_basebackup, if there is one.
    */
-  async rebuild(node: PostgresNode, settings = ''): Promise<void> {
-    const { primary } = this;
-    const client = await this.connect(primary);
-    try {
-      await client.query(`SELECT pg_backup_start('${node.name}', true)`);
-      await this.copyFolder(primary, node);
-      const { rows } = await client.query('SELECT labelfile FROM pg_backup_stop(false)');
-      writeFileSync(join(node.folder, 'backup_label'), rows[0].labelfile);
-    } finally {
-      await client.end();
-    }
+  async rebuild(node: PostgresNode, settings = '', copying: string[] = []): Promise<void> {
+    const { pg_basebackup } = this.programs;
+    if (pg_basebackup !== undefined && copying.length > 0) {
+      rmSync(node.folder, { recursive: true, force: true });
+      await this.as(pg_basebackup, copying);
+    } else await this.copyPrimary(node);
     writeFileSync(join(node.folder, 'standby.signal'), '');
     this.configure(node);
     appendFileSync(join(node.folder, 'postgresql.auto.conf'), settings);
@@ -242,6 +239,19 @@ export class PostgresCluster {
     };
     const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value}'\n`);
     appendFileSync(join(node.folder, 'postgresql.auto.conf'), lines.join(''));
+  }
+
+  private async copyPrimary(node: PostgresNode): Promise<void> {
+    const { primary } = this;
+    const client = await this.connect(primary);
+    try {
+      await client.query(`SELECT pg_backup_start('${node.name}', true)`);
+      await this.copyFolder(primary, node);
+      const { rows } = await client.query('SELECT labelfile FROM pg_backup_stop(false)');
+      writeFileSync(join(node.folder, 'backup_label'), rows[0].labelfile);
+    } finally {
+      await client.end();
+    }
   }
 
   /** The primary may write meanwhile: the copy replays its log from the copy's start. */

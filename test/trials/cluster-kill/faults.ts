@@ -4,7 +4,7 @@
  * supervises them.
  */
 import { randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from '../../support/cluster/cluster.js';
@@ -12,7 +12,7 @@ import type { ClusterExchange } from '../../support/cluster/exchange.js';
 import { PASSWORD_USER, type PostgresNode } from '../../support/cluster/postgres.js';
 import { until } from '../../support/cluster/until.js';
 import type { Random } from '../../support/workload/random.js';
-import { failOver, rejoin } from './procedures.js';
+import { failOver, rejoin, rollOut } from './procedures.js';
 
 /** What an operator, or a program in the operator's place, needs to notice. */
 const NOTICE_MS = 500;
@@ -20,6 +20,9 @@ const NOTICE_MS = 500;
 const PAUSE_MS = 2_000;
 const GONE_MS = 8_000;
 const HOUR_MS = 3_600_000;
+
+const ROOT = join(import.meta.dirname, '../../..');
+let versions = 0;
 
 export type Fault = (cluster: Cluster, random: Random) => Promise<void>;
 
@@ -117,6 +120,19 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     // All but the leader need a new connection.
     await postgres.disconnect(random.pick(postgres.standbys), PASSWORD_USER);
     await sleep(PAUSE_MS);
+  },
+  'a new version is rolled out': async (cluster) => {
+    const folder = join(cluster.folder, `version-${++versions}`);
+    cpSync(join(ROOT, 'dist'), join(folder, 'dist'), { recursive: true });
+    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+    const own = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+    const version = `${own.version}-next.${versions}`;
+    writeFileSync(join(folder, 'package.json'), JSON.stringify({ ...own, version }));
+    await rollOut(cluster, join(folder, 'dist/gateway/main.js'));
+    for (const { url, name } of cluster.exchanges) {
+      const status = (await (await fetch(`${url}/status`)).json()) as { version: string };
+      if (status.version !== version) throw new Error(`${name} has version ${status.version}`);
+    }
   },
   'other exchange killed': async (cluster, random) => {
     (await otherExchange(cluster, random)).signal('SIGKILL');

@@ -1,17 +1,23 @@
 /**
  * The procedures of OPERATIONS.md for a primary that is gone and a node that comes back, with the
- * statements and settings that are written there, in their order. Only the copy of the folder is
- * made otherwise: pg_basebackup is not among the programs that the project installs.
+ * statements and settings that are written there, in their order, and for a new version of the
+ * exchange. pg_basebackup is not among the programs that the project installs: without those of the
+ * machine (POSTGRES_PROGRAMS) the copy of the folder is made otherwise.
  */
+import { execFile as execFileCallback } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Cluster } from '../../support/cluster/cluster.js';
+import type { ClusterExchange } from '../../support/cluster/exchange.js';
 import type { PostgresCluster, PostgresNode } from '../../support/cluster/postgres.js';
 import { until } from '../../support/cluster/until.js';
 
-const WRITTEN = readFileSync(
-  join(import.meta.dirname, '../../../persistence/OPERATIONS.md'),
-  'utf8',
-);
+const execFile = promisify(execFileCallback);
+const ROOT = join(import.meta.dirname, '../../..');
+const OPERATIONS = join(ROOT, 'dist/persistence/tools/operations/main.js');
+const WRITTEN = readFileSync(join(ROOT, 'persistence/OPERATIONS.md'), 'utf8');
+const COPY = /^ {4}pg_basebackup (.*)$/m;
 const PROMOTE = 'pg_ctl -D <data folder> promote';
 
 /** The blocks of code of a section. */
@@ -31,6 +37,7 @@ function filled(block: string, node: PostgresNode, { primary, nodes }: PostgresC
     'replication user': 'postgres',
     'own name': node.name,
     'the two other nodes': others.join(', '),
+    'data folder': node.folder,
   };
   return block.replace(/<([^>]+)>/g, (_, name: string) => {
     const value = values[name];
@@ -69,12 +76,46 @@ export async function failOver(cluster: PostgresCluster): Promise<void> {
 /** Replaces what a node has by a copy of the primary, and waits until all copies are there. */
 export async function rejoin(cluster: PostgresCluster, node: PostgresNode): Promise<void> {
   const [settings, copies] = blocksOf('A node comes back');
-  await cluster.rebuild(node, filled(settings!, node, cluster));
+  const copying = filled(COPY.exec(WRITTEN)![1]!, node, cluster).split(' ');
+  await cluster.rebuild(node, filled(settings!, node, cluster), copying);
   await until('all copies are there', async () => {
     const rows = await run(cluster, cluster.primary, copies!);
     const quorum = rows.filter((row) => row['sync_state'] === 'quorum');
     return quorum.length === cluster.standbys.length;
   });
+}
+
+/** Replaces every process by another program, in the order that is written there. */
+export async function rollOut(cluster: Cluster, program: string): Promise<void> {
+  const section = WRITTEN.split('#### A new version of the exchange, without a pause\n')[1]!;
+  const steps = Array.from(section.split('\n#')[0]!.matchAll(/^\d\. `?(\w+ ?\w*)/gm), ([, s]) => s);
+  if (steps.join() !== 'Replicas,The standby,npm run')
+    throw new Error(`OPERATIONS.md says ${steps}`);
+  const replace = async (exchange: ClusterExchange) => {
+    exchange.program = program;
+    const { pid } = exchange;
+    await exchange.stop('SIGTERM');
+    await until(`${exchange.name} runs again`, () => exchange.isRunning && exchange.pid !== pid);
+  };
+  const [first, ...others] = cluster.replicas;
+  await replace(first!);
+  await until('the replica is well', () => first!.isWell());
+  const leader = await cluster.leader();
+  const standby = cluster.exchanges.find((each) => !each.isReplica && each !== leader)!;
+  await replace(standby);
+  await standby.untilWarm();
+  leader.program = program;
+  const { pid } = leader;
+  const where = ['--journal', cluster.postgres.urlWithPassword];
+  const takeover = [OPERATIONS, 'takeover', ...where, '--password-file', cluster.passwordFile];
+  // It may not have said yet that it waits.
+  await until('the takeover', () => execFile(process.execPath, takeover).then(() => true));
+  await until('the old leader is a standby', () => leader.isRunning && leader.pid !== pid);
+  await leader.untilWarm();
+  for (const replica of others) {
+    await replace(replica);
+    await until('the replica is well', () => replica.isWell());
+  }
 }
 
 /** A place in the write-ahead log, as PostgreSQL prints it: two hexadecimal numbers. */
