@@ -89,7 +89,7 @@ export async function rejoin(cluster: PostgresCluster, node: PostgresNode): Prom
 export async function rollOut(cluster: Cluster, program: string): Promise<void> {
   const section = WRITTEN.split('#### A new version of the exchange, without a pause\n')[1]!;
   const steps = Array.from(section.split('\n#')[0]!.matchAll(/^\d\. `?(\w+ ?\w*)/gm), ([, s]) => s);
-  if (steps.join() !== 'Replicas,The standby,npm run')
+  if (steps.join() !== 'Each replica,The standby,npm run')
     throw new Error(`OPERATIONS.md says ${steps}`);
   const replace = async (exchange: ClusterExchange) => {
     exchange.program = program;
