@@ -2,7 +2,8 @@
  * Sealing: a part that is over becomes one file that never changes.
  *
  * Each list's runs are copied in the order of their ordinals, as many entries in each as a run may
- * have: what many small transactions have written takes half the room, and is read in fewer steps.
+ * have, and deflated: what many small transactions have written takes a fraction of the room, and
+ * is read in fewer steps.
  *
  * Always holds: every run was as written, and followed the one before it; otherwise a
  * {@link HistoryDamage} ends the copy. The file gets its name when it is durable.
@@ -32,7 +33,7 @@ import { openTables } from './tables.js';
 
 const PAGE_RUNS = 1_000;
 /** Entries that are copied in one turn of the thread. */
-const TURN_ENTRIES = 4_096;
+const TURN_ENTRIES = 1_024;
 const HASH_BYTES = 1024 * 1024;
 
 interface SealOptions {
@@ -175,7 +176,7 @@ class ListCopy {
   }
 
   private endRun(): void {
-    if (this.count > 0) this.pieces.add(this.id, this.firstOrdinal, this.count, this.start);
+    if (this.count > 0) this.pieces.addDeflated(this.id, this.firstOrdinal, this.count, this.start);
     this.count = 0;
   }
 }

@@ -29,8 +29,9 @@
  *   progress         one row: the end of the last journal batch in the tables, and the number of
  *                    entries in the lists of each kind, and of markets, in this part and before it
  *
- * A sealed part (../parts/sealing.ts) has only the lists and amendedOrder, and each list's runs are
- * as long as RUN_ENTRIES allows.
+ * A sealed part (../parts/sealing.ts) has only the lists and amendedOrder. Each list's runs are as
+ * long as RUN_ENTRIES allows, and their entries are deflated (RFC 1951) where that makes them
+ * shorter: the checksum, which is over the bytes as stored, is then DEFLATED more.
  *
  * Entries of userTrade, userEvent and closedPosition also have a number among all of their user's
  * entries in these three lists, from 1, in the order of the events.
@@ -60,6 +61,9 @@ import { offsetsOf } from '../../../engine/storage/number-buffer.js';
 
 export const HISTORY_APPLICATION_ID = 0x51485848;
 export const HISTORY_VERSION = 2;
+
+/** Added to the checksum of a run whose entries are stored deflated. */
+export const DEFLATED = 2 ** 32;
 
 /** The most entries in a run: a page may read that many more than it returns. */
 export const RUN_ENTRIES = 256;

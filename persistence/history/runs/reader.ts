@@ -5,10 +5,18 @@
  * Always holds: an answer has every entry that was asked for, as written, or a
  * {@link HistoryDamage} names the first that is missing or changed.
  */
+import { inflateRawSync } from 'node:zlib';
 import { ByteReader, MalformedBytes } from '../../storage/bytes.js';
 import type { HistoryFiles } from '../parts/files.js';
 import { HistoryDamage } from '../rows.js';
-import { type EntryOf, type ListLayout, negativesOf, RUN_ENTRIES, runChecksum } from './format.js';
+import {
+  DEFLATED,
+  type EntryOf,
+  type ListLayout,
+  negativesOf,
+  RUN_ENTRIES,
+  runChecksum,
+} from './format.js';
 
 /** A page with filters ends, perhaps not full, when it has read this many entries. */
 export const ENTRIES_MAX = 30_000;
@@ -196,8 +204,8 @@ export function valuesOf(layout: ListLayout, row: RunRow & { part?: number }): F
   try {
     return decode(layout, row);
   } catch (error) {
-    if (error instanceof MalformedBytes) throw damagedRun(layout, row, error);
-    throw error;
+    // MalformedBytes, or an error of zlib.
+    throw damagedRun(layout, row, error);
   }
 }
 
@@ -206,14 +214,15 @@ function isWritten({ tag }: ListLayout, row: RunRow): boolean {
   const { entries, checksum } = row;
   const numbers = [row.id, row.firstOrdinal, row.count];
   const isTyped = numbers.every(Number.isSafeInteger) && Buffer.isBuffer(entries);
-  return isTyped && runChecksum(tag, numbers, entries) === checksum;
+  const written = isTyped ? runChecksum(tag, numbers, entries) : -1;
+  return checksum === written || (isTyped && checksum === written + DEFLATED);
 }
 
-function decode(layout: ListLayout, { count, entries }: RunRow): Float64Array {
+function decode(layout: ListLayout, { count, checksum, entries }: RunRow): Float64Array {
   const width = layout.columns.length;
   const isNegative = negativesOf(layout);
   const previous = new Float64Array(width);
-  const reader = new ByteReader(entries);
+  const reader = new ByteReader(checksum >= DEFLATED ? inflateRawSync(entries) : entries);
   const values = new Float64Array(count * width);
   for (let at = 0; at < values.length; ) {
     for (let column = 0; column < width; column++) {

@@ -8,9 +8,11 @@
  * this takes a third of the time of a JSON array, and a fraction of the time of binding each value.
  * The parameters are blobs, because substr() counts the characters of a text from its start.
  */
+import { deflateRawSync } from 'node:zlib';
 import { ByteWriter, INTEGER_BYTES, MORE, NEGATIVE } from '../../storage/bytes.js';
 import {
   columnNames,
+  DEFLATED,
   type ListLayout,
   negativesOf,
   runChecksum,
@@ -19,6 +21,8 @@ import {
 
 /** A piece ends after this many bytes, which bounds the time of one statement. */
 const PIECE_BYTES = 1024 * 1024;
+/** Fewer bytes are not deflated: it would take longer than reading them. */
+const DEFLATED_BYTES_MIN = 64;
 const WIDTH = 17;
 /** A run's record: the columns of insertRuns. */
 const RUN_COLUMNS = 6;
@@ -95,16 +99,29 @@ export class Pieces {
   constructor(private readonly tag: number) {}
 
   /** The run's entries have been appended to `bytes`, from `start` on. */
-  add(id: number, firstOrdinal: number, count: number, start: number): void {
+  add(id: number, firstOrdinal: number, count: number, start: number, flag = 0): void {
     const { bytes, records } = this;
     const entries = bytes.buffer.subarray(start, bytes.length);
     const numbers = [id, firstOrdinal, count];
     // In the order of insertRuns; SQLite counts bytes from 1.
     for (const number of numbers) records.put(number);
-    records.put(runChecksum(this.tag, numbers, entries));
+    records.put(flag + runChecksum(this.tag, numbers, entries));
     records.put(start + 1);
     records.put(entries.length);
     if (bytes.length + records.length >= PIECE_BYTES) this.end();
+  }
+
+  /** {@link add}, with the entries deflated if that makes them shorter. */
+  addDeflated(id: number, firstOrdinal: number, count: number, start: number): void {
+    const { bytes } = this;
+    const entries = bytes.buffer.subarray(start, bytes.length);
+    const deflated = entries.length < DEFLATED_BYTES_MIN ? entries : deflateRawSync(entries);
+    const isShorter = deflated.length < entries.length;
+    if (isShorter) {
+      bytes.length = start;
+      bytes.append(deflated, 0, deflated.length);
+    }
+    this.add(id, firstOrdinal, count, start, isShorter ? DEFLATED : 0);
   }
 
   drain(): RunPiece[] {

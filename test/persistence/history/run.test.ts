@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { HistoryDamage } from '../../../persistence/history/rows.js';
 import {
+  DEFLATED,
   LISTS,
   type ListLayout,
   POINTS_CREDIT,
@@ -13,6 +14,7 @@ import {
   USER_TRADE,
 } from '../../../persistence/history/runs/format.js';
 import { type RunRow, readRun } from '../../../persistence/history/runs/reader.js';
+import { Pieces } from '../../../persistence/history/runs/writer.js';
 import { runOf, type Values } from './run-fixture.js';
 
 const MAX = Number.MAX_SAFE_INTEGER;
@@ -69,6 +71,25 @@ describe('a run', () => {
       );
     },
   );
+
+  it('whose entries are deflated gives back the same, and is refused without that mark', () => {
+    const entries = Array.from({ length: 200 }, (_, i) =>
+      Object.fromEntries(USER_TRADE.columns.map((name) => [name, 1_000 + i])),
+    );
+    const plain = runOf(USER_TRADE, 7, 1, entries);
+    const pieces = new Pieces(USER_TRADE.tag);
+    pieces.bytes.append(plain.entries, 0, plain.entries.length);
+    pieces.addDeflated(7, 1, entries.length, 0);
+    const [piece] = pieces.drain();
+    expect(piece!.entries.length).toBeLessThan(plain.entries.length / 2);
+    const checksum = Number(piece!.records.subarray(3 * 17, 4 * 17).toString());
+    const row = { ...plain, checksum, entries: piece!.entries };
+    expect(readRun(USER_TRADE, row)).toEqual(readRun(USER_TRADE, plain));
+    for (const other of [checksum - DEFLATED, checksum + DEFLATED])
+      expect(() => readRun(USER_TRADE, { ...row, checksum: other })).toThrow(HistoryDamage);
+    const marked = { ...plain, checksum: plain.checksum + DEFLATED };
+    expect(() => readRun(USER_TRADE, marked)).toThrow(HistoryDamage);
+  });
 
   const userTrades = fc.sample(entriesOf(USER_TRADE, 9), { numRuns: 3, seed: 1 });
 
