@@ -1,6 +1,7 @@
 /**
- * The two failures of a journal: it is damaged or unusable, or it cannot be read now, which says
- * nothing about its contents and is retried. Both say what is wrong and what to do, as fields.
+ * The two failures of a journal: damaged or unusable (JournalError), or unreadable now, which shows
+ * nothing about its contents and is retried (JournalUnavailable). Both have problem and remedy as
+ * fields.
  */
 import { dirname } from 'node:path';
 import { fileProblem } from '../storage/sqlite-codes.js';
@@ -9,9 +10,9 @@ import { type Told, TroubleError, troubleOf } from '../storage/trouble.js';
 export const UNCHANGED = 'Nothing was changed.';
 
 /**
- * What the operator should do about a folder whose journal is damaged or incomplete. Only `doctor`
- * names commands: which of them help depends on how far all can be read that there is.
- * @param otherwise for the folder that looks so, and is not: a sentence that begins with "Only if".
+ * Advice about a folder whose journal is damaged or incomplete. It names only `doctor`: which other
+ * commands help depends on how far the folder can be read.
+ * @param otherwise a sentence that begins with "Only if", for a folder that only looks damaged.
  */
 export function adviceFor(folder: string, otherwise = ''): string {
   return (
@@ -21,12 +22,12 @@ export function adviceFor(folder: string, otherwise = ''): string {
   );
 }
 
-/** Brings back what a folder lacks, and what in it is damaged. */
+/** Brings back missing or damaged segments of a folder. */
 export function restoreCommand(folder: string): string {
   return `npm run archive -- --data ${folder} --to <the archive> --restore`;
 }
 
-/** `file` is the one that is damaged; null: it is not one file. */
+/** `file` is the damaged file; null: not one file. */
 export class JournalError extends TroubleError {
   override name = 'JournalError';
 
@@ -43,12 +44,12 @@ export class JournalError extends TroubleError {
   }
 }
 
-/** Two segments are of different histories. Which one is another's is unknown. */
+/** Segments belong to different histories. Which one is foreign is unknown. */
 export class MixedSegments extends JournalError {
   override name = 'MixedSegments';
 }
 
-/** A file of the journal is not what was written, from `firstBad` on. */
+/** A journal file differs from what was written, from `firstBad` on. */
 export function damageOf(
   path: string,
   what: string,
@@ -63,7 +64,7 @@ export function damageTold(path: string, what: string, otherwise?: string): Told
   return { problem: `${path}${what}`, file: path, remedy: adviceFor(dirname(path), otherwise) };
 }
 
-/** An exchange that must not be a new one has no journal. */
+/** REQUIRE_JOURNAL is on, but there is no journal. */
 export function noJournal(place: string): JournalError {
   return new JournalError(
     {
@@ -92,7 +93,7 @@ export class JournalUnavailable extends TroubleError {
   override name = 'JournalUnavailable';
 }
 
-/** What had been committed is no longer in the journal. */
+/** Committed batches are missing at the journal's end. */
 export function removedEnd(sequence: number, durable: number): JournalError {
   return new JournalError(
     `the journal ends at sequence ${sequence}, but ${durable} had been committed: its end ` +

@@ -43,7 +43,7 @@ import { putUint64 } from '../storage/bytes.js';
 export const JOURNAL_FILE = 'journal.db';
 export const HEAD_FILE = 'journal.head';
 export const APPLICATION_ID = 0x51484558;
-/** The version of the format and of the engine's rules. A program reads no other. */
+/** The version of the format and of the engine's rules. The program reads only this version. */
 export const FORMAT_VERSION = 1;
 
 export const TABLE_SQL = `CREATE TABLE batch (
@@ -70,7 +70,7 @@ export interface BatchContent {
   digest: string;
 }
 
-/** The bytes of the records in a buffer, not copied: valid until it changes. */
+/** The bytes of the records, not copied: valid until the buffer changes. */
 export function bytesOf(records: RecordBuffer): Buffer {
   return Buffer.from(records.bytes.buffer, 0, records.byteLength);
 }

@@ -40,12 +40,13 @@ const SUMMED_BYTES = 48;
 const SLOT_OFFSETS = [0, 4096] as const;
 const FILE_BYTES = 8192;
 
-/** One more sync of the disk for so many commits, beside them, is not measurable. */
+/** One more sync per this many commits, made in parallel, has no measurable cost. */
 const SYNC_EVERY = 256;
 const UNSYNCED_MAX = 2 * SYNC_EVERY;
 /**
- * A power cut leaves the mark at most so many commits behind the journal, a kill at most one: those
- * since the last sync, and one if the newer slot is torn. The journal waits rather than exceed it.
+ * The most batches that the mark can be behind after a power cut: those since the last sync, and
+ * one if the newer slot is torn. After a kill it is at most one. The journal waits rather than
+ * exceed this.
  */
 export const BEHIND_MAX = UNSYNCED_MAX + 1;
 
@@ -78,7 +79,7 @@ function slotsOf(file: Buffer): (Mark | null)[] {
   return SLOT_OFFSETS.map((offset) => readSlot(file.subarray(offset, offset + SLOT_BYTES)));
 }
 
-/** The slot that is not the mark: it is torn or older, or as the other one. */
+/** The slot that does not hold the mark: torn, older or equal. */
 function staleSlot(file: Buffer): 0 | 1 {
   const [first, second] = slotsOf(file).map((mark) => mark?.sequence ?? -1);
   return first! >= second! ? 1 : 0;
@@ -90,37 +91,37 @@ function readSlot(slot: Buffer): Mark | null {
   return { sequence: getUint64(slot, 8), hash: Buffer.from(slot.subarray(16, SUMMED_BYTES)) };
 }
 
-/** A byte in each character: a new Buffer would take twice the time of the hash. */
+/** One character per byte: a new Buffer would take twice the hash's time. */
 function checksum(slot: Buffer): string {
   return hash('sha256', slot.subarray(0, SUMMED_BYTES), 'binary');
 }
 
-/** The one writer of the mark, one per journal, under the folder's lock. */
+/** The only writer of the mark, one per journal, under the folder's lock. */
 export class HeadMark {
   private readonly file: number;
   private readonly slot = Buffer.alloc(SLOT_BYTES);
   private next: 0 | 1 = 0;
-  /** Marks written since the last one that is known to be on disk. */
+  /** Marks written since the last one known to be on disk. */
   private unsynced = 0;
-  /** The sync under way; one that has failed stays, because what it wrote is in doubt. */
+  /** The current sync; a failed one stays, because the state of its data on disk is unknown. */
   private syncing: Promise<void> | null = null;
 
   constructor(path: string, mark: Mark) {
     MAGIC.copy(this.slot);
     if (!existsSync(path)) createMark(path, this.encoded(mark));
     this.file = openSync(path, 'r+', FILE_MODE);
-    // A killed process may have written over a torn slot, and nothing of that be on disk.
+    // A killed process may have overwritten a torn slot without syncing it.
     fsyncSync(this.file);
     this.next = staleSlot(readFileSync(path));
     for (const _ of SLOT_OFFSETS) {
       this.write(mark);
-      // One after the other, a torn one first: a power cut here leaves one slot intact.
+      // One slot at a time, a torn one first: a power cut leaves the other intact.
       fsyncSync(this.file);
     }
     this.unsynced = 0;
   }
 
-  /** Blocks for a few microseconds: it changes a page that is already in memory. */
+  /** Blocks for a few microseconds: the page is already in memory. */
   write(mark: Mark): void {
     const slot = this.encoded(mark);
     const written = writeSync(this.file, slot, 0, SLOT_BYTES, SLOT_OFFSETS[this.next]);
@@ -130,12 +131,12 @@ export class HeadMark {
     if (this.unsynced >= SYNC_EVERY && this.syncing === null) this.sync().catch(() => {});
   }
 
-  /** Whether {@link sync} must have ended before the next commit. */
+  /** Whether the next commit must wait for {@link sync}. */
   get mustSync(): boolean {
     return this.unsynced >= UNSYNCED_MAX;
   }
 
-  /** Resolves when an older mark than the last one can no longer be the one on disk. */
+  /** Resolves when the disk can no longer hold a mark older than the last one. */
   async sync(): Promise<void> {
     await this.syncing;
     this.syncing = this.syncNow(this.unsynced);

@@ -1,9 +1,9 @@
 /**
  * The journal that an exchange writes: one SQLite transaction per batch, one at a time (format.ts),
- * into the last segment. When that is full, the next batch begins another one (segments.ts).
+ * into the last segment. When a segment is full, the next batch begins another (segments.ts).
  *
  * Always holds: a batch is reported as committed only when SQLite has synced it to disk (durability
- * `full`) and the head mark names it. After the first failure nothing is written again, and every
+ * `full`) and the head mark names it. After the first failure nothing more is written, and every
  * later call fails with that failure.
  */
 import { join } from 'node:path';
@@ -19,30 +19,30 @@ import { Sealing, type SealingLog } from './sealing.js';
 import { listSegments, SEGMENT_BYTES, segmentAt } from './segments.js';
 import { type CommitDone, type CommitLog, mustBeNext } from './store.js';
 
-/** About what a row takes in the file besides its records. */
+/** Approximate size of a row in the file besides its records. */
 const ROW_BYTES = 100;
 
 /** A folder on which an exchange may start (judgement.ts). */
 export interface FoundJournal {
-  /** There is no journal, and there never was one. */
+  /** There is no journal and never was. */
   isNew: boolean;
   end: JournalPosition;
-  /** What the operator should know about the folder; null: it was as the exchange left it. */
+  /** Something unusual that the operator should know; null: nothing. */
   notice: string | null;
-  /** What is normal, and yet worth a line in the log. */
+  /** Something normal that is worth a log line. */
   remark: string | null;
-  /** What is damaged or missing before the newest snapshot, so that a start does not need it. */
+  /** Damaged or missing parts before the newest snapshot, which a start does not need. */
   damage: string | null;
 }
 
 export interface JournalOptions {
   folder: string;
   durability: Durability;
-  /** The size at which a segment is full. Default: 1 GiB. */
+  /** Default: 1 GiB. */
   segmentBytes?: number | undefined;
-  /** Called when a file is no longer under its name: nothing is committed any more. */
+  /** Called when a file is no longer under its name. Nothing more is committed. */
   onLost?: ((error: JournalError) => void) | undefined;
-  /** Where to say that a segment cannot be sealed. Default: nowhere. */
+  /** Logs segments that cannot be sealed. Default: no log. */
   log?: SealingLog | undefined;
 }
 
@@ -91,7 +91,8 @@ export class Journal implements CommitLog {
 
   /**
    * Commits the next batch, which must follow the journal's end, after the previous one is done.
-   * `records` may be changed when this returns. `done` is always called later, never from within.
+   * The caller may change `records` after the call. `done` is always called later, never from
+   * within.
    */
   append(batch: BatchContent, done: CommitDone): void {
     if (this.failure !== null) throw this.failure;
@@ -125,7 +126,7 @@ export class Journal implements CommitLog {
   /** Begins the next segment after the journal's end, and seals the full one in the background. */
   private async cut(): Promise<void> {
     const full = this.segment;
-    // So the mark is never older than the beginning of the last segment.
+    // Keeps the mark from being older than the last segment's beginning.
     await this.mark.sync();
     this.segment = await openSegment(this.options, full.number + 1, this.end);
     this.ownFiles.close();

@@ -1,8 +1,8 @@
 /**
- * The segment that is being written: its file, created if there is none, and its connection.
+ * The segment being written: its file, created if missing, and its connection.
  *
- * Always holds: a file gets a segment's name when the tables and the head in it are on disk, so no
- * crash leaves a segment without them.
+ * Always holds: a file gets a segment's name only when its tables and head are on disk, so no crash
+ * leaves a segment without them.
  */
 import { renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -15,29 +15,31 @@ import { HEAD_TABLE_SQL, segmentAt } from './segments.js';
 /**
  * When a commit counts. `full`: it is on disk. `normal`: the operating system has it; a power cut
  * can undo the last commits. `off`: a power cut can also damage the file. Only `full` keeps
- * acknowledged commands safe; the others measure its cost.
+ * acknowledged commands safe; the others exist to measure its cost.
  */
 export type Durability = 'full' | 'normal' | 'off';
 const SYNCHRONOUS: Record<Durability, string> = { full: 'FULL', normal: 'NORMAL', off: 'OFF' };
 
 const INSERT_SQL =
   'INSERT INTO batch (firstSequence, lastSequence, records, digest, hash) VALUES (?, ?, ?, ?, ?)';
-/** Pages (4 KiB) in the log before a checkpoint. More is not faster, and stalls longer. */
+/**
+ * Pages (4 KiB) in the log before a checkpoint. A larger value is not faster, and stalls longer.
+ */
 const CHECKPOINT_PAGES = 1_000;
-/** What a long reader has let the log grow to is given back, down to this, once it has gone. */
+/** After a long reader has let the log grow, it shrinks to this size. */
 const LOG_BYTES_KEPT = 16 * 1024 * 1024;
-/** How long a commit waits for another program's lock; then it fails, and the exchange stops. */
+/** How long a commit waits for another program's lock before it fails and the exchange stops. */
 const BUSY_TIMEOUT_MS = 5_000;
 
 export interface OpenSegment {
   number: number;
   database: sqlite3.Database;
   insert: sqlite3.Statement;
-  /** About the size of the file. */
+  /** Approximate file size. */
   bytes: number;
 }
 
-/** Opens a segment to write to it. @param previous where the one before it ends, if it is new. */
+/** Opens a segment for writing. @param previous the end of the segment before a new one. */
 export async function openSegment(
   { folder, durability }: { folder: string; durability: Durability },
   number: number,
@@ -46,7 +48,7 @@ export async function openSegment(
   const { path } = segmentAt(folder, number);
   if (sizeOf(path) === 0 && sizeOf(`${path}-wal`) === 0)
     await createSegment(path, number, previous);
-  // The name of a file that a killed process has created, too.
+  // Also makes the name durable if a killed process created the file.
   await syncPath(dirname(path));
   return opened(path, async (database) => {
     await configure(database, durability);
@@ -72,8 +74,7 @@ export async function configure(database: sqlite3.Database, durability: Durabili
   database.configure('busyTimeout', BUSY_TIMEOUT_MS);
   await execute(database, 'PRAGMA journal_mode = WAL');
   await execute(database, `PRAGMA synchronous = ${SYNCHRONOUS[durability]}`);
-  // On macOS fsync leaves bytes in the disk's cache, which a power cut empties. Elsewhere no
-  // effect.
+  // On macOS fsync leaves bytes in the disk's cache, which a power cut loses. No effect elsewhere.
   const isFull = durability === 'full' ? 'ON' : 'OFF';
   await execute(database, `PRAGMA fullfsync = ${isFull}; PRAGMA checkpoint_fullfsync = ${isFull}`);
   await execute(database, `PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
@@ -97,7 +98,7 @@ async function createSegment(
     INSERT INTO head VALUES (${number}, ${sequence}, x'${hash.toString('hex')}', '${digest}');`;
   await opened(unfinished, async (database) => {
     await configure(database, 'full');
-    // Moved into the file here: what fails when a database is closed is not reported.
+    // Checkpoint explicitly: closing a database does not report a failed one.
     await execute(
       database,
       `BEGIN; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT_VERSION};

@@ -1,9 +1,8 @@
 /**
- * Whether the files that a journal writes are still those under their names. A file that somebody
- * has removed or replaced takes commits as before, and nobody can open it again.
+ * Checks that the journal's open files are still under their names. If a file was removed or
+ * replaced, writes still succeed, but the file is unreachable.
  *
- * Always holds: it looks once a second, also when nothing is committed, so a commit costs nothing
- * more.
+ * Always holds: the check runs once a second, also without commits, so commits have no extra cost.
  */
 import { statSync } from 'node:fs';
 import { FilesGone } from './errors.js';
@@ -46,7 +45,7 @@ export class OwnFiles {
   }
 }
 
-/** Device and inode; empty: there is no such file, or it cannot be seen. */
+/** Device and inode; empty if the file is missing or cannot be read. */
 function idOf(path: string): string {
   try {
     const { dev, ino } = statSync(path, { bigint: true });

@@ -1,5 +1,5 @@
 /**
- * Reads the journal of a folder without leaving a trace (storage/read-only.ts): for the judgement
+ * Reads the journal of a folder without changing any file (storage/read-only.ts): for the judgement
  * before a start, and for the tools.
  */
 import { openReadOnly, type ReadOnlyDatabase } from '../storage/read-only.js';
@@ -7,16 +7,16 @@ import { JournalError } from './errors.js';
 import { FORMAT_VERSION } from './format.js';
 import { type JournalReader, openReader } from './reader.js';
 
-/** An exchange was started on a folder that was being read without locks. */
+/** An exchange started on a folder that was being read without locks. */
 export class FolderDisturbed extends Error {
   override name = 'FolderDisturbed';
 }
 
 /**
  * Reads the journal in a folder that must not be changed.
- * @param version the only one that is read.
- * @throws JournalError when it is not a valid journal, JournalUnavailable when it cannot be read
- *   now, FolderDisturbed when an exchange was started on the folder, so what was read is not valid.
+ * @param version the only accepted version.
+ * @throws JournalError for an invalid journal, JournalUnavailable if it cannot be read now,
+ *   FolderDisturbed if an exchange started on the folder, so what was read is not valid.
  */
 export async function readJournal<Result>(
   folder: string,

@@ -1,10 +1,10 @@
 /**
  * Reads a journal, segment by segment (segments.ts), also while an exchange writes it.
  *
- * Always holds: a batch is returned only if it continues the hash chain, across segments too; the
- * first that does not is a {@link JournalError} that names it. Nothing is skipped: a segment that
- * cannot be opened, or is not there, ends the read where it would begin. If it would be the first,
- * the read is refused with {@link MissingSegments}.
+ * Always holds: a batch is returned only if it continues the hash chain, across segments; the first
+ * that does not is named by a {@link JournalError}. Nothing is skipped: a missing or unopenable
+ * segment ends the read where it would begin. If it would be the first, the read is refused with
+ * {@link MissingSegments}.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,12 +27,12 @@ import { type JournalBatch, type JournalSource, positionAfter } from './store.js
 
 type OpenSegment = (segment: Segment, isLast: boolean) => Promise<sqlite3.Database>;
 
-/** Segments that are needed are not in the folder: they were moved to an archive, or are lost. */
+/** Needed segments are not in the folder: archived or lost. */
 export class MissingSegments extends JournalUnavailable {
   override name = 'MissingSegments';
 }
 
-/** @throws JournalError without a journal, or with one of another version; JournalUnavailable. */
+/** @throws JournalError for no journal, or another version; JournalUnavailable. */
 export async function openJournalReader(
   folder: string,
   version = FORMAT_VERSION,
@@ -63,7 +63,7 @@ export class JournalReader implements JournalSource {
   readonly mayLag = false;
   /** Oldest first. */
   readonly segments: SegmentReader[] = [];
-  /** Those that cannot be opened, by number. */
+  /** Segments that cannot be opened, by number. */
   private readonly broken = new Map<number, JournalError>();
   private readonly mark: Mark | null;
 
@@ -87,7 +87,7 @@ export class JournalReader implements JournalSource {
     );
   }
 
-  /** The segments before the last one that are not there, or cannot be opened, and why not. */
+  /** The segments before the last that are missing or cannot be opened, with the error. */
   lacking(): { segment: Segment; error: JournalError | null }[] {
     const numbers = this.segments.map(({ segment }) => segment.number);
     return Array.from({ length: numbers.at(-1)! }, (_, i) => segmentAt(this.folder, i + 1))
@@ -95,7 +95,7 @@ export class JournalReader implements JournalSource {
       .map((segment) => ({ segment, error: this.broken.get(segment.number) ?? null }));
   }
 
-  /** The first sequence that the folder has. */
+  /** The first sequence in the folder. */
   get firstSequence(): number {
     return this.segments[0]!.start.sequence + 1;
   }
@@ -122,9 +122,9 @@ export class JournalReader implements JournalSource {
   }
 
   /**
-   * The journal's end, after checking all that {@link batches} checks, several times as fast.
+   * The journal's end, after the checks of {@link batches}, several times as fast.
    * @param from the first sequence of interest: segments that end before it are not checked.
-   * @param after the position before `from`: what its segment has up to there is not checked.
+   * @param after the position before `from`: its segment is not checked before that position.
    * @throws JournalError as `batches` does.
    */
   async provenEnd(from = 1, after?: JournalPosition): Promise<JournalPosition> {
@@ -144,10 +144,10 @@ export class JournalReader implements JournalSource {
   }
 
   /**
-   * Checks that every segment goes on where the one before it ends, by its last rows alone. Returns
-   * what is wrong with those: a start does not need what is before its snapshot.
+   * Checks from the last rows of each segment that the next segment continues it. Returns the
+   * damage in those rows: a start does not need what is before its snapshot.
    * @param from the first sequence of interest: a segment that ends before it may be missing.
-   * @throws JournalError when a segment is missing, or they are of two histories.
+   * @throws JournalError if a segment is missing, or two are of different histories.
    */
   async checkJoints(from = 1): Promise<JournalError[]> {
     const damage: JournalError[] = [];
@@ -171,7 +171,7 @@ export class JournalReader implements JournalSource {
 
   /**
    * How many batches the last segment has after the head mark; Infinity: the mark is before that
-   * segment, where no crash leaves it. null: an exchange writes now, or there is no mark.
+   * segment, which no crash causes. null: an exchange is writing, or there is no mark.
    */
   async batchesAfterMark(): Promise<number | null> {
     const path = join(this.folder, HEAD_FILE);
@@ -185,7 +185,7 @@ export class JournalReader implements JournalSource {
     return after.state === 'read' && after.mark.sequence === sequence ? batches : null;
   }
 
-  /** Checks SQLite's structure of the segments from the one that has `from` to the end. */
+  /** Checks SQLite's structure of the segments from `from` to the end. */
   async checkStructure(end: number, from = 1): Promise<void> {
     const first = this.segments.indexOf(this.segmentAfter(from - 1));
     for (const [i, reader] of this.segments.entries()) {
@@ -198,7 +198,7 @@ export class JournalReader implements JournalSource {
 
   /**
    * The journal's end, from the last rows of its last segment alone.
-   * @throws JournalError when they are not chained or do not reach the head mark.
+   * @throws JournalError if they are not chained or do not reach the head mark.
    */
   async end(): Promise<JournalPosition> {
     await this.findNewSegments();
@@ -216,9 +216,9 @@ export class JournalReader implements JournalSource {
   }
 
   /**
-   * The batch that holds a sequence; null: the journal ends before. Not while another read of this
-   * reader is under way.
-   * @throws MissingSegments when its segment is not in the folder.
+   * The batch that holds a sequence; null: the journal ends before it. Not during another read of
+   * this reader.
+   * @throws MissingSegments if its segment is not in the folder.
    */
   async batchWith(sequence: number): Promise<JournalBatch | null> {
     await this.findNewSegments();
@@ -244,7 +244,7 @@ export class JournalReader implements JournalSource {
     throw this.missing(sequence + 1);
   }
 
-  /** The segment after another one, which may have been begun since; null: there is none. */
+  /** The next segment, which may be new; null: there is none. */
   private async after(reader: SegmentReader): Promise<SegmentReader | null> {
     const at = this.segments.indexOf(reader);
     const known = this.segments[at + 1];
@@ -259,7 +259,7 @@ export class JournalReader implements JournalSource {
     return null;
   }
 
-  /** @throws JournalError when the segment after one that ends at `sequence` cannot be opened. */
+  /** @throws JournalError if the segment after one that ends at `sequence` cannot be opened. */
   private checkAfter({ segment }: SegmentReader, sequence: number): void {
     const { path, number } = segmentAt(this.folder, segment.number + 1);
     const error = this.broken.get(number);
@@ -278,7 +278,7 @@ export class JournalReader implements JournalSource {
     if (!fits) throw next.otherHead(before.segment, end);
   }
 
-  /** The last segment is then the one that is last in the folder. */
+  /** Afterwards the last segment is the folder's last. */
   private async findNewSegments(): Promise<void> {
     for (let next = await this.after(this.last); next !== null; next = await this.after(next));
   }
@@ -291,7 +291,7 @@ export class JournalReader implements JournalSource {
     try {
       isSegment = await reader.open();
     } catch (error) {
-      // It may not be needed, and what is before it is worth reading.
+      // The segment may not be needed, and those before it are readable.
       if (!(error instanceof JournalError && error.firstBadSequence !== null)) throw error;
       this.broken.set(segment.number, error);
     } finally {

@@ -1,6 +1,6 @@
 /**
- * Rows, whatever keeps them: rules 1 to 3 of the format (format.ts) for one after another, and the
- * records in them.
+ * Rows in any store: rules 1 to 3 of the format (format.ts) for consecutive rows, and their
+ * records.
  */
 import { checkRecord } from '../../engine/interface/record-check.js';
 import { type RecordBuffer, RecordError } from '../../engine/interface/records.js';
@@ -31,7 +31,7 @@ export function rowProblem(
 
 /**
  * Where each record of a batch starts in `records`, into which the batch is loaded.
- * @throws JournalError at the first that cannot be decoded.
+ * @throws JournalError at the first record that cannot be decoded.
  */
 export function* recordsIn(
   batch: JournalBatch,

@@ -1,11 +1,10 @@
 /**
- * Seals full segments: moves the write-ahead log of each into its file, syncs it, and makes it
+ * Seals full segments: moves each one's write-ahead log into its file, syncs it, and makes it
  * read-only.
  *
- * Always holds: every step can be repeated, so what a crash or an error has interrupted is done by
- * the next start. Until then the segment is read like any other. A segment that cannot be sealed
- * holds up no other, keeps no file open between two attempts, and is tried again until it is
- * sealed.
+ * Always holds: every step can be repeated, so the next start completes a sealing that a crash or
+ * an error interrupted. Until then the segment is read like any other. A segment that cannot be
+ * sealed delays no other, keeps no file open between attempts, and is retried until it is sealed.
  */
 import { chmodSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -19,9 +18,9 @@ const SEALED_MODE = 0o400;
 /** A reader delays the checkpoint while it reads a page of rows. The pause doubles. */
 const FIRST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 10_000;
-/** A read that lasts longer is worth an entry in the log. */
+/** A longer read is logged. */
 const LONG_READ_MS = 3_000;
-/** A segment that is not sealed so long after it was cut is a problem. */
+/** A segment still unsealed this long after its end is a problem. */
 const OVERDUE_MS = 60_000;
 
 export function isSealed(path: string): boolean {
@@ -29,24 +28,26 @@ export function isSealed(path: string): boolean {
   return logBytes === 0 && (statSync(path).mode & 0o777) === SEALED_MODE;
 }
 
-/** A segment that is brought back. */
+/** Marks a restored segment as sealed. */
 export function markSealed(path: string): void {
   chmodSync(path, SEALED_MODE);
 }
 
-/** The full segments of a folder that are not sealed. */
 export function unsealedIn(folder: string): Segment[] {
   return listSegments(folder)
     .slice(0, -1)
     .filter(({ path }) => !isSealed(path));
 }
 
-/** Those that should have been by `nowMs`, the machine's time: nobody has written to them since. */
+/**
+ * Unsealed segments that should have been sealed by `nowMs`, the machine's time: they have not been
+ * written to since.
+ */
 export function overdueIn(folder: string, nowMs: number): Segment[] {
   return unsealedIn(folder).filter(({ path }) => nowMs - statSync(path).mtimeMs > OVERDUE_MS);
 }
 
-/** Why a segment stays unsealed, as far as its file shows it. */
+/** Why a segment stays unsealed, as far as its file shows. */
 export function unsealedTrouble({ path }: Segment): Trouble {
   const { uid } = statSync(path);
   if (uid === process.geteuid?.() || process.geteuid?.() === 0) return longRead(path);
@@ -68,10 +69,10 @@ export interface SealingLog {
 
 interface Unsealed {
   path: string;
-  /** The connection that has written it; null: it was closed after the first attempt. */
+  /** The connection that wrote it; null: closed after the first attempt. */
   writer: sqlite3.Database | null;
   waitedMs: number;
-  /** What was logged last; null: nothing. */
+  /** The last logged problem; null: nothing. */
   logged: string | null;
 }
 
@@ -91,9 +92,9 @@ export class Sealing {
   }
 
   /**
-   * Seals what a stop or a kill has left before the last segment, before anything reads it: a log
-   * without an index can only be read while nobody writes to it. What cannot be sealed now is tried
-   * again in the background.
+   * Seals segments that a stop or a kill left unsealed, before anything reads them: a log without
+   * an index can only be read while it is not written. A segment that cannot be sealed now is
+   * retried in the background.
    */
   async sealLeft(folder: string, last: number): Promise<void> {
     for (const { number, path } of listSegments(folder))
@@ -103,7 +104,7 @@ export class Sealing {
     if (this.unsealed.length > 0) this.working = this.work();
   }
 
-  /** Tries each once more, and leaves the others to the next start. */
+  /** Tries each once more, and leaves the rest to the next start. */
   async close(): Promise<void> {
     this.closing.abort();
     await this.working;
@@ -150,7 +151,7 @@ async function seal(unsealed: Unsealed): Promise<boolean> {
   const writer = unsealed.writer ?? (await openToSeal(path));
   unsealed.writer = null;
   try {
-    // A reader is not waited for in SQLite, which would occupy a thread.
+    // Do not wait in SQLite for a reader: that would occupy a thread.
     writer.configure('busyTimeout', 0);
     const [result] = await query<{ busy: number }>(writer, 'PRAGMA wal_checkpoint(TRUNCATE)');
     if (result!.busy !== 0) return false;

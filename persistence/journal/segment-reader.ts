@@ -3,8 +3,8 @@
  * it. SQLite shows a commit to other connections only when it is synced.
  *
  * Always holds: a batch is returned only if it continues the hash chain; the first that does not is
- * a {@link JournalError} that names it. Nothing is skipped, and memory is bounded by two pages of
- * rows: one in use, and the next, which SQLite reads meanwhile.
+ * named by a {@link JournalError}. Nothing is skipped. Memory is bounded by two pages of rows: the
+ * current one, and the next, which SQLite reads in the background.
  */
 import { basename } from 'node:path';
 import type sqlite3 from 'sqlite3';
@@ -42,23 +42,23 @@ interface HeadRow {
 
 const PAGE_ROWS = 256;
 const PAGE_BYTES = 2 * 1024 * 1024;
-/** The most rows that are joined for the fast check (chain.ts): a power of four. */
+/** The most rows joined for the fast check (chain.ts): a power of four. */
 const JOINED_ROWS = 4096;
 const JOINED_BYTES = 8 * 1024 * 1024;
 
 export class SegmentReader {
-  /** null: not connected now. The next read connects. */
+  /** null: not connected. The next read connects. */
   private database: Promise<sqlite3.Database> | null = null;
-  /** The end of the segment before it. */
+  /** The end of the previous segment. */
   start = GENESIS;
-  /** The most rows that are joined next: a power of four. */
+  /** The most rows to join next: a power of four. */
   private joinedRows = JOINED_ROWS;
 
   constructor(
     private readonly connect: () => Promise<sqlite3.Database>,
     readonly segment: Segment,
     private readonly mark: Mark | null,
-    /** The one that is read; a segment of any other is refused. */
+    /** Only this version is read. */
     private readonly version = FORMAT_VERSION,
   ) {}
 
@@ -66,10 +66,10 @@ export class SegmentReader {
     return this.segment.path;
   }
 
-  /** Reads the head. Returns false when the file has no tables: it is not a segment yet. */
+  /** Reads the head. Returns false for a file without tables: it is not a segment yet. */
   async open(): Promise<boolean> {
     try {
-      // First: the tables may be committed between two of these reads, with the rest.
+      // Read first: the tables and the rest may be committed between two of these reads.
       const schema = await this.query<{ sql: string }>(
         'SELECT sql FROM sqlite_schema ORDER BY name',
       );
@@ -112,8 +112,8 @@ export class SegmentReader {
 
   /**
    * The batches of this segment after `after`, which is in it or its head, oldest first.
-   * @throws JournalError at the first batch that is missing, unreadable or not what was written;
-   *   JournalUnavailable when it cannot be read now.
+   * @throws JournalError at the first batch that is missing, unreadable or changed;
+   *   JournalUnavailable if it cannot be read now.
    */
   async *batches(after: JournalPosition): AsyncGenerator<JournalBatch, void, void> {
     let { sequence, hash } = after;
@@ -133,7 +133,8 @@ export class SegmentReader {
           continue;
         }
         if (page.length === 0) break;
-        // Where a damaged row ends does not matter: it is found before the next page is used.
+        // If the last row is damaged, its end is wrong, but the damage is found before the next
+        // page is used.
         next = this.page(page.at(-1)!.lastSequence + 1, pageRows);
         next.catch(() => {});
         for (const batch of page) {
@@ -143,14 +144,14 @@ export class SegmentReader {
         }
       }
     } finally {
-      // No read is under way when the caller goes on, say to close the journal.
+      // Ends the read-ahead, so that the caller can close the journal.
       await next.catch(() => {});
     }
   }
 
   /**
-   * The segment's end, after checking all that {@link batches} checks, several times as fast.
-   * @param after in it or its head: what is before is not checked.
+   * The segment's end, after the checks of {@link batches}, several times as fast.
+   * @param after in it or its head: rows before it are not checked.
    * @throws JournalError as `batches` does.
    */
   async provenEnd(after = this.start): Promise<JournalPosition> {
@@ -159,8 +160,8 @@ export class SegmentReader {
       end = next;
     const rest = await this.countAfter(end.sequence).catch(() => null);
     if (rest === 0) return end;
-    // From the start again, as everybody reads who goes on from here: where the keys of SQLite's
-    // inner pages are wrong, which rows a read meets depends on where it begins.
+    // Read from the same start as later readers: if SQLite's inner pages have wrong keys, the rows
+    // that a read finds depend on where it begins.
     end = after;
     for await (const batch of this.batches(end)) end = positionAfter(batch);
     return end;
@@ -188,8 +189,7 @@ export class SegmentReader {
   }
 
   /**
-   * The segment's end, from its last two rows alone.
-   * @throws JournalError when they are not chained.
+   * The segment's end, from its last two rows alone. @throws JournalError if they are not chained.
    */
   async end(): Promise<JournalPosition> {
     const last = await this.lastRow(Number.MAX_SAFE_INTEGER, 1);
@@ -197,8 +197,8 @@ export class SegmentReader {
   }
 
   /**
-   * The position after the batch that ends at `sequence`; null: none does. Reads two rows.
-   * @throws JournalError when they are not chained.
+   * The position after the batch that ends at `sequence`; null: no batch does. Reads two rows.
+   * @throws JournalError if they are not chained.
    */
   async positionAt(sequence: number): Promise<JournalPosition | null> {
     const before = this.start;
@@ -208,8 +208,8 @@ export class SegmentReader {
   }
 
   /**
-   * The batch of this segment that holds `sequence`; null: none does. Reads two rows.
-   * @throws JournalError when they are not chained.
+   * The batch of this segment that holds `sequence`; null: no batch does. Reads two rows.
+   * @throws JournalError if they are not chained.
    */
   async batchWith(sequence: number): Promise<JournalBatch | null> {
     const row = await this.lastRow(sequence);
@@ -217,8 +217,9 @@ export class SegmentReader {
   }
 
   /**
-   * Checks SQLite's structure around the rows. A page that is both free and in use, say, harms no
-   * read, but a write to it would damage rows. Reads the whole file, faster than {@link batches}.
+   * Checks SQLite's structure around the rows. A page that is both free and in use, say, does not
+   * affect reads, but a write to it would damage rows. Reads the whole file, faster than
+   * {@link batches}.
    * @throws JournalError naming the sequence after `end`, up to which the rows are proven.
    */
   async checkStructure(end: number): Promise<void> {
@@ -238,7 +239,7 @@ export class SegmentReader {
     );
   }
 
-  /** Closes the connection until the next read. Not while a read is under way. */
+  /** Closes the connection until the next read. Not during a read. */
   async release(): Promise<void> {
     const database = await this.database?.catch(() => null);
     this.database = null;
@@ -272,9 +273,8 @@ export class SegmentReader {
   }
 
   /**
-   * The last row that begins at or before a sequence, after a check with the row before it; null:
-   * none does.
-   * @throws JournalError that names `named` when it cannot be read.
+   * The last row that begins at or before a sequence, checked with the row before it; null: none.
+   * @throws JournalError that names `named` if the row cannot be read.
    */
   private async lastRow(sequence: number, named = sequence): Promise<JournalBatch | null> {
     const condition = 'WHERE firstSequence <= ? ORDER BY firstSequence DESC LIMIT 2';
@@ -337,7 +337,7 @@ export class SegmentReader {
     return (await this.query<{ batches: number }>(sql, [sequence]))[0]!.batches;
   }
 
-  /** Rule 4 for a mark that is older than the last row, as a power cut can leave it. */
+  /** Rule 4 for a mark older than the last row, as after a power cut. */
   async checkMarkedRow(): Promise<void> {
     const { mark } = this;
     if (mark === null || mark.sequence <= this.start.sequence) return;
@@ -346,7 +346,7 @@ export class SegmentReader {
     this.checkMark(row, mark);
   }
 
-  /** This segment does not follow the one before it, which ends at `end`. */
+  /** The error of a segment that does not follow the one before it, which ends at `end`. */
   otherHead(before: Segment, end: JournalPosition): JournalError {
     const { sequence } = this.start;
     const difference =
@@ -360,7 +360,7 @@ export class SegmentReader {
     );
   }
 
-  /** A segment, but of another place in a journal. */
+  /** The error of a segment from another place in a journal. */
   private otherNumber(): JournalError {
     return this.mixed(
       ` is a segment of a journal, but not number ${this.segment.number}: it is from another place, so ` +

@@ -42,7 +42,7 @@ export function segmentAt(folder: string, number: number): Segment {
   return { number, path: join(folder, segmentName(number)) };
 }
 
-/** Beside where a segment was that `archive` has moved. */
+/** Suffix of the mark file that replaces an archived segment. */
 const ARCHIVED = '.archived';
 
 export function archivedMark(path: string): string {
@@ -53,14 +53,14 @@ export function isArchivedMark(name: string): boolean {
   return name.endsWith(ARCHIVED);
 }
 
-/** The number in a segment's name; null: it is no segment's. */
+/** The number in a segment's name; null: another file's name. */
 export function segmentNumber(name: string): number | null {
   if (name === JOURNAL_FILE) return 1;
   const match = NAME.exec(name);
   return match === null ? null : Number(match[1]);
 }
 
-/** The size of the log of the segment that is written; null: it cannot be seen now. */
+/** The size of the current segment's log; null: it cannot be read now. */
 export function logBytes(folder: string): number | null {
   try {
     const { path } = listSegments(folder).at(-1)!;
@@ -70,12 +70,11 @@ export function logBytes(folder: string): number | null {
   }
 }
 
-/** How many segments are in an archive instead. */
 export function archivedCount(folder: string): number {
   return readdirSync(folder).filter(isArchivedMark).length;
 }
 
-/** Segments in words, the oldest first. */
+/** A range of segments in words, oldest first. */
 export function namesOf(segments: readonly Segment[]): string {
   const [first, last] = [segments[0]!, segments.at(-1)!].map(({ number }) => segmentName(number));
   return first === last ? first! : `${first} to ${last}`;

@@ -1,12 +1,12 @@
 /**
- * What a journal is to the rest of the exchange, whatever keeps it: a chain of batches that grows
- * at its end. journal.ts and reader.ts keep it in SQLite, the files in postgres/ on PostgreSQL.
+ * The interface of a journal to the rest of the exchange: a chain of batches that grows at its end.
+ * journal.ts and reader.ts implement it with SQLite, the files in postgres/ with PostgreSQL.
  *
- * A store of another kind implements these two. It must hold:
+ * Every implementation must ensure:
  * - `append` reports a batch as committed only when it is on stable storage;
- * - a reader sees a batch only after that, and then sees all before it;
- * - what is read is what was written, or a JournalError names the first sequence that is not
- *   (format.ts has the rules); what cannot be read now is a JournalUnavailable.
+ * - a reader sees a batch only after that, and then sees all batches before it;
+ * - a reader returns what was written, or a JournalError names the first sequence that differs
+ *   (format.ts has the rules); if it cannot read now, it throws JournalUnavailable.
  */
 import type { JournalError } from './errors.js';
 import { type BatchContent, type JournalPosition, MAX_ROW_BYTES } from './format.js';
@@ -31,18 +31,17 @@ export function mustBeNext(batch: BatchContent, end: JournalPosition): void {
 
 export type CommitDone = (error: JournalError | null) => void;
 
-/** The one writer of a journal. */
 export interface CommitLog {
   readonly end: JournalPosition;
   /**
    * Commits the next batch, which must follow `end`, after the previous one is done. `done` is
-   * always called later. After the first failure nothing is written any more.
+   * always called later. After the first failure nothing more is written.
    */
   append(batch: BatchContent, done: CommitDone): void;
   close(): Promise<void>;
   /**
-   * Whether no other exchange can have written to the journal, so that what is known of it may be
-   * answered. Cheap: asked before each answer. Absent: no other exchange can write to it.
+   * False if another exchange may have written to the journal, so that known state must not be
+   * sent. Cheap: checked before each answer. Absent: no other exchange can write to it.
    */
   isSole?(): boolean;
   /** Calls `again` whenever {@link isSole} may be true again. */
@@ -51,18 +50,18 @@ export interface CommitLog {
 
 /** One of any number of readers, also while the journal grows. */
 export interface JournalSource {
-  /** Whether the end may be behind what another reader has seen: on a standby, say. */
+  /** Whether the end may be behind another reader's: on a standby, say. */
   readonly mayLag: boolean;
   /** The position after the last batch. */
   end(): Promise<JournalPosition>;
-  /** The position after the batch that ends at `sequence`; null: none does. */
+  /** The position after the batch that ends at `sequence`; null: no batch does. */
   positionAt(sequence: number): Promise<JournalPosition | null>;
   /**
-   * The batch that holds `sequence`; null: the journal ends before it. Not while another read of
-   * this reader is under way.
+   * The batch that holds `sequence`; null: the journal ends before it. Not during another read of
+   * this reader.
    */
   batchWith(sequence: number): Promise<JournalBatch | null>;
-  /** The batches after a position, oldest first, up to the end at the time it is reached. */
+  /** The batches after a position, oldest first, up to the journal's end when it is reached. */
   batches(after?: JournalPosition): AsyncGenerator<JournalBatch, void, void>;
   close(): Promise<void>;
 }
