@@ -1,15 +1,15 @@
 /**
- * How V8 compiles. Imported before anything else by whatever applies many commands; functions that
- * are compiled earlier keep the defaults.
+ * V8's compiler flags. Every program that applies many commands imports this file first; functions
+ * compiled earlier keep the defaults.
  *
- * It may inline more into one function: a command passes many small functions of the engine, and
- * with the default budget a tenth of its time goes into calls. Small functions, such as the
- * accessors of rows, are inlined even where the budget is used up. Without that, each rule that is
- * added to the engine turns the accessors of other rules into calls.
+ * V8 may inline more into one function: a command passes through many small functions of the
+ * engine, and with the default budget a tenth of its time goes into calls. Small functions, such as
+ * the accessors of rows, are inlined even if the budget is used up. Otherwise each new rule of the
+ * engine would turn other rules' accessors into calls.
  *
- * It compiles on one thread less than there are cores, at least one. By default it takes up to four
- * at a time, which on a machine with two cores take the trading thread's core: while the exchange
- * was warming up, a command could take 4 or 8 ms, one or two time slices of the system.
+ * V8 compiles on one thread less than there are cores, at least one. The default is up to four,
+ * which on a machine with two cores take the trading thread's core: while the exchange was warming
+ * up, a command could take 4 or 8 ms, one or two time slices of the system.
  *
  * The young generation has its default size: a larger one made the exchange slower.
  */

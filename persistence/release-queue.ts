@@ -1,16 +1,16 @@
 /**
- * Replies, reads and stream messages that wait until their sequence is durable.
+ * Answers, reads and stream messages that wait until their sequence is durable.
  *
  * Always holds: targets are released by sequence, then in the order in which they were added. The
  * queue is a ring of two arrays that grow and are reused, so waiting allocates nothing.
  */
 
 export interface ReleaseTarget {
-  /** Sends what the target holds out of the process. */
+  /** Sends the target's content out of the process. */
   release(): void;
 }
 
-/** Fills empty slots, so that released targets can be garbage-collected. */
+/** Fills empty slots, so that garbage collection takes released targets. */
 const EMPTY: ReleaseTarget = Object.freeze({ release: () => {} });
 
 export class ReleaseQueue {
@@ -23,7 +23,7 @@ export class ReleaseQueue {
     if (this.length === this.targets.length) this.grow();
     const mask = this.targets.length - 1;
     let at = (this.head + this.length) & mask;
-    // Targets almost always come in order; one that does not is moved to its place.
+    // Targets almost always arrive in order; others are moved to their place.
     for (let left = this.length; left > 0; left--) {
       const before = (at - 1) & mask;
       if (this.sequences[before]! <= sequence) break;
@@ -36,7 +36,7 @@ export class ReleaseQueue {
     this.length++;
   }
 
-  /** Removes and returns the next target up to `durableSequence`; null: there is none. */
+  /** Removes and returns the next target up to `durableSequence`; null: none. */
   take(durableSequence: number): ReleaseTarget | null {
     if (this.length === 0 || this.sequences[this.head]! > durableSequence) return null;
     const target = this.targets[this.head]!;

@@ -8,13 +8,13 @@
  * as the disk is free. When the disk is idle, a batch is written after the current events of the
  * event loop, so that commands that arrived together are committed together.
  *
- * A few clients that each wait for their answer would otherwise fall into two groups: while the
- * commands of one are being written, the other waits for the disk, and each commit has half of the
- * commands that it could have. So after a small batch the next one waits until all of these clients
- * have sent again, or a turn of the event loop has brought nothing. Many clients keep this thread
- * busy while the disk writes; there two groups are faster. They may also be faster where a few
- * orders have thousands of subscribers: the release writes to all of them before the next batch
- * begins.
+ * A few clients that each wait for their answer would otherwise fall into two groups: while one
+ * group's commands are written, the other waits for the disk, and each commit has half of the
+ * possible commands. So after a small batch the next one waits until all of these clients have sent
+ * again, or a turn of the event loop has brought no command. With many clients two groups are
+ * faster, because they keep this thread busy while the disk writes. Two groups may also be faster
+ * if a few orders have thousands of subscribers: the release writes to all of them before the next
+ * batch begins.
  *
  * Always holds:
  * - the record of a command is in the open batch before the engine sees it, and the engine reads it
@@ -24,9 +24,9 @@
  * - targets are released in order of sequence, and only when the journal has reported that sequence
  *   as durable;
  * - while another exchange may lead (only a journal on PostgreSQL has others), nothing is released;
- * - after a failure (of a commit, of the engine, of a release) nothing is committed or released any
- *   more, and `onFatal` is called, once. The process must then end: memory is ahead of the disk,
- *   and only the journal has the truth.
+ * - after a failure (of a commit, of the engine, of a release) nothing more is committed or
+ *   released, and `onFatal` is called once. The process must then end: memory is ahead of the disk,
+ *   and only the journal is right.
  */
 import type { Engine } from '../engine/engine.js';
 import type { Command } from '../engine/interface/commands.js';
@@ -39,19 +39,21 @@ import { ReleaseQueue, type ReleaseTarget } from './release-queue.js';
 
 export type { ReleaseTarget } from './release-queue.js';
 
-/** When the records of a batch have this many bytes, the next command starts another batch. */
+/** When a batch's records have this many bytes, the next command starts another batch. */
 const BATCH_BYTES = 4 * 1024 * 1024;
-/** Bytes of records that may wait for the disk. It bounds memory; the gateway sheds load before. */
+/**
+ * Most bytes of records that may wait for the disk. Bounds memory; the gateway sheds load earlier.
+ */
 const BACKLOG_BYTES = 256 * 1024 * 1024;
 /**
- * A batch and the commands that came meanwhile are few if their records have at most so many bytes:
+ * A batch and the commands that arrived during its commit are few up to this many bytes of records:
  * some forty orders, which take about as long to execute as the disk takes to write them.
  */
 const FEW_BYTES = 2 * 1024;
 /** Empty buffers that are kept for reuse. */
 const SPARE_BUFFERS = 2;
 
-/** The part of a journal that the sequencer needs. */
+/** The sequencer's part of a journal. */
 export type SequencerLog = Pick<CommitLog, 'append' | 'close' | 'isSole' | 'whenSole'> & {
   readonly end: Pick<JournalPosition, 'sequence' | 'digest'>;
 };
@@ -60,13 +62,12 @@ export interface SequencerOptions {
   /** At the end of the journal: new, or recovered from it. */
   engine: Engine;
   journal: SequencerLog;
-  /** Milliseconds since the epoch. It may go back; the time of commands does not. */
+  /** Milliseconds since the epoch. May go back; the time of commands does not. */
   now: () => number;
-  /** Milliseconds on a clock that does not go back. Default: waits are not measured. */
+  /** Milliseconds on a clock that never goes back. Default: waits are not measured. */
   elapsedMs?: () => number;
   /** Called once, after a failure; the process must end. */
   onFatal: (error: Error) => void;
-  /** Called after each commit. */
   onCommit?: (durableSequence: number) => void;
   /** Default 4 MiB: the size at which a batch is closed. */
   batchBytes?: number;
@@ -74,7 +75,7 @@ export interface SequencerOptions {
   backlogBytes?: number;
 }
 
-/** The sequencer accepts no command now; this one was not executed. */
+/** The sequencer accepts no commands now; this command was not executed. */
 export class SubmitRefused extends Error {
   override name = 'SubmitRefused';
 }
@@ -90,11 +91,11 @@ export class Sequencer {
   private readonly backlogLimitBytes: number;
 
   private durable: number;
-  /** The failure that has stopped the sequencer; null: there was none. */
+  /** The failure that stopped the sequencer; null: none. */
   failure: Error | null = null;
   batchesCommitted = 0;
   private open = new RecordBuffer();
-  /** Closed batches that wait for the disk; more than one only when the disk is far behind. */
+  /** Closed batches that wait for the disk; more than one only if the disk is far behind. */
   private readonly closed: ClosedBatch[] = [];
   private inFlight: ClosedBatch | null = null;
   private readonly spare: RecordBuffer[] = [];
@@ -102,9 +103,9 @@ export class Sequencer {
   private closedBytes = 0;
 
   private startScheduled = false;
-  /** The commands that the next batch waits for; 0: it does not wait. */
+  /** The number of commands that the next batch waits for; 0: it does not wait. */
   private expected = 0;
-  /** Those that it had one turn of the event loop ago; -1: no turn has passed. */
+  /** Its number of commands one turn of the event loop ago; -1: no turn has passed. */
   private gathered = -1;
   private releasing = false;
   private committingSinceMs = 0;
@@ -144,17 +145,17 @@ export class Sequencer {
     return this.durable;
   }
 
-  /** Commands that are applied but not yet durable. */
+  /** Commands applied but not yet durable. */
   get backlog(): number {
     return this.engine.sequence - this.durable;
   }
 
-  /** Bytes of the records of those commands. */
+  /** Bytes of the records of the backlog. */
   get backlogBytes(): number {
     return this.open.byteLength + this.closedBytes;
   }
 
-  /** Commands in the batch that is being written; 0: none is. */
+  /** Commands in the batch being written; 0: none. */
   get inFlightCommands(): number {
     return this.inFlight === null ? 0 : this.inFlight.buffer.count;
   }
@@ -163,7 +164,7 @@ export class Sequencer {
     return this.waiting.length;
   }
 
-  /** How long the batch that is being written has taken so far; 0: none is. */
+  /** Duration so far of the current commit; 0: none. */
   get commitWaitMs(): number {
     return this.inFlight === null ? 0 : this.elapsedMs() - this.committingSinceMs;
   }
@@ -175,16 +176,16 @@ export class Sequencer {
   /**
    * Executes a command and returns the engine's result, which is valid until the next submit. The
    * result may leave the process when `engine.sequence` is durable ({@link releaseAt}).
-   * @throws RecordError for a command that the types do not allow, and SubmitRefused when too much
-   *   waits for the disk or the sequencer is closing; both change nothing. When the engine throws,
-   *   its error, after onFatal.
+   * @throws RecordError for a command that the types do not allow, SubmitRefused if too much waits
+   *   for the disk or the sequencer is closing; both change nothing. An error of the engine is
+   *   thrown after onFatal.
    */
   submit(command: Command): NumberBuffer {
     const batch = this.batchForNext();
     return this.run(batch, batch.append(command, this.timeOfNext()));
   }
 
-  /** {@link submit} for a command that is already a record. Its own time does not count. */
+  /** {@link submit} for a command that is already a record. The record's time is ignored. */
   submitRecord(records: RecordBuffer, at: number): NumberBuffer {
     const batch = this.batchForNext();
     return this.run(batch, batch.appendCopy(records, at, this.timeOfNext()));
@@ -220,9 +221,9 @@ export class Sequencer {
   }
 
   /**
-   * Releases the target as soon as everything up to `sequence` is durable. If it already is: before
-   * this returns, or, when called within a release, after the releases that precede it. In order of
-   * sequence, then of the calls. Never after a failure.
+   * Releases the target when everything up to `sequence` is durable. If it already is: before this
+   * returns, or, within a release, after the earlier releases. Ordered by sequence, then by call.
+   * Never after a failure.
    */
   releaseAt(sequence: number, target: ReleaseTarget): void {
     if (!(sequence >= 0 && sequence <= this.engine.sequence)) {
@@ -261,7 +262,9 @@ export class Sequencer {
     );
   }
 
-  /** Before the next command is applied: the digest is that after the batch's last command. */
+  /**
+   * Call before the next command is applied: the digest is the one after the batch's last command.
+   */
   private closeBatch(): void {
     const buffer = this.open;
     const lastSequence = this.engine.sequence;
@@ -299,11 +302,11 @@ export class Sequencer {
     if (this.failure === null) {
       this.durable = batch.lastSequence;
       this.batchesCommitted++;
-      // Before the batch is recycled: its bytes count, too.
+      // Before the batch is recycled: its bytes count.
       const { isFew } = this;
       const commands = batch.buffer.count + this.open.count;
       this.recycle(batch.buffer);
-      // First the next commit: the disk works while the replies are written.
+      // Start the next commit first: the disk works while the answers are written.
       if (isFew) this.gather(commands);
       else this.startCommit();
       this.options.onCommit?.(this.durable);
@@ -330,12 +333,13 @@ export class Sequencer {
   }
 
   private release(): void {
-    // Called within a release: the running loop releases the target.
+    // Within a release, the running loop releases the target.
     if (this.releasing) return;
     this.releasing = true;
     const { journal } = this.options;
     try {
-      // A process that was paused may find that another one leads: what waits is then never sent.
+      // After a pause of the process another exchange may lead: then the waiting targets are never
+      // sent.
       while (this.failure === null && (journal.isSole === undefined || journal.isSole())) {
         const target = this.waiting.take(this.durable);
         if (target === null) break;

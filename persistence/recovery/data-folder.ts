@@ -1,9 +1,9 @@
 /**
- * A data folder that this process alone holds: locked, judged, recovered from, then written to.
+ * A data folder that only this process holds: locked, judged, recovered from, then written to.
  *
  * Always holds: nothing in the folder is changed before {@link DataFolder.openJournal}, except that
- * what a killed process wrote is synced before it counts as committed. The judgement leaves no
- * trace: closing a connection that can write would fold journal.db-wal into journal.db and drop a
+ * a killed process's writes are synced before they count as committed. The judgement changes no
+ * file: closing a connection that can write would fold journal.db-wal into journal.db and drop a
  * torn end.
  */
 import { constants, existsSync, statSync } from 'node:fs';
@@ -23,11 +23,11 @@ import { judgeFolder } from './judgement.js';
 import { recoverFromSnapshot, type StartOptions } from './recovery.js';
 import { listSnapshots } from './snapshot/folder.js';
 
-/** In a mode: the group or everybody may write. */
+/** Mode bits: the group or others may write. */
 const OTHERS_WRITE = 0o022;
 
 export interface DataFolderOptions {
-  /** Created (mode 0700) if there is none. */
+  /** Created (mode 0700) if missing. */
   folder: string;
   durability?: Durability;
   /**
@@ -35,11 +35,11 @@ export interface DataFolderOptions {
    * a copy of journal.db made without journal.db-wal.
    */
   acceptMissingMark?: boolean;
-  /** Go on with a copy that was interrupted. */
+  /** Continue an interrupted copy. */
   acceptUnfinished?: boolean;
-  /** The size at which a segment of the journal is full. Default: 1 GiB. */
+  /** Default: 1 GiB. */
   segmentBytes?: number | undefined;
-  /** Called when somebody has removed or replaced a file of the journal: the process must end. */
+  /** Called when a file of the journal was removed or replaced: the process must end. */
   onLost?: ((error: JournalError) => void) | undefined;
   log?: JournalOptions['log'];
 }
@@ -81,12 +81,12 @@ export class DataFolder {
     private readonly found: FoundJournal,
   ) {}
 
-  /** @throws JournalError when the folder is in use or refused; it is then unchanged. */
+  /** @throws JournalError if the folder is in use or refused; the folder is then unchanged. */
   static async lock(options: DataFolderOptions): Promise<DataFolder> {
     const { folder, acceptMissingMark = false, acceptUnfinished = false } = options;
     const judge = () => judgeFolder(folder, { acceptMissingMark, acceptUnfinished });
     await createPrivateFolder(folder);
-    // Without a lock file the folder is not in use. If it is refused, no lock file is created.
+    // Without a lock file the folder is not in use. A refused folder gets no lock file.
     if (!hasLock(folder)) await judge();
     const folderLock = await lockFolder(folder);
     try {
@@ -99,7 +99,7 @@ export class DataFolder {
     }
   }
 
-  /** What the operator should know about the folder; null: it was as the exchange left it. */
+  /** Something unusual that the operator should know; null: nothing. */
   get notice(): string | null {
     const { folder } = this.options;
     const { notice } = this.found;
@@ -108,7 +108,7 @@ export class DataFolder {
     return notice === null ? open : `${notice}; ${open}`;
   }
 
-  /** What is normal, and yet worth a line in the log. */
+  /** Something normal that is worth a log line. */
   get remark(): string | null {
     return this.found.remark;
   }
@@ -118,14 +118,14 @@ export class DataFolder {
     return this.found.isNew;
   }
 
-  /** What is damaged in a part of the journal that a start does not need; null: nothing. */
+  /** Damage in a part of the journal that a start does not need; null: none. */
   get damage(): string | null {
     return this.found.damage;
   }
 
   /**
-   * The engine at the end of the journal. Called before {@link openJournal}.
-   * @throws JournalError when the journal does not lead to the state that the exchange had.
+   * The engine at the end of the journal. Call before {@link openJournal}.
+   * @throws JournalError if the journal does not lead to the exchange's state.
    */
   async recover(options: StartOptions): Promise<Engine> {
     if (this.found.isNew) {
@@ -138,7 +138,7 @@ export class DataFolder {
     return (await readJournal(folder, recover)).engine;
   }
 
-  /** Opens the journal, which holds the lock from now on. Called once. */
+  /** Opens the journal, which takes over the lock. Call once. */
   async openJournal(): Promise<Journal> {
     const { folder, durability = 'full', segmentBytes, onLost, log } = this.options;
     const options = { folder, durability, segmentBytes, onLost, log };

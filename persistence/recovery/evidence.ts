@@ -1,7 +1,6 @@
 /**
- * Whether a data folder has a journal, or had one: what its other files show by their names alone.
- * `journal.head` and the log of a journal prove commands; a snapshot, a backup or an archive was
- * made of some.
+ * Whether a data folder has a journal, or had one, from the names of its files. `journal.head` and
+ * a journal's log prove commands; a snapshot, a backup or an archive shows that there were some.
  *
  * Always holds: nothing in the folder is created, changed or deleted.
  */
@@ -14,7 +13,7 @@ import { isArchivedMark, listSegments } from '../journal/segments.js';
 import { LAST_BACKUP_FILE } from './last-backup.js';
 import { listSnapshots } from './snapshot/folder.js';
 
-/** Whether the folder has a journal. @throws JournalError when it had one and it is gone. */
+/** Whether the folder has a journal. @throws JournalError if it had one that is gone. */
 export function hasJournal(folder: string, acceptMissingMark = false): boolean {
   if (listSegments(folder).some(({ path }) => sizeOf(path) > 0)) return true;
   const path = join(folder, JOURNAL_FILE);
@@ -25,11 +24,11 @@ export function hasJournal(folder: string, acceptMissingMark = false): boolean {
 
 interface Evidence {
   shows: string;
-  /** If it shows nothing after all. */
+  /** What to do if the evidence is wrong. */
   otherwise?: string;
 }
 
-/** What shows that there was a journal; null: nothing does. */
+/** A file that shows that there was a journal; null: none. */
 function evidenceOf(folder: string, acceptMissingMark: boolean): Evidence | null {
   const state = readMark(join(folder, HEAD_FILE));
   if (sizeOf(join(folder, `${JOURNAL_FILE}-wal`)) > 0) return { shows: 'its -wal file is there' };

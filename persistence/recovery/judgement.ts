@@ -3,7 +3,7 @@
  * with all segments. An exchange may start on a folder when
  *   1. it has a journal, or nothing in it shows that it had one;
  *   2. the journal is of the present version, and the hash of every batch is right from the newest
- *      vouched snapshot on. What its segment has before that is checked, too, but only warned of;
+ *      vouched snapshot on. Damage before the snapshot in its segment only causes a warning;
  *   3. SQLite's structure around the rows is intact, and SQLite can write to the file;
  *   4. the journal reaches as far as journal.head does. Snapshots and the history do not count:
  *      what is ahead of the journal is not used;
@@ -29,29 +29,28 @@ import { listSnapshots } from './snapshot/folder.js';
 import { vouchedHash } from './snapshot/vouched.js';
 
 export interface JudgementOptions {
-  /** Treat a journal whose journal.head is missing or unreadable as complete. */
   acceptMissingMark: boolean;
   /** Check all segments of the journal, also those that a start does not need. */
   checkAll?: boolean;
-  /** Accept a copy that is not finished, to go on with it. */
+  /** Accept an unfinished copy, to continue it. */
   acceptUnfinished?: boolean;
-  /** That the journal must have. Default: the present one. */
+  /** The required version. Default: the present one. */
   version?: number;
 }
 
-/** The journal itself is valid, but without journal.head its end could be missing. */
+/** The journal is valid, but without journal.head its end could be missing. */
 export class UnmarkedJournal extends JournalError {
   override name = 'UnmarkedJournal';
 }
 
-/** The first segments are elsewhere, and a start needs them. */
+/** A start needs the first segments, which are elsewhere. */
 export class SegmentsNeeded extends JournalError {
   override name = 'SegmentsNeeded';
 }
 
 /**
- * @throws JournalError that says what is wrong, from which sequence on, and what to do;
- *   FolderDisturbed when an exchange was started meanwhile (never under the folder's lock).
+ * @throws JournalError with what is wrong, from which sequence on, and what to do; FolderDisturbed
+ *   when an exchange started during the judgement (never under the folder's lock).
  */
 export async function judgeFolder(
   folder: string,
@@ -61,8 +60,7 @@ export async function judgeFolder(
   if (!hasJournal(folder, options.acceptMissingMark)) {
     return { isNew: true, end: GENESIS, notice: null, remark: null, damage: null };
   }
-  // Before SQLite opens the file: closing a file releases the locks that SQLite holds on it in this
-  // process.
+  // Before SQLite opens the file: closing a file releases SQLite's locks on it (POSIX).
   const { path: lastPath } = listSegments(folder).at(-1)!;
   const isWritable = takesWrites(lastPath);
   return readJournal(
@@ -93,13 +91,10 @@ function joined(texts: readonly (string | null)[]): string | null {
   return texts.filter((each) => each !== null).join('; ') || null;
 }
 
-/** In a folder while it is made (operations/folders.ts). */
+/** The mark file of a folder that is being made (operations/folders.ts). */
 export const UNFINISHED_COPY = 'unfinished-copy';
 
-/**
- * The journal of an unfinished folder may be good, but end too early.
- * @throws JournalError
- */
+/** The journal of an unfinished folder may be valid, but end too early. @throws JournalError */
 export function refuseUnfinished(folder: string): void {
   const copy = join(folder, UNFINISHED_COPY);
   if (existsSync(copy))
@@ -116,8 +111,8 @@ export function refuseUnfinished(folder: string): void {
 }
 
 /**
- * The position of the newest snapshot for which the journal vouches: a start does not need what is
- * before it. The recovery does not read that, and checks the snapshot itself. null: all is needed.
+ * The position of the newest vouched snapshot: a start does not need rows before it. null: a start
+ * needs all. The recovery checks the snapshot itself.
  */
 async function provenSnapshot(
   folder: string,
@@ -134,8 +129,8 @@ async function provenSnapshot(
 }
 
 /**
- * The end of the journal, and what is damaged in the snapshot's segment before it.
- * @throws JournalError when what a start needs is damaged.
+ * The end of the journal, and the damage before the snapshot in its segment.
+ * @throws JournalError if a part that a start needs is damaged.
  */
 async function provenFrom(
   from: number,
@@ -152,7 +147,7 @@ async function provenFrom(
   }
 }
 
-/** A damaged journal vouches for nothing. The damage is found when its segment is checked. */
+/** A damaged journal does not vouch for snapshots. The check of its segment finds the damage. */
 function unlessJournal(error: unknown): null {
   if (error instanceof JournalError) return null;
   throw error;
@@ -160,7 +155,7 @@ function unlessJournal(error: unknown): null {
 
 /**
  * What a start without all segments cannot prove.
- * @throws JournalError when it needs them, or `checkAll` and they are not in an archive.
+ * @throws JournalError if it needs them, or for `checkAll` if they are not in an archive.
  */
 function judgeMissing(
   folder: string,
@@ -221,7 +216,7 @@ function notWritable(path: string, end: number): JournalError {
   );
 }
 
-/** How the head mark differs from the end of the journal; null: it does not. */
+/** How the head mark differs from the journal's end; null: not at all. */
 async function markNotice(
   folder: string,
   reader: JournalReader,

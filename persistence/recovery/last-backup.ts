@@ -1,7 +1,7 @@
 /**
- * What the last backup of a data folder reached, in a file of that folder, so that a running
- * exchange can say how old it is: as old as the file. It shows that the folder had a journal
- * (evidence.ts). It is not copied.
+ * The end of the last backup of a data folder, in a file of that folder, so that a running exchange
+ * can report it; the backup's age is the file's age. The file also shows that the folder had a
+ * journal (evidence.ts). It is not copied.
  */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ export const LAST_BACKUP_FILE = 'last-backup';
 
 export interface LastBackup {
   sequence: number;
-  /** When it was finished, by the machine's clock. */
+  /** When the backup finished, by the machine's clock. */
   atMs: number;
 }
 
@@ -22,7 +22,7 @@ export function noteBackup(folder: string, sequence: number): void {
   }
 }
 
-/** null: there is none, or it cannot be read. */
+/** null: missing or unreadable. */
 export function lastBackup(folder: string): LastBackup | null {
   const path = join(folder, LAST_BACKUP_FILE);
   try {

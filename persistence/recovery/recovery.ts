@@ -2,9 +2,9 @@
  * An engine fed by a journal: at a start, in the follower's thread, on a standby, in the replay
  * tool.
  *
- * Always holds: after each batch the engine has the sequence and the digest that the exchange had.
- * Otherwise a {@link JournalError} says where they differ, and the engine must not be used any
- * more. The engine at the end is the same from a snapshot and from the first command.
+ * Always holds: after each batch the engine has the exchange's sequence and digest. Otherwise a
+ * {@link JournalError} names where they differ, and the engine must not be used again. The engine
+ * at the end is the same from a snapshot as from the first command.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Engine } from '../../engine/engine.js';
@@ -18,7 +18,7 @@ import { loadNewestSnapshot } from './snapshot/load.js';
 
 const PROGRESS_EVERY_MS = 5_000;
 
-/** Where recovery reports its progress; fields first, as pino has it. */
+/** Progress log of a recovery; fields first, as in pino. */
 export interface RecoveryLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
@@ -26,9 +26,11 @@ export interface RecoveryLog {
 
 export interface StartOptions {
   log: RecoveryLog;
-  /** Milliseconds on any clock that does not go back. */
+  /** Milliseconds on a clock that never goes back. */
   elapsedMs: () => number;
-  /** Called once, before the first command is replayed, so that no table grows meanwhile. */
+  /**
+   * Called once, before the first command is replayed, so that no table grows during the replay.
+   */
   makeRoom?: (engine: Engine) => void;
 }
 
@@ -36,12 +38,12 @@ export interface SnapshotRecovery {
   engine: Engine;
   /** The end of the journal, and the engine's position. */
   end: JournalPosition;
-  /** The snapshot that was used; 0: none. */
+  /** The snapshot used; 0: none. */
   snapshotSequence: number;
-  /** Replayed after it. */
+  /** Batches replayed after it. */
   batches: number;
   commands: number;
-  /** Time taken to read the snapshot, and to replay the rest. */
+  /** Time to read the snapshot, and to replay the rest. */
   loadMs: number;
   replayMs: number;
 }
@@ -87,50 +89,50 @@ export async function recoverFromSnapshot(
   return { engine, end: follower.position, snapshotSequence, ...counts };
 }
 
-/** Called after a command was applied; the engine has its result and events. */
+/** Called after each command; the engine has its result and events. */
 export type Applied = (records: RecordBuffer, at: number) => void;
 
 /**
- * What the owner of a {@link JournalFollower} is told. Nothing is applied before it answers. What
- * it throws passes unchanged: it is the owner's failure, and says nothing of the journal.
+ * Callbacks to the owner of a {@link JournalFollower}, which waits for each. Their errors pass
+ * unchanged: they are the owner's failures, not the journal's.
  */
 interface Watch {
-  /** Before each batch. False: it is not applied, and `follow` ends. */
+  /** Before each batch. False: the batch is not applied, and `follow` ends. */
   mayApply?: () => boolean | Promise<boolean>;
   /** Before each command. */
   applying?: (atMs: number) => void;
   applied?: Applied;
-  /** After each batch, whose digest is right. False: `follow` ends. */
+  /** After each batch, once its digest is verified. False: `follow` ends. */
   proven?: (batch: JournalBatch) => boolean | Promise<boolean>;
 }
 
-/** An engine that has executed fewer commands is small: to reserve its tables takes 20 ms. */
+/** Below this many executed commands an engine is small. Reserving its tables takes 20 ms. */
 const SMALL_COMMANDS = 20_000;
 /**
- * The work between two turns of the event loop, a few milliseconds: numbers in the events, which
- * tell how much a command has done, and as much as a small event for each command. A command that
- * settles a market makes hundreds of events, and a batch may have hundreds of such commands.
+ * Work between two turns of the event loop, a few milliseconds. It counts the numbers in the
+ * events, plus a small event's worth for each command: a command that settles a market makes
+ * hundreds of events, and a batch may have hundreds of such commands.
  */
 const TURN_WORK = 20_000;
 const COMMAND_WORK = 8;
 
 /**
- * An engine that follows a journal. Between its turns the thread answers messages, also within a
- * batch: what is read then is durable and chained, but its digest is compared at the batch's end.
+ * An engine that follows a journal. The thread answers messages between turns, also within a batch:
+ * state read then is durable and chained, but its digest is compared at the batch's end.
  */
 export class JournalFollower {
-  /** Its end is not proven. */
+  /** Its digest is not verified yet. */
   isWithinBatch = false;
   private readonly records = new RecordBuffer();
-  /** Where the next record is. */
+  /** Offset of the next record. */
   private at = 0;
   private hasRoom = false;
-  /** Since the turn began. */
+  /** Work done in this turn. */
   private work = 0;
 
   /**
-   * @param position where the engine is: the end of a batch. Default: empty.
-   * @throws JournalError when it is not.
+   * @param position the engine's position: the end of a batch. Default: empty.
+   * @throws JournalError if the engine is elsewhere.
    */
   constructor(
     private readonly engine: Engine,
@@ -141,7 +143,7 @@ export class JournalFollower {
   }
 
   /**
-   * Applies what a journal has after the position, up to its end or until the owner ends it.
+   * Applies the journal after the position, up to its end or until the owner stops.
    * @throws JournalError at the first sequence that is damaged or leads to another digest.
    */
   async follow(source: JournalSource): Promise<void> {
@@ -167,7 +169,7 @@ export class JournalFollower {
     this.work = 0;
   }
 
-  /** So that no table is moved once it is large. */
+  /** Grows tables before they are large, so that large ones are not moved. */
   private async makeRoom(): Promise<void> {
     this.hasRoom = true;
     for (const _ of this.engine.reserveInPieces()) await nextTurn();
@@ -190,7 +192,7 @@ export class JournalFollower {
     this.isWithinBatch = true;
   }
 
-  /** Applies commands until the turn has done so much work; true: the batch is done and proven. */
+  /** Applies commands up to the turn's limit of work. True: the batch is done and proven. */
   private applySome(batch: JournalBatch, turnWork: number): boolean {
     const { engine, records } = this;
     const { lastSequence } = batch;
@@ -211,7 +213,7 @@ export class JournalFollower {
     return true;
   }
 
-  /** Checks and applies the command at `at`, and returns where the next one starts. */
+  /** Checks and applies the command at `at`. Returns the next record's offset. */
   private applyOne(at: number, sequence: number): number {
     const { engine, records, watch } = this;
     const next = this.checkOne(at, sequence);

@@ -1,15 +1,15 @@
 /**
- * Signed integers as bytes: a buffer that grows as it is written, and a cursor that reads it back.
+ * Signed integers as bytes: a growing write buffer, and a read cursor.
  *
- * Always holds: a value reads back identical, bit for bit, or is refused (RangeError) when it is
- * written. Whether the bytes are those that were written is for their checksum to say.
+ * Always holds: a value reads back identical, bit for bit, or writing it throws RangeError. Reading
+ * does not detect changed bytes: a checksum must.
  *
  *   -(2^53 - 1) to 2^53 - 1. The first byte has the lowest six bits of the magnitude, then the sign
  *   bit (1: negative); its high bit is set if more bytes follow. Each of these has seven bits, the
  *   lowest first, and the same high bit.
  */
 
-/** The most that an integer takes. */
+/** The most bytes of an integer. */
 export const INTEGER_BYTES = 8;
 /** In the first byte. */
 export const NEGATIVE = 0x40;
@@ -50,7 +50,7 @@ export class ByteWriter {
     this.length += end - start;
   }
 
-  /** Makes room for that many more bytes: code that is hot writes them to `buffer` itself. */
+  /** Makes room for `count` more bytes: hot code then writes to `buffer` directly. */
   reserve(count: number): void {
     if (this.length + count > this.buffer.length) this.grow(this.length + count);
   }

@@ -1,4 +1,4 @@
-/** Files and folders that only their owner can read, made durable with fsync. */
+/** Private files and folders, made durable with fsync. */
 import { createHash } from 'node:crypto';
 import {
   accessSync,
@@ -36,18 +36,18 @@ function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** Another process may have created it meanwhile. */
+/** Another process may have created the folder at the same time. */
 function unlessExisting(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EEXIST') throw error;
 }
 
-/** The operating system does not say which file it is when an operation on an open one fails. */
+/** Adds the path: the system does not name the file when an operation on an open one fails. */
 export function named(error: unknown, path: string): unknown {
   if (error instanceof Error && 'code' in error) (error as NodeJS.ErrnoException).path ??= path;
   return error;
 }
 
-/** @throws the system's error if this user may not use what is there. */
+/** @throws the system's error if this user may not use the file or folder. */
 export function mayUse(path: string, mode = constants.R_OK | constants.W_OK): void {
   try {
     accessSync(path, mode);
@@ -56,7 +56,7 @@ export function mayUse(path: string, mode = constants.R_OK | constants.W_OK): vo
   }
 }
 
-/** Opens a file for `work`, and closes it afterwards. Flag w creates a private file. */
+/** Opens a file for `work`, then closes it. Flag w creates a private file. */
 export function withFile<Result>(
   path: string,
   flags: 'r' | 'w',
@@ -109,8 +109,8 @@ export async function syncPath(path: string): Promise<void> {
 }
 
 /**
- * The text of a file with a secret, without the line break at its end.
- * @throws TroubleError when other users may read it; the operating system's error
+ * The text of a file with a secret, without the final line break.
+ * @throws TroubleError if other users may read it; the system's error
  */
 export function readPrivateText(path: string): string {
   const found = statSync(path);

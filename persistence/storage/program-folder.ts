@@ -1,6 +1,6 @@
 /**
- * Where this program is installed. Always holds: the answers are the same whether this file runs as
- * source, as tests run it, compiled, or within a bundle.
+ * The folder in which this program is installed. Always holds: the answers are the same for source
+ * (in tests), compiled code and bundles.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -21,7 +21,7 @@ export function programVersion(): string {
 }
 
 /**
- * The absolute path of the compiled code of a thread or of another process.
+ * The absolute path of the compiled code for a thread or another process.
  * @param path from the folder of compiled code, say `persistence/follower/worker.js`.
  */
 export function compiledFile(path: string): string {

@@ -1,20 +1,19 @@
 /**
- * Opens the databases of a data folder without leaving a trace: for the judgement before a start,
+ * Opens the databases of a data folder without changing any file: for the judgement before a start,
  * and for the replay tool. SQLite's read-only mode is not enough: in write-ahead mode it creates
- * -wal and -shm when they are missing, and writes locks and marks to -shm. What is used depends on
- * the files:
+ * missing -wal and -shm files, and writes locks and marks to -shm. The mode depends on the files:
  *
- *   no -wal, or an empty one    nobody has it open and it is complete: `immutable`, without locks
+ *   no -wal, or an empty one    complete, and not open elsewhere: `immutable`, without locks
  *   -wal and -shm               an exchange has it open, or was killed: `readonly_shm`, which does
  *                               not change -shm, and indexes -wal in memory if there is no writer
  *   -wal without -shm           a copy, or left by a killed exchange: `unix-none`, no locks, with
  *                               an index in memory; a read-only file is not checkpointed on closing
  *
- * A -wal that has only its header, as a kill or a power cut can leave it, counts as empty: with
- * `readonly_shm`, SQLite tries to read it for ten seconds and then gives up (SQLITE_PROTOCOL).
+ * A -wal with only its header, as after a kill or a power cut, counts as empty: with
+ * `readonly_shm`, SQLite would try to read it for ten seconds and then fail (SQLITE_PROTOCOL).
  *
- * Always holds: no file of the folder is created, changed or deleted, and no mtime changes. What is
- * read without locks is valid only if nobody writes meanwhile, which each handle can tell.
+ * Always holds: no file of the folder is created, changed or deleted, and no mtime changes. A read
+ * without locks is valid only if the file was not written meanwhile; each handle can tell.
  */
 import { constants, existsSync, statSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
@@ -23,24 +22,24 @@ import { mayUse } from './files.js';
 import { closeDatabase, execute, openDatabase, query } from './sqlite.js';
 
 const BUSY_TIMEOUT_MS = 5_000;
-/** Attempts to open a database that is being closed by whoever has it open. */
+/** Attempts to open a database that another program is closing. */
 const OPEN_ATTEMPTS_MAX = 10;
 /** The size of the header of -wal (WAL_HDRSIZE in SQLite's wal.c). */
 const LOG_HEADER_BYTES = 32;
 
 export interface ReadOnlyDatabase {
   readonly database: sqlite3.Database;
-  /** Whether the database has been written to since, so that what was read is not valid. */
+  /** Whether the database was written to since opening, so that the read is not valid. */
   wasDisturbed(): boolean;
 }
 
-/** @throws the operating system's error when the files may not be read, or SQLite's. */
+/** @throws the system's error if the files may not be read, or SQLite's. */
 export async function openReadOnly(path: string): Promise<ReadOnlyDatabase> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await openAsItIs(path);
     } catch (error) {
-      // Whoever had it open has closed it, and with it -wal and -shm went.
+      // Another program has closed the database, which removed -wal and -shm.
       const isGone = (error as { errno?: number }).errno === sqlite3.CANTOPEN;
       if (!isGone || attempt === OPEN_ATTEMPTS_MAX) throw error;
     }
@@ -67,7 +66,7 @@ async function openAsItIs(path: string): Promise<ReadOnlyDatabase> {
   return { database, wasDisturbed };
 }
 
-/** SQLite opens -wal and -shm at the first read. From then on they stay until this is closed. */
+/** SQLite opens -wal and -shm at the first read. They then stay until this connection is closed. */
 async function openWithIndex(path: string): Promise<sqlite3.Database> {
   const database = await open(path, 'mode=ro&readonly_shm=1');
   try {
@@ -82,7 +81,7 @@ async function openWithIndex(path: string): Promise<sqlite3.Database> {
 async function open(path: string, parameters: string): Promise<sqlite3.Database> {
   const mode = sqlite3.OPEN_READONLY | sqlite3.OPEN_URI | sqlite3.OPEN_FULLMUTEX;
   const database = await openDatabase(`${pathToFileURL(path).href}?${parameters}`, mode);
-  // An exchange that starts locks the database for a moment.
+  // A starting exchange locks the database for a moment.
   database.configure('busyTimeout', BUSY_TIMEOUT_MS);
   return database;
 }

@@ -1,14 +1,16 @@
-/** Room on the disk of a folder: how much there is, and whether it is enough for a start. */
+/** Disk space of a folder: how much is free, and whether it is enough for a start. */
 import { rmSync, statfsSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { withFile } from './files.js';
 import type { Trouble } from './trouble.js';
 
 const PIECE_BYTES = 1024 * 1024;
-/** What the journal may write before it frees space: its log until the next fold, and batches. */
+/**
+ * What the journal may write before it frees space: its log until the next checkpoint, and batches.
+ */
 const NEEDED_BYTES = 8 * PIECE_BYTES;
 
-/** On the disk of a folder; null: it cannot be asked. */
+/** null: the system does not report it. */
 export function freeBytesAt(folder: string): number | null {
   try {
     const { bavail, bsize } = statfsSync(folder);
@@ -19,9 +21,9 @@ export function freeBytesAt(folder: string): number | null {
 }
 
 /**
- * Proves that the journal can start in the folder, by writing a file and removing it. The free
- * space alone does not show it: quotas and limits of the process count too.
- * @throws the operating system's error
+ * Proves that the journal can start in the folder, by writing a file and removing it. Free space
+ * alone is not proof: quotas and limits of the process count.
+ * @throws the system's error
  */
 export function proveRoom(folder: string): void {
   const path = join(folder, 'room.tmp');
@@ -36,7 +38,7 @@ export function proveRoom(folder: string): void {
   }
 }
 
-/** What {@link proveRoom} would find by writing, as far as the free space shows it; null: room. */
+/** A prediction of {@link proveRoom} from the free space alone; null: enough. */
 export function roomProblem(folder: string, free = freeBytesAt(folder)): Trouble | null {
   if (free === null || free >= NEEDED_BYTES) return null;
   return noRoom(folder, `${Math.floor(free / 1024)} KiB are free`);

@@ -1,6 +1,6 @@
 /**
- * The form of a file with secrets of sessions: one a line, of 32 bytes in base64url. The
- * gateway signs with them; tools copy the file with the folder.
+ * The format of the file of session secrets: one a line, 32 bytes in base64url. The gateway signs
+ * with them; tools copy the file with the folder.
  */
 import { existsSync } from 'node:fs';
 import { readPrivateText } from './files.js';
@@ -8,10 +8,10 @@ import { TroubleError } from './trouble.js';
 
 export const SECRET_FILE = 'session-secret';
 export const SECRET_BYTES = 32;
-/** Each costs every request with a wrong token a signature. */
+/** A request with a wrong token costs one signature per secret. */
 export const SECRETS_MAX = 4;
 
-/** null: there is no such file. Throws if it is invalid, or accessible to others. */
+/** null: no such file. Throws if it is invalid, or readable by other users. */
 export function secretsIn(path: string): Buffer[] | null {
   if (!existsSync(path)) return null;
   const secrets = parseSecrets(readPrivateText(path));
@@ -25,7 +25,7 @@ export function secretsIn(path: string): Buffer[] | null {
   });
 }
 
-/** null: the text has another form. */
+/** null: the text is invalid. */
 export function parseSecrets(text: string): Buffer[] | null {
   const lines = text.trimEnd().split('\n');
   const secrets = lines.map((line) => Buffer.from(line, 'base64url'));

@@ -1,10 +1,9 @@
 /**
- * What an error of SQLite means for a file that is being read
- * (https://www.sqlite.org/rescode.html).
+ * What an SQLite error means for a file being read (https://www.sqlite.org/rescode.html).
  *
  * - `unavailable`: the file cannot be read now. Its contents may be fine, so the read is retried.
  * - `wrong`: the contents are not what was written, or not what this program expects.
- * - `misuse`: any other: this program has called SQLite in a way that it does not allow.
+ * - `misuse`: any other error: this program has used SQLite wrongly.
  */
 export type FileProblem = 'unavailable' | 'wrong' | 'misuse';
 
@@ -19,7 +18,7 @@ export const PROBLEMS: Readonly<Record<Exclude<FileProblem, 'misuse'>, readonly 
   wrong: ['ERROR', 'CORRUPT', 'SCHEMA', 'TOOBIG', 'CONSTRAINT', 'MISMATCH', 'FORMAT', 'NOTADB'],
 };
 
-/** null: it is not an error of SQLite. */
+/** null: not an SQLite error. */
 export function fileProblem(error: unknown): FileProblem | null {
   const [, code] = /^SQLITE_(\w+)$/.exec(String((error as { code?: unknown }).code)) ?? [];
   if (code === undefined) return null;

@@ -28,7 +28,7 @@ export async function openDatabase(path: string, mode: number): Promise<sqlite3.
   return database!;
 }
 
-/** The path of a database, also of one that was opened by a URI. */
+/** The path of a database, also if it was opened by a URI. */
 function fileOf(database: sqlite3.Database): string {
   const { filename } = database as unknown as { filename: string };
   return filename.startsWith('file:') ? fileURLToPath(filename.split('?', 1)[0]!) : filename;
@@ -40,13 +40,13 @@ export function execute(database: sqlite3.Database, sql: string): Promise<void> 
   });
 }
 
-/** Attempts of a read that is refused with READONLY, and the pause between them. */
+/** Attempts of a read refused with READONLY, and the pause between them. */
 const READ_ATTEMPTS_MAX = 50;
 const READ_RETRY_MS = 10;
 
 /**
  * All rows of one query. A reader that may not write to the index of the write-ahead log gets
- * READONLY when a writer is just changing it (walIndexReadHdr in SQLite's wal.c); a retry succeeds.
+ * READONLY while a writer changes it (walIndexReadHdr in SQLite's wal.c); a retry succeeds.
  */
 export async function query<Row>(
   database: sqlite3.Database,

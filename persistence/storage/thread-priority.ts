@@ -1,6 +1,6 @@
 /**
  * Lower priorities for background threads, to leave the cores to the trading thread. On Linux each
- * thread has its own priority, and inherits that of the thread that started it.
+ * thread has its own priority, inherited from the thread that started it.
  */
 import { getPriority, setPriority } from 'node:os';
 

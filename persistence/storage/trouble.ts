@@ -1,9 +1,9 @@
 /**
- * What an operator is told about a failure: the problem, the file, and the remedy, as fields. For a
- * file that this program may not use, the remedy is the command that makes it usable.
+ * Failures as fields for the operator: problem, file and remedy. For a file that this program may
+ * not use, the remedy is the command that makes it usable.
  *
- * Always holds: errors of the operating system and of SQLite are put into words here, and nowhere
- * else, where a program is about to print or log them.
+ * Always holds: only this file puts errors of the operating system and of SQLite into words, when a
+ * program is about to print or log them.
  */
 import {
   accessSync,
@@ -19,17 +19,15 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { fileProblem } from './sqlite-codes.js';
 
 export interface Trouble {
-  /** What is wrong. */
   readonly problem: string;
-  /** The path of the file or folder; null: it is not about one. */
+  /** The path of the file or folder; null: not about one. */
   readonly file: string | null;
-  /** What to do; null: the problem says it, or nothing can be done. */
+  /** What to do; null: `problem` says it, or nothing can be done. */
   readonly remedy: string | null;
 }
 
 export type Told = Pick<Trouble, 'problem'> & Partial<Trouble>;
 
-/** An error in the words of an operator. */
 export class TroubleError extends Error implements Trouble {
   override name = 'TroubleError';
   readonly problem: string;
@@ -53,13 +51,16 @@ export function troubleText({ problem, remedy }: Pick<Trouble, 'problem' | 'reme
   return remedy === null ? problem : `${problem}. ${remedy}`;
 }
 
-/** Whether it is about a file or a system call: no error of a journal, no fault of this program. */
+/**
+ * Whether the error is about a file or a system call, not a journal error or a fault of this
+ * program.
+ */
 export function isOfFile(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
   return error.constructor === TroubleError || 'syscall' in error || fileProblem(error) !== null;
 }
 
-/** For a log: only what is known. */
+/** Fields for a log, without unknown ones. */
 export function troubleFields(error: unknown): { problem: string; file?: string; remedy?: string } {
   const { problem, file, remedy } = troubleOf(error);
   return { problem, ...(file !== null && { file }), ...(remedy !== null && { remedy }) };
@@ -101,10 +102,10 @@ function noRoomFor(file: string, code: string): Trouble {
   };
 }
 
-/** Operations that need the right to change the folder of a name. */
+/** Operations that need write permission on the parent folder. */
 const ON_NAMES = ['mkdir', 'rename', 'unlink', 'rm', 'rmdir', 'link', 'symlink'];
 
-/** Why this user may not use a file; null: the permissions do not show it. */
+/** Why this user may not use a file; null: the permissions do not explain it. */
 function denialOf(file: string, syscall: string): Trouble | null {
   const closed = foldersAbove(file).find((folder) => !may(folder, constants.X_OK));
   if (closed !== undefined) return closedFolder(closed, file);
@@ -124,7 +125,7 @@ function denialOf(file: string, syscall: string): Trouble | null {
   return found === undefined || isOwn(found) ? null : othersFile(file, file, syscall, 'EPERM');
 }
 
-/** Files of a data folder, into which nobody can look. */
+/** Names of a data folder's files, to recognise a folder that cannot be listed. */
 const OF_DATA_FOLDER = /^(journal[.-].*|history\.db.*|snapshots|days|session-secret|last-backup)$/;
 
 function closedFolder(folder: string, file: string): Trouble {
@@ -147,7 +148,7 @@ function readOnlyDisk(path: string): Trouble {
   };
 }
 
-/** @param path that may not be used; `file` is what was to be done with it. */
+/** @param path the inaccessible path; `file` is the path of the failed operation. */
 function othersFile(path: string, file: string, syscall: string, code: string): Trouble {
   const found = statSync(path);
   const user = whoRuns();
@@ -174,7 +175,7 @@ function othersFile(path: string, file: string, syscall: string, code: string): 
   };
 }
 
-/** The data folder that a path is in: all of it must belong to one user. */
+/** The data folder that contains a path: all of it must belong to one user. */
 function dataFolderOf(path: string): string | null {
   const near = [path, dirname(path), dirname(dirname(path))];
   const isData = (folder: string) =>
@@ -211,7 +212,7 @@ function nearestFolder(path: string): string {
   return at;
 }
 
-/** A folder that is mounted elsewhere a second time (a bind mount) has the device of its parent. */
+/** A folder that is also mounted elsewhere (a bind mount) has its parent's device. */
 function mountOf(path: string): string {
   let at = realpathSync(path);
   const points = mountPoints();
@@ -221,7 +222,7 @@ function mountOf(path: string): string {
   return at;
 }
 
-/** Where Linux says what is mounted; the fifth field of each line is the folder (proc(5)). */
+/** Linux's list of mounts; the fifth field of each line is the folder (proc(5)). */
 const MOUNTS = '/proc/self/mountinfo';
 
 function mountPoints(): Set<string> {
@@ -242,7 +243,7 @@ function nameOf(uid: number): string {
   return uid === 0 ? 'root' : `${uid}`;
 }
 
-/** The user as which this program runs; the number of one without a name, as in a container. */
+/** The name of this program's user, or its number without a name, as in a container. */
 function whoRuns(): string {
   try {
     return userInfo().username;

@@ -1,6 +1,6 @@
 /**
- * A byte in the header of an SQLite file (https://sqlite.org/fileformat2.html): SQLite opens a file
- * of a later write version, reads it, and writes nothing to it.
+ * The write version in the header of an SQLite file (https://sqlite.org/fileformat2.html): SQLite
+ * opens a file with a later write version for reading, but does not write to it.
  */
 import { readSync } from 'node:fs';
 import { withFile } from './files.js';

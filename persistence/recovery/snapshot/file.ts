@@ -1,9 +1,8 @@
 /**
- * Writing and reading one snapshot file (format.ts). All of it blocks, and none runs on the trading
- * thread.
+ * Writing and reading one snapshot file (format.ts). Synchronous. Never call on the trading thread.
  *
- * Always holds: a file with a snapshot's name is complete, on disk, and was read back: its checksum
- * was right, and the engine restored from it had the right digest. Until then its name is
+ * Always holds: a file with a snapshot's name is complete, on disk, and was read back with the
+ * right checksum; the engine restored from it had the right digest. Until then its name is
  * temporary.
  */
 import { createHash, type Hash } from 'node:crypto';
@@ -24,14 +23,14 @@ import {
   type SnapshotHeader,
 } from './format.js';
 
-/** What is copied without a pause. */
+/** The most bytes copied without a pause. */
 const COPIED_BYTES = 256 * 1024;
-/** The state is hashed, written and read in pieces of this size. */
+/** Size of the pieces in which the state is hashed, written and read. */
 const PIECE_BYTES = 8 * 1024 * 1024;
 
 /**
- * The engine's state at one moment, in memory: quick to copy, and written by another thread. A
- * piece is let go once it is written, so that the engine which is restored from the file has room.
+ * The engine's state at one moment, in memory: quick to copy, and written by another thread. Each
+ * piece is freed once it is written, to make room for the engine that is restored from the file.
  */
 export interface SnapshotContent {
   header: SnapshotHeader;
@@ -40,7 +39,7 @@ export interface SnapshotContent {
 
 export interface LoadedSnapshot {
   header: SnapshotHeader;
-  /** Its checksum: SHA-256 over everything before it, 64 hex digits. */
+  /** The file's checksum: SHA-256 over everything before it, 64 hex digits. */
   hash: string;
   engine: Engine;
 }
@@ -50,7 +49,7 @@ export function takeSnapshot(engine: Engine, position: JournalPosition): Snapsho
   return atOnce(copyState(engine, position));
 }
 
-/** {@link takeSnapshot} in pieces: in between, the engine may be read, but not changed. */
+/** {@link takeSnapshot} in pieces: between them the engine may be read, but not changed. */
 export function* copyState(engine: Engine, position: JournalPosition): Work<SnapshotContent> {
   const collector = new PieceCollector();
   const writer = new StateWriter(
@@ -81,7 +80,7 @@ export function* copyState(engine: Engine, position: JournalPosition): Work<Snap
 
 /**
  * Writes the file under a temporary name, reads it back, renames it, and syncs the folder. Returns
- * its hash, for which the journal is to vouch.
+ * its hash, for the journal's vouch.
  */
 export function writeSnapshot(path: string, content: SnapshotContent): string {
   const temporary = temporaryPath(path);
@@ -97,7 +96,7 @@ export function writeSnapshot(path: string, content: SnapshotContent): string {
   }
 }
 
-/** Removes the temporary file of a snapshot that is no longer being written. */
+/** Removes the temporary file of an abandoned snapshot. */
 export function removeUnfinished(path: string): void {
   rmSync(temporaryPath(path), { force: true });
 }
@@ -106,9 +105,7 @@ function temporaryPath(path: string): string {
   return `${path}.tmp`;
 }
 
-/**
- * Reads a whole snapshot and restores its engine. @throws SnapshotError that says what is wrong.
- */
+/** Reads a whole snapshot and restores its engine. @throws SnapshotError with the reason. */
 export function readSnapshot(path: string): LoadedSnapshot {
   return withFile(path, 'r', (file) => {
     const fileBytes = fstatSync(file).size;
@@ -123,7 +120,7 @@ export function readSnapshot(path: string): LoadedSnapshot {
   });
 }
 
-/** What is in the place of the checksum at the end of a file, whatever its content is. */
+/** The last 32 bytes, the checksum's place, of any file. */
 export function checksumIn(path: string): string {
   return withFile(path, 'r', (file) => {
     const sum = Buffer.alloc(SNAPSHOT_SUM_BYTES);
@@ -133,7 +130,9 @@ export function checksumIn(path: string): string {
   });
 }
 
-/** Read a second time, in pieces: the state is never in memory beside the engine. */
+/**
+ * Reads the state a second time, in pieces: the whole state is never in memory beside the engine.
+ */
 function restore(header: SnapshotHeader, file: number): Engine {
   let engine: Engine;
   let at = SNAPSHOT_HEADER_BYTES;
@@ -174,7 +173,7 @@ function writeExactly(file: number, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
 }
 
-/** In pieces, because one read returns at most 2 GiB. */
+/** One read returns at most 2 GiB. */
 function readExactly(file: number, target: Uint8Array, position: number): void {
   for (let at = 0; at < target.length; ) {
     const count = Math.min(PIECE_BYTES, target.length - at);
@@ -195,17 +194,17 @@ function hashOfState(hash: Hash, file: number, stateBytes: number): Buffer {
 }
 
 /**
- * Copies the bytes of an archive into memory that the thread that writes them shares
- * (storage/shared-bytes.ts). Long runs of bytes get theirs in pieces, when they are copied: clean
- * memory for a large table takes longer than to copy it.
+ * Copies an archive's bytes into shared memory for the writing thread (storage/shared-bytes.ts).
+ * Memory for long runs of bytes is allocated in pieces while copying: clearing it all at once for a
+ * large table takes longer than the copy.
  */
 class PieceCollector {
   totalBytes = 0;
   readonly pieces: Uint8Array[] = [];
-  /** The places of pieces that are not copied yet. */
+  /** The places of pieces not yet copied. */
   private later: number[] = [];
 
-  /** For bytes that are valid only during the call. */
+  /** For bytes valid only during the call. */
   add(bytes: Uint8Array): void {
     const copy = sharedBytes(bytes.length);
     copy.set(bytes);

@@ -33,7 +33,7 @@ export interface SnapshotHeader {
   stateBytes: number;
 }
 
-/** The file is not a whole, undamaged snapshot of this version; the message says why. */
+/** The file is not a complete, undamaged snapshot of this version; the message says why. */
 export class SnapshotError extends Error {
   override name = 'SnapshotError';
 }

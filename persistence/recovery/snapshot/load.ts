@@ -2,9 +2,8 @@
  * Loads the newest usable snapshot of a data folder.
  *
  * Always holds: a snapshot is used only if it names the hash of the journal's batch at its
- * sequence, and the journal vouches for the file (vouched.ts). One that is damaged, changed, of
- * another journal or without its record in the journal is skipped with a warning for the next older
- * one, and in the end for an empty engine.
+ * sequence, and the journal vouches for the file (vouched.ts). Any other snapshot is skipped with a
+ * warning for the next older one, and in the end for an empty engine.
  */
 import { Engine } from '../../../engine/engine.js';
 import { JournalUnavailable } from '../../journal/errors.js';
@@ -18,7 +17,7 @@ export interface SnapshotLog {
   warn(fields: object, message: string): void;
 }
 
-/** Reads a snapshot's file, which may take seconds, and throws as `readSnapshot` does. */
+/** Reads a snapshot file, which may take seconds. Throws as `readSnapshot` does. */
 export type ReadSnapshot = (path: string) => LoadedSnapshot | Promise<LoadedSnapshot>;
 
 export interface StartingPoint {
@@ -27,8 +26,8 @@ export interface StartingPoint {
 }
 
 /**
- * The newest usable snapshot not after `notAfter` (default: of all), or an empty engine.
- * @throws JournalUnavailable when the node may not have received the snapshot's commands yet.
+ * The newest usable snapshot up to `notAfter` (default: any), or an empty engine.
+ * @throws JournalUnavailable if the node may not have received the snapshot's commands yet.
  */
 export async function loadNewestSnapshot(options: {
   folder: string;
@@ -53,7 +52,7 @@ export async function loadNewestSnapshot(options: {
   return { engine: new Engine(), position: GENESIS };
 }
 
-/** The oldest usable snapshot; null: there is none. */
+/** The oldest usable snapshot; null: none. */
 export async function oldestSnapshot(
   folder: string,
   reader: JournalSource,
@@ -66,7 +65,7 @@ export async function oldestSnapshot(
   return null;
 }
 
-/** Why the journal does not prove a snapshot that is whole in itself; null: it does. */
+/** Why the journal does not prove an intact snapshot; null: it does. */
 export async function problemWith(
   { header, hash }: Omit<LoadedSnapshot, 'engine'>,
   position: JournalPosition | null,
@@ -82,7 +81,7 @@ export async function problemWith(
         `${vouched}. Its own checksum is right, so this is no damage of the disk`;
 }
 
-/** Whether the file is a whole snapshot, of whatever journal. */
+/** Whether the file is a complete snapshot, of any journal. */
 export async function isUndamaged(snapshot: SnapshotName): Promise<boolean> {
   return (await tryToLoad(snapshot, readSnapshot, { warn: () => {} })) !== null;
 }

@@ -1,5 +1,5 @@
 /**
- * Writes snapshots in their own thread: to read one back restores an engine, which takes seconds
+ * Writes snapshots in their own thread: reading one back restores an engine, which takes seconds
  * with a million users, and the follower must continue.
  */
 import { Worker } from 'node:worker_threads';
@@ -14,23 +14,22 @@ export interface SnapshotTask {
   pieces: Uint8Array[];
 }
 
-/** The thread's one message: the snapshot's hash, or why there is no snapshot. */
+/** The thread's only message: the snapshot's hash, or why there is no snapshot. */
 export type SnapshotResult = { hash: string } | { problem: string };
 
 export interface SnapshotWriting {
   /**
-   * Resolves with the snapshot's hash when it is on disk under its name; rejects when it could not
-   * be written.
+   * Resolves with the snapshot's hash when it is on disk under its name; rejects if writing failed.
    */
   done: Promise<string>;
   /** Terminates the thread, and removes the temporary file. */
   cancel(): Promise<void>;
 }
 
-/** The other thread shares the memory of the content, which must not change any more. */
+/** The other thread shares the content's memory, which must not change from now on. */
 export function writeSnapshotInThread(folder: string, content: SnapshotContent): SnapshotWriting {
   const workerData: SnapshotTask = { folder, ...content };
-  // Nothing below refers to the content, which the thread lets go piece by piece.
+  // Nothing below refers to the content: the thread frees it piece by piece.
   const { path } = snapshotNameOf(folder, content.header.sequence);
   const worker = new Worker(compiledFile('persistence/recovery/snapshot/worker.js'), {
     workerData,

@@ -1,7 +1,7 @@
 /**
- * What the journal says about a snapshot. After the follower has written one, the exchange journals
- * its hash (`vouchForSnapshot`), so that the journal's chain covers the file: whoever changes the
- * file and makes its own checksum right would have to change the journal, too.
+ * The journal's vouch for a snapshot. After the follower has written a snapshot, the exchange
+ * journals its hash (`vouchForSnapshot`), so that the journal's chain covers the file: changing the
+ * file with a valid checksum would require changing the journal.
  */
 import { kindAt, readCommand } from '../../../engine/interface/command-record.js';
 import { CommandKind, type CommandOf } from '../../../engine/interface/commands.js';
@@ -10,7 +10,7 @@ import type { JournalPosition } from '../../journal/format.js';
 import { recordsIn } from '../../journal/row.js';
 import type { JournalBatch } from '../../journal/store.js';
 
-/** The part of a journal's reader that is needed. */
+/** The needed part of a journal's reader. */
 interface Batches {
   batches(after: JournalPosition): AsyncIterable<JournalBatch>;
 }
@@ -22,10 +22,10 @@ export function vouchAt(records: RecordBuffer, at: number): CommandOf<'vouchForS
 }
 
 /**
- * The hash that the journal first states for the snapshot at `position`; null: none. A snapshot's
- * hash is journalled seconds after it was taken, so a few batches are read, or, without one, all
- * to the journal's end.
- * @throws JournalError when the journal is damaged there.
+ * The hash that the journal first states for the snapshot at `position`; null: none. It is
+ * journalled seconds after the snapshot was taken, so this reads a few batches, or, without a
+ * vouch, all to the journal's end.
+ * @throws JournalError if the journal is damaged there.
  */
 export async function vouchedHash(
   reader: Batches,
