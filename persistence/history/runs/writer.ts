@@ -23,6 +23,8 @@ import {
 const PIECE_BYTES = 1024 * 1024;
 /** Fewer bytes are not deflated: it would take longer than reading them. */
 const DEFLATED_BYTES_MIN = 64;
+/** More effort makes such short bytes hardly shorter. */
+const QUICKLY = { level: 1 };
 const WIDTH = 17;
 /** A run's record: the columns of insertRuns. */
 const RUN_COLUMNS = 6;
@@ -115,7 +117,8 @@ export class Pieces {
   addDeflated(id: number, firstOrdinal: number, count: number, start: number): void {
     const { bytes } = this;
     const entries = bytes.buffer.subarray(start, bytes.length);
-    const deflated = entries.length < DEFLATED_BYTES_MIN ? entries : deflateRawSync(entries);
+    const deflated =
+      entries.length < DEFLATED_BYTES_MIN ? entries : deflateRawSync(entries, QUICKLY);
     const isShorter = deflated.length < entries.length;
     if (isShorter) {
       bytes.length = start;
