@@ -1,6 +1,6 @@
 /**
  * Makes the data of an exchange ready for this program, also while an older program trades on it:
- * the journal is replayed beside that one and followed, until it is stopped.
+ * the journal is replayed beside it and followed until the older program stops.
  *
  * With a new folder, for a journal of the version before this one: a copy of the journal, with a
  * command after it that records the upgrade and names the end of the old journal. Without one, for
@@ -55,7 +55,7 @@ interface UpgradeOptions {
   from: string;
   /** A new folder; null: `from` itself, whose journal is of this version. */
   to: string | null;
-  /** Told how far it is. */
+  /** Reports progress. */
   say: (text: string) => void;
 }
 
@@ -121,7 +121,7 @@ async function upgradeInto(options: UpgradeOptions, to: string): Promise<Journal
       if (lock === undefined) {
         await readLive(from, (reader) => replay.follow(reader), version);
         lock = await replay.untilStopped(takeLock);
-        // What is before the newest snapshot was proven by the replay.
+        // The replay has proven everything before the newest snapshot.
         await judge(false);
       }
       await readJournal(from, (reader) => replay.follow(reader), version);
@@ -157,7 +157,7 @@ async function readLive<Result>(
 class Replay {
   readonly engine: Engine;
   private readonly follower: JournalFollower;
-  /** The end of the journal as of the last look. */
+  /** The end of the journal at the last check. */
   private total = 0;
   private saidSequence: number;
 
@@ -183,7 +183,7 @@ class Replay {
     await this.follower.follow(reader).finally(() => clearInterval(timer));
   }
 
-  /** Follows until nobody holds the old folder. Returns what `take` does, which then holds it. */
+  /** Follows until the old folder is free. Returns the result of `take`, which then holds it. */
   async untilStopped<Taken>(take: () => Promise<Taken>): Promise<Taken> {
     const { from, say } = this.options;
     say(`At sequence ${this.engine.sequence}, the end of the journal. Stop the exchange now.`);
@@ -227,7 +227,7 @@ async function addSnapshot(engine: Engine, folder: string, journal: Journal): Pr
   const { sequence: snapshotSequence } = engine;
   const { path } = snapshotNameOf(folder, snapshotSequence);
   if (!existsSync(dirname(path))) await prepareSnapshotFolder(folder);
-  // The older program may be about to end, and removes what is unfinished under its names.
+  // An older program that is stopping removes unfinished files under its own names.
   const own = `${path}.upgrade`;
   const snapshotHash = writeSnapshot(own, takeSnapshot(engine, journal.end));
   renameSync(own, path);
