@@ -303,6 +303,7 @@ describe('the configuration', () => {
     ACCEPT_CLOCK: ['1'],
     ACCEPT_DEMO: ['1'],
     REQUIRE_JOURNAL: ['yes'],
+    KEY_RESULTS_MEGABYTES: ['-1', '2049', ''],
     SNAPSHOT_EVERY_COMMANDS: ['0'],
     SNAPSHOT_EVERY_SECONDS: ['9'],
     SEGMENT_MEGABYTES: ['0'],
