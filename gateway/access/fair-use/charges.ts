@@ -106,7 +106,7 @@ export const CHARGES: readonly Charge[] = [
   {
     kind: 'reads',
     input:
-      'a read; signing out; each question to the history about a refused operation, once per command',
+      'a read; signing out; each question to the history about a refused operation, once per command, or about a repeated key',
     cost: '1; a page of past markets its `limit`; and 1 per KiB of the answer (16 KiB of bytes that are only copied), and per 200 entries of the list that it is a page of',
     payer: 'user and address; without a session the address',
     most: '200 entries, about 100 units, 100 KiB; 32 parameters',

@@ -60,7 +60,7 @@ import { EVENT_FIELDS, EVENT_LENGTHS, EventType } from '../../../engine/interfac
 import { offsetsOf } from '../../../engine/storage/number-buffer.js';
 
 export const HISTORY_APPLICATION_ID = 0x51485848;
-export const HISTORY_VERSION = 2;
+export const HISTORY_VERSION = 1;
 
 /** Added to the checksum of a run whose entries are stored deflated. */
 export const DEFLATED = 2 ** 32;

@@ -15,13 +15,14 @@ test('/ and /api lead to the documentation', async () => {
   const home = await fetched('/');
   expect([home.status, home.type]).toEqual([200, 'text/html; charset=utf-8']);
   const links = [...home.text.matchAll(/href="([^"]+)"/g)].map(([, link]) => link!);
-  expect(links).toEqual(['/api', '/api/docs', '/client/']);
+  expect(links).toEqual(['/api', '/api/docs', '/api/docs/recipes.md', '/client/']);
   const index = await fetched('/api');
   expect([index.status, index.type, JSON.parse(index.text)]).toEqual([
     200,
     'application/json',
     {
       documentation: '/api/docs',
+      guides: '/llms.txt',
       clients: '/client/',
       openapi: '/api/openapi.json',
       'openapi-3.0': '/api/openapi-3.0.json',
@@ -31,7 +32,13 @@ test('/ and /api lead to the documentation', async () => {
     },
   ]);
   // The clients are there once they are built: package.test.ts.
-  for (const path of ['/api/docs', '/api/openapi.json', '/api/asyncapi.json', '/api/status'])
+  for (const path of [
+    '/llms.txt',
+    '/api/docs',
+    '/api/openapi.json',
+    '/api/asyncapi.json',
+    '/api/status',
+  ])
     expect((await fetched(path)).status, path).toBe(200);
 });
 

@@ -60,7 +60,7 @@ it('the same commands give the bytes of version 1', async () => {
     'HISTORY_VERSION of history/runs/format.ts',
   ).toEqual({
     HISTORY_VERSION: 1,
-    schema: '2a6bca5c5d14ab88e62c4dc2de8d785e',
+    schema: '71bbe56afda7ea46be0f0bd47ecd9c42',
     runs: 'cb2e39a141556bbd74ea8f913571a4ae',
   });
 });
