@@ -1,9 +1,9 @@
 /**
  * The engine: a pure state machine, changed only by `apply` and `applyRecord`. The same commands at
  * the same times give the same results, events, digest and state on any machine: the engine reads
- * no clock and no randomness, does no I/O and uses no fractions. An expected refusal is a result
- * code. A throw is a bug; the engine must not be used afterwards, unless its method states that
- * nothing has changed.
+ * no clock and no randomness and does no I/O, and all numbers that it stores are integers that a
+ * double holds exactly. An expected refusal is a result code. A throw is a bug; the engine must not
+ * be used afterwards, unless its method states that nothing has changed.
  *
  * RULES.md says what each command does.
  */

@@ -69,7 +69,7 @@ export function path(literals: TemplateStringsArray, ...parts: string[]): string
   return String.raw({ raw: literals }, ...parts.map(encodeURIComponent));
 }
 
-/** For browsers. The types of Node.js, which has no cache, lack this option. */
+/** Keeps browsers from caching. Node.js has no cache, so its types lack this option. */
 const UNCACHED: object = { cache: 'no-store' };
 
 /** Request fields that are amounts: given as text or number, sent as a number. */

@@ -39,8 +39,8 @@ export function read(call: Call, route: Route, body: ReceivedBody): boolean {
 }
 
 /**
- * The command that the route reads from the bytes of the body; the request then passes every check
- * of {@link read}. null: the checks decide.
+ * Reads the command straight from the body's bytes. A command returned here needs no further
+ * checks. null: {@link read} must check the request.
  */
 export function readCommand(asking: Asking, route: Route, body: ReceivedBody): Command | null {
   if (route.command === undefined) return null;

@@ -2,8 +2,9 @@
  * Finds a duplicate key in a JSON object. JSON.parse silently takes the last one; another reader (a
  * proxy, a log) may take the first, so the text is ambiguous.
  *
- * If the number of colons in the text, strings included, equals the number of members of all
- * objects, no key is duplicated. Only otherwise is the text read again, key by key.
+ * The parse drops a member whose key is duplicated, but its colon is in the text. So if the text,
+ * strings included, has as many colons as the parsed objects have members, no key is duplicated.
+ * Only otherwise is the text read again, key by key.
  */
 
 const COLON = 58;
@@ -17,8 +18,9 @@ export function colonCount(bytes: Uint8Array): number {
 }
 
 /**
- * The path of a duplicate key, such as `operations.3.price`; null: none. `colons`: the
- * number of colons in `text`, the valid JSON of `value`.
+ * The path of a duplicate key, such as `operations.3.price`; null: none. If the text is read key by
+ * key and has more than {@link TOKENS_MAX} tokens, the outermost key or index reached, although no
+ * duplicate was found. `colons`: the number of colons in `text`, the valid JSON of `value`.
  */
 export function repeatedKey(value: unknown, text: string, colons: number): string | null {
   return memberCount(value, 0) === colons ? null : findRepeatedKey(text);

@@ -10,7 +10,7 @@ import { Tally } from '../access/fair-use/tally.js';
 import type { Session } from '../access/sessions.js';
 import type { Connection } from './connection.js';
 
-/** One thousandth (two thousandths) of the total is assured to an address (an established user). */
+/** Assured of the total: 1/1,000 to an address of newcomers, 1/2,000 to an established user. */
 const ASSURED_PART_OF_ADDRESS = 1_000;
 const ASSURED_PART_OF_USER = 2_000;
 

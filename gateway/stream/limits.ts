@@ -37,13 +37,13 @@ export interface StreamLimits {
   /** Characters kept by all channels. Above the limit, each new message removes two old ones. */
   keptCharactersInAll: number;
   /**
-   * Commands that a `resume` of `user` may replay from the journal, and bytes of messages it may
-   * send; beyond either limit the client gets a `gap`. More than the default number of commands
-   * between snapshots, so a restart alone never causes a `gap`.
+   * The most commands that a `resume` of `user` may replay from the journal, and the most bytes of
+   * messages that it may send. Beyond either limit the client gets a `gap`. The commands are more
+   * than the default number between snapshots, so a restart alone never causes a `gap`.
    */
   replayedCommands: number;
   replayedBytes: number;
-  /** Bytes of messages read from the journal for one user at a time. */
+  /** Bytes of message text read from the journal for one user at a time: a window. */
   replayWindowBytes: number;
   /** Real milliseconds for which a channel without subscribers keeps its messages. */
   keptMs: number;

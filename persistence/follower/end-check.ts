@@ -1,5 +1,5 @@
 /**
- * The check of the journal's end while the history is far behind: it is being built anew, or cannot
+ * The check of the journal's end while the history is far behind: it is being rebuilt, or cannot
  * be built because older segments are in an archive. A second engine starts from the newest
  * snapshot, follows the journal and takes the snapshots, until the engine of the history has caught
  * up with it.

@@ -1,7 +1,7 @@
 /**
  * Reads of single batches of the journal, for those who want to check it. They have a reader of
  * their own, opened when the first one comes, and take turns, so the follower's own reading goes on
- * beside them.
+ * meanwhile.
  *
  * Always holds: every read is answered once. What cannot be read is `unavailable`: damage is for
  * the follower to find, which reads the whole journal. A node of PostgreSQL that is lost is

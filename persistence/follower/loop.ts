@@ -8,19 +8,20 @@
  * - A journal that leads to another digest, or is damaged after the newest snapshot, is reported,
  *   and ends the loop.
  * - If the history is far behind the newest snapshot, or cannot be built because segments before it
- *   are missing or damaged, or does not work for long, another engine checks the journal's end from
- *   that snapshot and takes the snapshots, until the history's has caught up (end-check.ts).
- * - A failure to make the history from a sound journal is one of the program, so it is tried again
- *   only once an hour, or by the next program.
+ *   are missing or damaged, or has failed for a long time, a second engine checks the end of the
+ *   journal from that snapshot and takes the snapshots until the history's engine has caught up
+ *   (end-check.ts).
+ * - A failure to make the history from a sound journal is a fault of the program, so it is tried
+ *   again only once an hour, or when another program starts.
  * - Any other failure (a full disk, say) is reported as trouble and retried, after a quarter of a
  *   second at first and ten seconds at most.
  *
- * Trading depends on none of these but on a digest that differs.
+ * None of these stops trading, except a digest that differs.
  *
  * Reads that come before the first session is open wait for it; between sessions they are
- * `unavailable`. A session does not check the batches before its snapshot: those of the journal's
- * last segments were checked before the start (judgement.ts), or the follower itself has applied
- * them.
+ * `unavailable`. A session does not check the batches before its snapshot: the batches of the
+ * journal's last segments were checked before the start (judgement.ts), or the follower itself has
+ * applied them.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { FAULT_REMEDY, HistoryFault } from '../history/fault.js';
@@ -69,7 +70,8 @@ export class FollowerLoop {
   async run(): Promise<void> {
     while (!this.isOver()) {
       try {
-        // The files of the other engine, which may be writing one, are not a crash's.
+        // Skip this while the other engine runs: a temporary file may be one it is writing, not one
+        // that a crash left.
         if (this.checking === null) await this.prepareSnapshots();
         this.session = await FollowerSession.open(this.options, () => this.endCheck);
         const { session } = this;
@@ -86,7 +88,7 @@ export class FollowerLoop {
     await this.checking;
   }
 
-  /** Whether another session checks the journal's end beside the first. */
+  /** Whether a second engine checks the journal's end in the background. */
   get isCheckingEnd(): boolean {
     return this.checking !== null;
   }

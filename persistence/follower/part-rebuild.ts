@@ -1,5 +1,5 @@
 /**
- * Makes one part of the history anew, which is lost or damaged: a further engine follows the
+ * Rebuilds one part of the history that is lost or damaged: a further engine follows the
  * journal from the newest snapshot that is not after the part's beginning, or from the first
  * command, to the part's end. The rest of the history is served, and grows, meanwhile.
  */
@@ -67,7 +67,7 @@ export async function rebuildPart(
   }
 }
 
-/** What the entries of a part are numbered from, out of the places of the parts before it. */
+/** The numbers from which a part's entries count, out of the places of the parts before it. */
 async function stateBefore(
   catalogue: Catalogue,
   part: number,

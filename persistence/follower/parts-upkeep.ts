@@ -1,9 +1,8 @@
 /**
- * What is done with the parts of the history beside following the journal, one thing at a time: a
- * part that is over is sealed, one that is damaged or lost is made anew, and the files of the
- * others are compared with their checksums, slowly.
+ * Background maintenance of the history's parts, one task at a time: it seals finished parts,
+ * rebuilds damaged or lost ones, and slowly verifies the checksums of the rest.
  *
- * Always holds: nothing of this stops the follower, trading, or reads of other parts.
+ * Always holds: none of this stops the follower, trading, or reads of other parts.
  */
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -26,13 +25,13 @@ const LONGEST_WAIT_MS = 3_600_000;
 export class PartsUpkeep {
   private readonly ends = new AbortController();
   private running: Promise<void> | null = null;
-  /** The next part to check, downwards; 0: all were. */
+  /** The next part to check, downwards; 0: all were checked. */
   private unchecked: number;
   private wakeUp: (() => void) | null = null;
-  /** In a row. */
+  /** Failures in a row. */
   private failures = 0;
   private readonly checks: NodeJS.Timeout;
-  /** One that is damaged again would be so each time: a session rebuilds each part once. */
+  /** A session rebuilds each part once: one that is then damaged again would be so each time. */
   private readonly rebuilt = new Set<number>();
 
   constructor(

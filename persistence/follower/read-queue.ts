@@ -95,7 +95,7 @@ export class FollowerReads {
     }
   }
 
-  /** Those that wait for a board, which has failed. */
+  /** Refuses the reads that wait for a leaderboard, because making one has failed. */
   refuseBoards(reason: string): void {
     const { waiting } = this;
     this.waiting = waiting.filter(({ request }) => isStored(request));

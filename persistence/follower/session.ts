@@ -326,7 +326,7 @@ export class FollowerSession {
     this.options.stepEnded('the history answers', { sequence: this.sequence });
   }
 
-  /** Damage of a part that is over is mended beside; other damage ends the session. */
+  /** A damaged part that is over is rebuilt in the background; other damage ends the session. */
   private readFailed(error: unknown): void {
     const { parts } = this.opened.store;
     if (error instanceof HistoryDamage && error.part !== null && error.part !== parts.open)

@@ -1,9 +1,10 @@
 /**
  * When the follower takes snapshots: at the end of the batch in which the sequence passes a
  * multiple of a number of commands, or the exchange's time a multiple of a duration. That depends
- * on the journal alone, so the nodes of a cluster take theirs at the same sequences, of the same
- * bytes, and the hash that the leader has journalled vouches for those of all. Both are multiplied
- * by a power of two when the state is large, so that no more is written in a day.
+ * on the journal alone, so the nodes of a cluster take their snapshots at the same sequences, of
+ * the same bytes, and the hash that the leader has journalled vouches for the snapshots of all
+ * nodes. The number and the duration are multiplied by a power of two when the state is large, so
+ * that no more is written in a day.
  *
  * The batch is also in the history (and synced there, unless a long read delays the checkpoint). So
  * the history is rarely behind the newest snapshot after a crash. If it is, the session begins with
@@ -65,9 +66,9 @@ export class FollowerSnapshots {
   private waiting: SnapshotContent | null = null;
   /** The last snapshot of this session that is on disk. */
   private last: WrittenSnapshot | null = null;
-  /** The last one of the journal. */
+  /** The journal's last command that vouches for a snapshot. */
   private vouch: CommandOf<'vouchForSnapshot'> | null = null;
-  /** That the journal vouches for other bytes. */
+  /** The error that the journal vouches for other bytes; null: it does not. */
   private problem: JournalError | null = null;
   /** The engine after the batch before. */
   private beforeSequence: number;

@@ -22,7 +22,7 @@ export interface PartTrouble {
   remedy: string;
 }
 
-/** Why a part cannot be made now; null: it is made again. */
+/** Reports why a part cannot be made now; null: it can be made again. */
 export type ReportTrouble = (part: DerivedPart, problem: string | null) => void;
 
 const NAMES: Record<DerivedPart, string> = {
@@ -39,7 +39,7 @@ export class Troubles {
     private readonly folder: string,
     private readonly log: FollowerLog,
     private readonly report: ReportTrouble,
-    /** What failed in the thread before this one: until it is made again. */
+    /** What failed in the previous thread, and counts as failing until it is made again. */
     failing: Iterable<readonly [DerivedPart, string]> = [],
   ) {
     for (const trouble of readTroubles(folder)) this.failing.set(trouble.part, trouble);

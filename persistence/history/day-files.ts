@@ -4,7 +4,7 @@
  * are its events, as GET /markets/15m/:marketId/events has them.
  *
  * Always holds: a file is whole, because it gets its name when it is durable, and never changes. It
- * is made once the last market of its day is resolved. What a crash leaves behind is written anew.
+ * is made once the last market of its day is resolved. What a crash leaves behind is written again.
  */
 import { createWriteStream } from 'node:fs';
 import { readdir, rename, rm, stat } from 'node:fs/promises';
@@ -196,7 +196,7 @@ function countMarkets(marketIds: Iterable<number>): Map<number, Map<number, numb
   return counts;
 }
 
-/** Those of the day that are resolved, oldest first. */
+/** The markets of the day that are resolved, oldest first. */
 async function marketsOf(reads: HistoryReads, asset: number, day: number): Promise<MarketRecord[]> {
   const [fromMs, toMs] = [day * DAY_MS, (day + 1) * DAY_MS - 1];
   const wanted = { asset, fromMs, toMs, limit: MARKETS_IN_DAY, cursor: null };

@@ -149,7 +149,7 @@ export class ListCounts {
   }
 }
 
-/** The lists whose lengths are kept in memory. Those of markets are in their rows. */
+/** The lists whose lengths are kept in memory. The lengths of a market's lists are in its row. */
 export const MEASURED = [
   USER_TRADE,
   POINTS_CREDIT,

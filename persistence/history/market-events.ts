@@ -3,8 +3,8 @@
  * its asset, from three minutes before its window until it was resolved; and the prices of its two
  * settlement minutes. All of it comes from the lists of the history.
  *
- * The order is that of the sequences. Within one command, each trade comes with the change of the
- * book that it made, then come the orders that entered the book or left it, then prices.
+ * Events are in the order of their sequences. Within one command, each trade comes with the change
+ * of the book that it made, then come the orders that entered the book or left it, then prices.
  */
 import { assetOfMarket, startOfMarketMs, WINDOW_MS } from '../../engine/interface/domain.js';
 import { MAX_TIME_MS } from '../../engine/interface/limits.js';
@@ -164,7 +164,7 @@ export async function readMarketTicks(
   };
 }
 
-/** Those that an average at `atMs` is of: the price in force when its minute begins, and on. */
+/** The prices that an average at `atMs` counts: the one in force when its minute begins, and on. */
 function countingAt(atMs: number, prices: readonly Price[]): Price[] {
   const fromMs = atMs - REFERENCE_WINDOW_MS;
   const observed = [...prices].sort((a, b) => a.observedAtMs - b.observedAtMs);

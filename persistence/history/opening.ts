@@ -2,7 +2,7 @@
  * The state of a history when it is opened: what new entries are numbered from, and what readers
  * must find. It is read from the catalogue and the open part, from the stored lengths of the lists
  * (runs/lengths.ts) and from the markets, so its time depends on the number of users and markets,
- * not on that of commands or parts.
+ * not on the number of commands or parts.
  *
  * Always holds: the lists have as many entries as `progress` says, and every market follows the
  * previous one of its asset. Anything else is a {@link HistoryDamage}.
@@ -29,7 +29,7 @@ export interface CommittedLists {
   knownMarketIds: Set<number>;
 }
 
-/** A market that an operator declares VOID ends before those of its window with smaller ids. */
+/** A market that an operator declares VOID may end before one of its window with a smaller id. */
 export function addPastMarket(ids: number[], marketId: number): void {
   let place = ids.length;
   while (place > 0 && ids[place - 1]! > marketId) place--;
@@ -99,7 +99,7 @@ class Markets {
   }
 }
 
-/** @param lastIds by asset, the market before; then this one. @throws HistoryDamage */
+/** @param lastIds by asset, the previous market; set to this one. @throws HistoryDamage */
 function checkPrevious(
   { marketId, previousId }: Pick<MarketRow, 'marketId' | 'previousId'>,
   lastIds: number[],
@@ -110,7 +110,7 @@ function checkPrevious(
   lastIds[asset] = marketId;
 }
 
-/** Those of the catalogue, as the open part has changed them, and those that it has added. */
+/** The catalogue's markets with the open part's changes, and the markets that this part added. */
 async function readMarkets([old, open]: [sqlite3.Database, sqlite3.Database]): Promise<Markets> {
   const markets = new Markets();
   const changed = new Map<number, ShortRow>();

@@ -252,7 +252,7 @@ export class Projection {
     this.changed(values[at + Sets.userId]!);
   }
 
-  /** Lots leave the book where the order rested. If it is placed anew, orderPlaced follows. */
+  /** Lots leave the book where the order rested. If it is placed again, orderPlaced follows. */
   private addAmendment(values: Float64Array, at: number): void {
     const isKept = values[at + Amended.keptPriority] === 1;
     const leftLots = isKept ? values[at + Amended.sizeLots]! : 0;

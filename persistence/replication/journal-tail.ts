@@ -76,7 +76,7 @@ export class JournalTail {
   private headAtMs: number;
   /** Why it cannot read now (it retries), null: it can. */
   trouble: string | null = null;
-  /** Those that were logged since it last could. */
+  /** The troubles that were logged since it could last read. */
   private readonly told = new Set<string>();
   private stopping = false;
   private readonly stopped = new AbortController();

@@ -321,9 +321,10 @@ function wouldFill(state: State, taker: Taker): boolean {
 }
 
 /**
- * Simulates the matching; changes only the taker and the counters of the command. Returns the level
- * of the next acceptable maker; 0: none. Stops after `maxFills`, or before a due order that may not
- * be passed over.
+ * Simulates the matching; changes only the taker, the counters of the command and
+ * `orderGroups.walk`. Returns the level of the next acceptable maker; 0: none. Stops after
+ * `maxFills` less the orders that tripped groups would cancel, when no lot can be taken, before a
+ * due order that may not be passed over, or before an own order that the taker does not cancel.
  */
 export function walk(state: State, taker: Taker, maxFills: number): number {
   const { levels, orders, orderGroups } = state;
@@ -360,7 +361,7 @@ export function walk(state: State, taker: Taker, maxFills: number): number {
   return 0;
 }
 
-/** Trades with makers, best first, until nothing is left to match. Returns what `walk` returns. */
+/** Trades with makers, best first, as `walk` does. Also stops when the taker's group trips. */
 function takeLiquidity(state: State, taker: Taker): number {
   const { levels, orders } = state;
   const ladder = taker.makerLadder;

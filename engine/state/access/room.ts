@@ -88,7 +88,7 @@ export const POOL_SIZES: PoolSizes = {
   subAccounts: { size: MAX_SUB_ACCOUNTS, most: MAX_SUB_ACCOUNTS_PER_USER, assured: 4 },
 };
 
-/** A user may have less than what is open, divided by this. */
+/** Beyond what is assured, a user may take more while this times its use is below what is left. */
 const SHARES = 3;
 
 /** A size, with its parts. */
@@ -100,7 +100,7 @@ interface Parts extends PoolSize {
   /** What newcomers share, and of it the part in which each has only what is assured. */
   newcomers: number;
   assuredOfNewcomers: number;
-  /** Less what is used, what newcomers and others alike may still share. */
+  /** Minus the current use, this is what newcomers and established users may both still share. */
   ample: number;
 }
 

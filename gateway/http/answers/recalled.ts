@@ -30,8 +30,9 @@ export function isForgotten({ values }: NumberBuffer): boolean {
 }
 
 /**
- * Reads the result of the first time. `then`: called with it, or, if the history cannot say, with a
- * copy of the given one; not at all if the client leaves.
+ * Reads the result of the command's first execution from the history, and calls `then` with it. If
+ * the history does not have it, or the asker cannot pay for the read, `then` gets a copy of
+ * `result`. If the client leaves, `then` is not called.
  */
 export function recall(
   asker: Asker,

@@ -4,7 +4,7 @@
  * holds shares, which stay the user's: it changes nothing.
  *
  * Statements are made of these changes (ledger.ts). `explain` compares their sum with the engine's
- * balance after each command, and `audit` that over all accounts after each batch.
+ * balance after each command, and `audit` the sum over all accounts after each batch.
  */
 import {
   DepositSource,
@@ -219,7 +219,10 @@ function changeOfHold(
   return [{ ...change, orderId: order.orderId, heldMicros }];
 }
 
-/** Each outcome's shares come (1) or go (-1) at half a dollar. */
+/**
+ * `sign` 1: the user gets shares of both outcomes; -1: gives them back. Each share is booked at
+ * half a dollar.
+ */
 function changesOfSets(
   event: EventRecord<'setsSplit' | 'setsMerged'>,
   cause: Cause,
@@ -239,7 +242,7 @@ function lossesOf(event: EventRecord<'positionSettled'>): AccountChange[] {
   ];
 }
 
-/** Those of the winning outcome (when VOID, of both) end when they are paid. */
+/** The shares of the winning outcome (when VOID, of both) end when they are paid. */
 function claimsOf(event: EventRecord<'claimed'>): AccountChange[] {
   const { upLots, downLots, payoutMicros } = event;
   const microsPerLot = upLots + downLots === 0 ? 0 : payoutMicros / (upLots + downLots);

@@ -42,7 +42,7 @@ export interface LedgerRequest {
 export interface LedgerLine extends AccountChange {
   sequence: number;
   atMs: number;
-  /** Permanent, and higher than that of each older line. */
+  /** Permanent, and higher than the position of each older line. */
   position: number;
   /** The balance after the line. */
   balance: { availableMicros: number; heldMicros: number };

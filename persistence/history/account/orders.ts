@@ -303,7 +303,7 @@ async function endsOf(
   return found;
 }
 
-/** All that those of the orders that were amended, while they rested, were to fill. */
+/** For each order that was amended while it rested: the total lots it was to fill. */
 async function amendedLots(
   { files }: ListReader,
   ends: ReadonlyMap<number, EndEntry>,
@@ -353,7 +353,7 @@ function placedRecord({ entry, event, name, groupId }: Placed): OrderRecord {
   };
 }
 
-/** All but the time of the placing: the engine's is that of the last one. */
+/** Copies all but the placing time: in the engine, placing an amended order again changes it. */
 function show(record: OrderRecord, resting: OrderView): void {
   const { priceTicks, amountMicros, originalLots, filledLots, valueMicros, feeMicros } = resting;
   const terms = { priceTicks, amountMicros, originalLots, restingLots: resting.sizeLots };

@@ -45,7 +45,7 @@ export class Leaderboards {
     for (let i = 0; i < this.inUse.length; i++) this.inUse[i]!.changed(userId);
   }
 
-  /** After a failure: the next request of each board makes it anew. */
+  /** After a failure: the next request of each board rebuilds it. */
   clear(): void {
     this.boards.clear();
     this.inUse.length = 0;
@@ -63,7 +63,7 @@ export class Leaderboards {
   }
 }
 
-/** Fewer users are ranked, or moved, without a turn of their own. */
+/** Fewer users are ranked or moved at once, when a request comes; more in turns (`prepare`). */
 const FEW_USERS = 2_000;
 const FEW_MOVES = 500;
 /** Users who are ranked or moved without a pause. */

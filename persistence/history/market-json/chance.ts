@@ -1,10 +1,10 @@
 /**
- * The chance of UP in an active market by the price of its asset, as the house quotes around it and
- * as a market says it: no quote, and nobody need trade at it.
+ * The chance of UP in an active market by the price of its asset. The house quotes around it and
+ * the market's JSON shows it. It is no quote, and nobody need trade at it.
  *
  * Always holds: it depends on the engine's state alone (its time, the asset's last minutes of
  * prices, the market's start price and its average so far), so every process says the same at a
- * sequence. It is computed outside the engine, which has no floating point, and nothing in the
+ * sequence. It is computed outside the engine, which stores only integers, and nothing in the
  * journal depends on it.
  */
 import { MarketStatus } from '../../../engine/interface/domain.js';
@@ -33,13 +33,13 @@ const YEAR_MS = 365.25 * 86_400_000;
 const ASSUMED_ANNUAL = 0.6;
 const MIN_ANNUAL = 0.25;
 const MAX_ANNUAL = 5;
-/** Standard error of the assumed one's logarithm. */
+/** Standard error of the logarithm of the assumed deviation. */
 const ASSUMED_ERROR = 0.05;
 
 interface Volatility {
   /** Standard deviation of the price's logarithm over a millisecond. */
   perMs: number;
-  /** Standard error of its logarithm. */
+  /** Standard error of the logarithm of `perMs`. */
   error: number;
 }
 
@@ -70,7 +70,7 @@ export function fairChance(reads: ChanceReads, market: MarketView): FairValue | 
   });
 }
 
-/** The last volatility of each asset, by the engine that it is of. */
+/** By engine: the last volatility of each asset. */
 const known = new WeakMap<ChanceReads, { inserted: number; volatility: Volatility }[]>();
 
 /** How much the asset's price moves, by its last minutes. */

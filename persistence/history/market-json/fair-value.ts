@@ -27,7 +27,7 @@ export interface FairValue {
   probability: number;
   /** Standard deviation of that probability over the next second. */
   perSecond: number;
-  /** By how much it is wrong if the volatility is, per unit of the volatility's logarithm. */
+  /** The error of the probability per error of 1 in the volatility's logarithm. */
   perVolatility: number;
 }
 

@@ -8,7 +8,7 @@
  *   listLength    the lengths of the lists when the open part began (../runs/lengths.ts)
  *   market, marketPrices   the markets, as of the end of that part
  *   keyedResult   the results of commands with a new idempotency key, until the engine forgets the
- *                 key: some consecutive ones a row, as 32-bit words, little-endian
+ *                 key: several consecutive results a row, as 32-bit words, little-endian
  *                 (../runs/keyed-results.ts). Its division into rows depends on the transactions
  *
  * Always holds: a part that is over has a row, written in one synced transaction with the lengths
@@ -45,7 +45,7 @@ const SCHEMA: readonly string[] = [
   LIST_LENGTH_SQL,
   KEYED_RESULT_SQL,
 ];
-/** A few at a time, though an hour's may have become useless together. */
+/** A few rows at a time, though the rows of a whole hour may have become useless together. */
 const REMOVE_RESULTS = `DELETE FROM keyedResult WHERE sequence IN (
   SELECT sequence FROM keyedResult
   WHERE sequence < (SELECT max(sequence) FROM keyedResult WHERE sequence <= ?)
@@ -56,7 +56,7 @@ const PRAGMAS = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL';
 export interface PartRecord {
   part: number;
   end: Progress;
-  /** Of its file, in hex; null: it is not sealed yet. */
+  /** The SHA-256 of its file, in hex; null: it is not sealed yet. */
   sha256: string | null;
 }
 
@@ -87,7 +87,7 @@ function nameOf(part: number): string {
   return String(part).padStart(8, '0');
 }
 
-/** Of a part that is not sealed. */
+/** The file of a part that is not sealed. */
 export function openPath(folder: string, part: number): string {
   return join(partsFolder(folder), `${nameOf(part)}.open.db`);
 }
@@ -126,13 +126,13 @@ export class PartList {
     return this.over.length + 1;
   }
 
-  /** Those without places, newest first: a part is not over before the last one is sealed. */
+  /** Parts without places, newest first: a part is not over before the last one is sealed. */
   get unsealed(): number[] {
     const last = this.over.at(-1);
     return last?.sha256 === null ? [this.open, last.part] : [this.open];
   }
 
-  /** Those with a command of that time, newest first. */
+  /** The parts with a command of that time, newest first. */
   within(fromMs: number, toMs: number): number[] {
     const parts: number[] = [];
     for (let part = this.open; part >= 1 && this.atMsOf(part) >= fromMs; part--)
@@ -164,8 +164,8 @@ export class Catalogue {
   ) {}
 
   /**
-   * Opens the catalogue of a data folder, or creates an empty one, and removes the files that are
-   * not those of its parts.
+   * Opens the catalogue of a data folder, or creates an empty one, and removes the files that do
+   * not belong to its parts.
    */
   static async open(folder: string): Promise<Catalogue> {
     await createPrivateFolder(partsFolder(folder));
@@ -289,7 +289,10 @@ export async function readParts(database: sqlite3.Database): Promise<PartRecord[
   });
 }
 
-/** What a crash has left: of parts after the open one, and of sealed ones. */
+/**
+ * Removes files that a crash left: temporary ones, all files of parts after the open one, the
+ * `.open.db` of a sealed part, and the `.db` of a part that is not sealed.
+ */
 function removeStrays(folder: string, parts: PartList): void {
   for (const name of readdirSync(partsFolder(folder))) {
     const [, digits, kind] = /^(\d{8})\.(open\.db|db|db\.tmp)(?:-wal|-shm)?$/.exec(name) ?? [];

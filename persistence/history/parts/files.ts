@@ -75,7 +75,7 @@ export class HistoryFiles {
     return this.query<Place>(null, sql, [tag, id, last, first]);
   }
 
-  /** The next query opens the part anew. */
+  /** The next query opens the part again. */
   async closeFile(part: number): Promise<void> {
     const file = this.files.get(part);
     this.files.delete(part);

@@ -18,9 +18,8 @@
  *                    changes of a price level
  *   assetPrice       the list of each asset's prices, as they arrived
  *   orderEnd         how orders ended that had rested, in lists of ORDERS_IN_BLOCK consecutive
- *   order
- *                    numbers. If an order has several entries, the last counts
- *   amendedOrder     a row per order that was amended: all that it was to fill, in the end
+ *                    order numbers. If an order has several entries, the last counts
+ *   amendedOrder     a row per order that was amended: the total lots it was to fill, in the end
  *   market           a row per market that changed in this part, replaced as the market changes
  *   marketPrices     the price history of a market: 64-bit floats, little-endian, in triples of
  *                    (time, UP's price in half ticks, the asset's price in micros, 0: none yet)
@@ -48,7 +47,7 @@
  * their keys is written in random places. Rows of this length take at least twice as long to insert
  * into a table WITHOUT ROWID.
  *
- * `sequence` is that of the command that made an entry or last changed a row. `checksum` is over
+ * `sequence` names the command that made an entry or last changed a row. `checksum` is over
  * the table and all other columns of the row, so a damaged row is found when it is read. Ordinals
  * have no gaps and `progress` has the numbers of entries, so a missing row is found too.
  *
@@ -373,7 +372,7 @@ export const MARKET_PRICES_SQL = `CREATE TABLE marketPrices (
   checksum INTEGER NOT NULL
 ) STRICT`;
 
-/** Of the catalogue. `sequence`: of the first command in the row. */
+/** A table of the catalogue. `sequence`: of the first command in the row. */
 export const KEYED_RESULT_SQL = `CREATE TABLE keyedResult (
   sequence INTEGER PRIMARY KEY,
   results BLOB NOT NULL,

@@ -11,16 +11,16 @@ import { keyedResultChecksum } from './format.js';
 
 /** So much fits into a page of 16 KiB. A longer result has a row of its own. */
 const ROW_WORDS = 4_000;
-/** Before a result: the sequence, less that of the row, and the number of its words. */
+/** Before a result: its sequence less the row's sequence, and the number of its words. */
 const HEAD_WORDS = 2;
 
 export interface ResultsRow {
-  /** That of the first result. */
+  /** The sequence of the first result. */
   sequence: number;
   results: Buffer;
 }
 
-/** Those that wait for the next transaction. */
+/** The results that wait for the next transaction. */
 export class PendingResults {
   private rows: ResultsRow[] = [];
   private words = new Int32Array(ROW_WORDS);

@@ -1,6 +1,7 @@
 /**
  * The lengths of the lists, kept in the table listLength so that a start need not count entries: in
- * the catalogue those at the beginning of the open part, and in that part what has changed since.
+ * the catalogue the lengths at the beginning of the open part, in that part the lengths that have
+ * changed since.
  *
  * Always holds: in a part, each list's row of chunk LAST_ROW names the last run that its stored
  * lengths count, and lengths and row are written in one transaction, in which no run is. A start
@@ -33,7 +34,7 @@ export function areLengthsDue(runs: number, lengths: ListLengths): boolean {
   return runs >= lists / LISTS_PER_RUN;
 }
 
-/** Stores what has changed since the last call. `lengths` are those of all runs in the database. */
+/** Stores what has changed since the last call. `lengths` count all runs in the database. */
 export async function writeLengths(
   database: sqlite3.Database,
   lengths: ListLengths,

@@ -106,7 +106,7 @@ export class ListReader {
     return from;
   }
 
-  /** Those with the entries from the ordinal `last` down to `first`, newest first. */
+  /** The runs with the entries from the ordinal `last` down to `first`, newest first. */
   private async runs(layout: ListLayout, { id, first, last }: Place): Promise<FoundRuns> {
     const { files } = this;
     const { name, key, tag } = layout;

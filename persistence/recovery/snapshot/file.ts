@@ -131,7 +131,7 @@ export function checksumIn(path: string): string {
 }
 
 /**
- * Reads the state a second time, in pieces: the whole state is never in memory beside the engine.
+ * Reads the state a second time, in pieces: the whole state is never in memory with the engine.
  */
 function restore(header: SnapshotHeader, file: number): Engine {
   let engine: Engine;

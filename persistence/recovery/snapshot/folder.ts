@@ -1,7 +1,7 @@
 /**
  * The snapshots of a data folder: `snapshots/snapshot-<sequence>.bin`, the sequence in 16 digits.
- * Three are kept, in case the newest is damaged, the newest that the journal vouches for, and the
- * newest that is not after the beginning of the history's open part, which can be rebuilt from it.
+ * Keeps the newest three (the newest may be damaged). Also keeps the newest vouched one, and the
+ * newest from before the open part of the history, to rebuild that part from.
  */
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -45,8 +45,8 @@ export async function prepareSnapshotFolder(dataFolder: string): Promise<void> {
 }
 
 /**
- * Removes all but the newest up to `sequence`, and never the one at `vouchedSequence` or the newest
- * up to `partSequence`. Those ahead of the journal do not count.
+ * Removes all but the newest three up to `sequence`, and never the one at `vouchedSequence` or the
+ * newest up to `partSequence`. Snapshots ahead of the journal do not count, and stay.
  */
 export function removeOldSnapshots(
   dataFolder: string,

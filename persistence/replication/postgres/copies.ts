@@ -1,8 +1,8 @@
 /**
  * The copies of a journal on PostgreSQL: how many must have a commit, which are named for it, and
  * which receive the primary's log now. Read over a connection of its own, because the writer's
- * waits while too few copies are there. It is opened anew every ten looks, so that a password that
- * has ended is seen while the writer's connection still works.
+ * waits while too few copies are there. It is opened again every ten looks, so that an expired
+ * password is noticed while the writer's connection still works.
  *
  * Always holds: null means that it is not known: the primary has not answered, or hides what its
  * standbys do from this user, who then needs the role pg_read_all_stats.
@@ -15,9 +15,9 @@ import { connect, PasswordRefused } from './server.js';
 export interface Copies {
   /** How many must have a commit before it is acknowledged. */
   needed: number;
-  /** The names of those that receive the log. */
+  /** The names of the copies that receive the log. */
   there: string[];
-  /** Those that are named in synchronous_standby_names and do not. */
+  /** The copies that synchronous_standby_names names and that do not receive the log. */
   missing: string[];
 }
 

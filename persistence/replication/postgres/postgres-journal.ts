@@ -163,7 +163,7 @@ export class PostgresJournal implements CommitLog {
         if (options.mustExist === true) throw noJournal(describeAddress(address));
         await client.query(SCHEMA_SQL);
       }
-      // A standby that tries again finds what it had won without learning of it.
+      // With a stable id, a standby that retries recognises a takeover whose answer was lost.
       const leader = options.standby?.id ?? randomUUID();
       let warning: string | null = null;
       client.on('notice', ({ code, message }) => {
@@ -402,10 +402,10 @@ async function leadership(
     if (isWaiting) query.query_timeout = UNANSWERED_MS;
     return (await client.query(query)).rows;
   };
-  // Ends what waits for a lock when nobody waits for it any more, and no wait for copies.
+  // Ends a statement that waits for a lock after its caller has given up, but no wait for copies.
   await client.query(`SET statement_timeout = ${UNANSWERED_MS}`);
   let known: Leader | null = null;
-  /** As the last ask has found it. */
+  /** When the lease was last renewed, as the last query has found it. */
   let { renewed } = (await ask(LEADER_SQL, [], true))[0]!;
   for (let asks = 0; ; asks++) {
     const isLook = asks % (LOOK_EVERY_MS / ASK_EVERY_MS) === 0;

@@ -4,7 +4,7 @@
  *   writer    one row: who writes, and up to where. `epoch` grows with each leader. An append and a
  *             takeover lock this row, so each append is wholly before or after a takeover.
  *             `address` is where the leader takes the requests of replicas and `serving` where it
- *             takes those of clients, both empty until it does; `secret` is a fingerprint of the
+ *             takes requests of clients, both empty until it does; `secret` is a fingerprint of the
  *             secret with which it signs sessions, from which nobody gets the secret; `renewed` is
  *             the time of the last change, which a leader makes several times a second. `successor`
  *             is the standby that is asked to take over, empty without such a request: the leader
@@ -97,13 +97,17 @@ const WOULD_COMMIT = `
 /**
  * A new leader: one row, with an epoch if this is it, and with the time of the last change of the
  * writer's row. `leader` is a fresh nonce, so that the statement can be repeated after a lost
- * connection. No epoch: the lease of the present leader is not over, or has been renewed since the
- * caller has seen $5; or it ended less than two seconds ago, and was handed to another standby ($4
- * is the own name), or this is not a standby and one waits, whose engine is warm; or the commit
- * would wait for copies; or another statement that changes the row waits for them. So no takeover
- * waits for another, and what has waited for copies and ends renews a lease before another leads.
- * A leader no longer waits, so its row in standby goes: the next takeover by plan must not choose
- * it.
+ * connection. The row has no epoch in these cases, of which (a) to (c) do not count if the caller
+ * leads already or forces the takeover ($3):
+ * (a) the lease of the present leader is not over, or was renewed after the caller read $5;
+ * (b) the lease ended less than two seconds ago and was handed to another standby than the caller
+ *     ($4, empty if it is none), or the caller is no standby while a standby, with a warm engine,
+ *     waits;
+ * (c) the commit would wait for copies;
+ * (d) another statement that changes the row is waiting for copies.
+ * So no takeover waits for another, and a statement that ends after it has waited for copies renews
+ * a lease before another process leads. The new leader's row in standby is deleted, because the
+ * next takeover by plan must not choose it.
  */
 export const TAKE_OVER_SQL = `
   WITH free AS (

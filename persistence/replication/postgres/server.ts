@@ -93,7 +93,7 @@ export async function connect(address: PostgresAddress, kind: NodeKind): Promise
   });
 }
 
-/** The driver's words for a password that it does not have say nothing to an operator. */
+/** What the driver says when it has no password means nothing to an operator. */
 function inWords({ message }: Error): string {
   if (!message.includes('client password must be a string')) return message;
   return 'asks for a password: name a file with it in JOURNAL_PASSWORD_FILE (--password-file)';
@@ -209,7 +209,7 @@ function unsafe(name: string, value: string, why: string): JournalError {
   );
 }
 
-/** Whether the journal's tables are there. @throws JournalError for those of another version. */
+/** Whether the journal's tables are there. @throws JournalError for tables of another version. */
 export async function hasTables(client: pg.Client): Promise<boolean> {
   const { rows } = await client.query(TABLES_SQL);
   if (rows.length === 0) return false;

@@ -1,6 +1,6 @@
 /**
  * A history in many parts: the same answers as in one, across restarts, and while a part that is
- * damaged or lost is made anew.
+ * damaged or lost is rebuilt.
  */
 import {
   existsSync,
