@@ -39,6 +39,7 @@ export class HistoryStore {
     try {
       const { open, over } = catalogue.parts;
       const writer = await PartWriter.open(folder, open, catalogue.parts.endOf(over.length));
+      await catalogue.removeResultsAfter(writer.progress.sequence);
       return new HistoryStore(folder, catalogue, writer, partCommands);
     } catch (error) {
       await catalogue.close();

@@ -30,6 +30,7 @@ import type { Route } from '../../http/route.js';
 import { serve } from '../../http/way.js';
 import { explainedBatch } from '../../resources/batch/receipts.js';
 import { type Explained, explanationOf, mayNeedExplanation } from '../../resources/ended-market.js';
+import type { Reader } from '../../resources/history/read.js';
 import {
   type BlockSink,
   FrameError,
@@ -65,6 +66,7 @@ interface Admitted {
   served: ServedRoute;
   summary: RecordSummary;
   admission: Admission;
+  reader: Reader;
 }
 
 const writer = new FrameWriter();
@@ -160,14 +162,15 @@ export class EdgePeer implements EdgeOfCalls, Sender {
         this.refuse(number, session, served, { ...admission, refusal: refusal ?? UNAVAILABLE });
         return;
       }
-      const of = { number, session, served, summary, admission };
+      const reader = this.readerOf(session);
+      const of = { number, session, served, summary, admission, reader };
       if (!isForgotten(result)) {
         this.answer(of, result, () => readCommand(records, 0));
         return;
       }
       const command = readCommand(records, 0);
       this.inFlight.began();
-      recall(this.readerOf(session), result, (recalled) => {
+      recall(reader, result, (recalled) => {
         this.inFlight.ended(null);
         commands.began();
         this.answer(of, recalled, () => command, !isForgotten(recalled));
@@ -178,14 +181,14 @@ export class EdgePeer implements EdgeOfCalls, Sender {
 
   /** Answers a command that the engine has executed, now or before. */
   private answer(
-    { number, session, served, summary, admission }: Admitted,
+    { number, session, served, summary, admission, reader }: Admitted,
     result: NumberBuffer,
     read: () => Command,
     replayed = this.gateway.sequencer.engine.replayed,
   ): void {
     const { commands } = this;
     const { rateLimit } = admission;
-    const isExplained = this.explains(result, session, read, (explained) => {
+    const isExplained = this.explains(result, reader, read, (explained) => {
       const answer = { ...admission, refusal: explained, isOfState: true, replayed };
       this.refuse(number, session, served, answer);
     });
@@ -199,7 +202,8 @@ export class EdgePeer implements EdgeOfCalls, Sender {
     commands.end(result, summary, served.counts, null);
   }
 
-  private readerOf(session: Session) {
+  /** The address is that of the present frame. */
+  private readerOf(session: Session): Reader {
     const { gateway, address } = this;
     return { gateway, address, session, minSequence: 0, onLeft: null, isOver: false };
   }
@@ -207,7 +211,7 @@ export class EdgePeer implements EdgeOfCalls, Sender {
   /** Whether a refusal needs the history to explain it, which the edge does not have. */
   private explains(
     result: NumberBuffer,
-    session: Session,
+    reader: Reader,
     read: () => Command,
     answer: (explained: Explained) => void,
   ): boolean {
@@ -215,7 +219,7 @@ export class EdgePeer implements EdgeOfCalls, Sender {
     const command = read();
     const operations = command.kind === 'batch' ? command.operations : [];
     const { gateway } = this;
-    const explain = explanationOf(this.readerOf(session), result, command, (kept, errors) =>
+    const explain = explanationOf(reader, result, command, (kept, errors) =>
       explainedBatch(gateway.sequencer.engine, kept, operations, errors),
     );
     if (explain === null) return false;

@@ -49,7 +49,7 @@ const SCHEMA: readonly string[] = [
 const REMOVE_RESULTS = `DELETE FROM keyedResult WHERE sequence IN (
   SELECT sequence FROM keyedResult
   WHERE sequence < (SELECT max(sequence) FROM keyedResult WHERE sequence <= ?)
-  ORDER BY sequence LIMIT 2000)`;
+  ORDER BY sequence LIMIT 5000)`;
 const PRAGMAS = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL';
 
 /** A part that is over. */
@@ -192,6 +192,16 @@ export class Catalogue {
         await query(database, 'REPLACE INTO keyedResult VALUES (?, ?, ?)', row);
       }
       await query(database, REMOVE_RESULTS, [keyedFrom]);
+    });
+  }
+
+  /**
+   * Removes results that the open part is not made from yet. A crash can lose the part's last
+   * transactions and leave theirs, and the same results may come again in other rows.
+   */
+  async removeResultsAfter(sequence: number): Promise<void> {
+    await this.transaction(null, async (database) => {
+      await query(database, 'DELETE FROM keyedResult WHERE sequence > ?', [sequence]);
     });
   }
 

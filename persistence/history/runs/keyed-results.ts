@@ -50,6 +50,7 @@ export class PendingResults {
     this.endRow();
     const { rows } = this;
     this.rows = [];
+    if (this.words.length > ROW_WORDS) this.words = new Int32Array(ROW_WORDS);
     return rows;
   }
 

@@ -9,7 +9,11 @@ import { MAX_RESULT_LENGTH } from '../../../engine/interface/results.js';
 import { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { openHistory } from '../../../persistence/history/opening.js';
 import { HistoryFiles } from '../../../persistence/history/parts/files.js';
-import { emptyHistoryState, Projection } from '../../../persistence/history/projection.js';
+import {
+  emptyHistoryState,
+  type HistoryChanges,
+  Projection,
+} from '../../../persistence/history/projection.js';
 import { HistoryReads } from '../../../persistence/history/reads.js';
 import { HistoryDamage } from '../../../persistence/history/rows.js';
 import { keyedResultChecksum } from '../../../persistence/history/runs/format.js';
@@ -35,6 +39,7 @@ class Followed {
   private readonly projection = new Projection(this.engine, emptyHistoryState(), () => {});
 
   private constructor(
+    readonly folder: string,
     readonly store: HistoryStore,
     private readonly reads: HistoryReads,
   ) {}
@@ -49,7 +54,7 @@ class Followed {
       () => files.close(),
     );
     const { lists } = await openHistory(store);
-    return new Followed(store, new HistoryReads(files, { lists, openMarket: () => null }));
+    return new Followed(folder, store, new HistoryReads(files, { lists, openMarket: () => null }));
   }
 
   apply(command: Parameters<Engine['apply']>[0], atMs: number): void {
@@ -60,6 +65,10 @@ class Followed {
     const { values, length } = engine.result;
     if (engine.remembered)
       this.results.set(engine.sequence, Array.from(values.subarray(0, length)));
+  }
+
+  drained(): HistoryChanges {
+    return this.projection.drain();
   }
 
   commit(): Promise<void> {
@@ -115,6 +124,33 @@ test('the result of a new key is there after its transaction, until the engine f
   followed.apply(asked(1, 'new'), engine.nowMs);
   await followed.commit();
   expect(await followed.rows()).toBe(1);
+});
+
+test('results of transactions that a crash took from the part are written again, in other rows', async () => {
+  const followed = await Followed.start();
+  const { store, folder } = followed;
+  followed.apply(registration('ada', 0), at(0));
+  const apply = (from: number, to: number) => {
+    for (let i = from; i <= to; i++) followed.apply(asked(1, `k${i}`), at(i));
+  };
+  apply(1, 10);
+  await followed.commit();
+  const { sequence } = store.progress;
+  for (const [from, to] of [
+    [11, 15],
+    [16, 25],
+  ] as const) {
+    apply(from, to);
+    const changes = followed.drained();
+    await store.catalogue.storeResults(changes);
+  }
+  expect(await followed.rows()).toBe(3);
+  await store.close();
+  const again = await HistoryStore.open(folder);
+  closers[0] = () => again.close();
+  expect(again.progress.sequence).toBe(sequence);
+  const rows = await query(again.catalogue.database, 'SELECT sequence FROM keyedResult');
+  expect(rows).toEqual([{ sequence: 2 }]);
 });
 
 test('a result of any length comes back, and a row that was changed is damage', async () => {
