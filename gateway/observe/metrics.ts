@@ -33,9 +33,10 @@ export function routeName({ method, path }: RouteName): string {
 /** Reads a number on request; null: unknown now. */
 type Reading = () => number | null;
 /** Reads numbers on request, one for each value of a label. */
-type Readings = () => Iterable<readonly [value: string, count: number]>;
+type Readings = () => MaybeLater<Iterable<readonly [value: string, count: number]>>;
 /** Reads numbers on request, each with its labels. */
-type Samples = () => Iterable<readonly [labels: Record<string, string>, count: number]>;
+type Samples = () => MaybeLater<Iterable<readonly [labels: Record<string, string>, count: number]>>;
+type MaybeLater<T> = T | Promise<T>;
 
 const FIRST_STATUS = 200;
 const STATUSES = 400;
@@ -194,12 +195,13 @@ export class Metrics implements AnswerMetrics {
       help,
       labelNames,
       registers: [this.registry],
-      collect: () => {
-        metric.reset();
-        // Without labels, a reset gives the value 0 instead of none.
-        if (labelNames.length === 0) metric.remove();
-        for (const [labels, value] of samples()) metric.inc(labels, value);
-      },
+      collect: () =>
+        whenRead(samples(), (read) => {
+          metric.reset();
+          // Without labels, a reset gives the value 0 instead of none.
+          if (labelNames.length === 0) metric.remove();
+          for (const [labels, value] of read) metric.inc(labels, value);
+        }),
     });
   }
 
@@ -246,7 +248,14 @@ function unlabelled(reading: Reading): Samples {
 }
 
 function labelled(label: string, readings: Readings): Samples {
-  return () => Array.from(readings(), ([value, count]) => [{ [label]: value }, count]);
+  return () =>
+    whenRead(readings(), (read) =>
+      Array.from(read, ([value, count]) => [{ [label]: value }, count]),
+    );
+}
+
+function whenRead<T, R>(read: MaybeLater<T>, then: (read: T) => R): MaybeLater<R> {
+  return read instanceof Promise ? read.then(then) : then(read);
 }
 
 /** null: there is no /proc, or no free descriptor to read it. */

@@ -2,7 +2,8 @@
  * The exchange's condition, for operators: the leader, the progress of snapshot and backup, and the
  * remaining room. Everything is read on request.
  */
-import { readdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FollowerStatus } from '../../persistence/follower/follower.js';
 import type { DerivedPart } from '../../persistence/follower/troubles.js';
@@ -143,21 +144,22 @@ export class Standing {
     ].filter((each) => each !== null);
   }
 
-  /** Bytes of each part's files in the data folder. */
-  get usedBytes(): Partial<Record<(typeof PARTS_ON_DISK)[number][0], number>> {
+  /** Bytes of each part's files in the data folder. After years there are thousands of files. */
+  async usedBytes(): Promise<[part: string, bytes: number][]> {
     const { folder } = this.parts;
-    try {
-      const bytes = PARTS_ON_DISK.map(([part, subfolder, name]) => {
-        const path = join(folder, subfolder);
-        if (statSync(path, { throwIfNoEntry: false }) === undefined) return [part, 0] as const;
-        const names = readdirSync(path).filter((each) => name.test(each));
-        const sizes = names.map((each) => statSync(join(path, each), { throwIfNoEntry: false }));
-        return [part, sizes.reduce((sum, stat) => sum + (stat?.size ?? 0), 0)] as const;
-      });
-      return Object.fromEntries(bytes);
-    } catch {
-      return {};
+    const bytes: [string, number][] = [];
+    for (const [part, subfolder, pattern] of PARTS_ON_DISK) {
+      const path = join(folder, subfolder);
+      let sum = 0;
+      for (const name of await readdir(path).catch(() => []))
+        if (pattern.test(name))
+          sum += await stat(join(path, name)).then(
+            ({ size }) => size,
+            () => 0,
+          );
+      bytes.push([part, sum]);
     }
+    return bytes;
   }
 
   /** Free bytes on the data folder's disk; null: unknown. */
@@ -284,7 +286,7 @@ export function registerStanding(metrics: Metrics, standing: Standing, version: 
     'exchange_disk_used_bytes',
     'Bytes of the files of the data folder, by what they are',
     'part',
-    () => Object.entries(standing.usedBytes),
+    () => standing.usedBytes(),
   );
   metrics.gauges('exchange_segments', 'Files of the journal', 'place', () =>
     Object.entries(standing.segments ?? {}),

@@ -34,9 +34,11 @@ export async function rebuildPart(
   const begin = catalogue.parts.endOf(part - 1);
   const { sequence: last } = catalogue.parts.endOf(part);
   removeDatabase(openPath(folder, part));
-  const writer = await PartWriter.open(folder, part, begin);
   const reader = await openSource(journal);
+  let writer: PartWriter | null = null;
   try {
+    const to = await PartWriter.open(folder, part, begin);
+    writer = to;
     const start = await loadNewestSnapshot({ folder, reader, log, notAfter: begin.sequence, read });
     const { engine } = start;
     engine.keepRecentResults(0);
@@ -53,7 +55,7 @@ export async function rebuildPart(
       proven: async ({ lastSequence: sequence, hash }) => {
         if (projection === null) await beginProjection();
         else if (sequence === last || projection.pendingEntries >= PENDING_ENTRIES)
-          await writer.commit(projection.drain(), { sequence, hash, atMs: engine.nowMs });
+          await to.commit(projection.drain(), { sequence, hash, atMs: engine.nowMs });
         return sequence < last;
       },
     });
@@ -63,7 +65,7 @@ export async function rebuildPart(
       throw new Error(`the journal ends at sequence ${engine.sequence}, before the part's end`);
   } finally {
     await reader.close();
-    await writer.close();
+    await writer?.close();
   }
 }
 

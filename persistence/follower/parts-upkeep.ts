@@ -5,7 +5,6 @@
  * Always holds: none of this stops the follower, trading, or reads of other parts.
  */
 import { existsSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { HistoryFiles } from '../history/parts/files.js';
 import { fileHash, sealPart } from '../history/parts/sealing.js';
 import { HistoryDamage } from '../history/rows.js';
@@ -18,7 +17,7 @@ import type { Troubles } from './troubles.js';
 /** The pause after each MiB that is checked, and from one check of all parts to the next. */
 const CHECK_PAUSE_MS = 50;
 const CHECK_EVERY_MS = 86_400_000;
-/** The pause after a failure; doubled for each further one, up to the longest. */
+/** The pause before a part is tried again; doubled each time, up to the longest. */
 const FIRST_WAIT_MS = 10_000;
 const LONGEST_WAIT_MS = 3_600_000;
 
@@ -28,11 +27,13 @@ export class PartsUpkeep {
   /** The next part to check, downwards; 0: all were checked. */
   private unchecked: number;
   private wakeUp: (() => void) | null = null;
-  /** Failures in a row. */
-  private failures = 0;
+  /** Parts whose last attempt failed. */
+  private readonly failing = new Set<number>();
+  /** By part: how often it failed or was rebuilt. */
+  private readonly attempts = new Map<number, number>();
+  /** Parts that are not tried again yet. */
+  private readonly waiting = new Map<number, NodeJS.Timeout>();
   private readonly checks: NodeJS.Timeout;
-  /** A session rebuilds each part once: one that is then damaged again would be so each time. */
-  private readonly rebuilt = new Set<number>();
 
   constructor(
     private readonly options: RebuildOptions & { troubles: Troubles },
@@ -54,13 +55,13 @@ export class PartsUpkeep {
 
   /** Whether nothing of a part that is over is missing. */
   get isWhole(): boolean {
-    return this.store.parts.lost.size === 0 && this.failures === 0;
+    return this.store.parts.lost.size === 0 && this.failing.size === 0;
   }
 
   /** A part that is over is damaged: nothing is read from it until it is rebuilt. */
   damaged(part: number, error: HistoryDamage): void {
     const { lost } = this.store.parts;
-    if (lost.has(part) || this.rebuilt.has(part)) return;
+    if (lost.has(part)) return;
     lost.add(part);
     const { log, troubles } = this.options;
     const { table, row, message: problem } = error;
@@ -73,6 +74,7 @@ export class PartsUpkeep {
 
   async close(): Promise<void> {
     clearInterval(this.checks);
+    for (const timer of this.waiting.values()) clearTimeout(timer);
     this.ends.abort();
     this.wakeUp?.();
     await this.running;
@@ -87,15 +89,34 @@ export class PartsUpkeep {
     }
   }
 
-  /** Null: there is nothing to do. */
+  /**
+   * Null: there is nothing to do now. Sealing comes first: without it the open part cannot end,
+   * whatever else is lost.
+   */
   private next(): { part: number; work: () => Promise<void> } | null {
-    const { parts } = this.store;
-    const [lost] = parts.lost;
-    if (lost !== undefined) return { part: lost, work: () => this.rebuild(lost) };
-    const over = parts.unsealed[1];
-    if (over !== undefined) return { part: over, work: () => this.seal(over) };
+    const { lost, unsealed } = this.store.parts;
+    const over = unsealed[1];
+    if (over !== undefined && !lost.has(over) && this.isDue(over))
+      return { part: over, work: () => this.seal(over) };
+    for (const part of lost) if (this.isDue(part)) return { part, work: () => this.rebuild(part) };
     const part = this.unchecked;
-    return part === 0 ? null : { part, work: () => this.check(part) };
+    if (part === 0 || lost.has(part) || !this.isDue(part)) return null;
+    return { part, work: () => this.check(part) };
+  }
+
+  private isDue(part: number): boolean {
+    return !this.waiting.has(part);
+  }
+
+  private postpone(part: number): void {
+    const attempts = this.attempts.get(part) ?? 0;
+    this.attempts.set(part, attempts + 1);
+    const waitMs = Math.min(FIRST_WAIT_MS * 2 ** attempts, LONGEST_WAIT_MS);
+    const again = () => {
+      this.waiting.delete(part);
+      this.wakeUp?.();
+    };
+    this.waiting.set(part, setTimeout(again, waitMs).unref());
   }
 
   private async attempt({
@@ -108,7 +129,7 @@ export class PartsUpkeep {
     const { signal } = this.ends;
     try {
       await work();
-      this.failures = 0;
+      this.failing.delete(part);
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof HistoryDamage && !this.store.parts.lost.has(part)) {
@@ -121,8 +142,8 @@ export class PartsUpkeep {
         ? `To bring back what is missing, also while it trades: ${restoreCommand(folder)}`
         : `Part ${part} of the history is tried again. If it stays: npm run doctor -- --data ${folder}`;
       troubles.failed('history', error, remedy);
-      const waitMs = Math.min(FIRST_WAIT_MS * 2 ** this.failures++, LONGEST_WAIT_MS);
-      await delay(waitMs, undefined, { signal }).catch(() => {});
+      this.failing.add(part);
+      this.postpone(part);
     }
   }
 
@@ -141,8 +162,9 @@ export class PartsUpkeep {
     const { store, files, options, ends } = this;
     await files.closeFile(part);
     await rebuildPart(options, { catalogue: store.catalogue, part, signal: ends.signal });
-    this.rebuilt.add(part);
     await this.seal(part);
+    // If it is damaged again at once, it may be so each time.
+    this.postpone(part);
   }
 
   private async check(part: number): Promise<void> {

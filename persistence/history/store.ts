@@ -102,8 +102,13 @@ export class HistoryStore {
     await this.storeLengths(lengths);
     await writer.sync();
     const next = await PartWriter.open(folder, writer.part + 1, writer.progress);
-    await next.sync();
-    await catalogue.endPart(folder, writer.progress);
+    try {
+      await next.sync();
+      await catalogue.endPart(folder, writer.progress);
+    } catch (error) {
+      await next.close();
+      throw error;
+    }
     this.writer = next;
     await writer.close();
   }

@@ -50,10 +50,17 @@ export async function sealPart(options: SealOptions): Promise<void> {
   const [from, to] = [openPath(folder, part), sealedPath(folder, part)];
   const temporary = `${to}.tmp`;
   removeDatabase(temporary);
-  await copyPart(from, temporary, options);
-  await syncPath(temporary);
-  const sha256 = await fileHash(temporary, { pauseMs: 0, signal });
-  await rename(temporary, to);
+  let sha256: string;
+  try {
+    await copyPart(from, temporary, options);
+    await syncPath(temporary);
+    sha256 = await fileHash(temporary, { pauseMs: 0, signal });
+    await rename(temporary, to);
+  } catch (error) {
+    // The journal needs the room on a full disk.
+    removeDatabase(temporary);
+    throw error;
+  }
   await syncPath(dirname(to));
   await catalogue.sealPart(part, to, sha256);
   await files.closeFile(part);

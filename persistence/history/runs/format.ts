@@ -2,7 +2,7 @@
  * The format of a part of the history: trades, orders, payments, balances, points, closed
  * positions, books, prices and markets, made from the journal alone.
  *
- * application_id 0x51485848 ("QHXH"), user_version 2. A part of another version is not converted:
+ * application_id 0x51485848 ("QHXH"), user_version 1. A part of another version is not converted:
  * it is deleted and rebuilt from the journal.
  *
  *   userTrade        the list of each user's trades, an entry per trade and side

@@ -78,6 +78,7 @@ test('answers a key whose result is not in memory from the history, over HTTP an
     client.send({ op: 'order', id, idempotencyKey, operation: order });
   asked('0', 'dropped-too');
   const receipt = await client.next(({ id }) => id === '0');
+  await server.followed();
   server.dropResults();
   const before = ordersOfAda();
   await http.send(buyText('dropped'));

@@ -103,7 +103,8 @@ export class HistoryComparison {
       if (!this.isOver && !this.inTransaction) await this.begin();
       if (position.sequence >= this.sequence) await this.compare(position);
     } catch (error) {
-      if (this.history!.wasDisturbed())
+      if (error instanceof FolderDisturbed) throw error;
+      if (this.history?.wasDisturbed())
         throw new FolderDisturbed('an exchange was started meanwhile: run the command again');
       this.isDone = true;
       this.findings.push(unreadable(error));

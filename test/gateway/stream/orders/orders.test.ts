@@ -48,6 +48,7 @@ describe('an order', () => {
     client.send(request);
     const answer = await client.next(({ id }) => id === request.id);
     client.socket.off('message', listen);
+    await server.followed();
     server.dropResults();
     client.send(request);
     const again = await client.next(({ id }) => id === request.id);
