@@ -60,7 +60,9 @@ function affords(
   // A request that is not counted, but asks for more than an answer.
   if (units === 1 || !call.gateway.fairUse.floods(call.address, units)) return true;
   call.closeAfterAnswer();
-  return call.refuseNow(rateLimited(SECOND_MS).error);
+  const { error, retryAfter } = rateLimited(SECOND_MS);
+  call.addHeader('Retry-After', retryAfter);
+  return call.refuseNow(error);
 }
 
 /**

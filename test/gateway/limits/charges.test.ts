@@ -18,9 +18,11 @@ import { checkFields, checkJson } from '../../../gateway/json/checks.js';
 import { BatchBody } from '../../../gateway/resources/batch/requests.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import type { CLIENT_MESSAGES } from '../../../gateway/stream/client-messages.js';
+import { eventually } from '../../support/eventually.js';
 import { ownThreadCpuMs } from '../../support/processes/process-cpu.js';
 import {
   type Answer,
+  AT_EDGES,
   MARKET,
   only,
   PASSWORD,
@@ -414,6 +416,19 @@ describe('a known address', () => {
     expect(known.has(7)).toBe(true);
   });
 });
+
+test.skipIf(AT_EDGES)(
+  'metrics beyond the burst of an address are 429, and say when to ask again',
+  async () => {
+    let headers: Answer['headers'] = {};
+    await eventually(async () => {
+      const answer = await server.api.get('/metrics');
+      headers = answer.headers;
+      return answer.status === 429;
+    });
+    expect(headers['retry-after']).toBe('1');
+  },
+);
 
 test('CONFIGURATION.md shows the table', () => {
   const rows = CHARGES.map(({ input, cost, payer, most, beyond }) =>

@@ -29,7 +29,7 @@ const keysOf = (count: number) =>
 async function flood({ port }: Stage, untilMs: number, next: (i: number) => Sent) {
   const statuses: Record<string, number> = {};
   const one = async (i: number) => {
-    const dispatcher = new Agent({ connect: { localAddress: ATTACKER }, connections: 1 });
+    const dispatcher = new Agent({ localAddress: ATTACKER, connections: 1 });
     while (performance.now() < untilMs) {
       const { method = 'GET', path, body = null, token } = next(i);
       const headers: Record<string, string> = { 'content-type': 'application/json' };
