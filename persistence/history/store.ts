@@ -36,12 +36,14 @@ export class HistoryStore {
     partCommands: number | null = PART_COMMANDS,
   ): Promise<HistoryStore> {
     const catalogue = await Catalogue.open(folder);
+    let writer: PartWriter | null = null;
     try {
       const { open, over } = catalogue.parts;
-      const writer = await PartWriter.open(folder, open, catalogue.parts.endOf(over.length));
+      writer = await PartWriter.open(folder, open, catalogue.parts.endOf(over.length));
       await catalogue.removeResultsAfter(writer.progress.sequence);
       return new HistoryStore(folder, catalogue, writer, partCommands);
     } catch (error) {
+      await writer?.close();
       await catalogue.close();
       throw error;
     }

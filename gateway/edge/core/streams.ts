@@ -16,6 +16,7 @@ import { UNAVAILABLE } from '../../http/errors.js';
 import { Connection, type Socket } from '../../stream/connection.js';
 import type { StreamRequest } from '../../stream/handshake.js';
 import { CLOSE, type CloseReason } from '../../stream/limits.js';
+import { readerOf } from '../../stream/orders/order-entry.js';
 import type { StreamServer } from '../../stream/stream.js';
 import {
   type BlockSink,
@@ -186,19 +187,9 @@ export class CoreStreams {
     answer: (result: NumberBuffer, replayed: boolean) => void,
   ): void {
     const { gateway } = this.options.commands;
-    const { session, address } = connection;
     const take = connection.keepTurn();
     connection.outstanding++;
-    const asker = {
-      gateway,
-      session,
-      address,
-      onLeft: null,
-      get isOver() {
-        return !connection.isOpen;
-      },
-    };
-    recall(asker, result, (recalled) =>
+    recall(readerOf(gateway, connection), result, (recalled) =>
       take(() => this.answerLate(connection, () => answer(recalled, !isForgotten(recalled)))),
     );
   }

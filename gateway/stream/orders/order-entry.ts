@@ -176,7 +176,7 @@ interface Executed {
 }
 
 /** The payer of a read of the history. */
-function readerOf(gateway: Gateway, connection: Connection): Reader {
+export function readerOf(gateway: Gateway, connection: Connection): Reader {
   const { session, address } = connection;
   return {
     gateway,
