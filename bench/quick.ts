@@ -7,8 +7,9 @@ import { Engine } from '../engine/engine.js';
 import { JournalFollower } from '../persistence/recovery/recovery.js';
 import { inFolder } from '../test/support/processes/machine.js';
 import { median, Samples } from '../test/support/processes/samples.js';
-import { planWorkload, prepareEngine, STANDARD } from '../test/support/workload/workload.js';
+import { planWorkload, STANDARD } from '../test/support/workload/workload.js';
 import { engineStart } from './engine/comparison.js';
+import { mixedLoad } from './engine/loads.js';
 import { peerStart } from './engine/peer.js';
 import { type ExchangeUnderLoad, withExchange } from './http/exchange-under-load.js';
 import type { LoadResult } from './http/load/load.js';
@@ -68,11 +69,7 @@ export async function benchQuickly(options: { parent: string; seed: string }): P
 /** Limit orders, market orders and cancels in one market, which the peer can also do. */
 function engineRows(seed: string): Row[] {
   const workload = planWorkload({ ...STANDARD, seed, commands: COMMANDS, assets: 1, windows: 0.9 });
-  const prepare = () => {
-    const engine = prepareEngine(workload.setup);
-    engine.reserve();
-    return engine;
-  };
+  const { prepare } = mixedLoad(workload);
   const starts = [engineStart(prepare, workload), peerStart(workload.tape)];
   const [ours, theirs] = race(starts, { rounds: 3, warmUpRounds: 1, chunks: 1 }).map(
     (rounds) => (COMMANDS / median(rounds.map(([ms]) => ms!))) * 1_000,

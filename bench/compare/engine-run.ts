@@ -1,31 +1,26 @@
 /**
- * One measurement of `npm run compare`, in its own process: the mixed workload on this build's
- * engine. Prints the rounds' median as JSON.
+ * One measurement of `npm run compare`, in its own process: this build's engine, in thread CPU time.
+ * Prints the rounds' medians as JSON.
  */
 import '../../persistence/compiler-flags.js';
-import { median } from '../../test/support/processes/samples.js';
-import {
-  planWorkload,
-  prepareEngine,
-  STANDARD,
-  type Workload,
-} from '../../test/support/workload/workload.js';
+import { planWorkload, STANDARD } from '../../test/support/workload/workload.js';
+import { engineStart } from '../engine/comparison.js';
+import { type Load, messagesLoad, mixedLoad } from '../engine/loads.js';
+import { medianNanos } from '../measure/race.js';
 
+const SEED = '1';
 const COMMANDS = 500_000;
-const WARM_UP_ROUNDS = 2;
-const ROUNDS = 7;
 
-function nanosOfRound({ setup, commands, digest }: Workload): number {
-  const engine = prepareEngine(setup);
-  engine.reserve();
-  globalThis.gc?.();
-  const startedMs = performance.now();
-  commands.applyTo(engine, 0, commands.length);
-  const nanos = ((performance.now() - startedMs) * 1e6) / commands.length;
-  if (engine.digest() !== digest) throw new Error('the engine did something else');
-  return nanos;
+function nanosOf(load: Load): number {
+  const rounds = { warmUpRounds: 2, rounds: 7 };
+  return medianNanos(engineStart(load.prepare, load), rounds) / COMMANDS;
 }
 
-const workload = planWorkload({ ...STANDARD, seed: '1', commands: COMMANDS });
-const rounds = Array.from({ length: WARM_UP_ROUNDS + ROUNDS }, () => nanosOfRound(workload));
-console.log(JSON.stringify({ 'ns a command': median(rounds.slice(WARM_UP_ROUNDS)) }));
+console.log(
+  JSON.stringify({
+    'mixed, ns a command': nanosOf(
+      mixedLoad(planWorkload({ ...STANDARD, seed: SEED, commands: COMMANDS })),
+    ),
+    'messages, ns a message': nanosOf(messagesLoad(SEED, COMMANDS)),
+  }),
+);

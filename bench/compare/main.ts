@@ -67,8 +67,8 @@ async function measureEngine({ folder, variables }: Build): Promise<Measured> {
 }
 
 function printRound([first, second]: Round): void {
-  const [name] = Object.keys(first) as [string];
-  console.log(`  ${name}: ${textOf(first[name]!)}, ${textOf(second[name]!)}`);
+  for (const name of Object.keys(first))
+    console.log(`  ${name}: ${textOf(first[name]!)}, ${textOf(second[name]!)}`);
 }
 
 async function compare(): Promise<void> {
@@ -84,7 +84,7 @@ async function compare(): Promise<void> {
     for (const line of layOut(comparison(title, measured))) console.log(`  ${line}`);
   };
   if (load === 'engine') {
-    console.log('\nengine, mixed workload');
+    console.log('\nengine, CPU time of its thread');
     print('engine', await inTurns(rounds, builds, measureEngine, printRound));
     return;
   }

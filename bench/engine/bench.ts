@@ -1,9 +1,7 @@
 /** The engine alone: its rates compared with a bare ladder and a peer, and its longest commands. */
-import type { Engine } from '../../engine/engine.js';
 import { CommandKind, type CommandName } from '../../engine/interface/commands.js';
 import { ResultHead } from '../../engine/interface/results.js';
 import { Samples } from '../../test/support/processes/samples.js';
-import { marketForMessages, planMessages } from '../../test/support/workload/message-orders.js';
 import {
   planWorkload,
   prepareEngine,
@@ -15,6 +13,7 @@ import { asClientsSend } from '../workload/client-commands.js';
 import { type Contestant, checkDigest, compare, engineStart } from './comparison.js';
 import { growth } from './growth.js';
 import { ladderStart } from './ladder.js';
+import { messagesLoad, mixedLoad, roomy } from './loads.js';
 import { endOfMarket } from './market-end.js';
 import { partsOf } from './parts.js';
 import { peerStart } from './peer.js';
@@ -26,15 +25,13 @@ const LATENCY_RUNS = 3;
 const KEYED = 0.3;
 const BATCHABLE = 0.1;
 const MORE_USERS = [100_000, 1_000_000];
-/** Leaves some thousand resting orders. */
-const MESSAGE_LIFETIME = 4_000;
 /** One market that does not end during the run: limit orders, market orders and cancels. */
 const PEERS_KIND = { assets: 1, windows: 0.9 };
 /** The peer is slow, so a part of the commands suffices. */
 const PEERS_SHARE = 0.2;
 
 const NOTES = [
-  'The engine alone, one thread, in memory, with room for its maxima, as in an exchange: commands as records, with nothing to decode; the digest is checked after each run.',
+  "The engine alone, one thread, in memory; rates are by the thread's CPU time. With room for its maxima, as in an exchange: commands as records, with nothing to decode; the digest is checked after each run.",
   'The ladder is a bare order book in this language: price levels, orders in order of time, order ids; no users, money, positions, events or results. It goes through the orders that the engine accepted, and through the cancels, in turns with the engine. Its time is divided by all commands of the workload. A ratio to it of 0.1 is a tenth of its speed. Its trades are checked.',
   'The peer is nodejs-order-book from npm. It moves no money: like the ladder it knows neither users nor balances. Its trades are checked.',
 ];
@@ -42,7 +39,9 @@ const NOTES = [
 export function benchEngine(workload: Workload): Section {
   // Run first, while the code is cold, as when a market ends for the first time after a start.
   const ends = endOfMarket();
-  const rates = [...partsOfCommands(workload), mixed(workload), users(workload), peer(workload)];
+  const { seed, commands } = workload.options;
+  const loads = [mixedLoad(workload), messagesLoad(seed, commands)];
+  const rates = [...loads.map(partsOf), mixed(workload), users(workload), peer(workload)];
   return sectionOf('engine', NOTES, [
     ...rates,
     latencies(workload),
@@ -53,40 +52,13 @@ export function benchEngine(workload: Workload): Section {
 }
 
 function startOf({ setup }: Workload, commands: Pick<Workload, 'commands' | 'digest'>): Start {
-  return engineStart(() => roomyEngine(setup), commands);
-}
-
-/** An engine that has executed the setup, with its maximum room reserved, as in an exchange. */
-function roomyEngine(setup: Workload['setup']): Engine {
-  const engine = prepareEngine(setup);
-  engine.reserve();
-  return engine;
+  return engineStart(() => roomy(prepareEngine(setup)), commands);
 }
 
 function contestant(name: string, figure: string, workload: Workload): Contestant {
   const { length: commands } = workload.commands;
   const ladder = ladderStart(workload.tape);
   return { name, figure, commands, start: startOf(workload, workload), ladder };
-}
-
-/** The mixed workload, and messages as in public benchmarks. */
-function partsOfCommands(workload: Workload): Part[] {
-  const { setup, options } = workload;
-  const prepare = () => roomyEngine(setup);
-  const mixed = { ...workload, figure: 'mixed', title: 'Mixed workload', prepare };
-  const { seed, commands: count } = options;
-  const messages = { seed, count, shape: 'static', lifetime: MESSAGE_LIFETIME } as const;
-  const stream = {
-    ...planMessages(messages),
-    figure: 'messages',
-    title: `Messages (test/support/workload/messages.ts), seed ${seed}`,
-    prepare: () => {
-      const { engine } = marketForMessages();
-      engine.reserve();
-      return engine;
-    },
-  };
-  return [partsOf(mixed), partsOf(stream)];
 }
 
 function mixed(workload: Workload): Part {
@@ -184,7 +156,7 @@ function latencies(workload: Workload): Part {
 
 function timeEach(workload: Workload, latencyMs: Float64Array, kinds: Uint8Array): void {
   const { commands } = workload;
-  const engine = roomyEngine(workload.setup);
+  const engine = roomy(prepareEngine(workload.setup));
   globalThis.gc?.();
   for (let i = 0; i < commands.length; i++) {
     const at = commands.at(i);

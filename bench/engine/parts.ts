@@ -8,38 +8,27 @@ import { CommandKind } from '../../engine/interface/commands.js';
 import { Taker } from '../../engine/rules/orders/taker.js';
 import { Digest } from '../../engine/storage/digest.js';
 import { NumberBuffer } from '../../engine/storage/number-buffer.js';
-import { median } from '../../test/support/processes/samples.js';
 import type { CommandList } from '../../test/support/workload/command-list.js';
-import type { OrderTape } from '../../test/support/workload/order-tape.js';
-import type { Start } from '../measure/race.js';
+import { medianNanos, type Start } from '../measure/race.js';
 import { type Part, percent, tableOf } from '../measure/report.js';
 import { engineStart } from './comparison.js';
 import { ladderStart } from './ladder.js';
+import type { Load } from './loads.js';
 
-const ROUNDS = 5;
-const WARM_UP_ROUNDS = 2;
+const ROUNDS = { warmUpRounds: 2, rounds: 5 };
 /** Number of commands whose results and events are kept for the digest. */
 const KEPT = 100_000;
 
-export interface Load {
-  /** Prefix of the load's figures. */
-  figure: string;
-  title: string;
-  prepare: Parameters<typeof engineStart>[0];
-  commands: CommandList;
-  digest: string;
-  tape: OrderTape;
-}
-
 export function partsOf(load: Load): Part {
   const { figure, title, commands, tape } = load;
-  const whole = medianNanos(engineStart(load.prepare, load), commands.length);
-  const ladder = medianNanos(ladderStart(tape), commands.length, 10);
+  const nanosOf = (start: Start, count = commands.length) => medianNanos(start, ROUNDS) / count;
+  const whole = nanosOf(engineStart(load.prepare, load));
+  const ladder = nanosOf(ladderStart(tape));
   const numbers = numbersOf(load);
-  const written = medianNanos(() => numbers.run(false), numbers.count, 50);
-  const digested = medianNanos(() => numbers.run(true), numbers.count, 50);
+  const written = nanosOf(() => numbers.run(false), numbers.count);
+  const digested = nanosOf(() => numbers.run(true), numbers.count);
   const known = {
-    'record decoded': medianNanos(() => decoding(commands), commands.length, 20),
+    'record decoded': nanosOf(() => decoding(commands)),
     'result and events written': written,
     digest: digested - written,
     'a bare ladder': ladder,
@@ -47,27 +36,13 @@ export function partsOf(load: Load): Part {
   const rest = whole - Object.values(known).reduce((sum, nanos) => sum + nanos, 0);
   const rows = Object.entries({ ...known, 'checks, money, positions, lists': rest, whole });
   return {
-    table: tableOf(`${title}: thread CPU time, median of ${ROUNDS} rounds`, rows, {
+    table: tableOf(`${title}: thread CPU time, median of ${ROUNDS.rounds} rounds`, rows, {
       part: ([name]) => name,
       'ns a command': ([, nanos]) => nanos,
       share: ([, nanos]) => percent(nanos / whole),
     }),
     figures: { [`${figure}CpuNanos`]: whole, [`${figure}LadderTimes`]: whole / ladder },
   };
-}
-
-/** Linux counts a running thread's CPU time in ticks, so short work is repeated `times`. */
-function medianNanos(start: Start, commands: number, times = 1): number {
-  const rounds = Array.from({ length: WARM_UP_ROUNDS + ROUNDS }, () => {
-    const runs = Array.from({ length: times }, start);
-    globalThis.gc?.();
-    const from = process.threadCpuUsage();
-    for (const run of runs) run.advance(0, run.length);
-    const { user, system } = process.threadCpuUsage(from);
-    for (const run of runs) run.finish();
-    return ((user + system) * 1_000) / commands / times;
-  });
-  return median(rounds.slice(WARM_UP_ROUNDS));
 }
 
 /** Decodes each record and reads an order's terms. */

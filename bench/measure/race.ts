@@ -1,7 +1,8 @@
 /**
  * Times several ways to do the same work in turns, chunk by chunk, so that the machine's noise
- * affects all of them.
+ * affects all of them. Times are this thread's CPU time: other programs on the machine do not count.
  */
+import { median } from '../../test/support/processes/samples.js';
 
 export interface Run {
   /** The number of steps. */
@@ -29,6 +30,12 @@ export function race(contestants: readonly Start[], options: RaceOptions): numbe
   return contestants.map((_, i) => times.map((round) => round[i]!));
 }
 
+/** The median of the rounds of one contestant, in nanoseconds. */
+export function medianNanos(start: Start, options: Omit<RaceOptions, 'chunks'>): number {
+  const [rounds] = race([start], { ...options, chunks: 1 });
+  return median(rounds!.map(([ms]) => ms!)) * 1e6;
+}
+
 function raceOnce(contestants: readonly Start[], chunks: number): number[][] {
   const runs = contestants.map((start) => start());
   const times = runs.map(() => new Array<number>(chunks).fill(0));
@@ -40,11 +47,20 @@ function raceOnce(contestants: readonly Start[], chunks: number): number[][] {
       const { length } = runs[i]!;
       const from = Math.floor((length * chunk) / chunks);
       const to = Math.floor((length * (chunk + 1)) / chunks);
-      const startedMs = performance.now();
+      const startedMs = ownCpuMs();
       runs[i]!.advance(from, to);
-      times[i]![chunk] = performance.now() - startedMs;
+      times[i]![chunk] = ownCpuMs() - startedMs;
     }
   }
   for (const run of runs) run.finish();
   return times;
+}
+
+const NEVER_WOKEN = new Int32Array(new SharedArrayBuffer(4));
+
+/** Linux updates a running thread's CPU time every few milliseconds, and when the thread waits. */
+function ownCpuMs(): number {
+  Atomics.wait(NEVER_WOKEN, 0, 0, 0.01);
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
 }
