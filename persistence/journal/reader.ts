@@ -122,7 +122,7 @@ export class JournalReader implements JournalSource {
   }
 
   /**
-   * The journal's end, after the checks of {@link batches}, several times as fast.
+   * The journal's end, after the checks of {@link batches}.
    * @param from the first sequence of interest: segments that end before it are not checked.
    * @param after the position before `from`: its segment is not checked before that position.
    * @throws JournalError as `batches` does.

@@ -9,7 +9,6 @@
 import { basename } from 'node:path';
 import type sqlite3 from 'sqlite3';
 import { closeDatabase, query } from '../storage/sqlite.js';
-import { endOfJoined, JOINED_ROWS_SQL, type JoinedRows, MEASURE_SQL } from './chain.js';
 import {
   damageOf,
   damageTold,
@@ -42,17 +41,12 @@ interface HeadRow {
 
 const PAGE_ROWS = 256;
 const PAGE_BYTES = 2 * 1024 * 1024;
-/** The most rows joined for the fast check (chain.ts): a power of four. */
-const JOINED_ROWS = 4096;
-const JOINED_BYTES = 8 * 1024 * 1024;
 
 export class SegmentReader {
   /** null: not connected. The next read connects. */
   private database: Promise<sqlite3.Database> | null = null;
   /** The end of the previous segment. */
   start = GENESIS;
-  /** The most rows to join next: a power of four. */
-  private joinedRows = JOINED_ROWS;
 
   constructor(
     private readonly connect: () => Promise<sqlite3.Database>,
@@ -150,42 +144,13 @@ export class SegmentReader {
   }
 
   /**
-   * The segment's end, after the checks of {@link batches}, several times as fast.
+   * The segment's end, after the checks of {@link batches}.
    * @param after in it or its head: rows before it are not checked.
-   * @throws JournalError as `batches` does.
    */
   async provenEnd(after = this.start): Promise<JournalPosition> {
     let end = after;
-    for (let next: JournalPosition | null = end; next !== null; next = await this.joinedPage(end))
-      end = next;
-    const rest = await this.countAfter(end.sequence).catch(() => null);
-    if (rest === 0) return end;
-    // Read from the same start as later readers: if SQLite's inner pages have wrong keys, the rows
-    // that a read finds depend on where it begins.
-    end = after;
-    for await (const batch of this.batches(end)) end = positionAfter(batch);
+    for await (const batch of this.batches(after)) end = positionAfter(batch);
     return end;
-  }
-
-  /** The position after a page of good rows; null: no page passes the fast check. */
-  private async joinedPage(after: JournalPosition): Promise<JournalPosition | null> {
-    const from = after.sequence + 1;
-    try {
-      for (;;) {
-        const [size] = await this.query<{ bytes: number }>(MEASURE_SQL, [from, this.joinedRows]);
-        if (size!.bytes <= JOINED_BYTES) break;
-        if (this.joinedRows === 1) return null;
-        this.joinedRows >>= 2;
-      }
-      const parameters = [after.hash, from, this.joinedRows];
-      const [rows] = await this.query<JoinedRows>(JOINED_ROWS_SQL, parameters);
-      if (rows?.bytes && rows.bytes.length * 8 < JOINED_BYTES)
-        this.joinedRows = Math.min(JOINED_ROWS, this.joinedRows << 2);
-      return endOfJoined(rows!, after, this.mark);
-    } catch {
-      // The slow check meets the same error and names it.
-      return null;
-    }
   }
 
   /**

@@ -16,11 +16,6 @@ import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
-import {
-  endOfJoined,
-  JOINED_ROWS_SQL,
-  type JoinedRows,
-} from '../../../persistence/journal/chain.js';
 import { type JournalError, JournalUnavailable } from '../../../persistence/journal/errors.js';
 import {
   FORMAT_VERSION,
@@ -265,40 +260,6 @@ describe('a reader', () => {
     const reader = await openJournalReader(folder);
     expect(await reader.provenEnd()).toEqual(journal.end);
     await reader.close();
-  });
-
-  it('accepts joined rows only as they were written', async () => {
-    const folder = folders.make();
-    const { batches, end } = await writeJournal(folder);
-    const database = await openDatabase(join(folder, 'journal.db'), sqlite3.OPEN_READONLY);
-    const joined = async () =>
-      (await query<JoinedRows>(database, JOINED_ROWS_SQL, [GENESIS_HASH, 1, 100]))[0]!;
-    const mark = { sequence: end.sequence, hash: end.hash };
-    expect(endOfJoined(await joined(), GENESIS, mark)).toEqual(end);
-    expect(endOfJoined(await joined(), GENESIS, null)).toEqual(end);
-    const good = await joined();
-    const damages: ((rows: JoinedRows) => void)[] = [
-      ...[0, 48, 70, 150, 2_000, good.bytes!.length - 1].map((at) => (rows: JoinedRows) => {
-        rows.bytes![at]! ^= 1;
-      }),
-      (rows) => (rows.heads = rows.heads!.replace('11 20', '11 21')),
-      (rows) => (rows.heads = rows.heads!.replace('11 20', '12 20')),
-      (rows) => (rows.heads = rows.heads!.split(',').slice(0, -1).join(',')),
-      (rows) => (rows.heads = null),
-      (rows) => (rows.bytes = rows.bytes!.subarray(0, -1)),
-    ];
-    for (const damage of damages) {
-      const rows = await joined();
-      damage(rows);
-      expect(endOfJoined(rows, GENESIS, null)).toBeNull();
-    }
-    expect(
-      endOfJoined(await joined(), GENESIS, { sequence: 55, hash: batches[5]!.hash }),
-    ).toBeNull();
-    expect(
-      endOfJoined(await joined(), GENESIS, { sequence: 60, hash: batches[4]!.hash }),
-    ).toBeNull();
-    await closeDatabase(database);
   });
 
   it('reports a missing journal and another kind of database', async () => {
