@@ -11,8 +11,7 @@ import { MUTATIONS } from './trials/mutations/mutations.js';
 
 /** The top-level folders, lowest first. Each imports from itself and from those below it. */
 const FOLDERS = ['engine', 'persistence', 'gateway', 'test', 'bench'];
-/** The tests of bench/ alone import it. */
-const folderOf = (path: string) => (path.startsWith('test/bench/') ? 'bench' : path.split('/')[0]!);
+const folderOf = (path: string) => path.split('/')[0]!;
 /** Other top-level entries: the CI script, and what a checkout does not contain. */
 const OTHER_FOLDERS = ['.ci', '.git', 'node_modules', 'dist', 'data', 'coverage'];
 /** The engine's folders, lowest first; the last two are files. */
