@@ -1,12 +1,10 @@
 /**
- * Markets that are listed ahead of their windows, by example: they trade from then on, and each of
- * them has an end. Their orders, money, pauses and timers are those of any market, which the
- * differential test compares.
+ * Markets that are listed ahead of their windows: which they are, and how each ends. The
+ * differential test compares their orders, money, pauses and timers with the naive engine's.
  */
 import { describe, expect, test } from 'vitest';
 import { Engine } from '../../engine/engine.js';
-import { Code, type CodeName } from '../../engine/interface/codes.js';
-import type { Command } from '../../engine/interface/commands.js';
+import { Code } from '../../engine/interface/codes.js';
 import { MarketStatus, marketIdOf, Outcome, Resolution } from '../../engine/interface/domain.js';
 import { RESULT_HEAD_LENGTH } from '../../engine/interface/results.js';
 import {
@@ -18,7 +16,6 @@ import {
   openMarket,
   price,
   run,
-  sell,
 } from '../support/engine-support.js';
 
 const END = 900_000;
@@ -78,117 +75,6 @@ test('lists the next four windows, once, and the current one while a price would
   run(late, { kind: 'listAsset', symbol: 'BTC' }, at(END - 59_999));
   run(late, LIST);
   expect(late.upcomingMarkets(0)).toEqual([1, 2, 3, 4].map(marketIn));
-});
-
-describe('before it opens', () => {
-  const order = { userId: TAKER, marketId: NEXT, sizeLots: 1_000 };
-  const amended = {
-    kind: 'amend',
-    ...order,
-    userId: MAKER,
-    orderId: 1,
-    idempotencyKey: null,
-  } as const;
-  const cases: [name: string, command: Command, code: CodeName, upTicks: number[]][] = [
-    ['an IOC order trades', buy({ ...order, priceTicks: 500 }), 'ok', [500]],
-    ['a FOK order trades', buy({ ...order, priceTicks: 999, timeInForce: 1 }), 'ok', [500]],
-    ['a GTC order that crosses trades', buy({ ...order, priceTicks: 600, ...GTC }), 'ok', [500]],
-    ['a GTC order that does not rests', buy({ ...order, priceTicks: 499, ...GTC }), 'ok', []],
-    [
-      'a buy of an amount trades',
-      buy({ userId: TAKER, marketId: NEXT, outcome: Outcome.DOWN }),
-      'ok',
-      [400],
-    ],
-    ['an amendment that crosses trades', { ...amended, priceTicks: 500 }, 'ok', [500]],
-    [
-      'a post-only order that crosses is refused',
-      buy({ ...order, priceTicks: 500, postOnly: true, ...GTC }),
-      'post_only_would_trade',
-      [],
-    ],
-  ];
-  test.each(cases)('%s', (_, command, code, upTicks) => {
-    const engine = quoted();
-    expect(codeOf(run(engine, command))).toBe(Code[code]);
-    expect(eventsOf(engine, 'trade').map((trade) => trade.upTicks)).toEqual(upTicks);
-  });
-
-  test('a purchase pays its fee into escrow, and its shares can be sold and claimed', () => {
-    const engine = quoted();
-    run(engine, buy({ ...order, priceTicks: 500 }));
-    expect(engine.market(NEXT)).toMatchObject({
-      startPriceMicros: null,
-      lastTradeTicks: 500,
-      volumeMicros: 500_000,
-      openInterestLots: 1_000,
-    });
-    expect(engine.position(TAKER, NEXT)).toMatchObject({ upLots: 1_000, upCostMicros: 500_000 });
-    run(engine, sell({ ...order, priceTicks: 400, sizeLots: 400 }));
-    opened(engine);
-    run(engine, { kind: 'advanceTime' }, at(2 * END - 30_000));
-    run(engine, price(100_001, at(2 * END - 30_000)));
-    run(engine, { kind: 'advanceTime' }, at(2 * END + 3_000));
-    const claim = { kind: 'claim', userId: TAKER, marketId: NEXT, idempotencyKey: null } as const;
-    expect(codeOf(run(engine, claim))).toBe(Code.ok);
-    const profit = 160_000 + 600_000 - 500_000 - 2_500;
-    expect(engine.account(TAKER)).toMatchObject({
-      availableMicros: 10_000 * DOLLAR + profit,
-      realizedProfitMicros: profit,
-      microPoints: 250_000,
-    });
-  });
-
-  describe('an absurd price is taken by the first who wants it', () => {
-    const SIZE_LOTS = 3_000_000;
-    const absurd = { userId: MAKER, marketId: NEXT, sizeLots: SIZE_LOTS, ...GTC };
-    const against = { outcome: Outcome.DOWN, sizeLots: SIZE_LOTS } as const;
-
-    // Two accounts of one person: complete sets would cost them a fee on a thousandth of a dollar.
-    test.each([[999], [990], [750]])('a bid for UP at %i mints with a stranger', (priceTicks) => {
-      const engine = listed();
-      run(engine, buy({ ...absurd, priceTicks }));
-      const takes = { marketId: NEXT, priceTicks: 1000 - priceTicks, ...against };
-      run(engine, buy({ userId: TAKER, ...takes }));
-      expect(engine.position(TAKER, NEXT)).toMatchObject({ upLots: 0, downLots: SIZE_LOTS });
-      expect(codeOf(run(engine, buy({ userId: OTHER, ...takes })))).toBe(
-        Code.insufficient_liquidity,
-      );
-      opened(engine);
-      expect(engine.position(OTHER, NEXT)).toBe(null);
-      expect(engine.position(MAKER, NEXT)).toMatchObject({ upLots: SIZE_LOTS, downLots: 0 });
-    });
-
-    test('and keeps no order of others out of the book', () => {
-      const engine = listed();
-      run(engine, buy({ ...absurd, sizeLots: 1_002, priceTicks: 999, postOnly: true }));
-      const bid = { userId: OTHER, marketId: NEXT, priceTicks: 500, sizeLots: 10_000, ...GTC };
-      run(engine, buy({ ...bid, outcome: Outcome.DOWN }));
-      expect(eventsOf(engine, 'trade')).toMatchObject([{ upTicks: 999, sizeLots: 1_002 }]);
-      expect(engine.depth(NEXT, 5)).toEqual({
-        bids: [],
-        asks: [{ priceTicks: 500, sizeLots: 8_998 }],
-      });
-    });
-  });
-});
-
-test('it opens with the book that it has, in the order of its queues', () => {
-  const engine = quoted();
-  run(engine, buy({ userId: OTHER, marketId: NEXT, sizeLots: 5_000, priceTicks: 400, ...GTC }));
-  opened(engine);
-  expect(engine.activeMarket(0)).toBe(NEXT);
-  expect(engine.market(NEXT)).toMatchObject({ startPriceMicros: 100_000 * DOLLAR });
-  expect(engine.depth(NEXT, 5)).toEqual({
-    bids: [{ priceTicks: 400, sizeLots: 15_000 }],
-    asks: [{ priceTicks: 500, sizeLots: 10_000 }],
-  });
-  const take = { userId: TAKER, marketId: NEXT, outcome: Outcome.DOWN, priceTicks: 600 };
-  run(engine, buy({ ...take, sizeLots: 12_000 }));
-  expect(eventsOf(engine, 'trade').map(({ makerId, sizeLots }) => [makerId, sizeLots])).toEqual([
-    [MAKER, 10_000],
-    [OTHER, 2_000],
-  ]);
 });
 
 describe('it ends without having opened', () => {

@@ -186,18 +186,6 @@ test('deltas that are lost, each once', async () => {
   await expectGoodEnds();
 });
 
-test('killed across the end of the market', async () => {
-  await start();
-  await trade();
-  await Promise.all(bots.map((bot) => bot.stop('SIGKILL')));
-  await closed();
-  for (const bot of bots) bot.start();
-  await eventually(() => {
-    for (const bot of bots) expect(bot.hasShares, `${bot.name} ${bot.errors}`).toBe(false);
-  });
-  await expectGoodEnds();
-});
-
 test.each(TAKERS)('an order of %s that meets thousands of others', async (taker) => {
   await start(({ name }) => name === taker);
   let largest = 0;

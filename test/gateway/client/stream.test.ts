@@ -251,21 +251,6 @@ test('markets roll over: each opens, ends and is resolved once, also over a lost
   );
 });
 
-test('a revoked token closes the stream', async () => {
-  server = await TestServer.withMarket();
-  const trader = await signedUp('one');
-  const states: (number | null)[] = [];
-  const onState = (_isOpen: boolean, code: number | null) => states.push(code);
-  const stream = streamOf(trader.api, { onState, onEnd: () => {} });
-  const { account } = followAccount(stream);
-  await eventually(() => account.availableMicros === 10_000_000_000);
-  expect(stream.userId).toBe(trader.userId);
-  const passwords = { currentPassword: PASSWORD, newPassword: `${PASSWORD}!` };
-  await client.changePassword(trader.api, passwords);
-  await eventually(() => expect(states).toEqual([null, 4001]));
-  await expect(stream.request({ op: 'ping' })).rejects.toThrow('token_revoked');
-});
-
 test('the exchange may restart', async () => {
   server = await TestServer.withMarket();
   const { folder, clock } = server;
@@ -293,13 +278,6 @@ test('the exchange may restart', async () => {
     await expectBook(book);
     await expectAccount(trader, account);
   }
-});
-
-test('runs on the WebSocket of Node.js', async () => {
-  server = await TestServer.withMarket();
-  const trader = await signedUp('one');
-  const { account } = followAccount(streamOf(trader.api));
-  await expectAccount(trader, account);
 });
 
 test('a change with a number of its own is sent once, and its lost answer is reported', async () => {

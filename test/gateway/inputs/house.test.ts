@@ -3,8 +3,6 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Command } from '../../../engine/interface/commands.js';
 import { MarketStatus, Outcome, Side, TimeInForce } from '../../../engine/interface/domain.js';
-import { openFileFeed } from '../../../gateway/inputs/feeds/file.js';
-import { checkTickFile } from '../../../gateway/inputs/feeds/tick-file.js';
 import { cancelHouseOrders, HOUSE_USERNAME, House } from '../../../gateway/inputs/house/house.js';
 import type { Submitter } from '../../../gateway/observe/watched-sequencer.js';
 import { volatilityOf } from '../../../persistence/history/market-json/chance.js';
@@ -12,9 +10,8 @@ import { AVERAGED_MS, fairValue } from '../../../persistence/history/market-json
 import { ManualClock } from '../../support/clock.js';
 import { buy, DOLLAR, registration, sell, WINDOW_START_MS } from '../../support/engine-support.js';
 import { eventually } from '../../support/eventually.js';
-import { Exchange, silentLog } from '../../support/house-support.js';
+import { Exchange } from '../../support/house-support.js';
 import { Folders } from '../../support/journal-fixture.js';
-import { DAY_FILE } from '../../trials/real-day/day-prices.js';
 
 const folders = new Folders();
 const FUNDS_MICROS = 1_000_000 * DOLLAR;
@@ -442,77 +439,4 @@ describe('stopping and starting', () => {
       heldMicros: 0,
     });
   });
-});
-
-test('half a day of real prices with a busy trader: every market is quoted, claimed and paid', async () => {
-  const feed = openFileFeed({
-    path: DAY_FILE,
-    ticks: await checkTickFile(DAY_FILE, new Set(['BTC'])),
-    speed: 14_400,
-    symbols: ['BTC'],
-    resumeAtMs: null,
-    log: silentLog,
-    onFailure: (error) => {
-      throw error;
-    },
-  });
-  const day = await Exchange.open(folders.make(), feed.clock);
-  day.do({ kind: 'listAsset', symbol: 'BTC' });
-  const dealer = new House({
-    sequencer: day,
-    clock: feed.clock,
-    log: silentLog,
-    fundsMicros: FUNDS_MICROS,
-  });
-  dealer.start();
-  day.do(registration('trader', 100_000));
-  day.scheduler.start();
-  const { engine } = day;
-  const firstMs = feed.clock.nowMs();
-  feed.feed.start((_symbol, priceMicros, observedAtMs) => {
-    day.do({ kind: 'observePrice', asset: 0, priceMicros, observedAtMs });
-    dealer.observe(0, { priceMicros, observedAtMs });
-  });
-  let bought = 0;
-  const trader = setInterval(() => {
-    const outcome = bought % 3 === 0 ? Outcome.DOWN : Outcome.UP;
-    const order = buy({
-      userId: 2,
-      marketId: engine.activeMarket(0),
-      outcome,
-      budgetMicros: 10 * DOLLAR,
-    });
-    if (day.submit(order).values[1] === 0) bought++;
-  }, 5);
-  try {
-    await eventually(() => expect(feed.clock.nowMs() - firstMs).toBeGreaterThan(12 * 3_600_000));
-  } finally {
-    clearInterval(trader);
-    await feed.feed.stop();
-    dealer.stop();
-  }
-  engine.checkInvariants();
-  const events = day.events();
-  const opened = events
-    .filter((event) => event.type === 'marketOpened')
-    .map((event) => event.marketId);
-  const resolved = events
-    .filter((event) => event.type === 'marketResolved')
-    .map((event) => event.marketId);
-  const rested = new Set(
-    events.flatMap((event) =>
-      event.type === 'orderPlaced' && event.restingLots > 0 ? [event.marketId] : [],
-    ),
-  );
-  expect(resolved.length).toBeGreaterThanOrEqual(46);
-  expect(opened.slice(0, -1).filter((id) => !rested.has(id))).toEqual([]);
-  expect(bought).toBeGreaterThan(50);
-  // Only the newest may be unclaimed.
-  const unclaimed = engine
-    .positions(1)
-    .filter(
-      (each) => resolved.slice(0, -2).includes(each.marketId) && each.upLots + each.downLots > 0,
-    );
-  expect(unclaimed).toEqual([]);
-  await day.close();
 });

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Engine } from '../../../engine/engine.js';
 import { MarketStatus, Outcome, TimeInForce } from '../../../engine/interface/domain.js';
 import { Scheduler } from '../../../gateway/inputs/scheduler.js';
-import { FeedClock } from '../../../gateway/observe/clock.js';
+import type { FeedClock } from '../../../gateway/observe/clock.js';
 import { SubmitRefused } from '../../../persistence/sequencer.js';
 import { ManualClock } from '../../support/clock.js';
 import { buy, registration, WINDOW_START_MS } from '../../support/engine-support.js';
@@ -83,33 +83,6 @@ describe('deadlines', () => {
     for (const sent of advances(exchange)) expect(sent.dueMs).toBeLessThanOrEqual(sent.atMs);
   });
 
-  test('at 14,400 times real speed markets end and resolve without needless commands', async () => {
-    const clock = new FeedClock({ startsAtMs: WINDOW_START_MS, speed: 14_400 });
-    const exchange = await openExchange(clock);
-    exchange.do({ kind: 'listAsset', symbol: 'BTC' });
-    exchange.price(0, 100_000);
-    exchange.scheduler.start();
-    clock.runTo(Number.POSITIVE_INFINITY);
-    const endMs = WINDOW_START_MS + 6 * 3_600_000;
-    // A price every minute, so that each market has its start and end price.
-    const feed = setInterval(() => exchange.price(0, 100_000), 4);
-    try {
-      await eventually(() => expect(exchange.engine.nowMs).toBeGreaterThan(endMs));
-    } finally {
-      clearInterval(feed);
-    }
-    const events = exchange.events();
-    const resolved = events.filter((event) => event.type === 'marketResolved');
-    const ended = events.filter((event) => event.type === 'marketEnded');
-    // A stalled machine may leave windows without a price, and so without a market.
-    expect(ended.length).toBeGreaterThanOrEqual(12);
-    expect(resolved.length).toBeGreaterThanOrEqual(ended.length - 1);
-    for (const sent of advances(exchange)) expect(sent.dueMs).toBeLessThanOrEqual(sent.atMs);
-    // The deadlines of each window, the work of each market, and little more.
-    const windows = (exchange.engine.nowMs - WINDOW_START_MS) / 900_000;
-    expect(advances(exchange).length).toBeLessThan(windows * 8);
-  });
-
   test('an earlier deadline set by a command is met', async () => {
     const clock = new ManualClock(WINDOW_START_MS, 1);
     const exchange = await openExchange(clock);
@@ -156,23 +129,6 @@ describe('work', () => {
     expect(engine.orders(6)).toHaveLength(0);
     expect(engine.account(6)?.heldMicros).toBe(0);
     engine.checkInvariants();
-  });
-
-  test('is done without other commands', async () => {
-    const { exchange, clock, marketId } = await withMarket();
-    for (let user = 1; user <= 4; user++) {
-      exchange.do(registration(`user${user}`, 10_000));
-      for (let i = 0; i < 1_000; i++) {
-        const size = { priceTicks: 400, sizeLots: 2_500 };
-        const order = { userId: user, marketId, outcome: Outcome.UP, ...size };
-        exchange.do(buy({ ...order, timeInForce: TimeInForce.GTC }));
-      }
-    }
-    exchange.scheduler.start();
-    clock.set(WINDOW_START_MS + 900_000);
-    await eventually(() => expect(exchange.engine.orders(4)).toHaveLength(0));
-    expect(advances(exchange).length).toBeGreaterThanOrEqual(4);
-    for (const sent of advances(exchange)) expect(sent.atMs).toBe(WINDOW_START_MS + 900_000);
   });
 });
 
