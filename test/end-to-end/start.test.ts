@@ -35,6 +35,7 @@ import { affordableConnections, checkAddressSpace } from '../../gateway/start/pr
 import { bytesOf } from '../../persistence/journal/format.js';
 import { openJournal } from '../../persistence/recovery/data-folder.js';
 import { eventually } from '../support/eventually.js';
+import { mounted } from '../support/folders/full-disk.js';
 import { silentLog } from '../support/house-support.js';
 import { append } from '../support/journal-fixture.js';
 import { freePort } from '../support/programs.js';
@@ -280,22 +281,13 @@ describe('not enough disk space', () => {
   });
 
   test('a full disk', async ({ skip }) => {
-    const mounted = mountSmallDisk(root);
-    skip(!mounted, 'this user cannot mount a small disk');
+    const isMounted = mounted(root, '64k');
+    skip(!isMounted, 'this user cannot mount a small disk');
     cleanups.push(() => void execFileSync('umount', [root]));
     await expectRefused(start(), 'has no room', 'ENOSPC');
     expect(trace()).toEqual({ 'journal.lock': '' });
   });
 });
-
-function mountSmallDisk(path: string): boolean {
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'none', path], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 describe('limited address space', () => {
   test('is refused with the required amount, and that amount is enough', async () => {
@@ -343,28 +335,27 @@ describe('few file descriptors', () => {
     expect(said).toContain('"connections":{"total":128,"perAddress":25,"streamsPerAddress":25}');
   });
 
-  test('lower nothing when they are enough', () => {
-    expect(within(10_128)).toBe(asked);
-    expect(within(Number.POSITIVE_INFINITY)).toBe(asked);
-    const few = { total: 20, perAddress: 20, streamsPerAddress: 20 };
-    expect(within(148, few)).toBe(few);
-  });
-
-  test('lower all limits on connections in proportion, and 0 remains no limit', () => {
-    expect(within(10_127)).toEqual({ total: 9_999, perAddress: 1_999, streamsPerAddress: 1_999 });
-    expect(within(1_128)).toEqual({ total: 1_000, perAddress: 200, streamsPerAddress: 200 });
-    expect(within(192, { total: 10_000, perAddress: 0, streamsPerAddress: 1 })).toEqual({
-      total: 64,
-      perAddress: 0,
-      streamsPerAddress: 1,
-    });
-  });
-
-  test('are enough in smaller numbers for fewer connections', () => {
-    expect(() => within(191)).toThrow('needs at least 192');
-    expect(() => within(147, { total: 20, perAddress: 0, streamsPerAddress: 0 })).toThrow(
-      'needs at least 148',
-    );
+  const few = { total: 20, perAddress: 20, streamsPerAddress: 20 };
+  test.each([
+    ['lower nothing when they are enough', 10_128, asked, asked],
+    ['lower nothing when they are enough for few', 148, few, few],
+    [
+      'lower all limits in proportion',
+      1_128,
+      asked,
+      { total: 1_000, perAddress: 200, streamsPerAddress: 200 },
+    ],
+    [
+      'lower no limit of 0',
+      192,
+      { ...asked, perAddress: 0, streamsPerAddress: 1 },
+      { total: 64, perAddress: 0, streamsPerAddress: 1 },
+    ],
+    ['are too few', 191, asked, 'needs at least 192'],
+    ['are too few for few', 147, few, 'needs at least 148'],
+  ])('%s: %d files', (_, files, limits, expected) => {
+    if (typeof expected === 'string') expect(() => within(files, limits)).toThrow(expected);
+    else expect(within(files, limits)).toEqual(expected);
   });
 });
 
@@ -461,12 +452,6 @@ describe('the clock', () => {
     const { status, stderr } = await start({ ACCEPT_CLOCK: 'on' });
     expect(status).toBe(null);
     expect(stderr).toContain('the clock of the exchange runs at half speed');
-  });
-
-  test("continues a folder at 300 times the machine's speed", async () => {
-    await journalUntil(Date.now() + 20 * DAY);
-    await expectOpen(start({ FEED_SPEED: '300' }));
-    await expectRefused(start({ FEED_SPEED: '1' }), /(19|20) days before/, 'FEED_SPEED');
   });
 
   test('of a price file may not leap ahead either', async () => {

@@ -349,27 +349,6 @@ test('a start as leader compares its clock with the journal before it takes the 
   expect(await epochNow()).toBe(1);
 });
 
-test('a leader that was paused answers nothing once another leads', async () => {
-  const first = lead();
-  const api = await listening(first);
-  const [ada] = await registerTraders(api);
-  const standby = await standBy(first);
-  first.server.child.kill('SIGSTOP');
-  const paths = ['/markets/15m', `/users/${ada!.userId}/balance`];
-  const reads = paths.map((path) =>
-    api.get(path, ada!.token).then(
-      ({ status }) => status,
-      () => 'no answer',
-    ),
-  );
-  const second = await listening(standby);
-  await trade(second, [ada!], 'meanwhile');
-  first.server.child.kill('SIGCONT');
-  expect(await Promise.all(reads)).toEqual(['no answer', 'no answer']);
-  expect(await first.server.end()).toBe(1);
-  expect(first.server.stderr).toContain('another exchange has taken over');
-});
-
 test('a folder with a journal of its own is refused, also if its beginning is in an archive', async () => {
   for (const name of ['journal.db', 'journal-000002.db']) {
     const folder = machines.newFolder();

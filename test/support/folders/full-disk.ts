@@ -3,10 +3,12 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Mounts a disk of 24 MiB on a folder; false: this user may not. */
-export function mounted(folder: string): boolean {
+/** Mounts a small disk on a folder; false: this user may not. */
+export function mounted(folder: string, size = '24m'): boolean {
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'none', folder], { stdio: 'ignore' });
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'none', folder], {
+      stdio: 'ignore',
+    });
     return true;
   } catch {
     return false;
