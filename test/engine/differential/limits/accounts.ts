@@ -1,13 +1,12 @@
 /** What a user has: money, referral codes, a partner, tokens, and deposits in the vault. */
 import { Code } from '../../../../engine/interface/codes.js';
-import type { Buy, Command } from '../../../../engine/interface/commands.js';
+import type { Command } from '../../../../engine/interface/commands.js';
 import { TimeInForce, TokenScope, WINDOW_MS } from '../../../../engine/interface/domain.js';
 import {
   MAX_ALLOWED_ADDRESSES_LENGTH,
   MAX_DEPOSITED_MICROS,
   MAX_GRANTED_MICROS,
   MAX_PARTNERS,
-  MAX_REFERRAL_CODES_PER_USER,
   MAX_SUB_ACCOUNTS_PER_USER,
   MAX_TIME_MS,
   MAX_TOKENS_PER_USER,
@@ -17,10 +16,8 @@ import {
   TRANSFER_PERIOD_MS,
 } from '../../../../engine/interface/limits.js';
 import { EXPIRED_TOKEN_KEPT_MS } from '../../../../engine/interface/parameters.js';
-import { POOL_SIZES, type PoolSizes } from '../../../../engine/state/access/room.js';
 import type { Duel } from '../duel.js';
 import {
-  batchOf,
   bid,
   DOWN,
   expectCode,
@@ -68,20 +65,6 @@ function money(duel: Duel): void {
   expectCode(duel, transfer('withdraw', 2, 1), OK, lastMs);
   expectCode(duel, transfer('withdraw', 2, 1_000), OK);
   expectCode(duel, transfer('withdraw', 3, 1_000), Code.reference_reused);
-}
-
-function referralCodes(duel: Duel): void {
-  expectCode(duel, registration('vain', 0), OK, START_MS);
-  const set = (code: string): Command => ({
-    kind: 'setReferralCode',
-    userId: 1,
-    code,
-    idempotencyKey: null,
-  });
-  for (let i = 1; i < MAX_REFERRAL_CODES_PER_USER; i++) expectCode(duel, set(`code${i}`), OK);
-  expectCode(duel, set('onemore'), LIMIT_REACHED);
-  expectCode(duel, set('CODE3'), OK);
-  duel.compareState();
 }
 
 function partners(duel: Duel): void {
@@ -174,28 +157,6 @@ function subAccounts(duel: Duel): void {
   duel.compareState();
 }
 
-/** One client order id of newcomers: the user who names an order takes the place of another's. */
-const ONE_NAME: PoolSizes = {
-  ...POOL_SIZES,
-  clientOrderIds: { size: 2, most: 1, assured: 0 },
-};
-
-function oneName(duel: Duel): void {
-  openMarket(duel, 2);
-  const named = (userId: number, clientOrderId: string): Buy => ({
-    ...bid(userId, UP, 5, TimeInForce.GTC),
-    clientOrderId,
-  });
-  for (const userId of [1, 2, 1]) {
-    expectCode(duel, named(userId, 'mine'), OK);
-    duel.compareState();
-    const cancel = { kind: 'cancel', userId, idempotencyKey: null, marketId: MARKET } as const;
-    expectCode(duel, { ...cancel, orderId: 0, clientOrderId: 'mine' }, OK);
-  }
-  // The first of these orders is undone with the batch, so it has no id to tell.
-  expectCode(duel, batchOf(2, [named(2, 'twice'), named(2, 'twice')]), OK);
-}
-
 /** The last actions are kept; a market opens paused; and an ended one is declared VOID. */
 function operators(duel: Duel): void {
   openMarket(duel, 1);
@@ -215,29 +176,6 @@ function operators(duel: Duel): void {
   const voiding = { kind: 'voidMarket', marketId: MARKET, ...operator } as const;
   expectCode(duel, voiding, OK, START_MS + WINDOW_MS + 1);
   duel.compareState();
-}
-
-const FEW_DEPOSITS: PoolSizes = {
-  ...POOL_SIZES,
-  vaultDeposits: { ...POOL_SIZES.vaultDeposits, most: 100 },
-};
-
-function vaultDeposits(duel: Duel): void {
-  expectCode(duel, registration('saver', 2e10), OK, START_MS);
-  expectCode(duel, registration('another', 2e10), OK, START_MS);
-  const stake = (userId: number): Command => ({
-    kind: 'stake',
-    userId,
-    amountMicros: 1e6,
-    idempotencyKey: null,
-  });
-  for (let i = 0; i < FEW_DEPOSITS.vaultDeposits.most; i++) expectCode(duel, stake(1), OK);
-  expectCode(duel, stake(1), LIMIT_REACHED);
-  expectCode(duel, stake(2), OK);
-  duel.compareState();
-  expectCode(duel, { kind: 'unstake', userId: 1, depositId: 77, idempotencyKey: null }, OK);
-  expectCode(duel, stake(1), OK);
-  expectCode(duel, stake(1), LIMIT_REACHED);
 }
 
 /**
@@ -271,12 +209,9 @@ function vaultRemainder(duel: Duel): void {
 
 export const ACCOUNT_PLAYS: LimitPlay[] = [
   { name: 'all money', play: money },
-  { name: 'referral codes of a user', play: referralCodes },
   { name: 'partners', play: partners },
   { name: 'tokens of a user', play: tokens },
   { name: 'sub-accounts of a user', play: subAccounts },
-  { name: 'one client order id', sizes: ONE_NAME, play: oneName },
   { name: 'actions of operators', play: operators },
-  { name: 'vault deposits of a user', sizes: FEW_DEPOSITS, play: vaultDeposits },
   { name: 'vault yield, down to the remainder', play: vaultRemainder },
 ];

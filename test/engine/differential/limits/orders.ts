@@ -175,21 +175,6 @@ function pausedAmendment(duel: Duel, operation: BatchOperation): void {
   expectCode(duel, { ...pause, marketId: MARKET }, Code.market_not_active, START_MS + WINDOW_MS);
 }
 
-/** A cancel by the client's id names no order besides. */
-function cancelByTwoIds(duel: Duel): void {
-  openMarket(duel, 1);
-  const user = { userId: 1, idempotencyKey: null };
-  const cancel: Cancel = {
-    kind: 'cancel',
-    ...user,
-    marketId: MARKET,
-    orderId: 1,
-    clientOrderId: 'mine',
-  };
-  expectCode(duel, cancel, Code.invalid_command);
-  expectCode(duel, batchOf(1, [cancel]), OK);
-}
-
 /** The bounds of every parameter of rule set 2, and orders at the limits that it sets. */
 function rules(duel: Duel): void {
   openMarket(duel, 2);
@@ -332,7 +317,6 @@ export const ORDER_PLAYS: LimitPlay[] = [
   { name: 'makers of refused FOK orders', play: fillOrKillInVain },
   { name: 'refused amendments', play: amendments },
   { name: 'an amendment without room', sizes: TWO_POSITIONS, play: amendWithoutRoom },
-  { name: 'a cancel by two ids', play: cancelByTwoIds },
   { name: 'rules and their bounds', play: rules },
   { name: 'the least value of a resting order', play: leastValue },
 ];
