@@ -40,9 +40,7 @@ const TRIALS: Readonly<Record<string, Trial>> = {
   kill: longer('end-to-end/kill'),
   linearizable: longer('end-to-end/linearizable'),
   image: longer('gateway/deploy'),
-  bots: {
-    files: ['test/gateway/client/bots.test.ts', 'test/gateway/client/python.test.ts'],
-  },
+  bots: longer('gateway/client/bots'),
   takeover: longer('end-to-end/bad-days/takeover'),
   'power-cut': own('power-cut'),
   'failing-disk': own('failing-disk'),

@@ -1,8 +1,3 @@
-/**
- * The four example bots when something ends: each says why it cannot go on and exits with status 1,
- * or goes on and exits with status 0 and books that are the exchange's.
- */
-import { cpSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,20 +5,15 @@ import { afterEach, expect, test } from 'vitest';
 import * as client from '../../../gateway/client/index.js';
 import { Api } from '../../../gateway/client/index.js';
 import { eventually } from '../../support/eventually.js';
-import { BotProcess } from '../../support/load/bots.js';
+import { Bot, findPython } from '../../support/load/bots.js';
 import { MARKET, TestServer, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
-import { ROOT } from '../../support/sources.js';
 import { streamLimits } from '../stream/support.js';
-import { findPython } from './find-python.js';
 import { Relay } from './relay.js';
 
 const PASSWORD = 'an example, not a secret';
 const DAY_MS = 24 * 60 * 60_000;
 const python = await findPython();
-const NAMES = python?.modes.includes('stream')
-  ? (['market-maker', 'taker', 'market_maker', 'taker_py'] as const)
-  : (['market-maker', 'taker'] as const);
-const TAKERS = NAMES.filter((name) => name.startsWith('taker'));
+const PYTHONS = [null, ...(python?.modes.includes('stream') ? [python.program] : [])];
 
 let server: TestServer;
 let folder: string;
@@ -36,51 +26,16 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-class Bot extends BotProcess {
-  readonly file: string;
-
-  constructor(readonly name: 'market-maker' | 'taker' | 'market_maker' | 'taker_py') {
-    super();
-    this.file = join(folder, `${name}.json`);
-  }
-
-  start(): void {
-    if (this.name === 'market-maker' || this.name === 'taker') {
-      const program = join(ROOT, 'dist/gateway/client/examples', `${this.name}.js`);
-      this.run(process.execPath, [program, `${relay.url}/api`, this.name, this.file]);
-      return;
-    }
-    const program = join(folder, `${this.name.replace('_py', '')}.py`);
-    const env = { ...process.env, PYTHONPATH: folder, PYTHONDONTWRITEBYTECODE: '1' };
-    this.run(python!.program, [program, relay.url, this.name, this.file], env);
-  }
-
-  /** Fails until there are books. */
-  get books() {
-    return JSON.parse(readFileSync(this.file, 'utf8'));
-  }
-
-  /** Whether it owns shares, by its books. */
-  get hasShares(): boolean {
-    const { positions } = this.books.account;
-    return (Array.isArray(positions) ? positions : Object.keys(positions)).length > 0;
-  }
-
-  async signedIn() {
-    const api = new Api({ url: `${server.api.url}/api` });
-    const { token, userId } = await client.login(api, { username: this.name, password: PASSWORD });
-    api.token = token;
-    return { api, userId };
-  }
-}
-
 async function start(which: (bot: Bot) => boolean = () => true): Promise<void> {
   server = await TestServer.withMarket(streamLimits({ heartbeatMs: 200 }));
   relay = await Relay.to(server.exchange.port);
   folder = await mkdtemp(join(tmpdir(), 'bots-'));
-  cpSync(join(ROOT, 'gateway/client/python/quarter_hour.py'), join(folder, 'quarter_hour.py'));
-  cpSync(join(ROOT, 'gateway/client/python/examples'), folder, { recursive: true });
-  bots = NAMES.map((name) => new Bot(name)).filter(which);
+  bots = PYTHONS.flatMap((program) =>
+    (['market-maker', 'taker'] as const).map(
+      (name) =>
+        new Bot(name, folder, relay.url, program === null ? null : { program, mode: 'stream' }),
+    ),
+  ).filter(which);
 }
 
 async function signedUp(username: string): Promise<Api> {
@@ -94,19 +49,19 @@ async function trade(): Promise<void> {
   const api = await signedUp('seller');
   await client.split(api, MARKET, 4_000);
   for (const bot of bots) bot.start();
-  await untilShares('m', async () => {
+  await untilShares(true, async () => {
     const bids = { outcome: 'UP', shares: 50, price: '0.48' } as const;
     await client.sell(api, MARKET, bids).catch((error) => expect(client.isRefusal(error)));
   });
   const offers = { outcome: 'UP', shares: 500, price: '0.45', timeInForce: 'GTC' } as const;
   await client.sell(api, MARKET, offers);
-  await untilShares('t');
+  await untilShares(false);
 }
 
-/** Until each bot whose name starts so has shares. */
-function untilShares(start: string, meanwhile = async () => {}): Promise<void> {
+/** Until each of the makers, or of the takers, has shares. */
+function untilShares(isMaker: boolean, meanwhile = async () => {}): Promise<void> {
   return eventually(async () => {
-    for (const bot of bots.filter(({ name }) => name.startsWith(start))) {
+    for (const bot of bots.filter((each) => each.isMaker === isMaker)) {
       if (!bot.hasShares) await meanwhile();
       expect(bot.hasShares, `${bot.name} ${bot.errors}`).toBe(true);
     }
@@ -119,20 +74,7 @@ const closed = () => server.passTime(WINDOW_START_MS + WINDOW_MS + 3_000, 100_10
 async function expectGoodEnds(): Promise<void> {
   const exits = await Promise.all(bots.map((bot) => bot.stop('SIGTERM')));
   expect(exits, bots.map(({ errors }) => errors).join('')).toEqual(bots.map(() => 0));
-  for (const bot of bots) {
-    const { api, userId } = await bot.signedIn();
-    const { available, held } = await client.balance(api, userId);
-    const { gaps, isFinished, byCause, causes } = bot.books;
-    expect({ name: bot.name, gaps, isFinished }).toEqual({
-      name: bot.name,
-      gaps: 0,
-      isFinished: true,
-    });
-    const micros = byCause === undefined ? Object.values<number>(causes).map(client.toMicros) : [];
-    const sums = Object.values<number>(byCause ?? {}).concat(micros);
-    const sum = sums.reduce((total, each) => total + each, 0);
-    expect(sum, bot.name).toBe(client.toMicros(available) + client.toMicros(held));
-  }
+  for (const bot of bots) await bot.reconciled();
 }
 
 test('a dead token: status 1, why, and that orders still rest', async () => {
@@ -186,8 +128,8 @@ test('deltas that are lost, each once', async () => {
   await expectGoodEnds();
 });
 
-test.each(TAKERS)('an order of %s that meets thousands of others', async (taker) => {
-  await start(({ name }) => name === taker);
+test('an order of a taker that meets thousands of others', async () => {
+  await start(({ isMaker }) => !isMaker);
   let largest = 0;
   relay.loses = (text) => {
     if (text.startsWith('{"type":"part"')) largest = Math.max(largest, JSON.parse(text).parts);
@@ -202,7 +144,7 @@ test.each(TAKERS)('an order of %s that meets thousands of others', async (taker)
     for (let i = 0; i < 10; i++) await client.batch(api, orders);
   }
   for (const bot of bots) bot.start();
-  await untilShares('t');
+  await untilShares(false);
   expect(largest).toBeGreaterThan(1);
   await closed();
   await expectGoodEnds();

@@ -8,9 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../support/eventually.js';
+import { findPython } from '../../support/load/bots.js';
 import { TestServer, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
 import { ROOT } from '../../support/sources.js';
-import { findPython } from '../client/find-python.js';
 
 const python = await findPython();
 

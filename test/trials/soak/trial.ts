@@ -213,7 +213,9 @@ test('nothing acknowledged is lost or doubled, books agree, and nothing grows', 
     const operationsPort = await freePort();
     const variables = { ...VARIABLES, OPERATIONS_PORT: `${operationsPort}` };
     const { process: exchange, data, url } = await startExchange(folder, SPEED, variables);
-    const bots = (['market-maker', 'taker'] as const).map((name) => new Bot(name, folder, url));
+    const bots = (['market-maker', 'taker'] as const).map(
+      (name) => new Bot(name, folder, url.replace(/\/api$/, '')),
+    );
     try {
       for (const bot of bots) bot.start();
       await expect.poll(() => Promise.all(bots.map((bot) => bot.books()))).toBeTruthy();
