@@ -3,7 +3,6 @@
  * orders.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { WebSocket } from 'ws';
 import { ErrorBody } from '../../../gateway/http/errors.js';
 import type { Config } from '../../../gateway/start/config.js';
 import { CLOSE } from '../../../gateway/stream/limits.js';
@@ -187,17 +186,6 @@ describe('heartbeats', () => {
     }
     expect(client.of('prices:BTC')).toHaveLength(6);
     expect(client.numbers.get('prices:BTC')).toBe(client.of('prices:BTC').at(-1).channelSequence);
-  });
-
-  test('close a client that does not answer pings, but not one that only reads', async () => {
-    const reader = await connect();
-    const socket = new WebSocket(`ws://127.0.0.1:${server.exchange.port}/api/stream`, {
-      autoPong: false,
-    });
-    const closing = new Promise((resolve) => socket.once('close', (code) => resolve(code)));
-    expect(await closing).toBe(CLOSE.notAnswering.code);
-    for (let i = 0; i < 5; i++) await reader.next('heartbeat');
-    expect(reader.closing).toBe(null);
   });
 });
 
