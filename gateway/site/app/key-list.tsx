@@ -1,5 +1,5 @@
 /** The list of keyboard shortcuts. */
-import { KEYS } from './keys.js';
+import { cancelKey, KEYS } from './keys.js';
 import { closeDialog } from './model/dialog.js';
 import { Dialog } from './parts/dialog.js';
 
@@ -21,6 +21,16 @@ export function KeyList() {
           </div>
         ))}
       </dl>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={cancelKey.value === 'on'}
+          onChange={({ currentTarget }) => {
+            cancelKey.value = currentTarget.checked ? 'on' : 'off';
+          }}
+        />
+        x cancels all open orders
+      </label>
       <button type="button" class="send neutral" onClick={closeDialog}>
         Close
       </button>

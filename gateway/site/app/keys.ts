@@ -4,7 +4,8 @@ import { dialog, openAmend, openDialog } from './model/dialog.js';
 import { asset, assets, remember } from './model/markets.js';
 import { notice, tell } from './model/notice.js';
 import { go, route } from './model/route.js';
-import { isLimit, isOpen, outcome, side } from './model/ticket.js';
+import { kept } from './model/settings.js';
+import { choose as chooseInTicket, isLimit, isOpen, outcome } from './model/ticket.js';
 import { closeTicket } from './ticket/answers.js';
 import { takeBack } from './ticket/confirm.js';
 import { sellAll } from './ticket/sell-all.js';
@@ -62,7 +63,7 @@ export const KEYS: readonly Key[] = [
     run: () => sellAll(outcome.peek()),
   },
   { key: 'e', does: 'Amend the newest open order', run: amendNewest },
-  { key: 'x', does: 'Cancel all open orders', run: () => void tell(cancelEvery) },
+  { key: 'x', does: 'Cancel all open orders', run: cancelByKey },
   { key: 'c', does: 'Claim all winnings', run: () => void tell(claimEvery) },
   { key: ']', does: 'Next asset', run: () => step(1) },
   { key: '[', does: 'Previous asset', run: () => step(-1) },
@@ -74,8 +75,16 @@ export const KEYS: readonly Key[] = [
   { key: '?', does: 'Show this list', run: () => openDialog('keys') },
 ];
 
+/** Whether the key x cancels all orders, without asking. */
+export const cancelKey = kept<'on' | 'off'>('cancel-key', 'on', ['on', 'off']);
+
+function cancelByKey(): void {
+  if (cancelKey.peek() === 'on') void tell(cancelEvery);
+  else notice.value = 'The key x is switched off. Shortcuts (key ?) switches it on.';
+}
+
 function setSide(chosen: 'BUY' | 'SELL'): void {
-  side.value = chosen;
+  chooseInTicket({ side: chosen });
 }
 
 function amendNewest(): void {

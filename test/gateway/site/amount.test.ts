@@ -1,6 +1,11 @@
 /** What is typed as an amount is read as it is meant, or not at all. */
 import { expect, test } from 'vitest';
-import { readDecimal, readMicros, readTicks } from '../../../gateway/site/app/parts/amount.js';
+import {
+  canBecome,
+  readDecimal,
+  readMicros,
+  readTicks,
+} from '../../../gateway/site/app/parts/amount.js';
 
 test.each([
   ['1250', '1250'],
@@ -52,4 +57,25 @@ test('a price is in cents, with or without their sign', () => {
   expect(readTicks('0.55')).toBe(null);
   expect(readTicks('0.5¢')).toBe(5);
   expect(readTicks('54.3 ¢')).toBe(543);
+});
+
+test('a dollar sign may stand before dollars', () => {
+  expect([' $10 ', '$ 1,250.5', '$', '10$'].map(readMicros)).toEqual([
+    10_000_000,
+    1_250_500_000,
+    null,
+    null,
+  ]);
+  expect(readTicks('$50')).toBe(null);
+});
+
+test.each(['', '0', '0.0', '1.', '1,', '1,25', '$', '999999'])(
+  '%j can become an amount',
+  (typed) => {
+    expect(canBecome(typed, readMicros)).toBe(true);
+  },
+);
+
+test.each(['ten', '-', '1e', '1.0000001', '1,25,', '10$'])('%j cannot', (typed) => {
+  expect(canBecome(typed, readMicros)).toBe(false);
 });

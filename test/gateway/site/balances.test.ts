@@ -92,12 +92,12 @@ async function enter(name: string): Promise<Person> {
 async function look({ account, shown }: Person): Promise<Shown | null> {
   const texts = await account.evaluate<string[]>(
     // Where the page shows cents, the exact amount is under the pointer.
-    "['sequence', 'available', 'held'].map((each) => document.querySelector('[data-figure=' + each + ']')).map((it) => it.querySelector('[title]')?.title ?? it.textContent)",
+    "[document.querySelector('dl[data-sequence]').dataset.sequence, ...['available', 'held'].map((each) => document.querySelector('[data-figure=' + each + '] [title]')?.title ?? '')]",
   );
   const [sequence = '', available = '', held = ''] = texts.map((text) =>
     text.replaceAll(/[$,]/g, ''),
   );
-  if (available === '\u2013') return null;
+  if (available === '') return null;
   const found = {
     sequence: Number(sequence),
     availableMicros: client.toMicros(available),

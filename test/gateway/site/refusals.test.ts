@@ -134,7 +134,7 @@ test('an order fills to the micro-dollar that the ticket foretold, rests, and is
   const foretoldExactly = await total.getAttribute('title');
   expect(await total.textContent()).toBe('$12.41');
   await page.getByRole('button', { name: 'Buy UP' }).click();
-  await page.locator('[data-sequence]').waitFor();
+  await page.locator('.receipt .confirmed').waitFor();
   const paid = page.locator('.receipt dd span').first();
   expect(await paid.getAttribute('title')).toBe(foretoldExactly);
   // $12.345678 at 0.6 buys 20.576 shares, and the fee is on the whole amount.

@@ -18,14 +18,14 @@ test('a position that lost is told on every page until it is read, with the same
   await page.setViewportSize({ width: 390, height: 700 });
   await page.locator('.answers button').last().click();
   await page.locator('#size').fill('10');
-  await button('Buy DOWN').click();
+  await page.getByRole('button', { name: 'Buy DOWN, BTC' }).click();
   const bought = page.getByText('Bought 20 DOWN');
   await expect.poll(async () => (await bought.boundingBox())?.y ?? 700).toBeLessThan(650);
   await page.setViewportSize(usual);
   await button('Limit').click();
   await page.locator('#price').fill('2');
   await page.locator('#size').fill('2');
-  await button('Buy DOWN').click();
+  await page.getByRole('button', { name: 'Buy DOWN, BTC' }).click();
   await page.getByText('Open order: buy DOWN').waitFor();
 
   const past = await visitor.newTab();

@@ -47,7 +47,7 @@ async function earlyInMarket(page: Page): Promise<void> {
 }
 
 const amount = (page: Page) => page.getByLabel(/^Amount \(before fee\)$|^Shares$/).first();
-const sequenceOf = (page: Page) => page.locator('.receipt [data-sequence]');
+const sequenceOf = (page: Page) => page.locator('.receipt .confirmed');
 
 /**
  * Buys what the ticket says. At 40 times the speed an offer may be gone when the order arrives: the
@@ -55,7 +55,7 @@ const sequenceOf = (page: Page) => page.locator('.receipt [data-sequence]');
  */
 async function buy(page: Page, outcome: 'UP' | 'DOWN'): Promise<void> {
   await page.locator(`#ticket .outcome-button.${outcome.toLowerCase()}`).click();
-  await page.getByRole('button', { name: `Buy ${outcome}`, exact: true }).click();
+  await page.getByRole('button', { name: `Buy ${outcome}, BTC` }).click();
   await sequenceOf(page).waitFor({ timeout: RECEIPT_MS });
 }
 
@@ -96,7 +96,7 @@ test('register, look, buy, amend, sell, wait for the end, claim, and look around
   await button('Limit').click();
   await page.locator('#price').fill('2');
   await amount(page).fill('2');
-  await button('Buy DOWN').click();
+  await page.getByRole('button', { name: 'Buy DOWN, BTC' }).click();
   await page.getByText('Open order: buy DOWN').waitFor();
   await button('Amend: buy DOWN at 2¢').click();
   await expect.poll(() => page.locator('#amend-size').inputValue()).toBe('100');
@@ -108,7 +108,7 @@ test('register, look, buy, amend, sell, wait for the end, claim, and look around
   await button('Sell').click();
   await button('Market').click();
   await button('50%').click();
-  await button('Sell DOWN').click();
+  await page.getByRole('button', { name: 'Sell DOWN, BTC' }).click();
   await page.getByText(/^Sold [\d.,]+ DOWN$/).waitFor();
 
   // The price moves, and with it what the shares are worth.

@@ -97,7 +97,7 @@ async function trade(page: Page, check: Check): Promise<void> {
   await size.fill('25');
   await check('a ticket that is written');
   await send.click();
-  await page.locator('[data-sequence]').waitFor();
+  await page.locator('.receipt .confirmed').waitFor();
   await check('a receipt');
   await page.getByRole('button', { name: 'Limit', exact: true }).click();
   await page.locator('#price').fill('0.2');

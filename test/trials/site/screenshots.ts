@@ -38,7 +38,7 @@ async function shoot(browser: Browser, url: string): Promise<void> {
     await page.locator('#size').fill('120');
     await page.getByRole('button', { name: 'Buy UP' }).click();
     await page.getByRole('button', { name: /^Confirm/ }).press('Enter');
-    await page.locator('[data-sequence]').waitFor();
+    await page.locator('.receipt .confirmed').waitFor();
     await page.locator('#size').fill('250');
     await page.locator('.levels').waitFor();
     if (name === 'phone') await page.getByRole('button', { name: 'Close', exact: true }).click();

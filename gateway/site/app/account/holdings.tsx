@@ -48,7 +48,7 @@ function PositionsPanel() {
     >
       <Table
         label="Positions"
-        heads={['Market', 'Shares', 'Average', 'Value', 'Profit', '']}
+        heads={['Market', 'Shares', 'Average', 'Sell now', 'Profit', '']}
         nothing={balance.value === null ? UNKNOWN : 'No positions yet.'}
         rows={rows.map((each) => ({
           key: `${each.marketId} ${each.outcome}`,
@@ -85,13 +85,15 @@ function positionCells(of: Position) {
     </>,
     outcome === null ? '\u2013' : shares(toLots(of.shares)),
     of.averagePrice === null ? '\u2013' : averageCents(toMicros(of.averagePrice)),
-    worth === null ? (
-      <span key="value" class="soft">
-        No bids
-      </span>
-    ) : (
-      <Money key="value" micros={worth} />
-    ),
+    <span key="value">
+      {worth === null ? <span class="soft">No bids</span> : <Money micros={worth} />}
+      {of.status === 'open' && outcome !== null && (
+        <span class="soft small pays">
+          {' '}
+          pays {dollars(toLots(of.shares) * 1_000)} if {outcome}
+        </span>
+      )}
+    </span>,
     profit === null ? '\u2013' : <Gain key="profit" micros={profit} />,
     of.status === 'claimable' ? (
       <Action

@@ -48,6 +48,16 @@ export function exchangeNowMs(): number {
   return last === undefined ? 0 : last.exchangeMs + (elapsedMs() - last.localMs) * speed;
 }
 
+/** The exchange's time after so much real time; undefined: unknown. */
+export function exchangeTimeIn(realMs: number): number | undefined {
+  return samples.length === 0 ? undefined : Math.round(exchangeNowMs() + realMs * speed);
+}
+
+/** Real time since the last message with a time. */
+export function silenceMs(): number {
+  return elapsedMs() - (samples.at(-1)?.localMs ?? 0);
+}
+
 const shown = signal(0);
 
 /** The exchange's time, updated a few times a second, for everything shown. */

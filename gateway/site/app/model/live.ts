@@ -12,7 +12,7 @@ import { MarketList } from '../../../client/stream/markets.js';
 import { Stream } from '../../../client/stream/stream.js';
 import { forgetAccount, readElsewhere, setAccount } from './account.js';
 import { type Book, received } from './book.js';
-import { heard } from './clock.js';
+import { heard, silenceMs } from './clock.js';
 import { api, connection } from './exchange.js';
 import { beforePaint } from './frame.js';
 import { asset, market, noteChance, readActive, setActive } from './markets.js';
@@ -50,7 +50,36 @@ function connectAs(_userId: string | null, _generation: number): () => void {
     onEnd: sessionRevoked,
   });
   stream.value = opened;
-  return () => opened.close();
+  const stopWatching = watchSilence(opened);
+  return () => {
+    stopWatching();
+    opened.close();
+  };
+}
+
+/** A silent exchange is asked for a sign of life. Without one, the page says so within 3 s. */
+const WATCH_EVERY_MS = 500;
+const QUIET_MS = 1_000;
+const SIGN_MS = 1_400;
+
+function watchSilence(of: Stream): () => void {
+  let isAsking = false;
+  const watch = async () => {
+    const state = connection.peek();
+    if (isAsking || document.hidden || state === 'starting') return;
+    if (state === 'live' && silenceMs() < QUIET_MS) return;
+    isAsking = true;
+    try {
+      await of.request({ op: 'ping' }, AbortSignal.timeout(SIGN_MS), false);
+      connection.value = 'live';
+    } catch {
+      connection.value = 'lost';
+    } finally {
+      isAsking = false;
+    }
+  };
+  const timer = setInterval(() => void watch(), WATCH_EVERY_MS);
+  return () => clearInterval(timer);
 }
 
 function followMarketList(from: Stream | null): (() => void) | undefined {

@@ -1,5 +1,5 @@
 /** The order in the ticket's fields, and what it would do. */
-import { computed, signal } from '@preact/signals';
+import { batch, computed, signal } from '@preact/signals';
 import type { Level } from '../../../client/stream/book.js';
 import { readLots, readMicros, readTicks } from '../parts/amount.js';
 import { exactDollars, shares, typedCents } from '../parts/format.js';
@@ -32,6 +32,16 @@ export const tolerance = kept('tolerance', '20', TOLERANCES);
 export const oneClick = kept<'on' | 'off'>('one-click', 'off', ['on', 'off']);
 
 export const isInShares = computed(() => side.value === 'SELL' || unit.value === 'shares');
+
+/** Changes the side or the unit. An amount in dollars is not a number of shares. */
+export function choose(chosen: { side?: Side; unit?: 'dollars' | 'shares' }): void {
+  const before = isInShares.peek();
+  batch(() => {
+    if (chosen.side !== undefined) side.value = chosen.side;
+    if (chosen.unit !== undefined) unit.value = chosen.unit;
+    if (isInShares.value !== before) size.value = '';
+  });
+}
 
 export const sizeLots = computed(() => (isInShares.value ? readLots(size.value) : null));
 export const sizeMicros = computed(() => (isInShares.value ? null : readMicros(size.value)));
@@ -108,14 +118,25 @@ export const asked = computed(() => {
   return isSame ? of : null;
 });
 
-/** The order to send. A market order also gets a limit, which stays while it is confirmed. */
+/**
+ * The order to send. A market order also gets a limit. While it is confirmed, the limit follows
+ * better prices, and is never worse than at the first click.
+ */
 export const order = computed<PlannedOrder | null>(() => {
-  if (asked.value !== null) return asked.value.order;
   const bare = written.value;
   // An empty ticket does not depend on the book.
   const levels = bare === null || isLimit.value ? null : opposing.value;
-  return bare === null || levels === null ? bare : withLimit(bare, levels, Number(tolerance.value));
+  const first = asked.value?.order;
+  if (bare === null || levels === null) return first ?? bare;
+  const current = withLimit(bare, levels, Number(tolerance.value));
+  return first === undefined ? current : stricter(first, current);
 });
+
+function stricter(first: PlannedOrder, current: PlannedOrder): PlannedOrder {
+  if (first.limitTicks === null || current.limitTicks === null) return first;
+  const pick = first.side === 'BUY' ? Math.min : Math.max;
+  return { ...first, limitTicks: pick(first.limitTicks, current.limitTicks) };
+}
 
 /** What the order would do now; null: no order, or the book is unknown. */
 export const plan = computed<Plan | null>(() => {

@@ -38,16 +38,21 @@ function read(text: string, parse: (decimal: string) => number): number | null {
   }
 }
 
-/** null unless the text is an exact amount above zero. */
-export const readMicros = (text: string) => read(text, toMicros);
+/** null unless the text is an exact amount above zero. Takes a dollar sign before the amount. */
+export const readMicros = (text: string) => read(text.trim().replace(/^\$/, ''), toMicros);
 export const readLots = (text: string) => read(text, toLots);
 
 const TICK_MICROS = 100_000;
 
 /** Reads cents with or without the sign, as the field asks: 0.5 is half a cent. */
 export function readTicks(text: string): number | null {
-  const micros = readMicros(text.trim().replace(/\s*¢$/, ''));
+  const micros = read(text.trim().replace(/\s*¢$/, ''), toMicros);
   if (micros === null || micros % TICK_MICROS !== 0) return null;
   const ticks = micros / TICK_MICROS;
   return ticks > 999 ? null : ticks;
+}
+
+/** Whether the text is an amount, or the beginning of one. */
+export function canBecome(text: string, read: (text: string) => number | null): boolean {
+  return text.trim() === '' || ['', '1', '11', '111'].some((more) => read(text + more) !== null);
 }

@@ -1,28 +1,23 @@
 /** What the user has, what each market of a period brought, and a line of both. */
 import { useComputed, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { toMicros } from '../../../client/amounts.js';
+import { deposits } from '../../../client/index.js';
 import { Holdings } from '../account/holdings.js';
 import { type Picture, type Point, pointAt } from '../chart/plot.js';
 import { PlotView } from '../chart/plot-view.js';
 import { balance, positions, trueAt, worthMicros } from '../model/account.js';
 import { now } from '../model/clock.js';
+import { api } from '../model/exchange.js';
 import { user } from '../model/session.js';
 import { SLOT_MS, today } from '../model/slots.js';
 import { Choice } from '../parts/choice.js';
 import { Figure } from '../parts/figure.js';
-import {
-  clockTime,
-  dayAndTime,
-  daysBefore,
-  dollars,
-  gain,
-  perCent,
-  whole,
-} from '../parts/format.js';
+import { clockTime, dayAndTime, daysBefore, dollars, gain, perCent } from '../parts/format.js';
 import { slotNameWithDay, startOf } from '../parts/market-name.js';
 import { Gain, Money } from '../parts/money.js';
 import { Panel } from '../parts/panel.js';
-import { Read, useReading } from '../parts/reading.js';
+import { Read, type Reading, useReading } from '../parts/reading.js';
 import { Table } from '../parts/table.js';
 import { profitOf, readFlows } from './flows.js';
 
@@ -53,30 +48,47 @@ export function Portfolio() {
   const unsaleable = useComputed(
     () => positions.value.filter((of) => worthMicros(of) === null).length,
   ).value;
-  const total = money === null ? null : money.availableMicros + money.heldMicros + worth.value;
+  const userId = user.value?.userId ?? '';
+  const stakes = useReading(async () => (await deposits(api, userId)).deposits, userId);
+  useAgain(stakes);
+  const staked = stakes.value.value?.reduce((sum, { amount }) => sum + toMicros(amount), 0) ?? null;
+  const total =
+    money === null || staked === null
+      ? null
+      : money.availableMicros + money.heldMicros + worth.value + staked;
   const shown = (micros: number | null | undefined) =>
     micros == null ? UNKNOWN : <Money micros={micros} />;
   return (
     <div class="stack">
       <Panel title="Now">
-        <dl class="figures panel-body">
+        <dl class="figures panel-body" data-sequence={trueAt.value}>
           <Figure class="large" label="Portfolio value" value={shown(total)} name="total" />
           <Figure label="Available" value={shown(money?.availableMicros)} name="available" />
           <Figure label="In open orders" value={shown(money?.heldMicros)} name="held" />
+          {staked !== null && staked > 0 && <Figure label="Staked" value={shown(staked)} />}
           <Figure
             label="Positions"
             value={shown(money && worth.value)}
             note={unsaleable === 0 ? '\u00a0' : `Without ${unsaleable} that nobody bids for`}
           />
         </dl>
-        <p class="soft small panel-note">
-          As of journal entry <span data-figure="sequence">{whole(trueAt.value)}</span>
-        </p>
       </Panel>
       {total !== null && <Results totalMicros={total} />}
       <Holdings />
     </div>
   );
+}
+
+/** Reads again when the balance has changed, but not at every fill. */
+function useAgain({ again }: Pick<Reading<unknown>, 'again'>): void {
+  useEffect(() => {
+    let read = balance.peek();
+    const timer = setInterval(() => {
+      if (balance.peek() !== read) void again();
+      read = balance.peek();
+    }, AGAIN_MS);
+    return () => clearInterval(timer);
+  }, [again]);
 }
 
 function Results({ totalMicros }: { totalMicros: number }) {
@@ -89,16 +101,7 @@ function Results({ totalMicros }: { totalMicros: number }) {
     async () => ({ flows: await readFlows(userId, { fromMs: fromMs - SLOT_MS }) }),
     `${userId} ${fromMs}`,
   );
-  const { again } = reading;
-  // Read again when the balance has changed, but not at every fill.
-  useEffect(() => {
-    let read = balance.peek();
-    const timer = setInterval(() => {
-      if (balance.peek() !== read) void again();
-      read = balance.peek();
-    }, AGAIN_MS);
-    return () => clearInterval(timer);
-  }, [again]);
+  useAgain(reading);
   return (
     <Panel
       title="Results"

@@ -7,7 +7,7 @@ import { chances } from '../chart/odds.js';
 import type { OutcomeName } from '../model/book.js';
 import { best } from '../model/book.js';
 import { market } from '../model/markets.js';
-import { isOpen, outcome, side } from '../model/ticket.js';
+import { choose, isOpen, outcome } from '../model/ticket.js';
 import { cents } from '../parts/format.js';
 import { Sign } from '../parts/outcome.js';
 import { clear } from './send.js';
@@ -18,7 +18,7 @@ function open(of: OutcomeName, button: HTMLElement): void {
   opener = button;
   batch(() => {
     clear();
-    side.value = 'BUY';
+    choose({ side: 'BUY' });
     outcome.value = of;
     isOpen.value = true;
   });

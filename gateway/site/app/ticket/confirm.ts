@@ -1,8 +1,10 @@
 /**
  * The second click. It confirms what the first one showed: the order with its limit, and what it
- * would do. If the market has moved past that limit, the first click must be repeated.
+ * would do. The first click must be repeated if the market has moved past that limit, after 10 s,
+ * and when the connection was lost meanwhile.
  */
 import { batch, effect } from '@preact/signals';
+import { isLost } from '../model/exchange.js';
 import { market } from '../model/markets.js';
 import {
   asked,
@@ -34,6 +36,28 @@ export function takeBack(): void {
   firstClick.value = null;
 }
 
+/** A second click later than this confirms a price that is no longer in the user's mind. */
+const CONFIRM_WITHIN_MS = 10_000;
+
+function expire(sentence: string): void {
+  batch(() => {
+    takeBack();
+    refusal.value = { field: 'order', sentence, code: 'expired' };
+  });
+}
+
+effect(() => {
+  if (firstClick.value === null) return undefined;
+  const sentence = 'You did not confirm within 10 seconds. Nothing was sent.';
+  const timer = setTimeout(() => expire(sentence), CONFIRM_WITHIN_MS);
+  return () => clearTimeout(timer);
+});
+
+effect(() => {
+  if (isLost.value && firstClick.peek() !== null)
+    expire('The connection was lost before you confirmed. Nothing was sent.');
+});
+
 /** What the second click would do now, with the total: "$30.15 for 37.4 UP". */
 export function summary(): string {
   const [of, expected, name] = [order.value, plan.value, outcome.value];
@@ -44,9 +68,7 @@ export function summary(): string {
   const { valueMicros, feeMicros, restingLots } = expected;
   const restingMicros = restingLots * (of.limitTicks ?? 0);
   const micros = valueMicros + feeMicros + restingMicros;
-  // Round to a cent against the user.
-  const toCents = of.side === 'BUY' ? Math.ceil(micros / 10_000) : Math.floor(micros / 10_000);
-  const money = dollars(toCents * 10_000);
+  const money = dollars(micros);
   const what = `${shares(lots)} ${name}`;
   return of.side === 'BUY' ? `${money} for ${what}` : `sell ${what} for ${money}`;
 }

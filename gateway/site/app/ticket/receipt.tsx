@@ -1,7 +1,12 @@
 /** What the exchange did. Final, because the exchange answers only after the disk. */
+import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { toLots, toMicros } from '../../../client/amounts.js';
+import { order } from '../../../client/index.js';
+import { orders, trueAt } from '../model/account.js';
+import { api } from '../model/exchange.js';
 import { active } from '../model/markets.js';
+import { user } from '../model/session.js';
 import { Fact } from '../parts/figure.js';
 import {
   averageCents,
@@ -26,7 +31,7 @@ export function ReceiptView() {
   }, [last]);
   return (
     <div class="receipt" role="status" ref={element}>
-      {last !== null && <Details of={last} />}
+      {last !== null && <Details key={last.orderId} of={last} />}
     </div>
   );
 }
@@ -35,11 +40,38 @@ function isOver({ marketId }: Receipt): boolean {
   return [...active.value.values()].every(({ id }) => id !== marketId);
 }
 
-function headline(of: Receipt): string {
+/** Whether the order rested and does so no longer. */
+function isGone({ status, sequence, orderId }: Receipt): boolean {
+  if (status !== 'resting' || trueAt.value < sequence) return false;
+  return orders.value.every((each) => each.orderId !== orderId);
+}
+
+/** What became of an order that rested; empty: it still does, or that is not known yet. */
+function useEnd(of: Receipt): string {
+  const end = useSignal('');
+  const hasEnded = isGone(of);
+  const over = isOver(of);
+  useEffect(() => {
+    const userId = user.peek()?.userId;
+    if (!hasEnded || over || userId === undefined) return;
+    const ending = order(api, userId, of.orderId, { minSequence: trueAt.peek() });
+    ending.then(
+      ({ status }) => {
+        end.value = status === 'filled' ? 'Filled' : status === 'expired' ? 'Expired' : 'Cancelled';
+      },
+      () => {
+        end.value = 'No longer open';
+      },
+    );
+  }, [hasEnded, over, of.orderId, end]);
+  return over ? 'Ended with the market' : end.value;
+}
+
+function headline(of: Receipt, end: string): string {
   const { side, outcome, status } = of;
   const lots = toLots(of.shares);
   if (status === 'resting')
-    return `${isOver(of) ? 'Ended with the market' : 'Open order'}: ${side === 'BUY' ? 'buy' : 'sell'} ${outcome}`;
+    return `${end === '' ? 'Open order' : end}: ${side === 'BUY' ? 'buy' : 'sell'} ${outcome}`;
   if (lots === 0) return 'Nothing was traded';
   const done = side === 'BUY' ? 'Bought' : 'Sold';
   return `${done} ${shares(lots)} ${outcome}`;
@@ -60,12 +92,13 @@ function missing(of: Receipt): string {
 
 function Details({ of }: { of: Receipt }) {
   const resting = toLots(of.restingShares);
+  const end = useEnd(of);
   const unfilled = missing(of);
   const isTraded = toLots(of.shares) > 0;
   return (
     <>
       <p class="receipt-head">
-        <strong>{headline(of)}</strong> {slotName(of.marketId)}
+        <strong>{headline(of, end)}</strong> {slotName(of.marketId)}
         {of.averagePrice !== null && <> at {averageCents(toMicros(of.averagePrice))}</>}
       </p>
       {unfilled !== '' && <p class="hint">{unfilled}</p>}
@@ -81,7 +114,7 @@ function Details({ of }: { of: Receipt }) {
         )}
         {resting > 0 && (
           <Fact
-            label={isOver(of) ? 'Waited in the book' : 'Waits in the book'}
+            label={end === '' ? 'Waits in the book' : 'Waited in the book'}
             value={`${shares(resting)} shares at ${cents(of.sent.limitTicks!)}`}
           />
         )}
@@ -96,14 +129,14 @@ function Details({ of }: { of: Receipt }) {
             </li>
           )}
           <li>Order {of.orderId}</li>
+          <li>
+            Journal entry <span data-sequence>{whole(of.sequence)}</span>
+          </li>
         </ul>
       </details>
       <p class="confirmed">
         <strong>Confirmed</strong>
-        <span class="soft">
-          {' '}
-          on disk as no. <span data-sequence>{whole(of.sequence)}</span> at {clockSeconds(of.atMs)}
-        </span>
+        <span class="soft"> at {clockSeconds(of.atMs)}</span>
       </p>
       <Proof key={of.sequence} sequence={of.sequence} />
     </>

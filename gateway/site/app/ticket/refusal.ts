@@ -8,12 +8,22 @@ import {
   isInShares,
   isLimit,
   plan,
+  price,
   shortage,
+  size,
   sizeLots,
   sizeMicros,
   written,
 } from '../model/ticket.js';
-import { WRONG_MONEY, WRONG_PRICE, WRONG_SHARES } from '../parts/amount.js';
+import {
+  canBecome,
+  readLots,
+  readMicros,
+  readTicks,
+  WRONG_MONEY,
+  WRONG_PRICE,
+  WRONG_SHARES,
+} from '../parts/amount.js';
 import type { Plan } from './plan.js';
 
 export type Field = 'size' | 'price' | 'terms' | 'postOnly' | 'order';
@@ -43,7 +53,6 @@ const FIELD_OF_CODE: Record<string, Field> = {
   insufficient_liquidity: 'size',
   price_not_met: 'price',
   post_only_would_trade: 'postOnly',
-  deadline_passed: 'terms',
 };
 const FIELD_OF_NAME: Record<string, Field> = {
   amount: 'size',
@@ -71,13 +80,24 @@ export function refusalOf(error: unknown): Refusal {
   return { field: FIELD_OF_CODE[code] ?? 'order', sentence: error.message, code };
 }
 
+const wrongSize = () => (isInShares.peek() ? WRONG_SHARES : WRONG_MONEY);
+
+/** Refuses a text that cannot become an amount, while it is typed. */
+export function checkTyped(field: 'size' | 'price'): void {
+  const [text, read, sentence] =
+    field === 'price'
+      ? ([price, readTicks, WRONG_PRICE] as const)
+      : ([size, isInShares.peek() ? readLots : readMicros, wrongSize()] as const);
+  if (!canBecome(text.peek(), read)) refusal.value = { field, sentence, code: field };
+}
+
 /** What prevents sending the order; null: nothing. */
 export function firstProblem(): Refusal | null {
   const refused = (field: Field, sentence: string) => ({ field, sentence, code: field });
   if (market.peek() === null) return refused('order', 'No market is open now.');
   if (written.peek() === null)
     return sizeLots.peek() === null && sizeMicros.peek() === null
-      ? refused('size', isInShares.peek() ? WRONG_SHARES : WRONG_MONEY)
+      ? refused('size', wrongSize())
       : refused('price', WRONG_PRICE);
   if (shortage.peek() !== '') return refused('size', shortage.peek());
   if (isLimit.peek()) return null;

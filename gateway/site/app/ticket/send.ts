@@ -4,9 +4,12 @@
  */
 import { batch, effect, signal } from '@preact/signals';
 import { fromLots, fromMicros, fromTicks } from '../../../client/amounts.js';
+import { randomKey } from '../../../client/api.js';
+import { ConnectionError } from '../../../client/errors.js';
 import { buy, sell } from '../../../client/index.js';
 import type { BuyReceipt, SellReceipt } from '../../../client/types.js';
 import type { OutcomeName } from '../model/book.js';
+import { exchangeTimeIn } from '../model/clock.js';
 import { api } from '../model/exchange.js';
 import { asset, market } from '../model/markets.js';
 import { isLimit, order, outcome, price, size } from '../model/ticket.js';
@@ -26,29 +29,52 @@ export function clear(): void {
   receipt.value = null;
 }
 
-let written = '';
+/** Whether a market has just taken the place of another: a click now was meant for the other. */
+export const isRolling = signal(false);
+const ROLL_MS = 1_000;
+
+let shown: { asset: string; marketId: string | undefined } = { asset: '', marketId: undefined };
+let rolling: ReturnType<typeof setTimeout> | undefined;
 effect(() => {
-  const of = asset.value;
-  // An amount for one asset is not meant for another.
-  if (written !== '' && of !== written)
+  const before = shown;
+  shown = { asset: asset.value, marketId: market.value?.id };
+  const isOtherAsset = before.asset !== '' && shown.asset !== before.asset;
+  const isEnd = before.marketId !== undefined && shown.marketId !== before.marketId;
+  // An amount and a limit for one market are not meant for another. A receipt stays true.
+  if (isOtherAsset || isEnd)
     batch(() => {
       size.value = '';
       price.value = '';
-      clear();
+      if (isOtherAsset) clear();
+      else refusal.value = null;
     });
-  written = of;
+  if (before.asset === '' || shown.marketId === undefined || shown.marketId === before.marketId)
+    return;
+  isRolling.value = true;
+  clearTimeout(rolling);
+  rolling = setTimeout(() => {
+    isRolling.value = false;
+  }, ROLL_MS);
 });
+
+/** Real time after which an order that has not arrived is no longer wanted. */
+const VALID_MS = 10_000;
+const ASK_AGAIN_MS = 1_000;
 
 export async function send(): Promise<void> {
   const sent = order.peek();
-  const shown = market.peek();
+  const of = market.peek();
   refusal.value = firstProblem();
-  if (refusal.value !== null || sent === null || shown === null || isSending.peek()) return;
+  if (refusal.value !== null || sent === null || of === null || isSending.peek()) return;
   takeBack();
   isSending.value = true;
   receipt.value = null;
   try {
-    receipt.value = { ...(await place(shown.id, outcome.peek(), sent)), sent };
+    const placed = await place(of.id, outcome.peek(), sent);
+    batch(() => {
+      refusal.value = null;
+      receipt.value = { ...placed, sent };
+    });
   } catch (error) {
     refusal.value = refusalOf(error);
     if (refusal.value.code === 'price_not_met' && !isLimit.peek())
@@ -58,20 +84,38 @@ export async function send(): Promise<void> {
   }
 }
 
-function place(marketId: string, of: OutcomeName, sent: PlannedOrder) {
-  const { limitTicks, timeInForce, postOnly } = sent;
+/**
+ * If the answer is lost, asks with the same key until there is one: it is the first execution's.
+ * An order that has not arrived by then is too late, so that it never trades unexpectedly.
+ */
+async function place(marketId: string, of: OutcomeName, sent: PlannedOrder) {
+  const { limitTicks, timeInForce, postOnly, lots, budgetMicros } = sent;
+  const options = { idempotencyKey: randomKey() };
   const terms = {
     outcome: of,
     timeInForce,
+    validUntilMs: exchangeTimeIn(VALID_MS),
     // A market order also has a limit, except in a book without offers.
     price: fromTicks(limitTicks!),
     ...(postOnly ? { postOnly } : {}),
   };
-  if (sent.side === 'SELL') return sell(api, marketId, { ...terms, shares: fromLots(sent.lots!) });
-  return sent.budgetMicros === null
-    ? buy(api, marketId, { ...terms, shares: fromLots(sent.lots!) })
-    : buy(api, marketId, { ...terms, amount: fromMicros(sent.budgetMicros) });
+  const ask = () => {
+    if (budgetMicros !== null)
+      return buy(api, marketId, { ...terms, amount: fromMicros(budgetMicros) }, options);
+    const order = { ...terms, shares: fromLots(lots!) };
+    return (sent.side === 'BUY' ? buy : sell)(api, marketId, order, options);
+  };
+  for (;;)
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof ConnectionError && error.mayBeExecuted)) throw error;
+      refusal.value = { field: 'order', sentence: LOST_ANSWER, code: 'unreachable' };
+      await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
+    }
 }
+
+const LOST_ANSWER = 'No answer came. Asking the exchange what happened to your order.';
 
 function missed({ side, limitTicks }: PlannedOrder): string {
   const past = side === 'BUY' ? 'above' : 'below';

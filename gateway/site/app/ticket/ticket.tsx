@@ -13,6 +13,7 @@ import { market } from '../model/markets.js';
 import { user } from '../model/session.js';
 import {
   asked,
+  choose,
   feeBasisPoints,
   isInShares,
   isLimit,
@@ -34,14 +35,15 @@ import {
 } from '../model/ticket.js';
 import { Choice } from '../parts/choice.js';
 import { dollars, shares, typedCents } from '../parts/format.js';
+import { slotName } from '../parts/market-name.js';
 import { Panel } from '../parts/panel.js';
 import { AnswerText, closeTicket } from './answers.js';
 import { ask, summary } from './confirm.js';
 import { Forecast } from './forecast.js';
 import { Problem } from './problem.js';
 import { ReceiptView } from './receipt.js';
-import { firstProblem, refusal } from './refusal.js';
-import { clear, isSending, receipt, send } from './send.js';
+import { checkTyped, firstProblem, refusal } from './refusal.js';
+import { clear, isRolling, isSending, receipt, send } from './send.js';
 
 const SIDES = [
   { value: 'BUY', label: 'Buy' },
@@ -112,7 +114,7 @@ export function Ticket() {
             chosen={side.value}
             onChoose={(chosen: Side) => {
               clear();
-              side.value = chosen;
+              choose({ side: chosen });
             }}
           />
           <button type="button" class="plain sheet-close" onClick={closeTicket}>
@@ -205,8 +207,7 @@ function SizeField() {
             chosen={unit.value}
             onChoose={(chosen) => {
               clear();
-              unit.value = chosen;
-              size.value = '';
+              choose({ unit: chosen });
             }}
           />
         )}
@@ -229,6 +230,7 @@ function SizeField() {
           onInput={({ currentTarget }) => {
             clear();
             size.value = currentTarget.value;
+            checkTyped('size');
           }}
         />
       </div>
@@ -349,6 +351,7 @@ function LimitFields() {
             onInput={({ currentTarget }) => {
               clear();
               price.value = currentTarget.value;
+              checkTyped('price');
             }}
             onKeyDown={stepPrice}
           />
@@ -414,6 +417,7 @@ function stepPrice(event: KeyboardEvent): void {
 function SendButton() {
   const of = outcome.value;
   const verb = side.value === 'BUY' ? 'Buy' : 'Sell';
+  const shown = market.value;
   const isOut = user.value === null;
   const isAsked = asked.value !== null;
   const label = isOut
@@ -424,13 +428,13 @@ function SendButton() {
         ? 'No connection'
         : isAsked
           ? `Confirm: ${summary()}`
-          : `${verb} ${of}`;
+          : `${verb} ${of}${shown === null ? '' : `, ${slotName(shown.id)}`}`;
   return (
     <button
       type="submit"
       class={`send ${isOut ? 'neutral' : of.toLowerCase()} ${isAsked ? 'asked' : ''}`}
       onClick={ignoreDoubleClick}
-      disabled={isSending.value || isLost.value || (market.value === null && !isOut)}
+      disabled={!isOut && (isSending.value || isLost.value || isRolling.value || shown === null)}
     >
       {label}
     </button>

@@ -1,7 +1,7 @@
 /** What the site's model needs of a browser: an address, and answers of an exchange. */
 import { afterAll, vi } from 'vitest';
 
-type Answer = (address: string, body: string | undefined) => object;
+type Answer = (address: string, body: string | undefined, headers: Headers) => object;
 
 let answer: Answer = () => ({});
 
@@ -10,9 +10,11 @@ export function openPage(answers: Answer): void {
   answer = answers;
   vi.stubGlobal('location', { hash: '', origin: 'http://exchange' });
   vi.stubGlobal('addEventListener', () => {});
-  vi.stubGlobal('fetch', async (address: URL | string, request: { body?: string } = {}) =>
-    Response.json(answer(`${address}`, request.body)),
-  );
+  const respond = async (address: URL | string, { body, headers }: RequestInit = {}) => {
+    const answered = answer(`${address}`, body as string | undefined, new Headers(headers));
+    return answered instanceof Response ? answered : Response.json(answered);
+  };
+  vi.stubGlobal('fetch', respond);
   afterAll(() => {
     vi.unstubAllGlobals();
   });

@@ -1,22 +1,27 @@
 /** What the ticket sends, and what it says instead: its model, without a browser. */
-import { beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Level } from '../../../../gateway/client/stream/book.js';
 import type { Market, Position } from '../../../../gateway/client/types.js';
 import { openPage } from './page.js';
 
 const bodies: Record<string, unknown>[] = [];
+const keys = new Set<string | null>();
+/** What the next requests meet; without more of them, an empty answer. */
+const answers: (() => object)[] = [];
 
-openPage((_address, body) => {
+openPage((_address, body, headers) => {
   if (body !== undefined) bodies.push(JSON.parse(body));
-  return {};
+  keys.add(headers.get('idempotency-key'));
+  return answers.shift()?.() ?? {};
 });
+const { connection } = await import('../../../../gateway/site/app/model/exchange.js');
 const account = await import('../../../../gateway/site/app/model/account.js');
 const { received } = await import('../../../../gateway/site/app/model/book.js');
 const { remember, setActive } = await import('../../../../gateway/site/app/model/markets.js');
 const ticket = await import('../../../../gateway/site/app/model/ticket.js');
 const { ask, summary } = await import('../../../../gateway/site/app/ticket/confirm.js');
 const { firstProblem, refusal } = await import('../../../../gateway/site/app/ticket/refusal.js');
-const { send } = await import('../../../../gateway/site/app/ticket/send.js');
+const { isRolling, send } = await import('../../../../gateway/site/app/ticket/send.js');
 const MARKET = 'btc-15m-1763700300';
 
 /** UP is offered at `asks`, and bid for at `bids`. */
@@ -28,6 +33,7 @@ function setBook(asks: Level[], bids: Level[] = []): void {
 
 beforeEach(() => {
   bodies.length = 0;
+  keys.clear();
   setActive([{ id: MARKET, asset: 'BTC', feeRate: 0.005 } as Market]);
   account.balance.value = { availableMicros: 1_000_000_000, heldMicros: 0 };
   account.positions.value = [{ marketId: MARKET, outcome: 'UP', shares: 20 } as Position];
@@ -73,7 +79,70 @@ test('a confirmation names the amount, keeps its limit, and is asked for again p
   ask();
   setBook([{ priceTicks: 830, lots: 90_000 }]);
   await send();
-  expect(bodies).toMatchObject([{ amount: 30, price: 0.859 }]);
+  expect(bodies).toMatchObject([{ amount: 30, price: 0.85 }]);
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  connection.value = 'live';
+});
+
+test.each([
+  { side: 'BUY', first: 453, better: 320, limits: [473, 340, 473] },
+  { side: 'SELL', first: 510, better: 700, limits: [490, 680, 490] },
+] as const)('while it is confirmed, the limit of a $side follows a better price', (of) => {
+  const levels = (priceTicks: number) => [{ priceTicks, lots: 90_000 }];
+  ticket.side.value = of.side;
+  ticket.size.value = '15';
+  setBook(levels(of.first), levels(of.first));
+  ask();
+  const limits = [of.first, of.better, of.first].map((ticks) => {
+    setBook(levels(ticks), levels(ticks));
+    return ticket.order.value?.limitTicks;
+  });
+  expect(limits).toEqual(of.limits);
+});
+
+test('a confirmation ends after 10 s, and when the connection is lost', () => {
+  vi.useFakeTimers();
+  setBook([{ priceTicks: 500, lots: 90_000 }]);
+  ticket.size.value = '30';
+  ask();
+  vi.advanceTimersByTime(9_999);
+  expect(ticket.asked.value).not.toBe(null);
+  vi.advanceTimersByTime(1);
+  expect(ticket.asked.value).toBe(null);
+  expect(refusal.value?.sentence).toBe('You did not confirm within 10 seconds. Nothing was sent.');
+  ask();
+  connection.value = 'lost';
+  expect(ticket.asked.value).toBe(null);
+  expect(refusal.value?.sentence).toContain('The connection was lost before you confirmed.');
+});
+
+test('an amount is of one market, and the button is deaf for a second after a roll', () => {
+  vi.useFakeTimers();
+  ticket.size.value = '10';
+  ticket.price.value = '50';
+  setActive([]);
+  expect([ticket.size.value, ticket.price.value]).toEqual(['', '']);
+  ticket.size.value = '20';
+  setActive([{ id: 'btc-15m-1763701200', asset: 'BTC', feeRate: 0.005 } as Market]);
+  expect([ticket.size.value, isRolling.value]).toEqual(['20', true]);
+  vi.advanceTimersByTime(1_000);
+  expect(isRolling.value).toBe(false);
+});
+
+test('shares do not become dollars, nor dollars shares', () => {
+  ticket.choose({ side: 'SELL' });
+  ticket.size.value = '15.625';
+  ticket.choose({ side: 'BUY' });
+  expect(ticket.size.value).toBe('');
+  ticket.size.value = '10';
+  ticket.choose({ unit: 'shares' });
+  expect(ticket.size.value).toBe('');
+  ticket.size.value = '7';
+  ticket.choose({ side: 'SELL' });
+  expect(ticket.size.value).toBe('7');
 });
 
 test('a confirmation is asked for again when less can fill', () => {
@@ -116,4 +185,19 @@ test('without an offer, a market order has no limit and is not sent', async () =
   await send();
   expect(refusal.value?.sentence).toBe('The order book has not loaded yet.');
   expect(bodies).toEqual([]);
+});
+
+test('an order without an answer is sent again as it was, with its key, until there is one', async () => {
+  const lose = () => {
+    throw new TypeError('fetch failed');
+  };
+  const error = { code: 'deadline_passed', message: 'Too late: nothing was done.', details: {} };
+  const refuse = () => Response.json({ error }, { status: 409 });
+  answers.push(...Array(5).fill(lose), refuse);
+  setBook([{ priceTicks: 500, lots: 90_000 }]);
+  ticket.size.value = '10';
+  await send();
+  expect([bodies.length, keys.size]).toEqual([6, 1]);
+  expect(new Set(bodies.map((body) => JSON.stringify(body))).size).toBe(1);
+  expect(refusal.value).toMatchObject({ field: 'order', sentence: 'Too late: nothing was done.' });
 });
