@@ -35,8 +35,9 @@ afterAll(async () => {
   await exchanges.end();
 });
 
-/** Minutes left of the market that is shown; NaN between two markets. */
+/** Minutes left of the market that is shown; NaN while it has not started. */
 async function minutesLeft(page: Page): Promise<number> {
+  if ((await page.getByText('Starts in', { exact: true }).count()) > 0) return Number.NaN;
   const text = (await page.locator('.figure-value').first().textContent()) ?? '';
   return Number(text.split(':')[0]);
 }

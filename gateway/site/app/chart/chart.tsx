@@ -4,7 +4,7 @@
  */
 import { useComputed, useSignal } from '@preact/signals';
 import { exchangeNowMs } from '../model/clock.js';
-import { asset, lastEnded, market } from '../model/markets.js';
+import { asset, current, lastEnded } from '../model/markets.js';
 import { chartPoints, pointsVersion } from '../model/prices.js';
 import { Choice } from '../parts/choice.js';
 import { assetPrice, clockTime, priceDifference } from '../parts/format.js';
@@ -33,7 +33,7 @@ export function Chart() {
   const kind = useSignal<'price' | 'odds'>('price');
   const picture = useComputed(() => {
     // Between two markets, keep showing the last one.
-    const shown = market.value ?? lastEnded.value;
+    const shown = current.value ?? lastEnded.value;
     void pointsVersion.value;
     if (shown === null) return NOTHING;
     const trades = ownTrades.value.filter(({ marketId }) => marketId === shown.id);
@@ -68,7 +68,7 @@ export function Chart() {
 function MinuteTable() {
   const minutes = useComputed(() => {
     void pointsVersion.value;
-    const shown = market.value;
+    const shown = current.value;
     if (shown === null) return '';
     const last = new Map<number, number>();
     for (const { atMs, value } of chartPoints()) {
@@ -81,7 +81,7 @@ function MinuteTable() {
     last.delete(newest);
     return [...last].map(([minute, price]) => `${minute} ${price}`).join(';');
   });
-  const shown = market.value;
+  const shown = current.value;
   if (shown === null || minutes.value === '') return null;
   return (
     <table class="unseen">

@@ -7,13 +7,18 @@ import { now } from '../model/clock.js';
 import {
   areKnown,
   asset,
+  chooseWindow,
+  hasOpened,
   lastEnded,
+  listed,
   market,
   priceSource,
   startingMicros,
 } from '../model/markets.js';
 import { averageSoFar, pointsVersion, price, SETTLEMENT_MS } from '../model/prices.js';
 import { isExpected } from '../model/session.js';
+import { results } from '../model/slots.js';
+import { Choice } from '../parts/choice.js';
 import { Figure } from '../parts/figure.js';
 import {
   assetPrice,
@@ -23,7 +28,7 @@ import {
   priceDifference,
   window,
 } from '../parts/format.js';
-import { Outcome } from '../parts/outcome.js';
+import { Outcome, Sign } from '../parts/outcome.js';
 
 export function MarketHead() {
   return (
@@ -37,6 +42,7 @@ export function MarketHead() {
         <Average />
       </dl>
       <LastResult />
+      <Windows />
     </section>
   );
 }
@@ -45,6 +51,7 @@ function questionText(): string {
   const shown = market.value;
   if (!areKnown.value || asset.value === '') return 'Loading the market';
   if (shown === null) return `${asset.value} is between two markets`;
+  if (!hasOpened(shown)) return `The next ${shown.asset} market`;
   const target = assetPrice(shown.startPrice);
   return `Will ${shown.asset} be at or above ${target} at ${clockTime(shown.endsAtMs)}?`;
 }
@@ -67,8 +74,10 @@ function Question() {
           'The next market starts with its first price.'
         ) : (
           <>
-            <span data-window>{window(shown.startsAtMs, shown.endsAtMs)}</span>. Each share of the
-            right answer pays $1.00 (<a href="#/rules">rules</a>).
+            <span data-window>{window(shown.startsAtMs, shown.endsAtMs)}</span>.{' '}
+            {!hasOpened(shown) &&
+              'It takes orders already. The price to beat is fixed as it starts. '}
+            Each share of the right answer pays $1.00 (<a href="#/rules">rules</a>).
           </>
         )}{' '}
         {source !== null && SOURCES[source]}
@@ -121,7 +130,7 @@ function quotesText(): string {
   if (bid.value !== null && ask.value !== null)
     return `The chance by the price of ${shown.asset}, not a quote`;
   const quotes = bid.value === null && ask.value === null ? 'No quotes' : 'Quotes on one side only';
-  if (price.value === null) return quotes;
+  if (price.value === null || !hasOpened(shown)) return quotes;
   const difference = price.value - shown.startPrice;
   const leader = difference < 0 ? 'DOWN' : 'UP';
   return `${quotes}; ${leader} leads by ${assetPrice(Math.abs(difference))}`;
@@ -132,40 +141,41 @@ const UNKNOWN = '\u2013';
 const NO_NOTE = '\u00a0';
 
 function Countdown() {
-  const left = useComputed(() => {
-    const shown = market.value;
-    return shown === null ? UNKNOWN : duration(shown.endsAtMs - now.value);
-  });
-  const isLast = useComputed(
-    () => (market.value?.endsAtMs ?? Infinity) - now.value < SETTLEMENT_MS,
-  );
-  const ends = market.value?.endsAtMs;
+  const shown = market.value;
+  const isNext = shown !== null && !hasOpened(shown);
+  const untilMs = shown === null ? null : isNext ? shown.startsAtMs : shown.endsAtMs;
+  const left = useComputed(() => (untilMs === null ? UNKNOWN : duration(untilMs - now.value)));
+  const isLast = useComputed(() => (untilMs ?? Infinity) - now.value < SETTLEMENT_MS);
+  const verb = isNext ? 'Starts' : 'Ends';
   return (
     <Figure
       class={isLast.value ? 'urgent' : ''}
-      label="Time left"
+      label={isNext ? 'Starts in' : 'Time left'}
       value={left.value}
-      note={ends === undefined ? NO_NOTE : `Ends at ${clockTime(ends)}`}
+      note={untilMs === null ? NO_NOTE : `${verb} at ${clockTime(untilMs)}`}
     />
   );
 }
 
 function Target() {
   const shown = market.value;
+  const target = shown?.startPrice ?? null;
+  const note =
+    target === null ? 'Fixed at the start' : shown!.startPriceFinal ? NO_NOTE : 'Being fixed';
   return (
     <Figure
       class="target"
       label="Price to beat"
-      value={shown === null ? UNKNOWN : assetPrice(shown.startPrice)}
-      note={shown === null || shown.startPriceFinal ? NO_NOTE : 'Being fixed'}
+      value={target === null ? UNKNOWN : assetPrice(target)}
+      note={note}
     />
   );
 }
 
 function PriceNow() {
-  const shown = market.value;
+  const target = market.value?.startPrice ?? null;
   const current = price.value;
-  const difference = shown === null || current === null ? null : current - shown.startPrice;
+  const difference = target === null || current === null ? null : current - target;
   const note = difference === null ? NO_NOTE : priceDifference(difference);
   return (
     <Figure
@@ -185,9 +195,9 @@ function Average() {
     const exact = shown === null ? null : averageSoFar(shown, now.value);
     return exact === null ? null : Math.floor(exact * 100) / 100;
   });
-  const shown = market.value;
+  const target = market.value?.startPrice ?? null;
   const value = average.value;
-  const difference = shown === null || value === null ? null : value - shown.startPrice;
+  const difference = target === null || value === null ? null : value - target;
   const leads = difference === null ? undefined : difference >= 0 ? 'UP leads' : 'DOWN leads';
   return (
     <Figure
@@ -196,6 +206,39 @@ function Average() {
       value={value === null ? UNKNOWN : assetPrice(value)}
       note={leads ?? 'Decides who wins'}
     />
+  );
+}
+
+/** The windows that take orders, to choose from, and the last results. */
+function Windows() {
+  const options = listed.value.map(({ id, startsAtMs, startPrice }) => ({
+    value: id,
+    label: `${clockTime(startsAtMs)}${startPrice === null ? '' : ' now'}`,
+  }));
+  return (
+    <div class="windows">
+      <Choice
+        label="Window"
+        class="small"
+        options={options}
+        chosen={market.value?.id ?? ''}
+        onChoose={chooseWindow}
+      />
+      <ol class="last-results" aria-label="Last results, the newest first">
+        {results.value.map(({ id, startsAtMs, resolution }) => (
+          <li key={id}>
+            <a
+              class={`slot ${resolution!.toLowerCase()}`}
+              href={`#/market/${id}`}
+              title={`${clockTime(startsAtMs)}: ${resolution}`}
+              aria-label={`${clockTime(startsAtMs)}: ${resolution}`}
+            >
+              <Sign of={resolution!} />
+            </a>
+          </li>
+        ))}
+      </ol>
+    </div>
   );
 }
 
@@ -209,7 +252,7 @@ export function endText({ endPrice, voidReason }: Market): string {
 function LastResult() {
   const last = lastEnded.value;
   const shown = market.value;
-  if (last === null || (shown !== null && last.endsAtMs !== shown.startsAtMs))
+  if (last === null || (shown !== null && last.endsAtMs < shown.startsAtMs))
     return <p class="last-result">{'\u00a0'}</p>;
   return (
     <p class="last-result" role="status">

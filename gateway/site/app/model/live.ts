@@ -15,7 +15,7 @@ import { type Book, received } from './book.js';
 import { heard, silenceMs } from './clock.js';
 import { api, connection } from './exchange.js';
 import { beforePaint } from './frame.js';
-import { asset, market, noteChance, readActive, setActive } from './markets.js';
+import { asset, market, noteChance, readActive, setListed } from './markets.js';
 import { observePrice, readEarlier, readMissedPrices, showPricesOf } from './prices.js';
 import { generation, sessionRevoked, user } from './session.js';
 import { noteEnded, readSlots } from './slots.js';
@@ -89,7 +89,7 @@ function followMarketList(from: Stream | null): (() => void) | undefined {
   return from.subscribe('markets', (message) => {
     heard(message.atMs);
     list.apply(message);
-    setActive([...list.active.values()]);
+    setListed([...list.active.values()], [...list.upcoming.values()]);
   });
 }
 

@@ -1,8 +1,8 @@
 /**
- * The markets that trade now, and the shown one: the chosen asset's active market. When a market
- * ends, the page continues with the next one.
+ * The markets that trade, and the shown one: the chosen asset's active market, or one of the next
+ * windows, which take orders already. When a market ends, the page continues with the next one.
  */
-import { computed, signal } from '@preact/signals';
+import { batch, computed, signal } from '@preact/signals';
 import { toMicros } from '../../../client/amounts.js';
 import { activeMarkets, limits, status } from '../../../client/index.js';
 import type { Limits, Market } from '../../../client/types.js';
@@ -20,6 +20,8 @@ export function hasOpened<Of extends Pick<Market, 'startPrice'>>(of: Of): of is 
 
 /** By asset: the active market. */
 export const active = signal<ReadonlyMap<string, Opened>>(new Map());
+/** By asset: the markets of the next windows, the nearest first. */
+export const upcoming = signal<ReadonlyMap<string, readonly Market[]>>(new Map());
 /** By asset: the last market that ended, resolved or not. */
 export const ended = signal<ReadonlyMap<string, Opened>>(new Map());
 /** Whether the exchange has sent its list of markets. */
@@ -42,7 +44,31 @@ export const asset = computed(() => {
   return known.includes(remembered.value) ? remembered.value : (known[0] ?? '');
 });
 
-export const market = computed(() => active.value.get(asset.value) ?? null);
+/** The chosen asset's active market; null: between two markets. */
+export const current = computed(() => active.value.get(asset.value) ?? null);
+/** The chosen asset's markets: the active one first, then the next windows. */
+export const listed = computed<readonly Market[]>(() => {
+  const next = upcoming.value.get(asset.value) ?? [];
+  return current.value === null ? next : [current.value, ...next];
+});
+/** The id of the window that the user chose; while it is not listed, the first one is shown. */
+const chosen = signal('');
+
+/** The shown market. */
+export const market = computed<Market | null>(
+  () => listed.value.find(({ id }) => id === chosen.value) ?? listed.value[0] ?? null,
+);
+
+export function chooseWindow(id: string): void {
+  chosen.value = id;
+}
+
+/** Whether a market still takes orders. */
+export function isListed(id: string): boolean {
+  const has = (of: readonly Market[]) => of.some((each) => each.id === id);
+  return has([...active.value.values()]) || [...upcoming.value.values()].some(has);
+}
+
 export const lastEnded = computed(() => ended.value.get(asset.value) ?? null);
 
 /** How likely UP is in the shown market, derived from the asset's price. Not a quote. */
@@ -53,16 +79,24 @@ export function noteChance(marketId: string | null, said: Market['indicative']):
   chance.value = marketId === null || said === null ? null : { marketId, up: said.UP };
 }
 
-export function remember(chosen: string): void {
-  remembered.value = chosen;
+export function remember(name: string): void {
+  remembered.value = name;
 }
 
-/** Sets all active markets, from a read or the stream's snapshot. */
-export function setActive(markets: readonly Market[]): void {
-  const inOrder = [...new Set([...assets.value, ...markets.map((each) => each.asset)])];
+/** Sets all markets that trade, from a read or the stream. */
+export function setListed(markets: readonly Market[], next: readonly Market[] = []): void {
+  const inOrder = [
+    ...new Set([...assets.value, ...[...markets, ...next].map((each) => each.asset)]),
+  ];
   if (inOrder.length !== assets.value.length) assets.value = inOrder;
-  active.value = new Map(markets.filter(hasOpened).map((each) => [each.asset, each]));
-  areKnown.value = true;
+  const nearestFirst = [...next].sort((one, other) => one.startsAtMs - other.startsAtMs);
+  batch(() => {
+    active.value = new Map(markets.filter(hasOpened).map((each) => [each.asset, each]));
+    upcoming.value = new Map(
+      inOrder.map((name) => [name, nearestFirst.filter((each) => each.asset === name)]),
+    );
+    areKnown.value = true;
+  });
 }
 
 /** Call when a market ends and when it is resolved. Ignores markets that never opened. */
@@ -79,7 +113,7 @@ export function setEnded(market: Market): void {
 export async function readActive(): Promise<void> {
   const { markets, serverTimeMs } = await activeMarkets(publicApi);
   heard(serverTimeMs);
-  setActive(markets);
+  setListed(markets);
   // An asset may have no market now.
   const { prices } = await status(publicApi);
   assets.value = prices.map((each) => each.asset);

@@ -5,7 +5,7 @@ import type { Market } from '../../../client/types.js';
 import { startOfToday, startOfTomorrow } from '../parts/format.js';
 import { now } from './clock.js';
 import { publicApi } from './exchange.js';
-import { asset, market, setEnded } from './markets.js';
+import { asset, current, setEnded } from './markets.js';
 
 export const SLOT_MS = 15 * 60_000;
 /** The longest day has 25 hours, 100 markets. */
@@ -21,7 +21,7 @@ export interface Slot {
 }
 
 /** Start of the user's day, by the exchange's clock; 0: unknown. */
-export const today = computed(() => startOfToday(market.value?.startsAtMs ?? now.value));
+export const today = computed(() => startOfToday(current.value?.startsAtMs ?? now.value));
 
 /** One asset's past markets by start time. */
 const past = signal<{ asset: string; markets: ReadonlyMap<number, Market> }>({
@@ -33,19 +33,30 @@ export const slots = computed<readonly Slot[]>(() => {
   const fromMs = today.value;
   if (fromMs === 0) return [];
   const known = past.value.asset === asset.value ? past.value.markets : new Map<number, Market>();
-  const current = market.value;
+  const trading = current.value;
   const ofStart = (startsAtMs: number) => {
-    if (current?.startsAtMs === startsAtMs) return current;
+    if (trading?.startsAtMs === startsAtMs) return trading;
     return known.get(startsAtMs) ?? null;
   };
   // Without an active market, the future begins now.
-  const futureFromMs = current?.endsAtMs ?? now.peek();
+  const futureFromMs = trading?.endsAtMs ?? now.peek();
   const count = (startOfTomorrow(fromMs) - fromMs) / SLOT_MS;
   return Array.from({ length: count }, (_, index) => {
     const startsAtMs = fromMs + index * SLOT_MS;
     const of = ofStart(startsAtMs);
     return { startsAtMs, marketId: of?.id ?? null, state: stateOf(of, startsAtMs >= futureFromMs) };
   });
+});
+
+const RESULTS = 12;
+
+/** The last markets with a result, the newest first. */
+export const results = computed<readonly Market[]>(() => {
+  const known = past.value.asset === asset.value ? [...past.value.markets.values()] : [];
+  return known
+    .filter(({ resolution }) => resolution !== null)
+    .sort((one, other) => other.startsAtMs - one.startsAtMs)
+    .slice(0, RESULTS);
 });
 
 function stateOf(of: Market | null, isFuture: boolean): Slot['state'] {

@@ -9,7 +9,7 @@ import { type CallOptions, ledger, market as readMarket } from '../../../client/
 import type { Ledger, Market, Paging } from '../../../client/types.js';
 import { positions, trueAt } from '../model/account.js';
 import { api, publicApi } from '../model/exchange.js';
-import { active } from '../model/markets.js';
+import { isListed } from '../model/markets.js';
 import { user } from '../model/session.js';
 import { keptList } from '../model/settings.js';
 import { everyEntry } from './history.js';
@@ -85,7 +85,7 @@ function forget(place: Place): void {
 async function settle(place: Place, sequence: number): Promise<void> {
   const { userId, marketId } = place;
   // All shares were sold.
-  if ([...active.peek().values()].some(({ id }) => id === marketId)) return forget(place);
+  if (isListed(marketId)) return forget(place);
   if (reading.has(marketId)) return;
   reading.add(marketId);
   try {

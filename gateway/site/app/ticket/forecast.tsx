@@ -24,9 +24,9 @@ export function Forecast() {
   const rows = side.value === 'BUY' ? buyRows : sellRows;
   return (
     <>
-      <Rows rows={isPossible ? [...rows(expected), ...limitRow(sent)] : emptyRows()} />
+      <Rows rows={isPossible ? rows(expected) : emptyRows()} />
       {hint !== '' && <p class="hint">{hint}</p>}
-      {isPossible && <Levels of={expected} />}
+      {isPossible && <Details of={expected} sent={sent} />}
     </>
   );
 }
@@ -47,15 +47,13 @@ function limitRow({ side: of, limitTicks }: PlannedOrder): Row[] {
   return [[of === 'BUY' ? 'Highest price' : 'Lowest price', cents(limitTicks)]];
 }
 
-type Row = readonly [label: string, value: ComponentChildren, kind?: 'strong'];
+type Row = readonly [label: string, value: ComponentChildren, kind?: 'strong' | 'win'];
 
 const DASH = '\u2013';
 const feeLabel = () => (market.value === null ? 'Fee' : `Fee, ${feeBasisPoints.value / 100}%`);
 
 const emptyRows = (): Row[] => [
-  ['Shares', DASH],
-  ['Average / worst price', DASH],
-  [feeLabel(), DASH],
+  [side.value === 'BUY' ? `Payout if ${outcome.value} wins` : 'You get', DASH, 'win'],
   ['Total', DASH],
 ];
 
@@ -86,11 +84,8 @@ function buyRows(expected: Plan): Row[] {
   const payout = lots * 1_000;
   const profit = payout - total;
   const filled: Row[] = [
-    ['Shares', shares(lots)],
-    ['Average / worst price', pricesOf(expected)],
-    [feeLabel(), <Money key="fee" micros={feeMicros} />],
+    [`Payout if ${of} wins`, <Money key="payout" micros={payout} />, 'win'],
     ['Total', <Money key="total" micros={total} />, 'strong'],
-    [`Payout if ${of} wins`, <Money key="payout" micros={payout} />],
     [
       `Profit if ${of} wins`,
       <Gain key="profit" micros={profit}>
@@ -98,7 +93,6 @@ function buyRows(expected: Plan): Row[] {
       </Gain>,
     ],
     [`Loss if ${other} wins`, <Gain key="loss" micros={-total} />],
-    ['Refund if VOID', <Money key="void" micros={lots * 500 + feeMicros} />],
   ];
   const resting: Row[] = [
     ['Waits in the book', `${shares(restingLots)} shares`],
@@ -112,10 +106,7 @@ function sellRows(expected: Plan): Row[] {
   const { lots, valueMicros, restingLots } = expected;
   const cost = costOf(lots);
   const filled: Row[] = [
-    ['Shares', shares(lots)],
-    ['Average / worst price', pricesOf(expected)],
-    ['Fee', 'None on sales'],
-    ['You get', <Money key="get" micros={valueMicros} />, 'strong'],
+    ['You get', <Money key="get" micros={valueMicros} />, 'win'],
     ['Profit on these', cost === null ? DASH : <Gain key="profit" micros={valueMicros - cost} />],
   ];
   const restingMicros = restingLots * (order.value?.limitTicks ?? 0);
@@ -136,18 +127,28 @@ function costOf(lots: number): number | null {
   return paid === null ? null : Number((BigInt(paid) * BigInt(lots)) / BigInt(toLots(own.shares)));
 }
 
-/** The levels that the order takes from. */
-function Levels({ of: { taken } }: { of: Plan }) {
+/** The price, the fee, and the levels that the order takes from. */
+function Details({ of, sent }: { of: Plan; sent: PlannedOrder }) {
+  const { taken, lots, feeMicros } = of;
   if (taken.length === 0) return null;
+  const buys = sent.side === 'BUY';
+  const rows: Row[] = [
+    ['Shares', shares(lots)],
+    ['Average / worst price', pricesOf(of)],
+    ...limitRow(sent),
+    [feeLabel(), buys ? <Money key="fee" micros={feeMicros} /> : 'None on sales'],
+  ];
+  if (buys) rows.push(['Refund if VOID', <Money key="void" micros={lots * 500 + feeMicros} />]);
   return (
     <details class="levels">
       <summary>
-        {taken.length === 1 ? 'Fills at one price' : `Fills at ${taken.length} prices`}
+        Details: {shares(lots)} shares at {averageCents(averageMicros(of)!)}
       </summary>
+      <Rows rows={rows} />
       <ul>
-        {taken.map(({ priceTicks, lots }) => (
+        {taken.map(({ priceTicks, lots: part }) => (
           <li key={priceTicks}>
-            {shares(lots)} at {cents(priceTicks)} = {exactDollars(lots * priceTicks)}
+            {shares(part)} at {cents(priceTicks)} = {exactDollars(part * priceTicks)}
           </li>
         ))}
       </ul>

@@ -5,7 +5,7 @@ import { toLots, toMicros } from '../../../client/amounts.js';
 import { order } from '../../../client/index.js';
 import { orders, trueAt } from '../model/account.js';
 import { api } from '../model/exchange.js';
-import { active } from '../model/markets.js';
+import { isListed } from '../model/markets.js';
 import { user } from '../model/session.js';
 import { Fact } from '../parts/figure.js';
 import {
@@ -36,10 +36,6 @@ export function ReceiptView() {
   );
 }
 
-function isOver({ marketId }: Receipt): boolean {
-  return [...active.value.values()].every(({ id }) => id !== marketId);
-}
-
 /** Whether the order rested and does so no longer. */
 function isGone({ status, sequence, orderId }: Receipt): boolean {
   if (status !== 'resting' || trueAt.value < sequence) return false;
@@ -50,7 +46,7 @@ function isGone({ status, sequence, orderId }: Receipt): boolean {
 function useEnd(of: Receipt): string {
   const end = useSignal('');
   const hasEnded = isGone(of);
-  const over = isOver(of);
+  const over = !isListed(of.marketId);
   useEffect(() => {
     const userId = user.peek()?.userId;
     if (!hasEnded || over || userId === undefined) return;

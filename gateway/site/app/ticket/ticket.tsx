@@ -26,6 +26,8 @@ import {
   type Side,
   side,
   size,
+  sizeLots,
+  sizeMicros,
   type Terms,
   TOLERANCES,
   terms,
@@ -259,16 +261,24 @@ function Preset({ label, value }: { label: string; value: string | null }) {
 
 function BuyPresets() {
   if (isInShares.value)
-    return ['10', '50', '100', '500'].map((each) => (
-      <Preset key={each} label={each} value={each} />
+    return [1, 10, 100].map((each) => (
+      <Preset
+        key={each}
+        label={`+${each}`}
+        value={fromLots((sizeLots.value ?? 0) + each * 1_000)}
+      />
     ));
   const free = balance.value?.availableMicros ?? null;
   // The most cents affordable with the fee: the fee on 10,000 micro-dollars is the basis points.
   const most = free === null ? null : Math.floor(free / (10_000 + feeBasisPoints.value)) * 10_000;
   return (
     <>
-      {['10', '50', '100'].map((each) => (
-        <Preset key={each} label={`$${each}`} value={each} />
+      {[1, 10, 100].map((each) => (
+        <Preset
+          key={each}
+          label={`+$${each}`}
+          value={fromMicros((sizeMicros.value ?? 0) + each * 1_000_000)}
+        />
       ))}
       <Preset label="Max" value={most === null || most <= 0 ? null : fromMicros(most)} />
     </>

@@ -17,7 +17,7 @@ openPage((_address, body, headers) => {
 const { connection } = await import('../../../../gateway/site/app/model/exchange.js');
 const account = await import('../../../../gateway/site/app/model/account.js');
 const { received } = await import('../../../../gateway/site/app/model/book.js');
-const { remember, setActive } = await import('../../../../gateway/site/app/model/markets.js');
+const { remember, setListed } = await import('../../../../gateway/site/app/model/markets.js');
 const ticket = await import('../../../../gateway/site/app/model/ticket.js');
 const { ask, summary } = await import('../../../../gateway/site/app/ticket/confirm.js');
 const { firstProblem, refusal } = await import('../../../../gateway/site/app/ticket/refusal.js');
@@ -34,7 +34,7 @@ function setBook(asks: Level[], bids: Level[] = []): void {
 beforeEach(() => {
   bodies.length = 0;
   keys.clear();
-  setActive([{ id: MARKET, asset: 'BTC', feeRate: 0.005 } as Market]);
+  setListed([{ id: MARKET, asset: 'BTC', feeRate: 0.005 } as Market]);
   account.balance.value = { availableMicros: 1_000_000_000, heldMicros: 0 };
   account.positions.value = [{ marketId: MARKET, outcome: 'UP', shares: 20 } as Position];
   ticket.side.value = 'BUY';
@@ -123,10 +123,10 @@ test('an amount is of one market, and the button is deaf for a second after a ro
   vi.useFakeTimers();
   ticket.size.value = '10';
   ticket.price.value = '50';
-  setActive([]);
+  setListed([]);
   expect([ticket.size.value, ticket.price.value]).toEqual(['', '']);
   ticket.size.value = '20';
-  setActive([{ id: 'btc-15m-1763701200', asset: 'BTC', feeRate: 0.005 } as Market]);
+  setListed([{ id: 'btc-15m-1763701200', asset: 'BTC', feeRate: 0.005 } as Market]);
   expect([ticket.size.value, isRolling.value]).toEqual(['20', true]);
   vi.advanceTimersByTime(1_000);
   expect(isRolling.value).toBe(false);
@@ -170,7 +170,7 @@ test('what the account does not have is not sent', () => {
 test('an amount is of one asset', () => {
   ticket.size.value = '10';
   ticket.price.value = '50';
-  setActive([{ id: 'eth-15m-1763700300', asset: 'ETH', feeRate: 0.005 } as Market]);
+  setListed([{ id: 'eth-15m-1763700300', asset: 'ETH', feeRate: 0.005 } as Market]);
   remember('ETH');
   expect([ticket.size.value, ticket.price.value]).toEqual(['', '']);
   remember('BTC');
