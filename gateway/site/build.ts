@@ -38,10 +38,30 @@ async function main(): Promise<void> {
     write: false,
   });
   for (const { path, contents } of outputFiles) write(basename(path), contents);
-  const icon = readFileSync(join(APP, 'icon.svg'));
-  const iconName = `icon-${createHash('sha256').update(icon).digest('hex').slice(0, 8)}.svg`;
-  write(iconName, icon);
-  write('index.html', page(metafile, iconName));
+  const icon = writeHashed('icon', 'svg', readFileSync(join(APP, 'icon.svg')));
+  const manifest = writeHashed('manifest', 'webmanifest', JSON.stringify(manifestWith(icon)));
+  write('index.html', page(metafile, icon, manifest));
+}
+
+/** Makes the site installable (https://www.w3.org/TR/appmanifest/). */
+function manifestWith(icon: string): object {
+  return {
+    name: 'Quarter-Hour Exchange',
+    short_name: 'Quarter-Hour',
+    start_url: '/',
+    display: 'standalone',
+    background_color: '#0b0e13',
+    theme_color: '#0b0e13',
+    icons: [{ src: SERVED + icon, sizes: 'any', type: 'image/svg+xml' }],
+  };
+}
+
+/** Returns the name. */
+function writeHashed(name: string, extension: string, content: Uint8Array | string): string {
+  const hash = createHash('sha256').update(content).digest('hex').slice(0, 8);
+  const hashed = `${name}-${hash}.${extension}`;
+  write(hashed, content);
+  return hashed;
 }
 
 function write(name: string, content: Uint8Array | string): void {
@@ -49,7 +69,7 @@ function write(name: string, content: Uint8Array | string): void {
 }
 
 /** The page, with placeholders such as `{{script}}` replaced by file names. */
-function page(metafile: Metafile, icon: string): string {
+function page(metafile: Metafile, icon: string, manifest: string): string {
   const outputs = Object.entries(metafile.outputs);
   const builtFrom = (source: string) => {
     const found = outputs.find(([, { entryPoint }]) => entryPoint === `gateway/site/app/${source}`);
@@ -65,6 +85,7 @@ function page(metafile: Metafile, icon: string): string {
     .map(({ path }) => `<link rel="modulepreload" href="${served(path)}">`);
   return readFileSync(join(APP, 'index.html'), 'utf8')
     .replace('{{icon}}', served(icon))
+    .replace('{{manifest}}', served(manifest))
     .replace('{{style}}', served(style))
     .replace('{{script}}', served(script))
     .replace('{{preloads}}', preloads.join('\n    '));

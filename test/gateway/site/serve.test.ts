@@ -57,7 +57,7 @@ test('every file of the page is immutable, hashed, and the same plain and compre
   const paths = await assetsOfPage();
   expect(paths.length).toBeGreaterThanOrEqual(3);
   for (const path of paths) {
-    expect(path).toMatch(/-[0-9A-Za-z]{8}\.(js|css|svg)$/);
+    expect(path).toMatch(/-[0-9A-Za-z]{8}\.(js|css|svg|webmanifest)$/);
     const plain = await get(path);
     expect(plain.status, path).toBe(200);
     expect(plain.header('cache-control')).toBe('public, max-age=31536000, immutable');

@@ -3,6 +3,7 @@ import type { JSX } from 'preact';
 import { openDialog } from '../model/dialog.js';
 import { route } from '../model/route.js';
 import { isKnown, user } from '../model/session.js';
+import { NotificationsPanel } from '../results/notifications.js';
 import { Portfolio } from '../results/portfolio.js';
 import { CancelAfterPanel } from './cancel-after.js';
 import { OrdersList } from './orders.js';
@@ -72,6 +73,7 @@ function Settings() {
     <div class="columns">
       <PasswordForm />
       <PrivacyPanel />
+      <NotificationsPanel />
       <CancelAfterPanel />
       <TokensPanel />
     </div>

@@ -32,7 +32,8 @@ export function Results() {
   );
 }
 
-function sentence({ marketId, resolution, voidReason, sums }: Settlement): string {
+/** What was decided, what the user had, and what it brought. */
+export function sentence({ marketId, resolution, voidReason, sums }: Settlement): string {
   const why = voidReason ? `, declared by an operator: ${voidReason}` : '';
   const result = `${slotName(marketId)}: ${resolution === 'VOID' ? `void${why}` : `${resolution} won`}.`;
   if (sums === null) return `${result} You traded too often in it to add up your result here.`;

@@ -17,7 +17,9 @@ openPage((_address, body, headers) => {
 const { connection } = await import('../../../../gateway/site/app/model/exchange.js');
 const account = await import('../../../../gateway/site/app/model/account.js');
 const { received } = await import('../../../../gateway/site/app/model/book.js');
-const { remember, setListed } = await import('../../../../gateway/site/app/model/markets.js');
+const { chooseWindow, market, remember, setListed } = await import(
+  '../../../../gateway/site/app/model/markets.js'
+);
 const ticket = await import('../../../../gateway/site/app/model/ticket.js');
 const { ask, summary } = await import('../../../../gateway/site/app/ticket/confirm.js');
 const { firstProblem, refusal } = await import('../../../../gateway/site/app/ticket/refusal.js');
@@ -130,6 +132,21 @@ test('an amount is of one market, and the button is deaf for a second after a ro
   expect([ticket.size.value, isRolling.value]).toEqual(['20', true]);
   vi.advanceTimersByTime(1_000);
   expect(isRolling.value).toBe(false);
+});
+
+test('between two markets the next one is shown, and nothing changes as it opens', () => {
+  vi.useFakeTimers();
+  const next = { id: 'btc-15m-1763701200', asset: 'BTC', startsAtMs: 1, startPrice: null };
+  const later = { ...next, id: 'btc-15m-1763702100', startsAtMs: 2 };
+  setListed([], [later, next] as Market[]);
+  expect(market.value?.id).toBe(next.id);
+  vi.advanceTimersByTime(1_000);
+  ticket.size.value = '20';
+  setListed([{ ...next, startPrice: 100 } as Market], [later] as Market[]);
+  expect([market.value?.id, ticket.size.value, isRolling.value]).toEqual([next.id, '20', false]);
+  chooseWindow(later.id);
+  expect([market.value?.id, ticket.size.value, isRolling.value]).toEqual([later.id, '', true]);
+  chooseWindow('');
 });
 
 test('shares do not become dollars, nor dollars shares', () => {
