@@ -161,7 +161,7 @@ test('a double click does not confirm, and a part that fills is said to be one',
   // What is left of 100 shares at 0.6.
   await page.getByText('Only $47.65 of $500.00 can fill now.').waitFor();
   await page.getByRole('button', { name: 'Buy UP' }).dblclick();
-  const confirm = page.getByRole('button', { name: 'Confirm: $47.90 for 79.424 UP' });
+  const confirm = page.getByRole('button', { name: 'Confirm: $47.89 for 79.424 UP' });
   await confirm.waitFor();
   await visitor.isAccessible('an order that is to be confirmed');
   await confirm.press('Enter');

@@ -55,6 +55,8 @@ const sequenceOf = (page: Page) => page.locator('.receipt .confirmed');
  * ticket says so, and nothing is bought.
  */
 async function buy(page: Page, outcome: 'UP' | 'DOWN'): Promise<void> {
+  // The amount goes with a market's end.
+  await amount(page).fill('25');
   await page.locator(`#ticket .outcome-button.${outcome.toLowerCase()}`).click();
   await page.getByRole('button', { name: `Buy ${outcome}, BTC` }).click();
   await sequenceOf(page).waitFor({ timeout: RECEIPT_MS });
