@@ -44,7 +44,8 @@ async function minutesLeft(page: Page): Promise<number> {
 
 /** There is time for some clicks, also on a busy machine: twelve minutes are 18 seconds. */
 async function earlyInMarket(page: Page): Promise<void> {
-  await eventually(async () => (await minutesLeft(page)) >= 12);
+  const early = () => minutesLeft(page);
+  await expect.poll(early, { timeout: NEXT_MARKET_MS }).toBeGreaterThanOrEqual(12);
 }
 
 const amount = (page: Page) => page.getByLabel(/^Amount \(before fee\)$|^Shares$/).first();
@@ -93,7 +94,7 @@ test('register, look, buy, amend, sell, wait for the end, claim, and look around
     await expect
       .poll(() => positions.getByRole('row').count(), { timeout: RECEIPT_MS })
       .toBeGreaterThan(2);
-  });
+  }, NEXT_MARKET_MS);
 
   // An order below the book rests, and is amended.
   await button('Limit').click();

@@ -27,7 +27,7 @@ export function sentenceOf(error: unknown): string {
   if (error instanceof ExchangeError) return error.message;
   if (error instanceof ConnectionError)
     return error.mayBeExecuted
-      ? 'The exchange did not answer. It may have done this all the same: check your orders and trades.'
+      ? 'The exchange did not answer, so we do not know whether it went through. Check your orders and trades.'
       : 'The exchange cannot be reached. Nothing was changed.';
   return error instanceof Error ? error.message : String(error);
 }
