@@ -15,12 +15,7 @@ const ROOT = join(import.meta.dirname, '..');
 /** How long vitest may take to end after an interruption. */
 const ENDING_MS = 5_000;
 /** By the Debian package that has it. */
-const PROGRAMS = {
-  bash: 'bash',
-  mkfifo: 'coreutils',
-  nice: 'coreutils',
-  prlimit: 'util-linux',
-};
+const PROGRAMS = { bash: 'bash', mkfifo: 'coreutils', nice: 'coreutils', prlimit: 'util-linux' };
 
 function json(path: string) {
   return JSON.parse(readFileSync(join(ROOT, path), 'utf8'));

@@ -45,9 +45,7 @@ if (!hasCurl) process.stderr.write('There is no curl: the first trade is not tes
 describe('a start', () => {
   test.skipIf(!hasCurl)(
     'prints a first trade that can be pasted into a shell',
-    {
-      timeout: NO_MARKET_MS + 60_000,
-    },
+    { timeout: NO_MARKET_MS + 60_000 },
     async () => {
       const server = spawnServer();
       await listening(server);

@@ -87,13 +87,7 @@ function startProgram(
   variables: Record<string, string> = {},
   { limits, uid }: StartOptions = {},
 ): Promise<Ended> {
-  const env = {
-    PATH,
-    PORT: '0',
-    ASSETS: 'BTC',
-    DATA_FOLDER: folder,
-    ...variables,
-  };
+  const env = { PATH, PORT: '0', ASSETS: 'BTC', DATA_FOLDER: folder, ...variables };
   const program = [process.execPath, MAIN];
   const [command, ...args] = limits === undefined ? program : ['prlimit', ...limits, ...program];
   const child = spawn(command!, args, {

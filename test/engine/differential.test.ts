@@ -29,10 +29,7 @@ const COMPARED_EVERY = 20;
 const ENOUGH_COMMANDS = 100_000;
 
 /** So few client order ids that they are forgotten, of users and of all, and used again. */
-const FEW_NAMES: PoolSizes = {
-  ...POOL_SIZES,
-  clientOrderIds: { size: 100, most: 15, assured: 3 },
-};
+const FEW_NAMES: PoolSizes = { ...POOL_SIZES, clientOrderIds: { size: 100, most: 15, assured: 3 } };
 
 /** So little of everything that each user's share is used up for a part of the time. */
 const LITTLE_ROOM: PoolSizes = {

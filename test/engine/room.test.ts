@@ -113,12 +113,7 @@ const ATTACKS: Attack[] = [
   },
   {
     name: 'vaultDeposits',
-    take: (_, userId) => ({
-      kind: 'stake',
-      userId,
-      amountMicros: DOLLAR,
-      idempotencyKey: null,
-    }),
+    take: (_, userId) => ({ kind: 'stake', userId, amountMicros: DOLLAR, idempotencyKey: null }),
     free: ({ engine }, userId) => ({
       kind: 'unstake',
       userId,

@@ -24,10 +24,7 @@ test('a password that ends is told before it stops anything, and replaced withou
   const write = (password: string) => writeFileSync(file, `${password}\n`, { mode: 0o600 });
   write('first');
   await cluster.addPasswordUser('first');
-  const leader = machines.spawn({
-    JOURNAL: cluster.urlWithPassword,
-    JOURNAL_PASSWORD_FILE: file,
-  });
+  const leader = machines.spawn({ JOURNAL: cluster.urlWithPassword, JOURNAL_PASSWORD_FILE: file });
   const api = await machines.listening(leader);
   await cluster.query(cluster.primary, `ALTER ROLE ${PASSWORD_USER} PASSWORD 'second'`);
   const refused = 'NEW CONNECTIONS TO THE JOURNAL ARE REFUSED';

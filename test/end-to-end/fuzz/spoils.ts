@@ -23,54 +23,15 @@ export interface Spoiling {
 type Spoil = (draft: Draft, spoiling: Spoiling) => boolean | null;
 
 const ODD_VALUES: readonly unknown[] = [
-  ...[
-    null,
-    true,
-    false,
-    [],
-    {},
-    [1],
-    { value: 1 },
-    '',
-    ' ',
-    '0',
-    // No decimal: that may be a text.
-    '01',
-    'UP',
-    'NaN',
-    '🙂'.repeat(200),
-    'x'.repeat(5_000),
-  ],
-  ...[
-    -1,
-    0,
-    1,
-    -0.001,
-    0.0000001,
-    1e-9,
-    5e-324,
-    1e9,
-    1e15,
-    2 ** 53,
-    1e21,
-    1e308,
-    -1e308,
-    0.1234567,
-    1_000_000.0000001,
-  ],
+  // '01' is no decimal: that may be a text.
+  ...[null, true, false, [], {}, [1], { value: 1 }, '', ' ', '0', '01', 'UP', 'NaN'],
+  ...['🙂'.repeat(200), 'x'.repeat(5_000), -1, 0, 1, -0.001, 0.0000001, 1e-9, 5e-324, 1e9, 1e15],
+  ...[2 ** 53, 1e21, 1e308, -1e308, 0.1234567, 1_000_000.0000001],
   ...['__proto__', 'constructor', '\u0000', '\ud800', '../..', "'; --", '<b>', '%00'],
 ];
 const ODD_NAMES = [
-  'amout',
-  'Amount',
-  '__proto__',
-  'constructor',
-  '',
-  'price ',
-  'toString',
-  '🙂',
+  ...['amout', 'Amount', '__proto__', 'constructor', '', 'price ', 'toString', '🙂', '0'],
   'a'.repeat(300),
-  '0',
 ];
 const ODD_SEGMENTS = [
   'a'.repeat(2_000),
@@ -78,11 +39,8 @@ const ODD_SEGMENTS = [
   ...'btc-15m-1 BTC-15M-0 btc-15m-99999999999999999999 xrp-15m-1763700300'.split(' '),
 ];
 const OTHER_TYPES = [
-  'text/plain',
-  'application/x-www-form-urlencoded',
+  ...['text/plain', 'application/x-www-form-urlencoded', 'json', '*/*'],
   'application/json; charset=latin1',
-  'json',
-  '*/*',
 ];
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'];
 

@@ -113,10 +113,7 @@ export class World {
     if (request.path.endsWith('/order-groups') && answer.groupId !== undefined)
       remember(this.groups, { userId: request.person.userId, groupId: answer.groupId });
     if (/^\/users\/\w+\/sub-accounts$/.test(request.path) && answer.username !== undefined)
-      remember(this.subAccounts, {
-        userId: request.person.userId,
-        subAccountId: answer.userId,
-      });
+      remember(this.subAccounts, { userId: request.person.userId, subAccountId: answer.userId });
     if (request.path === '/auth/password') this.changeToken(request, answer.token);
   }
 

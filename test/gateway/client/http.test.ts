@@ -143,14 +143,7 @@ test('every route of the API is a function that gets its answer', async () => {
   const { results } = await client.batch(
     maker.api,
     [
-      {
-        op: 'buy',
-        marketId: MARKET,
-        outcome: 'UP',
-        shares: '2',
-        price: '0.3',
-        timeInForce: 'GTC',
-      },
+      { op: 'buy', marketId: MARKET, outcome: 'UP', shares: '2', price: '0.3', timeInForce: 'GTC' },
       { op: 'sell', marketId: MARKET, outcome: 'UP', shares: 1e6 },
     ],
     { atomic: false },

@@ -16,10 +16,7 @@ import { ROUTES } from '../../../gateway/resources/routes.js';
 import { programVersion } from '../../../persistence/storage/program-folder.js';
 
 /** What is not in JSON Schema. */
-export const RULES_KEYWORD = {
-  keyword: RULES,
-  macro: (rules: object[]) => ({ allOf: rules }),
-};
+export const RULES_KEYWORD = { keyword: RULES, macro: (rules: object[]) => ({ allOf: rules }) };
 export const KEYWORDS = [DECIMAL_PLACES, 'discriminator', RULES_KEYWORD];
 
 /** For programs that generate clients; the type says as much to a validator. */

@@ -133,11 +133,7 @@ const total: number = read.data.total;
 console.log(JSON.stringify({ userId, receipt: bought.data, code: refused.data.error.code, total }));
 `;
 
-const PROGRAMS = {
-  'openapi-typescript': OPENAPI_TYPESCRIPT,
-  'hey-api': HEY_API,
-  orval: ORVAL,
-};
+const PROGRAMS = { 'openapi-typescript': OPENAPI_TYPESCRIPT, 'hey-api': HEY_API, orval: ORVAL };
 
 let server: TestServer;
 let url: string;

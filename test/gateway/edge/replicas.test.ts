@@ -508,9 +508,7 @@ describe('while processes end', () => {
           api,
           marketId,
           { outcome: 'UP', amount: '5', price: '0.1', timeInForce: 'GTC' } as never,
-          {
-            idempotencyKey: `kill-${i}-${n}`,
-          },
+          { idempotencyKey: `kill-${i}-${n}` },
         ),
       ),
     );

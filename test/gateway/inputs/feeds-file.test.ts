@@ -111,20 +111,6 @@ describe('a day of real prices', () => {
     expect(between.delivered).toEqual([]);
     await between.feed.stop();
   });
-
-  test('stops between two prices', async () => {
-    const { feed, delivered, failures, start } = await play({ path: DAY_FILE, speed: 10_000 });
-    start();
-    await eventually(() => expect(delivered.length).toBeGreaterThan(3));
-    await feed.stop();
-    const count = delivered.length;
-    const later = await play({ path: DAY_FILE, speed: 10_000 });
-    later.start();
-    await eventually(() => expect(later.delivered.length).toBeGreaterThan(10));
-    await later.feed.stop();
-    expect(delivered).toHaveLength(count);
-    expect(failures).toEqual([]);
-  });
 });
 
 describe('other files', () => {

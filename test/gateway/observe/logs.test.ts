@@ -91,9 +91,7 @@ describe('secrets', () => {
             route.method,
             `${pathOf(route, { userId })}?token=${token}&key=${SECRET_WORD}`,
             body,
-            {
-              headers,
-            },
+            { headers },
           );
           sent++;
         }

@@ -95,9 +95,7 @@ describe('messages', () => {
       const client = await connect();
       client.socket.send(
         Buffer.from(Array.from({ length: i * 7 }, (_, k) => (k * 37 + i * 11) & 127)),
-        {
-          binary: false,
-        },
+        { binary: false },
       );
       expect(await client.next('error')).toMatchObject({ code: /invalid/ });
     }
@@ -155,15 +153,11 @@ describe('messages', () => {
     const closed = [await client.next('closed'), await client.next('closed')];
     expect(closed.map(({ channel }) => channel)).toEqual([`book:${MARKET}`, `trades:${MARKET}`]);
     expect(await client.refusal({ op: 'unsubscribe', channels: [`book:${MARKET}`] })).toMatchObject(
-      {
-        code: 'invalid_request',
-      },
+      { code: 'invalid_request' },
     );
     expect(
       await client.refusal({ op: 'resume', channel: `book:${MARKET}`, after: 1 }),
-    ).toMatchObject({
-      code: 'market_not_found',
-    });
+    ).toMatchObject({ code: 'market_not_found' });
   });
 });
 

@@ -48,9 +48,7 @@ describe('the limit of', () => {
     });
     expect(
       await client.refusal({ op: 'resume', channel: `book:${MARKET}`, after: 0 }),
-    ).toMatchObject({
-      code: 'limit_reached',
-    });
+    ).toMatchObject({ code: 'limit_reached' });
     await client.subscribe('markets');
   });
 
@@ -143,10 +141,7 @@ describe('fair use', () => {
       await client.subscribe(`trades:${MARKET}`, 'prices:BTC', 'prices:ETH');
       for (let i = 0; i < 6; i++) await client.caughtUp();
       // Two tokens are left of 16: the handshake took five.
-      const tooMany = {
-        op: 'subscribe',
-        channels: [`book:${MARKET}`, 'user', 'markets'],
-      };
+      const tooMany = { op: 'subscribe', channels: [`book:${MARKET}`, 'user', 'markets'] };
       const { code, details } = await client.refusal(tooMany);
       expect(code).toBe('rate_limited');
       expect(details.retryAfterMs).toBeGreaterThan(1_000);

@@ -71,12 +71,7 @@ test('the messages of a restarted exchange are the same, to the byte, in pages, 
   await restarted();
   const again = await connectAs(ada!);
   const replayed = textsOf(again);
-  again.send({
-    op: 'resume',
-    id: 'r',
-    channel: 'user',
-    afterSequence: snapshot.channelSequence,
-  });
+  again.send({ op: 'resume', id: 'r', channel: 'user', afterSequence: snapshot.channelSequence });
   expect(await again.next('resumed')).toMatchObject({ id: 'r', after: snapshot.channelSequence });
   await again.next('replayed');
   expect(withoutPrevious(replayed)).toEqual(withoutPrevious(live));

@@ -29,11 +29,7 @@ import { eventually } from '../../support/eventually.js';
 import { Log } from '../../support/follower-fixture.js';
 import { Folders, START_MS } from '../../support/journal-fixture.js';
 
-const LIMITS = {
-  snapshotEveryCommands: 1_000_000,
-  snapshotEveryMs: 300_000,
-  dayFiles: 0,
-};
+const LIMITS = { snapshotEveryCommands: 1_000_000, snapshotEveryMs: 300_000, dayFiles: 0 };
 const folders = new Folders();
 const closers: (() => Promise<void>)[] = [];
 

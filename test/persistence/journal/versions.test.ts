@@ -50,10 +50,7 @@ it('the same commands give the bytes of version 1', async () => {
   expect(
     { SNAPSHOT_VERSION, state: sha256(snapshot.pieces) },
     'SNAPSHOT_VERSION of snapshot/format.ts',
-  ).toEqual({
-    SNAPSHOT_VERSION: 1,
-    state: '58a85c766e289a6dc740137da7b84caf',
-  });
+  ).toEqual({ SNAPSHOT_VERSION: 1, state: '58a85c766e289a6dc740137da7b84caf' });
   const runs = sha256(runsOf(batches));
   expect(
     { HISTORY_VERSION, schema: sha256(SCHEMA), runs },

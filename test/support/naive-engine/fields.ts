@@ -87,11 +87,7 @@ const FORMS: Record<CommandName, Record<string, Check>> = {
   setCredential: { credential: text(0, MAX_CREDENTIAL_LENGTH) },
   deposit: isTransfer,
   withdraw: isTransfer,
-  buy: {
-    ...isOrder,
-    budgetMicros: whole(1, MAX_ORDER_MICROS),
-    sizeLots: whole(1, UNSIZED_LOTS),
-  },
+  buy: { ...isOrder, budgetMicros: whole(1, MAX_ORDER_MICROS), sizeLots: whole(1, UNSIZED_LOTS) },
   sell: isOrder,
   cancel: { ...isUsers, clientOrderId: isName },
   cancelAll: { ...isUsers },

@@ -207,13 +207,7 @@ export interface Placed {
   timeInForce: TimeInForce;
   postOnly: boolean;
   expiresAtMs: number;
-  before: {
-    isAnew: boolean;
-    filledLots: number;
-    value: Dollars;
-    fee: Dollars;
-    placedAtMs: number;
-  };
+  before: { isAnew: boolean; filledLots: number; value: Dollars; fee: Dollars; placedAtMs: number };
 }
 
 /** Trades and rests as planned; returns the fields of an order's result. */

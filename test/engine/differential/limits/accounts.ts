@@ -37,13 +37,7 @@ function money(duel: Duel): void {
     kind: 'deposit' | 'withdraw',
     amountMicros: number,
     reference: number,
-  ): Command => ({
-    kind,
-    userId: 1,
-    amountMicros,
-    partner: 'bank',
-    reference: `${reference}`,
-  });
+  ): Command => ({ kind, userId: 1, amountMicros, partner: 'bank', reference: `${reference}` });
   const deposits = MAX_DEPOSITED_MICROS / MAX_TRANSFER_MICROS;
   for (let i = 1; i <= deposits; i++)
     expectCode(duel, transfer('deposit', MAX_TRANSFER_MICROS, i), OK);

@@ -268,10 +268,7 @@ function leastValue(duel: Duel): void {
 }
 
 /** Two positions in all, so an order whose trade may need a third is neither placed nor amended. */
-const TWO_POSITIONS: PoolSizes = {
-  ...POOL_SIZES,
-  positions: { size: 2, most: 100, assured: 2 },
-};
+const TWO_POSITIONS: PoolSizes = { ...POOL_SIZES, positions: { size: 2, most: 100, assured: 2 } };
 
 function amendWithoutRoom(duel: Duel): void {
   openMarket(duel, 3);

@@ -39,10 +39,7 @@ interface Store {
 }
 
 const STORES: Record<string, Store> = {
-  'a data folder': {
-    open: () => openJournal({ folder }),
-    place: () => ({ folder }),
-  },
+  'a data folder': { open: () => openJournal({ folder }), place: () => ({ folder }) },
   PostgreSQL: {
     open: () => PostgresJournal.takeOver({ address: cluster.address, isUnreplicated: true }),
     place: () => ({ postgres: cluster.address }),

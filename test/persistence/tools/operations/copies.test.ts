@@ -10,7 +10,7 @@ import { listSnapshots } from '../../../../persistence/recovery/snapshot/folder.
 import { eventually } from '../../../support/eventually.js';
 import { type Operation, operate } from '../../../support/folders/operations.js';
 import { isVouchedFor } from '../../../support/folders/vouched.js';
-import { Folders, flip, readAll, start, tamper } from '../../../support/journal-fixture.js';
+import { Folders, flip, readAll, start } from '../../../support/journal-fixture.js';
 import { ReplayExchange } from '../../../support/replay-exchange.js';
 import { replayJson, replayTool, traceOf } from '../../../support/replay-tool.js';
 import { TestServer } from '../../../support/server.js';
@@ -273,18 +273,6 @@ describe('a restore of a damaged folder', () => {
     expect(refused.status).toBe(1);
     expect(existsSync(beyond)).toBe(false);
     expect(refused.err).toContain(`sequence ${bad}`);
-  });
-
-  it('keeps a journal that has lost its end, as it is', async () => {
-    const folder = folders.copy(original);
-    const last = (await readAll(original)).at(-3)!.lastSequence;
-    await tamper(folder, `DELETE FROM batch WHERE firstSequence > ${last}`);
-    const to = folders.make();
-    await good(operate('restore', '--data', folder, '--at', String(last), '--to', to));
-    await expectVerified(to, last);
-    const beyond = ['--at', String(last + 1), '--to', folders.make()];
-    const { status, err } = await operate('restore', '--data', folder, ...beyond);
-    expect([status, err]).toEqual([1, expect.stringContaining(`ends at sequence ${last}, but`)]);
   });
 });
 

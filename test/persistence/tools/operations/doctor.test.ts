@@ -2,7 +2,7 @@
  * What `doctor` says of a whole folder, a damaged one, and one whose start needs the archive.
  * What it says is done in fault-table.test.ts, for every file and damage.
  */
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openJournal } from '../../../../persistence/recovery/data-folder.js';
@@ -143,15 +143,6 @@ function innerKeys(file: Buffer): number[] {
   }
   return found.slice(0, 5);
 }
-
-it('a folder without its mark: what a start that accepts it keeps', async () => {
-  const folder = folders.copy(data);
-  rmSync(join(folder, 'journal.head'));
-  const { status, out } = await operate('doctor', '--data', folder);
-  expect(status).toBe(1);
-  expect(out).toContain(`ACCEPT_MISSING_MARK=on DATA_FOLDER=${folder}`);
-  expect(out).toContain('it is unknown whether more had been acknowledged');
-});
 
 it('a mark put back from a copy does not say what had been acknowledged', async () => {
   const folder = folders.copy(data);
