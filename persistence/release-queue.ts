@@ -6,7 +6,6 @@
  */
 
 export interface ReleaseTarget {
-  /** Sends the target's content out of the process. */
   release(): void;
 }
 

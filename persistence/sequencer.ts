@@ -41,19 +41,13 @@ export type { ReleaseTarget } from './release-queue.js';
 
 /** When a batch's records have this many bytes, the next command starts another batch. */
 const BATCH_BYTES = 4 * 1024 * 1024;
-/**
- * Most bytes of records that may wait for the disk. Bounds memory; the gateway sheds load earlier.
- */
+/** Bounds memory; the gateway sheds load earlier. */
 const BACKLOG_BYTES = 256 * 1024 * 1024;
-/**
- * A batch and the commands that arrived during its commit are few up to this many bytes of records:
- * some forty orders, which take about as long to execute as the disk takes to write them.
- */
+/** Some forty orders take about as long to execute as the disk takes to write them. */
 const FEW_BYTES = 2 * 1024;
 /** Empty buffers that are kept for reuse. */
 const SPARE_BUFFERS = 2;
 
-/** The sequencer's part of a journal. */
 export type SequencerLog = Pick<CommitLog, 'append' | 'close' | 'isSole' | 'whenSole'> & {
   readonly end: Pick<JournalPosition, 'sequence' | 'digest'>;
 };
@@ -69,13 +63,10 @@ export interface SequencerOptions {
   /** Called once, after a failure; the process must end. */
   onFatal: (error: Error) => void;
   onCommit?: (durableSequence: number) => void;
-  /** Default 4 MiB: the size at which a batch is closed. */
   batchBytes?: number;
-  /** Default 256 MiB: the backlog at which `submit` refuses. */
   backlogBytes?: number;
 }
 
-/** The sequencer accepts no commands now; this command was not executed. */
 export class SubmitRefused extends Error {
   override name = 'SubmitRefused';
 }
@@ -91,7 +82,6 @@ export class Sequencer {
   private readonly backlogLimitBytes: number;
 
   private durable: number;
-  /** The failure that stopped the sequencer; null: none. */
   failure: Error | null = null;
   batchesCommitted = 0;
   private open = new RecordBuffer();
@@ -145,17 +135,14 @@ export class Sequencer {
     return this.durable;
   }
 
-  /** Commands applied but not yet durable. */
   get backlog(): number {
     return this.engine.sequence - this.durable;
   }
 
-  /** Bytes of the records of the backlog. */
   get backlogBytes(): number {
     return this.open.byteLength + this.closedBytes;
   }
 
-  /** Commands in the batch being written; 0: none. */
   get inFlightCommands(): number {
     return this.inFlight === null ? 0 : this.inFlight.buffer.count;
   }
@@ -262,9 +249,7 @@ export class Sequencer {
     );
   }
 
-  /**
-   * Call before the next command is applied: the digest is the one after the batch's last command.
-   */
+  /** Call before the next command is applied: the digest is the batch's. */
   private closeBatch(): void {
     const buffer = this.open;
     const lastSequence = this.engine.sequence;

@@ -8,9 +8,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
 export interface AccessKey {
-  /** The name of the partner or operator. */
   holder: string;
-  /** 32 bytes. */
   sha256: Buffer;
 }
 
@@ -26,12 +24,10 @@ export class AccessKeys {
     return key === undefined ? null : this.same(digestOf(key));
   }
 
-  /** The holder of the key in the header Authorization; null: not a valid key. */
   holderOf(authorization: string): string | null {
     return this.find(authorization)?.holder ?? null;
   }
 
-  /** Whether a key is valid. */
   has({ sha256 }: AccessKey): boolean {
     return this.same(sha256) !== null;
   }

@@ -32,10 +32,7 @@ const V6 = [
   ...[5, 4, 3, 2, 1].map(v6After),
   `:(?:(?::${GROUP}){0,5}:${V4}|(?::${GROUP}){1,7}|:)`,
 ].join('|');
-/**
- * An address or a range: "10.0.0.0/8" or "2001:db8::1". It accepts the addresses that `isIP` of
- * Node.js accepts, without a zone. The pattern also works in RE2.
- */
+/** An address or a range. Accepts what `isIP` accepts, without a zone; also works in RE2. */
 export const ADDRESS_RULE = new RegExp(
   `^(?:${V4}(?:/(?:3[0-2]|[12]?\\d))?|(?:${V6})(?:/(?:12[0-8]|1[01]\\d|[1-9]?\\d))?)$`,
 );
@@ -47,7 +44,6 @@ function ruleOf(text: string): AddressRule {
   return { bytes: addressBytesOf(address), bits: ownBits + IPV6_BITS - most };
 }
 
-/** The rules of the engine's text; null: any address is allowed. */
 export function addressRules(allowedAddresses: string): AddressRules | null {
   if (allowedAddresses === '') return null;
   return allowedAddresses.split(',').map(ruleOf);

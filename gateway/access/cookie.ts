@@ -41,10 +41,8 @@ function cookie(value: string, maxAgeSeconds: number, secure: boolean): string {
 }
 
 interface RequestOrigin {
-  /** Headers; empty if absent. */
   origin: string;
   secFetchSite: string;
-  /** The host and port that the client requested. */
   host: string;
 }
 

@@ -33,7 +33,6 @@ interface Asked {
   accessControlRequestMethod: string;
 }
 
-/** Whether a request is a CORS preflight from an allowed origin. */
 export function isPreflight(asked: Asked, siteOrigins: readonly string[]): boolean {
   return (
     asked.method === 'options' &&

@@ -23,7 +23,6 @@ export class Passwords {
   readonly queue: FairQueue;
   /** Matches no password. Checked for an unknown user, so that both answers take the same time. */
   private readonly dummy: string;
-  /** The cost of every check: the highest cost seen so far. */
   private checkCostLog2: number;
 
   /** `costLog2`: scrypt's N is 2 to this power; 15 takes about 60 ms and 32 MiB. */
@@ -46,10 +45,7 @@ export class Passwords {
     });
   }
 
-  /**
-   * Whether the password matches the credential (an empty one and a code's never match); null as
-   * for {@link hash}. After a match, the address is known.
-   */
+  /** null: as for {@link hash}. After a match, the address is known. */
   async verify(password: string, credential: string, client: Requester): Promise<boolean | null> {
     const isPassword = credential !== '' && !isCode(credential);
     const parts = (isPassword ? credential : this.dummy).split('$');

@@ -37,7 +37,6 @@ export function sessionSecrets(dataFolder: string): Buffer[] {
   return readSecrets(dataFolder)!;
 }
 
-/** null: there is no file. Throws as {@link sessionSecrets}. */
 export function readSecrets(dataFolder: string): Buffer[] | null {
   return secretsIn(join(dataFolder, SECRET_FILE));
 }

@@ -43,11 +43,9 @@ export interface Session {
   scope: Scope;
   /** When it expires, in the exchange's time; null: never. */
   expiresAtMs: number | null;
-  /** null: any address. */
   allowedAddresses: AddressRules | null;
   /** When a named token was last used, in the exchange's time; 0: never. */
   lastUsedAtMs: number;
-  /** The secret that signed the token. */
   secret: Buffer;
   /** Rate limit tokens of the address, taken in advance. */
   ahead: Record<Quota, number> | null;
@@ -61,7 +59,6 @@ export class Sessions {
   /** The last session of each named token, for {@link lastUsedAtMs}. */
   private readonly named = new Map<number, Session>();
 
-  /** The first secret signs; all are valid. */
   constructor(private secrets: readonly Buffer[]) {}
 
   /** A token signed with a secret that is missing here is revoked. */
@@ -117,10 +114,7 @@ export class Sessions {
     return engine.credentialVersion(userId) === version ? null : 'token_revoked';
   }
 
-  /**
-   * 'invalid_token': this exchange did not sign the token, or the account that it names does not
-   * exist.
-   */
+  /** 'invalid_token': not signed here, or its account does not exist. */
   private verify(token: string, engine: Engine): Session | TokenFault {
     if (token.length > TOKEN_LENGTH_MAX) return 'invalid_token';
     const secret = this.secrets.find((each) => isSigned(token, each));
@@ -160,7 +154,6 @@ interface Remembered {
   session: Session;
 }
 
-/** A token's claims. `tokenId` 0: the password's own token. */
 type Claims = Pick<Session, 'userId' | 'version' | 'issuedAt' | 'tokenId'>;
 
 function passwordSession(claims: Claims, secret: Buffer): Session {
@@ -168,7 +161,6 @@ function passwordSession(claims: Claims, secret: Buffer): Session {
   return { ...claims, ...rights, expiresAtMs: null, lastUsedAtMs: 0, secret, ahead: null };
 }
 
-/** The session of a named token, with the engine's state of that token. */
 function namedSession(engine: Engine, claims: Claims, secret: Buffer): Session | TokenFault {
   const token = engine.token(claims.tokenId);
   if (token === null) return 'token_revoked';
@@ -189,7 +181,6 @@ function namedFault(engine: Engine, tokenId: number): TokenFault | null {
   return state === TokenState.EXPIRED ? 'token_expired' : 'token_revoked';
 }
 
-/** The claims of a signed token; null: another algorithm, or not the claims issued here. */
 function readClaims(token: string): Claims | null {
   try {
     const { alg, crit } = decodeProtectedHeader(token);

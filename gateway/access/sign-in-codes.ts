@@ -9,7 +9,6 @@
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** How long a code is valid. */
 export const CODE_LASTS_MS = 60 * 60_000;
 /** Crockford's: no two look alike. */
 const LETTERS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
@@ -17,7 +16,6 @@ const GROUPS = 4;
 const GROUP_LETTERS = 5;
 export const CODE_LENGTH_MAX = 64;
 
-/** As in `7K2MD-0Q9XA-…`. */
 export function newCode(): string {
   const letters = Array.from(randomBytes(GROUPS * GROUP_LETTERS), (byte) => LETTERS[byte % 32]);
   return Array.from({ length: GROUPS }, (_, i) =>
@@ -33,7 +31,6 @@ export function isCode(credential: string): boolean {
   return credential.startsWith('code$');
 }
 
-/** Whether a credential is for this code, and the code has not ended. */
 export function fitsCode(credential: string, code: string, nowMs: number): boolean {
   if (!isCode(credential)) return false;
   const [, endsAtMs, hash] = credential.split('$');

@@ -1,6 +1,5 @@
 /** A cache of entries by token. */
 
-/** Beyond this, the oldest entry is forgotten. */
 const ENTRIES_MAX = 100_000;
 /** Tokens are found by their last characters: V8 hashes all characters of a new string. */
 const END_LENGTH = 20;

@@ -21,7 +21,6 @@ export interface Clock {
 /** The longest wait of a timer of Node.js, which fires immediately for a longer one. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Whole milliseconds for a timer that waits for `waitMs`, within a timer's limits. */
 function timerMs(waitMs: number): number {
   return Math.min(Math.max(1, Math.ceil(waitMs)), MAX_TIMER_MS);
 }
@@ -41,7 +40,6 @@ export function httpDate(): string {
   return new Date().toUTCString();
 }
 
-/** Real milliseconds between two comparisons with the machine's clock. */
 const LOOK_MS = 1_000;
 /** Smaller differences are corrected gradually. A larger one means that the clock was set. */
 const STEP_MS = 1_000;
@@ -61,7 +59,6 @@ interface SystemClockOptions {
   log: ClockLog;
   /** The last time in the journal; default: none. */
   notBeforeMs?: number;
-  /** Sources of time, for tests. */
   wall?: () => number;
   elapsed?: () => number;
 }
@@ -80,10 +77,7 @@ export class SystemClock implements Clock {
   private readonly log: ClockLog;
   private readonly wall: () => number;
   private readonly elapsed: () => number;
-  /**
-   * The time at `anchorElapsedMs`. Real time counts from there, faster or slower by `rate` until
-   * `correctionMs` is made up for.
-   */
+  /** The time at `anchorElapsedMs`. It runs faster or slower by `rate` from there. */
   private anchorMs: number;
   private anchorElapsedMs: number;
   private correctionMs = 0;
@@ -181,10 +175,7 @@ export class SystemClock implements Clock {
  */
 const CATCH_UP_MS = 100;
 
-/**
- * Runs at `speed` times real time, and waits for a feed at each price of a file. A simulation calls
- * `runTo(Infinity)` at the start.
- */
+/** Waits for a feed at each price of a file. A simulation calls `runTo(Infinity)` first. */
 export class FeedClock implements Clock {
   private readonly speed: number;
   private readonly elapsed: () => number;
@@ -216,10 +207,7 @@ export class FeedClock implements Clock {
     return timerMs((atMs - this.runningMs()) / this.speed);
   }
 
-  /**
-   * Lets the clock run up to `atMs`, the time of the next undelivered price (Infinity: none).
-   * `atMs` must not decrease.
-   */
+  /** `atMs`: the next undelivered price, which must not decrease. */
   runTo(atMs: number): void {
     if (atMs < this.heldAtMs)
       throw new Error(`the clock may already run to ${this.heldAtMs}, which is after ${atMs}`);

@@ -9,7 +9,6 @@ import {
 } from '../../engine/interface/results.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
 
-/** Above every number of a kind. */
 const KINDS = Math.max(...Object.values(CommandKind)) + 1;
 
 class Counts {
@@ -34,7 +33,6 @@ export class CommandCounts {
   readonly commands = new Counts();
   readonly operations = new Counts();
 
-  /** Call after each command, with its result. */
   observe(result: NumberBuffer): void {
     const { values } = result;
     const kind = values[ResultHead.kind]!;

@@ -7,7 +7,6 @@ import type { Metric, Registry } from 'prom-client';
 export interface Buckets {
   /** The smallest bound, in the unit of the values; each further one is twice as large. */
   smallest: number;
-  /** Number of bounds, without infinity. */
   bounds: number;
   /** Factor from the unit of the values to the metric's: 0.001 from milliseconds to seconds. */
   scale: number;

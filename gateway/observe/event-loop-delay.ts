@@ -18,7 +18,6 @@ export class EventLoopDelay {
     this.histogram.enable();
   }
 
-  /** Quantiles in seconds. */
   quantiles(): (readonly [quantile: string, seconds: number])[] {
     const current = QUANTILES.map((quantile) => this.histogram.percentile(quantile * 100) / 1e9);
     const { before } = this;

@@ -30,7 +30,6 @@ const SECRETS = [
 ];
 const SECRET_HEADERS = ['cookie', 'authorization', '["x-user-token"]', '["set-cookie"]'];
 
-/** `stream`: the destination; default: standard error. */
 export function createLog(level: LogLevel, stream?: DestinationStream): Log {
   const output = stream ?? bounded(STANDARD_ERROR);
   const names = [...SECRETS, ...SECRET_HEADERS];
@@ -55,10 +54,7 @@ const STANDARD_ERROR = 2;
 /** Limit on unwritten bytes, as on a full disk. Later lines are dropped. */
 const UNWRITTEN_BYTES_MAX = 1024 * 1024;
 
-/**
- * A destination with synchronous writes, so that the last lines before the process ends are
- * written. A failed write of the log does not stop the exchange.
- */
+/** Writes synchronously, for the last lines. A failed write does not stop the exchange. */
 export function bounded(
   place: number | string,
   maxLength = UNWRITTEN_BYTES_MAX,

@@ -25,7 +25,6 @@ export interface RouteName {
   path: string;
 }
 
-/** As in "POST /batch". */
 export function routeName({ method, path }: RouteName): string {
   return `${method} ${path}`;
 }
@@ -41,7 +40,6 @@ type MaybeLater<T> = T | Promise<T>;
 const FIRST_STATUS = 200;
 const STATUSES = 400;
 
-/** The answers of one route, by status. */
 export class AnswerCounts {
   private readonly counts = new Float64Array(STATUSES);
 
@@ -125,7 +123,6 @@ export class Metrics implements AnswerMetrics {
     this.registerProcess();
   }
 
-  /** All metrics in Prometheus' text format. */
   text(): Promise<string> {
     if (this.lastText === null || this.texts.take('text', 1, elapsedMs()))
       this.lastText = this.registry.metrics();
@@ -136,7 +133,6 @@ export class Metrics implements AnswerMetrics {
     this.eventLoopDelay.stop();
   }
 
-  /** Call after each command, with its result. */
   applied(result: NumberBuffer): void {
     this.commands.observe(result);
   }

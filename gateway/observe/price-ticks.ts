@@ -14,7 +14,6 @@ export class PriceTicks {
   private readonly last = new Map<string, Map<string, SourceTick>>();
   private readonly counts = new Map<string, number>();
 
-  /** @param symbols the assets that get prices */
   constructor(
     private readonly symbols: readonly string[],
     private readonly startedAtMs: number,
@@ -34,7 +33,6 @@ export class PriceTicks {
     return [...(this.last.get(symbol)?.values() ?? [])];
   }
 
-  /** Numbers of prices, by source. */
   countsBySource(): Iterable<readonly [source: string, count: number]> {
     return this.counts;
   }
@@ -50,10 +48,7 @@ export class PriceTicks {
     return this.symbols.filter((symbol) => !this.last.has(symbol));
   }
 
-  /**
-   * When the newest price of each asset and source was observed. For an asset without a price, the
-   * start of the process, with no source.
-   */
+  /** By asset and source; without a price, the start of the process, with no source. */
   *newest(): Generator<readonly [symbol: string, Pick<SourceTick, 'source' | 'observedAtMs'>]> {
     for (const symbol of this.silent())
       yield [symbol, { source: '', observedAtMs: this.startedAtMs }];

@@ -18,14 +18,11 @@ import { elapsedMs, machineMs, SystemClock } from './clock.js';
 import type { Log } from './log.js';
 import type { Metrics } from './metrics.js';
 
-/** The leader and its possible successors. */
 export interface Leading {
   role: 'leader' | 'replica';
   /** The leader's number in a journal on PostgreSQL; null: the journal is in a folder. */
   epoch: number | null;
-  /**
-   * The address at which the leader serves clients; null: the journal is in a folder, or unknown.
-   */
+  /** Where the leader serves clients; null: unknown, or the journal is in a folder. */
   leader: string | null;
   /** Standbys with a warm engine; null: not possible, or a replica, which does not know. */
   standbys: number | null;
@@ -40,7 +37,6 @@ interface Parts {
   clock: { nowMs(): number };
   /** Damage before the newest snapshot that the start has found; null: none. */
   damage?: string | null;
-  /** Free bytes on the folder's disk. Default: as the system reports. */
   freeBytes?: () => number | null;
   leading: () => Leading;
 }
@@ -98,7 +94,6 @@ export class Standing {
     return { sequence, atMs: atMs === null ? null : Math.round(atMs) };
   }
 
-  /** The last `npm run backup` of the folder with the journal. */
   get backup(): LastBackup | null {
     return this.parts.hasJournal ? lastBackup(this.parts.folder) : null;
   }
@@ -126,7 +121,6 @@ export class Standing {
     }
   }
 
-  /** 1: a part of the journal that trading does not need is damaged or missing. */
   get damaged(): number {
     return this.parts.damage === undefined || this.parts.damage === null ? 0 : 1;
   }
@@ -162,7 +156,6 @@ export class Standing {
     return bytes;
   }
 
-  /** Free bytes on the data folder's disk; null: unknown. */
   get freeBytes(): number | null {
     const { folder, freeBytes = () => freeBytesAt(folder) } = this.parts;
     return freeBytes();
@@ -220,9 +213,7 @@ export function tellRefused(log: Log): (problem: string | null) => void {
   };
 }
 
-/**
- * Logs the leader while this exchange waits. `own`: its address, where its last process may lead.
- */
+/** `own`: this exchange's address, where its last process may lead. */
 export function tellLeader(log: Log, own: string): (leader: Leader) => void {
   return ({ epoch, serving }) => {
     if (serving === own)

@@ -33,14 +33,12 @@ export class WatchedSequencer extends Sequencer {
     else watcher();
   }
 
-  /** Halts trading permanently. The first reason is kept. */
   halt(reason: string): void {
     if (this.haltReason !== null) return;
     this.haltReason = reason;
     for (const watcher of this.haltWatchers) watcher();
   }
 
-  /** Why trading is halted; null: it is not halted. */
   get halted(): string | null {
     return this.haltReason;
   }

@@ -27,14 +27,10 @@ export function restoreCommand(folder: string): string {
   return `npm run archive -- --data ${folder} --to <the archive> --restore`;
 }
 
-/** `file` is the damaged file; null: not one file. */
 export class JournalError extends TroubleError {
   override name = 'JournalError';
 
-  /**
-   * @param firstBadSequence the first sequence that cannot be trusted: everything before it is
-   *   proven. null when the error is not about the journal's contents (the folder is in use, say).
-   */
+  /** @param firstBadSequence everything before it is proven; null: not about the contents. */
   constructor(
     told: string | Told,
     readonly firstBadSequence: number | null,
@@ -64,7 +60,6 @@ export function damageTold(path: string, what: string, otherwise?: string): Told
   return { problem: `${path}${what}`, file: path, remedy: adviceFor(dirname(path), otherwise) };
 }
 
-/** REQUIRE_JOURNAL is on, but there is no journal. */
 export function noJournal(place: string): JournalError {
   return new JournalError(
     {
@@ -93,7 +88,6 @@ export class JournalUnavailable extends TroubleError {
   override name = 'JournalUnavailable';
 }
 
-/** Committed batches are missing at the journal's end. */
 export function removedEnd(sequence: number, durable: number): JournalError {
   return new JournalError(
     `the journal ends at sequence ${sequence}, but ${durable} had been committed: its end ` +

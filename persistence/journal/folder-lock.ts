@@ -27,7 +27,6 @@ export function hasLock(folder: string): boolean {
   return existsSync(join(folder, LOCK_FILE));
 }
 
-/** @throws FolderInUse */
 export async function lockFolder(folder: string): Promise<FolderLock> {
   const path = join(folder, LOCK_FILE);
   await createPrivateFile(path);

@@ -77,7 +77,6 @@ export function bytesOf(records: RecordBuffer): Buffer {
 
 const hashedHead = Buffer.alloc(32);
 
-/** The hash of a row after the row with `previousHash`. */
 export function hashOf(batch: BatchContent, previousHash: Buffer): Buffer {
   putUint64(hashedHead, batch.firstSequence, 0);
   putUint64(hashedHead, batch.lastSequence, 8);
@@ -93,7 +92,6 @@ export function hashOf(batch: BatchContent, previousHash: Buffer): Buffer {
 export interface JournalPosition {
   sequence: number;
   hash: Buffer;
-  /** null before the first batch. */
   digest: string | null;
 }
 

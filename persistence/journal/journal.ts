@@ -22,9 +22,7 @@ import { type CommitDone, type CommitLog, mustBeNext } from './store.js';
 /** Approximate size of a row in the file besides its records. */
 const ROW_BYTES = 100;
 
-/** A folder on which an exchange may start (judgement.ts). */
 export interface FoundJournal {
-  /** There is no journal and never was. */
   isNew: boolean;
   end: JournalPosition;
   /** Something unusual that the operator should know; null: nothing. */
@@ -38,7 +36,6 @@ export interface FoundJournal {
 export interface JournalOptions {
   folder: string;
   durability: Durability;
-  /** Default: 1 GiB. */
   segmentBytes?: number | undefined;
   /** Called when a file is no longer under its name. Nothing more is committed. */
   onLost?: ((error: JournalError) => void) | undefined;

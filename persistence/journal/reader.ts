@@ -43,7 +43,6 @@ export async function openJournalReader(
   return openReader(folder, open, version);
 }
 
-/** Reads the journal on connections that `open` makes. @throws as {@link openJournalReader}. */
 export async function openReader(
   folder: string,
   open: OpenSegment,
@@ -61,7 +60,6 @@ export async function openReader(
 
 export class JournalReader implements JournalSource {
   readonly mayLag = false;
-  /** Oldest first. */
   readonly segments: SegmentReader[] = [];
   /** Segments that cannot be opened, by number. */
   private readonly broken = new Map<number, JournalError>();
@@ -95,7 +93,6 @@ export class JournalReader implements JournalSource {
       .map((segment) => ({ segment, error: this.broken.get(segment.number) ?? null }));
   }
 
-  /** The first sequence in the folder. */
   get firstSequence(): number {
     return this.segments[0]!.start.sequence + 1;
   }
@@ -169,10 +166,7 @@ export class JournalReader implements JournalSource {
     return damage;
   }
 
-  /**
-   * How many batches the last segment has after the head mark; Infinity: the mark is before that
-   * segment, which no crash causes. null: an exchange is writing, or there is no mark.
-   */
+  /** Infinity: the mark is before the segment. null: an exchange writes, or there is no mark. */
   async batchesAfterMark(): Promise<number | null> {
     const path = join(this.folder, HEAD_FILE);
     const before = readMark(path);
@@ -196,10 +190,7 @@ export class JournalReader implements JournalSource {
     }
   }
 
-  /**
-   * The journal's end, from the last rows of its last segment alone.
-   * @throws JournalError if they are not chained or do not reach the head mark.
-   */
+  /** From the last rows alone. @throws JournalError if they do not reach the head mark. */
   async end(): Promise<JournalPosition> {
     await this.findNewSegments();
     const end = await this.last.end();
@@ -215,11 +206,7 @@ export class JournalReader implements JournalSource {
     return this.segmentAfter(sequence - 1, sequence === before).positionAt(sequence);
   }
 
-  /**
-   * The batch that holds a sequence; null: the journal ends before it. Not during another read of
-   * this reader.
-   * @throws MissingSegments if its segment is not in the folder.
-   */
+  /** null: the journal ends before it. Not during another read. @throws MissingSegments */
   async batchWith(sequence: number): Promise<JournalBatch | null> {
     await this.findNewSegments();
     const reader = this.segmentAfter(sequence - 1);
@@ -259,7 +246,6 @@ export class JournalReader implements JournalSource {
     return null;
   }
 
-  /** @throws JournalError if the segment after one that ends at `sequence` cannot be opened. */
   private checkAfter({ segment }: SegmentReader, sequence: number): void {
     const { path, number } = segmentAt(this.folder, segment.number + 1);
     const error = this.broken.get(number);

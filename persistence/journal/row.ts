@@ -29,10 +29,7 @@ export function rowProblem(
   return 'is not what was written: its hash does not match (damaged, changed or out of place)';
 }
 
-/**
- * Where each record of a batch starts in `records`, into which the batch is loaded.
- * @throws JournalError at the first record that cannot be decoded.
- */
+/** Loads the batch into `records`. @throws JournalError at the first record that is damaged. */
 export function* recordsIn(
   batch: JournalBatch,
   records: RecordBuffer,

@@ -18,7 +18,6 @@ const SEALED_MODE = 0o400;
 /** A reader delays the checkpoint while it reads a page of rows. The pause doubles. */
 const FIRST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 10_000;
-/** A longer read is logged. */
 const LONG_READ_MS = 3_000;
 /** A segment still unsealed this long after its end is a problem. */
 const OVERDUE_MS = 60_000;
@@ -28,7 +27,6 @@ export function isSealed(path: string): boolean {
   return logBytes === 0 && (statSync(path).mode & 0o777) === SEALED_MODE;
 }
 
-/** Marks a restored segment as sealed. */
 export function markSealed(path: string): void {
   chmodSync(path, SEALED_MODE);
 }
@@ -39,10 +37,7 @@ export function unsealedIn(folder: string): Segment[] {
     .filter(({ path }) => !isSealed(path));
 }
 
-/**
- * Unsealed segments that should have been sealed by `nowMs`, the machine's time: they have not been
- * written to since.
- */
+/** Not written to for long by `nowMs`, the machine's time. */
 export function overdueIn(folder: string, nowMs: number): Segment[] {
   return unsealedIn(folder).filter(({ path }) => nowMs - statSync(path).mtimeMs > OVERDUE_MS);
 }

@@ -45,14 +45,12 @@ const PAGE_BYTES = 2 * 1024 * 1024;
 export class SegmentReader {
   /** null: not connected. The next read connects. */
   private database: Promise<sqlite3.Database> | null = null;
-  /** The end of the previous segment. */
   start = GENESIS;
 
   constructor(
     private readonly connect: () => Promise<sqlite3.Database>,
     readonly segment: Segment,
     private readonly mark: Mark | null,
-    /** Only this version is read. */
     private readonly version = FORMAT_VERSION,
   ) {}
 
@@ -143,28 +141,20 @@ export class SegmentReader {
     }
   }
 
-  /**
-   * The segment's end, after the checks of {@link batches}.
-   * @param after in it or its head: rows before it are not checked.
-   */
+  /** Checks as {@link batches} does, from `after` on. */
   async provenEnd(after = this.start): Promise<JournalPosition> {
     let end = after;
     for await (const batch of this.batches(after)) end = positionAfter(batch);
     return end;
   }
 
-  /**
-   * The segment's end, from its last two rows alone. @throws JournalError if they are not chained.
-   */
+  /** From the last two rows alone. @throws JournalError if they are not chained. */
   async end(): Promise<JournalPosition> {
     const last = await this.lastRow(Number.MAX_SAFE_INTEGER, 1);
     return last === null ? this.start : positionAfter(last);
   }
 
-  /**
-   * The position after the batch that ends at `sequence`; null: no batch does. Reads two rows.
-   * @throws JournalError if they are not chained.
-   */
+  /** null: no batch ends there. Reads two rows. @throws JournalError if they are not chained. */
   async positionAt(sequence: number): Promise<JournalPosition | null> {
     const before = this.start;
     if (sequence === before.sequence) return before;
@@ -172,10 +162,7 @@ export class SegmentReader {
     return row?.lastSequence === sequence ? positionAfter(row) : null;
   }
 
-  /**
-   * The batch of this segment that holds `sequence`; null: no batch does. Reads two rows.
-   * @throws JournalError if they are not chained.
-   */
+  /** null: no batch holds it. Reads two rows. @throws JournalError if they are not chained. */
   async batchWith(sequence: number): Promise<JournalBatch | null> {
     const row = await this.lastRow(sequence);
     return row !== null && row.lastSequence >= sequence ? row : null;
@@ -237,10 +224,7 @@ export class SegmentReader {
     return this.query<JournalBatch>(`SELECT ${columns} FROM batch ${condition}`, parameters);
   }
 
-  /**
-   * The last row that begins at or before a sequence, checked with the row before it; null: none.
-   * @throws JournalError that names `named` if the row cannot be read.
-   */
+  /** Checked with the row before it; null: none. @throws JournalError that names `named`. */
   private async lastRow(sequence: number, named = sequence): Promise<JournalBatch | null> {
     const condition = 'WHERE firstSequence <= ? ORDER BY firstSequence DESC LIMIT 2';
     try {

@@ -24,7 +24,6 @@ export const HEAD_TABLE_SQL = `CREATE TABLE head (
   previousDigest TEXT NOT NULL
 ) STRICT`;
 
-/** The size at which a segment is full. */
 export const SEGMENT_BYTES = 1024 * 1024 * 1024;
 
 const NAME = /^journal-(\d{6})\.db$/;

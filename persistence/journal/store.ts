@@ -33,16 +33,10 @@ export type CommitDone = (error: JournalError | null) => void;
 
 export interface CommitLog {
   readonly end: JournalPosition;
-  /**
-   * Commits the next batch, which must follow `end`, after the previous one is done. `done` is
-   * always called later. After the first failure nothing more is written.
-   */
+  /** `batch` follows `end`. `done` is called later. After a failure nothing more is written. */
   append(batch: BatchContent, done: CommitDone): void;
   close(): Promise<void>;
-  /**
-   * False if another exchange may have written to the journal, so that known state must not be
-   * sent. Cheap: checked before each answer. Absent: no other exchange can write to it.
-   */
+  /** False: another exchange may have written, so nothing known may be sent. Absent: none can. */
   isSole?(): boolean;
   /** Calls `again` whenever {@link isSole} may be true again. */
   whenSole?(again: () => void): void;
@@ -52,14 +46,9 @@ export interface CommitLog {
 export interface JournalSource {
   /** Whether the end may be behind another reader's: on a standby, say. */
   readonly mayLag: boolean;
-  /** The position after the last batch. */
   end(): Promise<JournalPosition>;
-  /** The position after the batch that ends at `sequence`; null: no batch does. */
   positionAt(sequence: number): Promise<JournalPosition | null>;
-  /**
-   * The batch that holds `sequence`; null: the journal ends before it. Not during another read of
-   * this reader.
-   */
+  /** null: the journal ends before it. Not during another read of this reader. */
   batchWith(sequence: number): Promise<JournalBatch | null>;
   /** The batches after a position, oldest first, up to the journal's end when it is reached. */
   batches(after?: JournalPosition): AsyncGenerator<JournalBatch, void, void>;

@@ -30,24 +30,15 @@ export interface DataFolderOptions {
   /** Created (mode 0700) if missing. */
   folder: string;
   durability?: Durability;
-  /**
-   * Treat a journal without journal.head as complete. Default false: its end may be missing, as in
-   * a copy of journal.db made without journal.db-wal.
-   */
+  /** Default false: without journal.head, the journal's end may be missing, as in a copy. */
   acceptMissingMark?: boolean;
-  /** Continue an interrupted copy. */
   acceptUnfinished?: boolean;
-  /** Default: 1 GiB. */
   segmentBytes?: number | undefined;
-  /** Called when a file of the journal was removed or replaced: the process must end. */
   onLost?: ((error: JournalError) => void) | undefined;
   log?: JournalOptions['log'];
 }
 
-/**
- * Opens a folder's journal, or creates one; the lock is held until the journal is closed.
- * @throws JournalError when the folder is in use or refused; then nothing has been changed.
- */
+/** The lock is held until the journal is closed. @throws JournalError; nothing has been changed. */
 export async function openJournal(options: DataFolderOptions): Promise<Journal> {
   const data = await DataFolder.lock(options);
   try {
@@ -58,10 +49,7 @@ export async function openJournal(options: DataFolderOptions): Promise<Journal> 
   }
 }
 
-/**
- * Whether this user may use all that a start needs. It does not need the history.
- * @throws the operating system's error, with what the operator can do
- */
+/** For all that a start needs; not the history. @throws the system's error, with a remedy */
 export function mustBeUsable(folder: string): void {
   mayUse(folder);
   const segments = listSegments(folder);
@@ -99,7 +87,6 @@ export class DataFolder {
     }
   }
 
-  /** Something unusual that the operator should know; null: nothing. */
   get notice(): string | null {
     const { folder } = this.options;
     const { notice } = this.found;
@@ -108,12 +95,10 @@ export class DataFolder {
     return notice === null ? open : `${notice}; ${open}`;
   }
 
-  /** Something normal that is worth a log line. */
   get remark(): string | null {
     return this.found.remark;
   }
 
-  /** There was no journal, and the first commit creates one. */
   get isNew(): boolean {
     return this.found.isNew;
   }
@@ -123,10 +108,7 @@ export class DataFolder {
     return this.found.damage;
   }
 
-  /**
-   * The engine at the end of the journal. Call before {@link openJournal}.
-   * @throws JournalError if the journal does not lead to the exchange's state.
-   */
+  /** Call before {@link openJournal}. @throws JournalError if the journal leads elsewhere. */
   async recover(options: StartOptions): Promise<Engine> {
     if (this.found.isNew) {
       const engine = new Engine();

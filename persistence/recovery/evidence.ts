@@ -24,7 +24,6 @@ export function hasJournal(folder: string, acceptMissingMark = false): boolean {
 
 interface Evidence {
   shows: string;
-  /** What to do if the evidence is wrong. */
   otherwise?: string;
 }
 

@@ -32,7 +32,6 @@ export interface JudgementOptions {
   acceptMissingMark: boolean;
   /** Check all segments of the journal, also those that a start does not need. */
   checkAll?: boolean;
-  /** Accept an unfinished copy, to continue it. */
   acceptUnfinished?: boolean;
   /** The required version. Default: the present one. */
   version?: number;
@@ -48,10 +47,7 @@ export class SegmentsNeeded extends JournalError {
   override name = 'SegmentsNeeded';
 }
 
-/**
- * @throws JournalError with what is wrong, from which sequence on, and what to do; FolderDisturbed
- *   when an exchange started during the judgement (never under the folder's lock).
- */
+/** @throws JournalError with a remedy; FolderDisturbed when an exchange started meanwhile. */
 export async function judgeFolder(
   folder: string,
   options: JudgementOptions,
@@ -110,10 +106,7 @@ export function refuseUnfinished(folder: string): void {
     );
 }
 
-/**
- * The position of the newest vouched snapshot: a start does not need rows before it. null: a start
- * needs all. The recovery checks the snapshot itself.
- */
+/** A start does not need rows before it; null: it needs all. The recovery checks the file. */
 async function provenSnapshot(
   folder: string,
   reader: JournalReader,
@@ -128,10 +121,7 @@ async function provenSnapshot(
   return null;
 }
 
-/**
- * The end of the journal, and the damage before the snapshot in its segment.
- * @throws JournalError if a part that a start needs is damaged.
- */
+/** `damage`: before the snapshot. @throws JournalError for a part that a start needs. */
 async function provenFrom(
   from: number,
   snapshot: JournalPosition | null,
@@ -153,10 +143,7 @@ function unlessJournal(error: unknown): null {
   throw error;
 }
 
-/**
- * What a start without all segments cannot prove.
- * @throws JournalError if it needs them, or for `checkAll` if they are not in an archive.
- */
+/** @throws JournalError if a start needs them, or for `checkAll` if no archive has them. */
 function judgeMissing(
   folder: string,
   reader: JournalReader,

@@ -28,9 +28,7 @@ export interface StartOptions {
   log: RecoveryLog;
   /** Milliseconds on a clock that never goes back. */
   elapsedMs: () => number;
-  /**
-   * Called once, before the first command is replayed, so that no table grows during the replay.
-   */
+  /** Called before the first command is replayed, so that no table grows meanwhile. */
   makeRoom?: (engine: Engine) => void;
 }
 
@@ -38,9 +36,7 @@ export interface SnapshotRecovery {
   engine: Engine;
   /** The end of the journal, and the engine's position. */
   end: JournalPosition;
-  /** The snapshot used; 0: none. */
   snapshotSequence: number;
-  /** Batches replayed after it. */
   batches: number;
   commands: number;
   /** Time to read the snapshot, and to replay the rest. */
@@ -48,10 +44,7 @@ export interface SnapshotRecovery {
   replayMs: number;
 }
 
-/**
- * The engine at the end of the journal, from the newest usable snapshot or the first command.
- * @throws JournalError naming the first sequence that is damaged or leads to another digest.
- */
+/** @throws JournalError at the first sequence that is damaged or leads to another digest. */
 export async function recoverFromSnapshot(
   options: StartOptions & { folder: string; reader: JournalSource },
 ): Promise<SnapshotRecovery> {
@@ -89,17 +82,12 @@ export async function recoverFromSnapshot(
   return { engine, end: follower.position, snapshotSequence, ...counts };
 }
 
-/** Called after each command; the engine has its result and events. */
 export type Applied = (records: RecordBuffer, at: number) => void;
 
-/**
- * Callbacks to the owner of a {@link JournalFollower}, which waits for each. Their errors pass
- * unchanged: they are the owner's failures, not the journal's.
- */
+/** Their errors pass unchanged: they are the owner's failures, not the journal's. */
 interface Watch {
   /** Before each batch. False: the batch is not applied, and `follow` ends. */
   mayApply?: () => boolean | Promise<boolean>;
-  /** Before each command. */
   applying?: (atMs: number) => void;
   applied?: Applied;
   /** After each batch, once its digest is verified. False: `follow` ends. */
@@ -130,10 +118,7 @@ export class JournalFollower {
   /** Work done in this turn. */
   private work = 0;
 
-  /**
-   * @param position the engine's position: the end of a batch. Default: empty.
-   * @throws JournalError if the engine is elsewhere.
-   */
+  /** @param position the end of a batch. @throws JournalError if the engine is elsewhere. */
   constructor(
     private readonly engine: Engine,
     public position = GENESIS,
@@ -142,10 +127,7 @@ export class JournalFollower {
     checkStart(engine, position);
   }
 
-  /**
-   * Applies the journal after the position, up to its end or until the owner stops.
-   * @throws JournalError at the first sequence that is damaged or leads to another digest.
-   */
+  /** Ends at the journal's end, or when the owner stops. @throws JournalError as for a recovery */
   async follow(source: JournalSource): Promise<void> {
     const { mayApply, proven } = this.watch;
     for await (const batch of source.batches(this.position)) {

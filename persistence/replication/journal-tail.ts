@@ -64,15 +64,12 @@ export interface TailWatcher {
 
 export class JournalTail {
   readonly engine: Engine;
-  /** null between two nodes. */
   private source: PostgresSource | null;
   /** Whether it has been seen that the source has the batch at the engine's end. */
   private isProven = true;
   private readonly follower: JournalFollower;
   private watcher: TailWatcher | null = null;
-  /** What the last look at the journal found. */
   head: JournalHead;
-  /** When the last head was asked for. */
   private headAtMs: number;
   /** Why it cannot read now (it retries), null: it can. */
   trouble: string | null = null;
@@ -100,10 +97,7 @@ export class JournalTail {
     this.headAtMs = options.elapsedMs();
   }
 
-  /**
-   * An engine at the end of what is there, which does not follow yet.
-   * @throws JournalUnavailable without a node, JournalError without a journal or for damage.
-   */
+  /** Does not follow yet. @throws JournalUnavailable without a node; JournalError. */
   static async open(options: TailOptions): Promise<JournalTail> {
     const { folder, address, log, elapsedMs } = options;
     const source = await PostgresSource.open(address, 'standby');
@@ -123,12 +117,10 @@ export class JournalTail {
     this.running = this.run(watcher);
   }
 
-  /** The last sequence that the engine has; all up to it is durable. */
   get sequence(): number {
     return this.engine.sequence;
   }
 
-  /** The end of the last whole batch. */
   get end(): JournalPosition {
     return this.follower.position;
   }
@@ -142,7 +134,6 @@ export class JournalTail {
     return this.head.ageMs + this.options.elapsedMs() - this.headAtMs;
   }
 
-  /** Ends, at the end of a batch. */
   async close(): Promise<void> {
     this.stopping = true;
     this.stopped.abort();
@@ -150,11 +141,7 @@ export class JournalTail {
     await this.release();
   }
 
-  /**
-   * Ends as {@link close} does, and applies what `reader` has beyond it: the rest of the journal
-   * for a new leader, whose epoch must be replicated. Returns the end.
-   * @throws JournalError when it does not continue what the engine has.
-   */
+  /** Closes, and applies the rest from `reader`. @throws JournalError if it does not continue. */
   async finish(reader: JournalSource): Promise<JournalPosition> {
     await this.close();
     await this.checkPosition(reader);
@@ -183,7 +170,6 @@ export class JournalTail {
     }
   }
 
-  /** Reads and applies what is new. */
   private async look(watcher: TailWatcher): Promise<void> {
     const { elapsedMs } = this.options;
     const source = this.source ?? this.use(await this.openAgain());
@@ -219,10 +205,7 @@ export class JournalTail {
     }
   }
 
-  /**
-   * A journal that is longer than what the engine has, without a batch that begins after that, was
-   * cut and written again: a batch of other commands lies over the engine's end.
-   */
+  /** A longer journal without a batch after the engine's end was cut and written again. */
   private async mustBeAt(lastSequence: number, source: JournalSource): Promise<void> {
     const { sequence } = this.end;
     if (sequence >= lastSequence) return;
@@ -257,7 +240,6 @@ export class JournalTail {
     return PostgresSource.open(this.options.address, 'standby');
   }
 
-  /** @throws JournalError when the journal no longer has what the engine has. */
   private async checkPosition(reader: JournalSource): Promise<void> {
     const { sequence, hash } = this.end;
     const there = await reader.positionAt(sequence);

@@ -18,14 +18,10 @@ import { PostgresJournal, type PostgresJournalOptions } from './postgres/postgre
 
 export interface ReplicatedFolderOptions extends PostgresJournalOptions {
   folder: string;
-  /** Called once, when this process no longer leads, or can no longer know; it must end. */
   onLost: (error: Error) => void;
 }
 
-/**
- * Locks the folder, and creates it if there is none.
- * @throws JournalError for one with a journal of its own, or in use.
- */
+/** @throws JournalError for a folder with a journal of its own, or in use. */
 export async function lockReplicatedFolder(folder: string): Promise<FolderLock> {
   await createPrivateFolder(folder);
   // The first segments may be in an archive.
@@ -44,7 +40,6 @@ export class ReplicatedFolder {
   readonly notice = null;
   readonly remark = null;
   readonly damage = null;
-  /** The journal had no command when this process began to lead. */
   readonly isNew: boolean;
   private isHeld = true;
 
@@ -59,11 +54,7 @@ export class ReplicatedFolder {
     this.isNew = leader.end.sequence === 0;
   }
 
-  /**
-   * Locks the folder and becomes the journal's leader, as soon as there is no other.
-   * @param options.followed told the engine, at the journal's end and after each further batch
-   * @throws JournalError, JournalUnavailable
-   */
+  /** @param options.followed gets the engine at the journal's end, and after each further batch */
   static async lock(
     options: ReplicatedFolderOptions & {
       log: RecoveryLog;
@@ -90,7 +81,6 @@ export class ReplicatedFolder {
     }
   }
 
-  /** The folder of a process that leads already. */
   static leading(
     options: ReplicatedFolderOptions,
     folderLock: FolderLock,
@@ -101,7 +91,6 @@ export class ReplicatedFolder {
     return new ReplicatedFolder(options, folderLock, journal, tail);
   }
 
-  /** The engine at the end of the journal. @throws JournalError */
   async recover(options: StartOptions): Promise<Engine> {
     const { folder } = this.options;
     const { tail } = this;

@@ -9,9 +9,7 @@
  *   lowest first, and the same high bit.
  */
 
-/** The most bytes of an integer. */
 export const INTEGER_BYTES = 8;
-/** In the first byte. */
 export const NEGATIVE = 0x40;
 export const MORE = 0x80;
 

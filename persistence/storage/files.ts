@@ -56,7 +56,6 @@ export function mayUse(path: string, mode = constants.R_OK | constants.W_OK): vo
   }
 }
 
-/** Opens a file for `work`, then closes it. Flag w creates a private file. */
 export function withFile<Result>(
   path: string,
   flags: 'r' | 'w',
@@ -83,10 +82,7 @@ export function fileHash(path: string): Buffer {
   });
 }
 
-/**
- * Creates an empty file if there is none. An existing file is not opened: closing a file releases
- * the locks that SQLite holds on it in this process (POSIX).
- */
+/** Does not open an existing file: closing it would release SQLite's locks on it (POSIX). */
 export async function createPrivateFile(path: string): Promise<void> {
   try {
     const file = await open(path, 'wx', FILE_MODE);
@@ -108,10 +104,7 @@ export async function syncPath(path: string): Promise<void> {
   }
 }
 
-/**
- * The text of a file with a secret, without the final line break.
- * @throws TroubleError if other users may read it; the system's error
- */
+/** Without the final line break. @throws TroubleError if other users may read it */
 export function readPrivateText(path: string): string {
   const found = statSync(path);
   if (!found.isFile())

@@ -20,10 +20,7 @@ export function programVersion(): string {
   return JSON.parse(readFileSync(new URL('package.json', programFolder()), 'utf8')).version;
 }
 
-/**
- * The absolute path of the compiled code for a thread or another process.
- * @param path from the folder of compiled code, say `persistence/follower/worker.js`.
- */
+/** @param path from the folder of compiled code, say `persistence/follower/worker.js`. */
 export function compiledFile(path: string): string {
   return fileURLToPath(new URL(`dist/${path}`, programFolder()));
 }

@@ -5,9 +5,7 @@ import { withFile } from './files.js';
 import type { Trouble } from './trouble.js';
 
 const PIECE_BYTES = 1024 * 1024;
-/**
- * What the journal may write before it frees space: its log until the next checkpoint, and batches.
- */
+/** What the journal may write before a checkpoint frees space. */
 const NEEDED_BYTES = 8 * PIECE_BYTES;
 
 /** null: the system does not report it. */
@@ -20,11 +18,7 @@ export function freeBytesAt(folder: string): number | null {
   }
 }
 
-/**
- * Proves that the journal can start in the folder, by writing a file and removing it. Free space
- * alone is not proof: quotas and limits of the process count.
- * @throws the system's error
- */
+/** Writes a file and removes it: quotas and limits of the process count. @throws */
 export function proveRoom(folder: string): void {
   const path = join(folder, 'room.tmp');
   try {

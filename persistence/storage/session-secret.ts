@@ -25,7 +25,6 @@ export function secretsIn(path: string): Buffer[] | null {
   });
 }
 
-/** null: the text is invalid. */
 export function parseSecrets(text: string): Buffer[] | null {
   const lines = text.trimEnd().split('\n');
   const secrets = lines.map((line) => Buffer.from(line, 'base64url'));

@@ -19,7 +19,6 @@ export function called<Value = void>(
   });
 }
 
-/** @param mode sqlite3.OPEN_… flags. */
 export async function openDatabase(path: string, mode: number): Promise<sqlite3.Database> {
   let database: sqlite3.Database;
   await called((done) => (database = new sqlite3.Database(path, mode, done))).catch((error) => {

@@ -20,7 +20,6 @@ import { fileProblem } from './sqlite-codes.js';
 
 export interface Trouble {
   readonly problem: string;
-  /** The path of the file or folder; null: not about one. */
   readonly file: string | null;
   /** What to do; null: `problem` says it, or nothing can be done. */
   readonly remedy: string | null;
@@ -51,16 +50,12 @@ export function troubleText({ problem, remedy }: Pick<Trouble, 'problem' | 'reme
   return remedy === null ? problem : `${problem}. ${remedy}`;
 }
 
-/**
- * Whether the error is about a file or a system call, not a journal error or a fault of this
- * program.
- */
+/** Not a journal error, and not a fault of this program. */
 export function isOfFile(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
   return error.constructor === TroubleError || 'syscall' in error || fileProblem(error) !== null;
 }
 
-/** Fields for a log, without unknown ones. */
 export function troubleFields(error: unknown): { problem: string; file?: string; remedy?: string } {
   const { problem, file, remedy } = troubleOf(error);
   return { problem, ...(file !== null && { file }), ...(remedy !== null && { remedy }) };

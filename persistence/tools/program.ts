@@ -28,7 +28,6 @@ export function programOf(
     .exitOverride();
 }
 
-/** Runs a program, and reports its failures. Rethrows unexpected errors. */
 export async function statusOf(
   work: () => Promise<ExitStatus>,
   notices: Stream,

@@ -4,7 +4,6 @@
  */
 import { isIP } from 'node:net';
 
-/** An IPv4 address as a number, an IPv6 network as text. */
 export type AddressKey = number | string;
 
 /** From a socket's address: 4 or 16 bytes. */
@@ -28,7 +27,6 @@ export function socketAddressBytes(bytes: ArrayBuffer): Uint8Array {
   return mapped;
 }
 
-/** A valid address in its IPv6 form of 16 bytes. */
 export function addressBytesOf(text: string): Uint8Array {
   return new Uint8Array(ipv6Bytes(isIP(text) === 4 ? `::ffff:${text}` : text));
 }
@@ -65,7 +63,6 @@ function ipv4Number(text: string): number {
   return text.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
 }
 
-/** `text` must be a valid address. */
 function ipv6Bytes(text: string): ArrayBuffer {
   const [head, tail] = text.replace(/%.*$/, '').split('::') as [string, string?];
   const before = groupsOf(head);

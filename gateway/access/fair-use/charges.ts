@@ -10,7 +10,6 @@
 
 import type { Quota } from './fair-use.js';
 
-/** What a command counts as: its quota and its cost. */
 export interface Wanted {
   quota: Extract<Quota, 'orders' | 'cancels'>;
   units: number;
@@ -34,9 +33,7 @@ export const FILE_BYTES = 64 * 1_024;
 
 /** Reads per opened stream. */
 export const HANDSHAKE_UNITS = 5;
-/** The text of all metrics. */
 export const METRICS_UNITS = 100;
-/** A refused message costs its connection one operation per this many units. */
 const REFUSED_UNITS_PER_OPERATION = 20;
 
 /** Receiving a body or a message. */

@@ -54,13 +54,11 @@ export class ConnectionCap {
     private readonly upgrades: Upgrades,
     elapsedMs: ElapsedMs,
     private readonly others: OtherConnections = NO_OTHERS,
-    /** Whether a user has signed in from the address. */
     private readonly isKnown: (address: AddressKey) => boolean = () => false,
   ) {
     this.byAddress = new RecentCounts(elapsedMs);
   }
 
-  /** Connections that are not WebSockets. */
   get httpCount(): number {
     return this.balance - this.upgrades.upgradedCount;
   }

@@ -17,14 +17,12 @@ import { Lane, type LaneLimits } from './lane.js';
 import type { ElapsedMs } from './token-buckets.js';
 
 export interface FairQueueLimits extends LaneLimits {
-  /** Real time. */
   waitMs: number;
 }
 
 export interface Requester {
   /** Read once, when the task is queued. */
   readonly address: AddressKey;
-  /** Whether the result is no longer needed. */
   readonly isOver: boolean;
 }
 
@@ -34,7 +32,6 @@ export class FairQueue {
   private refused = 0;
   private readonly knownLane: Lane<Waiter>;
   private readonly otherLane: Lane<Waiter>;
-  /** The lane whose turn is next. */
   private nextLane: Lane<Waiter>;
   /** The tasks of both lanes, the oldest first. */
   private readonly waiting = new Set<Waiter>();

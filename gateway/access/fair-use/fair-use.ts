@@ -21,7 +21,6 @@ export type Quota = (typeof QUOTAS)[number];
 export const PARTIES = ['user', 'address'] as const;
 type Party = (typeof PARTIES)[number];
 
-/** null: no limit. */
 export type FairUseRates = Record<Quota, Record<Party, Rate | null>>;
 
 /** An address, a user's number, or a {@link signInKey}. */
@@ -38,7 +37,6 @@ export function signInKey(address: AddressKey, username: string): PartyKey {
   return `${address} ${username.toLowerCase().slice(0, NAME_LENGTH_MAX)}`;
 }
 
-/** The state of a bucket, as in the RateLimit headers. */
 export interface RateLimitState {
   limit: number;
   remaining: number;
@@ -66,7 +64,6 @@ export class Bill {
   /** Paid from the tokens that the session took from its address in advance. */
   byAhead = 0;
   byUser = 0;
-  /** null: not signed in. */
   payer: Payer | null = null;
   /** The {@link signInKey} of an attempt to sign in; it pays as a user. */
   signIn: PartyKey | null = null;

@@ -18,13 +18,11 @@ export class KnownAddresses {
     return this.known.has(address);
   }
 
-  /** Call after a correct password. */
   add(address: AddressKey): void {
     this.confirm(address);
     for (const listener of this.listeners) listener(address);
   }
 
-  /** Call when a session's cookie was used. */
   renew(address: AddressKey): void {
     if (this.known.has(address)) this.confirm(address);
   }

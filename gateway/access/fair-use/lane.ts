@@ -26,7 +26,6 @@ export class Lane<Entry extends { readonly key: AddressKey }> {
     return this.length >= this.limits.perLane || this.lineOf(key).length >= this.limits.perKey;
   }
 
-  /** The entries of a key, the oldest first. */
   lineOf(key: AddressKey): readonly Entry[] {
     return this.lines.get(key) ?? [];
   }
@@ -62,7 +61,6 @@ export class Lane<Entry extends { readonly key: AddressKey }> {
     return null;
   }
 
-  /** Does nothing if the entry does not wait here. */
   remove(entry: Entry): void {
     const line = this.lines.get(entry.key);
     const at = line?.indexOf(entry) ?? -1;

@@ -13,12 +13,10 @@ import type { Sequencer } from '../../../persistence/sequencer.js';
 import type { ElapsedMs } from './token-buckets.js';
 
 export interface OverloadLimits {
-  /** Applied commands that are not yet durable. */
   backlogCommands: number;
   backlogBytes: number;
   /** Time without progress while commands wait for the disk. */
   stallMs: number;
-  /** Answers and messages that wait for the disk. */
   waitingAnswers: number;
 }
 
@@ -31,7 +29,6 @@ export const OVERLOAD_LIMITS: OverloadLimits = {
 
 type Backlog = Pick<Sequencer, 'backlog' | 'backlogBytes' | 'durableSequence' | 'waitingTargets'>;
 
-/** The reserve for cancels is this part of a limit. */
 const RESERVE_PART = 10;
 
 export class Overload {
@@ -55,7 +52,6 @@ export class Overload {
     this.sinceMs = this.elapsedMs();
   }
 
-  /** Whether a client's change must be refused. Call for each. */
   refusesChange(): boolean {
     const refuses = this.stalledMs() > this.limits.stallMs || this.isFull(0);
     if (refuses) this.refusedChanges++;

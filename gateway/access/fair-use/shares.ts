@@ -11,7 +11,6 @@ const RESERVE_PART = 16;
 
 export interface Request {
   size: number;
-  /** In total, and by this client. */
   used: number;
   mine: number;
   /** Below this, a client has little. */

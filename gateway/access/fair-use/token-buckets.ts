@@ -7,11 +7,9 @@
 
 export interface Rate {
   perSecond: number;
-  /** Tokens of a full bucket. */
   burst: number;
 }
 
-/** Real time, in milliseconds. */
 export type ElapsedMs = () => number;
 
 const KEYS_MAX = 100_000;
@@ -40,10 +38,7 @@ export class TokenBuckets<Key> {
     return this.fullAtMs.size;
   }
 
-  /**
-   * Milliseconds until the bucket has `count` tokens; 0: it has them. For more than a full bucket,
-   * a full one is enough, and is left with a debt.
-   */
+  /** 0: it has `count` tokens. For more than a full bucket, a full one is enough. */
   waitMs(key: Key, count: number, nowMs: number): number {
     this.debtMs = this.debtOf(key, nowMs);
     const neededMs = Math.min(count * this.tokenMs, this.capacityMs);
@@ -51,14 +46,12 @@ export class TokenBuckets<Key> {
     return lackMs <= ROUNDING * this.tokenMs ? 0 : lackMs;
   }
 
-  /** Takes `count` tokens if the bucket has them, else takes none. */
   take(key: Key, count: number, nowMs: number): boolean {
     if (this.waitMs(key, count, nowMs) > 0) return false;
     this.owe(key, count, nowMs);
     return true;
   }
 
-  /** Takes `count` tokens, whether the bucket has them or not. */
   owe(key: Key, count: number, nowMs: number): void {
     this.debtMs = this.debtOf(key, nowMs) + count * this.tokenMs;
     if (!this.fullAtMs.has(key)) this.makeRoom(nowMs);

@@ -29,14 +29,11 @@ export function readSecrets({ passwordFile, authorityFile }: SecretFiles) {
 }
 
 const SCHEME = /^postgres(?:ql)?:\/\//;
-/** User, nodes, database. */
 const FORM = /^([\w.-]+)@([^/@]+)\/([\w.-]+)$/;
-/** An address of IPv6 or a name, and a port. */
 const NODE = /^(?:\[([0-9A-Fa-f:]+)\]|([\w.-]+))(?::(\d{1,5}))?$/;
 const DEFAULT_PORT = 5432;
 const LOCAL = ['127.0.0.1', '::1', 'localhost'];
 
-/** Whether a journal's address is one on PostgreSQL. */
 export function isPostgres(text: string): boolean {
   return SCHEME.test(text);
 }

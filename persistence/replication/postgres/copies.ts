@@ -21,7 +21,6 @@ export interface Copies {
   missing: string[];
 }
 
-/** What COPIES_SQL returns. */
 export interface CopiesRow {
   names: string;
   senders: { name: string; state: string | null; kind: string | null }[];
@@ -54,20 +53,15 @@ export function copiesIn({ names, senders }: CopiesRow): Copies | null {
 }
 
 export class CopiesWatch {
-  /** As of the last look. */
   copies: Copies | null = null;
   private told: Copies | null = null;
   private client: pg.Client | null = null;
-  /** Over the present connection. */
   private looks = 0;
   private isRefused = false;
   private timer: NodeJS.Timeout | undefined;
   private isClosed = false;
 
-  /**
-   * @param changed called when the known copies change; @param refused with the problem when
-   *   PostgreSQL no longer accepts the password, and with null when it does again
-   */
+  /** @param refused gets the problem when the password is refused, and null when it no longer is */
   constructor(
     private readonly address: PostgresAddress,
     private readonly changed: (copies: Copies, before: Copies | null) => void,

@@ -56,7 +56,6 @@ export interface PostgresJournalOptions {
   address: PostgresAddress;
   /** Accept a cluster of one node; for development. */
   isUnreplicated: boolean;
-  /** Make no journal where there is none. */
   mustExist?: boolean;
   /** Do not wait until the lease of the present leader is over. */
   isForced?: boolean;
@@ -68,23 +67,16 @@ export interface PostgresJournalOptions {
   candidate?: Candidate;
   /** Ends the waiting: then `takeOver` rejects. */
   signal?: AbortSignal;
-  /**
-   * Milliseconds on a clock that does not go back and counts the time in which the process is
-   * paused. Default: the lease is not watched, by one that answers nobody.
-   */
+  /** A clock that counts pauses of the process. Default: the lease is not watched. */
   elapsedMs?: () => number;
   /** Called, while it leads, when other copies are there than before. */
   onCopies?: (copies: Copies, before: Copies | null) => void;
-  /**
-   * Called, while it leads, with the problem when a new connection is refused for its password, and
-   * with null when it no longer is.
-   */
+  /** Called with the problem when a password is refused, and with null when it no longer is. */
   onRefused?: (problem: string | null) => void;
 }
 
 export interface Leader {
   epoch: number;
-  /** Where it takes commands of clients; empty until it does. */
   serving: string;
   /** A fingerprint of the secret with which it signs sessions; empty until it serves. */
   secret: string;
@@ -92,10 +84,7 @@ export interface Leader {
 
 /** Judges whether this process may take over, before each statement that could do it. */
 export interface Candidate {
-  /**
-   * Told before the first of them, and about once a second: the time of the primary, when the
-   * leader's lease was last renewed, and the copies that are there.
-   */
+  /** Called before the first statement, and about once a second. */
   looked(at: { databaseMs: number; renewedMs: number; copies: Copies | null }): Promise<void>;
   mayLead(): boolean;
 }
@@ -114,9 +103,7 @@ export class PostgresJournal implements CommitLog {
   private lost: ((error: JournalError) => void) | null = null;
   private asked: ((standbyId: string) => void) | null = null;
   private renewal: NodeJS.Timeout | undefined;
-  /** The renewal that has been sent; null: none. */
   private renewing: Promise<void> | null = null;
-  /** How many standbys wait to take over, as of the last renewal. */
   standbys = 0;
   /** What each renewal says. */
   private said = { address: '', serving: '', secret: '' };
@@ -142,7 +129,6 @@ export class PostgresJournal implements CommitLog {
     this.renewLater();
   }
 
-  /** Whether the cluster has a journal. @throws JournalError, JournalUnavailable */
   static async exists(address: PostgresAddress): Promise<boolean> {
     const client = await connect(address, 'primary');
     return hasTables(client).finally(() => client.end().catch(() => {}));
@@ -190,18 +176,15 @@ export class PostgresJournal implements CommitLog {
     }
   }
 
-  /** Whether the lease has not ended: this is still the leader. */
   isSole(): boolean {
     const { elapsedMs } = this.options;
     return elapsedMs === undefined || elapsedMs() < this.leaseEndsMs;
   }
 
-  /** `again` is called after each renewal. */
   whenSole(again: () => void): void {
     this.again = again;
   }
 
-  /** The copies of the journal that are there; null: that is not known. */
   get copies(): Copies | null {
     return this.copiesWatch.copies;
   }
@@ -211,7 +194,6 @@ export class PostgresJournal implements CommitLog {
     return new PostgresSource(this.client, describeAddress(this.options.address), false);
   }
 
-  /** Where it serves clients; empty until it does. */
   get serving(): string {
     return this.said.serving;
   }

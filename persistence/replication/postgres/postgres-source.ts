@@ -19,7 +19,6 @@ const PAGE_BYTES = 2 * 1024 * 1024;
 /** A leader renews its lease several times a second: one that has not for so long may be dead. */
 const SILENT_MS = 2_000;
 
-/** Who leads, and how far the node that was asked is. */
 export interface JournalHead {
   epoch: number;
   lastSequence: number;
@@ -113,13 +112,11 @@ export class PostgresSource implements JournalSource {
     return this.rows(PAGE_SQL, [from, PAGE_ROWS, PAGE_BYTES]);
   }
 
-  /** The position after the last row that begins at or before a sequence. */
   private async positionBefore(sequence: number): Promise<JournalPosition> {
     const row = await this.batchBefore(sequence);
     return row === null ? GENESIS : positionAfter(row);
   }
 
-  /** The last row that begins at or before a sequence, checked with the one before it. */
   private async batchBefore(sequence: number): Promise<JournalBatch | null> {
     const [row, previous] = await this.rows(BEFORE_SQL, [sequence, 2]);
     if (row === undefined) return null;

@@ -76,10 +76,7 @@ export const APPEND_SQL = `
   SELECT $2::bigint, $3::bigint, epoch, $4::bytea, $5::text, $6::bytea FROM moved
   RETURNING ${SETTINGS}`;
 
-/**
- * What the primary sends to whom. `state` and `kind` are null for a user without the role
- * pg_read_all_stats.
- */
+/** `state` and `kind` are null for a user without the role pg_read_all_stats. */
 const COPIES = `
   current_setting('synchronous_standby_names') AS "names",
   (SELECT coalesce(json_agg(json_build_object(
@@ -131,10 +128,7 @@ export const TAKE_OVER_SQL = `
   SELECT won.epoch, won.last_sequence, won.hash, writer.renewed::text AS renewed
   FROM writer LEFT JOIN won ON true`;
 
-/**
- * One row with the settings, the asked successor and the number of standbys. No row: another leader
- * has taken over.
- */
+/** No row: another leader has taken over. */
 export const RENEW_SQL = `
   UPDATE writer
   SET address = $3, serving = $4, secret = $5, renewed = now(),
@@ -143,7 +137,6 @@ export const RENEW_SQL = `
   RETURNING successor, ${SETTINGS},
     (SELECT count(*) FROM standby WHERE seen > now() - interval '5 seconds') AS standbys`;
 
-/** A standby says that it waits. It does not wait until that is replicated. */
 export const WAITING_SQL = `
   INSERT INTO standby (id, address, sequence, seen)
   SELECT $1::text, $2::text, $3::bigint, now()
@@ -155,7 +148,6 @@ export const STANDBYS_SQL = `
   SELECT id, address, sequence FROM standby WHERE seen > now() - interval '5 seconds'
   ORDER BY sequence DESC, id`;
 
-/** Asks the leader of an epoch to hand over. */
 export const HAND_OVER_SQL = 'UPDATE writer SET successor = $2 WHERE epoch = $1';
 export const WITHDRAW_SQL = "UPDATE writer SET successor = '' WHERE epoch = $1";
 export const LEADER_SQL = `
@@ -163,10 +155,7 @@ export const LEADER_SQL = `
     (extract(epoch FROM renewed) * 1000)::float8 AS "renewedMs", renewed::text, ${COPIES}
   FROM writer`;
 
-/**
- * Who leads, up to where, and how old that is on this node: the clocks of the nodes are compared,
- * which must be synchronized (NTP).
- */
+/** Compares the clocks of the nodes, which must be synchronized (NTP). */
 export const HEAD_SQL = `
   SELECT epoch, last_sequence AS "lastSequence", address, serving,
     (extract(epoch FROM clock_timestamp() - renewed) * 1000)::float8 AS "ageMs",

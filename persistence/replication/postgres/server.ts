@@ -16,10 +16,7 @@ const GRACE_MS = 250;
 /** How long a reader waits for an answer before it counts its node as gone. */
 const READ_MS = 3_000;
 
-/**
- * Which node: the one that takes writes; or, of the standbys, the one that has most, and only
- * without any the primary.
- */
+/** `standby`: the standby that has most; the primary only without any. */
 export type NodeKind = 'primary' | 'standby';
 
 /** PostgreSQL does not accept the password, so it is not asked often. */
@@ -30,7 +27,6 @@ export class PasswordRefused extends JournalUnavailable {
 /** A code of PostgreSQL: the password is wrong, was replaced, or has ended. */
 const WRONG_PASSWORD = '28P01';
 
-/** A node that has answered. */
 interface Answering {
   client: pg.Client;
   isStandby: boolean;
@@ -155,13 +151,11 @@ async function clientOf(
   });
 }
 
-/** What SETTINGS_SQL returns: the values of the server's settings. */
 export type DurabilitySettings = Record<string, unknown>;
 
 /** FIRST or ANY, with a number of standbys of at least one. */
 const QUORUM = /^\s*(?:ANY|FIRST)?\s*[1-9]\d*\s*\(.+\)\s*$/i;
 
-/** Settings without which a commit could be lost although it was acknowledged. */
 const REQUIRED: readonly [name: string, isGood: (value: string) => boolean, why: string][] = [
   ['fsync', (value) => value === 'on', 'a power cut could lose what was acknowledged'],
   ['full_page_writes', (value) => value === 'on', 'a power cut could tear pages'],
@@ -177,10 +171,7 @@ const REQUIRED: readonly [name: string, isGood: (value: string) => boolean, why:
   ],
 ];
 
-/**
- * The first setting under which an acknowledged command could be lost; null: there is none.
- * `isUnreplicated` permits a cluster of one node.
- */
+/** null: an acknowledged command cannot be lost. `isUnreplicated` permits a single node. */
 export function durabilityProblem(
   settings: DurabilitySettings,
   isUnreplicated: boolean,
@@ -193,7 +184,6 @@ export function durabilityProblem(
   return null;
 }
 
-/** @throws JournalError with the first setting under which a command could be lost. */
 export async function proveDurability(client: pg.Client, isUnreplicated: boolean): Promise<void> {
   const { rows } = await client.query(SETTINGS_SQL);
   const problem = durabilityProblem(rows[0], isUnreplicated);

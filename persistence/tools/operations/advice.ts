@@ -17,7 +17,6 @@ const NEW = '<a new folder>';
 
 interface Places {
   data: Examined;
-  /** null: no good backup. */
   backup: Examined | null;
 }
 
@@ -111,7 +110,6 @@ function whenItStarts(places: Places, { end: { sequence: end }, isNew }: FoundJo
   return lines;
 }
 
-/** Which copies still have the unreadable commands. */
 function olderDamage(
   { data, backup }: Places,
   { file, firstBadSequence }: JournalError,

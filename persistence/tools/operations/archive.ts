@@ -60,7 +60,6 @@ const SUFFIX = '.gz';
 interface ArchiveRequest {
   folder: string;
   archive: string;
-  /** Also move segments that the history does not include yet. */
   withoutHistory?: boolean;
 }
 
@@ -127,11 +126,9 @@ function writeMark(path: string, text: string): void {
 
 interface MovableSegment {
   segment: Segment;
-  /** In the archive. */
   packed: string;
   /** Where the next segment begins. */
   end: JournalPosition;
-  /** SHA-256 of the file. */
   hash: Buffer;
 }
 
@@ -217,7 +214,6 @@ function historyProblem(
   };
 }
 
-/** The sequence of the oldest vouched snapshot; 0: none. */
 async function oldestVouched(folder: string, reader: JournalReader): Promise<number> {
   for (const { sequence, path } of listSnapshots(folder).reverse()) {
     const position = await reader.positionAt(sequence);
@@ -227,7 +223,6 @@ async function oldestVouched(folder: string, reader: JournalReader): Promise<num
   return 0;
 }
 
-/** Segments of an archive that a folder lacked. */
 interface Unpacked {
   /** Oldest first. */
   segments: Segment[];
@@ -235,10 +230,7 @@ interface Unpacked {
   unproven: string[];
 }
 
-/**
- * Brings back all provable segments that the folder lacks or has damaged, newest first: each is
- * proven by the start of the next one.
- */
+/** Newest first: each segment is proven by the start of the next one. */
 export async function restoreSegments({ folder, archive }: ArchiveRequest): Promise<Unpacked> {
   await checkFolder(folder);
   mustBeArchive(folder, archive);
@@ -286,7 +278,6 @@ function packedIn(archive: string, number: number): string {
   return join(archive, `${segmentName(number)}${SUFFIX}`);
 }
 
-/** Whether a folder has archived segments and no journal. */
 export function isArchive(folder: string): boolean {
   return existsSync(folder) && listSegments(folder).length === 0 && archivedIn(folder).length > 0;
 }
@@ -317,7 +308,6 @@ async function bringBack(segment: Segment, from: string, end: JournalPosition): 
   });
 }
 
-/** Renames a file that is in a segment's way to a name that is not a segment's. */
 function setAside(path: string): void {
   let count = 1;
   while (existsSync(`${path}.changed-${count}`)) count++;
@@ -358,7 +348,6 @@ async function copyThrough(
   await syncPath(join(to, '..'));
 }
 
-/** Whether a file is the segment, compressed. */
 async function isPacked(path: string, segmentHash: Buffer): Promise<boolean> {
   const hash = createHash('sha256');
   try {
@@ -370,7 +359,6 @@ async function isPacked(path: string, segmentHash: Buffer): Promise<boolean> {
   return hash.digest().equals(segmentHash);
 }
 
-/** Whether zlib reports that the data is corrupt. */
 function isDamage(error: unknown): boolean {
   return String((error as NodeJS.ErrnoException).code).startsWith('Z_');
 }

@@ -39,7 +39,6 @@ interface FolderCopy {
 }
 
 export interface CopyReport {
-  /** The copy's end before and after. */
   before: number;
   end: JournalPosition;
   /** The snapshot in the copy; 0: none. */
@@ -55,10 +54,7 @@ export interface CopyReport {
   damage: JournalError | null;
 }
 
-/**
- * A damaged folder extends an existing copy with what is whole after the copy's end.
- * @throws OperationRefused, or JournalError if the copy is damaged, or it is new and `from` is.
- */
+/** Adds what is whole to an existing copy. @throws OperationRefused, JournalError */
 export async function backup(request: FolderCopy): Promise<CopyReport> {
   const { from, to } = request;
   mustBeNewOrCopy(to);
@@ -125,7 +121,6 @@ export async function restore(
   });
 }
 
-/** @throws OperationRefused when the journal ends before the point. */
 async function mustReach(reader: JournalReader, at: CopyEnd, endSequence: number): Promise<void> {
   if (at === null) return;
   const last = endSequence === 0 ? null : await reader.batchWith(endSequence);

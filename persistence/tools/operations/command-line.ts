@@ -20,7 +20,6 @@ import { upgrade } from './upgrade.js';
 
 type Stream = Pick<NodeJS.WriteStream, 'write'>;
 
-/** `argv` does not include the names of node and the script. */
 export function run(
   argv: readonly string[],
   streams: { answers: Stream; notices: Stream },
@@ -209,7 +208,6 @@ function addCopy(program: Command, say: Say): void {
     });
 }
 
-/** Time limit of a planned takeover. */
 const TAKEOVER_MS = 20_000;
 
 function addTakeover(program: Command, say: Say): void {

@@ -19,16 +19,12 @@ export type CopyEnd = { readonly sequence: number } | { readonly atMs: number } 
 interface CopyRequest {
   source: JournalSource;
   target: CommitLog;
-  /** Default: all. */
   upTo?: CopyEnd;
   /** For an end within a batch: starts a replay at or before a position of the source. */
   engineAt: (sequence: number) => Promise<StartingPoint>;
 }
 
-/**
- * Copies what follows the target's end, which must be a position of the source.
- * @throws JournalError when the source is damaged before the copy's end.
- */
+/** The target's end must be a position of the source. @throws JournalError for damage. */
 export async function copyJournal(request: CopyRequest): Promise<JournalPosition> {
   const { source, target, upTo = null } = request;
   for await (const batch of source.batches(target.end)) {
@@ -52,7 +48,6 @@ export function neverWithinABatch(): never {
   throw new Error('a whole journal ends at a batch');
 }
 
-/** Resolves when the batch is committed. */
 export function append(target: CommitLog, batch: BatchContent): Promise<void> {
   return new Promise((resolve, reject) => {
     target.append(batch, (error) => (error === null ? resolve() : reject(error)));
@@ -63,7 +58,6 @@ export function lastTimeOf(batch: JournalBatch): number {
   return timeOf(scratch, [...recordsIn(batch, scratch)].at(-1)!);
 }
 
-/** How many of the batch's commands are within the end. */
 function countUpTo(batch: JournalBatch, upTo: CopyEnd): number {
   const { firstSequence, lastSequence } = batch;
   const all = lastSequence - firstSequence + 1;
@@ -79,7 +73,6 @@ function countUpTo(batch: JournalBatch, upTo: CopyEnd): number {
 
 const scratch = new RecordBuffer();
 
-/** A batch of the first `count` commands of another, with the replayed digest. */
 async function beginningOf(
   batch: JournalBatch,
   count: number,

@@ -39,11 +39,7 @@ export interface Diagnosis {
   text: string;
 }
 
-/**
- * @param roomProblemOf why the disk of a folder has no room for a start; null: enough.
- * @throws OperationRefused if the folder is missing, JournalError if this user may not use it,
- *   JournalUnavailable if it cannot be read now.
- */
+/** @throws OperationRefused without a folder; JournalError, JournalUnavailable */
 export async function diagnose(
   { data, backup }: DoctorRequest,
   roomProblemOf: (folder: string) => Trouble | null = roomProblem,
@@ -134,7 +130,6 @@ async function describe(what: string, examined: Examined): Promise<string[]> {
   return lines;
 }
 
-/** The snapshots, each with what is wrong with the file itself. */
 async function snapshotsIn(folder: string): Promise<string> {
   const found: string[] = [];
   for (const snapshot of listSnapshots(folder))

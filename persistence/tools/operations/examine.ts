@@ -29,17 +29,14 @@ type Judged = FoundJournal | JournalError;
 
 export interface Examined extends Readable {
   folder: string;
-  /** The judgement of a start. */
   asStart: Judged;
   /** The judgement of a start with ACCEPT_MISSING_MARK=on; null: the same as `asStart`. */
   accepted: Judged | null;
-  /** The judgement with everything checked. */
   asWhole: Judged;
   /** What is wrong with any of it; null: at most, segments are in an archive. */
   damage: JournalError | null;
 }
 
-/** The readable part of a journal, whatever is wrong with it. */
 interface Readable {
   /** The last good sequence, read from the first segment present; 0: none. */
   good: number;
@@ -74,7 +71,6 @@ async function judged(folder: string, options: JudgementOptions): Promise<Judged
 
 const SILENT = { info: () => {}, warn: () => {} };
 
-/** Judges and recovers as a start does. */
 async function judgedByStart(folder: string, acceptMissingMark = false): Promise<Judged> {
   const found = await judged(folder, { acceptMissingMark });
   if (found instanceof JournalError) return found;

@@ -46,13 +46,11 @@ export class OperationRefused extends UsageError {
   override name = 'OperationRefused';
 }
 
-/** @throws OperationRefused unless the folder is missing or empty. */
 export function mustBeNew(folder: string): void {
   if (!existsSync(folder) || readdirSync(folder).length === 0) return;
   throw new OperationRefused(`${folder} is not empty: name a new folder`);
 }
 
-/** @throws OperationRefused unless the folder is missing, empty or a copy. */
 export function mustBeNewOrCopy(folder: string): void {
   if (listSegments(folder).length === 0 && !existsSync(join(folder, UNFINISHED_COPY)))
     mustBeNew(folder);
@@ -74,7 +72,6 @@ export async function orNothing<Result>(
   }
 }
 
-/** @throws OperationRefused if one of the folders is within the other, links included. */
 export function mustBeApart(from: string, to: string): void {
   const [a, b] = [realPath(from) + sep, realPath(to) + sep];
   if (!a.startsWith(b) && !b.startsWith(a)) return;
@@ -108,7 +105,6 @@ export async function closeCopy(folder: string, journal: Pick<CommitLog, 'close'
   await syncPath(folder);
 }
 
-/** Removes the mark file of a complete copy: an exchange may now start on it. */
 export async function finishCopy(folder: string): Promise<void> {
   await syncPath(folder);
   rmSync(join(folder, UNFINISHED_COPY), { force: true });
@@ -134,10 +130,7 @@ export async function copySecret(from: string, to: string): Promise<void> {
   if (hasSecret(from)) await copyFile(join(from, SECRET_FILE), join(to, SECRET_FILE));
 }
 
-/**
- * Copies the newest snapshot that the copied journal proves, so that a start on the copy replays
- * little. Returns its sequence; 0: none, and a start replays the whole journal.
- */
+/** A snapshot that the copied journal proves. Returns its sequence; 0: none. */
 export async function copySnapshot(from: string, to: string): Promise<number> {
   const reader = await openJournalReader(to);
   try {

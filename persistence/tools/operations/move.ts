@@ -30,7 +30,6 @@ import {
 interface Move {
   from: JournalPlace;
   to: JournalPlace;
-  /** Accept a PostgreSQL without standbys. */
   isUnreplicated: boolean;
 }
 
@@ -110,10 +109,7 @@ function openTarget(to: JournalPlace, isUnreplicated: boolean): Promise<CommitLo
   return 'folder' in to ? openCopy(to.folder) : leaseOf(to.postgres, isUnreplicated);
 }
 
-/**
- * Waits for the lease of a stopped or lost leader; refuses if a leader keeps renewing it.
- * @throws OperationRefused
- */
+/** Waits for the lease of a leader that is gone. @throws OperationRefused if one renews it */
 async function leaseOf(
   address: PostgresAddress,
   isUnreplicated: boolean,

@@ -22,7 +22,6 @@ const LOOK_EVERY_MS = 20;
 
 export interface Takeover {
   epoch: number;
-  /** The new leader's address. */
   serving: string;
   /** From the request until the new leader served. */
   tookMs: number;
@@ -30,11 +29,9 @@ export interface Takeover {
 
 export interface TakeoverOptions {
   address: PostgresAddress;
-  /** Time limit for the leader to hand over, and for the standby to serve. */
   limitMs: number;
 }
 
-/** @throws OperationRefused, JournalError, JournalUnavailable */
 export async function takeover(options: TakeoverOptions): Promise<Takeover> {
   const { address, limitMs } = options;
   const client = await connect(address, 'primary');

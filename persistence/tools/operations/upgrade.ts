@@ -55,15 +55,10 @@ interface UpgradeOptions {
   from: string;
   /** A new folder; null: `from` itself, whose journal is of this version. */
   to: string | null;
-  /** Reports progress. */
   say: (text: string) => void;
 }
 
-/**
- * Returns the end of the old journal, up to which the new one is the same.
- * @throws OperationRefused, or JournalError if the old folder is of another version, damaged or
- *   incomplete.
- */
+/** Returns the end of the old journal. @throws OperationRefused, JournalError */
 export async function upgrade(options: UpgradeOptions): Promise<JournalPosition> {
   const { from, to } = options;
   await checkFolder(from);
@@ -143,7 +138,6 @@ function unlessInUse(error: unknown): undefined {
   if (!(error instanceof FolderInUse)) throw error;
 }
 
-/** While a program writes the journal. */
 async function readLive<Result>(
   folder: string,
   work: (reader: JournalReader) => Promise<Result>,

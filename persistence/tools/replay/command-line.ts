@@ -56,7 +56,6 @@ Examples:
   npm run replay -- --data data audit --limit 0
 `;
 
-/** `argv` does not include the names of node and the script. */
 export function run(argv: readonly string[], streams: Streams): Promise<ExitStatus> {
   const output = new Output(streams.answers, streams.notices);
   let status: ExitStatus = ExitStatus.GOOD;

@@ -124,7 +124,6 @@ function unpaidMicros(book: MarketBook): number {
   return book.resolution === Resolution.NONE ? 0 : book.collateralMicros;
 }
 
-/** A closed market is resolved and fully paid. */
 function statusText(book: MarketBook): string {
   return book.closed ? 'paid' : statusName(book.status as MarketStatus);
 }

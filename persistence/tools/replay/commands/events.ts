@@ -52,7 +52,6 @@ class EventsVisitor implements Visitor {
     return !this.isPast && !isLast;
   }
 
-  /** @throws UsageError if the user or the market does not exist where the replay ended. */
   checkRequest(): void {
     const { engine, request } = this;
     if (request.userId !== null && engine.account(request.userId) === null)

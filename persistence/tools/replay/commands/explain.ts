@@ -33,7 +33,6 @@ interface Sum {
 export class ExplainedAccount implements Visitor {
   private readonly byCause = new Map<Cause, Sum>();
   private readonly sum: Sum = { count: 0, availableMicros: 0, heldMicros: 0 };
-  /** The first mismatch; null: none. */
   private mismatch: string | null = null;
 
   constructor(
@@ -100,7 +99,6 @@ export class ExplainedAccount implements Visitor {
     request.output.line(line, request.json);
   }
 
-  /** Writes the summary at the end of the journal. */
   conclude(): ExitStatus {
     const { engine } = this;
     const { output, userId, json } = this.request;

@@ -50,7 +50,6 @@ class StateVisitor implements Visitor {
     return this.report === null;
   }
 
-  /** @throws UsageError if the user or the market does not exist. */
   conclude(): void {
     const { json, limit, output } = this.request;
     const report = this.take();
@@ -86,7 +85,6 @@ export async function state(request: StateRequest): Promise<ExitStatus> {
   return ExitStatus.GOOD;
 }
 
-/** @param filter an existing user and market */
 function stateOf(
   engine: Engine,
   { userId, market }: Pick<StateRequest, 'userId' | 'market'>,

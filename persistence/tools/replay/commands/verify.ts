@@ -74,7 +74,6 @@ class Verification implements Visitor {
     return true;
   }
 
-  /** Whether an exchange would accept the journal and the replay reaches its digests. */
   private async replay(): Promise<boolean> {
     const { folder } = this.request;
     const judged = judgeFolder(folder, { acceptMissingMark: false, checkAll: true });

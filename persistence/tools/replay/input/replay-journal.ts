@@ -31,7 +31,6 @@ export interface Progress {
   stop(): void;
 }
 
-/** Parameters of every subcommand. */
 export interface Invocation {
   folder: string;
   json: boolean;
@@ -46,10 +45,7 @@ interface ReplayRequest<V extends Visitor> {
   output?: Output;
   /** If the first segments are missing, begin with the oldest vouched snapshot. */
   mayBeginLater?: boolean;
-  /**
-   * May throw a UsageError. `endSequence`: the end of the journal; null: the end is damaged.
-   * `start`: the engine's position.
-   */
+  /** May throw a UsageError. `endSequence` null: the end is damaged. `start`: of the engine. */
   visit: (engine: Engine, endSequence: number | null, start: JournalPosition) => V | Promise<V>;
 }
 
@@ -59,10 +55,7 @@ export interface Replayed<V extends Visitor = Visitor> {
   batches: number;
 }
 
-/**
- * @throws JournalError that names the first damaged sequence, UsageError when there is no journal,
- *   FolderDisturbed when an exchange was started while the tool read the folder.
- */
+/** @throws JournalError at the first damage, UsageError without a journal, FolderDisturbed. */
 export async function replayJournal<V extends Visitor>(
   request: ReplayRequest<V>,
 ): Promise<Replayed<V>> {

@@ -225,9 +225,7 @@ export type Answer = {
   code: string;
   /** The answer repeats an earlier command's, by idempotency key. */
   replayed: boolean;
-  /** The codes of a batch's operations. */
   operationCodes: string[];
-  /** The amounts of insufficient_balance and insufficient_shares. */
   required: JsonValue;
   available: JsonValue;
 };

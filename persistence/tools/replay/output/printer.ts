@@ -14,7 +14,6 @@ import {
   timeText,
 } from './units.js';
 
-/** @param limit the most rows of a table */
 export function reportText(report: JsonObject, limit: number): string {
   return fieldsOf(report)
     .map(([name, value]) => {
@@ -42,10 +41,7 @@ function fieldsOf(object: JsonObject): [name: string, value: JsonValue][] {
   return Object.entries(object).filter(([, value]) => !isEmpty(value));
 }
 
-/**
- * Users choose names and references: JSON escapes control characters, which could affect the
- * terminal.
- */
+/** JSON escapes control characters in names that users choose. */
 function cellText(name: string, value: JsonValue): string {
   if (value === null) return '-';
   if (typeof value === 'number' && /(^at|At|Until|From)Ms$/.test(name)) return timeText(value);
@@ -54,7 +50,6 @@ function cellText(name: string, value: JsonValue): string {
   return isObject(value) ? `(${lineText(value).trimEnd()})` : jsonText(value);
 }
 
-/** Aligns numbers at the decimal point. */
 function tableText(name: string, rows: readonly JsonObject[], limit: number): string {
   const shown = rows.slice(0, Math.min(limit, rows.length));
   const heads = Object.keys(rows[0]!).filter((head) => shown.some((row) => row[head] !== null));

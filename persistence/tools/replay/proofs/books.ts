@@ -253,7 +253,6 @@ function differs(name: string, actualMicros: number, expectedMicros: number): st
   return `${name}: ${dollarsText(actualMicros)}, but the events give ${dollarsText(expectedMicros)}`;
 }
 
-/** Compares the engine's funds of one market with its book, and the book with itself. */
 function marketProblem(engine: Engine, book: MarketBook): string | null {
   if (book.closed) return closedProblem(book);
   const held = engine.marketFunds(book.marketId);

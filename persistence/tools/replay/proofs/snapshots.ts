@@ -111,7 +111,6 @@ export class SnapshotComparison {
   }
 }
 
-/** Checks the file alone; null: no problem. */
 function ownProblem({ path, sequence }: SnapshotName): string | null {
   try {
     const { header } = readSnapshot(path);
