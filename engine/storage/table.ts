@@ -65,10 +65,10 @@ export class Table implements Undoable {
   }
 
   clear(row: number): void {
-    const { i32, rowWords } = this;
-    const start = row * rowWords;
-    // A loop is faster than `fill` for so few words.
-    for (let at = start; at < start + rowWords; at++) i32[at] = 0;
+    const { f64, rowWords } = this;
+    const start = (row * rowWords) / 2;
+    // A loop is faster than `fill` for so few numbers.
+    for (let at = start; at < start + rowWords / 2; at++) f64[at] = 0;
   }
 
   /** Makes rows 0 to `rows` - 1 exist; new ones are 0. */
@@ -188,19 +188,22 @@ function build(base: unknown, rowBytes: number, fields: Fields, methods: string)
   return new Function('Base', source)(base);
 }
 
-/** The doubles come first, so that each of them is aligned. */
+/**
+ * The doubles come first, so that each of them is aligned. Places are joined by `|`, whose result
+ * needs no check for overflow.
+ */
 function accessors(rowBytes: number, fields: Fields): string {
   const names = Object.keys(fields);
   const methods: string[] = [];
   let bytes = 0;
   for (const name of names.filter((each) => fields[each] !== 'i32')) {
     const isPair = fields[name] === 'f64x2';
-    const row = `(row << ${Math.log2(rowBytes / 8)}) + ${bytes / 8}`;
+    const row = `(row << ${Math.log2(rowBytes / 8)} | ${bytes / 8})`;
     methods.push(isPair ? pair(name, `${row} + index`) : single(name, 'f64', row));
     bytes += isPair ? 16 : 8;
   }
   for (const name of names.filter((each) => fields[each] === 'i32')) {
-    const row = `(row << ${Math.log2(rowBytes / 4)}) + ${bytes / 4}`;
+    const row = `row << ${Math.log2(rowBytes / 4)} | ${bytes / 4}`;
     methods.push(single(name, 'i32', row));
     bytes += 4;
   }
