@@ -119,7 +119,7 @@ export class Engine extends Reads {
    */
   nextDueMs(): number {
     const { schedule, expiries, nowMs } = this.state;
-    return schedule.hasWork ? nowMs : Math.min(schedule.nextAtMs, expiries.nextAtMs);
+    return schedule.hasWork ? nowMs : Math.min(schedule.nextAtMs, expiries.firstAtMs);
   }
 
   /**
@@ -159,13 +159,12 @@ export class Engine extends Reads {
     if (state.schedule.nextAtMs <= atMs) applyDeadlines(state, atMs);
     if (state.expiries.count !== 0) applyExpiries(state, atMs);
     if (state.schedule.hasWork) runPendingWork(state, WORK_UNITS_PER_COMMAND);
-    state.overdueMs = state.expiries.nextAtMs <= atMs ? atMs : -1;
+    state.overdueMs = state.expiries.firstAtMs <= atMs ? atMs : -1;
     command.open(records, at);
     if (command.isKeyed) this.executeOnce(command);
     else this.execute(command);
 
-    this.running.add(state.result);
-    this.running.add(state.events);
+    this.running.add(state.result, state.events);
     checkTotals(state);
     if (state.replayed) this.recall();
     return command.next;
@@ -275,7 +274,8 @@ export class Engine extends Reads {
         : RULES[command.kind]!(state, command, base);
     if (code !== Code.ok) {
       state.result.length = base + RESULT_HEAD_LENGTH;
-      state.result.write(state.required, state.available);
+      state.result.push(state.required);
+      state.result.push(state.available);
     }
     this.writeHead(command, base, code);
     return code;

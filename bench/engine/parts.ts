@@ -85,8 +85,7 @@ function numbersOf({ prepare, commands }: Load) {
         from = write(result, from, lengths[i]!);
         from = write(events, from, lengths[i + 1]!);
         if (!digests) continue;
-        digest.add(result);
-        digest.add(events);
+        digest.add(result, events);
       }
     };
     return { length: 1, advance, finish() {} };

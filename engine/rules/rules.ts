@@ -39,20 +39,25 @@ export type Rule = (state: State, command: CommandRecord, base: number) => numbe
 
 const taker = new Taker();
 
-function ofOrder(rule: typeof placeOrder): Rule {
-  return (state, command, base) => {
-    const code = rule(state, taker, command, base);
-    if (code === Code.ok) checkCollateral(state, taker.slot);
-    return code;
-  };
+function place(state: State, command: CommandRecord, base: number): number {
+  return checked(state, placeOrder(state, taker, command, base));
+}
+
+function amend(state: State, command: CommandRecord, base: number): number {
+  return checked(state, amendOrder(state, taker, command, base));
+}
+
+function checked(state: State, code: number): number {
+  if (code === Code.ok) checkCollateral(state, taker.slot);
+  return code;
 }
 
 const FREQUENT = {
   advanceTime: () => Code.ok,
   observePrice,
-  buy: ofOrder(placeOrder),
-  sell: ofOrder(placeOrder),
-  amend: ofOrder(amendOrder),
+  buy: place,
+  sell: place,
+  amend,
   cancel,
   cancelAll,
   cancelEverywhere,

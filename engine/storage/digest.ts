@@ -22,22 +22,27 @@ export class Digest {
   private c = 0x13198a2e | 0;
   private d = 0x03707344 | 0;
 
-  /** Adds a buffer's length and entries. */
-  add(buffer: NumberBuffer): void {
-    const { words, length } = buffer;
+  /** Adds the lengths and entries of a command's two buffers. */
+  add(first: NumberBuffer, second: NumberBuffer): void {
     let { a, b, c, d } = this;
-    a = Math.imul(a ^ length, P1);
-    const end = length * 2;
-    let i = 0;
-    for (; i + 2 < end; i += 4) {
-      a = Math.imul(rotated(a ^ words[i]!), P1);
-      b = Math.imul(rotated(b ^ words[i + 1]!), P1);
-      c = Math.imul(rotated(c ^ words[i + 2]!), P1);
-      d = Math.imul(rotated(d ^ words[i + 3]!), P1);
-    }
-    if (i < end) {
-      a = Math.imul(rotated(a ^ words[i]!), P1);
-      b = Math.imul(rotated(b ^ words[i + 1]!), P1);
+    let buffer = first;
+    for (;;) {
+      const { words, length } = buffer;
+      a = Math.imul(a ^ length, P1);
+      const end = length * 2;
+      let i = 0;
+      for (; i + 2 < end; i += 4) {
+        a = Math.imul(rotated(a ^ words[i]!), P1);
+        b = Math.imul(rotated(b ^ words[i | 1]!), P1);
+        c = Math.imul(rotated(c ^ words[i | 2]!), P1);
+        d = Math.imul(rotated(d ^ words[i | 3]!), P1);
+      }
+      if (i < end) {
+        a = Math.imul(rotated(a ^ words[i]!), P1);
+        b = Math.imul(rotated(b ^ words[i | 1]!), P1);
+      }
+      if (buffer === second) break;
+      buffer = second;
     }
     this.a = a;
     this.b = b;

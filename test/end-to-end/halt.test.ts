@@ -37,7 +37,7 @@ function corrupt(engine: Engine): void {
   expect(running).toBeInstanceOf(Digest);
   const tape = new NumberBuffer();
   tape.write(1);
-  running.add(tape);
+  running.add(tape, tape);
 }
 
 test('a disagreement stops all trading', async ({ onTestFinished }) => {

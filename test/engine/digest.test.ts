@@ -7,7 +7,7 @@ test('each bit of each number counts, in both halves of the digest', () => {
   const digestOf = (numbers: readonly number[]) => {
     const [digest, buffer] = [new Digest(), new NumberBuffer()];
     buffer.write(...numbers);
-    digest.add(buffer);
+    digest.add(new NumberBuffer(), buffer);
     return digest.toString();
   };
   const numbers = [3, 2 ** 20, 5, 6, 2 ** 52, 8];

@@ -26,7 +26,8 @@ export function split(state: State, command: CommandRecord): number {
   if (code !== Code.ok) return code;
   const valueMicros = sizeLots * MICROS_PER_SET;
   if (valueMicros > rules.maxOrderMicros) return state.refuseLimit(Limit.orderAmount);
-  if (!mayHavePosition(state, userId, slot)) return state.refuseLimit(Limit.positions);
+  if (!mayHavePosition(state, userId, state.positions.find(userId, slot)))
+    return state.refuseLimit(Limit.positions);
   const feeMicros = feeOn(valueMicros, rules.takerFeeBasisPoints);
   const available = ledger.available(userId);
   if (available < valueMicros + feeMicros)

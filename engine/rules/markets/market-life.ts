@@ -34,7 +34,7 @@ export function applyDeadlines(state: State, atMs: number): void {
     const subject = schedule.nextSubject;
     // Orders that expire before this deadline come first. Otherwise the end of their market would
     // cancel them with another reason.
-    if (state.expiries.nextAtMs < dueAtMs) schedule.addExpiry(dueAtMs);
+    if (state.expiries.firstAtMs < dueAtMs) schedule.addExpiry(dueAtMs);
     switch (schedule.nextKind) {
       case DeadlineKind.BOUNDARY:
         passBoundary(state, subject, dueAtMs);
@@ -62,7 +62,7 @@ export function applyDeadlines(state: State, atMs: number): void {
 
 /** Makes orders that expire at or before `atMs` pending work. */
 export function applyExpiries(state: State, atMs: number): void {
-  if (state.expiries.nextAtMs <= atMs) state.schedule.addExpiry(atMs + 1);
+  if (state.expiries.firstAtMs <= atMs) state.schedule.addExpiry(atMs + 1);
 }
 
 /** Adds an asset, unless it is listed. The current window waits for the asset's first price. */

@@ -48,7 +48,7 @@ export function runPendingWork(state: State, units: number): void {
 function expireOrders(state: State, beforeMs: number, units: number): number {
   const { expiries } = state;
   let left = units;
-  for (; expiries.nextAtMs < beforeMs; left--) {
+  for (; expiries.firstAtMs < beforeMs; left--) {
     if (left === 0) return 0;
     cancelOrder(state, state.orderDetails.order(expiries.first), CancelReason.EXPIRED);
   }

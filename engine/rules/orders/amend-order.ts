@@ -60,7 +60,8 @@ export function amendOrder(
   if (leftLots === 0 || (isSamePrice && leftLots <= lots)) {
     const rest = leftLots === 0 ? Code.ok : checkRest(state, taker, leftLots);
     if (rest !== Code.ok) return rest;
-    state.result.write(taker.side, 1);
+    state.result.push(taker.side);
+    state.result.push(1);
     keepPlace(state, taker, row, leftLots, base + AMEND_ORDER_AT);
     writeName(state, taker);
     return Code.ok;
@@ -76,7 +77,8 @@ export function amendOrder(
   const liquidity = checkLiquidity(state, taker);
   if (liquidity !== Code.ok) return liquidity;
 
-  state.result.write(taker.side, 0);
+  state.result.push(taker.side);
+  state.result.push(0);
   takeOut(state, taker, row, filledLots);
   takeAndRest(state, taker, base + AMEND_ORDER_AT);
   writeName(state, taker);

@@ -21,7 +21,8 @@ export function cancel(state: State, command: CommandRecord): number {
   const slot = state.markets.find(marketId);
   if (slot === 0) return Code.market_not_found;
   const orderId = orderOf(state, command, CancelField.orderId);
-  const row = findResting(state, userId, slot, orderId);
+  const row =
+    state.accounts.firstOrder(userId) === 0 ? 0 : findResting(state, userId, slot, orderId);
   if (row === 0) return refuseGone(state, userId, marketId, orderId);
 
   const lots = orders.lots(row);

@@ -142,6 +142,7 @@ function checkOrder(state: State, taker: Taker, slot: number, bytes: Uint8Array)
     }
   }
   if (slot === 0) return Code.market_not_found;
+  readPosition(state, taker, slot);
   if (taker.groupId !== 0) {
     taker.groupRow = state.orderGroups.find(taker.userId, taker.groupId);
     if (taker.groupRow === 0) return Code.order_group_not_found;
@@ -155,9 +156,16 @@ function checkOrder(state: State, taker: Taker, slot: number, bytes: Uint8Array)
   if (state.markets.pausedBy(slot) !== 0) return Code.market_paused;
   if (taker.groupRow !== 0 && state.orderGroups.hasTripped(taker.groupRow) === 1)
     return Code.order_group_tripped;
-  const limit = limitReached(state, taker, slot);
+  const limit = limitReached(state, taker);
   if (limit !== null) return state.refuseLimit(limit);
-  return taker.side === Side.BUY ? checkMoney(state, taker, slot) : checkShares(state, taker, slot);
+  return taker.side === Side.BUY ? checkMoney(state, taker) : checkShares(state, taker);
+}
+
+/** Before other checks, which take as long as the position's row, which is seldom in a cache. */
+function readPosition({ positions }: State, taker: Taker, slot: number): void {
+  const row = positions.find(taker.userId, slot);
+  taker.positionRow = row;
+  taker.freeLots = row === 0 ? 0 : positions.freeLots(row, taker.outcome);
 }
 
 function isWellFormed(taker: Taker): boolean {
@@ -196,10 +204,10 @@ function nameOrder(state: State, taker: Taker, bytes: Uint8Array): void {
 }
 
 /** null: no limit is reached. */
-function limitReached(state: State, taker: Taker, slot: number): Limit | null {
+function limitReached(state: State, taker: Taker): Limit | null {
   if (state.fillsLeft <= 0) return Limit.trades;
   if (taker.budgetMicros > state.rules.maxOrderMicros) return Limit.orderAmount;
-  if (!mayHavePosition(state, taker.userId, slot)) return Limit.positions;
+  if (!mayHavePosition(state, taker.userId, taker.positionRow)) return Limit.positions;
   if (taker.timeInForce !== TimeInForce.GTC) return null;
   const mayRest =
     state.accounts.orderCount(taker.userId) < state.rules.maxOpenOrders &&
@@ -212,20 +220,19 @@ function limitReached(state: State, taker: Taker, slot: number): Limit | null {
  * order needs room for one. The user's use is looked up only if it can matter.
  */
 export function mayHavePosition(
-  { room, users, positions }: State,
+  { room, users }: State,
   userId: number,
-  slot: number,
+  positionRow: number,
 ): boolean {
   if (room.isFull(Pool.positions)) return false;
   return (
     room.mayTake(Pool.positions, userId, MAX_POSITIONS_PER_USER) ||
-    positions.find(userId, slot) !== 0 ||
+    positionRow !== 0 ||
     room.mayTake(Pool.positions, userId, users.positionCount(userId))
   );
 }
 
-function checkMoney(state: State, taker: Taker, slot: number): number {
-  taker.positionRow = state.positions.find(taker.userId, slot);
+function checkMoney(state: State, taker: Taker): number {
   const fee = taker.postOnly ? 0 : feeOn(taker.budgetMicros, state.rules.takerFeeBasisPoints);
   const required = taker.budgetMicros + fee;
   const available = state.ledger.available(taker.userId);
@@ -234,13 +241,8 @@ function checkMoney(state: State, taker: Taker, slot: number): number {
     : Code.ok;
 }
 
-function checkShares(state: State, taker: Taker, slot: number): number {
-  const row = state.positions.find(taker.userId, slot);
-  taker.positionRow = row;
-  const available = row === 0 ? 0 : state.positions.freeLots(row, taker.outcome);
-  return available < taker.sizeLots
-    ? state.refuse(Code.insufficient_shares, taker.sizeLots, available)
-    : Code.ok;
+function checkShares(state: State, { freeLots, sizeLots }: Taker): number {
+  return freeLots < sizeLots ? state.refuse(Code.insufficient_shares, sizeLots, freeLots) : Code.ok;
 }
 
 export function checkLiquidity(state: State, taker: Taker): number {

@@ -53,6 +53,8 @@ export class Taker {
   orderId = 0;
   /** The user's position in the market; 0: none. Set by the caller. */
   positionRow = 0;
+  /** What the user may sell of the outcome, before a new order. */
+  freeLots = 0;
   /** The row of its details; 0: none. Set by the caller. */
   detailsRow = 0;
   budgetLeft = 0;
@@ -131,14 +133,13 @@ export class Taker {
   lotsAt(makerLevel: number, makerLots: number): number {
     const lots = Math.min(makerLots, this.lotsLeft);
     if (this.side === Side.SELL) return lots;
-    const affordable = Math.floor(this.budgetLeft / (MICROS_PER_SET - makerLevel));
-    return Math.min(affordable, lots);
+    return affordable(lots, MICROS_PER_SET - makerLevel, this.budgetLeft);
   }
 
   /** The lots that would rest: for a buy at most what its budget left buys at its own price. */
   remainderLots(): number {
     if (this.side === Side.SELL) return this.lotsLeft;
-    return Math.min(Math.floor(this.budgetLeft / this.priceTicks), this.lotsLeft);
+    return affordable(this.lotsLeft, this.priceTicks, this.budgetLeft);
   }
 
   /** Whether the order is complete, given the level of the next acceptable maker (0: none). */
@@ -171,4 +172,9 @@ export class Taker {
     this.fillCount++;
     if (this.side === Side.BUY) this.budgetLeft -= valueMicros;
   }
+}
+
+/** At most `lots`, as far as the budget buys them. A product costs less than a quotient. */
+function affordable(lots: number, ticks: number, budgetMicros: number): number {
+  return lots * ticks <= budgetMicros ? lots : Math.floor(budgetMicros / ticks);
 }
