@@ -1,6 +1,6 @@
 /**
- * One measurement of `npm run compare`, in its own process: this build's engine, in thread CPU time.
- * Prints the rounds' medians as JSON.
+ * One measurement of `npm run compare`, in its own process: the thread CPU time of this build's
+ * engine. Prints the rounds' medians as JSON.
  */
 import '../../persistence/compiler-flags.js';
 import { planWorkload, STANDARD } from '../../test/support/workload/workload.js';

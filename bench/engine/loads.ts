@@ -1,4 +1,4 @@
-/** The two loads by which builds of the engine are compared, with engines that are ready for them. */
+/** The two loads by which builds of the engine are compared. */
 import type { Engine } from '../../engine/engine.js';
 import type { CommandList } from '../../test/support/workload/command-list.js';
 import { marketForMessages, planMessages } from '../../test/support/workload/message-orders.js';

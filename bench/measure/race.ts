@@ -1,6 +1,6 @@
 /**
  * Times several ways to do the same work in turns, chunk by chunk, so that the machine's noise
- * affects all of them. Times are this thread's CPU time: other programs on the machine do not count.
+ * affects all of them. Only this thread's CPU time counts, not that of other programs.
  */
 import { median } from '../../test/support/processes/samples.js';
 

@@ -17,7 +17,7 @@
 
 import { FORGOTTEN_PER_COMMAND, IDEMPOTENCY_KEPT_MS } from '../interface/limits.js';
 import { type Archive, ROWS_IN_PIECE } from '../storage/archive.js';
-import { SlotIndex } from '../storage/indexes/slot-index.js';
+import { HashIndex } from '../storage/indexes/hash-index.js';
 import type { NumberBuffer } from '../storage/number-buffer.js';
 import type { Work } from '../storage/pieces.js';
 import { WordQueue } from '../storage/word-queue.js';
@@ -43,7 +43,7 @@ export class Idempotency {
   private readonly queue = new WordQueue();
   /** Those of the keys that have not expired. */
   private readonly moments = new WordQueue();
-  private readonly index = new SlotIndex();
+  private readonly index = new HashIndex();
   /** How many keys each user has, by user id. */
   private counts = new Int32Array(16);
   /** The position of the first key that has not expired; those before it are to be forgotten. */
@@ -178,7 +178,7 @@ export class Idempotency {
 
   private *linkAll(): Work<void> {
     const { queue, counts, index } = this;
-    index.reserve(queue.length / ENTRY_WORDS);
+    index.clear(queue.length / ENTRY_WORDS);
     for (let n = 0, at = queue.start; at !== queue.end; n++, at = queue.after(at, ENTRY_WORDS)) {
       const userId = queue.get(at + Entry.userId);
       if (userId < 1 || userId >= counts.length) throw new Error('the archive is damaged');

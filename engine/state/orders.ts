@@ -220,7 +220,7 @@ export class Orders extends OrderTable {
     this.room.count(Pool.orders, userId, -1);
     this.index.remove(this.id(row), row);
     const details = this.details(row);
-    if (details !== 0 && this.allDetails.heapPlace(details) !== 0) this.expiries.remove(details);
+    if (details !== 0) this.expiries.remove(details);
     const group = this.group(row);
     if (group !== 0) this.groups.removeOrder(group, details);
     this.giveBack(row);

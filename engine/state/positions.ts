@@ -9,7 +9,7 @@
 import { MAX_POSITIONS, MAX_USERS } from '../interface/limits.js';
 import type { Archive } from '../storage/archive.js';
 import { mulDivFloor } from '../storage/arithmetic.js';
-import { INDEX_ROWS_MAX, RowIndex } from '../storage/indexes/row-index.js';
+import { HashIndex, mixed } from '../storage/indexes/hash-index.js';
 import { listsOf } from '../storage/row-lists.js';
 import { pooledTableOf, tableOf } from '../storage/table.js';
 import type { UndoLog } from '../storage/undo.js';
@@ -18,11 +18,16 @@ import type { Accounts } from './accounts.js';
 import type { Markets } from './markets.js';
 import type { Users } from './users.js';
 
-/** An index key is a user id and, above its bits, a market slot. */
+/**
+ * A key is a user id and, above its bits, a market slot, of which the upper bits are above the row
+ * in the index: an entry names the key without a look at the row.
+ */
 const USER_BITS = 22;
 const SLOT_BITS_BESIDE_USER = 32 - USER_BITS;
+const ROW_BITS = 24;
+const ROW_MASK = (1 << ROW_BITS) - 1;
 
-if (MAX_POSITIONS > INDEX_ROWS_MAX || MAX_USERS >= 1 << USER_BITS)
+if (MAX_POSITIONS > ROW_MASK || MAX_USERS >= 1 << USER_BITS)
   throw new Error('the maxima do not fit into the index of positions');
 
 const PositionTable = tableOf(64, {
@@ -61,17 +66,17 @@ const MarketLists = listsOf({
   last: 'lastPosition',
 });
 
-function lowKey(userId: number, slot: number): number {
-  return userId | (slot << USER_BITS);
+function hashOf(userId: number, slot: number): number {
+  return mixed(userId | (slot << USER_BITS), slot >>> SLOT_BITS_BESIDE_USER);
 }
 
-function highKey(slot: number): number {
-  return slot >>> SLOT_BITS_BESIDE_USER;
+function entryOf(row: number, slot: number): number {
+  return ((slot >>> SLOT_BITS_BESIDE_USER) << ROW_BITS) | row;
 }
 
 export class Positions extends PositionTable {
   readonly owners: InstanceType<typeof OwnerTable>;
-  private readonly index: RowIndex;
+  private readonly index: HashIndex;
   private readonly userLists: InstanceType<typeof UserLists>;
   private readonly marketLists: InstanceType<typeof MarketLists>;
 
@@ -84,7 +89,7 @@ export class Positions extends PositionTable {
   ) {
     super(undo);
     this.owners = new OwnerTable(undo);
-    this.index = new RowIndex(undo);
+    this.index = new HashIndex(undo);
     this.userLists = new UserLists(this.owners, accounts);
     this.marketLists = new MarketLists(this.owners, markets);
   }
@@ -100,7 +105,11 @@ export class Positions extends PositionTable {
 
   /** The row of a user in a market; 0: none. */
   find(userId: number, slot: number): number {
-    return this.index.get(lowKey(userId, slot), highKey(slot));
+    const hash = hashOf(userId, slot);
+    const upperBits = slot >>> SLOT_BITS_BESIDE_USER;
+    let entry = this.index.first(hash);
+    while (entry !== 0 && entry >>> ROW_BITS !== upperBits) entry = this.index.next(hash, entry);
+    return entry & ROW_MASK;
   }
 
   findOrAdd(userId: number, slot: number): number {
@@ -130,7 +139,7 @@ export class Positions extends PositionTable {
     const slot = this.owners.slot(row);
     this.userLists.remove(userId, row);
     this.marketLists.remove(slot, row);
-    this.index.remove(lowKey(userId, slot), highKey(slot));
+    this.index.remove(hashOf(userId, slot), entryOf(row, slot));
     this.owners.giveBack(row);
     this.countOf(userId, -1);
   }
@@ -144,7 +153,7 @@ export class Positions extends PositionTable {
   /** The row must not be in the index. */
   addToIndex(row: number): void {
     const slot = this.owners.slot(row);
-    this.index.insert(lowKey(this.owners.userId(row), slot), highKey(slot), row);
+    this.index.add(hashOf(this.owners.userId(row), slot), entryOf(row, slot));
   }
 
   /** The user must not have a position in the market. */

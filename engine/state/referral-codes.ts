@@ -69,8 +69,9 @@ export class ReferralCodes {
   }
 
   private find(canonical: string): number {
-    let row = this.index.first(this.hash.of(canonical));
-    while (row !== 0 && this.texts.get(row) !== canonical) row = this.index.next(row);
+    const hash = this.hash.of(canonical);
+    let row = this.index.first(hash);
+    while (row !== 0 && this.texts.get(row) !== canonical) row = this.index.next(hash, row);
     return row;
   }
 

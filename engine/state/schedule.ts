@@ -3,7 +3,7 @@
  * first payout's, the next token's and the next timer's. Work is done first in, first out.
  */
 import type { Archive } from '../storage/archive.js';
-import type { DeadlineHeap } from '../storage/deadline-heap.js';
+import type { Deadlines } from '../storage/deadline-heap.js';
 
 /** Per asset: market slots (0: none), and times (Infinity: nothing is due). */
 export interface AssetSchedule {
@@ -60,8 +60,8 @@ export class Schedule {
   nextSubject = 0;
 
   constructor(
-    private readonly tokens: DeadlineHeap,
-    private readonly timers: DeadlineHeap,
+    private readonly tokens: Deadlines,
+    private readonly timers: Deadlines,
   ) {}
 
   addAsset(boundaryAtMs: number): void {

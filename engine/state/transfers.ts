@@ -113,7 +113,7 @@ class Period {
 
   find(name: string, hash: number): Transfer | null {
     let row = this.index.first(hash);
-    while (row !== 0 && this.names.get(row) !== name) row = this.index.next(row);
+    while (row !== 0 && this.names.get(row) !== name) row = this.index.next(hash, row);
     return row === 0 ? null : this.read(row);
   }
 

@@ -62,7 +62,7 @@ export class Users extends ProfileTable {
   /** Makes room in the table, which otherwise moves when it grows, and in the indexes. */
   reserve(rows: number, indexedUsers: number): void {
     this.ensure(rows);
-    if (!this.byUsername.hasRoomFor(indexedUsers)) this.rebuildIndexes(indexedUsers);
+    if (this.count < indexedUsers) this.rebuildIndexes(indexedUsers);
   }
 
   ensureUsers(rows: number): void {
@@ -95,9 +95,10 @@ export class Users extends ProfileTable {
   /** The user of a name, in any case; 0: none. */
   find(username: string): number {
     const lower = username.toLowerCase();
-    let userId = this.byUsername.first(this.hashOf(lower));
+    const hash = this.hashOf(lower);
+    let userId = this.byUsername.first(hash);
     while (userId !== 0 && this.username(userId).toLowerCase() !== lower)
-      userId = this.byUsername.next(userId);
+      userId = this.byUsername.next(hash, userId);
     return userId;
   }
 

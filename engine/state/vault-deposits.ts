@@ -5,11 +5,10 @@
 
 import { CLOSED_DEPOSITS_REMEMBERED } from '../interface/limits.js';
 import { type Archive, ROWS_IN_PIECE } from '../storage/archive.js';
-import { Int32Chunks, Int53Chunks } from '../storage/chunks.js';
-import { HashIndex } from '../storage/indexes/hash-index.js';
+import { Int32Chunks, Int53Chunks, RowPool } from '../storage/chunks.js';
+import { HashIndex, mixed } from '../storage/indexes/hash-index.js';
 import { Links, ListEnds } from '../storage/linked-lists.js';
 import type { Work } from '../storage/pieces.js';
-import { RowPool } from '../storage/row-pool.js';
 
 /** The owner of the list of closed deposits. */
 const ALL = 0;
@@ -55,8 +54,9 @@ export class VaultDeposits {
 
   /** null: the deposit never existed, or was closed long ago. */
   find(depositId: number): VaultDeposit | null {
-    let row = this.index.first(depositId | 0);
-    while (row !== 0 && this.ids.get(row) !== depositId) row = this.index.next(row);
+    const hash = mixed(depositId);
+    let row = this.index.first(hash);
+    while (row !== 0 && this.ids.get(row) !== depositId) row = this.index.next(hash, row);
     return row === 0 ? null : this.read(row);
   }
 
@@ -164,7 +164,7 @@ export class VaultDeposits {
     this.earnsFromMs.set(row, deposit.earnsFromMs);
     this.paidYields.set(row, 0);
     this.closed.set(row, 0);
-    this.index.add(depositId | 0, row);
+    this.index.add(mixed(depositId), row);
     return row;
   }
 
@@ -182,7 +182,7 @@ export class VaultDeposits {
     const oldest = this.closedOnes.first(ALL);
     this.links.remove(this.closedOnes, ALL, oldest);
     this.closedCount--;
-    this.index.remove(oldest);
+    this.index.remove(mixed(this.ids.get(oldest)), oldest);
     this.pool.giveBack(oldest);
   }
 

@@ -4,8 +4,7 @@
  * part of the state, its location is not.
  */
 import type { Archive } from './archive.js';
-import { Int32Chunks } from './chunks.js';
-import { RowPool } from './row-pool.js';
+import { Int32Chunks, RowPool } from './chunks.js';
 
 const BLOCK_BYTES = 64;
 const CHUNK_BITS = 14;

@@ -1,7 +1,7 @@
 /**
- * Columns for large tables that orders do not use: typed arrays in chunks of one size. Growing adds
- * a chunk and moves nothing, so no command pays for a resize. Atomic batches do not change these
- * columns, so they need no undo log.
+ * Columns for large tables that orders do not use, and the pool of such a table's rows. A column is
+ * typed arrays in chunks of one size. Growing adds a chunk and moves nothing, so no command pays
+ * for a resize. Atomic batches do not change these columns, so they need no undo log.
  */
 import type { Archive } from './archive.js';
 
@@ -58,5 +58,38 @@ export class Int53Chunks {
       this.ensure(to);
       archive.span(new Uint8Array(this.chunks[from >>> CHUNK_BITS]!.buffer), 0, (to - from) * 8);
     }
+  }
+}
+
+/** Allocates row numbers, from 1. The row freed last is reused first. */
+export class RowPool {
+  private firstFree = 0;
+  /** Rows ever allocated, plus one: the number of rows that columns must have. */
+  private rows = 1;
+  used = 0;
+
+  /** `nextFree` links the free rows. It may be a column that rows in use need otherwise. */
+  constructor(
+    private readonly nextFree: Int32Chunks,
+    private readonly ensureColumns: (rows: number) => void,
+  ) {}
+
+  take(): number {
+    this.used++;
+    const free = this.firstFree;
+    if (free !== 0) {
+      this.firstFree = this.nextFree.get(free);
+      return free;
+    }
+    const row = this.rows++;
+    this.nextFree.ensure(row + 1);
+    this.ensureColumns(row + 1);
+    return row;
+  }
+
+  giveBack(row: number): void {
+    this.used--;
+    this.nextFree.set(row, this.firstFree);
+    this.firstFree = row;
   }
 }

@@ -1,70 +1,83 @@
 /**
- * Rows of a table in a binary heap, by deadline, then by id. So their order does not depend on the
- * layout of the heap, which is not part of the state. Atomic batches do not change the heap.
+ * Rows of a table in a binary heap, by deadline, then by id, so their order does not depend on the
+ * layout of the heap. Adding and removing a row costs O(log n).
  */
+import type { Archive } from './archive.js';
 import { Int32Chunks, Int53Chunks } from './chunks.js';
+import type { Undoable, UndoLog } from './undo.js';
 
-export class DeadlineHeap {
-  private count = 0;
-  /** By place, from 1: the row. */
-  private readonly rows = new Int32Chunks();
-  /** By row: its place (0: no deadline), and its deadline. */
-  private readonly places = new Int32Chunks();
-  private readonly times = new Int53Chunks();
+/** The table's columns. */
+export interface DueRows {
+  /** Orders rows with the same deadline. */
+  id(row: number): number;
+  atMs(row: number): number;
+  /** The row's place in the heap, from 1; 0: it is not there. */
+  place(row: number): number;
+  setPlace(row: number, place: number): void;
+}
 
-  /** `idOf` orders rows with the same deadline. */
-  constructor(private readonly idOf: (row: number) => number) {}
+export class DeadlineHeap implements Undoable {
+  /** By place. */
+  private readonly heap = new Int32Chunks();
+  private readonly counts: Float64Array;
 
-  /** Makes room for rows 0 to `rows` - 1. */
-  ensure(rows: number): void {
-    this.places.ensure(rows);
-    this.times.ensure(rows);
+  /** null: atomic batches do not change the heap. */
+  constructor(
+    private readonly rows: DueRows,
+    private readonly undo: UndoLog | null = null,
+  ) {
+    this.counts = undo?.block(1) ?? new Float64Array(1);
+    this.heap.ensure(1);
+  }
+
+  get count(): number {
+    return this.counts[0]!;
   }
 
   /** The earliest deadline; Infinity: the heap is empty. */
   get firstAtMs(): number {
-    return this.count === 0 ? Number.POSITIVE_INFINITY : this.times.get(this.rows.get(1));
+    return this.count === 0 ? Number.POSITIVE_INFINITY : this.rows.atMs(this.heap.get(1));
   }
 
   /** The row that is due first. The heap must not be empty. */
   get first(): number {
-    return this.rows.get(1);
+    return this.heap.get(1);
   }
 
-  /** The row's deadline; 0: none. */
-  atMs(row: number): number {
-    return this.places.get(row) === 0 ? 0 : this.times.get(row);
+  /** The row must have a deadline, and not be in the heap. */
+  add(row: number): void {
+    const place = this.count + 1;
+    this.counts[0] = place;
+    this.heap.ensure(place + 1);
+    this.rise(place, row);
   }
 
-  set(row: number, atMs: number): void {
-    this.remove(row);
-    this.count++;
-    this.rows.ensure(this.count + 1);
-    this.times.set(row, atMs);
-    this.rise(this.count, row);
-  }
-
-  /** Removes a row's deadline, if it has one. */
+  /** Removes a row, if it is in the heap. */
   remove(row: number): void {
-    const place = this.places.get(row);
+    const place = this.rows.place(row);
     if (place === 0) return;
-    this.places.set(row, 0);
-    const last = this.rows.get(this.count);
-    this.count--;
+    this.rows.setPlace(row, 0);
+    const last = this.heap.get(this.count);
+    this.counts[0]! -= 1;
     if (last === row) return;
     this.rise(place, last);
-    this.sink(this.places.get(last), last);
+    this.sink(this.rows.place(last), last);
   }
 
-  clear(): void {
-    for (let place = 1; place <= this.count; place++) this.places.set(this.rows.get(place), 0);
-    this.count = 0;
+  restore(place: number, row: number): void {
+    this.heap.set(place, row);
+  }
+
+  /** Without the rows. */
+  archive(archive: Archive): void {
+    this.counts[0] = archive.number(this.count);
+    this.heap.archive(archive, archive.number(this.count + 1));
   }
 
   private rise(from: number, row: number): void {
     let place = from;
     for (let parent = place >>> 1; parent > 0; parent = place >>> 1) {
-      const other = this.rows.get(parent);
+      const other = this.heap.get(parent);
       if (this.isBefore(other, row)) break;
       this.put(place, other);
       place = parent;
@@ -75,10 +88,10 @@ export class DeadlineHeap {
   private sink(from: number, row: number): void {
     let place = from;
     for (let child = place * 2; child <= this.count; child = place * 2) {
-      let least = this.rows.get(child);
-      if (child < this.count && this.isBefore(this.rows.get(child + 1), least)) {
+      let least = this.heap.get(child);
+      if (child < this.count && this.isBefore(this.heap.get(child + 1), least)) {
         child++;
-        least = this.rows.get(child);
+        least = this.heap.get(child);
       }
       if (this.isBefore(row, least)) break;
       this.put(place, least);
@@ -88,12 +101,59 @@ export class DeadlineHeap {
   }
 
   private put(place: number, row: number): void {
-    this.rows.set(place, row);
-    this.places.set(row, place);
+    if (this.undo?.recording) this.undo.record(this, place, this.heap.get(place));
+    this.heap.set(place, row);
+    this.rows.setPlace(row, place);
   }
 
   private isBefore(a: number, b: number): boolean {
-    const difference = this.times.get(a) - this.times.get(b);
-    return difference === 0 ? this.idOf(a) < this.idOf(b) : difference < 0;
+    const difference = this.rows.atMs(a) - this.rows.atMs(b);
+    return difference === 0 ? this.rows.id(a) < this.rows.id(b) : difference < 0;
+  }
+}
+
+/** Deadlines of rows, with columns of their own. Atomic batches do not change them. */
+export class Deadlines {
+  private readonly places = new Int32Chunks();
+  private readonly times = new Int53Chunks();
+  private readonly heap: DeadlineHeap;
+
+  constructor(id: (row: number) => number) {
+    this.heap = new DeadlineHeap({
+      id,
+      atMs: (row) => this.times.get(row),
+      place: (row) => this.places.get(row),
+      setPlace: (row, place) => this.places.set(row, place),
+    });
+  }
+
+  /** Makes room for rows 0 to `rows` - 1. */
+  ensure(rows: number): void {
+    this.places.ensure(rows);
+    this.times.ensure(rows);
+  }
+
+  get firstAtMs(): number {
+    return this.heap.firstAtMs;
+  }
+
+  get first(): number {
+    return this.heap.first;
+  }
+
+  /** The row's deadline; 0: none. */
+  atMs(row: number): number {
+    return this.places.get(row) === 0 ? 0 : this.times.get(row);
+  }
+
+  set(row: number, atMs: number): void {
+    this.heap.remove(row);
+    this.times.set(row, atMs);
+    this.heap.add(row);
+  }
+
+  /** Removes a row's deadline, if it has one. */
+  remove(row: number): void {
+    this.heap.remove(row);
   }
 }

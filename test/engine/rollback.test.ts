@@ -9,9 +9,8 @@ import { Code } from '../../engine/interface/codes.js';
 import type { BatchOperation } from '../../engine/interface/commands.js';
 import { Outcome, TimeInForce } from '../../engine/interface/domain.js';
 import { FIRST_OPERATION, ResultHead } from '../../engine/interface/results.js';
+import { HashIndex } from '../../engine/storage/indexes/hash-index.js';
 import { IdIndex } from '../../engine/storage/indexes/id-index.js';
-import { RowIndex } from '../../engine/storage/indexes/row-index.js';
-import { SlotIndex } from '../../engine/storage/indexes/slot-index.js';
 import { TextHash } from '../../engine/storage/text-hash.js';
 import { UndoLog } from '../../engine/storage/undo.js';
 import { batch, buy, openMarket, sell } from '../support/engine-support.js';
@@ -25,10 +24,9 @@ function memoryOf(value: object, path: string, found: Memory, seen: Set<object>)
   if (
     seen.has(value) ||
     value instanceof UndoLog ||
-    value instanceof RowIndex ||
-    value instanceof SlotIndex ||
-    value instanceof TextHash ||
-    value instanceof IdIndex
+    value instanceof HashIndex ||
+    value instanceof IdIndex ||
+    value instanceof TextHash
   )
     return found;
   seen.add(value);

@@ -3,10 +3,10 @@
  * moves the time. A user has at most one timer, and it fires once.
  */
 import type { Archive } from '../../storage/archive.js';
-import { DeadlineHeap } from '../../storage/deadline-heap.js';
+import { Deadlines } from '../../storage/deadline-heap.js';
 
 export class CancelTimers {
-  readonly deadlines = new DeadlineHeap((userId) => userId);
+  readonly deadlines = new Deadlines((userId) => userId);
 
   ensureUsers(userRows: number): void {
     this.deadlines.ensure(userRows);
@@ -15,10 +15,8 @@ export class CancelTimers {
   archive(archive: Archive, userRows: number): void {
     const { deadlines } = this;
     const users: number[] = [];
-    if (archive.reading) deadlines.clear();
-    else
-      for (let userId = 1; userId < userRows; userId++)
-        if (deadlines.atMs(userId) !== 0) users.push(userId);
+    for (let userId = 1; userId < userRows && !archive.reading; userId++)
+      if (deadlines.atMs(userId) !== 0) users.push(userId);
     const count = archive.number(users.length);
     for (let i = 0; i < count; i++) {
       const userId = archive.number(users[i] ?? 0);

@@ -11,12 +11,11 @@ import { MAX_TIME_MS } from '../../interface/limits.js';
 import { EXPIRED_TOKEN_KEPT_MS } from '../../interface/parameters.js';
 import type { AccessTokenView } from '../../interface/views.js';
 import { type Archive, ROWS_IN_PIECE } from '../../storage/archive.js';
-import { Int32Chunks, Int53Chunks } from '../../storage/chunks.js';
-import { DeadlineHeap } from '../../storage/deadline-heap.js';
-import { HashIndex } from '../../storage/indexes/hash-index.js';
+import { Int32Chunks, Int53Chunks, RowPool } from '../../storage/chunks.js';
+import { Deadlines } from '../../storage/deadline-heap.js';
+import { HashIndex, mixed } from '../../storage/indexes/hash-index.js';
 import { Links, ListEnds } from '../../storage/linked-lists.js';
 import type { Work } from '../../storage/pieces.js';
-import { RowPool } from '../../storage/row-pool.js';
 import { LongTexts } from '../../storage/texts.js';
 import { Pool, type Room } from './room.js';
 
@@ -40,15 +39,16 @@ export class Tokens {
   private readonly ofUser = new ListEnds(new Int32Chunks(), new Int32Chunks());
   private readonly countOfUser = new Int32Chunks();
   /** When a token expires or, after that, is forgotten. */
-  readonly deadlines = new DeadlineHeap((row) => this.ids.get(row));
+  readonly deadlines = new Deadlines((row) => this.ids.get(row));
   private readonly pool = new RowPool(this.links.afters, (rows) => this.ensureRows(rows));
 
   constructor(private readonly room: Room) {}
 
   /** The row of a token; 0: it never existed, or is forgotten. */
   find(tokenId: number): number {
-    let row = this.index.first(tokenId | 0);
-    while (row !== 0 && this.ids.get(row) !== tokenId) row = this.index.next(row);
+    const hash = mixed(tokenId);
+    let row = this.index.first(hash);
+    while (row !== 0 && this.ids.get(row) !== tokenId) row = this.index.next(hash, row);
     return row;
   }
 
@@ -96,7 +96,7 @@ export class Tokens {
     this.countOfUser.set(userId, this.countOfUser.get(userId) - 1);
     this.count--;
     this.room.count(Pool.tokens, userId, -1);
-    this.index.remove(row);
+    this.index.remove(mixed(this.ids.get(row)), row);
     this.deadlines.remove(row);
     this.names.set(row, '');
     this.addresses.set(row, '');
@@ -185,7 +185,7 @@ export class Tokens {
     this.links.append(this.ofUser, userId, row);
     this.countOfUser.set(userId, this.countOfUser.get(userId) + 1);
     this.count++;
-    this.index.add(tokenId | 0, row);
+    this.index.add(mixed(tokenId), row);
     if (expiresAtMs !== MAX_TIME_MS) this.deadlines.set(row, expiresAtMs);
     return row;
   }

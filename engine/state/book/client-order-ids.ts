@@ -8,9 +8,9 @@
  */
 import { CLIENT_ORDER_IDS_IN_ALL } from '../../interface/limits.js';
 import type { Archive } from '../../storage/archive.js';
-import { SlotIndex } from '../../storage/indexes/slot-index.js';
+import { HashIndex } from '../../storage/indexes/hash-index.js';
 import { pooledTableOf, tableOf } from '../../storage/table.js';
-import type { Undoable, UndoLog } from '../../storage/undo.js';
+import type { UndoLog } from '../../storage/undo.js';
 import { Pool, type Room } from '../access/room.js';
 
 const IdTable = pooledTableOf(
@@ -39,11 +39,7 @@ const [OLDEST, NEWEST] = [0, 1];
 export class ClientOrderIds extends IdTable {
   private readonly owners: InstanceType<typeof OwnerTable>;
   private readonly all: Float64Array;
-  private readonly index = new SlotIndex();
-  private readonly additionUndo: Undoable = {
-    restore: (hash, row) => this.index.remove(hash, row),
-  };
-  private readonly removalUndo: Undoable = { restore: (hash, row) => this.index.add(hash, row) };
+  private readonly index: HashIndex;
 
   constructor(
     undo: UndoLog,
@@ -52,6 +48,7 @@ export class ClientOrderIds extends IdTable {
   ) {
     super(undo);
     this.owners = new OwnerTable(undo);
+    this.index = new HashIndex(undo);
     this.all = undo.block(2);
   }
 
@@ -82,7 +79,6 @@ export class ClientOrderIds extends IdTable {
     this.setHashHigh(row, hashHigh);
     this.setUserId(row, userId);
     this.append(userId, row);
-    if (this.undo.recording) this.undo.record(this.additionUndo, hashLow, row);
     this.index.add(hashLow, row);
     return row;
   }
@@ -159,7 +155,6 @@ export class ClientOrderIds extends IdTable {
 
   private forget(row: number): void {
     const hashLow = this.hashLow(row);
-    if (this.undo.recording) this.undo.record(this.removalUndo, hashLow, row);
     this.index.remove(hashLow, row);
     this.touch(row);
     this.setOrderId(row, 0);

@@ -1,12 +1,9 @@
 /**
  * The keyed hash against an independent byte-wise HalfSipHash, itself checked with the vectors of
- * the reference code (key 00 01 … 07, message 00 01 …); and the indexes over it,
- * with collisions.
+ * the reference code (key 00 01 … 07, message 00 01 …).
  */
 import { describe, expect, test } from 'vitest';
 import { StateReader, StateWriter } from '../../../engine/storage/archive.js';
-import { HashIndex } from '../../../engine/storage/indexes/hash-index.js';
-import { SlotIndex } from '../../../engine/storage/indexes/slot-index.js';
 import { TextHash } from '../../../engine/storage/text-hash.js';
 import { Random } from '../../support/workload/random.js';
 
@@ -152,81 +149,3 @@ describe('the keyed hash', () => {
 });
 
 /** An index by hash as a test sees it: `add` gives a number, and `of` finds those of a hash. */
-interface Index {
-  add(hash: number, number: number): void;
-  remove(hash: number, number: number): void;
-  of(hash: number): Set<number>;
-}
-
-function allFrom(first: number, next: (number: number) => number): Set<number> {
-  const found = new Set<number>();
-  for (let number = first; number !== 0; number = next(number)) found.add(number);
-  return found;
-}
-
-const INDEXES: [string, () => Index][] = [
-  [
-    'hashes',
-    () => {
-      const index = new HashIndex();
-      return {
-        add: (hash, number) => index.add(hash, number),
-        remove: (_hash, number) => index.remove(number),
-        of: (hash) => allFrom(index.first(hash), (number) => index.next(number)),
-      };
-    },
-  ],
-  [
-    'slots',
-    () => {
-      const index = new SlotIndex();
-      return {
-        add: (hash, number) => index.add(hash, number),
-        remove: (hash, number) => {
-          index.remove(hash, number);
-          // What is not there is not removed.
-          index.remove(hash, number);
-        },
-        of: (hash) => allFrom(index.first(hash), (number) => index.next(hash, number)),
-      };
-    },
-  ],
-];
-
-test.each(INDEXES)(
-  'the index of %s finds all numbers of a hash and no others, through growth, removal and collisions',
-  (_name, make) => {
-    const index = make();
-    const random = new Random('11');
-    const numbersOf = new Map<number, Set<number>>();
-    const known: [number, number][] = [];
-    const check = (hash: number) =>
-      expect(index.of(hash)).toEqual(numbersOf.get(hash) ?? new Set());
-    for (let i = 1; i <= 60_000; i++) {
-      if (random.chance(0.6) || known.length === 0) {
-        const hash = random.chance(0.6)
-          ? random.whole(-(2 ** 31), 2 ** 31 - 1)
-          : random.whole(-50, 50) * 65_536;
-        index.add(hash, i);
-        known.push([hash, i]);
-        numbersOf.set(hash, (numbersOf.get(hash) ?? new Set()).add(i));
-      } else {
-        const place = random.whole(0, known.length - 1);
-        const [hash, number] = known[place]!;
-        known[place] = known.at(-1)!;
-        known.pop();
-        index.remove(hash, number);
-        numbersOf.get(hash)!.delete(number);
-      }
-      if (i % 20 === 0) check(known.length === 0 ? 1 : random.pick(known)[0]);
-    }
-    for (const hash of numbersOf.keys()) check(hash);
-  },
-);
-
-test('an index of hashes that is cleared finds nothing', () => {
-  const index = new HashIndex();
-  for (let row = 1; row <= 5_000; row++) index.add(row % 7, row);
-  index.clear(5_000);
-  for (let hash = 0; hash < 7; hash++) expect(index.first(hash)).toBe(0);
-});
