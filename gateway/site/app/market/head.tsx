@@ -127,8 +127,9 @@ function quotesText(): string {
   const shown = market.value;
   const { bid, ask } = best.UP;
   if (shown === null || book.value === null) return NO_NOTE;
-  if (bid.value !== null && ask.value !== null)
-    return `The chance by the price of ${shown.asset}, not a quote`;
+  const isQuoted = bid.value !== null && ask.value !== null;
+  if (isQuoted && !hasOpened(shown)) return NO_NOTE;
+  if (isQuoted) return `The chance by the price of ${shown.asset}, not a quote`;
   const quotes = bid.value === null && ask.value === null ? 'No quotes' : 'Quotes on one side only';
   if (price.value === null || !hasOpened(shown)) return quotes;
   const difference = price.value - shown.startPrice;
@@ -141,11 +142,18 @@ const UNKNOWN = '\u2013';
 const NO_NOTE = '\u00a0';
 
 function Countdown() {
+  const until = useComputed(() => {
+    const shown = market.value;
+    if (shown === null) return null;
+    return hasOpened(shown) ? shown.endsAtMs : shown.startsAtMs;
+  });
+  const left = useComputed(() =>
+    until.value === null ? UNKNOWN : duration(until.value - now.value),
+  );
+  const isLast = useComputed(() => (until.value ?? Infinity) - now.value < SETTLEMENT_MS);
   const shown = market.value;
   const isNext = shown !== null && !hasOpened(shown);
-  const untilMs = shown === null ? null : isNext ? shown.startsAtMs : shown.endsAtMs;
-  const left = useComputed(() => (untilMs === null ? UNKNOWN : duration(untilMs - now.value)));
-  const isLast = useComputed(() => (untilMs ?? Infinity) - now.value < SETTLEMENT_MS);
+  const untilMs = until.value;
   const verb = isNext ? 'Starts' : 'Ends';
   return (
     <Figure

@@ -76,6 +76,7 @@ export function SlotGrid() {
         {day.map((slot, index) => (
           <li
             key={slot.startsAtMs}
+            class={isFar(day, index) ? 'far' : undefined}
             data-hour={index % QUARTERS === 0 ? hourName(slot.startsAtMs) : undefined}
           >
             <Cell slot={slot} isStop={index === stop} />
@@ -84,6 +85,12 @@ export function SlotGrid() {
       </ul>
     </Panel>
   );
+}
+
+/** Whether the slot's hour has no market, so that a phone leaves it out. */
+function isFar(day: readonly Slot[], index: number): boolean {
+  const first = index - (index % QUARTERS);
+  return day.slice(first, first + QUARTERS).every(({ marketId }) => marketId === null);
 }
 
 /** Adds the offset from UTC where an hour occurs twice: "1 \u22124". */
