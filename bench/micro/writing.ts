@@ -14,7 +14,7 @@ import {
 } from '../../engine/interface/results.js';
 import type { DepthLevel, DepthView } from '../../engine/interface/views.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
-import { balanceOf, resultFields } from '../../gateway/commands/receipt.js';
+import { resultFields } from '../../gateway/commands/receipt.js';
 import {
   averagePriceMicros,
   lots,
@@ -28,7 +28,7 @@ import { batchReceipt } from '../../gateway/resources/batch/receipts.js';
 import { orderbookBytes } from '../../gateway/resources/markets/orderbook.js';
 import type { Orderbook } from '../../gateway/resources/markets/schemas.js';
 import { type OrderCommand, orderReceipt } from '../../gateway/resources/orders/order-receipt.js';
-import { cancelReceipt } from '../../gateway/resources/orders/receipts.js';
+import { RECEIPTS } from '../../gateway/resources/orders/receipts.js';
 import { BuyReceipt, type CancelReceipt } from '../../gateway/resources/orders/schemas.js';
 import { type Market, OPERATIONS } from './market.js';
 import { mustAgree, type Work } from './timing.js';
@@ -46,7 +46,7 @@ export function writing({ engine, marketId, buy, cancel, batch }: Market): Work[
       value: () => buyOf(engine, buy.result, 0, buy.command),
     }),
     written<typeof CancelReceipt>('the receipt of a cancel', 'writeCancelReceipt', {
-      hand: () => cancelReceipt(engine, cancel.result, 0),
+      hand: () => RECEIPTS.cancel(engine, cancel.result, 0, cancel.command),
       value: () => cancelOf(engine, cancel.result),
     }),
     written<typeof Batch>(
@@ -128,7 +128,7 @@ function buyOf(
     selfTrade: 'cancel_resting',
     groupId: null,
     fills,
-    balance: balanceOf(buy),
+    balance: { available: micros(buy.availableMicros), held: micros(buy.heldMicros) },
     position: { UP: lots(buy.upLots), DOWN: lots(buy.downLots) },
     sequence: buy.sequence,
     atMs: buy.atMs,
@@ -145,7 +145,7 @@ function cancelOf(assets: Assets, result: NumberBuffer): Writable<typeof CancelR
     isOpen: false,
     reason: 'requested',
     cancelledShares: lots(cancel.cancelledLots),
-    balance: balanceOf(cancel),
+    balance: { available: micros(cancel.availableMicros), held: micros(cancel.heldMicros) },
     sequence: cancel.sequence,
     atMs: cancel.atMs,
   };

@@ -2,11 +2,12 @@
  * Receipts: responses to commands. A receipt depends only on the engine's result, the command and
  * permanent names, so a replayed idempotency key gets the same receipt to the byte.
  */
-import type { Command, CommandName } from '../../engine/interface/commands.js';
+import type { z } from 'zod';
+import type { Command, CommandName, CommandOf } from '../../engine/interface/commands.js';
 import type { Assets } from '../../engine/interface/notation.js';
 import { RESULT_FIELDS, RESULT_HEAD_LENGTH, ResultHead } from '../../engine/interface/results.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
-import { type Decimal, micros } from '../json/decimal.js';
+import { type From, Writer } from '../json/writer.js';
 
 /**
  * Writes the receipt of the result at `at`, which is `ok`. Bytes must not change later.
@@ -41,25 +42,32 @@ export function resultFields<K extends CommandName>(
   return fields as Fields<K>;
 }
 
-interface AccountMoney {
-  availableMicros: number;
-  heldMicros: number;
-}
+/** What a receipt is written from: the result's fields, and the command. */
+export type ReceiptSource<K extends CommandName> = Fields<K> & {
+  command: CommandOf<K>;
+  /** Only of results that list orders. */
+  cancelled: string[];
+};
 
-/** The ids of the orders that a result lists from `at` on. */
-export function orderIdsIn({ values }: NumberBuffer, at: number, count: number): string[] {
-  return Array.from(values.subarray(at, at + count), (orderId) => `o${orderId}`);
-}
-
-/** The last fields of most receipts. */
-export function stateAfter(fields: AccountMoney & { sequence: number; atMs: number }) {
-  const { sequence, atMs } = fields;
-  return { balance: balanceOf(fields), sequence, atMs };
-}
-
-export function balanceOf({ availableMicros, heldMicros }: AccountMoney): {
-  available: Decimal;
-  held: Decimal;
-} {
-  return { available: micros(availableMicros), held: micros(heldMicros) };
+/** Writes a receipt from its schema and the fields of the command's result (json/writer.ts). */
+export function receiptOf<K extends CommandName>(
+  kind: K,
+  schema: z.ZodObject,
+  from: From<ReceiptSource<K>, Assets> = {},
+): ReceiptWriter {
+  const names: readonly string[] = RESULT_FIELDS[kind];
+  const known = [...names, 'sequence', 'atMs', 'command', 'cancelled'];
+  const { text } = new Writer<ReceiptSource<K>>(schema, from, known);
+  const listAt = RESULT_HEAD_LENGTH + names.length;
+  const hasList = names.at(-1) === 'cancelledOrders';
+  return (assets, result, at, command) => {
+    const source = resultFields(kind, result, at) as ReceiptSource<K>;
+    source.command = command as CommandOf<K>;
+    if (hasList) {
+      const { cancelledOrders } = source as { cancelledOrders?: number };
+      const ids = result.values.subarray(at + listAt, at + listAt + cancelledOrders!);
+      source.cancelled = Array.from(ids, (orderId) => `o${orderId}`);
+    }
+    return text(source, assets);
+  };
 }

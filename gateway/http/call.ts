@@ -22,6 +22,7 @@ import {
 } from '../commands/execution.js';
 import type { ReceiptWriter } from '../commands/receipt.js';
 import { jsonText, type Writable } from '../json/serializer.js';
+import type { Writer } from '../json/writer.js';
 import type { AnswerCounts } from '../observe/metrics.js';
 import { Answer, type AnsweredRoute } from './answers/answer.js';
 import { isForgotten, recall } from './answers/recalled.js';
@@ -156,6 +157,15 @@ export class Call<Body = unknown, Query = unknown>
   /** {@link answerWhenDurable}: 200 and a value of the schema. */
   answerJson<Schema extends z.ZodType>(value: Writable<Schema>, sequence?: number): void {
     this.answerWhenDurable(200, jsonText<Schema>(value), sequence);
+  }
+
+  /** {@link answerWhenDurable}: 200 and an object that is written from `source`. */
+  answer<Source extends object>(
+    writer: Writer<Source, Engine>,
+    source: Source & Partial<TrueAt>,
+    sequence?: number,
+  ): void {
+    this.answerWhenDurable(200, writer.text(source, this.engine), sequence);
   }
 
   /** Whether the thing exists. If not, the request has been refused. */

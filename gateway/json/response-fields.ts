@@ -1,12 +1,57 @@
-/** Common fields of response bodies, in the API's units. */
+/**
+ * Common fields of response bodies, in the API's units, and how each is written from the engine's
+ * integer (writer.ts).
+ */
 import { z } from 'zod';
+import {
+  type Assets,
+  type IdLetter,
+  lotsText,
+  marketIdText,
+  matchTypeName,
+  microsText,
+  outcomeName,
+  resolutionName,
+  sideName,
+  ticksText,
+} from '../../engine/interface/notation.js';
+
+/** How a field is written. A schema that was made from a field's schema is written like it. */
+interface Kind {
+  /** The end of the engine's name for the field. */
+  unit: 'Micros' | 'Lots' | 'Ticks' | '';
+  /** The integer that means "none". */
+  none?: number;
+  text(value: number, assets: Assets): string;
+}
+export const KINDS = z.registry<Kind>();
+
+function written<Schema extends z.ZodType>(schema: Schema, kind: Kind): Schema {
+  KINDS.add(schema, kind);
+  return schema;
+}
 
 /** A number that is written from exact text. */
 export const decimal = z.number().brand<'Decimal'>();
 
-export const money = decimal.describe('US dollars, at most 6 decimal places');
-export const shares = decimal.min(0).describe('Shares, at most 3 decimal places');
-export const price = decimal.min(0).max(1).describe('US dollars per share');
+const MICROS: Kind = { unit: 'Micros', text: microsText };
+const LOTS: Kind = { unit: 'Lots', text: lotsText };
+export const money = written(decimal.describe('US dollars, at most 6 decimal places'), MICROS);
+export const shares = written(decimal.min(0).describe('Shares, at most 3 decimal places'), LOTS);
+export const price = written(decimal.min(0).max(1).describe('US dollars per share'), {
+  unit: 'Ticks',
+  text: ticksText,
+});
+/** Not rounded to a tick. */
+export const averagePrice = written(price.describe('US dollars per share'), MICROS);
+/** Shares gained, or lost if negative. */
+export const change = written(decimal.describe('Shares gained, or lost if negative'), LOTS);
+/** Dollars or points, whose name in the engine has no unit. */
+export const millionths = written(decimal.describe('Points, at most 6 decimal places'), {
+  unit: '',
+  text: microsText,
+});
+export const points = millionths.min(0).describe('Points, at most 6 decimal places');
 export const timeMs = z.int().min(0).describe('Milliseconds since the epoch');
 export const sequence = z
   .int()
@@ -21,62 +66,67 @@ export const username = z.string().describe('The name of the user');
 export const asset = z.string().describe('The symbol of the asset, such as BTC');
 export const count = z.int().min(0);
 
-export const userId = z
-  .string()
-  .regex(/^u[1-9]\d*$/)
-  .describe('The id of a user, such as u12');
-export const orderId = z
-  .string()
-  .regex(/^o[1-9]\d*$/)
-  .describe('The id of an order, such as o12');
+function id(letter: IdLetter, of: string) {
+  const text = z
+    .string()
+    .regex(new RegExp(`^${letter}[1-9]\\d*$`))
+    .describe(`The id of ${of}, such as ${letter}12`);
+  return written(text, { unit: '', none: 0, text: (number) => `"${letter}${number}"` });
+}
+export const userId = id('u', 'a user');
+export const orderId = id('o', 'an order');
 export const clientOrderId = z
   .string()
   .nullable()
   .describe('The clientOrderId that the order was sent with; null: none');
-export const tradeId = z
-  .string()
-  .regex(/^t[1-9]\d*$/)
-  .describe('The id of a trade, such as t12');
-export const depositId = z
-  .string()
-  .regex(/^d[1-9]\d*$/)
-  .describe('The id of a vault deposit, such as d12');
-export const groupId = z
-  .string()
-  .regex(/^g[1-9]\d*$/)
-  .describe('The id of an order group, such as g12');
-export const tokenId = z
-  .string()
-  .regex(/^k[1-9]\d*$/)
-  .describe('The id of a named token, such as k12');
-export const marketId = z
-  .string()
-  .regex(/^[a-z0-9]{2,10}-15m-\d+$/)
-  .describe('The id of a market, such as btc-15m-1763700300');
+export const tradeId = id('t', 'a trade');
+export const depositId = id('d', 'a vault deposit');
+export const groupId = id('g', 'an order group');
+export const tokenId = id('k', 'a named token');
+export const marketId = written(
+  z
+    .string()
+    .regex(/^[a-z0-9]{2,10}-15m-\d+$/)
+    .describe('The id of a market, such as btc-15m-1763700300'),
+  { unit: '', none: 0, text: (number, assets) => `"${marketIdText(assets, number)}"` },
+);
 
-export const outcome = z
-  .enum(['UP', 'DOWN'])
-  .describe('UP wins if the end price is at least the start price; otherwise DOWN wins');
+/** One of the names of a number. */
+function named<const Names extends readonly string[]>(
+  names: Names,
+  nameOf: (value: number) => string | null,
+  text: string,
+) {
+  const kind: Kind = { unit: '', text: (value) => JSON.stringify(nameOf(value)) };
+  return written(z.enum(names).describe(text), kind);
+}
+export const outcome = named(
+  ['UP', 'DOWN'],
+  outcomeName,
+  'UP wins if the end price is at least the start price; otherwise DOWN wins',
+);
 export const makerFeeRate = decimal
   .min(0)
   .describe('The fee of an order that rested, on what it trades from then on: none');
 /** For an entry that always has the same side. */
 export const sideOf = <Name extends 'BUY' | 'SELL'>(name: Name) =>
   z.literal(name).describe('Whether shares are bought or sold');
-export const side = z.enum(['BUY', 'SELL']).describe('Whether shares are bought or sold');
-export const matchType = z
-  .enum(['transfer', 'mint', 'merge'])
-  .describe(
-    'transfer: shares changed hands; mint: two buyers paid for a new set; merge: two sellers gave one up',
-  );
+export const side = named(['BUY', 'SELL'], sideName, 'Whether shares are bought or sold');
+export const matchType = named(
+  ['transfer', 'mint', 'merge'],
+  matchTypeName,
+  'transfer: shares changed hands; mint: two buyers paid for a new set; merge: two sellers gave one up',
+);
 export const role = z
   .enum(['taker', 'maker'])
   .describe('Whether the order arrived (taker) or rested in the book (maker)');
 /** A trade, from the taker's view. */
 export const tradeFields = { tradeId, outcome, side, price, shares, value: money, matchType };
-export const resolution = z
-  .enum(['UP', 'DOWN', 'VOID'])
-  .describe('The winning outcome; VOID if there was no price to decide by; null until resolved');
+export const resolution = named(
+  ['UP', 'DOWN', 'VOID'],
+  resolutionName,
+  'The winning outcome; VOID if there was no price to decide by; null until resolved',
+);
 const nextCursor = z
   .string()
   .nullable()
@@ -90,3 +140,6 @@ const available = money.describe('US dollars that are free to use');
 const held = money.describe('US dollars that resting orders hold');
 export const balanceFields = { currency, available, held, total: money };
 export const balance = z.strictObject({ available, held }).describe('The balance after the change');
+export const position = z
+  .strictObject({ UP: shares, DOWN: shares })
+  .describe('Your shares of each outcome in this market afterwards');

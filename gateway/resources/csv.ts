@@ -1,93 +1,78 @@
 /**
- * Lists as CSV (RFC 4180), for clients that prefer CSV: a header line, then one line per entry in
- * the page's order. The response header Link names the next page.
+ * Lists as JSON or, for clients that prefer CSV, as CSV (RFC 4180), where the response header Link
+ * names the next page.
  */
-import type { z } from 'zod';
+import type { Engine } from '../../engine/engine.js';
 import { answerCoded } from '../http/answers/coded-answer.js';
 import { JSON_TYPE } from '../http/answers/response-head.js';
 import type { Call } from '../http/call.js';
+import type { Writer } from '../json/writer.js';
+import { type PageEnd, pageText } from './paging.js';
 
 const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
 /** Media types of a list: the default, and the one that the header Accept can request. */
 export const LIST_TYPES = [JSON_TYPE, CSV_TYPE];
 
-/** A column's name and the entry's field in it, or a function of the field's value. */
-type Column =
-  | readonly [name: string, field: string, inner?: string]
-  | readonly [name: string, field: string, written: (value: unknown) => string];
-export type Columns = readonly Column[];
-
-/** The currency column: all money is in US dollars. */
-export const CURRENCY: Column = ['currency', '', () => 'USD'];
-
-/** One column per field, plus a date next to each time, plus the currency. */
-export function columnsOf(entry: z.ZodObject): Columns {
-  const columns = Object.keys(entry.shape).flatMap((name): Columns => {
-    return name.endsWith('tMs') ? timeColumns(name) : [[name, name]];
-  });
-  return [...columns, CURRENCY];
+/** A list of the API, such as the trades of a user. */
+export interface Listing<Entry extends object> {
+  /** The field of the answer that has the entries. */
+  name: string;
+  entry: Writer<Entry, Engine>;
+  /** A line of the CSV; default: the entry's fields, and the currency of all money. */
+  line?: Writer<Entry, Engine>;
 }
 
-/** Two columns: milliseconds, and UTC to the second in the form that spreadsheets read. */
-export function timeColumns(name: string): Columns {
-  return [
-    [name, name],
-    [name.replace(/Ms$/, 'Utc'), name, dateText],
-  ];
-}
-
-function dateText(atMs: unknown): string {
-  return atMs === null ? '' : new Date(Number(atMs)).toISOString().slice(0, 19).replace('T', ' ');
-}
-
-export interface Page {
-  /** The list's path below `/api`. */
-  path: string;
-  columns: Columns;
-  /** The entries as in the JSON. */
-  entries: readonly object[];
-  nextCursor: string | null;
-  sequence: number;
-}
-
-/** Answers with a page as JSON or CSV, as the client prefers. `json`: the whole JSON answer. */
-export function answerList(call: Call, page: Page, json: () => string): void {
-  const { sequence, nextCursor } = page;
+/** Answers with a page as JSON or CSV, as the client prefers. `path`: the list's, below `/api`. */
+export function answerList<Entry extends object>(
+  call: Call,
+  list: Listing<Entry>,
+  path: string,
+  entries: readonly Entry[],
+  end: PageEnd,
+): void {
+  const { sequence, nextCursor } = end;
   call.addHeader('Vary', 'Accept');
   if (!prefersCsv(call.request.accept)) {
-    answerCoded(call, sequence, json());
+    const texts = entries.map((entry) => list.entry.text(entry, call.engine));
+    answerCoded(call, sequence, pageText(list.name, texts, end));
     return;
   }
   call.produce(CSV_TYPE);
   if (nextCursor !== null) {
     const query = new URLSearchParams(call.request.rawQuery);
     query.set('cursor', nextCursor);
-    call.addHeader('Link', `</api${page.path}?${query}>; rel="next"`);
+    call.addHeader('Link', `</api${path}?${query}>; rel="next"`);
   }
-  answerCoded(call, sequence, csvText(page));
+  answerCoded(call, sequence, csvText(list, entries, call.engine));
 }
 
-/** Quotes no values: none contains a comma, a quote or a line break. */
-export function csvText({ columns, entries }: Pick<Page, 'columns' | 'entries'>): string {
-  const head = columns.map(([name]) => name);
-  return [head, ...entries.map((entry) => valuesOf(columns, entry))]
-    .map((values) => `${values.join(',')}\r\n`)
-    .join('');
-}
-
-function valuesOf(columns: Columns, entry: object): string[] {
-  return columns.map(([, field, inner]) => {
-    const outer = (entry as Record<string, unknown>)[field];
-    if (typeof inner === 'function') return inner(outer);
-    if (inner === undefined || outer === null) return valueText(outer);
-    return valueText((outer as Record<string, unknown>)[inner]);
+/**
+ * A header line, and a line for each entry. A time has a second column: UTC to the second, in the
+ * form that spreadsheets read. Quotes no values: none contains a comma, a quote or a line break.
+ */
+export function csvText<Entry extends object>(
+  { entry, line = entry }: Pick<Listing<Entry>, 'entry' | 'line'>,
+  entries: readonly Entry[],
+  names: Engine,
+): string {
+  const isTime = (name: string) => name.endsWith('tMs');
+  const withCurrency = line.names.includes('currency') ? [] : ['currency'];
+  const head = line.names.flatMap((name) =>
+    isTime(name) ? [name, name.replace(/Ms$/, 'Utc')] : name,
+  );
+  const rows = entries.map((each) => {
+    const texts = line.texts(each, names);
+    const values = texts.map((text) => (text === 'null' ? '' : text.replaceAll('"', '')));
+    const cells = values.flatMap((value, i) =>
+      isTime(line.names[i]!) ? [value, dateText(value)] : value,
+    );
+    return [...cells, ...withCurrency.map(() => 'USD')];
   });
+  return [[...head, ...withCurrency], ...rows].map((cells) => `${cells.join(',')}\r\n`).join('');
 }
 
-/** Numbers have the same digits as in JSON; null is empty. */
-function valueText(value: unknown): string {
-  if (value === null) return '';
-  return typeof value === 'string' ? value : JSON.stringify(value);
+function dateText(atMs: string): string {
+  return atMs === '' ? '' : new Date(Number(atMs)).toISOString().slice(0, 19).replace('T', ' ');
 }
 
 /** Whether the header Accept prefers CSV to JSON. The default is JSON. */

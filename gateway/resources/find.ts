@@ -4,7 +4,7 @@ import { Privacy } from '../../engine/interface/domain.js';
 import { type Assets, idNumber, marketIdNumber } from '../../engine/interface/notation.js';
 import type { AccountView } from '../../engine/interface/views.js';
 import type { Call } from '../http/call.js';
-import { errorAnswer, invalidRequest } from '../http/errors.js';
+import { type ErrorCode, errorAnswer, invalidRequest } from '../http/errors.js';
 import { readHistory } from './history/read.js';
 
 /** The account in the path parameter; null: refused. */
@@ -38,6 +38,14 @@ export function marketNumber(assets: Assets, name: string): number {
     last.marketId = marketId;
   }
   return marketId;
+}
+
+/**
+ * Whether a thing may have this id; false: refused, because 0 stands for no id. With an idempotency
+ * key, the engine refuses it, so that the refusal is stored.
+ */
+export function mayExist(call: Call, id: number, code: ErrorCode): boolean {
+  return id !== 0 || call.idempotencyKey !== null || call.refuseWhenDurable(errorAnswer(code));
 }
 
 /** Whether the asset is listed; false: refused. */

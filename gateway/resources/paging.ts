@@ -2,7 +2,7 @@
  * Pages of lists. A cursor is opaque to clients. It contains the list's name with its filters and
  * the position of the last returned entry, so new entries do not shift a page.
  */
-
+import { stateText, type TrueAt } from '../../persistence/history/true-at.js';
 import { unitsOfSeen } from '../access/fair-use/charges.js';
 import type { Call } from '../http/call.js';
 import { invalidRequest } from '../http/errors.js';
@@ -24,6 +24,21 @@ interface ListOrder<Entry> {
   positionOf(entry: Entry): number;
   /** Whether the highest positions come first. */
   newestFirst: boolean;
+}
+
+export interface PageEnd extends TrueAt {
+  nextCursor: string | null;
+}
+
+/** The JSON of a page; `head`: further fields, each followed by a comma. */
+export function pageText(
+  name: string,
+  texts: readonly string[],
+  { nextCursor, ...at }: PageEnd,
+  head = '',
+): string {
+  const cursor = JSON.stringify(nextCursor);
+  return `{${head}"${name}":[${texts.join(',')}],"nextCursor":${cursor},${stateText(at)}`;
 }
 
 export interface Page<Entry> {
@@ -54,6 +69,18 @@ export function pageOf<Entry>(
   const isLastPage = last === undefined || start + limit >= entries.length;
   const nextCursor = isLastPage ? null : cursorOf(order.list, order.positionOf(last));
   return { entries: page, nextCursor };
+}
+
+/** Answers with a page of `entries`; see {@link pageOf}. */
+export function answerPageOf<Entry>(
+  call: Call<unknown, PageRequest>,
+  entries: Entry[],
+  { name, text, ...order }: ListOrder<Entry> & { name: string; text: (entry: Entry) => string },
+): void {
+  const page = pageOf(call, entries, order);
+  if (page === null) return;
+  const end = { nextCursor: page.nextCursor, ...call.trueAt };
+  call.answerWhenDurable(200, pageText(name, page.entries.map(text), end));
 }
 
 /** `position`: one number, or several for lists whose order needs them. */

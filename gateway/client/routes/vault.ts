@@ -1,12 +1,12 @@
 /** The flex vault. Changes need a token. */
 import type * as vault from '../../resources/vault/receipts.js';
 import type { Amount } from '../amounts.js';
-import type { Answer, Plain } from '../answer.js';
+import type { Answer } from '../answer.js';
 import { type Api, type CallOptions, path } from '../api.js';
 import type { Paging } from '../terms.js';
 
 export type Vaults = Answer<typeof vault.Vaults>;
-export type Deposit = Plain<vault.Deposit>;
+export type Deposit = Answer<typeof vault.Deposit>;
 export type Deposits = Answer<typeof vault.Deposits>;
 export type StakeReceipt = Answer<typeof vault.StakeReceipt>;
 export type UnstakeReceipt = Answer<typeof vault.UnstakeReceipt>;

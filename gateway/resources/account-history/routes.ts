@@ -4,37 +4,14 @@
  * directly from the engine.
  */
 import { idNumber } from '../../../engine/interface/notation.js';
-import type { OrdersRequest } from '../../../persistence/history/account/orders.js';
+import type { OrderRecord, OrdersRequest } from '../../../persistence/history/account/orders.js';
 import type { Call } from '../../http/call.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { jsonText } from '../../json/serializer.js';
-import { answerList, type Columns, CURRENCY, columnsOf, LIST_TYPES, timeColumns } from '../csv.js';
+import { answerList, LIST_TYPES } from '../csv.js';
 import { type Filter, withFilter } from '../find.js';
-import { answerPage, type PageEnd, readHistory } from '../history/read.js';
-import { type PageRequest, pageOf, refuseCursor } from '../paging.js';
+import { answerPage, readHistory } from '../history/read.js';
+import { type PageEnd, type PageRequest, pageOf, refuseCursor } from '../paging.js';
 import * as views from './views.js';
-
-export const LEDGER_COLUMNS: Columns = [
-  ['entryId', 'entryId'],
-  ['eventId', 'eventId'],
-  ['sequence', 'sequence'],
-  ...timeColumns('atMs'),
-  ['cause', 'cause'],
-  ['marketId', 'marketId'],
-  ['orderId', 'orderId'],
-  ['tradeId', 'tradeId'],
-  ['depositId', 'depositId'],
-  ['counterparty', 'counterparty'],
-  ['reference', 'reference'],
-  CURRENCY,
-  ['available', 'available'],
-  ['held', 'held'],
-  ['outcome', 'shares', 'outcome'],
-  ['shares', 'shares', 'change'],
-  ['balanceAvailable', 'balance', 'available'],
-  ['balanceHeld', 'balance', 'held'],
-];
-export const ORDER_COLUMNS = columnsOf(views.ListedOrder);
 
 export const accountHistoryRoutes: Route[] = [
   defineRoute('GET', '/users/:id/ledger', {
@@ -48,15 +25,12 @@ export const accountHistoryRoutes: Route[] = [
     produces: LIST_TYPES,
     errors: ['market_not_found', 'history_unavailable'],
     handle(call) {
-      const { userId, engine, query } = call;
+      const { userId, query } = call;
       const { cause = null } = query;
       withFilter(call, ({ name, bounds }) => {
         const list = `ledger/u${userId}/${query.cause ?? ''}${name}`;
         answerPage(call, list, { kind: 'ledger', userId, cause, ...bounds }, (page, end) => {
-          const entries = page.entries.map((line) => views.ledgerEntryOf(engine, line));
-          const path = `/users/u${userId}/ledger`;
-          const listed = { path, columns: LEDGER_COLUMNS, entries, ...end };
-          answerList(call, listed, () => jsonText<typeof views.Ledger>({ entries, ...end }));
+          answerList(call, views.ledger, `/users/u${userId}/ledger`, page.entries, end);
         });
       });
     },
@@ -94,8 +68,8 @@ export const accountHistoryRoutes: Route[] = [
       if (!call.finds(orderId || null, 'order_not_found')) return;
       readHistory(call, { kind: 'userOrder', userId, orderId }, (order, at) => {
         if (!call.finds(order, 'order_not_found')) return;
-        const record = { ...views.orderRecordOf(engine, order), ...at };
-        call.answerJson<typeof views.OrderRecord>(record, at.sequence);
+        const text = views.orderRecord.text({ ...order, ...at }, engine);
+        call.answerWhenDurable(200, text, at.sequence);
       });
     },
   }),
@@ -111,7 +85,7 @@ function answerResting(call: OrdersCall): void {
     newestFirst: false,
   });
   if (page === null) return;
-  const orders = page.entries.map((id) => views.restingOrderOf(engine, engine.order(id)));
+  const orders = page.entries.map((id) => views.restingOrder(engine.order(id)));
   answerOrders(call, orders, { nextCursor: page.nextCursor, ...call.trueAt });
 }
 
@@ -133,17 +107,14 @@ function answerHistory(
   status: OrdersRequest['status'],
   clientOrderId: string | null = null,
 ): void {
-  const { engine, userId } = call;
+  const { userId } = call;
   const list = `orders/u${userId}/${status}${filter.name}`;
   const wanted = { userId, status, clientOrderId, ...filter.bounds };
   answerPage(call, list, { kind: 'userOrders', ...wanted }, (page, end) => {
-    const orders = page.entries.map((order) => views.orderRecordOf(engine, order));
-    answerOrders(call, orders, end);
+    answerOrders(call, page.entries, end);
   });
 }
 
-function answerOrders(call: OrdersCall, orders: views.WritableOrder[], end: PageEnd): void {
-  const path = `/users/u${call.userId}/orders`;
-  const listed = { path, columns: ORDER_COLUMNS, entries: orders, ...end };
-  answerList(call, listed, () => jsonText<typeof views.Orders>({ orders, ...end }));
+function answerOrders(call: OrdersCall, orders: readonly OrderRecord[], end: PageEnd): void {
+  answerList(call, views.orders, `/users/u${call.userId}/orders`, orders, end);
 }

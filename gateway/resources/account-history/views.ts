@@ -3,27 +3,23 @@
 import { z } from 'zod';
 import type { Engine } from '../../../engine/engine.js';
 import { CancelReason, Side, TimeInForce } from '../../../engine/interface/domain.js';
-import {
-  type Assets,
-  marketIdText,
-  outcomeName,
-  sideName,
-} from '../../../engine/interface/notation.js';
+import type { Assets } from '../../../engine/interface/notation.js';
 import type { OrderView } from '../../../engine/interface/views.js';
 import { CAUSES, CHANGES_MAX } from '../../../persistence/history/account/changes.js';
-import type { LedgerLine } from '../../../persistence/history/account/ledger.js';
+import type { LedgerLine as Line } from '../../../persistence/history/account/ledger.js';
 import {
   OrderState,
   type OrderRecord as Record,
 } from '../../../persistence/history/account/orders.js';
+import type { TrueAt } from '../../../persistence/history/true-at.js';
 import { CANCEL_REASONS, DROPPED } from '../../json/cancel-reasons.js';
 import { responseObject, responseSchema } from '../../json/components.js';
-import { averagePriceMicros, lots, micros, microsOrNull, ticks } from '../../json/decimal.js';
+import { averagePriceMicros } from '../../json/decimal.js';
 import * as request from '../../json/fields.js';
 import * as response from '../../json/response-fields.js';
-import type { Writable } from '../../json/serializer.js';
+import { type From, Writer } from '../../json/writer.js';
 import * as operation from '../orders/fields.js';
-import * as orders from '../orders/schemas.js';
+import * as receipts from '../orders/schemas.js';
 
 export const LedgerQuery = request.ownQuery({
   cause: z.enum(CAUSES).optional().describe('Only entries of this cause'),
@@ -80,7 +76,7 @@ const LedgerEntry = responseObject('LedgerEntry', 'A change of money or shares',
   shares: z
     .strictObject({
       outcome: response.outcome,
-      change: response.money.describe('Shares gained, or lost if negative'),
+      change: response.change,
     })
     .nullable()
     .describe('The change of shares; null: none'),
@@ -100,23 +96,23 @@ export const OrderRecord = responseObject('OrderRecord', 'An order, open or clos
   userId: response.userId,
   side: response.side,
   outcome: response.outcome,
-  price: orders.limit,
-  amount: orders.amount,
+  price: receipts.limit,
+  amount: receipts.amount,
   shares: response.shares.describe('The shares that rest, like restingShares'),
-  originalShares: orders.originalShares,
+  originalShares: receipts.originalShares,
   filledShares: response.shares.describe('The shares traded'),
   restingShares: response.shares.describe('The shares that rest in the book'),
-  averagePrice: response.price
+  averagePrice: response.averagePrice
     .nullable()
     .describe('US dollars per share; null if there are no shares'),
   spent: response.money.nullable().describe('Without the fee; null of a sale'),
   received: response.money.nullable().describe('null of a buy'),
   fee: response.money,
-  ...orders.terms,
+  ...receipts.terms,
   status: z
     .enum(['filled', 'partially_filled', 'resting', 'cancelled', 'expired'])
-    .describe(orders.STATUS_TEXT),
-  isOpen: orders.isOpen,
+    .describe(receipts.STATUS_TEXT),
+  isOpen: receipts.isOpen,
   reason: z
     .enum([...DROPPED, ...Object.values(CANCEL_REASONS)])
     .nullable()
@@ -139,8 +135,17 @@ export const Orders = responseObject('Orders', 'The orders of a user', {
   ...response.pageEnd,
 });
 
-export type WritableOrder = Omit<Writable<typeof OrderRecord>, 'sequence'>;
-
+const { shares, balance, available, held, ...event } = LedgerEntry.shape;
+const LedgerLine = z.strictObject({
+  ...event,
+  currency: response.currency,
+  available,
+  held,
+  outcome: response.outcome.nullable(),
+  shares: response.change.nullable(),
+  balanceAvailable: response.money,
+  balanceHeld: response.money,
+});
 const TIMES_IN_FORCE = {
   [TimeInForce.IOC]: 'IOC',
   [TimeInForce.FOK]: 'FOK',
@@ -149,81 +154,64 @@ const TIMES_IN_FORCE = {
 
 type Named = Assets & Pick<Engine, 'transferMadeAt'>;
 
-export function ledgerEntryOf(engine: Named, line: LedgerLine): Writable<typeof LedgerEntry> {
-  const { position, sequence, atMs, cause, marketId, orderId, tradeId, depositId } = line;
-  const { otherId, shares, balance } = line;
+function transferOf({ cause, sequence }: Line, names: Named) {
   const isTransfer = cause === 'deposit' || cause === 'withdrawal';
-  const transfer = isTransfer ? engine.transferMadeAt(sequence) : null;
-  return {
-    entryId: `l${position}`,
-    eventId: `e${Math.floor(position / CHANGES_MAX)}`,
-    sequence,
-    atMs,
-    cause,
-    marketId: marketId === 0 ? null : marketIdText(engine, marketId),
-    orderId: orderId === 0 ? null : `o${orderId}`,
-    tradeId: tradeId === 0 ? null : `t${tradeId}`,
-    depositId: depositId === 0 ? null : `d${depositId}`,
-    counterparty: transfer?.partner ?? (otherId === 0 ? null : `u${otherId}`),
-    reference: transfer?.reference ?? null,
-    available: micros(line.availableMicros),
-    held: micros(line.heldMicros),
-    shares:
-      shares === null ? null : { outcome: outcomeName(shares.outcome), change: lots(shares.lots) },
-    balance: {
-      available: micros(balance.availableMicros),
-      held: micros(balance.heldMicros),
-    },
-  };
+  return isTransfer ? names.transferMadeAt(sequence) : null;
 }
 
-export function orderRecordOf(assets: Assets, order: Record): WritableOrder {
-  const { side, filledLots, valueMicros, selfTrade } = order;
-  const isBuy = side === Side.BUY;
-  const average = averagePriceMicros(valueMicros, filledLots);
-  return {
-    orderId: `o${order.orderId}`,
-    clientOrderId: order.clientOrderId,
-    marketId: marketIdText(assets, order.marketId),
-    userId: `u${order.userId}`,
-    side: sideName(side),
-    outcome: outcomeName(order.outcome),
-    price: ticks(order.priceTicks),
-    amount: microsOrNull(order.amountMicros),
-    shares: lots(order.restingLots),
-    originalShares: lots(order.originalLots),
-    filledShares: lots(filledLots),
-    restingShares: lots(order.restingLots),
-    averagePrice: average === null ? null : micros(average),
-    spent: isBuy ? micros(valueMicros) : null,
-    received: isBuy ? null : micros(valueMicros),
-    fee: micros(order.feeMicros),
-    timeInForce: TIMES_IN_FORCE[order.timeInForce as TimeInForce],
-    postOnly: order.postOnly,
-    expiresAtMs: order.expiresAtMs,
-    selfTrade: operation.SELF_TRADE_NAMES[selfTrade],
-    groupId: order.groupId === 0 ? null : `g${order.groupId}`,
-    status: statusOf(order),
-    isOpen: order.end === OrderState.OPEN,
-    reason: reasonOf(order),
-    placedAtMs: order.placedAtMs,
-    closedAtMs: order.closedAtMs,
-  };
-}
+const LEDGER: From<Line, Named> = {
+  entryId: ({ position }) => `l${position}`,
+  eventId: ({ position }) => `e${Math.floor(position / CHANGES_MAX)}`,
+  counterparty: (line, names) =>
+    transferOf(line, names)?.partner ?? (line.otherId === 0 ? null : `u${line.otherId}`),
+  reference: (line, names) => transferOf(line, names)?.reference ?? null,
+};
+export const ledger = {
+  name: 'entries',
+  entry: new Writer<Line, Named>(LedgerEntry, {
+    ...LEDGER,
+    shares: ({ shares }) => shares && { outcome: shares.outcome, changeLots: shares.lots },
+  }),
+  line: new Writer<Line, Named>(LedgerLine, {
+    ...LEDGER,
+    outcome: ({ shares }) => shares?.outcome,
+    shares: ({ shares }) => shares?.lots,
+    balanceAvailable: ({ balance }) => balance.availableMicros,
+    balanceHeld: ({ balance }) => balance.heldMicros,
+  }),
+};
+
+const isBuy = ({ side }: Record) => side === Side.BUY;
+const ORDER: From<Record, Assets> = {
+  shares: 'restingLots',
+  averagePrice: ({ valueMicros, filledLots }) => averagePriceMicros(valueMicros, filledLots),
+  spent: (order) => (isBuy(order) ? order.valueMicros : null),
+  received: (order) => (isBuy(order) ? null : order.valueMicros),
+  timeInForce: ({ timeInForce }) => TIMES_IN_FORCE[timeInForce as TimeInForce],
+  selfTrade: ({ selfTrade }) => operation.SELF_TRADE_NAMES[selfTrade],
+  status: statusOf,
+  isOpen: ({ end }) => end === OrderState.OPEN,
+  reason: reasonOf,
+};
+export const orderRecord = new Writer<Record & TrueAt>(OrderRecord, ORDER);
+export const orders = { name: 'orders', entry: new Writer<Record>(ListedOrder, ORDER) };
 
 /** A resting order from the engine, which knows when it last came to rest. */
-export function restingOrderOf(assets: Assets, order: OrderView): WritableOrder {
-  return orderRecordOf(assets, {
+export function restingOrder(order: OrderView): Record {
+  return {
     ...order,
     timeInForce: TimeInForce.GTC,
     restingLots: order.sizeLots,
     end: OrderState.OPEN,
     reason: 0,
     closedAtMs: null,
-  });
+  };
 }
 
-function statusOf({ end, reason }: Record): WritableOrder['status'] {
+type Status = z.output<typeof OrderRecord>['status'];
+type Reason = z.output<typeof OrderRecord>['reason'];
+
+function statusOf({ end, reason }: Record): Status {
   switch (end) {
     case OrderState.OPEN:
       return 'resting';
@@ -239,7 +227,7 @@ function statusOf({ end, reason }: Record): WritableOrder['status'] {
   }
 }
 
-function reasonOf({ end, reason }: Record): WritableOrder['reason'] {
+function reasonOf({ end, reason }: Record): Reason {
   switch (end) {
     case OrderState.OPEN:
     case OrderState.FILLED:

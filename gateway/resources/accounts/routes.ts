@@ -4,13 +4,11 @@ import type { z } from 'zod';
 import { Privacy } from '../../../engine/interface/domain.js';
 import type { PositionView } from '../../../engine/interface/views.js';
 import { unitsOfSeen } from '../../access/fair-use/charges.js';
-import { type ReceiptWriter, resultFields } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { jsonText } from '../../json/serializer.js';
 import { type Filter, findAccount, findShownAccount, withFilter } from '../find.js';
 import { readHistory } from '../history/read.js';
-import { pageOf, ROWS_OF_MARKET, startOf } from '../paging.js';
+import { answerPageOf, ROWS_OF_MARKET, startOf } from '../paging.js';
 import * as views from './views.js';
 
 export const userRoutes: Route[] = [
@@ -30,11 +28,8 @@ export const userRoutes: Route[] = [
         if (!call.finds(shown, 'user_not_found')) return;
         // A session means that users read their own account: reading.ts refuses any other.
         const isHidden = shown.privacy !== Privacy.OPEN && call.session === null;
-        const figures = isHidden ? views.NO_FIGURES : { ...views.figuresOf(shown), rank };
-        call.answerJson<typeof views.Profile>(
-          { ...views.nameOf(shown), ...figures, ...at },
-          at.sequence,
-        );
+        const source = { ...shown, ...at, ...(isHidden ? {} : { rank }) };
+        call.answer(views.profile, source, at.sequence);
       });
     },
   }),
@@ -45,12 +40,7 @@ export const userRoutes: Route[] = [
     userParameter: 'id',
     responses: { 200: views.Balance },
     handle(call) {
-      const balance = views.balanceFieldsOf(call.engine.account(call.userId)!);
-      call.answerJson<typeof views.Balance>({
-        userId: `u${call.userId}`,
-        ...balance,
-        ...call.trueAt,
-      });
+      call.answer(views.ownBalance, { ...call.engine.account(call.userId)!, ...call.trueAt });
     },
   }),
 
@@ -74,8 +64,7 @@ export const userRoutes: Route[] = [
     userParameter: 'id',
     responses: { 200: views.Privacy },
     handle(call) {
-      const { privacy } = call.engine.account(call.userId)!;
-      call.answerJson<typeof views.Privacy>({ ...views.privacyOf(privacy), ...call.trueAt });
+      call.answer(views.privacy, { ...call.engine.account(call.userId)!, ...call.trueAt });
     },
   }),
 
@@ -88,14 +77,14 @@ export const userRoutes: Route[] = [
     responses: { 200: views.Privacy },
     handle(call) {
       const { userId, idempotencyKey } = call;
-      const receipt: ReceiptWriter = (_assets, result, at) => {
-        const { privacy, sequence, atMs } = resultFields('setPrivacy', result, at);
-        return jsonText<typeof views.Privacy>({ ...views.privacyOf(privacy), sequence, atMs });
-      };
       const { private: isPrivate, listed } = call.body;
       const hidden = listed ? Privacy.LISTED : Privacy.PRIVATE;
       const privacy = isPrivate ? hidden : Privacy.OPEN;
-      call.execute({ kind: 'setPrivacy', userId, idempotencyKey, privacy }, 200, receipt);
+      call.execute(
+        { kind: 'setPrivacy', userId, idempotencyKey, privacy },
+        200,
+        views.privacyReceipt,
+      );
     },
   }),
 
@@ -109,11 +98,8 @@ export const userRoutes: Route[] = [
       const account = findShownAccount(call, 'id');
       if (account === null) return;
       const { engine } = call;
-      const referral = views.ownReferralOf(engine.referral(account.userId)!);
-      const { userId, code, referredUsers } = referral;
-      const isOwn = call.userId === account.userId;
-      const shown = isOwn ? referral : { userId, code, referredUsers };
-      call.answerJson<typeof views.Referral>({ ...shown, ...call.trueAt });
+      const shown = call.userId === account.userId ? views.ownReferral : views.othersReferral;
+      call.answer(shown, { ...engine.referral(account.userId)!, ...call.trueAt });
     },
   }),
 
@@ -128,13 +114,8 @@ export const userRoutes: Route[] = [
     handle(call) {
       const { userId, idempotencyKey } = call;
       const code = call.body.code.toUpperCase();
-      const receipt: ReceiptWriter = (_assets, result, at) => {
-        const fields = resultFields('setReferralCode', result, at);
-        const { sequence, atMs } = fields;
-        const referral = views.ownReferralOf({ ...fields, code });
-        return jsonText<typeof views.OwnReferral>({ ...referral, sequence, atMs });
-      };
-      call.execute({ kind: 'setReferralCode', userId, idempotencyKey, code }, 200, receipt);
+      const command = { kind: 'setReferralCode', userId, idempotencyKey, code } as const;
+      call.execute(command, 200, views.referralReceipt);
     },
   }),
 ];
@@ -158,11 +139,13 @@ function answerPositions(call: PositionsCall, userId: number, filter: Filter): v
   }
   listed.sort((a, b) => placeOf(b) - placeOf(a));
   call.owes(unitsOfSeen(seen * ROWS_OF_MARKET + engine.orderCount(call.userId)));
-  const page = pageOf(call, listed, { list, positionOf: placeOf, newestFirst: true });
-  if (page === null) return;
-  const positions = page.entries.map((position) => views.positionOf(engine, position, call.userId));
-  const { nextCursor } = page;
-  call.answerJson<typeof views.Positions>({ positions, nextCursor, ...call.trueAt });
+  answerPageOf(call, listed, {
+    list,
+    positionOf: placeOf,
+    newestFirst: true,
+    name: 'positions',
+    text: (position) => views.positionText(engine, position, call.userId),
+  });
 }
 
 /** Sort position: by market, then refundable fees, UP, DOWN. */

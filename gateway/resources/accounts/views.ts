@@ -17,22 +17,16 @@ import type {
 import { mulDivFloor } from '../../../engine/storage/arithmetic.js';
 import {
   HALVES_PER_SET,
-  halfTicksText,
   resolvedHalfTicks,
   shownHalfTicks,
 } from '../../../persistence/history/market-json/market.js';
 import type { TrueAt } from '../../../persistence/history/true-at.js';
+import { receiptOf } from '../../commands/receipt.js';
 import { bodyObject, responseObject } from '../../json/components.js';
-import {
-  averagePriceMicros,
-  type Decimal,
-  lots,
-  micros,
-  microsOrNull,
-} from '../../json/decimal.js';
+import { averagePriceMicros } from '../../json/decimal.js';
 import * as request from '../../json/fields.js';
 import * as response from '../../json/response-fields.js';
-import { jsonText, type Writable } from '../../json/serializer.js';
+import { type From, Writer } from '../../json/writer.js';
 
 export const ReferralCodeBody = bodyObject('ReferralCodeBody', 'A new referral code', {
   ...request.own,
@@ -93,7 +87,9 @@ export const Position = responseObject('Position', 'Shares of one outcome of a m
     .nullable()
     .describe('What the shares win by; null: the fees that a VOID market gives back'),
   shares: response.shares.describe('Shares; 0: fees that come back'),
-  averagePrice: response.price.nullable().describe('What a share has cost; null: there are none'),
+  averagePrice: response.averagePrice
+    .nullable()
+    .describe('What a share has cost; null: there are none'),
   cost: response.money,
   price: response.price
     .nullable()
@@ -141,20 +137,11 @@ export const Referral = responseObject('Referral', 'The referrals of a user', {
   ...response.state,
 });
 
-type BalanceFields = { currency: 'USD' } & Record<'available' | 'held' | 'total', Decimal>;
-
-export function balanceFieldsOf({ availableMicros, heldMicros }: AccountView): BalanceFields {
-  return {
-    currency: 'USD',
-    available: micros(availableMicros),
-    held: micros(heldMicros),
-    total: micros(availableMicros + heldMicros),
-  };
-}
-
-export function balanceText(account: AccountView): string {
-  return JSON.stringify(balanceFieldsOf(account));
-}
+const TOTAL: From<AccountView, Assets> = {
+  total: ({ availableMicros, heldMicros }) => availableMicros + heldMicros,
+};
+export const balance = new Writer<AccountView>(z.strictObject(response.balanceFields), TOTAL);
+export const ownBalance = new Writer<AccountView & TrueAt>(Balance, TOTAL);
 
 /** Shares of one outcome; with outcome null, the fees that a VOID market refunds. */
 export interface OpenPosition {
@@ -196,84 +183,72 @@ interface PositionReads extends Assets {
   proceedsMicros(marketId: number, outcome: Outcome, lots: number, ownId: number): number | null;
 }
 
+/** A position, and what it is worth. */
+interface ValuedPosition extends OpenPosition {
+  payoutMicros: number;
+  /** null: there are no bids. */
+  valueMicros: number | null;
+}
+
+const POSITION = new Writer<ValuedPosition, PositionReads>(Position, {
+  positionId: ({ marketId, outcome }, reads) =>
+    `${marketIdText(reads, marketId)}-${outcome === null ? 'fees' : outcomeName(outcome)}`,
+  asset: ({ market }, reads) => reads.assetSymbol(market.asset),
+  averagePrice: ({ costMicros, lots }) => averagePriceMicros(costMicros, lots),
+  price: ({ outcome, market }) => {
+    const halfTicks = inOutcome(outcome, shownHalfTicks(market));
+    return halfTicks && halfTicks / 2;
+  },
+  unrealizedProfit: ({ valueMicros, costMicros }) =>
+    valueMicros === null ? null : valueMicros - costMicros,
+  status: ({ market }) => positionStatus(market),
+  endsAtMs: ({ market }) => market.endsAtMs,
+  atMs: (_, reads) => reads.nowMs,
+});
+
 /** `readerId`: bids of this user's family do not count for the value; 0: all bids count. */
-export function positionOf(
+export function positionText(
   reads: PositionReads,
   position: OpenPosition,
   readerId: number,
-): Writable<typeof Position> {
-  const { marketId, outcome, costMicros, refundMicros, market } = position;
+): string {
+  const { marketId, outcome, lots, refundMicros, market } = position;
   const pays = inOutcome(outcome, resolvedHalfTicks(market.resolution));
-  const price = inOutcome(outcome, shownHalfTicks(market));
-  const payoutMicros = refundMicros + mulDivFloor(position.lots, pays ?? HALVES_PER_SET, 2);
+  const payoutMicros = refundMicros + mulDivFloor(lots, pays ?? HALVES_PER_SET, 2);
   const valueMicros =
     outcome === null || pays !== null
       ? payoutMicros
-      : reads.proceedsMicros(marketId, outcome, position.lots, readerId);
-  const name = outcome === null ? null : outcomeName(outcome);
-  return {
-    positionId: `${marketIdText(reads, marketId)}-${name ?? 'fees'}`,
-    marketId: marketIdText(reads, marketId),
-    asset: reads.assetSymbol(market.asset),
-    outcome: name,
-    shares: lots(position.lots),
-    averagePrice: microsOrNull(averagePriceMicros(costMicros, position.lots)),
-    cost: micros(costMicros),
-    price: price === null ? null : JSON.rawJSON(halfTicksText(price)),
-    value: microsOrNull(valueMicros),
-    payout: micros(payoutMicros),
-    unrealizedProfit: microsOrNull(valueMicros === null ? null : valueMicros - costMicros),
-    status: positionStatus(market),
-    endsAtMs: market.endsAtMs,
-    atMs: reads.nowMs,
-  };
+      : reads.proceedsMicros(marketId, outcome, lots, readerId);
+  return POSITION.text({ ...position, payoutMicros, valueMicros }, reads);
 }
 
 export function positionStatus({ status }: MarketView): 'open' | 'claimable' {
   return status === MarketStatus.RESOLVED ? 'claimable' : 'open';
 }
 
-export function positionText(
-  reads: PositionReads,
-  position: OpenPosition,
-  readerId: number,
-): string {
-  return jsonText<typeof Position>(positionOf(reads, position, readerId));
-}
+/** `rank` undefined: the account is private, and only its name is shown. */
+type Shown = AccountView & TrueAt & { rank?: number | null };
+const unless = (of: (account: Shown) => number) => (account: Shown) =>
+  account.rank === undefined ? null : of(account);
+export const profile = new Writer<Shown>(Profile, {
+  volume: unless(({ volumeMicros }) => volumeMicros),
+  realizedProfit: unless(({ realizedProfitMicros }) => realizedProfitMicros),
+  trades: unless(({ tradeCount }) => tradeCount),
+  rank: ({ rank = null }) => rank,
+});
 
-/** The profile fields of every account. */
-export function nameOf({ userId, username, createdAtMs }: AccountView) {
-  return { userId: `u${userId}`, username, createdAtMs };
-}
+const PRIVACY: From<{ privacy: number }, Assets> = {
+  private: ({ privacy }) => privacy !== PrivacyCode.OPEN,
+  listed: ({ privacy }) => privacy !== PrivacyCode.PRIVATE,
+};
+export const privacy = new Writer<{ privacy: number }>(Privacy, PRIVACY);
+export const privacyReceipt = receiptOf('setPrivacy', Privacy, PRIVACY);
 
-/** The profile fields that a private account hides, except the rank. */
-export function figuresOf(account: AccountView) {
-  return {
-    volume: micros(account.volumeMicros),
-    realizedProfit: micros(account.realizedProfitMicros),
-    trades: account.tradeCount,
-  };
-}
-
-/** Shown for a private account. */
-export const NO_FIGURES = { volume: null, realizedProfit: null, trades: null, rank: null };
-
-export function privacyOf(privacy: number): Pick<Writable<typeof Privacy>, 'private' | 'listed'> {
-  const { OPEN, PRIVATE } = PrivacyCode;
-  return { private: privacy !== OPEN, listed: privacy !== PRIVATE };
-}
-
-/** The user's own view of their referral data. Others see less. */
-export function ownReferralOf(
-  referral: ReferralView,
-): Omit<Writable<typeof OwnReferral>, keyof TrueAt> {
-  const { userId, code, referredUsers, earnedMicros, pendingMicros, referrerId } = referral;
-  return {
-    userId: `u${userId}`,
-    code,
-    referredUsers,
-    earned: micros(earnedMicros),
-    pending: micros(pendingMicros),
-    referredBy: referrerId === 0 ? null : `u${referrerId}`,
-  };
-}
+export const ownReferral = new Writer<ReferralView>(OwnReferral, { referredBy: 'referrerId' });
+export const othersReferral = new Writer<ReferralView>(
+  Referral.omit({ earned: true, pending: true, referredBy: true }),
+);
+export const referralReceipt = receiptOf('setReferralCode', OwnReferral, {
+  code: ({ command }) => command.code,
+  referredBy: 'referrerId',
+});

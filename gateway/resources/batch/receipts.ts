@@ -15,34 +15,18 @@ import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { refusalAt } from '../../commands/execution.js';
 import type { ReceiptWriter } from '../../commands/receipt.js';
 import { type ErrorAnswer, refusalAnswer } from '../../http/errors.js';
-import { AsciiWriter, ascii } from '../../json/ascii-writer.js';
+import { AsciiWriter, ascii, type Piece } from '../../json/ascii-writer.js';
 import { writeAmendReceipt, writeOrderReceipt } from '../orders/order-receipt.js';
-import * as orders from '../orders/receipts.js';
+import { RECEIPTS } from '../orders/receipts.js';
 
 const RESULTS = ascii('{"results":[');
 const SEQUENCE = ascii('],"sequence":');
 const AT_MS = ascii(',"atMs":');
 const typed = (type: string) => ascii(`{"type":"${type}"`);
 const ERROR = typed('error');
-const TYPES = {
-  buy: typed('buy'),
-  sell: typed('sell'),
-  cancel: typed('cancel'),
-  amend: typed('amend'),
-  cancelAll: typed('cancelAll'),
-  cancelEverywhere: typed('cancelAll'),
-  claim: typed('claim'),
-  split: typed('split'),
-  merge: typed('merge'),
-};
-const RECEIPTS: Record<Exclude<BatchOperation['kind'], 'buy' | 'sell' | 'amend'>, ReceiptWriter> = {
-  cancel: orders.cancelReceipt,
-  cancelAll: orders.cancelAllReceipt,
-  cancelEverywhere: orders.cancelEverywhereReceipt,
-  claim: orders.claimReceipt,
-  split: orders.splitReceipt,
-  merge: orders.mergeReceipt,
-};
+const TYPES = Object.fromEntries(
+  Object.keys(RECEIPTS).map((kind) => [kind, typed(kind.replace('Everywhere', 'All'))]),
+) as Record<BatchOperation['kind'], Piece>;
 const COMMA = 44;
 const BRACE = 125;
 const out = new AsciiWriter();

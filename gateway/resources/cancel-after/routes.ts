@@ -5,12 +5,11 @@
 
 import { z } from 'zod';
 import { MAX_CANCEL_AFTER_MS, MIN_CANCEL_AFTER_MS } from '../../../engine/interface/parameters.js';
-import { type ReceiptWriter, resultFields } from '../../commands/receipt.js';
+import { receiptOf } from '../../commands/receipt.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { bodyObject, responseObject } from '../../json/components.js';
 import * as request from '../../json/fields.js';
 import { state, timeMs } from '../../json/response-fields.js';
-import { jsonText } from '../../json/serializer.js';
 
 const RANGE = `must be 0, or from ${MIN_CANCEL_AFTER_MS} to ${MAX_CANCEL_AFTER_MS}`;
 
@@ -42,14 +41,9 @@ export const CancelAfter = responseObject(
   },
 );
 
-const receipt: ReceiptWriter = (_assets, result, at) => {
-  const { cancelAtMs, sequence, atMs } = resultFields('setCancelAfter', result, at);
-  return jsonText<typeof CancelAfter>({
-    cancelAtMs: cancelAtMs === 0 ? null : cancelAtMs,
-    sequence,
-    atMs,
-  });
-};
+const receipt = receiptOf('setCancelAfter', CancelAfter, {
+  cancelAtMs: ({ cancelAtMs }) => cancelAtMs || null,
+});
 
 export const cancelAfterRoutes: Route[] = [
   defineRoute('PUT', '/users/:id/cancel-after', {

@@ -8,7 +8,7 @@ import type {
 import type { TrueAt } from '../../../persistence/history/true-at.js';
 import type { Call } from '../../http/call.js';
 import { HISTORY_UNAVAILABLE } from '../../http/errors.js';
-import { cursorOf, type PageRequest, startOf } from '../paging.js';
+import { cursorOf, type PageEnd, type PageRequest, startOf } from '../paging.js';
 
 /** The source of a read: an HTTP request or a stream connection. */
 export interface Reader
@@ -74,10 +74,6 @@ type PagedKind =
   | 'pointsCredits'
   | 'userOrders'
   | 'userTrades';
-
-export interface PageEnd extends TrueAt {
-  nextCursor: string | null;
-}
 
 /** Reads a page of a list. `answer` gets the page and `end`, its last fields. */
 export function answerPage<Kind extends PagedKind>(

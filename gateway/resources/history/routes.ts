@@ -11,17 +11,16 @@ import { answerCoded } from '../../http/answers/coded-answer.js';
 import { hashTag } from '../../http/answers/entity-tags.js';
 import type { Call } from '../../http/call.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { micros } from '../../json/decimal.js';
+import { microsText } from '../../json/decimal.js';
 import { entriesAskedFor, PagedQuery } from '../../json/fields.js';
-import { jsonText } from '../../json/serializer.js';
-import { answerList, columnsOf, LIST_TYPES } from '../csv.js';
+import { answerList, LIST_TYPES } from '../csv.js';
 import { type Filter, findShownAccount, isListed, withFilter } from '../find.js';
-import { cursorOf, startOf, startPosition } from '../paging.js';
-import { answerPage, type PageEnd, readHistory } from './read.js';
+import { cursorOf, type PageEnd, pageText, startOf, startPosition } from '../paging.js';
+import { answerPage, readHistory } from './read.js';
 import * as views from './views.js';
 
-const MARKET_TRADE_COLUMNS = columnsOf(views.MarketTrade);
-const USER_TRADE_COLUMNS = columnsOf(views.UserTrade);
+const MARKET_TRADES = { name: 'trades', entry: views.marketTrade };
+const USER_TRADES = { name: 'trades', entry: views.userTrade };
 
 export const historyRoutes: Route[] = [
   defineRoute('GET', '/markets/15m/history', {
@@ -64,10 +63,7 @@ export const historyRoutes: Route[] = [
       withFilter(call, ({ name: filter, bounds: { fromMs, toMs } }) => {
         const wanted = { kind: 'marketTrades', marketId, fromMs, toMs } as const;
         answerPage(call, `tape/${marketId}${filter}`, wanted, (page, end) => {
-          const trades = page.entries.map(views.marketTradeOf);
-          const path = `/markets/15m/${name}/trades`;
-          const listed = { path, columns: MARKET_TRADE_COLUMNS, entries: trades, ...end };
-          answerList(call, listed, () => jsonText<typeof views.MarketTrades>({ trades, ...end }));
+          answerList(call, MARKET_TRADES, `/markets/15m/${name}/trades`, page.entries, end);
         });
       });
     },
@@ -95,10 +91,7 @@ export const historyRoutes: Route[] = [
         ofOrder(call, userId, filter, (bounds, name) => {
           const list = `trades/u${userId}${name}`;
           answerPage(call, list, { kind: 'userTrades', userId, ...bounds }, (page, end) => {
-            const trades = page.entries.map((trade) => views.userTradeOf(call.engine, trade));
-            const path = `/users/u${userId}/trades`;
-            const listed = { path, columns: USER_TRADE_COLUMNS, entries: trades, ...end };
-            answerList(call, listed, () => jsonText<typeof views.UserTrades>({ trades, ...end }));
+            answerList(call, USER_TRADES, `/users/u${userId}/trades`, page.entries, end);
           });
         }),
       );
@@ -116,13 +109,9 @@ export const historyRoutes: Route[] = [
     handle(call) {
       const { userId } = call;
       answerPage(call, `points/u${userId}`, { kind: 'pointsCredits', userId }, (page, end) => {
-        const text = jsonText<typeof views.Points>({
-          userId: `u${userId}`,
-          balance: micros(page.microPoints),
-          history: page.entries.map((credit) => views.pointsCreditOf(call.engine, credit)),
-          ...end,
-        });
-        answerCoded(call, end.sequence, text);
+        const credits = page.entries.map((credit) => views.pointsCredit.text(credit, call.engine));
+        const head = `"userId":"u${userId}","balance":${microsText(page.microPoints)},`;
+        answerCoded(call, end.sequence, pageText('history', credits, end, head));
       });
     },
   }),
@@ -141,11 +130,12 @@ export const historyRoutes: Route[] = [
       const cursor = after && { userId: after[0]!, value: after[1]! };
       const request = { kind: 'leaderboard', metric, period, limit, cursor } as const;
       readHistory(call, request, (page, at) => {
-        const entries = page.entries.map(views.leaderboardEntryOf);
+        const entries = page.entries.map((one) => views.leaderboardEntry.text(one, call.engine));
         const { nextCursor: next } = page;
         const nextCursor = next && cursorOf(list, next.userId, next.value);
-        const fields = { metric, period, entries, nextCursor, ...at };
-        call.answerJson<typeof views.Leaderboard>(fields, at.sequence);
+        const head = `"metric":"${metric}","period":"${period}",`;
+        const text = pageText('entries', entries, { nextCursor, ...at }, head);
+        call.answerWhenDurable(200, text, at.sequence);
       });
     },
   }),

@@ -1,21 +1,12 @@
 /** Queries, bodies and entries of the routes that read the history. */
-
 import { z } from 'zod';
 import { ticksIn } from '../../../engine/interface/domain.js';
-import {
-  type Assets,
-  marketIdText,
-  matchTypeName,
-  outcomeName,
-  pointsReasonName,
-  sideName,
-} from '../../../engine/interface/notation.js';
+import { pointsReasonName } from '../../../engine/interface/notation.js';
 import type * as entries from '../../../persistence/history/requests.js';
 import { responseObject } from '../../json/components.js';
-import { lots, micros, ticks } from '../../json/decimal.js';
 import * as request from '../../json/fields.js';
 import * as response from '../../json/response-fields.js';
-import type { Writable } from '../../json/serializer.js';
+import { Writer } from '../../json/writer.js';
 import { asset, MarketWithHistory } from '../markets/schemas.js';
 
 export const PastMarketsQuery = request.ownQuery({
@@ -87,13 +78,13 @@ export const MarketTrades = responseObject('MarketTrades', 'The public trades of
 
 export const PointsCredit = responseObject('PointsCredit', 'Points that were credited', {
   atMs: response.timeMs,
-  points: response.decimal.min(0).describe('Points, at most 6 decimal places'),
+  points: response.points,
   reason: z.enum(['fees', 'referral']).describe('What the points were credited for'),
   marketId: response.marketId,
 });
 export const Points = responseObject('Points', 'The points of a user', {
   userId: response.userId,
-  balance: response.decimal.min(0).describe('Points, at most 6 decimal places'),
+  balance: response.points,
   history: z.array(PointsCredit).describe('The credits, newest first'),
   ...response.pageEnd,
 });
@@ -102,7 +93,7 @@ export const LeaderboardEntry = responseObject('LeaderboardEntry', 'A ranked use
   rank: z.int().min(1).describe('The rank, from 1; null if the user is not ranked'),
   userId: response.userId,
   username: response.username,
-  value: response.decimal.describe('US dollars, or points'),
+  value: response.millionths.describe('US dollars, or points'),
 });
 export const Leaderboard = responseObject('Leaderboard', 'Ranked users', {
   metric: z.enum(['profit', 'volume', 'points']).describe('What the users are ranked by'),
@@ -111,55 +102,27 @@ export const Leaderboard = responseObject('Leaderboard', 'Ranked users', {
   ...response.pageEnd,
 });
 
-export function userTradeOf(assets: Assets, trade: entries.UserTrade): Writable<typeof UserTrade> {
-  const { sizeLots, priceTicks } = trade;
-  return {
-    tradeId: `t${trade.tradeId}`,
-    orderId: `o${trade.orderId}`,
-    marketId: marketIdText(assets, trade.marketId),
-    outcome: outcomeName(trade.outcome),
-    side: sideName(trade.side),
-    price: ticks(priceTicks),
-    shares: lots(sizeLots),
-    value: micros(sizeLots * priceTicks),
-    fee: micros(trade.feeMicros),
-    role: trade.role === 0 ? 'taker' : 'maker',
-    atMs: trade.atMs,
-  };
-}
+export const userTrade = new Writer<entries.UserTrade>(UserTrade, {
+  shares: 'sizeLots',
+  value: ({ sizeLots, priceTicks }) => sizeLots * priceTicks,
+  role: ({ role }) => (role === 0 ? 'taker' : 'maker'),
+});
 
-export function marketTradeOf(trade: entries.MarketTradeEntry): Writable<typeof MarketTrade> {
-  const { sizeLots, upTicks, takerOutcome } = trade;
-  const priceTicks = ticksIn(takerOutcome, upTicks);
-  const matchType = matchTypeName(trade.matchType);
-  return {
-    tradeId: `t${trade.tradeId}`,
-    outcome: outcomeName(takerOutcome),
-    side: sideName(trade.takerSide),
-    price: ticks(priceTicks),
-    shares: lots(sizeLots),
-    value: micros(sizeLots * priceTicks),
-    matchType,
-    atMs: trade.atMs,
-  };
-}
+type TakerTrade = Omit<entries.MarketTradeEntry, 'sequence' | 'ordinal'>;
+const takerTicks = (trade: TakerTrade) => ticksIn(trade.takerOutcome, trade.upTicks);
+/** Also writes the trades of the stream. */
+export const marketTrade = new Writer<TakerTrade>(MarketTrade, {
+  outcome: 'takerOutcome',
+  side: 'takerSide',
+  price: takerTicks,
+  shares: 'sizeLots',
+  value: (trade) => trade.sizeLots * takerTicks(trade),
+});
 
-export function pointsCreditOf(
-  assets: Assets,
-  credit: entries.PointsCredit,
-): Writable<typeof PointsCredit> {
-  return {
-    atMs: credit.atMs,
-    points: micros(credit.microPoints),
-    reason: pointsReasonName(credit.reason),
-    marketId: marketIdText(assets, credit.marketId),
-  };
-}
+export const pointsCredit = new Writer<entries.PointsCredit>(PointsCredit, {
+  points: 'microPoints',
+  reason: ({ reason }) => pointsReasonName(reason),
+});
 
 /** All metrics are in millionths, of dollars or of points. */
-export function leaderboardEntryOf(
-  entry: entries.LeaderboardEntry,
-): Writable<typeof LeaderboardEntry> {
-  const { rank, userId, username, value } = entry;
-  return { rank, userId: `u${userId}`, username, value: micros(value) };
-}
+export const leaderboardEntry = new Writer<entries.LeaderboardEntry>(LeaderboardEntry);

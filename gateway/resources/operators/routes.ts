@@ -4,6 +4,7 @@
  */
 
 import type { z } from 'zod';
+import type { Engine } from '../../../engine/engine.js';
 import { Code } from '../../../engine/interface/codes.js';
 import type { Command } from '../../../engine/interface/commands.js';
 import { CommandKind } from '../../../engine/interface/commands.js';
@@ -12,17 +13,18 @@ import { MICROS_PER_DOLLAR } from '../../../engine/interface/limits.js';
 import { marketIdNumber, marketIdText } from '../../../engine/interface/notation.js';
 import { RESULT_HEAD_LENGTH, ResultHead } from '../../../engine/interface/results.js';
 import { areRules, FIRST_RULES } from '../../../engine/interface/rule-sets.js';
-import type { OperatorActionView } from '../../../engine/interface/views.js';
+import type { AccountView, OperatorActionView } from '../../../engine/interface/views.js';
 import { CODE_LASTS_MS, credentialOf, newCode } from '../../access/sign-in-codes.js';
 import { resultFields } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
 import { errorAnswer, invalidRequest } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { jsonText } from '../../json/serializer.js';
-import { restingOrderOf } from '../account-history/views.js';
-import { balanceFieldsOf, openPositions, positionOf } from '../accounts/views.js';
+import { Json, Writer } from '../../json/writer.js';
+import { orders, restingOrder } from '../account-history/views.js';
+import { balance, type OpenPosition, openPositions, positionText } from '../accounts/views.js';
 import { findAccount, isListed } from '../find.js';
-import { pageOf } from '../paging.js';
+import { answerPageOf } from '../paging.js';
 import { rulesOf } from '../status/limits.js';
 import { pausesIn } from '../status/pauses.js';
 import { operationRoutes } from '../status/routes.js';
@@ -133,24 +135,11 @@ export const operatorRoutes: Route[] = [
       const account = findAccount(call, 'id');
       if (account === null) return;
       const { engine } = call;
-      const { userId, username, createdAtMs, partner, parentId, frozen } = account;
+      const { userId } = account;
       const positions = engine
         .positions(userId)
         .flatMap((position) => openPositions(position, engine.market(position.marketId)!));
-      const text = jsonText<typeof schemas.OperatorUser>({
-        userId: `u${userId}`,
-        username,
-        createdAtMs,
-        partner,
-        parentId: parentId === 0 ? null : `u${parentId}`,
-        frozen,
-        cancelAtMs: engine.cancelAtMs(userId),
-        balance: balanceFieldsOf(account),
-        orders: engine.orders(userId).map((order) => restingOrderOf(engine, order)),
-        positions: positions.map((position) => positionOf(engine, position, userId)),
-        ...call.trueAt,
-      });
-      call.answerWhenDurable(200, text);
+      call.answer(OPERATOR_USER, { ...account, positions, ...call.trueAt });
     },
   }),
   defineRoute('GET', '/operator/actions', {
@@ -160,19 +149,28 @@ export const operatorRoutes: Route[] = [
     responses: { 200: schemas.Actions },
     handle(call) {
       const { engine } = call;
-      const page = pageOf(call, engine.operatorActions(), {
+      answerPageOf(call, engine.operatorActions(), {
         list: 'operator-actions',
         positionOf: ({ actionId }) => actionId,
         newestFirst: true,
+        name: 'actions',
+        text: (action) => JSON.stringify(actionOf(call, action)),
       });
-      if (page === null) return;
-      const actions = page.entries.map((action) => actionOf(call, action));
-      const { nextCursor } = page;
-      call.answerJson<typeof schemas.Actions>({ actions, nextCursor, ...call.trueAt });
     },
   }),
   ...operationRoutes.filter(({ path }) => path === '/metrics' || path === '/status'),
 ];
+
+interface ShownUser extends AccountView {
+  positions: OpenPosition[];
+}
+const OPERATOR_USER = new Writer<ShownUser, Engine>(schemas.OperatorUser, {
+  cancelAtMs: ({ userId }, engine) => engine.cancelAtMs(userId),
+  balance,
+  orders: ({ userId }, engine) => orders.entry.all(engine.orders(userId).map(restingOrder), engine),
+  positions: ({ positions, userId }, engine) =>
+    new Json(`[${positions.map((position) => positionText(engine, position, userId)).join(',')}]`),
+});
 
 const NO_SUCH_NAME = errorAnswer('user_not_found', {}, 'There is no user with this name.');
 const FROZEN_SHOWN = 100;

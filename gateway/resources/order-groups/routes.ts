@@ -6,19 +6,13 @@
 import { z } from 'zod';
 import { idNumber } from '../../../engine/interface/notation.js';
 import { MAX_GROUP_WINDOW_MS, MIN_GROUP_WINDOW_MS } from '../../../engine/interface/parameters.js';
-import { RESULT_FIELDS, RESULT_HEAD_LENGTH } from '../../../engine/interface/results.js';
-import {
-  orderIdsIn,
-  type ReceiptWriter,
-  resultFields,
-  stateAfter,
-} from '../../commands/receipt.js';
+import type { OrderGroupView } from '../../../engine/interface/views.js';
+import { receiptOf } from '../../commands/receipt.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { bodyObject, responseObject } from '../../json/components.js';
-import { lots } from '../../json/decimal.js';
 import * as request from '../../json/fields.js';
 import * as response from '../../json/response-fields.js';
-import { jsonText } from '../../json/serializer.js';
+import { Writer } from '../../json/writer.js';
 import { MAX_ORDER_SHARES } from '../orders/fields.js';
 
 const WINDOW = `must be a whole number from ${MIN_GROUP_WINDOW_MS} to ${MAX_GROUP_WINDOW_MS}`;
@@ -83,29 +77,14 @@ export const RemovedOrderGroup = responseObject(
   },
 );
 
+const ORDER_GROUP = new Writer<OrderGroupView>(OrderGroup, { openOrders: 'orderCount' });
+const ORDER_GROUPS = new Writer<{ groups: OrderGroupView[] }>(OrderGroups, {
+  orderGroups: ({ groups }, names) => ORDER_GROUP.all(groups, names),
+});
+
 /** Also the receipt of a reset, whose result has the same fields. */
-const termsReceipt: ReceiptWriter = (_assets, result, at) => {
-  const group = resultFields('createOrderGroup', result, at);
-  const { groupId, maxFilledLots, windowMs, sequence, atMs } = group;
-  return jsonText<typeof OrderGroupTerms>({
-    groupId: `g${groupId}`,
-    maxFilledShares: lots(maxFilledLots),
-    windowMs,
-    sequence,
-    atMs,
-  });
-};
-
-const REMOVED_LENGTH = RESULT_HEAD_LENGTH + RESULT_FIELDS.removeOrderGroup.length;
-
-const removedReceipt: ReceiptWriter = (_assets, result, at) => {
-  const removed = resultFields('removeOrderGroup', result, at);
-  return jsonText<typeof RemovedOrderGroup>({
-    groupId: `g${removed.groupId}`,
-    cancelled: orderIdsIn(result, at + REMOVED_LENGTH, removed.cancelledOrders),
-    ...stateAfter(removed),
-  });
-};
+const termsReceipt = receiptOf('createOrderGroup', OrderGroupTerms);
+const removedReceipt = receiptOf('removeOrderGroup', RemovedOrderGroup);
 
 export const orderGroupRoutes: Route[] = [
   defineRoute('POST', '/users/:id/order-groups', {
@@ -130,16 +109,8 @@ export const orderGroupRoutes: Route[] = [
     userParameter: 'id',
     responses: { 200: OrderGroups },
     handle(call) {
-      const orderGroups = call.engine.orderGroups(call.userId).map((group) => ({
-        groupId: `g${group.groupId}`,
-        maxFilledShares: lots(group.maxFilledLots),
-        windowMs: group.windowMs,
-        filledShares: lots(group.filledLots),
-        windowEndsAtMs: group.windowEndsAtMs,
-        tripped: group.tripped,
-        openOrders: group.orderCount,
-      }));
-      call.answerJson<typeof OrderGroups>({ orderGroups, ...call.trueAt });
+      const groups = call.engine.orderGroups(call.userId);
+      call.answer(ORDER_GROUPS, { groups, ...call.trueAt });
     },
   }),
 

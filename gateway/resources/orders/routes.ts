@@ -1,15 +1,14 @@
 /** Routes of orders, complete sets and claims. All require a session. */
 import { z } from 'zod';
 import { idNumber } from '../../../engine/interface/notation.js';
-import type { ReceiptWriter } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
-import { errorAnswer, invalidRequest, ORDER_ERRORS, SETS_ERRORS } from '../../http/errors.js';
+import { invalidRequest, ORDER_ERRORS, SETS_ERRORS } from '../../http/errors.js';
 import type { Asking } from '../../http/request.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { CLIENT_ID, EmptyBody, NO_CLIENT_ID, ownQuery } from '../../json/fields.js';
 import { Problems } from '../../json/problems.js';
 import { explains } from '../batch/explained.js';
-import { marketNumber } from '../find.js';
+import { marketNumber, mayExist } from '../find.js';
 import {
   AmendBody,
   BuyBody,
@@ -24,9 +23,8 @@ import {
   type Sent,
   SplitBody,
 } from './operations.js';
-import { amendReceipt, orderReceipt } from './order-receipt.js';
 import { OperationReader } from './reader.js';
-import * as receipts from './receipts.js';
+import { RECEIPTS } from './receipts.js';
 import * as schemas from './schemas.js';
 
 const CancelQuery = ownQuery({
@@ -64,7 +62,7 @@ export const tradingRoutes: Route[] = [
     responses: { 200: schemas.BuyReceipt },
     errors: [...ORDER_ERRORS, 'insufficient_balance', 'amount_too_small'],
     missing: OPERATIONS.buy.missing,
-    ...single('buy', orderReceipt),
+    ...single('buy'),
   }),
 
   defineRoute('POST', '/markets/15m/:marketId/sell', {
@@ -73,7 +71,7 @@ export const tradingRoutes: Route[] = [
     responses: { 200: schemas.SellReceipt },
     errors: [...ORDER_ERRORS, 'insufficient_shares'],
     missing: OPERATIONS.sell.missing,
-    ...single('sell', orderReceipt),
+    ...single('sell'),
   }),
 
   defineRoute('POST', '/markets/15m/:marketId/split', {
@@ -81,7 +79,7 @@ export const tradingRoutes: Route[] = [
     body: SplitBody,
     responses: { 200: schemas.SplitReceipt },
     errors: [...SETS_ERRORS, 'limit_reached', 'insufficient_balance'],
-    ...single('split', receipts.splitReceipt),
+    ...single('split'),
   }),
 
   defineRoute('POST', '/markets/15m/:marketId/merge', {
@@ -89,7 +87,7 @@ export const tradingRoutes: Route[] = [
     body: MergeBody,
     responses: { 200: schemas.MergeReceipt },
     errors: [...SETS_ERRORS, 'insufficient_shares'],
-    ...single('merge', receipts.mergeReceipt),
+    ...single('merge'),
   }),
 
   defineRoute('POST', '/markets/15m/:marketId/claim', {
@@ -103,7 +101,7 @@ export const tradingRoutes: Route[] = [
       'already_paid',
       'history_unavailable',
     ],
-    ...single('claim', receipts.claimReceipt),
+    ...single('claim'),
   }),
 
   defineRoute('DELETE', '/markets/15m/:marketId/orders/:orderId', {
@@ -112,7 +110,7 @@ export const tradingRoutes: Route[] = [
     body: EmptyBody,
     responses: { 200: schemas.CancelReceipt },
     errors: CANCEL_ERRORS,
-    ...single('cancel', receipts.cancelReceipt),
+    ...single('cancel'),
   }),
 
   defineRoute('PATCH', '/markets/15m/:marketId/orders/:orderId', {
@@ -120,7 +118,7 @@ export const tradingRoutes: Route[] = [
     body: AmendBody,
     responses: { 200: schemas.AmendReceipt },
     errors: AMEND_ERRORS,
-    ...single('amend', amendReceipt),
+    ...single('amend'),
   }),
 
   defineRoute('DELETE', '/markets/15m/:marketId/orders/by-client-id', {
@@ -130,7 +128,7 @@ export const tradingRoutes: Route[] = [
     body: EmptyBody,
     responses: { 200: schemas.CancelReceipt },
     errors: CANCEL_ERRORS,
-    ...named('cancel', receipts.cancelReceipt),
+    ...named('cancel'),
   }),
 
   defineRoute('PATCH', '/markets/15m/:marketId/orders/by-client-id', {
@@ -139,7 +137,7 @@ export const tradingRoutes: Route[] = [
     body: AmendBody,
     responses: { 200: schemas.AmendReceipt },
     errors: AMEND_ERRORS,
-    ...named('amend', amendReceipt),
+    ...named('amend'),
   }),
 
   defineRoute('DELETE', '/markets/15m/:marketId/orders', {
@@ -148,7 +146,7 @@ export const tradingRoutes: Route[] = [
     body: EmptyBody,
     responses: { 200: schemas.CancelAllReceipt },
     errors: ['market_not_found', 'market_not_active', 'history_unavailable'],
-    ...single('cancelAll', receipts.cancelAllReceipt),
+    ...single('cancelAll'),
   }),
 
   defineRoute('DELETE', '/users/:id/orders', {
@@ -167,15 +165,15 @@ export const tradingRoutes: Route[] = [
       const name = call.query.marketId;
       if (name === undefined) {
         const command = { kind: 'cancelEverywhere', userId, idempotencyKey } as const;
-        call.execute(command, 200, receipts.cancelEverywhereReceipt);
+        call.execute(command, 200, RECEIPTS.cancelEverywhere);
         return;
       }
-      const marketId = marketOf(call, name);
-      if (marketId === null) return;
+      const marketId = marketNumber(call.engine, name);
+      if (!mayExist(call, marketId, 'market_not_found')) return;
       call.execute(
         { kind: 'cancelAll', userId, idempotencyKey, marketId },
         200,
-        receipts.cancelAllReceipt,
+        RECEIPTS.cancelAll,
       );
     },
   }),
@@ -191,12 +189,7 @@ function placeOf({ assets, userId, idempotencyKey, request }: Asking): Place {
  * Executes an operation with a validated body, or refuses it if it has problems. `order`: how the
  * request names its order, if it does. An id of 0 does not exist in the engine.
  */
-function execute(
-  call: Call,
-  name: OperationName,
-  order: Partial<Given>,
-  receipt: ReceiptWriter<string | Uint8Array>,
-): void {
+function execute(call: Call, name: OperationName, order: Partial<Given>): void {
   const { engine } = call;
   const operation = OPERATIONS[name];
   const place = placeOf(call);
@@ -208,24 +201,20 @@ function execute(
     call.refuseNow(invalidRequest(problems.found));
     return;
   }
-  // With an idempotency key, let the engine refuse the id, so that the refusal is stored.
-  if ((marketId === 0 || order.orderId === 0) && place.idempotencyKey === null) {
-    const isOrder = engine.hasMarket(marketId);
-    call.refuseWhenDurable(errorAnswer(isOrder ? 'order_not_found' : 'market_not_found'));
-    return;
-  }
-  call.execute(operation.command(place, given), 200, receipt);
+  const code = engine.hasMarket(marketId) ? 'order_not_found' : 'market_not_found';
+  if (!mayExist(call, order.orderId === 0 ? 0 : marketId, code)) return;
+  call.execute(operation.command(place, given), 200, RECEIPTS[name]);
 }
 
 /** The reader and handler of a route with one operation. The path names the order, if any. */
-function single(name: OperationName, receipt: ReceiptWriter<string | Uint8Array>) {
+function single(name: OperationName) {
   const orderOf = ({ request }: Asking) =>
     hasOrder(OPERATIONS[name]) ? idNumber('o', request.parameter('orderId')) : undefined;
   return {
     ...CHANGE,
     command: {
       kind: name,
-      receipt,
+      receipt: RECEIPTS[name],
       read(asking: Asking, body: Uint8Array) {
         const place = placeOf(asking);
         const orderId = orderOf(asking);
@@ -234,28 +223,17 @@ function single(name: OperationName, receipt: ReceiptWriter<string | Uint8Array>
       },
     },
     handle(call: Call) {
-      execute(call, name, { orderId: orderOf(call) }, receipt);
+      execute(call, name, { orderId: orderOf(call) });
     },
   };
 }
 
 /** The handler of a route whose query names the order by clientOrderId. */
-function named(name: OperationName, receipt: ReceiptWriter<string | Uint8Array>) {
+function named(name: OperationName) {
   return {
     ...CHANGE,
     handle(call: Call<unknown, z.output<typeof NamedOrderQuery>>) {
-      execute(call, name, { clientOrderId: call.query.clientOrderId }, receipt);
+      execute(call, name, { clientOrderId: call.query.clientOrderId });
     },
   };
-}
-
-/**
- * The market's id. null: refused, because no market can have this id. With an idempotency key, the
- * id is 0 instead, and the engine refuses it.
- */
-function marketOf(call: Call, name: string): number | null {
-  const marketId = marketNumber(call.engine, name);
-  if (marketId !== 0 || call.idempotencyKey !== null) return marketId;
-  call.refuseWhenDurable(errorAnswer('market_not_found'));
-  return null;
 }

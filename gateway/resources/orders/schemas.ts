@@ -53,9 +53,6 @@ const traded = {
     .nullable()
     .describe('US dollars per share; null when nothing was traded'),
 };
-const position = z
-  .strictObject({ UP: response.shares, DOWN: response.shares })
-  .describe('Your shares of each outcome in this market afterwards');
 const paid = {
   fee: response.money.describe(
     'US dollars: the feeRate (0.5% at first) of the amount of a filled buy, otherwise of what was spent; the sum of the fees of the trades',
@@ -75,7 +72,7 @@ const settled = {
     )
     .describe('The trades of the order, in order'),
   balance: response.balance,
-  position,
+  position: response.position,
   ...response.state,
 };
 export const BuyReceipt = responseObject('BuyReceipt', 'What a buy did', {
@@ -163,7 +160,7 @@ const pairs = {
   userId: response.userId,
   shares: response.shares.describe('Shares of each outcome'),
 };
-const after = { balance: response.balance, position, ...response.state };
+const after = { balance: response.balance, position: response.position, ...response.state };
 export const SplitReceipt = responseObject('SplitReceipt', 'Dollars that were turned into pairs', {
   ...pairs,
   spent: response.money,

@@ -8,16 +8,15 @@
 import { z } from 'zod';
 import { MAX_TRANSFER_MICROS } from '../../../engine/interface/limits.js';
 import { idNumber, MICRO_SCALE } from '../../../engine/interface/notation.js';
-import { balanceOf, type ReceiptWriter, resultFields } from '../../commands/receipt.js';
+import type { AccountView } from '../../../engine/interface/views.js';
+import { receiptOf } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
 import { errorAnswer } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { bodyObject, responseObject } from '../../json/components.js';
-import { micros } from '../../json/decimal.js';
 import * as request from '../../json/fields.js';
 import * as response from '../../json/response-fields.js';
-import { jsonText } from '../../json/serializer.js';
-import { balanceFieldsOf } from '../accounts/views.js';
+import { Writer } from '../../json/writer.js';
 import { findAccount } from '../find.js';
 
 const TransferBody = bodyObject('TransferBody', 'A transfer of a partner', {
@@ -98,18 +97,31 @@ export const partnerRoutes: Route[] = [
     handle(call) {
       const account = findAccount(call, 'id');
       if (account === null) return;
-      const { username, createdAtMs } = account;
-      const userId = `u${account.userId}`;
       const isOwn = account.partner === call.partner;
-      const balance = isOwn ? balanceFieldsOf(account) : UNKNOWN_BALANCE;
-      const fields = { userId, username, createdAtMs, ...balance, ...call.trueAt };
-      call.answerJson<typeof PartnerUser>(fields);
+      call.answer(isOwn ? OWN_USER : OTHER_USER, { ...account, ...call.trueAt });
     },
   }),
 ];
 
-/** The balance shown for a user that this partner did not register. */
-const UNKNOWN_BALANCE = { currency: 'USD', available: null, held: null, total: null } as const;
+const OWN_USER = new Writer<AccountView>(PartnerUser, {
+  total: ({ availableMicros, heldMicros }) => availableMicros + heldMicros,
+});
+/** Of a user that this partner did not register, the balance is not shown. */
+const OTHER_USER = new Writer<AccountView>(PartnerUser, {
+  available: () => null,
+  held: () => null,
+  total: () => null,
+});
+
+const SENT = {
+  partner: ({ command }: { command: { partner: string } }) => command.partner,
+  reference: ({ command }: { command: { reference: string } }) => command.reference,
+};
+const RECEIPTS = {
+  deposit: receiptOf('deposit', TransferReceipt, SENT),
+  withdraw: receiptOf('withdraw', TransferReceipt, SENT),
+};
+const DEPOSIT_FOR_OTHER = receiptOf('deposit', TransferReceipt, { ...SENT, balance: () => null });
 
 function transfer(call: Call<z.output<typeof TransferBody>>, kind: 'deposit' | 'withdraw'): void {
   const { amount: amountMicros, reference } = call.body;
@@ -120,17 +132,6 @@ function transfer(call: Call<z.output<typeof TransferBody>>, kind: 'deposit' | '
     return;
   }
   const isOwn = call.engine.account(userId)?.partner === partner;
-  const receipt: ReceiptWriter = (_assets, result, at) => {
-    const fields = resultFields(kind, result, at);
-    return jsonText<typeof TransferReceipt>({
-      partner,
-      reference,
-      userId: `u${fields.userId}`,
-      amount: micros(fields.amountMicros),
-      balance: isOwn ? balanceOf(fields) : null,
-      sequence: fields.sequence,
-      atMs: fields.atMs,
-    });
-  };
+  const receipt = isOwn ? RECEIPTS[kind] : DEPOSIT_FOR_OTHER;
   call.execute({ kind, userId, amountMicros, partner, reference }, 200, receipt);
 }

@@ -3,8 +3,9 @@
 import { z } from 'zod';
 import { TokenScope } from '../../../engine/interface/domain.js';
 import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
-import { idNumber, tokenScopeName } from '../../../engine/interface/notation.js';
+import { type Assets, idNumber, tokenScopeName } from '../../../engine/interface/notation.js';
 import type { AccessTokenView } from '../../../engine/interface/views.js';
+import type { TrueAt } from '../../../persistence/history/true-at.js';
 import { ADDRESS_RULE, ALLOWED_ADDRESSES_MAX } from '../../access/allowed-addresses.js';
 import { resultFields } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
@@ -13,7 +14,7 @@ import { defineRoute, type Route } from '../../http/route.js';
 import { bodyObject, responseObject } from '../../json/components.js';
 import * as request from '../../json/fields.js';
 import { state, timeMs, tokenId } from '../../json/response-fields.js';
-import { jsonText } from '../../json/serializer.js';
+import { type From, Writer } from '../../json/writer.js';
 
 /** The longest IPv6 address, with an IPv4 part and a prefix length. */
 const ADDRESS_LENGTH_MAX = 49;
@@ -152,30 +153,27 @@ export async function createToken(
   const { tokenId, sequence, atMs } = resultFields('createToken', result);
   const view = engine.token(tokenId)!;
   const token = await gateway.sessions.issueNamed(view, engine.credentialVersion(userId));
-  const shown = { ...namesOf(view), token, ...timesOf(view), ...addressesOf(view) };
-  const text = jsonText<typeof CreatedToken>({ ...shown, sequence, atMs });
+  const text = CREATED_TOKEN.text({ ...view, token, sequence, atMs }, engine);
   call.answerWhenDurable(201, text, sequence);
 }
 
 export function listTokens(call: Call, userId: number): void {
   const { engine, gateway } = call;
   const tokens = engine.tokens(userId).map((token) => ({
-    ...namesOf(token),
-    ...timesOf(token),
+    ...token,
     lastUsedAtMs: gateway.sessions.lastUsedAtMs(token.tokenId),
-    ...addressesOf(token),
   }));
-  call.answerJson<typeof Tokens>({ tokens, ...call.trueAt });
+  call.answer(TOKENS, { tokens, ...call.trueAt });
 }
 
-function namesOf({ tokenId, name, scope }: AccessTokenView) {
-  return { tokenId: `k${tokenId}`, name, scope: tokenScopeName(scope) };
-}
-
-function timesOf({ createdAtMs, expiresAtMs }: AccessTokenView) {
-  return { createdAtMs, expiresAtMs: expiresAtMs === MAX_TIME_MS ? null : expiresAtMs };
-}
-
-function addressesOf({ allowedAddresses }: AccessTokenView) {
-  return { allowedAddresses: allowedAddresses === '' ? null : allowedAddresses.split(',') };
-}
+const TOKEN: From<AccessTokenView, Assets> = {
+  scope: ({ scope }) => tokenScopeName(scope),
+  expiresAtMs: ({ expiresAtMs }) => (expiresAtMs === MAX_TIME_MS ? null : expiresAtMs),
+  allowedAddresses: ({ allowedAddresses }) =>
+    allowedAddresses === '' ? null : allowedAddresses.split(','),
+};
+const CREATED_TOKEN = new Writer<AccessTokenView & TrueAt & { token: string }>(CreatedToken, TOKEN);
+const LISTED_TOKEN = new Writer<AccessTokenView>(Tokens.shape.tokens.element, TOKEN);
+const TOKENS = new Writer<{ tokens: AccessTokenView[] }>(Tokens, {
+  tokens: ({ tokens }, names) => LISTED_TOKEN.all(tokens, names),
+});

@@ -6,17 +6,17 @@ import {
   MAX_TRANSFER_MICROS,
 } from '../../../engine/interface/limits.js';
 import { idNumber, MICRO_SCALE } from '../../../engine/interface/notation.js';
-import { type ReceiptWriter, resultFields } from '../../commands/receipt.js';
+import type { AccountView } from '../../../engine/interface/views.js';
+import { receiptOf } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
 import { errorAnswer, invalidRequest } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { isNameOfHouse } from '../../inputs/house/house.js';
 import { bodyObject, responseObject } from '../../json/components.js';
-import { micros } from '../../json/decimal.js';
 import * as request from '../../json/fields.js';
 import * as response from '../../json/response-fields.js';
-import { jsonText } from '../../json/serializer.js';
-import { balanceFieldsOf } from '../accounts/views.js';
+import { Json, Writer } from '../../json/writer.js';
+import { balance } from '../accounts/views.js';
 import { CreatedToken, createToken, listTokens, TokenBody, Tokens } from '../sign-in/tokens.js';
 
 const SubAccountBody = bodyObject('SubAccountBody', 'A new sub-account', {
@@ -74,6 +74,18 @@ export const MoneyTransfer = responseObject(
   },
 );
 
+const SUB_ACCOUNT = new Writer<AccountView>(SubAccounts.shape.subAccounts.element, {
+  balance,
+});
+const SUB_ACCOUNTS = new Writer<{ accounts: AccountView[]; all: AccountView }>(SubAccounts, {
+  subAccounts: ({ accounts }, names) => SUB_ACCOUNT.all(accounts, names),
+  allAccounts: ({ all }, names) => new Json(balance.text(all, names)),
+});
+const created = receiptOf('createSubAccount', SubAccount, {
+  username: ({ command }) => command.username,
+});
+const moved = receiptOf('transferMoney', MoneyTransfer, { from: 'fromUserId', to: 'toUserId' });
+
 export const subAccountRoutes: Route[] = [
   defineRoute('POST', '/users/:id/sub-accounts', {
     access: 'session',
@@ -92,11 +104,7 @@ export const subAccountRoutes: Route[] = [
         call.refuseWhenDurable(errorAnswer('username_taken'));
         return;
       }
-      const receipt: ReceiptWriter = (_assets, result, at) => {
-        const { userId: id, sequence, atMs } = resultFields('createSubAccount', result, at);
-        return jsonText<typeof SubAccount>({ userId: `u${id}`, username, sequence, atMs });
-      };
-      call.execute({ kind: 'createSubAccount', userId, idempotencyKey, username }, 201, receipt);
+      call.execute({ kind: 'createSubAccount', userId, idempotencyKey, username }, 201, created);
     },
   }),
 
@@ -114,14 +122,7 @@ export const subAccountRoutes: Route[] = [
         all.availableMicros += availableMicros;
         all.heldMicros += heldMicros;
       }
-      const subAccounts = accounts.map((account) => ({
-        userId: `u${account.userId}`,
-        username: account.username,
-        createdAtMs: account.createdAtMs,
-        balance: balanceFieldsOf(account),
-      }));
-      const allAccounts = balanceFieldsOf(all);
-      call.answerJson<typeof SubAccounts>({ subAccounts, allAccounts, ...call.trueAt });
+      call.answer(SUB_ACCOUNTS, { accounts, all, ...call.trueAt });
     },
   }),
 
@@ -142,7 +143,7 @@ export const subAccountRoutes: Route[] = [
       }
       const [fromUserId, toUserId] = [idNumber('u', from), idNumber('u', to)];
       const ids = { userId, fromUserId, toUserId };
-      call.execute({ kind: 'transferMoney', idempotencyKey, ...ids, amountMicros }, 201, transfer);
+      call.execute({ kind: 'transferMoney', idempotencyKey, ...ids, amountMicros }, 201, moved);
     },
   }),
 
@@ -182,16 +183,3 @@ function subAccountOf(call: Call): number {
   call.refuseWhenDurable(errorAnswer('user_not_found'));
   return 0;
 }
-
-const transfer: ReceiptWriter = (_assets, result, at) => {
-  const fields = resultFields('transferMoney', result, at);
-  return jsonText<typeof MoneyTransfer>({
-    from: `u${fields.fromUserId}`,
-    to: `u${fields.toUserId}`,
-    amount: micros(fields.amountMicros),
-    fromAvailable: micros(fields.fromAvailableMicros),
-    toAvailable: micros(fields.toAvailableMicros),
-    sequence: fields.sequence,
-    atMs: fields.atMs,
-  });
-};

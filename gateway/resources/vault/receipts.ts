@@ -4,12 +4,11 @@ import { z } from 'zod';
 import { MAX_TRANSFER_MICROS, MIN_STAKE_MICROS } from '../../../engine/interface/limits.js';
 import { MICRO_SCALE } from '../../../engine/interface/notation.js';
 import type { VaultDepositView } from '../../../engine/interface/views.js';
-import { type ReceiptWriter, resultFields, stateAfter } from '../../commands/receipt.js';
+import { receiptOf } from '../../commands/receipt.js';
 import { bodyObject, responseObject } from '../../json/components.js';
-import { micros } from '../../json/decimal.js';
 import * as request from '../../json/fields.js';
 import * as response from '../../json/response-fields.js';
-import { jsonText, type Unwritten } from '../../json/serializer.js';
+import { Writer } from '../../json/writer.js';
 
 export const StakeBody = bodyObject('StakeBody', 'Money to stake', {
   ...request.own,
@@ -57,8 +56,7 @@ const deposit = {
   stakedAtMs: response.timeMs,
   earnsFromMs: response.timeMs,
 };
-const Deposit = responseObject('Deposit', 'A vault deposit', deposit);
-export type Deposit = z.output<typeof Deposit>;
+export const Deposit = responseObject('Deposit', 'A vault deposit', deposit);
 const change = { balance: response.balance, ...response.state };
 
 export const Deposits = responseObject('Deposits', 'Vault deposits of a user', {
@@ -81,47 +79,25 @@ export const ClaimYieldReceipt = responseObject(
   { ...deposit, claimed: response.money, ...change },
 );
 
-export function depositOf(fields: VaultDepositView): Unwritten<Deposit> {
-  return {
-    depositId: `d${fields.depositId}`,
-    vaultId: 'flex',
-    userId: `u${fields.userId}`,
-    amount: micros(fields.amountMicros),
-    accruedYield: micros(fields.accruedYieldMicros),
-    claimedYield: micros(fields.claimedYieldMicros),
-    status: fields.closed ? 'closed' : 'active',
-    stakedAtMs: fields.stakedAtMs,
-    earnsFromMs: fields.earnsFromMs,
-  };
-}
+export const depositText = new Writer<VaultDepositView>(Deposit, {
+  status: ({ closed }) => (closed ? 'closed' : 'active'),
+}).text;
 
 /** A new deposit has earned nothing. */
-export const stakeReceipt: ReceiptWriter = (_assets, result, at) => {
-  const fields = resultFields('stake', result, at);
-  const state = { accruedYieldMicros: 0, claimedYieldMicros: 0, closed: false };
-  const deposit = depositOf({ ...fields, ...state });
-  return jsonText<typeof StakeReceipt>({
-    ...deposit,
-    ...stateAfter(fields),
-  });
-};
-
+export const stakeReceipt = receiptOf('stake', StakeReceipt, {
+  accruedYield: () => 0,
+  claimedYield: () => 0,
+  status: () => 'active',
+});
 /** The accrued yield was paid out with the principal. */
-export const unstakeReceipt: ReceiptWriter = (_assets, result, at) => {
-  const fields = resultFields('unstake', result, at);
-  return jsonText<typeof UnstakeReceipt>({
-    ...depositOf({ ...fields, accruedYieldMicros: 0, closed: true }),
-    returned: micros(fields.amountMicros),
-    yieldPaid: micros(fields.yieldMicros),
-    ...stateAfter(fields),
-  });
-};
-
-export const claimYieldReceipt: ReceiptWriter = (_assets, result, at) => {
-  const fields = resultFields('claimYield', result, at);
-  return jsonText<typeof ClaimYieldReceipt>({
-    ...depositOf({ ...fields, accruedYieldMicros: 0, closed: false }),
-    claimed: micros(fields.yieldMicros),
-    ...stateAfter(fields),
-  });
-};
+export const unstakeReceipt = receiptOf('unstake', UnstakeReceipt, {
+  accruedYield: () => 0,
+  status: () => 'closed',
+  returned: 'amountMicros',
+  yieldPaid: 'yieldMicros',
+});
+export const claimYieldReceipt = receiptOf('claimYield', ClaimYieldReceipt, {
+  accruedYield: () => 0,
+  status: () => 'active',
+  claimed: 'yieldMicros',
+});

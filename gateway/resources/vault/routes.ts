@@ -4,13 +4,11 @@ import { MIN_STAKE_MICROS } from '../../../engine/interface/limits.js';
 import { idNumber, MICRO_SCALE } from '../../../engine/interface/notation.js';
 import { PAYOUT_DELAY_MS } from '../../../engine/interface/parameters.js';
 import { mulDivFloor } from '../../../engine/storage/arithmetic.js';
-import type { Call } from '../../http/call.js';
-import { errorAnswer } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { type Decimal, micros } from '../../json/decimal.js';
 import { EmptyBody, PagedQuery } from '../../json/fields.js';
-import { findShownAccount } from '../find.js';
-import { pageOf } from '../paging.js';
+import { findShownAccount, mayExist } from '../find.js';
+import { answerPageOf } from '../paging.js';
 import { rulesOf } from '../status/limits.js';
 import * as receipts from './receipts.js';
 
@@ -64,8 +62,8 @@ export const vaultRoutes: Route[] = [
     errors: ['deposit_not_found', 'deposit_closed'],
     handle(call) {
       const { userId, idempotencyKey } = call;
-      const depositId = depositIdOf(call);
-      if (depositId === null) return;
+      const depositId = idNumber('d', call.parameter('depositId'));
+      if (!mayExist(call, depositId, 'deposit_not_found')) return;
       call.execute(
         { kind: 'unstake', userId, idempotencyKey, depositId },
         200,
@@ -83,8 +81,8 @@ export const vaultRoutes: Route[] = [
     errors: ['deposit_not_found', 'deposit_closed', 'nothing_to_claim'],
     handle(call) {
       const { userId, idempotencyKey } = call;
-      const depositId = depositIdOf(call);
-      if (depositId === null) return;
+      const depositId = idNumber('d', call.parameter('depositId'));
+      if (!mayExist(call, depositId, 'deposit_not_found')) return;
       const command = { kind: 'claimYield', userId, idempotencyKey, depositId } as const;
       call.execute(command, 200, receipts.claimYieldReceipt);
     },
@@ -101,17 +99,13 @@ export const vaultRoutes: Route[] = [
       const { engine } = call;
       const userId = findShownAccount(call, 'userId')?.userId;
       if (userId === undefined) return;
-      const page = pageOf(call, engine.vaultDepositIds(userId), {
+      answerPageOf(call, engine.vaultDepositIds(userId), {
         list: `deposits/u${userId}`,
         positionOf: (depositId) => depositId,
         newestFirst: false,
+        name: 'deposits',
+        text: (depositId) => receipts.depositText(engine.vaultDeposit(depositId)!, engine),
       });
-      if (page === null) return;
-      const deposits = page.entries.map((depositId) =>
-        receipts.depositOf(engine.vaultDeposit(depositId)!),
-      );
-      const { nextCursor } = page;
-      call.answerJson<typeof receipts.Deposits>({ deposits, nextCursor, ...call.trueAt });
     },
   }),
 ];
@@ -126,15 +120,4 @@ function aprOf(engine: Engine): Decimal | null {
   if (stakedMicros === 0) return null;
   const yearMicros = engine.vaultShareMicros(engine.nowMs - DAY_MS) * DAYS_PER_YEAR;
   return micros(mulDivFloor(yearMicros, MICRO_SCALE, stakedMicros));
-}
-
-/**
- * null: refused, because no deposit has this id. With an idempotency key, the id is 0, and the
- * engine refuses it, so that the refusal is stored.
- */
-function depositIdOf(call: Call): number | null {
-  const depositId = idNumber('d', call.parameter('depositId'));
-  if (depositId !== 0 || call.idempotencyKey !== null) return depositId;
-  call.refuseWhenDurable(errorAnswer('deposit_not_found'));
-  return null;
 }

@@ -5,23 +5,17 @@
  */
 import { z } from 'zod';
 import type { Engine } from '../../../engine/engine.js';
-import { ticksIn } from '../../../engine/interface/domain.js';
-import { EventSlot } from '../../../engine/interface/events.js';
-import {
-  lotsText,
-  marketIdText,
-  matchTypeName,
-  microsText,
-  outcomeName,
-  sideName,
-  ticksText,
-} from '../../../engine/interface/notation.js';
+import { marketIdText } from '../../../engine/interface/notation.js';
 import * as fields from '../../json/response-fields.js';
+import { marketTrade } from '../../resources/history/views.js';
 import { atMs, Channel, DATA } from './channel.js';
+import { cursorOver } from './user-events.js';
 
-const trade = z.strictObject({ ...fields.tradeFields, atMs });
 const data = z
-  .strictObject({ marketId: fields.marketId, trades: z.array(trade).describe('The trades') })
+  .strictObject({
+    marketId: fields.marketId,
+    trades: z.array(z.strictObject({ ...fields.tradeFields, atMs })).describe('The trades'),
+  })
   .describe(DATA);
 export const TRADES = {
   of: 'market',
@@ -31,7 +25,7 @@ export const TRADES = {
   make: (engine: Engine, marketId: number) => new TradesChannel(engine, marketId),
 } as const;
 
-const TRADE = EventSlot.trade;
+const trade = Object.assign(cursorOver('trade'), { atMs: 0 });
 
 class TradesChannel extends Channel {
   private readonly marketName: string;
@@ -48,15 +42,10 @@ class TradesChannel extends Channel {
 
   /** Adds the trade event at offset `at`. */
   addTrade(values: Float64Array, at: number): void {
-    const outcome = values[at + TRADE.takerOutcome]!;
-    const priceTicks = ticksIn(outcome, values[at + TRADE.upTicks]!);
-    const lots = values[at + TRADE.sizeLots]!;
-    this.texts.push(
-      `{"tradeId":"t${values[at + TRADE.tradeId]!}","outcome":"${outcomeName(outcome)}"` +
-        `,"side":"${sideName(values[at + TRADE.takerSide]!)}","price":${ticksText(priceTicks)}` +
-        `,"shares":${lotsText(lots)},"value":${microsText(lots * priceTicks)}` +
-        `,"matchType":"${matchTypeName(values[at + TRADE.matchType]!)}","atMs":${this.engine.nowMs}}`,
-    );
+    trade.values = values;
+    trade.at = at;
+    trade.atMs = this.engine.nowMs;
+    this.texts.push(marketTrade.text(trade, this.engine));
   }
 
   snapshotData(): string {

@@ -11,14 +11,8 @@ import { z } from 'zod';
 import type { Engine } from '../../../engine/engine.js';
 import { marketIdText } from '../../../engine/interface/notation.js';
 import * as fields from '../../json/response-fields.js';
-import { jsonText } from '../../json/serializer.js';
-import { ListedOrder, restingOrderOf } from '../../resources/account-history/views.js';
-import {
-  balanceText,
-  openPositions,
-  Positions,
-  positionText,
-} from '../../resources/accounts/views.js';
+import { ListedOrder, orders, restingOrder } from '../../resources/account-history/views.js';
+import { balance, openPositions, Positions, positionText } from '../../resources/accounts/views.js';
 import { Channel, DATA } from './channel.js';
 import { positionMarketAt, UserEvent, userEventText } from './user-events.js';
 
@@ -81,11 +75,10 @@ class UserChannel extends Channel {
 
   snapshotData(): string {
     const { engine, userId } = this;
-    const orders = engine
-      .orders(userId)
-      .map((order) => jsonText<typeof ListedOrder>(restingOrderOf(engine, order)));
+    const resting = engine.orders(userId).map(restingOrder);
+    const { text: listed } = orders.entry.all(resting, engine);
     const markets = new Set(engine.positions(userId).map(({ marketId }) => marketId));
-    return `{${this.accountText()},"orders":[${orders.join(',')}],"positions":[${this.positionsText(markets)}]}`;
+    return `{${this.accountText()},"orders":${listed},"positions":[${this.positionsText(markets)}]}`;
   }
 
   protected takeChanges(): string {
@@ -97,7 +90,7 @@ class UserChannel extends Channel {
   }
 
   private accountText(): string {
-    return `"userId":"u${this.userId}","balance":${balanceText(this.engine.account(this.userId)!)}`;
+    return `"userId":"u${this.userId}","balance":${balance.text(this.engine.account(this.userId)!, this.engine)}`;
   }
 
   private positionsText(marketIds: Iterable<number>): string {

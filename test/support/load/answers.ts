@@ -6,13 +6,7 @@ import { isAtomicBatch, refusalIn } from '../../../gateway/commands/execution.js
 import type { ReceiptWriter } from '../../../gateway/commands/receipt.js';
 import { refusalAnswer } from '../../../gateway/http/errors.js';
 import { batchReceipt } from '../../../gateway/resources/batch/receipts.js';
-import { amendReceipt, orderReceipt } from '../../../gateway/resources/orders/order-receipt.js';
-import {
-  cancelAllReceipt,
-  cancelEverywhereReceipt,
-  cancelReceipt,
-  claimReceipt,
-} from '../../../gateway/resources/orders/receipts.js';
+import { RECEIPTS } from '../../../gateway/resources/orders/receipts.js';
 import {
   claimYieldReceipt,
   stakeReceipt,
@@ -46,13 +40,7 @@ export function answerOf(engine: Applied, command: Command): ExpectedAnswer {
 }
 
 const WRITERS: { [Kind in Command['kind']]?: ReceiptWriter<string | Uint8Array> } = {
-  buy: orderReceipt,
-  sell: orderReceipt,
-  cancel: cancelReceipt,
-  cancelAll: cancelAllReceipt,
-  cancelEverywhere: cancelEverywhereReceipt,
-  amend: amendReceipt,
-  claim: claimReceipt,
+  ...RECEIPTS,
   stake: stakeReceipt,
   unstake: unstakeReceipt,
   claimYield: claimYieldReceipt,

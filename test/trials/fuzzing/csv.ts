@@ -1,31 +1,28 @@
 /** Lists as CSV: a strict reader finds what the JSON has, also in pages that the site joins. */
 import { parse } from 'csv-parse/sync';
+import type { Engine } from '../../../engine/engine.js';
 import {
   marketIdOf,
   type Outcome,
   type SelfTrade,
   type Side,
 } from '../../../engine/interface/domain.js';
-import type { Assets } from '../../../engine/interface/notation.js';
 import { Api } from '../../../gateway/client/index.js';
 import { CANCEL_REASONS } from '../../../gateway/json/cancel-reasons.js';
-import {
-  LEDGER_COLUMNS,
-  ORDER_COLUMNS,
-} from '../../../gateway/resources/account-history/routes.js';
-import { ledgerEntryOf, orderRecordOf } from '../../../gateway/resources/account-history/views.js';
-import { csvText } from '../../../gateway/resources/csv.js';
+import { ledger, orders } from '../../../gateway/resources/account-history/views.js';
+import { csvText, type Listing } from '../../../gateway/resources/csv.js';
 import { clientOrderId } from '../../../gateway/resources/orders/fields.js';
 import { readStatement } from '../../../gateway/site/app/account/statement-csv.js';
 import { CAUSES } from '../../../persistence/history/account/changes.js';
-import type { OrderState } from '../../../persistence/history/account/orders.js';
+import type { LedgerLine } from '../../../persistence/history/account/ledger.js';
+import type { OrderRecord, OrderState } from '../../../persistence/history/account/orders.js';
 import type { Target } from './fuzz.js';
 
-const assets: Parameters<typeof ledgerEntryOf>[0] & Assets = {
+const assets = {
   assetSymbol: () => 'BTC',
   findAsset: () => 0,
-  transferMadeAt: (sequence) => ({ partner: 'acme', reference: `-${sequence}` }),
-};
+  transferMadeAt: (sequence: number) => ({ partner: 'acme', reference: `-${sequence}` }),
+} as unknown as Engine;
 const MARKET = marketIdOf(0, 1_763_700_300_000);
 const REASONS = Object.keys(CANCEL_REASONS).map(Number);
 const MOST_ENTRIES = 5;
@@ -34,9 +31,9 @@ const PAGE_ENTRIES = 2;
 /** `of(i, most)`: an integer, from 0 to below `most` if that is given. */
 type Numbers = (i: number, most?: number) => number;
 
-function ledgerEntry(of: Numbers) {
+function ledgerLine(of: Numbers): LedgerLine {
   const [availableMicros, heldMicros] = [of(0), of(1)];
-  return ledgerEntryOf(assets, {
+  return {
     userId: 1,
     position: 1,
     sequence: of(2, 2 ** 53),
@@ -51,11 +48,11 @@ function ledgerEntry(of: Numbers) {
     heldMicros,
     shares: of(4, 2) === 0 ? null : { outcome: of(5, 2) as Outcome, lots: of(6) },
     balance: { availableMicros: heldMicros, heldMicros: availableMicros },
-  });
+  };
 }
 
-function orderRecord(of: Numbers, name: string | null) {
-  return orderRecordOf(assets, {
+function orderRecord(of: Numbers, name: string | null): OrderRecord {
+  return {
     orderId: of(0, 2 ** 53),
     clientOrderId: name,
     marketId: MARKET,
@@ -78,14 +75,14 @@ function orderRecord(of: Numbers, name: string | null) {
     reason: REASONS[of(6, REASONS.length)]!,
     placedAtMs: of(7, 2 ** 43),
     closedAtMs: of(8, 2) === 0 ? null : of(8, 2 ** 43),
-  });
+  };
 }
 
 /** As JSON has it, with the text of each number; null is empty. */
-function cellsOf(entry: object): string[] {
+function cellsOf(entry: string): string[] {
   const text = (_: string, value: unknown, context?: { source: string }) =>
     typeof value === 'number' ? context!.source : value;
-  const read = JSON.parse(JSON.stringify(entry), text) as Record<string, object | null>;
+  const read = JSON.parse(entry, text) as Record<string, object | null>;
   // What a statement has in an object has a column each.
   const cells: unknown[] = Object.entries(read).flatMap(([field, value]): unknown[] => {
     if (field.endsWith('tMs')) return [value, dateOf(value)];
@@ -103,19 +100,24 @@ function dateOf(atMs: unknown): string | null {
   return `${day} ${time!.slice(0, 8)}`;
 }
 
-function compare(what: string, text: string, entries: readonly object[]): void {
+function compare<Entry extends object>(
+  list: Listing<Entry>,
+  text: string,
+  entries: readonly Entry[],
+): void {
   const [head, ...rows] = parse(text, { record_delimiter: '\r\n' }) as string[][];
-  const expected = JSON.stringify(entries.map(cellsOf));
+  const cells = entries.map((entry) => cellsOf(list.entry.text(entry, assets)));
+  const expected = JSON.stringify(cells);
   if (head === undefined || JSON.stringify(rows) !== expected)
-    throw new Error(`${what}: ${text} is not ${expected}`);
+    throw new Error(`${list.name}: ${text} is not ${expected}`);
 }
 
 /** As the site saves it, page by page. */
-async function joined(entries: readonly object[]): Promise<string> {
+async function joined(entries: readonly LedgerLine[]): Promise<string> {
   const fetch = async (address: unknown) => {
     const from = Number(new URL(`${address}`).searchParams.get('cursor'));
     const to = from + PAGE_ENTRIES;
-    const page = csvText({ columns: LEDGER_COLUMNS, entries: entries.slice(from, to) });
+    const page = csvText(ledger, entries.slice(from, to), assets);
     const link = `</api/users/u1/ledger?limit=200&cursor=${to}>; rel="next"`;
     return new Response(page, to < entries.length ? { headers: { link } } : {});
   };
@@ -147,9 +149,9 @@ export const csv: Target = {
         return most === undefined ? number + 0 : Math.abs(number) % most;
       };
     const names = texts.map((text) => clientOrderId.schema.safeParse(text).data ?? null);
-    const orders = names.map((name, i) => orderRecord(from(i), name));
-    compare('orders', csvText({ columns: ORDER_COLUMNS, entries: orders }), orders);
-    const lines = names.map((_, i) => ledgerEntry(from(i)));
-    compare('a statement', await joined(lines), lines);
+    const records = names.map((name, i) => orderRecord(from(i), name));
+    compare(orders, csvText(orders, records, assets), records);
+    const lines = names.map((_, i) => ledgerLine(from(i)));
+    compare(ledger, await joined(lines), lines);
   },
 };
