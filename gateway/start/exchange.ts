@@ -1,9 +1,12 @@
 /**
- * A running exchange: creates, connects and starts its parts. ending.ts stops them.
+ * A running exchange: creates and connects its parts, which start and stop in one order (parts.ts).
  *
  * The order: checks that need nothing created; the data folder, locked and checked; recovery; the
  * clock; the journal; assets and house; prices; and, once all of that is durable, the HTTP server.
  * After a fatal error nothing is answered: `onFatal` is called, and the process must end.
+ *
+ * Always holds: a stop first refuses new work. Every accepted command is durable and answered
+ * before the journal is closed, and its client receives the answer within the limits of STOP_MS.
  */
 import type { Engine } from '../../engine/engine.js';
 import type { CommandOf } from '../../engine/interface/commands.js';
@@ -42,7 +45,7 @@ import { siteFiles } from '../site/serve.js';
 import type { Config } from './config.js';
 import { type Data, lockData } from './data.js';
 import { checkDemo } from './demo-at-start.js';
-import { Ending, STOP_MS } from './ending.js';
+import { Parts, STOP_MS } from './parts.js';
 import { checkBeforeLeading, checkPreconditions, checkRoom } from './preconditions.js';
 import { ADDRESS_SPACE_GIBIBYTES } from './process-limits.js';
 import { registerVenues } from './readings.js';
@@ -94,11 +97,12 @@ const NOT_FOUND = 404;
 const FATAL_MS = 2_000;
 
 /** @throws JournalError if the data folder is in use or its journal is damaged */
-export async function startExchange(options: ExchangeOptions): Promise<Exchange> {
-  return startOrUndo(options.log, (started) => start(options, started));
+export function startExchange(options: ExchangeOptions): Promise<Exchange> {
+  const parts = new Parts(options.log);
+  return parts.start(() => start(options, parts));
 }
 
-async function start(options: ExchangeOptions, started: Started): Promise<Exchange> {
+async function start(options: ExchangeOptions, parts: Parts): Promise<Exchange> {
   const { config, log } = options;
   let follower: Follower | null = null;
   let sequencer: WatchedSequencer | null = null;
@@ -118,7 +122,6 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
     siteFiles();
     downloads();
   };
-  const onLost = fail;
   const checkState = (engine: Engine, to: Log) => {
     if (options.inputs !== undefined) return;
     const journalMs = engine.sequence === 0 ? null : engine.nowMs;
@@ -135,7 +138,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   const locked = await lockData({
     config,
     log,
-    onLost,
+    onLost: fail,
     startFollower: follow,
     warmUp,
     candidateClock,
@@ -143,7 +146,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
     signal,
   });
   const { data, place, replicated } = locked;
-  started.add(() => data.release());
+  parts.add(() => data.release());
   const engine = await recoverEngine(data, config, log);
   engine.keepRecentResults(config.keyResultWords);
   checkState(engine, log);
@@ -152,12 +155,17 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
   // The folder is unchanged up to here, so a refused folder stays as it was.
   await withVariable('DATA_FOLDER', () => checkRoom(folder));
   const journal = await withVariable('DATA_FOLDER', () => data.openJournal());
-  // Closed after the sequencer, because it follows the last commits.
-  started.add(async () => await follower?.close());
-  started.add(() => (sequencer ?? journal).close());
   const metrics = new Metrics(engine.sequence);
-  started.add(() => metrics.stop());
+  parts.add(() => metrics.stop());
   registerVenues(metrics, inputs.venues);
+  parts.add(async () => await follower?.close());
+  let closed: Promise<void> | null = null;
+  /** Refuses commands; earlier ones become durable and are answered. */
+  const closeJournal = () => {
+    closed ??= (sequencer ?? journal).close();
+    return closed;
+  };
+  parts.add(closeJournal);
   sequencer = new WatchedSequencer({
     engine,
     journal,
@@ -178,7 +186,7 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
     );
   const own = () => sessionSecrets(folder);
   const secrets = sharedSecrets ?? (await withVariable('DATA_FOLDER', own));
-  const parts = {
+  return open(parts, {
     config,
     log,
     fail,
@@ -192,45 +200,9 @@ async function start(options: ExchangeOptions, started: Started): Promise<Exchan
     replicaKeys,
     inputs,
     replicated,
+    closeJournal,
     onHandedOver: options.onHandedOver ?? (() => {}),
-  };
-  return open(parts, started);
-}
-
-/** The parts that have been started, so that a failed start can stop them. */
-export class Started {
-  private readonly stops: (() => void | Promise<void>)[] = [];
-
-  constructor(private readonly log: Log) {}
-
-  add(stop: () => void | Promise<void>): void {
-    this.stops.push(stop);
-  }
-
-  /** Stops everything, the last part first. Errors are only logged: the caller throws the cause. */
-  async undo(): Promise<void> {
-    for (const stop of this.stops.reverse()) {
-      try {
-        await stop();
-      } catch (error) {
-        this.log.error({ err: error }, 'a part of the exchange did not stop cleanly');
-      }
-    }
-  }
-}
-
-/** Runs a start. If it fails, stops the parts that it has started. */
-export async function startOrUndo<T>(
-  log: Log,
-  start: (started: Started) => Promise<T>,
-): Promise<T> {
-  const started = new Started(log);
-  try {
-    return await start(started);
-  } catch (error) {
-    await started.undo();
-    throw error;
-  }
+  });
 }
 
 /**
@@ -335,7 +307,8 @@ function vouch(
   }
 }
 
-interface Parts {
+/** What {@link open} is given. */
+interface Recovered {
   config: Config;
   log: Log;
   fail: (error: unknown) => void;
@@ -350,46 +323,49 @@ interface Parts {
   replicaKeys: AccessKey[] | null;
   inputs: Inputs;
   replicated: ReplicatedFolder | null;
+  closeJournal: () => Promise<void>;
   onHandedOver: () => void;
 }
 
-async function open(parts: Parts, started: Started): Promise<Exchange> {
-  const { config, fail, sequencer, metrics } = parts;
-  const sources = new Sources(parts);
-  started.add(() => sources.stop());
+async function open(parts: Parts, recovered: Recovered): Promise<Exchange> {
+  const { config, log, fail, sequencer, metrics, replicated } = recovered;
+  const sources = new Sources(recovered);
+  const gateway = gatewayOf(recovered, sources.ticks, parts);
+  const servers = new Servers({ ...recovered, gateway, operatorRoutes });
+  const replicas = replicaListener(recovered.replicaKeys, gateway, servers);
+  servers.addTo(parts, { sources: () => sources.stop(), replicas });
   sources.start();
   sequencer.whenHalted(() => void sources.stop().catch(fail));
-
-  let stopping = false;
-  const gateway = gatewayOf(parts, sources.ticks, () => stopping);
-  started.add(() => gateway.coder.stop());
-  const servers = new Servers({ ...parts, gateway, operatorRoutes });
-  started.add(() => servers.close());
-  started.add(() => servers.stream.stop(STOP_MS.stream));
   sequencer.watch(() => servers.stream.observe());
   sequencer.watch(() => metrics.applied(sequencer.engine.result));
   sequencer.watch(() => gateway.overload.applied());
-  const replicas = replicaListener(parts.replicaKeys, gateway, servers);
-  started.add(() => replicas?.close());
-  const onStopping = () => {
-    stopping = true;
+  /** The lease ends before the rest of the stop, so that the standby can already lead. */
+  const handOver = async (standby: string) => {
+    log.info({ standby }, 'this exchange hands over to a standby');
+    parts.isStopping = true;
+    // Replicas get every answer before they can see the next leader.
+    const drained = atMost(STOP_MS.replicas, replicas?.drain() ?? Promise.resolve());
+    await atMost(STOP_MS.sources, sources.stop());
+    await drained;
+    await servers.stream.cancelOrders(STOP_MS.stream);
+    await recovered.closeJournal();
+    replicas?.leave();
+    log.info({ sequence: sequencer.durableSequence }, 'handed over');
+    await parts.stop();
+    recovered.onHandedOver();
   };
-  const ending = new Ending({ ...parts, sources, gateway, servers, replicas, onStopping });
-  parts.replicated?.leader.whenAskedToHandOver((standbyId) => {
-    ending.handOver(standbyId).catch(fail);
-  });
+  replicated?.leader.whenAskedToHandOver((standbyId) => void handOver(standbyId).catch(fail));
 
   // Shows before opening whether the disk accepts writes.
   await becomesDurable(sequencer);
   // The public address opens last.
   const operationsPort = await servers.listenToOperators();
-  if (replicas !== null) await listenToReplicas(replicas, parts);
+  if (replicas !== null) await listenToReplicas(replicas, recovered);
   const { address, port } = await servers.listen();
-  const leader = parts.replicated?.leader;
+  const leader = replicated?.leader;
   const serves = ([signing]: readonly Buffer[]) =>
     leader?.serves(servingUrl(config, port), fingerprint(signing!, leader.epoch));
-  serves(parts.secrets);
-  const stop = () => ending.stop();
+  serves(recovered.secrets);
   const reload = async (again: Config) => {
     const keys = await keysOfReplicas(again);
     const secrets = await existingSecrets(again);
@@ -398,13 +374,16 @@ async function open(parts: Parts, started: Started): Promise<Exchange> {
     serves(secrets);
     return { sessionSecrets: secrets.length, replicaKeys: keys?.length ?? 0 };
   };
+  const stop = () => parts.stop(() => sequencer.durableSequence);
   const renewCertificate = () => servers.renewCertificate();
-  const { isNew } = parts.data;
+  const { isNew } = recovered.data;
   return { address, port, operationsPort, sequencer, isNew, stop, reload, renewCertificate };
 }
 
-async function listenToReplicas(replicas: ReplicaListener, parts: Parts): Promise<void> {
-  const { config, log, replicated } = parts;
+async function listenToReplicas(
+  replicas: ReplicaListener,
+  { config, log, replicated }: Recovered,
+): Promise<void> {
   const { host, port } = config.replicas!;
   const { advertiseAddress: address } = config;
   const replicasPort = await replicas.listen(host, port);
@@ -445,7 +424,7 @@ function replicaListener(
 const COMMIT_MS_MAX = 2_000;
 
 /** Why commits and all answers with state wait; null: they do not. */
-function waitingText({ sequencer, replicated }: Parts): string | null {
+function waitingText({ sequencer, replicated }: Recovered): string | null {
   const { commitWaitMs } = sequencer;
   const isSole = replicated === null || replicated.leader.isSole();
   if (commitWaitMs < COMMIT_MS_MAX && isSole) return null;
@@ -464,21 +443,22 @@ function becomesDurable(sequencer: WatchedSequencer): Promise<void> {
   );
 }
 
-function gatewayOf(parts: Parts, priceTicks: PriceTicks, isStopping: () => boolean): Gateway {
-  const { config, log, fail, sequencer, journal, follower, metrics, sessions, inputs } = parts;
+function gatewayOf(recovered: Recovered, priceTicks: PriceTicks, parts: Parts): Gateway {
+  const { config, log, fail, sequencer, journal, follower, metrics, sessions, inputs } = recovered;
+  const leader = recovered.replicated?.leader;
   const { clock } = inputs;
   const standing = new Standing({
     folder: config.dataFolder,
     hasJournal: config.journal === null,
-    damage: parts.data.damage,
+    damage: recovered.data.damage,
     follower,
     clock,
     leading: () => ({
       role: 'leader',
-      epoch: parts.replicated?.leader.epoch ?? null,
-      leader: parts.replicated?.leader.serving || null,
-      standbys: parts.replicated?.leader.standbys ?? null,
-      copies: parts.replicated?.leader.copies ?? null,
+      epoch: leader?.epoch ?? null,
+      leader: leader?.serving || null,
+      standbys: leader?.standbys ?? null,
+      copies: leader?.copies ?? null,
     }),
   });
   return {
@@ -493,10 +473,10 @@ function gatewayOf(parts: Parts, priceTicks: PriceTicks, isStopping: () => boole
     standing,
     priceTicks,
     startedAtMs: clock.nowMs(),
-    isStopping,
+    isStopping: () => parts.isStopping,
     waits: new SequenceWaits(() => sequencer.engine.sequence),
     behindMs: () => null,
-    notReady: () => (isStopping() ? 'stopping' : (sequencer.halted ?? waitingText(parts))),
+    notReady: () => (parts.isStopping ? 'stopping' : (sequencer.halted ?? waitingText(recovered))),
     warning: () =>
       [...standing.warnings, priceTicks.warning(clock.nowMs())]
         .filter((each) => each !== null)

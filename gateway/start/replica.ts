@@ -3,8 +3,8 @@
  * engine and follower. The leader executes changes. A replica writes nothing to the journal.
  *
  * Start: checks; the data folder, locked, for snapshots and history; an engine at the end of the
- * journal; the follower; and then the HTTP server, with or without a leader. Stop: refuses new work
- * and answers forwarded requests.
+ * journal; the follower; and then the HTTP server, with or without a leader. It stops in the
+ * opposite order (parts.ts): it refuses new work and answers forwarded requests first.
  */
 import type { Follower } from '../../persistence/follower/follower.js';
 import { type FolderLock, lockFolder } from '../../persistence/journal/folder-lock.js';
@@ -27,7 +27,7 @@ import { notLeading } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
 import { SequenceWaits } from '../http/sequence-waits.js';
 import { ConfigError, withVariable } from '../inputs/config-error.js';
-import { atMost, elapsedMs } from '../observe/clock.js';
+import { elapsedMs } from '../observe/clock.js';
 import type { Log } from '../observe/log.js';
 import { Metrics } from '../observe/metrics.js';
 import { PriceTicks } from '../observe/price-ticks.js';
@@ -35,11 +35,11 @@ import { Standing } from '../observe/standing.js';
 import { operatorRoutes } from '../resources/operators/routes.js';
 import type { Config } from './config.js';
 import { addressOf } from './data.js';
-import { fatalOnce, followerOf, type Running, type Started, startOrUndo } from './exchange.js';
+import { fatalOnce, followerOf, type Running } from './exchange.js';
+import { Parts } from './parts.js';
 import { existingSecrets } from './secrets.js';
 import { partsFrom, Servers } from './servers.js';
 
-const STOP_MS = { requests: 2_500, stream: 1_000 };
 /** After a leader has not answered a read, further reads do not wait for it for this long. */
 const SILENT_MS = 1_000;
 
@@ -52,10 +52,11 @@ interface ReplicaOptions {
 
 /** @throws ConfigError, JournalError, JournalUnavailable */
 export function startReplica(options: ReplicaOptions): Promise<Running> {
-  return startOrUndo(options.log, (started) => start(options, started));
+  const parts = new Parts(options.log);
+  return parts.start(() => start(options, parts));
 }
 
-async function start({ config, log, onFatal }: ReplicaOptions, started: Started): Promise<Running> {
+async function start({ config, log, onFatal }: ReplicaOptions, parts: Parts): Promise<Running> {
   const { dataFolder: folder, journal } = config;
   if (journal === null) throw new ConfigError('ROLE=replica needs JOURNAL, a journal to follow');
   const key = await readKey(config);
@@ -63,13 +64,17 @@ async function start({ config, log, onFatal }: ReplicaOptions, started: Started)
   const address = addressOf(journal);
   const place: JournalPlace = { postgres: address, prefersStandby: true };
   const lock = await withVariable('DATA_FOLDER', () => lockedFolder(folder));
-  started.add(() => lock.release());
+  parts.add(() => lock.release());
   const tail = await JournalTail.open({ folder, address, log, elapsedMs });
-  started.add(() => tail.close());
+  const metrics = new Metrics(tail.engine.sequence);
+  parts.add(() => metrics.stop());
+  parts.add(async () => await follower?.close());
+  parts.add(() => tail.close());
   tail.engine.reserve();
-  const fail = fatalOnce({ log, onFatal }, () => follower.close());
+  let follower: Follower | null = null;
+  const fail = fatalOnce({ log, onFatal }, async () => await follower?.close());
   const sequencer = new FollowedSequencer(tail.engine);
-  const follower = followerOf(config, log, {
+  follower = followerOf(config, log, {
     journal: place,
     durableSequence: sequencer.durableSequence,
     // The leader has the same snapshot and vouches for it.
@@ -77,9 +82,8 @@ async function start({ config, log, onFatal }: ReplicaOptions, started: Started)
     onDisagreement: (sequence, message) =>
       fail(new Error(`the follower disagrees from sequence ${sequence} on: ${message}`)),
   });
-  started.add(() => follower.close());
-  const parts = { config, log, fail, key, sessions, tail, sequencer, follower, place, lock };
-  return open(parts, started);
+  const followed = { config, log, fail, key, sessions, tail, sequencer, follower, place };
+  return open(parts, { ...followed, metrics });
 }
 
 /** The key that the replica sends to the leader. */
@@ -96,7 +100,8 @@ async function lockedFolder(folder: string): Promise<FolderLock> {
   return lockFolder(folder);
 }
 
-interface Parts {
+/** What {@link open} is given. */
+interface Followed {
   config: Config;
   log: Log;
   fail: (error: unknown) => void;
@@ -106,39 +111,27 @@ interface Parts {
   sequencer: FollowedSequencer;
   follower: Follower;
   place: JournalPlace;
-  lock: FolderLock;
+  metrics: Metrics;
 }
 
-async function open(parts: Parts, started: Started): Promise<Running> {
-  const { config, fail, tail, sequencer, follower } = parts;
-  let stopping = false;
-  const metrics = new Metrics(tail.engine.sequence);
-  started.add(() => metrics.stop());
+async function open(parts: Parts, followed: Followed): Promise<Running> {
+  const { config, fail, tail, sequencer, follower, metrics } = followed;
   const waits = new SequenceWaits(() => sequencer.durableSequence);
   const lastAnswers = new LastAnswers();
   const known = new KnownAddresses();
-  const toLeader = leaderOf(parts, waits, lastAnswers, known);
-  const { link, forwarder, remote, age } = toLeader;
-  started.add(() => link.stop());
+  const { link, forwarder, remote, age } = leaderOf(followed, waits, lastAnswers, known);
+  parts.add(() => link.stop());
+  parts.add(() => remote.stop());
   const { feed } = config;
   const clock = new FollowedClock(tail.engine, feed.kind === 'live' ? 1 : feed.speed);
-  const gateway = gatewayOf(parts, {
-    clock,
-    metrics,
-    waits,
-    age,
-    known,
-    isStopping: () => stopping,
-  });
-  started.add(() => gateway.coder.stop());
+  const gateway = gatewayOf(followed, { clock, waits, age, known, parts });
   const serve = replicaService({ forwarder, lastAnswers, age });
   const ownRoutes = operatorRoutes.map((route) =>
     route.body === undefined ? route : { ...route, handle: refuseChange },
   );
-  const servers = new Servers({ ...parts, gateway, operatorRoutes: ownRoutes, serve, remote });
-  started.add(() => servers.close());
+  const servers = new Servers({ ...followed, gateway, operatorRoutes: ownRoutes, serve, remote });
   const { stream } = servers;
-  started.add(() => stream.stop(STOP_MS.stream));
+  servers.addTo(parts, { forwarder });
   observe(metrics, tail, forwarder);
   tail.start({
     applied: () => {
@@ -156,19 +149,14 @@ async function open(parts: Parts, started: Started): Promise<Running> {
     onFatal: fail,
   });
   link.start();
-  let stopped: Promise<void> | null = null;
-  const stop = () => {
-    stopping = true;
-    stopped ??= stopParts(parts, { gateway, servers, ...toLeader });
-    return stopped;
-  };
+  const stop = () => parts.stop(() => sequencer.durableSequence);
   const operationsPort = await servers.listenToOperators();
   const { address, port } = await servers.listen();
   const reload = async (again: Config) => {
     const key = await readKey(again);
     const secrets = await existingSecrets(again);
     servers.replaceAccess(again, secrets);
-    parts.key = key;
+    followed.key = key;
     return { sessionSecrets: secrets.length, replicaKeys: 1 };
   };
   const renewCertificate = () => servers.renewCertificate();
@@ -186,17 +174,17 @@ interface ToLeader {
 
 /** The connection to the leader, and its users. */
 function leaderOf(
-  parts: Parts,
+  followed: Followed,
   waits: SequenceWaits,
   lastAnswers: LastAnswers,
   known: KnownAddresses,
 ): ToLeader {
-  const { config, log, tail, sequencer } = parts;
+  const { config, log, tail, sequencer } = followed;
   /** The highest sequence in the leader's answers. */
   let leaderSequence = 0;
   let silentUntilMs = 0;
   const link: LeaderLink = new LeaderLink({
-    key: () => parts.key,
+    key: () => followed.key,
     findLeader: () => {
       const { address, epoch } = tail.head;
       return address === null ? null : { address, epoch };
@@ -245,44 +233,16 @@ function leaderOf(
   return { link, forwarder, remote, age };
 }
 
-interface Opened extends ToLeader {
-  gateway: Gateway;
-  servers: Servers;
-}
-
-/** New work is already refused. Answers forwarded requests, and stops the parts. */
-async function stopParts(
-  { log, tail, sequencer, follower, lock }: Parts,
-  { gateway, servers, link, forwarder, remote }: Omit<Opened, 'age'>,
-): Promise<void> {
-  log.info('stopping');
-  const answered = servers.drain().then(() => servers.settled());
-  await atMost(STOP_MS.requests, answered);
-  await gateway.coder.stop();
-  forwarder.stop();
-  await servers.stream.stop(STOP_MS.stream);
-  remote.stop();
-  link.stop();
-  await tail.close();
-  await follower.close();
-  gateway.passwords.close();
-  await servers.close();
-  gateway.metrics.stop();
-  await lock.release();
-  log.info({ sequence: sequencer.durableSequence }, 'stopped');
-}
-
 interface Own {
   clock: FollowedClock;
-  metrics: Metrics;
   waits: SequenceWaits;
   age: StateAge;
   known: KnownAddresses;
-  isStopping: () => boolean;
+  parts: Parts;
 }
 
-function gatewayOf(parts: Parts, { clock, metrics, waits, age, known, isStopping }: Own): Gateway {
-  const { config, log, fail, sessions, tail, sequencer, follower, place } = parts;
+function gatewayOf(followed: Followed, { clock, waits, age, known, parts }: Own): Gateway {
+  const { config, log, fail, sessions, tail, sequencer, follower, place, metrics } = followed;
   return {
     ...partsFrom(config, log, known),
     sequencer,
@@ -306,9 +266,9 @@ function gatewayOf(parts: Parts, { clock, metrics, waits, age, known, isStopping
     // A replica receives no prices; the journal has the leader's.
     priceTicks: new PriceTicks([], 0),
     startedAtMs: clock.nowMs(),
-    isStopping,
+    isStopping: () => parts.isStopping,
     behindMs: () => Math.round(age.ms),
-    notReady: () => (isStopping() ? 'stopping' : age.problem),
+    notReady: () => (parts.isStopping ? 'stopping' : age.problem),
     warning: () => age.warning,
     halted: () => null,
     fail,

@@ -13,6 +13,7 @@ import { FairUse } from '../access/fair-use/fair-use.js';
 import { KnownAddresses } from '../access/fair-use/known-addresses.js';
 import { Passwords } from '../access/passwords.js';
 import { serveContract } from '../contract/serve.js';
+import type { ReplicaListener } from '../edge/core/listener.js';
 import type { PeerOptions } from '../edge/core/peer.js';
 import { CoreStreams } from '../edge/core/streams.js';
 import { EdgeThreads } from '../edge/core/threads.js';
@@ -32,6 +33,7 @@ import { serveSite } from '../site/serve.js';
 import type { OrdersElsewhere } from '../stream/orders/order-entry.js';
 import { StreamServer } from '../stream/stream.js';
 import type { Config } from './config.js';
+import { type Parts, STOP_MS } from './parts.js';
 import { type ConnectionReadings, registerReadings } from './readings.js';
 
 /** Parts that depend only on the configuration. */
@@ -48,6 +50,13 @@ export function partsFrom(config: Config, log: Log, known = new KnownAddresses()
     coder: new AnswerCoder(log),
     version: programVersion(),
   };
+}
+
+/** What stops together with the servers. */
+interface Beside {
+  sources?: () => Promise<void>;
+  replicas?: ReplicaListener | null;
+  forwarder?: { stop(): void };
 }
 
 interface ServersOptions {
@@ -182,17 +191,35 @@ export class Servers {
     this.stream.endInvalid();
   }
 
-  async drain(): Promise<void> {
-    await Promise.all([this.open.drain(), this.operations?.drain()]);
-  }
-
-  /** As {@link UnsentAnswers.settled}, of all addresses. */
-  async settled(): Promise<void> {
-    await Promise.all([this.options.gateway.unsent.settled(), this.open.settled()]);
-  }
-
-  async close(): Promise<void> {
-    this.operations?.close();
-    await this.open.close();
+  /**
+   * Adds what serves clients. Its stop refuses new connections, waiting password hashes and
+   * incomplete requests; then stops the `sources` of commands, if there are any; answers the
+   * requests in flight; and ends the streams.
+   */
+  addTo(parts: Parts, { sources, replicas, forwarder }: Beside): void {
+    const { gateway } = this.options;
+    const { passwords, unsent, coder } = gateway;
+    let drained: Promise<unknown> = Promise.resolve();
+    // Commands that the disk delays are answered when the journal closes.
+    parts.addFirst(async () => {
+      this.operations?.close();
+      await this.open.close();
+      replicas?.close();
+    });
+    parts.add(() => replicas?.leave());
+    parts.add(() => this.stream.stop(STOP_MS.stream));
+    if (forwarder !== undefined) parts.add(() => forwarder.stop());
+    parts.add(() => coder.stop());
+    parts.add(() => passwords.giveUp());
+    const answered = async () => {
+      await drained;
+      await Promise.all([unsent.settled(), this.open.settled()]);
+    };
+    parts.add(answered, STOP_MS.requests);
+    if (sources !== undefined) parts.add(sources, STOP_MS.requests);
+    parts.add(() => {
+      passwords.close();
+      drained = Promise.all([this.open.drain(), this.operations?.drain(), replicas?.drain()]);
+    });
   }
 }
