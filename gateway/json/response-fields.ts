@@ -20,8 +20,8 @@ import {
 interface Kind {
   /** The end of the engine's name for the field. */
   unit: 'Micros' | 'Lots' | 'Ticks' | '';
-  /** The integer that means "none". */
-  none?: number;
+  /** Whether 0 means "none". */
+  isId?: true;
   text(value: number, assets: Assets): string;
 }
 export const KINDS = z.registry<Kind>();
@@ -71,7 +71,7 @@ function id(letter: IdLetter, of: string) {
     .string()
     .regex(new RegExp(`^${letter}[1-9]\\d*$`))
     .describe(`The id of ${of}, such as ${letter}12`);
-  return written(text, { unit: '', none: 0, text: (number) => `"${letter}${number}"` });
+  return written(text, { unit: '', isId: true, text: (number) => `"${letter}${number}"` });
 }
 export const userId = id('u', 'a user');
 export const orderId = id('o', 'an order');
@@ -88,7 +88,7 @@ export const marketId = written(
     .string()
     .regex(/^[a-z0-9]{2,10}-15m-\d+$/)
     .describe('The id of a market, such as btc-15m-1763700300'),
-  { unit: '', none: 0, text: (number, assets) => `"${marketIdText(assets, number)}"` },
+  { unit: '', isId: true, text: (number, assets) => `"${marketIdText(assets, number)}"` },
 );
 
 /** One of the names of a number. */

@@ -76,7 +76,7 @@ function fieldText<Source extends object, Names extends Assets>(
     const constant = JSON.stringify(schema.value);
     return () => constant;
   }
-  const { unit = '', none, text } = KINDS.get(schema) ?? {};
+  const { unit = '', isId, text } = KINDS.get(schema) ?? {};
   const isObject = schema instanceof z.ZodObject;
   const inner = from instanceof Writer ? from : isObject ? new Writer(schema) : null;
   const place = from instanceof Writer ? name : (from ?? sourceName(name, unit));
@@ -86,7 +86,7 @@ function fieldText<Source extends object, Names extends Assets>(
     typeof place === 'function' ? place : (source) => source[place as keyof Source];
   return (source, names) => {
     const value = read(source, names);
-    if (value === null || (value === none && isNullable)) return 'null';
+    if (value === null || (isNullable && value === 0 && isId)) return 'null';
     if (value instanceof Json) return value.text;
     if (inner !== null) return inner.text((value ?? source) as Source, names);
     if (value === undefined) {
