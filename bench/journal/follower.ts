@@ -137,6 +137,7 @@ function startFollower(folder: string, durableSequence: number): Follower {
     // The plan's hour passes in seconds, so only the number of commands triggers snapshots.
     snapshotEveryMs: Number.POSITIVE_INFINITY,
     dayFiles: 0,
+    historyDays: 0,
     log: {
       info: () => {},
       warn: (_, message) => stop(new Error(message)),

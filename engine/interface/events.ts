@@ -241,7 +241,7 @@ export function packName(
   }
 }
 
-export function nameIn(event: EventRecord<'orderNamed'>): string {
+export function nameIn(event: Readonly<Record<(typeof NAME_FIELDS)[number], number>>): string {
   let name = '';
   for (const field of NAME_FIELDS)
     for (let packed = event[field]; packed > 0; packed = Math.floor(packed / 256))

@@ -88,6 +88,10 @@ export const ERRORS = {
     referral_code_taken: 'The referral code is taken. Choose another.',
     deposit_closed: 'The vault deposit has already been unstaked.',
   }),
+  ...entries(410, {
+    history_pruned:
+      'What you asked for is older than the exchange keeps orders and books. Trades, statements and claims are kept.',
+  }),
   ...entries(413, { body_too_large: 'The body is larger than 64 KiB.' }),
   ...entries(415, {
     unsupported_media_type: 'Send the body as JSON in UTF-8, with Content-Type: application/json.',
@@ -221,6 +225,7 @@ export function notLeading(role: 'standby' | 'replica', leader: string | null): 
 
 /** Refused for now; nothing was executed. */
 export const UNAVAILABLE = errorAnswer('unavailable', { executed: false });
+export const HISTORY_PRUNED = errorAnswer('history_pruned');
 export const HISTORY_UNAVAILABLE = errorAnswer('history_unavailable', { executed: false });
 /** The change may or may not have been executed. */
 export const OUTCOME_UNKNOWN = errorAnswer('outcome_unknown');

@@ -173,6 +173,7 @@ const Variables = z.object({
   SNAPSHOT_EVERY_COMMANDS: number({ standard: 2_000_000, min: 1_000, max: 1_000_000_000 }),
   SNAPSHOT_EVERY_SECONDS: number({ standard: 300, min: 10, max: 86_400 }),
   DAY_FILES: number({ standard: 30, min: 0, max: 10_000 }),
+  HISTORY_DAYS: number({ standard: 0, min: 0, max: 10_000 }),
   SEGMENT_MEGABYTES: number({ standard: 1_024, min: 1, max: 65_536 }),
   KEY_RESULTS_MEGABYTES: number({ standard: RECENT_RESULT_WORDS / 262_144, min: 0, max: 2_048 }),
   FAIR_USE: onOff('on'),
@@ -263,6 +264,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     snapshotEveryMs: variables.SNAPSHOT_EVERY_SECONDS * 1_000,
     /** Days of each asset that have a file of their events; 0: none. */
     dayFiles: variables.DAY_FILES,
+    historyDays: variables.HISTORY_DAYS,
     segmentBytes: variables.SEGMENT_MEGABYTES * 1_048_576,
     /** The results that are in memory for repeated keys, in words of 4 bytes. */
     keyResultWords: variables.KEY_RESULTS_MEGABYTES * 262_144,

@@ -259,6 +259,7 @@ export function followerOf(
     snapshotEveryCommands: config.snapshotEveryCommands,
     snapshotEveryMs: config.snapshotEveryMs,
     dayFiles: config.dayFiles,
+    historyDays: config.historyDays,
     log,
     elapsedMs,
     ...own,

@@ -34,6 +34,8 @@ export interface FollowerOptions {
   snapshotEveryMs: number;
   /** How many days of each asset have a file (history/day-files.ts). */
   dayFiles: number;
+  /** The days after which orders and books are pruned from the history; 0: never. */
+  historyDays: number;
   log: FollowerLog;
   /** Milliseconds on any clock that does not go back. */
   elapsedMs: () => number;
@@ -91,6 +93,7 @@ export class Follower {
       snapshotEveryCommands: options.snapshotEveryCommands,
       snapshotEveryMs: options.snapshotEveryMs,
       dayFiles: options.dayFiles,
+      historyDays: options.historyDays,
     };
     this.thread = this.startThread();
     this.history = new HistoryClient({

@@ -3,7 +3,7 @@
  * with the exchange.
  *
  * - Damage in the open part of the history is logged and its file removed; the next session
- *   rebuilds it. Damage in the catalogue, or that stays, removes the whole history. (A part that is
+ *   rebuilds it. Damage in the catalogue, or that comes again, removes the whole history. (A part that is
  *   over is rebuilt within a session, parts-upkeep.ts.)
  * - A journal that leads to another digest, or is damaged after the newest snapshot, is reported,
  *   and ends the loop.
@@ -55,8 +55,9 @@ export class FollowerLoop {
   private disagreed = false;
   /** The last attempt to prepare the folder of the snapshots failed. */
   private isFolderUnprepared = false;
-  private wasDamaged = false;
   /** Since the follower last caught up. */
+  private wasDamaged = false;
+  private lastDamage = '';
   private failures = 0;
   private endCheck: EndCheck | null = null;
   private checking: Promise<void> | null = null;
@@ -126,7 +127,10 @@ export class FollowerLoop {
       const remedy = 'It is rebuilt from the journal; nothing is to be done.';
       troubles.note({ part: 'history', problem, remedy });
       await this.closeSession('the history is being rebuilt');
-      if (error.part === null || this.wasDamaged) removeHistory(folder);
+      // The same damage in a part that was made again is not in that part.
+      const isAgain = this.wasDamaged || problem === this.lastDamage;
+      this.lastDamage = problem;
+      if (error.part === null || isAgain) removeHistory(folder);
       else removeDatabase(openPath(folder, error.part));
       if (this.wasDamaged) await this.pause();
       this.wasDamaged = true;

@@ -12,6 +12,7 @@ export interface FollowerData {
   snapshotEveryCommands: number;
   snapshotEveryMs: number;
   dayFiles: number;
+  historyDays: number;
   /** What could not be made by the thread before this one. */
   troubles: ReadonlyMap<DerivedPart, string>;
 }

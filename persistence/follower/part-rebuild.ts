@@ -90,5 +90,6 @@ async function stateBefore(
   // Of the markets themselves, nothing is read from a sealed part.
   const lastMarketIds: number[] = [];
   for (const { marketId } of markets) lastMarketIds[assetOfMarket(marketId)] = marketId;
-  return { lengths, markets, lastMarketIds };
+  const { orderEnd: orderEnds } = catalogue.parts.endOf(part - 1).counts;
+  return { lengths, orderEnds, markets, lastMarketIds };
 }

@@ -1,12 +1,12 @@
 /**
  * Background maintenance of the history's parts, one task at a time: it seals finished parts,
- * rebuilds damaged or lost ones, and slowly verifies the checksums of the rest.
+ * rebuilds damaged or lost ones, prunes old ones, and slowly verifies the checksums of the rest.
  *
  * Always holds: none of this stops the follower, trading, or reads of other parts.
  */
 import { existsSync } from 'node:fs';
 import type { HistoryFiles } from '../history/parts/files.js';
-import { fileHash, sealPart } from '../history/parts/sealing.js';
+import { fileHash, prunePart, sealPart } from '../history/parts/sealing.js';
 import { HistoryDamage } from '../history/rows.js';
 import type { HistoryStore } from '../history/store.js';
 import { JournalError, restoreCommand } from '../journal/errors.js';
@@ -16,10 +16,17 @@ import type { Troubles } from './troubles.js';
 
 /** The pause after each MiB that is checked, and from one check of all parts to the next. */
 const CHECK_PAUSE_MS = 50;
-const CHECK_EVERY_MS = 86_400_000;
+const DAY_MS = 86_400_000;
+const CHECK_EVERY_MS = DAY_MS;
 /** The pause before a part is tried again; doubled each time, up to the longest. */
 const FIRST_WAIT_MS = 10_000;
 const LONGEST_WAIT_MS = 3_600_000;
+
+export interface UpkeepOptions extends RebuildOptions {
+  troubles: Troubles;
+  /** The days after which a part is pruned; 0: never. */
+  historyDays: number;
+}
 
 export class PartsUpkeep {
   private readonly ends = new AbortController();
@@ -36,7 +43,7 @@ export class PartsUpkeep {
   private readonly checks: NodeJS.Timeout;
 
   constructor(
-    private readonly options: RebuildOptions & { troubles: Troubles },
+    private readonly options: UpkeepOptions,
     private readonly store: HistoryStore,
     private readonly files: HistoryFiles,
   ) {
@@ -99,9 +106,27 @@ export class PartsUpkeep {
     if (over !== undefined && !lost.has(over) && this.isDue(over))
       return { part: over, work: () => this.seal(over) };
     for (const part of lost) if (this.isDue(part)) return { part, work: () => this.rebuild(part) };
+    const old = this.prunable();
+    if (old !== undefined) return { part: old, work: () => this.prune(old) };
     const part = this.unchecked;
     if (part === 0 || lost.has(part) || !this.isDue(part)) return null;
     return { part, work: () => this.check(part) };
+  }
+
+  /** The oldest part that is to be pruned. */
+  private prunable(): number | undefined {
+    const { store, options } = this;
+    const { parts, progress } = store;
+    if (options.historyDays === 0) return undefined;
+    const beforeMs = progress.atMs - options.historyDays * DAY_MS;
+    return parts.over.find(
+      ({ part, end, sha256, pruned }) =>
+        !pruned &&
+        sha256 !== null &&
+        end.atMs < beforeMs &&
+        !parts.lost.has(part) &&
+        this.isDue(part),
+    )?.part;
   }
 
   private isDue(part: number): boolean {
@@ -156,6 +181,13 @@ export class PartsUpkeep {
       'a part of the history was sealed',
     );
     if (this.isWhole) options.troubles.works('history');
+  }
+
+  private async prune(part: number): Promise<void> {
+    const { store, files, options, ends } = this;
+    const { folder, log } = options;
+    await prunePart({ folder, part, catalogue: store.catalogue, files, signal: ends.signal });
+    log.info({ historyPart: part }, 'the orders and books of a part of the history were pruned');
   }
 
   private async rebuild(part: number): Promise<void> {

@@ -10,7 +10,7 @@
 import type { Engine } from '../../engine/engine.js';
 import { isStored, prepareAnswer, type StoredRequest } from '../history/answers.js';
 import type { Leaderboards } from '../history/leaderboard/leaderboard.js';
-import { PartUnavailable } from '../history/parts/files.js';
+import { HistoryPruned, PartUnavailable } from '../history/parts/files.js';
 import { type Reader, ReadStopped, ReadTurns, type Turn } from '../history/read-turns.js';
 import type { HistoryReads } from '../history/reads.js';
 import type {
@@ -134,7 +134,10 @@ export class FollowerReads {
       const { message, stack } = error as Error;
       const isExpected =
         failure !== null || error instanceof ReadStopped || error instanceof PartUnavailable;
-      reply = { status: 'unavailable', reason: isExpected ? message : String(stack) };
+      reply =
+        error instanceof HistoryPruned
+          ? { status: 'pruned', reason: message }
+          : { status: 'unavailable', reason: isExpected ? message : String(stack) };
     }
     // After the end, it has its answer.
     if (!this.running.delete(reader)) return;

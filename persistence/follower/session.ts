@@ -25,7 +25,7 @@ import type { Engine } from '../../engine/engine.js';
 import type { Work } from '../../engine/storage/pieces.js';
 import { DayFiles } from '../history/day-files.js';
 import { Leaderboards } from '../history/leaderboard/leaderboard.js';
-import { MEASURED } from '../history/lists.js';
+import { ListCounts } from '../history/lists.js';
 import {
   addPastMarket,
   type CommittedLists,
@@ -76,6 +76,8 @@ export interface SessionOptions extends SnapshotsOptions {
   readSnapshot: ReadSnapshot;
   /** How many days of each asset have a file; 0: none. */
   dayFiles: number;
+  /** The days after which orders and books are pruned from the history; 0: never. */
+  historyDays: number;
   /** The commands in a part of the history; the standard if left out. */
   partCommands?: number;
   /** A step of the start has ended. */
@@ -113,6 +115,8 @@ export class FollowerSession {
   /** Whether a market has opened since the files of days were made. */
   private hasOpened = true;
   private readonly lists: CommittedLists;
+  /** The number of prices as of the last transaction: more may wait. */
+  private prices = new ListCounts();
   private readonly upkeep: PartsUpkeep;
   /** null until the engine has reached the end of the history. */
   private projection: Projection | null = null;
@@ -156,7 +160,7 @@ export class FollowerSession {
     this.batches = new JournalBatches(options.journal);
     const { folder, log, dayFiles: days } = options;
     const assets = this.engine;
-    this.dayFiles = new DayFiles({ folder, assets, files, lists: this.lists, days, log });
+    this.dayFiles = new DayFiles({ folder, assets, files, days, log });
     this.upkeep = new PartsUpkeep(options, store, files);
     const openMarket = (marketId: number) => this.projection!.openMarket(marketId);
     const state = { lists: this.lists, openMarket };
@@ -373,6 +377,7 @@ export class FollowerSession {
       this.draining = null;
     });
     const end = { ...follower.position, atMs: this.engine.nowMs };
+    this.prices = ListCounts.from(this.lists.lengths.assetPrice.toArray());
     this.committing = this.commit(this.draining, end).catch((error: unknown) => {
       this.committing = null;
       this.fail(error);
@@ -381,7 +386,7 @@ export class FollowerSession {
 
   private async commit(draining: Promise<HistoryChanges>, end: BatchEnd): Promise<void> {
     const changes = await draining;
-    await this.opened.store.commit(changes, end, this.lists.lengths);
+    await this.opened.store.commit(changes, end);
     this.afterCommit(changes);
   }
 
@@ -393,10 +398,9 @@ export class FollowerSession {
     }, TRANSACTION_EVERY_MS);
   }
 
-  private afterCommit({ lists: added, addedIds, endedIds }: HistoryChanges): void {
+  private afterCommit({ addedIds, endedIds }: HistoryChanges): void {
     this.committing = null;
     const { lists } = this;
-    for (const { name } of MEASURED) lists.lengths[name].addAll(added[name]);
     for (const marketId of addedIds) lists.knownMarketIds.add(marketId);
     for (const marketId of endedIds) addPastMarket(lists.pastMarketIds, marketId);
     const { store } = this.opened;
@@ -411,7 +415,8 @@ export class FollowerSession {
     const behind = this.board.get('durable') - store.progress.sequence;
     if (!this.hasOpened || behind > TRANSACTION_COMMANDS) return;
     this.hasOpened = false;
-    this.dayFiles.update((error) => {
+    const lengths = { ...lists.lengths, assetPrice: this.prices };
+    this.dayFiles.update({ ...lists, lengths }, (error) => {
       if (error instanceof HistoryDamage) this.readFailed(error);
       else this.dayFilesFailed(error);
     });

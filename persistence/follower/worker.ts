@@ -35,6 +35,7 @@ const loop = new FollowerLoop(
     folder,
     journal: data.journal,
     dayFiles: data.dayFiles,
+    historyDays: data.historyDays,
     board,
     log,
     troubles: new Troubles(

@@ -52,7 +52,7 @@ const PREPARE: { readonly [Kind in StoredKind]: Prepare<Kind> } = {
   },
   payment: (request, database) => {
     const { lists, entries } = database;
-    const count = lists.lengths.userEvent.of(request.userId);
+    const count = lists.lengths.userPayment.of(request.userId);
     const resolvedAtMs = database.resolvedAtMs(request.marketId);
     return async () => readPayment(entries, request, count, await resolvedAtMs());
   },

@@ -29,7 +29,7 @@ import { freeBytesAt } from '../storage/room.js';
 import type { EventCursor, MarketEventsPage } from './market-events.js';
 import { eventText } from './market-json/event-text.js';
 import type { CommittedLists } from './opening.js';
-import type { HistoryFiles } from './parts/files.js';
+import { type HistoryFiles, HistoryPruned } from './parts/files.js';
 import { HistoryReads } from './reads.js';
 import type { MarketRecord } from './runs/format.js';
 
@@ -88,8 +88,6 @@ interface DayFilesOptions {
   folder: string;
   assets: Assets;
   files: HistoryFiles;
-  /** The lists of the history, as of its last transaction. */
-  lists: CommittedLists;
   /** How many days of each asset are kept; 0: none, and none is made. */
   days: number;
   log: { info(fields: object, message: string): void };
@@ -103,11 +101,12 @@ export class DayFiles {
   constructor(private readonly options: DayFilesOptions) {}
 
   /**
-   * Called when a market was added. @param done told why a file could not be made; null: all are.
+   * Called when a market was added. @param lists of the history, as of its last transaction.
+   * @param done told why a file could not be made; null: all are.
    */
-  update(done: (error: unknown) => void): void {
+  update(lists: CommittedLists, done: (error: unknown) => void): void {
     if (this.making !== null || this.isClosed || this.options.days === 0) return;
-    this.making = this.make()
+    this.making = this.make(lists)
       .then(
         () => done(null),
         (error: unknown) => {
@@ -125,8 +124,8 @@ export class DayFiles {
     await this.making;
   }
 
-  private async make(): Promise<void> {
-    const { folder, days, assets, lists, files } = this.options;
+  private async make(lists: CommittedLists): Promise<void> {
+    const { folder, days, assets, files } = this.options;
     const reads = new HistoryReads(files, { lists, openMarket: () => null });
     for (const [asset, marketsByDay] of countMarkets(lists.knownMarketIds)) {
       const symbol = assets.assetSymbol(asset);
@@ -136,7 +135,10 @@ export class DayFiles {
       const made = await datesIn(folder, symbol);
       for (const day of kept.filter((day) => !made.includes(dateOf(day)))) {
         const markets = await marketsOf(reads, asset, day);
-        if (markets.length === marketsByDay.get(day)) await this.makeOne(reads, day, markets);
+        if (markets.length !== marketsByDay.get(day)) continue;
+        await this.makeOne(reads, day, markets).catch((error: unknown) => {
+          if (!(error instanceof HistoryPruned)) throw error;
+        });
       }
       for (const date of made.filter((date) => kept.length > 0 && date < dateOf(kept[0]!)))
         await rm(dayFilePath(folder, symbol, date + SUFFIX)!);

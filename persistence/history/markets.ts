@@ -19,19 +19,15 @@ import {
 import { EventSlot } from '../../engine/interface/events.js';
 import { addSaturating } from '../../engine/storage/arithmetic.js';
 import { NO_PRICE, upPrice } from './market-json/market.js';
-import { checksumOf, MARKET, type MarketRecord, type RowOf } from './runs/format.js';
-import { RecordBuffer } from './runs/writer.js';
+import type { MarketRecord } from './runs/format.js';
 
 const MARK_MS = 5_000;
-
-/** The values of a row under its checksum. */
-const ROW = [MARKET.key, ...MARKET.columns, 'sequence'] as const;
 
 const Trade = EventSlot.trade;
 const Shared = EventSlot.feesShared;
 const Resolved = EventSlot.marketResolved;
 
-export class MarketHistory {
+export class MarketHistory implements MarketRecord {
   previousId = 0;
   status: number = MarketStatus.UPCOMING;
   resolution: number = Resolution.NONE;
@@ -48,9 +44,7 @@ export class MarketHistory {
   referrersMicros = 0;
   treasuryMicros = 0;
   isClosed = 0;
-  /** The command that last changed the row, and the one that made the last point. */
   sequence = 0;
-  pointsSequence = 0;
   /** UP's price before the last command that crossed a mark, while the market is upcoming. */
   halfTicksBefore = NO_PRICE;
   /** In triples: time, UP's price in half ticks or NO_PRICE, the asset's in micros (0: none). */
@@ -62,27 +56,20 @@ export class MarketHistory {
     return startOfMarketMs(this.marketId) + WINDOW_MS;
   }
 
-  /** A copy. */
+  /** Copies. */
+  get record(): MarketRecord {
+    const { points: _, halfTicksBefore: __, ...record } = this;
+    return record;
+  }
+
   get stored(): StoredMarket {
-    const record = Object.fromEntries(ROW.map((name) => [name, this[name]]));
-    return { market: record as unknown as MarketRecord, points: Float64Array.from(this.points) };
+    return { market: this.record, points: Float64Array.from(this.points) };
   }
 
-  writeRow(records: RecordBuffer): void {
-    const row = ROW.map((name) => this[name]);
-    for (const value of row) records.put(value);
-    records.put(checksumOf(MARKET.tag, row));
-  }
-
-  static fromRow(
-    row: RowOf<typeof MARKET>,
-    points: Iterable<number>,
-    pointsSequence: number,
-  ): MarketHistory {
-    const { marketId, checksum: _, ...fields } = row;
-    const market = Object.assign(new MarketHistory(marketId), fields, { pointsSequence });
-    market.points.push(...points);
-    return market;
+  static from({ market, points }: StoredMarket): MarketHistory {
+    const history = Object.assign(new MarketHistory(market.marketId), market);
+    history.points.push(...points);
+    return history;
   }
 }
 
@@ -104,23 +91,16 @@ export interface MarketsState {
   lastMarketIds: number[];
 }
 
-/** The whole price history of a market, which replaces its row. */
-export interface MarketPoints {
-  marketId: number;
-  points: Float64Array;
-  sequence: number;
-}
-
 export interface MarketChanges {
-  markets: Buffer;
-  prices: MarketPoints[];
+  markets: MarketRecord[];
+  /** Whole price histories, which replace what was stored. */
+  prices: { marketId: number; points: Float64Array<ArrayBuffer> }[];
   addedIds: number[];
   endedIds: number[];
 }
 
 /** The markets that the engine still has, kept up to date from its events. */
 export class Markets {
-  private readonly records = new RecordBuffer();
   private addedIds: number[] = [];
   private endedIds: number[] = [];
   private readonly changed = new Set<MarketHistory>();
@@ -178,7 +158,6 @@ export class Markets {
     const market = new MarketHistory(marketId);
     const asset = assetOfMarket(marketId);
     market.previousId = lastMarketIds[asset] ?? 0;
-    market.pointsSequence = this.engine.sequence;
     lastMarketIds[asset] = marketId;
     this.known.set(marketId, market);
     this.upcoming.add(market);
@@ -247,18 +226,17 @@ export class Markets {
   }
 
   drain(): MarketChanges {
-    for (const market of this.changed) market.writeRow(this.records);
-    const prices = Array.from(this.changedPoints, ({ marketId, points, pointsSequence }) => ({
+    const markets = Array.from(this.changed, ({ record }) => record);
+    const prices = Array.from(this.changedPoints, ({ marketId, points }) => ({
       marketId,
       points: Float64Array.from(points),
-      sequence: pointsSequence,
     }));
     const { addedIds, endedIds } = this;
     this.changed.clear();
     this.changedPoints.clear();
     this.addedIds = [];
     this.endedIds = [];
-    return { markets: this.records.drain(), prices, addedIds, endedIds };
+    return { markets, prices, addedIds, endedIds };
   }
 
   private upHalfTicks(marketId: number): number {
@@ -281,7 +259,6 @@ export class Markets {
     assetPriceMicros: number,
   ): void {
     market.points.push(atMs, halfTicks, assetPriceMicros);
-    market.pointsSequence = this.engine.sequence;
     this.changedPoints.add(market);
   }
 }

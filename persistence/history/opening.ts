@@ -10,18 +10,25 @@
 import type sqlite3 from 'sqlite3';
 import { assetOfMarket, hasEnded } from '../../engine/interface/domain.js';
 import { query } from '../storage/sqlite.js';
-import { type ListLengths, lengthsOf, MEASURED } from './lists.js';
+import { type ListLengths, MEASURED } from './lists.js';
 import { MarketHistory } from './markets.js';
 import type { Progress } from './parts/progress.js';
 import type { HistoryState } from './projection.js';
-import { asDamage, checkRow, HistoryDamage, type PricesRow, pointsOf, selectRows } from './rows.js';
-import { type CountedName, MARKET, MARKET_BOOK, MARKET_TRADE, type RowOf } from './runs/format.js';
+import {
+  asDamage,
+  checkedValue,
+  HistoryDamage,
+  pointsIn,
+  selectValues,
+  type ValueRow,
+} from './rows.js';
+import { type CountedName, MARKET, MARKET_PRICES, type MarketRecord } from './runs/format.js';
 import { readLengths } from './runs/lengths.js';
 import type { HistoryStore } from './store.js';
 
 const PAGE_ROWS = 5_000;
 
-/** The lists as of the last transaction: what a reader must find. */
+/** What a reader must find, of the lists when nothing waits to be written. */
 export interface CommittedLists {
   lengths: ListLengths;
   /** Markets that have ended, in the order of their ids ({@link addPastMarket}). */
@@ -36,7 +43,7 @@ export function addPastMarket(ids: number[], marketId: number): void {
   ids.splice(place, 0, marketId);
 }
 
-/** The state for the writer, and a copy for readers. */
+/** The state for the writer, and what readers see of it. */
 export interface OpenedHistory {
   state: HistoryState;
   lists: CommittedLists;
@@ -46,18 +53,18 @@ export interface OpenedHistory {
 export async function openHistory(store: HistoryStore): Promise<OpenedHistory> {
   const { catalogue, open, progress } = store;
   try {
-    const { lengths, runs } = await readLengths(catalogue.database, open.database, progress);
+    const { lengths, runs } = await readLengths(catalogue.database, open.database);
     open.runs = runs;
     for (const { name } of MEASURED) checkTotal(name, progress, lengths[name].total());
-    const markets = await readMarkets([catalogue.database, open.database]);
-    checkTotal(MARKET.name, progress, markets.knownIds.size);
-    checkTotal(MARKET_TRADE.name, progress, markets.tradeCount);
-    checkTotal(MARKET_BOOK.name, progress, markets.bookCount);
-    const { lastIds, pastIds, knownIds } = markets;
-    const copies = lengthsOf(({ name }) => lengths[name].copy());
+    const markets = await readMarkets(catalogue.database, open.database);
+    checkTotal('market', progress, markets.knownIds.size);
+    checkTotal('marketTrade', progress, markets.tradeCount);
+    checkTotal('marketBook', progress, markets.bookCount);
+    const { lastIds: lastMarketIds, pastIds, knownIds, open: openMarkets } = markets;
+    const { orderEnd: orderEnds } = progress.counts;
     return {
-      state: { lengths, markets: markets.open, lastMarketIds: lastIds },
-      lists: { lengths: copies, pastMarketIds: pastIds, knownMarketIds: knownIds },
+      state: { lengths, orderEnds, markets: openMarkets, lastMarketIds },
+      lists: { lengths, pastMarketIds: pastIds, knownMarketIds: knownIds },
     };
   } catch (error) {
     throw asDamage(error, open.part);
@@ -70,17 +77,6 @@ function checkTotal(name: CountedName, progress: Progress, total: number): void 
     throw new HistoryDamage(name, '(unknown)', `it holds ${total}, not ${expected}`);
 }
 
-type MarketRow = RowOf<typeof MARKET>;
-const SHORT = [
-  'marketId',
-  'previousId',
-  'status',
-  'isClosed',
-  'tradeCount',
-  'bookCount',
-] as const satisfies (keyof MarketRow)[];
-type ShortRow = Pick<MarketRow, (typeof SHORT)[number]>;
-
 class Markets {
   readonly open: MarketHistory[] = [];
   readonly lastIds: number[] = [];
@@ -89,66 +85,57 @@ class Markets {
   tradeCount = 0;
   bookCount = 0;
 
-  add(row: ShortRow): void {
-    const { marketId } = row;
-    checkPrevious(row, this.lastIds);
+  add({ marketId, previousId, status, tradeCount, bookCount }: MarketRecord): void {
+    const asset = assetOfMarket(marketId);
+    if (previousId !== (this.lastIds[asset] ?? 0)) {
+      const what = `it is missing before ${marketId}`;
+      throw new HistoryDamage(MARKET.name, `marketId ${previousId}`, what);
+    }
+    this.lastIds[asset] = marketId;
     this.knownIds.add(marketId);
-    if (hasEnded(row.status)) this.pastIds.push(marketId);
-    this.tradeCount += row.tradeCount;
-    this.bookCount += row.bookCount;
+    if (hasEnded(status)) this.pastIds.push(marketId);
+    this.tradeCount += tradeCount;
+    this.bookCount += bookCount;
   }
-}
-
-/** @param lastIds by asset, the previous market; set to this one. @throws HistoryDamage */
-function checkPrevious(
-  { marketId, previousId }: Pick<MarketRow, 'marketId' | 'previousId'>,
-  lastIds: number[],
-): void {
-  const asset = assetOfMarket(marketId);
-  if (previousId !== (lastIds[asset] ?? 0))
-    throw new HistoryDamage('market', `marketId ${previousId}`, `it is missing before ${marketId}`);
-  lastIds[asset] = marketId;
 }
 
 /** The catalogue's markets with the open part's changes, and the markets that this part added. */
-async function readMarkets([old, open]: [sqlite3.Database, sqlite3.Database]): Promise<Markets> {
+async function readMarkets(old: sqlite3.Database, open: sqlite3.Database): Promise<Markets> {
   const markets = new Markets();
-  const changed = new Map<number, ShortRow>();
-  for await (const row of shortRows(open)) changed.set(row.marketId, row);
-  const add = async (row: ShortRow, database: sqlite3.Database) => {
-    markets.add(row);
-    if (row.isClosed === 0) markets.open.push(await readOpen(database, row.marketId));
+  const changed = new Map<number, MarketRecord>();
+  for await (const market of recordsIn(open)) changed.set(market.marketId, market);
+  const add = async (market: MarketRecord, database: sqlite3.Database) => {
+    markets.add(market);
+    if (market.isClosed === 0) markets.open.push(await withPoints(market, database));
   };
-  for await (const row of shortRows(old)) {
-    const newer = changed.get(row.marketId);
-    changed.delete(row.marketId);
-    if (newer === undefined) await add(row, old);
+  for await (const market of recordsIn(old)) {
+    const newer = changed.get(market.marketId);
+    changed.delete(market.marketId);
+    if (newer === undefined) await add(market, old);
     else await add(newer, open);
   }
-  for (const row of changed.values()) await add(row, open);
+  for (const market of changed.values()) await add(market, open);
   markets.pastIds.sort((a, b) => a - b);
   markets.open.sort((a, b) => a.marketId - b.marketId);
   return markets;
 }
 
-async function* shortRows(database: sqlite3.Database): AsyncGenerator<ShortRow, void> {
-  const sql = `SELECT ${SHORT.join(', ')} FROM market WHERE marketId > ? ORDER BY marketId LIMIT ${PAGE_ROWS}`;
+async function* recordsIn(database: sqlite3.Database): AsyncGenerator<MarketRecord, void> {
+  const sql = `${selectValues(MARKET)} WHERE marketId > ? ORDER BY marketId LIMIT ${PAGE_ROWS}`;
   for (let after = -1, isLast = false; !isLast; ) {
-    const rows = await query<ShortRow>(database, sql, [after]);
-    yield* rows;
+    const rows = await query<ValueRow<string>>(database, sql, [after]);
+    for (const row of rows) yield JSON.parse(checkedValue(MARKET, row));
     isLast = rows.length < PAGE_ROWS;
-    after = rows.at(-1)?.marketId ?? after;
+    after = rows.at(-1)?.key ?? after;
   }
 }
 
-async function readOpen(database: sqlite3.Database, marketId: number): Promise<MarketHistory> {
-  const select = `${selectRows(MARKET)} WHERE marketId = ?`;
-  const [row] = await query<MarketRow>(database, select, [marketId]);
-  if (row === undefined) throw new HistoryDamage('market', `marketId ${marketId}`, 'it is missing');
-  checkRow(MARKET, row);
-  const sql = 'SELECT * FROM marketPrices WHERE marketId = ?';
-  const [prices] = await query<PricesRow>(database, sql, [marketId]);
-  if (prices === undefined)
-    throw new HistoryDamage('marketPrices', `marketId ${marketId}`, 'it is missing');
-  return MarketHistory.fromRow(row, pointsOf(prices), prices.sequence);
+async function withPoints(market: MarketRecord, database: sqlite3.Database) {
+  const { marketId } = market;
+  const sql = `${selectValues(MARKET_PRICES)} WHERE marketId = ?`;
+  const [row] = await query<ValueRow<Buffer>>(database, sql, [marketId]);
+  return MarketHistory.from({
+    market,
+    points: pointsIn(checkedValue(MARKET_PRICES, row, marketId)),
+  });
 }

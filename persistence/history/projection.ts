@@ -16,14 +16,7 @@ import { atOnce, type Work } from '../../engine/storage/pieces.js';
 import { AccountEntries, type AccountsEngine } from './account/entries.js';
 import { OrderEnds, type OrdersEngine } from './account/order-ends.js';
 import { HistoryFault } from './fault.js';
-import {
-  FewPendingLists,
-  type ListAdditions,
-  ListCounts,
-  type ListLengths,
-  lengthsOf,
-  PendingLists,
-} from './lists.js';
+import { ListCounts, type ListLengths, lengthsOf, PendingLists } from './lists.js';
 import {
   type MarketChanges,
   Markets,
@@ -33,13 +26,14 @@ import {
 } from './markets.js';
 import {
   ASSET_PRICE,
+  type CountedName,
   columnsOf,
-  type ListName,
   MARKET_BOOK,
   MARKET_TRADE,
   POINTS_CREDIT,
 } from './runs/format.js';
 import { PendingResults, type ResultsRow } from './runs/keyed-results.js';
+import { Pieces, type RunPiece } from './runs/writer.js';
 
 export type ProjectedEngine = MarketsEngine &
   AccountsEngine &
@@ -49,17 +43,20 @@ export type ProjectedEngine = MarketsEngine &
 /** What new entries are numbered from, and the markets that may still change. */
 export interface HistoryState extends MarketsState {
   lengths: ListLengths;
+  /** Entries in orderEnd. */
+  orderEnds: number;
 }
 
 export function emptyHistoryState(): HistoryState {
-  return { lengths: lengthsOf(() => new ListCounts()), markets: [], lastMarketIds: [] };
+  const lengths = lengthsOf(() => new ListCounts());
+  return { lengths, orderEnds: 0, markets: [], lastMarketIds: [] };
 }
 
 /** What one transaction writes. */
 export interface HistoryChanges extends MarketChanges {
-  lists: Record<ListName, ListAdditions>;
-  /** Rows of amendedOrder; of one order, the last counts. */
-  amendedOrders: Buffer;
+  /** The runs of all lists, and how many entries are in those of each kind; and new markets. */
+  pieces: RunPiece[];
+  added: Record<CountedName, number>;
   keyedResults: ResultsRow[];
   /** The results of earlier commands are not asked for any more. */
   keyedFrom: number;
@@ -86,14 +83,16 @@ const Book = columnsOf(MARKET_BOOK);
 const Price = columnsOf(ASSET_PRICE);
 
 export class Projection {
-  private readonly marketTrades = new FewPendingLists(MARKET_TRADE);
-  private readonly marketBooks = new FewPendingLists(MARKET_BOOK);
-  private readonly assetPrices = new FewPendingLists(ASSET_PRICE);
-  private readonly pointsCredits: PendingLists;
+  private readonly marketTrades = new PendingLists(MARKET_TRADE);
+  private readonly marketBooks = new PendingLists(MARKET_BOOK);
+  private readonly assetPrices = new PendingLists(ASSET_PRICE);
+  private readonly pointsCredits = new PendingLists(POINTS_CREDIT);
   private readonly accounts: AccountEntries;
   private readonly orderEnds: OrderEnds;
   private readonly markets: Markets;
   private readonly results = new PendingResults();
+  private readonly lists: readonly PendingLists[];
+  private readonly pieces = new Pieces();
 
   /**
    * @param engine at the end of the batch that `state` is of.
@@ -105,14 +104,18 @@ export class Projection {
     private readonly changed: (userId: number) => void,
   ) {
     this.accounts = new AccountEntries(engine, state.lengths, changed);
-    this.pointsCredits = new PendingLists(POINTS_CREDIT, state.lengths.pointsCredit);
-    this.orderEnds = new OrderEnds(engine, state.lengths.orderEnd);
+    this.orderEnds = new OrderEnds(engine, state);
     this.markets = new Markets(engine, state);
+    const { marketTrades, marketBooks, assetPrices, pointsCredits, accounts, orderEnds } = this;
+    const few = [marketTrades, marketBooks, assetPrices, pointsCredits, orderEnds.ends];
+    this.lists = [...accounts.lists, ...few];
   }
 
-  /** Entries of users' lists that the next `drain` returns. */
+  /** Entries that the next `drain` returns. */
   get pendingEntries(): number {
-    return this.accounts.pendingEntries + this.pointsCredits.count + this.results.count;
+    let { count } = this.results;
+    for (const list of this.lists) count += list.count;
+    return count;
   }
 
   /** A copy of a market that the engine still has. */
@@ -149,18 +152,14 @@ export class Projection {
   /** {@link drain} in pieces. No command may be applied in between. */
   *drainInPieces(): Work<HistoryChanges> {
     try {
-      const { orderEnd, amendedOrders } = this.orderEnds.drain();
-      const lists = {
-        orderEnd,
-        ...(yield* this.accounts.drainInPieces()),
-        marketTrade: this.marketTrades.drain(),
-        pointsCredit: yield* this.pointsCredits.drainInPieces(),
-        marketBook: this.marketBooks.drain(),
-        assetPrice: this.assetPrices.drain(),
-      };
+      const added = {} as HistoryChanges['added'];
+      for (const list of this.lists)
+        added[list.layout.name as CountedName] = yield* list.drainInPieces(this.pieces);
+      const markets = this.markets.drain();
+      added.market = markets.addedIds.length;
       const keyedResults = this.results.drain();
       const keyedFrom = this.engine.oldestKeySequence || this.engine.sequence + 1;
-      return { lists, amendedOrders, keyedResults, keyedFrom, ...this.markets.drain() };
+      return { pieces: this.pieces.drain(), added, keyedResults, keyedFrom, ...markets };
     } catch (error) {
       throw new HistoryFault(this.engine.sequence, error);
     }
@@ -234,16 +233,16 @@ export class Projection {
 
   private addMarketTrade(values: Float64Array, at: number): void {
     const market = this.markets.addTrade(values, at);
-    const { values: entries } = this.marketTrades;
-    entries[MarketTrade.tradeId] = values[at + Trade.tradeId]!;
-    entries[MarketTrade.matchType] = values[at + Trade.matchType]!;
-    entries[MarketTrade.upTicks] = values[at + Trade.upTicks]!;
-    entries[MarketTrade.sizeLots] = values[at + Trade.sizeLots]!;
-    entries[MarketTrade.takerSide] = values[at + Trade.takerSide]!;
-    entries[MarketTrade.takerOutcome] = values[at + Trade.takerOutcome]!;
-    entries[MarketTrade.atMs] = this.engine.nowMs;
-    entries[MarketTrade.sequence] = this.engine.sequence;
-    this.marketTrades.add(market.marketId, market.tradeCount);
+    const to = this.marketTrades.add(market.marketId, market.tradeCount);
+    const entries = this.marketTrades.values;
+    entries[to + MarketTrade.tradeId] = values[at + Trade.tradeId]!;
+    entries[to + MarketTrade.matchType] = values[at + Trade.matchType]!;
+    entries[to + MarketTrade.upTicks] = values[at + Trade.upTicks]!;
+    entries[to + MarketTrade.sizeLots] = values[at + Trade.sizeLots]!;
+    entries[to + MarketTrade.takerSide] = values[at + Trade.takerSide]!;
+    entries[to + MarketTrade.takerOutcome] = values[at + Trade.takerOutcome]!;
+    entries[to + MarketTrade.atMs] = this.engine.nowMs;
+    entries[to + MarketTrade.sequence] = this.engine.sequence;
   }
 
   /** A user turned money into complete sets or, below 0, back, which is part of the profit. */
@@ -269,28 +268,28 @@ export class Projection {
     const market = this.markets.change(values[at + Placed.marketId]!);
     const outcome = values[at + Placed.outcome]!;
     const isBid = (values[at + Placed.side] === Side.BUY) === (outcome === Outcome.UP);
-    const { values: entries } = this.marketBooks;
-    entries[Book.bookSide] = isBid ? 0 : 1;
-    entries[Book.upTicks] = ticksIn(outcome, values[at + ticks]!);
-    entries[Book.changeLots] = changeLots;
-    entries[Book.atMs] = this.engine.nowMs;
-    entries[Book.sequence] = this.engine.sequence;
-    this.marketBooks.add(market.marketId, ++market.bookCount);
+    const to = this.marketBooks.add(market.marketId, ++market.bookCount);
+    const entries = this.marketBooks.values;
+    entries[to + Book.bookSide] = isBid ? 0 : 1;
+    entries[to + Book.upTicks] = ticksIn(outcome, values[at + ticks]!);
+    entries[to + Book.changeLots] = changeLots;
+    entries[to + Book.atMs] = this.engine.nowMs;
+    entries[to + Book.sequence] = this.engine.sequence;
   }
 
   private addPrice(values: Float64Array, at: number): void {
     const asset = values[at + Observed.asset]!;
-    const { values: entries } = this.assetPrices;
-    entries[Price.priceMicros] = values[at + Observed.priceMicros]!;
-    entries[Price.observedAtMs] = values[at + Observed.observedAtMs]!;
-    entries[Price.atMs] = this.engine.nowMs;
-    entries[Price.sequence] = this.engine.sequence;
-    this.assetPrices.add(asset, this.state.lengths.assetPrice.next(asset));
+    const to = this.assetPrices.add(asset, this.state.lengths.assetPrice.next(asset));
+    const entries = this.assetPrices.values;
+    entries[to + Price.priceMicros] = values[at + Observed.priceMicros]!;
+    entries[to + Price.observedAtMs] = values[at + Observed.observedAtMs]!;
+    entries[to + Price.atMs] = this.engine.nowMs;
+    entries[to + Price.sequence] = this.engine.sequence;
   }
 
   private addPointsCredit(values: Float64Array, at: number): void {
     const userId = values[at + Credited.userId]!;
-    const to = this.pointsCredits.add(userId);
+    const to = this.pointsCredits.add(userId, this.state.lengths.pointsCredit.next(userId));
     const entries = this.pointsCredits.values;
     entries[to + Credit.marketId] = values[at + Credited.marketId]!;
     entries[to + Credit.reason] = values[at + Credited.reason]!;

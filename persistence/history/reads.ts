@@ -28,21 +28,20 @@ import {
   type UserTrade,
   viewOfPast,
 } from './requests.js';
-import { checkRow, HistoryDamage, type PricesRow, pointsOf, selectRows } from './rows.js';
+import { checkedValue, pointsIn, selectValues, type ValueRow } from './rows.js';
 import {
   type EntryOf,
   type ListLayout,
   MARKET,
+  MARKET_PRICES,
   MARKET_TRADE,
   type MarketRecord,
-  type RowOf,
   RUN_ENTRIES,
   USER_TRADE,
+  type ValueTable,
 } from './runs/format.js';
-import { type ResultsRow, resultIn } from './runs/keyed-results.js';
+import { KEYED_RESULT, resultIn } from './runs/keyed-results.js';
 import { ENTRIES_MAX, ListReader } from './runs/reader.js';
-
-type MarketRow = RowOf<typeof MARKET>;
 
 /** A prepared read. @throws HistoryDamage, or another error of SQLite. */
 type Read<Answer> = () => Promise<Answer>;
@@ -80,6 +79,7 @@ export class HistoryReads {
       parts: files.parts,
       query: (part, sql, parameters) => turn(() => files.query(part, sql, parameters)),
       holding: (place) => turn(() => files.holding(place)),
+      lastPruned: (list, id) => turn(() => files.lastPruned(list, id)),
     });
   }
 
@@ -101,11 +101,10 @@ export class HistoryReads {
 
   /** null: the history does not have it. */
   keyedResult({ sequence }: RequestOf<'keyedResult'>): Read<Float64Array | null> {
-    const sql = 'SELECT * FROM keyedResult WHERE sequence <= ? ORDER BY sequence DESC LIMIT 1';
+    const sql = `${selectValues(KEYED_RESULT)} WHERE sequence <= ? ORDER BY sequence DESC LIMIT 1`;
     return async () => {
       const { files, turn } = this;
-      const read = () => files.query<ResultsRow & { checksum: number }>(null, sql, [sequence]);
-      const [row] = await turn(read);
+      const [row] = await turn(() => files.query<ValueRow<Buffer>>(null, sql, [sequence]));
       return row === undefined ? null : resultIn(row, sequence);
     };
   }
@@ -260,50 +259,40 @@ export class HistoryReads {
 
   /** In the order of the ids, which are known. */
   private marketRows(ids: readonly number[]): Read<MarketRecord[]> {
-    const found = new Map(ids.map((id) => [id, this.state.openMarket(id)?.market]));
-    const closed = ids.filter((id) => found.get(id) === undefined);
-    const sql = `${selectRows(MARKET)} WHERE marketId IN (SELECT value FROM json_each(?))`;
+    const open = new Map(ids.map((id) => [id, this.state.openMarket(id)?.market]));
+    const closed = ids.filter((id) => open.get(id) === undefined);
     return async () => {
-      for (const row of await this.rowsOf<MarketRow>(sql, closed)) {
-        checkRow(MARKET, row);
-        const { checksum: _, ...market } = row;
-        found.set(row.marketId, market);
-      }
-      return ids.map((marketId) => found.get(marketId) ?? missing('market', marketId));
+      const texts = await this.valuesOf<string>(MARKET, closed);
+      return ids.map((id) => open.get(id) ?? (JSON.parse(texts.get(id)!) as MarketRecord));
     };
   }
 
   private async withPoints(markets: readonly MarketRecord[]): Promise<StoredMarket[]> {
     const ids = markets.map(({ marketId }) => marketId);
-    const sql = 'SELECT * FROM marketPrices WHERE marketId IN (SELECT value FROM json_each(?))';
-    const rows = await this.rowsOf<PricesRow>(sql, ids);
-    const prices = new Map(rows.map((row) => [row.marketId, row]));
+    const prices = await this.valuesOf<Buffer>(MARKET_PRICES, ids);
     return markets.map((market) => {
-      const row = prices.get(market.marketId) ?? missing('marketPrices', market.marketId);
-      return { market, points: pointsOf(row) };
+      return { market, points: pointsIn(prices.get(market.marketId)!) };
     });
   }
 
-  /** The rows of markets: what the open part does not have is in the catalogue. */
-  private async rowsOf<Row extends { marketId: number }>(
-    sql: string,
+  /** Values of markets: what the open part does not have is in the catalogue. */
+  private async valuesOf<Value extends string | Buffer>(
+    table: ValueTable,
     ids: readonly number[],
-  ): Promise<Row[]> {
+  ): Promise<Map<number, Value>> {
     const { files, turn } = this;
-    const found: Row[] = [];
-    let wanted = ids;
-    for (const part of [files.parts.open, null]) {
-      if (wanted.length === 0) break;
-      const parameter = JSON.stringify(wanted);
-      const rows = await turn(() => files.query<Row>(part, sql, [parameter]));
-      found.push(...rows);
-      const has = new Set(rows.map(({ marketId }) => marketId));
-      wanted = wanted.filter((marketId) => !has.has(marketId));
-    }
+    const sql = `${selectValues(table)} WHERE marketId IN (SELECT value FROM json_each(?))`;
+    const found = new Map<number, Value>();
+    const readIn = async (part: () => number | null) => {
+      const wanted = ids.filter((id) => !found.has(id));
+      if (wanted.length === 0) return;
+      // The part that is open may be another one when the turn comes.
+      const read = () => files.query<ValueRow<Value>>(part(), sql, [JSON.stringify(wanted)]);
+      for (const row of await turn(read)) found.set(row.key, checkedValue(table, row));
+    };
+    await readIn(() => files.parts.open);
+    await readIn(() => null);
+    for (const id of ids) if (!found.has(id)) checkedValue(table, undefined, id);
     return found;
   }
-}
-
-function missing(table: string, marketId: number): never {
-  throw new HistoryDamage(table, `marketId ${marketId}`, 'it is missing');
 }

@@ -1,16 +1,12 @@
 /**
- * Rows of markets and prices in the history, each checked before it is used.
+ * Rows of values in the history, each checked before it is used.
  *
  * Always holds: what is read is what was written, or a {@link HistoryDamage} names the row.
  */
+import type sqlite3 from 'sqlite3';
+import { query } from '../storage/sqlite.js';
 import { fileProblem } from '../storage/sqlite-codes.js';
-import {
-  checksumOf,
-  columnNames,
-  pricesChecksum,
-  type RowOf,
-  type TableLayout,
-} from './runs/format.js';
+import { checksumOf, type ValueTable } from './runs/format.js';
 
 /** Damage to a file of the history. Nothing is lost: it is rebuilt from the journal. */
 export class HistoryDamage extends Error {
@@ -34,8 +30,6 @@ export class HistoryDamage extends Error {
   }
 }
 
-const CHANGED = 'the row is not what was written';
-
 /** An error of SQLite that shows damage, as HistoryDamage; any other error unchanged. */
 export function asDamage(error: unknown, part: number | null): unknown {
   if (error instanceof HistoryDamage && error.part === null) return error.in(part);
@@ -43,32 +37,44 @@ export function asDamage(error: unknown, part: number | null): unknown {
   return new HistoryDamage('(unknown)', '(unknown)', (error as Error).message, error).in(part);
 }
 
-export function selectRows(layout: TableLayout): string {
-  return `SELECT ${columnNames(layout).join(', ')} FROM ${layout.name}`;
-}
-
-/** @throws HistoryDamage when the row is not what was written. */
-export function checkRow<Layout extends TableLayout>(layout: Layout, row: RowOf<Layout>): void {
-  const values = Object.values<number>(row);
-  const checksum = values.pop();
-  // A damaged file may give fractions, texts and blobs, which the checksum ignores.
-  if (values.every(Number.isSafeInteger) && checksumOf(layout.tag, values) === checksum) return;
-  const place = `${layout.key} ${row[layout.key as Layout['key']]}`;
-  throw new HistoryDamage(layout.name, place, CHANGED);
-}
-
-export interface PricesRow {
-  marketId: number;
-  points: Buffer;
-  sequence: number;
+export interface ValueRow<Value extends string | Buffer> {
+  key: number;
+  value: Value;
   checksum: number;
 }
 
-/** The points of a row, copied. @throws HistoryDamage when the row is not what was written. */
-export function pointsOf(row: PricesRow): Float64Array<ArrayBuffer> {
-  const { marketId, points: bytes, sequence, checksum } = row;
-  const isWhole = bytes.length % Float64Array.BYTES_PER_ELEMENT === 0;
-  const points = isWhole ? new Float64Array(new Uint8Array(bytes).buffer) : null;
-  if (points !== null && pricesChecksum(marketId, points, sequence) === checksum) return points;
-  throw new HistoryDamage('marketPrices', `marketId ${marketId}`, CHANGED);
+export function selectValues({ name, key }: ValueTable): string {
+  return `SELECT ${key} AS key, value, checksum FROM ${name}`;
+}
+
+/** Adds or replaces a row. */
+export async function putValue(
+  database: sqlite3.Database,
+  table: ValueTable,
+  key: number,
+  value: string | Buffer,
+): Promise<void> {
+  const checksum = checksumOf(`${table.name} ${key}`, value);
+  await query(database, `REPLACE INTO ${table.name} VALUES (?, ?, ?)`, [key, value, checksum]);
+}
+
+/** @throws HistoryDamage when the row is missing, or not what was written. */
+export function checkedValue<Value extends string | Buffer>(
+  { name, key: column, type }: ValueTable,
+  row: ValueRow<Value> | undefined,
+  wanted?: number,
+): Value {
+  const key = row?.key ?? wanted;
+  const place = `${column} ${key}`;
+  if (row === undefined) throw new HistoryDamage(name, place, 'it is missing');
+  const { value, checksum } = row;
+  // A damaged file may give a value of another type.
+  const isTyped = type === 'TEXT' ? typeof value === 'string' : Buffer.isBuffer(value);
+  if (isTyped && checksumOf(`${name} ${key}`, value) === checksum) return value;
+  throw new HistoryDamage(name, place, 'the row is not what was written');
+}
+
+/** The points of a row, copied. */
+export function pointsIn(value: Buffer): Float64Array<ArrayBuffer> {
+  return new Float64Array(new Uint8Array(value).buffer);
 }

@@ -7,18 +7,23 @@
  * catalogue says that a part is over. A start reads little of the history, however large it is
  * (opening.ts).
  */
-import type { ListLengths } from './lists.js';
+import { MEASURED } from './lists.js';
 import { Catalogue, type PartList } from './parts/catalogue.js';
 import { PartWriter } from './parts/part.js';
 import type { BatchEnd, Progress } from './parts/progress.js';
 import type { HistoryChanges } from './projection.js';
-import { areLengthsDue, writeLengths } from './runs/lengths.js';
+import { readLengths, writeLengths } from './runs/lengths.js';
 
 /** The commands after which a part is over: it is made again in a minute, and its file is small. */
 const PART_COMMANDS = 10_000_000;
 const DAY_MS = 86_400_000;
+/** How many runs are written before the lengths are stored again, for few lists and for many. */
+const RUNS_BETWEEN = 50_000;
+const LISTS_PER_RUN = 8;
 
 export class HistoryStore {
+  private runsBetween = RUNS_BETWEEN;
+
   private constructor(
     private readonly folder: string,
     readonly catalogue: Catalogue,
@@ -62,19 +67,19 @@ export class HistoryStore {
     return this.writer.progress;
   }
 
-  /** Where the open part begins. */
+  /** Where the oldest part begins that is not sealed: it may have to be made again. */
   get partSequence(): number {
-    return this.parts.endOf(this.parts.open - 1).sequence;
+    const { parts } = this;
+    return parts.endOf(parts.unsealed.at(-1)! - 1).sequence;
   }
 
   get entryCount(): number {
     return Object.values(this.progress.counts).reduce((sum, count) => sum + count, 0);
   }
 
-  /** @param lengths of the lists, as of the last commit. */
-  async commit(changes: HistoryChanges, end: BatchEnd, lengths: ListLengths): Promise<void> {
-    if (this.isOver(end)) await this.beginPart(lengths);
-    else if (areLengthsDue(this.writer.runs, lengths)) await this.storeLengths(lengths);
+  async commit(changes: HistoryChanges, end: BatchEnd): Promise<void> {
+    if (this.isOver(end)) await this.beginPart();
+    else if (this.writer.runs >= this.runsBetween) await this.storeLengths();
     await this.catalogue.storeResults(changes);
     await this.writer.commit(changes, end);
   }
@@ -98,15 +103,14 @@ export class HistoryStore {
     return commands >= partCommands || (commands > 0 && isOtherDay);
   }
 
-  /** Ends the open part. @param lengths as of the last commit. */
-  async beginPart(lengths: ListLengths): Promise<void> {
+  /** Ends the open part. */
+  async beginPart(): Promise<void> {
     const { folder, writer, catalogue } = this;
-    await this.storeLengths(lengths);
     await writer.sync();
     const next = await PartWriter.open(folder, writer.part + 1, writer.progress);
     try {
       await next.sync();
-      await catalogue.endPart(folder, writer.progress);
+      await catalogue.endPart(folder, writer.database, writer.progress);
     } catch (error) {
       await next.close();
       throw error;
@@ -115,9 +119,13 @@ export class HistoryStore {
     await writer.close();
   }
 
-  private async storeLengths(lengths: ListLengths): Promise<void> {
-    const { writer } = this;
-    await writer.orDamage(() => writeLengths(writer.database, lengths));
+  /** A start reads the lengths that are stored, and the runs after them. */
+  private async storeLengths(): Promise<void> {
+    const { writer, catalogue } = this;
+    const { lengths, lastRow } = await readLengths(catalogue.database, writer.database);
+    await writer.transaction(() => writeLengths(writer.database, lengths, lastRow));
     writer.runs = 0;
+    const lists = MEASURED.reduce((sum, { name }) => sum + lengths[name].toArray().length, 0);
+    this.runsBetween = Math.max(RUNS_BETWEEN, lists / LISTS_PER_RUN);
   }
 }

@@ -9,6 +9,7 @@ import { connect, type Socket } from 'node:net';
 import sqlite3 from 'sqlite3';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openPath } from '../../persistence/history/parts/catalogue.js';
+import { USER_PAYMENT } from '../../persistence/history/runs/format.js';
 import { closeDatabase, execute, openDatabase } from '../../persistence/storage/sqlite.js';
 import { eventually } from '../support/eventually.js';
 import { type ChildServer, Exchanges } from '../support/programs.js';
@@ -93,7 +94,10 @@ async function damageHistory(): Promise<void> {
     const path = openPath(exchanges.folder, 1);
     const history = await openDatabase(path, sqlite3.OPEN_READWRITE);
     history.configure('busyTimeout', 30_000);
-    await execute(history, 'UPDATE userEvent SET checksum = checksum + 1');
+    await execute(
+      history,
+      `UPDATE run SET checksum = checksum + 1 WHERE list = ${USER_PAYMENT.list}`,
+    );
     await closeDatabase(history);
     return (await api.get(`/users/${userId}/ledger`, token)).status === 503;
   });

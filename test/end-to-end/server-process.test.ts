@@ -306,6 +306,7 @@ describe('the configuration', () => {
     SNAPSHOT_EVERY_SECONDS: ['9'],
     SEGMENT_MEGABYTES: ['0'],
     DAY_FILES: ['-1'],
+    HISTORY_DAYS: ['-1'],
     FAIR_USE: ['yes'],
     ORDERS_PER_USER: ['100', '0/100', '100/99'],
     ORDERS_PER_ADDRESS: ['100/50'],

@@ -144,6 +144,7 @@ export function startFollower(
   journal: JournalPlace = { folder },
   dayFiles = 0,
   partCommands?: number,
+  historyDays = 0,
 ): TestFollower {
   const board = new ProgressBoard();
   board.set('durable', durableSequence);
@@ -159,6 +160,7 @@ export function startFollower(
     troubles: new Troubles(folder, log, (part, problem) => troubles.push([part, problem])),
     snapshots,
     dayFiles,
+    historyDays,
     ...(partCommands === undefined ? {} : { partCommands }),
     writeSnapshot,
     readSnapshot,

@@ -14,7 +14,8 @@ import {
   WINDOW_MS,
 } from '../../engine/interface/domain.js';
 import { decodeEvents, type EventRecord } from '../../engine/interface/events.js';
-import { type MARKET, type RowOf, USER_EVENTS } from '../../persistence/history/runs/format.js';
+import { changesOf } from '../../persistence/history/account/changes.js';
+import { type MarketRecord, USER_PAYMENTS } from '../../persistence/history/runs/format.js';
 import { planWorkload, STANDARD, type TimedCommand } from './workload/workload.js';
 
 export type { TimedCommand } from './workload/workload.js';
@@ -77,7 +78,6 @@ function oddEnd(afterMs: number): TimedCommand[] {
 
 /** An entry of a list, without its ordinal. */
 type Entry = Record<string, number>;
-type MarketRow = Omit<RowOf<typeof MARKET>, 'checksum'>;
 
 export interface ExpectedHistory {
   /** By user or market id, oldest first, with the column names of the history. */
@@ -86,13 +86,13 @@ export interface ExpectedHistory {
   closedPositions: Map<number, Entry[]>;
   marketTrades: Map<number, Entry[]>;
   /** Every market that was ever opened, oldest first, then by asset. */
-  markets: MarketRow[];
+  markets: MarketRecord[];
   points: Map<number, number[]>;
   engine: Engine;
 }
 
 /** What the API shows of a market from the history, computed in the simplest way. */
-export function shownMarket(market: MarketRow, points: readonly number[]): object {
+export function shownMarket(market: MarketRecord, points: readonly number[]): object {
   const priceHistory: object[] = [];
   for (let i = 0; i < points.length; i += 3) {
     const [atMs, up, micros] = points.slice(i, i + 3) as [number, number, number];
@@ -133,7 +133,7 @@ class Oracle {
   private readonly closedPositions = new Map<number, Entry[]>();
   private readonly marketTrades = new Map<number, Entry[]>();
   private readonly numbers = new Map<number, number>();
-  private readonly markets = new Map<number, MarketRow>();
+  private readonly markets = new Map<number, MarketRecord>();
   private readonly lateAtMs = new Map<number, { atMs: number; up: number; price: number }>();
   private readonly endedAtMs = new Map<number, number>();
 
@@ -162,9 +162,11 @@ class Oracle {
 
   private note(event: EventRecord, before: EventRecord[]): void {
     const stamp = { atMs: this.engine.nowMs, sequence: this.engine.sequence };
-    const users: Readonly<Record<string, string>> = USER_EVENTS;
+    const users: Readonly<Record<string, string>> = USER_PAYMENTS;
     const user = users[event.type];
     if (user !== undefined) this.nextNumber((event as unknown as Entry)[user]!);
+    const isOfOrder = ['orderPlaced', 'orderCancelled', 'orderAmended'].includes(event.type);
+    if (isOfOrder) for (const { userId } of changesOf(event)) this.nextNumber(userId);
     switch (event.type) {
       case 'trade': {
         const { tradeId, marketId, sizeLots, upTicks, matchType, takerSide, takerOutcome } = event;
@@ -315,12 +317,12 @@ class Oracle {
     this.change(marketId, { bookCount: this.markets.get(marketId)!.bookCount + 1 });
   }
 
-  private change(marketId: number, fields: Partial<MarketRow>): void {
+  private change(marketId: number, fields: Partial<MarketRecord>): void {
     Object.assign(this.markets.get(marketId)!, fields, { sequence: this.engine.sequence });
   }
 
   /** At each mark, the last state before it. */
-  private pointsOf({ marketId, openedAtMs }: MarketRow): number[] {
+  private pointsOf({ marketId, openedAtMs }: MarketRecord): number[] {
     const points: number[] = [];
     const late = this.lateAtMs.get(marketId);
     if (openedAtMs === 0) return points;

@@ -45,7 +45,7 @@ export const accountHistoryRoutes: Route[] = [
     query: views.OrdersQuery,
     responses: { 200: views.Orders },
     produces: LIST_TYPES,
-    errors: ['market_not_found', 'history_unavailable'],
+    errors: ['market_not_found', 'history_pruned', 'history_unavailable'],
     handle(call) {
       const { status, clientOrderId } = call.query;
       withFilter(call, (filter) => {
@@ -61,7 +61,7 @@ export const accountHistoryRoutes: Route[] = [
     summary: 'One of your orders, open or closed',
     userParameter: 'id',
     responses: { 200: views.OrderRecord },
-    errors: ['order_not_found', 'history_unavailable'],
+    errors: ['order_not_found', 'history_pruned', 'history_unavailable'],
     handle(call) {
       const { userId, engine } = call;
       const orderId = idNumber('o', call.parameter('orderId'));

@@ -7,7 +7,7 @@ import type {
 } from '../../../persistence/history/requests.js';
 import type { TrueAt } from '../../../persistence/history/true-at.js';
 import type { Call } from '../../http/call.js';
-import { HISTORY_UNAVAILABLE } from '../../http/errors.js';
+import { HISTORY_PRUNED, HISTORY_UNAVAILABLE } from '../../http/errors.js';
 import { cursorOf, type PageEnd, type PageRequest, startOf } from '../paging.js';
 
 /** The source of a read: an HTTP request or a stream connection. */
@@ -43,8 +43,9 @@ export function readHistory<Kind extends HistoryKind>(
   const reader = call.session?.payerId ?? call.address;
   const answered = (reply: HistoryReply<Kind>) => {
     if (call.isOver) return;
-    if (reply.status === 'unavailable') {
-      refuseFor(reply.reason);
+    if (reply.status !== 'ok') {
+      if (reply.status === 'pruned' && call.refuseNow) call.refuseNow(HISTORY_PRUNED);
+      else refuseFor(reply.reason);
       return;
     }
     const { answer, sequence, atMs } = reply;

@@ -114,7 +114,7 @@ export const marketEventRoutes: Route[] = [
     caching: 'public',
     query: request.PagedQuery,
     responses: { 200: MarketEvents },
-    errors: ['market_not_found', 'market_not_resolved', 'history_unavailable'],
+    errors: ['market_not_found', 'market_not_resolved', 'history_pruned', 'history_unavailable'],
     handle(call) {
       const { engine, query } = call;
       const marketId = marketIdNumber(engine, call.parameter('marketId'));

@@ -193,6 +193,12 @@ function makerOf(trade: EventRecord<'trade'>): TradeSide {
   };
 }
 
+interface Order {
+  userId: number;
+  orderId: number;
+  marketId: number;
+}
+
 interface Payment {
   userId: number;
   marketId?: number;
@@ -210,13 +216,13 @@ function payment(
 }
 
 /** The money of a buy becomes held or, below 0, available again. */
-function changeOfHold(
-  order: { userId: number; orderId: number; marketId: number; side: number },
-  heldMicros: number,
-): AccountChange[] {
-  if (order.side === Side.SELL || heldMicros === 0) return [];
+function changeOfHold(order: Order & { side: number }, heldMicros: number): AccountChange[] {
+  return order.side === Side.SELL || heldMicros === 0 ? [] : [heldChange(order, heldMicros)];
+}
+
+export function heldChange(order: Order, heldMicros: number): AccountChange {
   const change = payment(order, heldMicros > 0 ? 'hold' : 'release', 0 - heldMicros);
-  return [{ ...change, orderId: order.orderId, heldMicros }];
+  return { ...change, orderId: order.orderId, heldMicros };
 }
 
 /**

@@ -1,23 +1,31 @@
 /**
- * The part of the projection that tells an account's story: its trades, what became of its orders,
- * its other payments, its closed positions, and its balance from time to time.
+ * The part of the projection that tells an account's story: its trades, its orders, what they hold,
+ * its payments, its closed positions, and its balance from time to time.
  *
  * Always holds: every change of an account's money and shares is in exactly one entry of userTrade,
- * userEvent or closedPosition, and the numbers of these entries follow the order of the events.
+ * userHold, userPayment or closedPosition, and the numbers of these entries follow the order of the
+ * events.
  */
 import type { Engine } from '../../../engine/engine.js';
-import { ticksIn } from '../../../engine/interface/domain.js';
-import { EVENT_LENGTHS, EventSlot, EventType } from '../../../engine/interface/events.js';
+import { Side, ticksIn } from '../../../engine/interface/domain.js';
+import {
+  EVENT_FIELDS,
+  EVENT_LENGTHS,
+  EventSlot,
+  EventType,
+} from '../../../engine/interface/events.js';
 import { ListCounts, type ListLengths, PendingLists } from '../lists.js';
 import {
   BALANCE_ENTRIES,
   CLOSED_POSITION,
   columnsOf,
+  PAYMENT_FIELDS,
   TAKER,
   USER_BALANCE,
-  USER_EVENT,
-  USER_EVENT_FIELDS,
-  USER_EVENTS,
+  USER_HOLD,
+  USER_ORDER,
+  USER_PAYMENT,
+  USER_PAYMENTS,
   USER_TRADE,
 } from '../runs/format.js';
 
@@ -26,32 +34,47 @@ export type AccountsEngine = Pick<
   'sequence' | 'nowMs' | 'availableMicros' | 'heldMicros' | 'events' | 'amountPlaced'
 >;
 
+const { trade, positionSettled, orderPlaced, orderNamed, orderGrouped } = EventType;
+const { orderCancelled, orderAmended } = EventType;
 const Trade = EventSlot.trade;
 const Settled = EventSlot.positionSettled;
+/** The events of orders have the same fields before the price. */
+const Placed = EventSlot.orderPlaced;
+const Named = EventSlot.orderNamed;
+const Cancelled = EventSlot.orderCancelled;
+const Amended = EventSlot.orderAmended;
 
 const UserTrade = columnsOf(USER_TRADE);
-const UserEvent = columnsOf(USER_EVENT);
+const Order = columnsOf(USER_ORDER);
+const Hold = columnsOf(USER_HOLD);
+const UserPayment = columnsOf(USER_PAYMENT);
 const Closed = columnsOf(CLOSED_POSITION);
 const Balance = columnsOf(USER_BALANCE);
 
 const MAKER = 1;
+const NAME_FIELDS = EVENT_FIELDS.orderNamed.length + 1 - Named.name1;
 
-/** By type of event: where it names the user in whose list it is; 0: in nobody's. */
-const USER_AT: number[] = EVENT_LENGTHS.map(() => 0);
-for (const [name, user] of Object.entries(USER_EVENTS)) {
-  const slots: Readonly<Record<string, number>> = EventSlot[name as keyof typeof USER_EVENTS];
-  USER_AT[EventType[name as keyof typeof USER_EVENTS]] = slots[user]!;
+/** By type of event: where it names the user in whose userPayment it is; 0: in nobody's. */
+const PAYS_AT: number[] = EVENT_LENGTHS.map(() => 0);
+for (const [name, user] of Object.entries(USER_PAYMENTS)) {
+  const slots: Readonly<Record<string, number>> = EventSlot[name as keyof typeof USER_PAYMENTS];
+  PAYS_AT[EventType[name as keyof typeof USER_PAYMENTS]] = slots[user]!;
 }
 
 export class AccountEntries {
-  private readonly userTrades: PendingLists;
-  private readonly userEvents: PendingLists;
-  private readonly closedPositions: PendingLists;
-  private readonly userBalances: PendingLists;
-  /** By user: the entries of trades, events and closed positions together. */
+  private readonly trades = new PendingLists(USER_TRADE);
+  private readonly orders = new PendingLists(USER_ORDER);
+  private readonly holds = new PendingLists(USER_HOLD);
+  private readonly payments = new PendingLists(USER_PAYMENT);
+  private readonly positions = new PendingLists(CLOSED_POSITION);
+  private readonly balances = new PendingLists(USER_BALANCE);
+  readonly lists: readonly PendingLists[];
+  /** By user: the entries of the lists of its statement together. */
   private readonly numbers = new ListCounts();
   /** The users whose balance is due at the end of the command. */
   private readonly due: number[] = [];
+  /** Where the entry of the last order is. */
+  private orderAt = 0;
 
   /** @param changed called for each user whose leaderboard values a trade may have changed. */
   constructor(
@@ -59,36 +82,60 @@ export class AccountEntries {
     private readonly lengths: ListLengths,
     private readonly changed: (userId: number) => void,
   ) {
-    const { userTrade, userEvent, closedPosition, userBalance } = lengths;
-    this.userTrades = new PendingLists(USER_TRADE, userTrade);
-    this.userEvents = new PendingLists(USER_EVENT, userEvent);
-    this.closedPositions = new PendingLists(CLOSED_POSITION, closedPosition);
-    this.userBalances = new PendingLists(USER_BALANCE, userBalance);
-    for (const list of [userTrade, userEvent, closedPosition]) this.numbers.addCounts(list);
-  }
-
-  get pendingEntries(): number {
-    const { userTrades, userEvents, closedPositions, userBalances } = this;
-    return userTrades.count + userEvents.count + closedPositions.count + userBalances.count;
-  }
-
-  *drainInPieces() {
-    return {
-      userTrade: yield* this.userTrades.drainInPieces(),
-      userEvent: yield* this.userEvents.drainInPieces(),
-      closedPosition: yield* this.closedPositions.drainInPieces(),
-      userBalance: yield* this.userBalances.drainInPieces(),
-    };
+    const { trades, orders, holds, payments, positions, balances } = this;
+    this.lists = [trades, orders, holds, payments, positions, balances];
+    const { userTrade, userHold, userPayment, closedPosition } = lengths;
+    for (const list of [userTrade, userHold, userPayment, closedPosition]) this.numbers.add(list);
   }
 
   add(values: Float64Array, at: number): void {
     const type = values[at]!;
-    const userAt = USER_AT[type]!;
-    if (userAt !== 0) this.addEvent(values, at, values[at + userAt]!);
-    else if (type === EventType.trade) {
-      this.addSide(values, at, TAKER);
-      this.addSide(values, at, MAKER);
-    } else if (type === EventType.positionSettled) this.addPosition(values, at);
+    const userAt = PAYS_AT[type]!;
+    if (userAt !== 0) {
+      this.addPayment(values, at, values[at + userAt]!);
+      return;
+    }
+    switch (type) {
+      case trade:
+        this.addSide(values, at, TAKER);
+        this.addSide(values, at, MAKER);
+        break;
+      case orderPlaced:
+        if (values[at + Placed.anew] === 0) this.addOrder(values, at);
+        this.addHold(
+          values,
+          at,
+          values[at + Placed.restingLots]! * values[at + Placed.priceTicks]!,
+        );
+        break;
+      case orderNamed: {
+        const name = this.detailOf(values, at) + Order.name1;
+        for (let i = 0; i < NAME_FIELDS; i++)
+          this.orders.values[name + i] = values[at + Named.name1 + i]!;
+        break;
+      }
+      case orderGrouped:
+        this.orders.values[this.detailOf(values, at) + Order.groupId] =
+          values[at + EventSlot.orderGrouped.groupId]!;
+        break;
+      case orderCancelled:
+        this.addHold(
+          values,
+          at,
+          0 - values[at + Cancelled.sizeLots]! * values[at + Cancelled.priceTicks]!,
+        );
+        break;
+      case orderAmended: {
+        const leftLots =
+          values[at + Amended.keptPriority] === 1 ? values[at + Amended.sizeLots]! : 0;
+        const lots = leftLots - values[at + Amended.oldSizeLots]!;
+        this.addHold(values, at, lots * values[at + Amended.oldPriceTicks]!);
+        break;
+      }
+      case positionSettled:
+        this.addPosition(values, at);
+        break;
+    }
   }
 
   /** All events of the command were given. */
@@ -96,26 +143,63 @@ export class AccountEntries {
     if (this.due.length > 0) this.addBalances();
   }
 
-  private addEvent(values: Float64Array, at: number, userId: number): void {
-    const to = this.userEvents.add(userId);
-    const entries = this.userEvents.values;
-    entries[to + UserEvent.number] = this.nextNumber(userId);
-    const type = to + UserEvent.type;
+  private addPayment(values: Float64Array, at: number, userId: number): void {
+    const { payments, lengths, engine } = this;
+    const to = payments.add(userId, lengths.userPayment.next(userId));
+    const entries = payments.values;
+    entries[to + UserPayment.number] = this.nextNumber(userId);
+    const type = to + UserPayment.type;
     const length = EVENT_LENGTHS[values[at]!]!;
     for (let i = 0; i < length; i++) entries[type + i] = values[at + i]!;
-    for (let i = length; i <= USER_EVENT_FIELDS.length; i++) entries[type + i] = 0;
-    entries[to + UserEvent.amountMicros] =
-      values[at] === EventType.orderPlaced
-        ? this.engine.amountPlaced(values[at + EventSlot.orderPlaced.orderId]!)
-        : 0;
-    entries[to + UserEvent.atMs] = this.engine.nowMs;
-    entries[to + UserEvent.sequence] = this.engine.sequence;
+    for (let i = length; i <= PAYMENT_FIELDS.length; i++) entries[type + i] = 0;
+    entries[to + UserPayment.atMs] = engine.nowMs;
+    entries[to + UserPayment.sequence] = engine.sequence;
+  }
+
+  private addOrder(values: Float64Array, at: number): void {
+    const { orders, lengths, engine } = this;
+    const userId = values[at + Placed.userId]!;
+    const to = orders.add(userId, lengths.userOrder.next(userId));
+    this.orderAt = to;
+    const entries = orders.values;
+    entries[to + Order.orderId] = values[at + Placed.orderId]!;
+    entries[to + Order.marketId] = values[at + Placed.marketId]!;
+    // From `side` to `expiresAtMs`, the columns are the event's fields.
+    for (let i = Order.side; i <= Order.expiresAtMs; i++)
+      entries[to + i] = values[at + Placed.side - Order.side + i]!;
+    entries[to + Order.amountMicros] = engine.amountPlaced(values[at + Placed.orderId]!);
+    entries[to + Order.groupId] = 0;
+    for (let i = 0; i < NAME_FIELDS; i++) entries[to + Order.name1 + i] = 0;
+    entries[to + Order.atMs] = engine.nowMs;
+    entries[to + Order.sequence] = engine.sequence;
+  }
+
+  /** The entry of the order that the event, which follows its orderPlaced, tells more of. */
+  private detailOf(values: Float64Array, at: number): number {
+    if (this.orders.values[this.orderAt + Order.orderId] !== values[at + Named.orderId])
+      throw new Error(`order ${values[at + Named.orderId]} was not placed before its details`);
+    return this.orderAt;
+  }
+
+  /** Money of a buy becomes held or, below 0, available again (changes.ts). */
+  private addHold(values: Float64Array, at: number, heldMicros: number): void {
+    if (heldMicros === 0 || values[at + Placed.side] === Side.SELL) return;
+    const { holds, lengths, engine } = this;
+    const userId = values[at + Placed.userId]!;
+    const to = holds.add(userId, lengths.userHold.next(userId));
+    const entries = holds.values;
+    entries[to + Hold.number] = this.nextNumber(userId);
+    entries[to + Hold.orderId] = values[at + Placed.orderId]!;
+    entries[to + Hold.marketId] = values[at + Placed.marketId]!;
+    entries[to + Hold.heldMicros] = heldMicros;
+    entries[to + Hold.atMs] = engine.nowMs;
+    entries[to + Hold.sequence] = engine.sequence;
   }
 
   private addPosition(values: Float64Array, at: number): void {
     const userId = values[at + Settled.userId]!;
-    const to = this.closedPositions.add(userId);
-    const entries = this.closedPositions.values;
+    const to = this.positions.add(userId, this.lengths.closedPosition.next(userId));
+    const entries = this.positions.values;
     entries[to + Closed.number] = this.nextNumber(userId);
     const fields = EVENT_LENGTHS[EventType.positionSettled]! - Settled.marketId;
     for (let i = 0; i < fields; i++)
@@ -129,8 +213,8 @@ export class AccountEntries {
     const isTaker = role === TAKER;
     const userId = values[at + (isTaker ? Trade.takerId : Trade.makerId)]!;
     const outcome = values[at + (isTaker ? Trade.takerOutcome : Trade.makerOutcome)]!;
-    const to = this.userTrades.add(userId);
-    const entries = this.userTrades.values;
+    const to = this.trades.add(userId, this.lengths.userTrade.next(userId));
+    const entries = this.trades.values;
     entries[to + UserTrade.number] = this.nextNumber(userId);
     entries[to + UserTrade.tradeId] = values[at + Trade.tradeId]!;
     entries[to + UserTrade.orderId] =
@@ -159,10 +243,11 @@ export class AccountEntries {
   private addBalances(): void {
     const { engine, lengths, due } = this;
     for (const userId of due) {
-      const to = this.userBalances.add(userId);
-      const entries = this.userBalances.values;
+      const to = this.balances.add(userId, lengths.userBalance.next(userId));
+      const entries = this.balances.values;
       entries[to + Balance.trades] = lengths.userTrade.of(userId);
-      entries[to + Balance.events] = lengths.userEvent.of(userId);
+      entries[to + Balance.holds] = lengths.userHold.of(userId);
+      entries[to + Balance.payments] = lengths.userPayment.of(userId);
       entries[to + Balance.positions] = lengths.closedPosition.of(userId);
       entries[to + Balance.availableMicros] = engine.availableMicros(userId);
       entries[to + Balance.heldMicros] = engine.heldMicros(userId);

@@ -1,19 +1,19 @@
 /**
- * The statement of an account, newest first: the changes of its trades, its other events and its
- * closed positions, by their numbers. A balance is stored now and then, from which the lines after
+ * The statement of an account, newest first: the changes of its trades, its orders' holds, its
+ * payments and its closed positions, by their numbers. A balance is stored now and then, from which the lines after
  * it are added up.
  *
  * Always holds: between two stored balances, and up to the engine's own balance, the lines add up,
  * or the answer is a {@link HistoryDamage}. A line's position never changes.
  */
-
 import type { CommittedLists } from '../opening.js';
 import { HistoryDamage } from '../rows.js';
 import {
   CLOSED_POSITION,
   type EntryOf,
   USER_BALANCE,
-  USER_EVENT,
+  USER_HOLD,
+  USER_PAYMENT,
   USER_TRADE,
 } from '../runs/format.js';
 import { ENTRIES_MAX, type ListReader } from '../runs/reader.js';
@@ -23,8 +23,9 @@ import {
   CHANGES_MAX,
   changesOf,
   changesOfSide,
+  heldChange,
 } from './changes.js';
-import { eventOf } from './user-event.js';
+import { eventOf } from './payment.js';
 
 export interface LedgerRequest {
   userId: number;
@@ -53,7 +54,7 @@ export interface LedgerPage {
   nextCursor: number | null;
 }
 
-/** What an entry of one of the three lists changed. */
+/** What an entry of one of the lists changed. */
 interface NumberedChanges {
   entry: { number: number; sequence: number; atMs: number };
   changes: AccountChange[];
@@ -62,7 +63,8 @@ interface NumberedChanges {
 type Balance = Omit<EntryOf<typeof USER_BALANCE>, 'ordinal' | 'userId' | 'sequence'>;
 const NO_BALANCE: Balance = {
   trades: 0,
-  events: 0,
+  holds: 0,
+  payments: 0,
   positions: 0,
   availableMicros: 0,
   heldMicros: 0,
@@ -83,10 +85,11 @@ export function ledgerEnd(
   account: { availableMicros: number; heldMicros: number },
   atMs: number,
 ): LedgerEnd {
-  const { userTrade, userEvent, closedPosition, userBalance } = lists.lengths;
+  const { userTrade, userHold, userPayment, closedPosition, userBalance } = lists.lengths;
   return {
     trades: userTrade.of(userId),
-    events: userEvent.of(userId),
+    holds: userHold.of(userId),
+    payments: userPayment.of(userId),
     positions: closedPosition.of(userId),
     balances: userBalance.of(userId),
     availableMicros: account.availableMicros,
@@ -196,15 +199,17 @@ class LedgerRead {
   private async entriesBetween(from: Balance, to: Balance): Promise<NumberedChanges[]> {
     const { lists } = this;
     const { userId: id } = this.request;
-    const between = (list: 'trades' | 'events' | 'positions') => {
+    const between = (list: 'trades' | 'holds' | 'payments' | 'positions') => {
       return { id, first: from[list] + 1, last: to[list] };
     };
     const trades = await lists.oldestFirst(USER_TRADE, between('trades'));
-    const events = await lists.oldestFirst(USER_EVENT, between('events'));
+    const holds = await lists.oldestFirst(USER_HOLD, between('holds'));
+    const payments = await lists.oldestFirst(USER_PAYMENT, between('payments'));
     const positions = await lists.oldestFirst(CLOSED_POSITION, between('positions'));
     return [
       ...trades.map((entry) => ({ entry, changes: changesOfSide(entry) })),
-      ...events.map((entry) => ({ entry, changes: changesOf(eventOf(entry)) })),
+      ...holds.map((entry) => ({ entry, changes: [heldChange(entry, entry.heldMicros)] })),
+      ...payments.map((entry) => ({ entry, changes: changesOf(eventOf(entry)) })),
       ...positions.map((entry) => ({
         entry,
         changes: changesOf({ ...entry, type: 'positionSettled' }),
@@ -233,6 +238,6 @@ class LedgerRead {
   }
 }
 
-function entriesOf({ trades, events, positions }: Balance): number {
-  return trades + events + positions;
+function entriesOf({ trades, holds, payments, positions }: Balance): number {
+  return trades + holds + payments + positions;
 }

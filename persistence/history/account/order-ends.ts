@@ -8,17 +8,15 @@
 import type { Engine } from '../../../engine/engine.js';
 import { ticksIn } from '../../../engine/interface/domain.js';
 import { EventSlot } from '../../../engine/interface/events.js';
-import { FewPendingLists, type ListCounts } from '../lists.js';
+import { PendingLists } from '../lists.js';
 import {
-  AMENDED_ORDER,
-  checksumOf,
+  AMENDED,
   columnsOf,
   ENDED_ANEW,
   FILLED_IN_BOOK,
   ORDER_END,
   ORDERS_IN_BLOCK,
 } from '../runs/format.js';
-import { RecordBuffer } from '../runs/writer.js';
 
 export type OrdersEngine = Pick<Engine, 'sequence' | 'nowMs' | 'rests' | 'filledBeforeRest'>;
 
@@ -41,19 +39,15 @@ interface OrderEnd {
 }
 
 export class OrderEnds {
-  private readonly ends = new FewPendingLists(ORDER_END);
-  private readonly amended = new RecordBuffer();
+  readonly ends = new PendingLists(ORDER_END);
   /** What the order that is being placed has filled in this command. */
   private taken = { orderId: 0, lots: 0, micros: 0, feeMicros: 0 };
 
   constructor(
     private readonly engine: OrdersEngine,
-    private readonly lengths: ListCounts,
+    /** How many entries there are. */
+    private readonly state: { orderEnds: number },
   ) {}
-
-  drain() {
-    return { orderEnd: this.ends.drain(), amendedOrders: this.amended.drain() };
-  }
 
   /**
    * If the maker's order is gone by the end of the command, this trade or a later event ended it.
@@ -76,11 +70,9 @@ export class OrderEnds {
   }
 
   amendment(values: Float64Array, at: number): void {
-    const { amended, engine } = this;
     const orderId = values[at + Amended.orderId]!;
-    const row = [orderId, values[at + Amended.originalLots]!, engine.sequence];
-    for (const value of row) amended.put(value);
-    amended.put(checksumOf(AMENDED_ORDER.tag, row));
+    const leftLots = values[at + Amended.originalLots]!;
+    this.add({ orderId, how: AMENDED, leftLots, priceTicks: 0 });
     const isFilled = values[at + Amended.keptPriority] === 1 && values[at + Amended.sizeLots] === 0;
     const priceTicks = values[at + Amended.oldPriceTicks]!;
     if (isFilled) this.add({ orderId, how: FILLED_IN_BOOK, leftLots: 0, priceTicks });
@@ -110,16 +102,15 @@ export class OrderEnds {
     const { engine, ends, taken } = this;
     const before = engine.filledBeforeRest(orderId);
     const isTaker = how >= ENDED_ANEW && taken.orderId === orderId;
+    const to = ends.add(blockOf(orderId), ++this.state.orderEnds);
     const { values } = ends;
-    values[End.orderId] = orderId;
-    values[End.how] = how;
-    values[End.leftLots] = leftLots;
-    values[End.priceTicks] = priceTicks;
-    values[End.filledLots] = before.filledLots + (isTaker ? taken.lots : 0);
-    values[End.valueMicros] = before.valueMicros + (isTaker ? taken.micros : 0);
-    values[End.feeMicros] = before.feeMicros + (isTaker ? taken.feeMicros : 0);
-    values[End.atMs] = engine.nowMs;
-    const block = blockOf(orderId);
-    ends.add(block, this.lengths.next(block));
+    values[to + End.orderId] = orderId;
+    values[to + End.how] = how;
+    values[to + End.leftLots] = leftLots;
+    values[to + End.priceTicks] = priceTicks;
+    values[to + End.filledLots] = before.filledLots + (isTaker ? taken.lots : 0);
+    values[to + End.valueMicros] = before.valueMicros + (isTaker ? taken.micros : 0);
+    values[to + End.feeMicros] = before.feeMicros + (isTaker ? taken.feeMicros : 0);
+    values[to + End.atMs] = engine.nowMs;
   }
 }

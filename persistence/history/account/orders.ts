@@ -1,6 +1,6 @@
 /**
- * The orders of an account, open and closed, newest first, out of the events of their placing and,
- * of orders that have rested, of their ends (order-ends.ts). What an order that ended at once has
+ * The orders of an account, open and closed, newest first, as they were placed and, of orders that
+ * have rested, as they ended (order-ends.ts). What an order that ended at once has
  * filled is in the trades of its command. What the engine knows of an order that rests is the
  * engine's.
  */
@@ -11,26 +11,24 @@ import {
   type SelfTrade,
   type Side,
 } from '../../../engine/interface/domain.js';
-import { type EventRecord, EventType, nameIn } from '../../../engine/interface/events.js';
+import { nameIn } from '../../../engine/interface/events.js';
 import type { OrderView } from '../../../engine/interface/views.js';
-import type { ListCounts } from '../lists.js';
 import type { CommittedLists } from '../opening.js';
-import { checkRow, HistoryDamage, selectRows } from '../rows.js';
+import { HistoryPruned } from '../parts/files.js';
+import { HistoryDamage } from '../rows.js';
 import {
-  AMENDED_ORDER,
+  AMENDED,
   ENDED_ANEW,
   type EntryOf,
   FILLED_IN_BOOK,
   ORDER_END,
-  type RowOf,
   RUN_ENTRIES,
   TAKER,
-  USER_EVENT,
+  USER_ORDER,
   USER_TRADE,
 } from '../runs/format.js';
 import { ENTRIES_MAX, type ListReader } from '../runs/reader.js';
 import { blockOf } from './order-ends.js';
-import { eventOf, type UserEventEntry } from './user-event.js';
 
 /**
  * How an order stands. OPEN: it rests. UNFILLED: it traded at once, and the rest was dropped, as
@@ -99,32 +97,14 @@ export interface OrdersPage {
   nextCursor: number | null;
 }
 
+type Placed = EntryOf<typeof USER_ORDER>;
 type TradeEntry = EntryOf<typeof USER_TRADE>;
 type EndEntry = EntryOf<typeof ORDER_END>;
 
-/** The entry in which an order was placed. */
-interface Placed {
-  entry: UserEventEntry;
-  event: EventRecord<'orderPlaced'>;
-  /** The client's name for it; null: none. */
-  name: string | null;
-  /** 0: none. */
-  groupId: number;
-}
-
-/** The events that an order is read from when it was placed. */
-const OF_ORDERS: readonly number[] = [
-  EventType.orderPlaced,
-  EventType.orderNamed,
-  EventType.orderGrouped,
-];
-
 /** All that the history has of the account, and the orders that rest. */
 export interface OrdersEnd {
-  events: number;
+  orders: number;
   trades: number;
-  /** By block of orders. */
-  ends: ListCounts;
   resting: ReadonlyMap<number, OrderView>;
 }
 
@@ -134,9 +114,8 @@ export function ordersEnd(
   resting: readonly OrderView[],
 ): OrdersEnd {
   return {
-    events: lists.lengths.userEvent.of(userId),
+    orders: lists.lengths.userOrder.of(userId),
     trades: lists.lengths.userTrade.of(userId),
-    ends: lists.lengths.orderEnd,
     resting: new Map(resting.map((order) => [order.orderId, order])),
   };
 }
@@ -147,23 +126,31 @@ export async function readOrders(
   request: OrdersRequest,
 ): Promise<OrdersPage> {
   const { userId: id, limit, cursor, fromMs, toMs } = request;
+  const from = 1 + (await lists.files.lastPruned(USER_ORDER.list, id));
   const bound = (value: number) =>
-    lists.firstFrom(USER_EVENT, { id, count: end.events, column: 'atMs', value });
-  const first = fromMs === null ? 1 : await bound(fromMs);
-  let last = toMs === null ? end.events : (await bound(toMs + 1)) - 1;
+    lists.firstFrom(USER_ORDER, { id, count: end.orders, column: 'atMs', value, from });
+  const first = fromMs === null ? from : await bound(fromMs);
+  // The page that ends where orders were pruned is followed by one that says so.
+  const isCut = first === from && from > 1;
+  if (isCut && cursor !== null && cursor <= from) throw pruned(from);
+  let last = toMs === null ? end.orders : (await bound(toMs + 1)) - 1;
   if (cursor !== null) last = Math.min(last, cursor - 1);
   const found: Placed[] = [];
   let read = 0;
   for (; last >= first && found.length <= limit && read < ENTRIES_MAX; last -= RUN_ENTRIES) {
     const place = { id, first: Math.max(first, last - RUN_ENTRIES + 1), last };
-    for (const placed of await placedIn(lists, end, place))
+    for (const placed of await lists.newestFirst(USER_ORDER, place))
       if (isWanted(placed, request, end)) found.push(placed);
     read += RUN_ENTRIES;
   }
   const page = found.slice(0, limit);
   const entries = await recordsOf(lists, id, end, page);
-  if (found.length > limit) return { entries, nextCursor: page.at(-1)!.entry.ordinal };
-  return { entries, nextCursor: last >= first ? last + 1 : null };
+  if (found.length > limit) return { entries, nextCursor: page.at(-1)!.ordinal };
+  return { entries, nextCursor: last >= first ? last + 1 : isCut ? from : null };
+}
+
+function pruned(from: number): HistoryPruned {
+  return new HistoryPruned(`the orders of the account before its ${from}. were pruned`);
 }
 
 /**
@@ -190,64 +177,21 @@ export async function readNamedOrder(
 export async function readOrder(
   lists: ListReader,
   end: OrdersEnd,
-  { userId, orderId }: { userId: number; orderId: number },
+  { userId: id, orderId }: { userId: number; orderId: number },
 ): Promise<OrderRecord | null> {
-  const placed = await findPlaced(lists, end, userId, orderId);
-  return placed === null ? null : (await recordsOf(lists, userId, end, [placed]))[0]!;
-}
-
-/** Orders are placed in the order of their ids; other events are between them. */
-async function findPlaced(
-  lists: ListReader,
-  end: OrdersEnd,
-  id: number,
-  orderId: number,
-): Promise<Placed | null> {
-  let [from, to] = [1, end.events];
-  while (from <= to) {
-    const middle = Math.floor((from + to) / 2);
-    let first = middle;
-    let placed: Placed[] = [];
-    // The last entries up to the middle that have an order that was placed.
-    for (let last = middle; last >= from && placed.length === 0; last = first - 1) {
-      first = Math.max(from, last - RUN_ENTRIES + 1);
-      placed = await placedIn(lists, end, { id, first, last });
-    }
-    const [newest, oldest] = [placed[0], placed.at(-1)];
-    if (newest === undefined || orderId > newest.event.orderId) from = middle + 1;
-    else if (orderId < oldest!.event.orderId) to = first - 1;
-    else return placed.find(({ event }) => event.orderId === orderId) ?? null;
-  }
+  const from = 1 + (await lists.files.lastPruned(USER_ORDER.list, id));
+  const search = { id, count: end.orders, column: 'orderId', value: orderId, from } as const;
+  const ordinal = await lists.firstFrom(USER_ORDER, search);
+  const placed = ordinal > end.orders ? null : await lists.at(USER_ORDER, id, ordinal);
+  if (placed?.orderId === orderId) return (await recordsOf(lists, id, end, [placed]))[0]!;
+  if (from > 1 && ordinal === from) throw pruned(from);
   return null;
 }
 
-/**
- * The orders that were placed in some entries, newest first. The events after it have its name and
- * its group.
- */
-async function placedIn(
-  lists: ListReader,
-  end: OrdersEnd,
-  { id, first, last }: { id: number; first: number; last: number },
-): Promise<Placed[]> {
-  const place = { id, first, last: Math.min(last + 2, end.events) };
-  const found: Placed[] = [];
-  let name: string | null = null;
-  let groupId = 0;
-  for (const entry of await lists.newestFirst(USER_EVENT, place)) {
-    const event = OF_ORDERS.includes(entry.type) ? eventOf(entry) : null;
-    if (event?.type === 'orderPlaced' && event.anew === 0 && entry.ordinal <= last)
-      found.push({ entry, event, name, groupId });
-    name = event?.type === 'orderNamed' ? nameIn(event) : null;
-    if (event?.type !== 'orderNamed') groupId = event?.type === 'orderGrouped' ? event.groupId : 0;
-  }
-  return found;
-}
-
-function isWanted({ event }: Placed, request: OrdersRequest, { resting }: OrdersEnd): boolean {
+function isWanted(order: Placed, request: OrdersRequest, { resting }: OrdersEnd): boolean {
   return (
-    (request.marketId === null || event.marketId === request.marketId) &&
-    (request.status === 'all' || resting.has(event.orderId) === (request.status === 'open'))
+    (request.marketId === null || order.marketId === request.marketId) &&
+    (request.status === 'all' || resting.has(order.orderId) === (request.status === 'open'))
   );
 }
 
@@ -258,97 +202,73 @@ async function recordsOf(
   end: OrdersEnd,
   placed: readonly Placed[],
 ): Promise<OrderRecord[]> {
-  const hasRested = ({ event }: Placed) => event.restingLots > 0 && !end.resting.has(event.orderId);
-  const rested = placed.filter(hasRested).map(({ event }) => event.orderId);
-  const ends = await endsOf(lists, end, rested);
-  const originals = await amendedLots(lists, ends, placed);
+  const hasRested = (order: Placed) => order.restingLots > 0 && !end.resting.has(order.orderId);
+  const { ends, originals } = await endsOf(lists, placed.filter(hasRested));
   const trades = new TakerTrades(lists, userId, end.trades);
   const records: OrderRecord[] = [];
   // Oldest first, as the trades are read.
-  for (const each of placed.toReversed()) {
-    const { entry, event } = each;
-    const record = placedRecord(each);
-    const resting = end.resting.get(event.orderId);
+  for (const order of placed.toReversed()) {
+    const { orderId } = order;
+    const record = placedRecord(order);
+    const resting = end.resting.get(orderId);
     if (resting !== undefined) show(record, resting);
-    else if (event.restingLots > 0) {
-      const last = ends.get(event.orderId) ?? unknownEnd(userId, event.orderId);
-      const amended = originals.get(event.orderId);
+    else if (order.restingLots > 0) {
+      const amended = originals.get(orderId);
       if (amended !== undefined)
         Object.assign(record, { originalLots: amended, amountMicros: null });
-      endInBook(record, last);
+      endInBook(record, ends.get(orderId) ?? (await withoutEnd(lists, order)));
     } else {
-      for (const trade of await trades.of(event.orderId, entry.sequence)) fill(record, trade);
-      endAtOnce(record, event.status, entry.atMs);
+      for (const trade of await trades.of(orderId, order.sequence)) fill(record, trade);
+      endAtOnce(record, order.status, order.atMs);
     }
     records.push(record);
   }
   return records.reverse();
 }
 
-function unknownEnd(userId: number, orderId: number): never {
+/** It may have been pruned just now. */
+async function withoutEnd(lists: ListReader, { userId, orderId, ordinal }: Placed): Promise<never> {
+  const last = await lists.files.lastPruned(USER_ORDER.list, userId);
+  if (ordinal <= last) throw pruned(last + 1);
   const what = 'it neither rests nor was filled or cancelled';
   throw new HistoryDamage(ORDER_END.name, `userId ${userId}, orderId ${orderId}`, what);
 }
 
-/** The last entry of each order in orderEnd. */
-async function endsOf(
-  lists: ListReader,
-  { ends }: OrdersEnd,
-  orderIds: readonly number[],
-): Promise<Map<number, EndEntry>> {
-  const found = new Map<number, EndEntry>();
-  for (const id of new Set(orderIds.map(blockOf)))
-    for (const entry of await lists.oldestFirst(ORDER_END, { id, first: 1, last: ends.of(id) }))
-      found.set(entry.orderId, entry);
-  return found;
-}
-
-/** For each order that was amended while it rested: the total lots it was to fill. */
-async function amendedLots(
-  { files }: ListReader,
-  ends: ReadonlyMap<number, EndEntry>,
-  placed: readonly Placed[],
-): Promise<Map<number, number>> {
-  const found = new Map<number, number>();
-  const rested = placed.filter(({ event }) => ends.has(event.orderId));
-  if (rested.length === 0) return found;
-  const fromMs = Math.min(...rested.map(({ entry }) => entry.atMs));
-  const toMs = Math.max(...rested.map(({ event }) => ends.get(event.orderId)!.atMs));
-  const ids = JSON.stringify(rested.map(({ event }) => event.orderId));
-  const sql = `${selectRows(AMENDED_ORDER)} WHERE orderId IN (SELECT value FROM json_each(?))`;
-  for (const part of files.parts.within(fromMs, toMs))
-    for (const row of await files.query<RowOf<typeof AMENDED_ORDER>>(part, sql, [ids])) {
-      checkRow(AMENDED_ORDER, row);
-      // The newest part comes first.
-      if (!found.has(row.orderId)) found.set(row.orderId, row.originalLots);
-    }
-  return found;
+/** The last end of each order; and of those that were amended, the total lots they were to fill. */
+async function endsOf(lists: ListReader, orders: readonly Placed[]) {
+  const ends = new Map<number, EndEntry>();
+  const originals = new Map<number, number>();
+  for (const block of new Set(orders.map(({ orderId }) => blockOf(orderId))))
+    for (const entry of await lists.all(ORDER_END, block))
+      if (entry.how === AMENDED) originals.set(entry.orderId, entry.leftLots);
+      else ends.set(entry.orderId, entry);
+  return { ends, originals };
 }
 
 /** As it was placed. */
-function placedRecord({ entry, event, name, groupId }: Placed): OrderRecord {
+function placedRecord(order: Placed): OrderRecord {
   return {
-    orderId: event.orderId,
-    clientOrderId: name,
-    marketId: event.marketId,
-    userId: event.userId,
-    side: event.side as Side,
-    outcome: event.outcome as Outcome,
-    priceTicks: event.priceTicks,
-    timeInForce: event.timeInForce,
-    postOnly: event.postOnly === 1,
-    selfTrade: event.selfTrade as SelfTrade,
-    groupId,
-    expiresAtMs: event.expiresAtMs === 0 ? null : event.expiresAtMs,
-    amountMicros: entry.amountMicros === 0 ? null : entry.amountMicros,
-    originalLots: event.sizeLots,
+    orderId: order.orderId,
+    clientOrderId: order.name1 === 0 ? null : nameIn(order),
+    marketId: order.marketId,
+    userId: order.userId,
+    side: order.side as Side,
+    outcome: order.outcome as Outcome,
+    priceTicks: order.priceTicks,
+    timeInForce: order.timeInForce,
+    postOnly: order.postOnly === 1,
+    selfTrade: order.selfTrade as SelfTrade,
+    groupId: order.groupId,
+    expiresAtMs: order.expiresAtMs === 0 ? null : order.expiresAtMs,
+    amountMicros: order.amountMicros === 0 ? null : order.amountMicros,
+    originalLots: order.sizeLots,
     filledLots: 0,
     restingLots: 0,
     valueMicros: 0,
     feeMicros: 0,
     end: OrderState.OPEN,
     reason: 0,
-    placedAtMs: entry.atMs,
+    placedAtMs: order.atMs,
     closedAtMs: null,
   };
 }

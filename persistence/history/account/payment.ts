@@ -1,9 +1,13 @@
 /** When, how much and by what a user was paid for a market that is resolved. */
-import { EventType } from '../../../engine/interface/events.js';
+import { decodeEvent, type EventRecord, EventType } from '../../../engine/interface/events.js';
 import { PAYOUT_DELAY_MS } from '../../../engine/interface/parameters.js';
-import { USER_EVENT } from '../runs/format.js';
+import { type EntryOf, PAYMENT_FIELDS, USER_PAYMENT } from '../runs/format.js';
 import type { ListReader } from '../runs/reader.js';
-import { eventOf } from './user-event.js';
+
+/** An entry of userPayment, as the event that it is. */
+export function eventOf(entry: EntryOf<typeof USER_PAYMENT>): EventRecord {
+  return decodeEvent([entry.type, ...PAYMENT_FIELDS.map((field) => entry[field])], 0);
+}
 
 export interface Payment {
   atMs: number;
@@ -19,8 +23,8 @@ const ENTRIES_MAX = 10_000;
 /**
  * Looks from the automatic payment on, then from the market's result on, which is before its end if
  * an operator has made it VOID. null: the user was not paid, or claimed only after very many other
- * events.
- * @param count the number of the user's events
+ * payments.
+ * @param count the number of the user's payments
  * @param resolvedAtMs of the market; null or 0: it has no result
  */
 export async function readPayment(
@@ -32,9 +36,9 @@ export async function readPayment(
   if (!resolvedAtMs) return null;
   for (const value of [resolvedAtMs + PAYOUT_DELAY_MS, resolvedAtMs]) {
     const search = { id: userId, count, column: 'atMs', value } as const;
-    const first = await entries.firstFrom(USER_EVENT, search);
+    const first = await entries.firstFrom(USER_PAYMENT, search);
     const last = Math.min(count, first + ENTRIES_MAX - 1);
-    for await (const entry of entries.from(USER_EVENT, { id: userId, first, last })) {
+    for await (const entry of entries.from(USER_PAYMENT, { id: userId, first, last })) {
       if (entry.type !== EventType.claimed) continue;
       const event = eventOf(entry);
       if (event.type !== 'claimed' || event.marketId !== marketId) continue;

@@ -1,55 +1,64 @@
 /**
  * catalogue.db: what a start and a read must know of the parts of the history that are over.
  *
- *   part          a row per part that is over: where it ends, the number of entries up to there,
- *                 and the SHA-256 of its file, once it is sealed (sealing.ts)
+ *   part          a row per part that is over, as JSON: where it ends, the number of entries up to
+ *                 there, the SHA-256 of its file, once it is sealed (sealing.ts), and whether it is
+ *                 pruned
  *   place         for each list that has entries in a sealed part, their ordinals: a read finds
  *                 the parts of a list without opening the others
  *   listLength    the lengths of the lists when the open part began (../runs/lengths.ts)
  *   market, marketPrices   the markets, as of the end of that part
  *   keyedResult   the results of commands with a new idempotency key, until the engine forgets the
  *                 key: several consecutive results a row, as 32-bit words, little-endian
- *                 (../runs/keyed-results.ts). Its division into rows depends on the transactions
+ *                 (../runs/keyed-results.ts), by the sequence of the first. Its division into rows
+ *                 depends on the transactions
  *
  * Always holds: a part that is over has a row, written in one synced transaction with the lengths
  * and the markets of its end. The parts are numbered from 1, and each begins where the one before
  * it ends. The part after the last one that is over is open: it is being written (../store.ts). The
  * results of its commands are synced before its transaction, and written again after a crash.
+ * Without a catalogue there are no parts.
  */
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { crc32 } from 'node:zlib';
 import type sqlite3 from 'sqlite3';
 import { createPrivateFolder } from '../../storage/files.js';
 import { closeDatabase, execute, query } from '../../storage/sqlite.js';
 import type { HistoryChanges } from '../projection.js';
-import { asDamage, HistoryDamage } from '../rows.js';
 import {
-  KEYED_RESULT_SQL,
-  keyedResultChecksum,
-  LIST_LENGTH_SQL,
+  asDamage,
+  checkedValue,
+  HistoryDamage,
+  putValue,
+  selectValues,
+  type ValueRow,
+} from '../rows.js';
+import {
+  checksumOf,
+  LIST_LENGTH,
   LISTS,
   type ListLayout,
   MARKET,
-  MARKET_PRICES_SQL,
-  tableSql,
+  MARKET_PRICES,
+  valuesSql,
 } from '../runs/format.js';
-import { NOTHING, type Progress } from './progress.js';
+import { KEYED_RESULT } from '../runs/keyed-results.js';
+import { readLengths, writeLengths } from '../runs/lengths.js';
+import { NOTHING, type Progress, progressIn, progressText } from './progress.js';
 import { openTables } from './tables.js';
 
+const PART = { name: 'part', key: 'part', type: 'TEXT' } as const;
 const SCHEMA: readonly string[] = [
-  'CREATE TABLE part (part INTEGER PRIMARY KEY, end TEXT NOT NULL, sha256 TEXT NOT NULL, checksum INTEGER NOT NULL) STRICT',
-  'CREATE TABLE place (tag INTEGER NOT NULL, id INTEGER NOT NULL, firstOrdinal INTEGER NOT NULL, lastOrdinal INTEGER NOT NULL, part INTEGER NOT NULL, PRIMARY KEY (tag, id, firstOrdinal)) STRICT, WITHOUT ROWID',
-  tableSql(MARKET),
-  MARKET_PRICES_SQL,
-  LIST_LENGTH_SQL,
-  KEYED_RESULT_SQL,
+  'CREATE TABLE place (list INTEGER NOT NULL, id INTEGER NOT NULL, firstOrdinal INTEGER NOT NULL, lastOrdinal INTEGER NOT NULL, part INTEGER NOT NULL, checksum INTEGER NOT NULL, PRIMARY KEY (list, id, firstOrdinal)) STRICT, WITHOUT ROWID',
+  ...[PART, MARKET, MARKET_PRICES, LIST_LENGTH, KEYED_RESULT].map(valuesSql),
 ];
 /** A few rows at a time, though the rows of a whole hour may have become useless together. */
 const REMOVE_RESULTS = `DELETE FROM keyedResult WHERE sequence IN (
   SELECT sequence FROM keyedResult
   WHERE sequence < (SELECT max(sequence) FROM keyedResult WHERE sequence <= ?)
   ORDER BY sequence LIMIT 5000)`;
+/** The places that one transaction writes. Others wait for it. */
+const PLACES_AT_ONCE = 10_000;
 const PRAGMAS = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL';
 
 /** A part that is over. */
@@ -58,6 +67,8 @@ export interface PartRecord {
   end: Progress;
   /** The SHA-256 of its file, in hex; null: it is not sealed yet. */
   sha256: string | null;
+  /** Whether its file has only the lists that are kept. */
+  pruned: boolean;
 }
 
 /** Entries of one list in one part. */
@@ -67,11 +78,9 @@ export interface Place {
   lastOrdinal: number;
 }
 
-interface PartRow {
-  part: number;
-  /** A {@link Progress}, its hash in hex. */
-  end: string;
-  sha256: string;
+export interface PlaceRow extends Place {
+  list: number;
+  id: number;
   checksum: number;
 }
 
@@ -94,6 +103,10 @@ export function openPath(folder: string, part: number): string {
 
 export function sealedPath(folder: string, part: number): string {
   return join(partsFolder(folder), `${nameOf(part)}.db`);
+}
+
+export function prunedPath(folder: string, part: number): string {
+  return join(partsFolder(folder), `${nameOf(part)}.pruned.db`);
 }
 
 export function removeDatabase(path: string): void {
@@ -132,25 +145,18 @@ export class PartList {
     return last?.sha256 === null ? [this.open, last.part] : [this.open];
   }
 
-  /** The parts with a command of that time, newest first. */
-  within(fromMs: number, toMs: number): number[] {
-    const parts: number[] = [];
-    for (let part = this.open; part >= 1 && this.atMsOf(part) >= fromMs; part--)
-      if (this.atMsOf(part - 1) <= toMs) parts.push(part);
-    return parts;
-  }
-
   isSealed(part: number): boolean {
     return (this.over[part - 1]?.sha256 ?? null) !== null;
   }
 
-  pathOf(part: number): string {
-    return this.isSealed(part) ? sealedPath(this.folder, part) : openPath(this.folder, part);
+  /** The last part that was pruned: of those before it, only what is kept is read. 0: none. */
+  get prunedTo(): number {
+    return this.over.findLast(({ pruned }) => pruned)?.part ?? 0;
   }
 
-  /** The time of the last command in a part. */
-  private atMsOf(part: number): number {
-    return part === this.open ? Number.POSITIVE_INFINITY : this.endOf(part).atMs;
+  pathOf(part: number): string {
+    if (!this.isSealed(part)) return openPath(this.folder, part);
+    return (this.over[part - 1]!.pruned ? prunedPath : sealedPath)(this.folder, part);
   }
 }
 
@@ -165,15 +171,16 @@ export class Catalogue {
 
   /**
    * Opens the catalogue of a data folder, or creates an empty one, and removes the files that do
-   * not belong to its parts.
+   * not belong to its parts: all, if there was none.
    */
   static async open(folder: string): Promise<Catalogue> {
     await createPrivateFolder(partsFolder(folder));
-    const options = { schema: SCHEMA, part: null, pragmas: PRAGMAS };
+    const fill = async () => removeFiles(folder, () => false);
+    const options = { schema: SCHEMA, part: null, pragmas: PRAGMAS, fill };
     const database = await openTables(cataloguePath(folder), options);
     try {
       const parts = new PartList(folder, await readParts(database));
-      removeStrays(folder, parts);
+      removeFiles(folder, (part, path) => part <= parts.open && path === parts.pathOf(part));
       return new Catalogue(database, parts);
     } catch (error) {
       await closeDatabase(database);
@@ -187,10 +194,8 @@ export class Catalogue {
 
   async storeResults({ keyedResults, keyedFrom }: HistoryChanges): Promise<void> {
     await this.transaction(null, async (database) => {
-      for (const { sequence, results } of keyedResults) {
-        const row = [sequence, results, keyedResultChecksum(sequence, results)];
-        await query(database, 'REPLACE INTO keyedResult VALUES (?, ?, ?)', row);
-      }
+      for (const { sequence, results } of keyedResults)
+        await putValue(database, KEYED_RESULT, sequence, results);
       await query(database, REMOVE_RESULTS, [keyedFrom]);
     });
   }
@@ -205,44 +210,62 @@ export class Catalogue {
     });
   }
 
-  /** Notes that the open part is over. */
-  async endPart(folder: string, end: Progress): Promise<void> {
+  /** Notes that the open part, a database, is over. */
+  async endPart(folder: string, open: sqlite3.Database, end: Progress): Promise<void> {
     const { parts } = this;
     const part = parts.open;
+    const over = { part, end, sha256: null, pruned: false };
+    const { lengths } = await readLengths(this.database, open);
     await this.transaction(openPath(folder, part), async (database) => {
-      for (const name of [MARKET.name, 'marketPrices'])
+      for (const { name } of [MARKET, MARKET_PRICES])
         await execute(database, `REPLACE INTO main.${name} SELECT * FROM part.${name}`);
-      const lengths = 'REPLACE INTO main.listLength SELECT * FROM part.listLength WHERE chunk >= 0';
-      await execute(database, lengths);
-      await writePart(database, { part, end, sha256: null });
+      await writeLengths(database, lengths, 0);
+      await writePart(database, over);
     });
-    parts.over.push({ part, end, sha256: null });
+    parts.over.push(over);
   }
 
   /** Notes that the database at `path` has become the file of a part. */
   async sealPart(part: number, path: string, sha256: string): Promise<void> {
-    await this.transaction(path, async (database) => {
-      for (const { name, key, tag } of LISTS)
+    for (const { list } of LISTS) await this.addPlaces(list, part, path);
+    await this.setFile(part, { sha256, pruned: false });
+    this.parts.lost.delete(part);
+  }
+
+  /** Notes which file a sealed part has. */
+  async setFile(part: number, file: Pick<PartRecord, 'sha256' | 'pruned'>): Promise<void> {
+    const record = { ...this.parts.over[part - 1]!, ...file };
+    await this.transaction(null, (database) => writePart(database, record));
+    this.parts.over[part - 1] = record;
+  }
+
+  /** Until its part is sealed, no read needs a place. */
+  private async addPlaces(list: number, part: number, path: string): Promise<void> {
+    const sql = `SELECT list, id, min(firstOrdinal) AS firstOrdinal, max(firstOrdinal + count - 1) AS lastOrdinal
+      FROM part.run WHERE list = ? AND id > ? GROUP BY id LIMIT ${PLACES_AT_ONCE}`;
+    for (let after = -1, isLast = false; !isLast; )
+      await this.transaction(path, async (database) => {
+        const rows = await query<PlaceRow>(database, sql, [list, after]);
+        const places = rows.map((row) => Object.values(withChecksum({ ...row, part })));
         await query(
           database,
-          `REPLACE INTO place SELECT ${tag}, ${key}, min(firstOrdinal), max(firstOrdinal + count - 1), ${part}
-            FROM part.${name} GROUP BY ${key}`,
+          `REPLACE INTO place SELECT ${[0, 1, 2, 3, 4, 5].map((i) => `value ->> ${i}`).join(', ')} FROM json_each(?)`,
+          [JSON.stringify(places)],
         );
-      await writePart(database, { ...this.parts.over[part - 1]!, sha256 });
-    });
-    this.parts.over[part - 1]!.sha256 = sha256;
-    this.parts.lost.delete(part);
+        isLast = rows.length < PLACES_AT_ONCE;
+        after = rows.at(-1)?.id ?? after;
+      });
   }
 
   /** The lengths of the lists of a kind when a part began. */
   async lengthsBefore(
     part: number,
-    { tag }: ListLayout,
+    { list }: ListLayout,
     lengths: { set(id: number, length: number): unknown },
   ): Promise<void> {
     const sql =
-      'SELECT id, max(lastOrdinal) AS length FROM place WHERE tag = ? AND part < ? GROUP BY id';
-    const rows = await query<{ id: number; length: number }>(this.database, sql, [tag, part]);
+      'SELECT id, max(lastOrdinal) AS length FROM place WHERE list = ? AND part < ? GROUP BY id';
+    const rows = await query<{ id: number; length: number }>(this.database, sql, [list, part]);
     for (const { id, length } of rows) lengths.set(id, length);
   }
 
@@ -278,38 +301,38 @@ export class Catalogue {
   }
 }
 
-async function writePart(
-  database: sqlite3.Database,
-  { part, end: { hash, ...rest }, sha256 }: PartRecord,
-): Promise<void> {
-  const end = JSON.stringify({ ...rest, hash: hash.toString('hex') });
-  const row = [part, end, sha256 ?? ''];
-  await query(database, 'REPLACE INTO part VALUES (?, ?, ?, ?)', [...row, crc32(row.join())]);
+function withChecksum(place: Omit<PlaceRow, 'checksum'>): PlaceRow {
+  const { list, id, firstOrdinal, lastOrdinal, part } = place;
+  const checksum = checksumOf('place', `${list} ${id} ${firstOrdinal} ${lastOrdinal} ${part}`);
+  return { list, id, firstOrdinal, lastOrdinal, part, checksum };
+}
+
+/** @throws HistoryDamage when it is not what was written. */
+export function checkPlace(row: PlaceRow): Place {
+  if (withChecksum(row).checksum === row.checksum) return row;
+  const place = `list ${row.list}, id ${row.id}, ordinal ${row.firstOrdinal}`;
+  throw new HistoryDamage('place', place, 'the row is not what was written');
+}
+
+function writePart(database: sqlite3.Database, { part, end, ...file }: PartRecord): Promise<void> {
+  return putValue(database, PART, part, progressText(end, file));
 }
 
 /** @throws HistoryDamage, or another error of SQLite. */
 export async function readParts(database: sqlite3.Database): Promise<PartRecord[]> {
-  const rows = await query<PartRow>(database, 'SELECT * FROM part ORDER BY part');
-  return rows.map(({ part, end: text, sha256, checksum }, i) => {
-    if (part !== i + 1 || crc32([part, text, sha256].join()) !== checksum)
-      throw new HistoryDamage('part', `part ${i + 1}`, 'the row is not what was written');
-    const end = JSON.parse(text);
-    const hash = Buffer.from(end.hash, 'hex');
-    return { part, end: { ...end, hash }, sha256: sha256 === '' ? null : sha256 };
+  const rows = await query<ValueRow<string>>(database, `${selectValues(PART)} ORDER BY part`);
+  return rows.map((row, i) => {
+    const text = checkedValue(PART, row.key === i + 1 ? row : undefined, i + 1);
+    const { sha256, pruned } = JSON.parse(text);
+    return { part: i + 1, end: progressIn(text), sha256, pruned };
   });
 }
 
-/**
- * Removes files that a crash left: temporary ones, all files of parts after the open one, the
- * `.open.db` of a sealed part, and the `.db` of a part that is not sealed.
- */
-function removeStrays(folder: string, parts: PartList): void {
+/** Removes files of parts, with those that a crash left. @param path of the database. */
+function removeFiles(folder: string, isKept: (part: number, path: string) => boolean): void {
   for (const name of readdirSync(partsFolder(folder))) {
-    const [, digits, kind] = /^(\d{8})\.(open\.db|db|db\.tmp)(?:-wal|-shm)?$/.exec(name) ?? [];
-    const part = Number(digits);
-    const isKept =
-      kind === undefined ||
-      (part <= parts.open && (kind === 'db') === parts.isSealed(part) && kind !== 'db.tmp');
-    if (!isKept) rmSync(join(partsFolder(folder), name), { force: true });
+    const path = join(partsFolder(folder), name);
+    const [, base, part] = /^(.*\/(\d{8})\..*?)(?:-wal|-shm)?$/.exec(path) ?? [];
+    if (part !== undefined && !isKept(Number(part), base!)) rmSync(path, { force: true });
   }
 }

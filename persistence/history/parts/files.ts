@@ -10,9 +10,20 @@ import sqlite3 from 'sqlite3';
 import { closeDatabase, openDatabase, query } from '../../storage/sqlite.js';
 import { MarketJsonCache } from '../market-json/cache.js';
 import { asDamage, HistoryDamage } from '../rows.js';
-import { cataloguePath, type PartList, type Place } from './catalogue.js';
+import {
+  cataloguePath,
+  checkPlace,
+  type PartList,
+  type Place,
+  type PlaceRow,
+} from './catalogue.js';
 
 const FILES_MAX = 16;
+
+/** What a read needs was pruned. It is still in the journal. */
+export class HistoryPruned extends Error {
+  override name = 'HistoryPruned';
+}
 
 /** What a read needs is in a part that is being rebuilt. */
 export class PartUnavailable extends Error {
@@ -20,7 +31,7 @@ export class PartUnavailable extends Error {
 }
 
 export interface PlaceOf {
-  tag: number;
+  list: number;
   id: number;
   /** Ordinals, both included. */
   first: number;
@@ -68,11 +79,22 @@ export class HistoryFiles {
   }
 
   /** The sealed parts in which entries of a list are, newest first. */
-  holding({ tag, id, first, last }: PlaceOf): Promise<Place[]> {
-    const sql = `SELECT part, firstOrdinal, lastOrdinal FROM place WHERE tag = ?1 AND id = ?2 AND firstOrdinal <= ?3
-      AND firstOrdinal >= coalesce((SELECT max(firstOrdinal) FROM place WHERE tag = ?1 AND id = ?2 AND firstOrdinal <= ?4), 1)
+  async holding({ list, id, first, last }: PlaceOf): Promise<Place[]> {
+    const sql = `SELECT * FROM place WHERE list = ?1 AND id = ?2 AND firstOrdinal <= ?3
+      AND firstOrdinal >= coalesce((SELECT max(firstOrdinal) FROM place WHERE list = ?1 AND id = ?2 AND firstOrdinal <= ?4), 1)
       ORDER BY firstOrdinal DESC`;
-    return this.query<Place>(null, sql, [tag, id, last, first]);
+    const rows = await this.query<PlaceRow>(null, sql, [list, id, last, first]);
+    return rows.map(checkPlace);
+  }
+
+  /** The ordinal of the last entry of a list that was pruned; 0: none was. */
+  async lastPruned(list: number, id: number): Promise<number> {
+    const { prunedTo } = this.parts;
+    if (prunedTo === 0) return 0;
+    const sql =
+      'SELECT max(lastOrdinal) AS last FROM place WHERE list = ? AND id = ? AND part <= ?';
+    const [row] = await this.query<{ last: number | null }>(null, sql, [list, id, prunedTo]);
+    return row!.last ?? 0;
   }
 
   /** The next query opens the part again. */

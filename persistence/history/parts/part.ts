@@ -5,19 +5,11 @@
  * nothing.
  */
 import type sqlite3 from 'sqlite3';
-import { called, closeDatabase, execute, finalize, prepare, query } from '../../storage/sqlite.js';
+import { called, closeDatabase, execute, finalize, prepare } from '../../storage/sqlite.js';
 import type { HistoryChanges } from '../projection.js';
-import { asDamage, HistoryDamage } from '../rows.js';
-import {
-  AMENDED_ORDER,
-  type CountedName,
-  LISTS,
-  type ListName,
-  MARKET,
-  pricesChecksum,
-  SCHEMA,
-} from '../runs/format.js';
-import { insertRuns, RUN_RECORD_BYTES, replaceRows } from '../runs/writer.js';
+import { asDamage, HistoryDamage, putValue } from '../rows.js';
+import { MARKET, MARKET_PRICES, SCHEMA } from '../runs/format.js';
+import { INSERT_RUNS } from '../runs/writer.js';
 import { openPath } from './catalogue.js';
 import { type BatchEnd, countsOf, type Progress, readProgress, writeProgress } from './progress.js';
 import { openTables } from './tables.js';
@@ -39,9 +31,7 @@ export class PartWriter {
   private constructor(
     readonly part: number,
     readonly database: sqlite3.Database,
-    private readonly inserts: Record<ListName, sqlite3.Statement>,
-    private readonly replaceMarkets: sqlite3.Statement,
-    private readonly replaceAmended: sqlite3.Statement,
+    private readonly insert: sqlite3.Statement,
     public progress: Progress,
   ) {}
 
@@ -57,13 +47,7 @@ export class PartWriter {
       const progress = await readProgress(database);
       if (progress.sequence < begin.sequence)
         throw new HistoryDamage('progress', 'id 1', 'it is before the beginning of the part');
-      const inserts: Partial<Record<ListName, sqlite3.Statement>> = {};
-      for (const layout of LISTS)
-        inserts[layout.name] = await prepare(database, insertRuns(layout));
-      const replaceMarkets = await prepare(database, replaceRows(MARKET));
-      const replaceAmended = await prepare(database, replaceRows(AMENDED_ORDER));
-      const all = inserts as Record<ListName, sqlite3.Statement>;
-      return new PartWriter(part, database, all, replaceMarkets, replaceAmended, progress);
+      return new PartWriter(part, database, await prepare(database, INSERT_RUNS), progress);
     } catch (error) {
       await closeDatabase(database);
       throw asDamage(error, part);
@@ -71,30 +55,32 @@ export class PartWriter {
   }
 
   async commit(changes: HistoryChanges, end: BatchEnd): Promise<void> {
-    const { database, inserts } = this;
-    const progress = { ...end, counts: this.countsAfter(changes) };
-    await this.orDamage(async () => {
-      // Closing the connection rolls back a failed transaction.
-      await execute(database, 'BEGIN IMMEDIATE');
-      for (const { name } of LISTS) {
-        for (const { records, entries } of changes.lists[name].pieces) {
-          await called((done) => inserts[name].run([records, entries], done));
-          this.runs += records.length / RUN_RECORD_BYTES;
-        }
+    const { database } = this;
+    const old = this.progress.counts;
+    const progress = { ...end, counts: countsOf((name) => old[name] + changes.added[name]) };
+    await this.transaction(async () => {
+      for (const { rows, runs, entries } of changes.pieces) {
+        await called((done) => this.insert.run([rows, entries], done));
+        this.runs += runs;
       }
-      if (changes.markets.length > 0)
-        await called((done) => this.replaceMarkets.run([changes.markets], done));
-      if (changes.amendedOrders.length > 0)
-        await called((done) => this.replaceAmended.run([changes.amendedOrders], done));
-      for (const { marketId, points, sequence } of changes.prices) {
-        const bytes = Buffer.from(points.buffer, points.byteOffset, points.byteLength);
-        const row = [marketId, bytes, sequence, pricesChecksum(marketId, points, sequence)];
-        await query(database, 'REPLACE INTO marketPrices VALUES (?, ?, ?, ?)', row);
-      }
+      for (const market of changes.markets)
+        await putValue(database, MARKET, market.marketId, JSON.stringify(market));
+      for (const { marketId, points } of changes.prices)
+        await putValue(database, MARKET_PRICES, marketId, Buffer.from(points.buffer));
       await writeProgress(database, progress);
-      await execute(database, 'COMMIT');
     });
     this.progress = progress;
+  }
+
+  /** Closing the connection rolls back a failed transaction. */
+  async transaction(work: () => Promise<void>): Promise<void> {
+    try {
+      await execute(this.database, 'BEGIN IMMEDIATE');
+      await work();
+      await execute(this.database, 'COMMIT');
+    } catch (error) {
+      throw asDamage(error, this.part);
+    }
   }
 
   /**
@@ -102,27 +88,13 @@ export class PartWriter {
    * back. Never waits for readers. Must not run during a transaction.
    */
   async sync(): Promise<void> {
-    await this.orDamage(() => query(this.database, 'PRAGMA wal_checkpoint(PASSIVE)'));
-  }
-
-  async orDamage<Result>(work: () => Promise<Result>): Promise<Result> {
-    try {
-      return await work();
-    } catch (error) {
+    await execute(this.database, 'PRAGMA wal_checkpoint(PASSIVE)').catch((error: unknown) => {
       throw asDamage(error, this.part);
-    }
+    });
   }
 
   async close(): Promise<void> {
-    for (const statement of Object.values(this.inserts)) await finalize(statement);
-    await finalize(this.replaceMarkets);
-    await finalize(this.replaceAmended);
+    await finalize(this.insert);
     await closeDatabase(this.database);
-  }
-
-  private countsAfter({ lists, addedIds }: HistoryChanges): Progress['counts'] {
-    const old = this.progress.counts;
-    const added = (name: CountedName) => (name === 'market' ? addedIds.length : lists[name].count);
-    return countsOf((name) => old[name] + added(name));
   }
 }

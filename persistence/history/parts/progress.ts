@@ -1,9 +1,9 @@
-/** How far a part of the history is: one row, with a checksum. */
+/** How far a part of the history is: one row, as JSON. */
 import type sqlite3 from 'sqlite3';
 import { GENESIS } from '../../journal/format.js';
 import { query } from '../../storage/sqlite.js';
-import { HistoryDamage } from '../rows.js';
-import { COUNTED, type CountedName, checksumOf, PROGRESS_TAG } from '../runs/format.js';
+import { checkedValue, putValue, selectValues, type ValueRow } from '../rows.js';
+import { COUNTED, type CountedName, PROGRESS } from '../runs/format.js';
 
 /** The end of a journal batch, and the number of entries of each kind up to there. */
 export interface Progress extends BatchEnd {
@@ -17,6 +17,8 @@ export interface BatchEnd {
   atMs: number;
 }
 
+const ID = 1;
+
 export const NOTHING: Progress = {
   sequence: 0,
   hash: GENESIS.hash,
@@ -24,39 +26,31 @@ export const NOTHING: Progress = {
   counts: countsOf(() => 0),
 };
 
-type ProgressRow = { id: number; checksum: number } & BatchEnd &
-  Record<`${CountedName}Count`, number>;
+export function countsOf(count: (name: CountedName) => number): Progress['counts'] {
+  return Object.fromEntries(COUNTED.map((name) => [name, count(name)])) as Progress['counts'];
+}
+
+/** The hash in hex, the counts by their names. @param more what else the text says. */
+export function progressText({ sequence, hash, atMs, counts }: Progress, more = {}): string {
+  return JSON.stringify({ sequence, atMs, hash: hash.toString('hex'), ...counts, ...more });
+}
+
+export function progressIn(text: string): Progress {
+  const { sequence, atMs, hash, ...counts } = JSON.parse(text);
+  return {
+    sequence,
+    atMs,
+    hash: Buffer.from(hash, 'hex'),
+    counts: countsOf((name) => counts[name]),
+  };
+}
 
 /** @throws HistoryDamage when it is not what was written. */
 export async function readProgress(database: sqlite3.Database): Promise<Progress> {
-  const rows = await query<ProgressRow>(database, 'SELECT * FROM progress');
-  const row = rows[0];
-  if (rows.length !== 1 || row === undefined)
-    throw new HistoryDamage('progress', 'id 1', 'it is missing');
-  const { sequence, hash, atMs } = row;
-  const progress = { sequence, hash, atMs, counts: countsOf((name) => row[`${name}Count`]) };
-  if (row.id !== 1 || progressChecksum(progress) !== row.checksum) {
-    throw new HistoryDamage('progress', 'id 1', 'it is not what was written');
-  }
-  return progress;
+  const [row] = await query<ValueRow<string>>(database, selectValues(PROGRESS));
+  return progressIn(checkedValue(PROGRESS, row, ID));
 }
 
-export async function writeProgress(database: sqlite3.Database, progress: Progress): Promise<void> {
-  const { sequence, hash, atMs } = progress;
-  const counts = COUNTED.map(({ name }) => progress.counts[name]);
-  const row = [1, sequence, hash, atMs, ...counts, progressChecksum(progress)];
-  const marks = row.map(() => '?').join(', ');
-  await query(database, `REPLACE INTO progress VALUES (${marks})`, row);
-}
-
-export function countsOf(count: (name: CountedName) => number): Record<CountedName, number> {
-  return Object.fromEntries(COUNTED.map(({ name }) => [name, count(name)])) as Record<
-    CountedName,
-    number
-  >;
-}
-
-function progressChecksum({ sequence, hash, atMs, counts }: Progress): number {
-  const values = [sequence, ...hash, atMs, ...COUNTED.map(({ name }) => counts[name])];
-  return checksumOf(PROGRESS_TAG, values);
+export function writeProgress(database: sqlite3.Database, progress: Progress): Promise<void> {
+  return putValue(database, PROGRESS, ID, progressText(progress));
 }

@@ -1,32 +1,27 @@
 /**
- * Sealing: a part that is over becomes one file that never changes.
+ * Sealing: a part that is over becomes one file that never changes, but for being pruned.
  *
- * Each list's runs are copied in the order of their ordinals, as many entries in each as a run may
- * have, and deflated: what many small transactions have written takes a fraction of the room, and
- * is read in fewer steps.
+ * The runs of each list are copied in the order of their ordinals, as many entries in each as a run
+ * may have, and deflated: what many small transactions have written takes a fraction of the room,
+ * and is read in fewer steps.
  *
  * Always holds: every run was as written, and followed the one before it; otherwise a
  * {@link HistoryDamage} ends the copy. The file gets its name when it is durable.
  */
 import { createHash } from 'node:crypto';
-import { createReadStream, existsSync } from 'node:fs';
+import { createReadStream, existsSync, statSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type sqlite3 from 'sqlite3';
 import { syncPath } from '../../storage/files.js';
+import { freeBytesAt } from '../../storage/room.js';
 import { called, closeDatabase, execute, finalize, prepare, query } from '../../storage/sqlite.js';
 import { asDamage, HistoryDamage } from '../rows.js';
-import {
-  AMENDED_ORDER,
-  LISTS,
-  type ListLayout,
-  RUN_ENTRIES,
-  SEALED_SCHEMA,
-} from '../runs/format.js';
-import { type RunRow, valuesOf } from '../runs/reader.js';
-import { insertRuns, Pieces, RunWriter } from '../runs/writer.js';
-import { type Catalogue, openPath, removeDatabase, sealedPath } from './catalogue.js';
+import { KEPT, LISTS, type ListLayout, ORDER_END, RUN_ENTRIES, RUN_SQL } from '../runs/format.js';
+import { missingEntry, type RunRow, selectRuns, valuesOf } from '../runs/reader.js';
+import { INSERT_RUNS, Pieces, RunWriter } from '../runs/writer.js';
+import { type Catalogue, openPath, prunedPath, removeDatabase, sealedPath } from './catalogue.js';
 import type { HistoryFiles } from './files.js';
 import { readProgress } from './progress.js';
 import { openTables } from './tables.js';
@@ -35,6 +30,9 @@ const PAGE_RUNS = 1_000;
 /** Entries that are copied in one turn of the thread. */
 const TURN_ENTRIES = 1_024;
 const HASH_BYTES = 1024 * 1024;
+const PRAGMAS = 'PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536';
+/** What a sealed part leaves free for the journal. */
+const FREE_BYTES_MIN = 1024 ** 3;
 
 interface SealOptions {
   folder: string;
@@ -44,27 +42,66 @@ interface SealOptions {
   signal: AbortSignal;
 }
 
-/** @throws HistoryDamage, another error of SQLite, or AbortError. */
+/** @throws HistoryDamage, another error of SQLite, AbortError, or an error if there is no room. */
 export async function sealPart(options: SealOptions): Promise<void> {
-  const { folder, part, catalogue, files, signal } = options;
-  const [from, to] = [openPath(folder, part), sealedPath(folder, part)];
+  const { folder, part, catalogue, files } = options;
+  const to = sealedPath(folder, part);
+  const sha256 = await makeFile(options, openPath(folder, part), to, copyPart);
+  await catalogue.sealPart(part, to, sha256);
+  await files.closeFile(part);
+  removeDatabase(openPath(folder, part));
+}
+
+/** Leaves only the lists of a sealed part that are kept. @throws as {@link sealPart}. */
+export async function prunePart(options: SealOptions): Promise<void> {
+  const { folder, part, catalogue, files } = options;
+  const [from, to] = [sealedPath(folder, part), prunedPath(folder, part)];
+  const sha256 = await makeFile(options, from, to, async (database) => {
+    const kept = KEPT.map(({ list }) => list).join();
+    const sql = `INSERT INTO run SELECT * FROM part.run WHERE list IN (${kept}) ORDER BY list, id, firstOrdinal`;
+    await execute(database, sql);
+  });
+  await catalogue.setFile(part, { sha256, pruned: true });
+  await files.closeFile(part);
+  removeDatabase(from);
+}
+
+/** Makes the file `to` of a part out of another, and returns its SHA-256. */
+async function makeFile(
+  options: SealOptions,
+  from: string,
+  to: string,
+  copy: (database: sqlite3.Database, options: SealOptions) => Promise<void>,
+): Promise<string> {
+  const { folder, part, signal } = options;
   const temporary = `${to}.tmp`;
   removeDatabase(temporary);
-  let sha256: string;
+  if (!existsSync(from)) throw new HistoryDamage('(all)', '(all)', `${from} is missing`).in(part);
+  const needed = FREE_BYTES_MIN + statSync(from).size;
+  if ((freeBytesAt(folder) ?? needed) < needed)
+    throw new Error(`${folder} has less than ${Math.ceil(needed / 2 ** 20)} MiB free`);
   try {
-    await copyPart(from, temporary, options);
+    const database = await openTables(temporary, { schema: [RUN_SQL], part, pragmas: PRAGMAS });
+    try {
+      await query(database, 'ATTACH ? AS part', [from]);
+      await execute(database, 'BEGIN');
+      await copy(database, options);
+      await execute(database, 'COMMIT');
+    } catch (error) {
+      throw asDamage(error, part);
+    } finally {
+      await closeDatabase(database);
+    }
     await syncPath(temporary);
-    sha256 = await fileHash(temporary, { pauseMs: 0, signal });
+    const sha256 = await fileHash(temporary, { pauseMs: 0, signal });
     await rename(temporary, to);
+    await syncPath(dirname(to));
+    return sha256;
   } catch (error) {
     // The journal needs the room on a full disk.
     removeDatabase(temporary);
     throw error;
   }
-  await syncPath(dirname(to));
-  await catalogue.sealPart(part, to, sha256);
-  await files.closeFile(part);
-  removeDatabase(from);
 }
 
 /** SHA-256 of a file, in hex. @param pauseMs after each MiB. */
@@ -81,76 +118,61 @@ export async function fileHash(
 }
 
 async function copyPart(
-  from: string,
-  to: string,
+  database: sqlite3.Database,
   { part, catalogue, signal }: SealOptions,
 ): Promise<void> {
-  const pragmas = 'PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536';
-  const database = await openTables(to, { schema: SEALED_SCHEMA, part, pragmas });
+  const { sequence } = await readProgress(database);
+  if (sequence !== catalogue.parts.endOf(part).sequence)
+    throw new HistoryDamage('progress', 'id 1', `the part ends at sequence ${sequence}`);
+  const insert = await prepare(database, INSERT_RUNS);
   try {
-    if (!existsSync(from)) throw new HistoryDamage('(all)', '(all)', `${from} is missing`);
-    await query(database, 'ATTACH ? AS part', [from]);
-    const { sequence } = await readProgress(database);
-    if (sequence !== catalogue.parts.endOf(part).sequence)
-      throw new HistoryDamage('progress', 'id 1', `the part ends at sequence ${sequence}`);
-    await execute(database, 'BEGIN');
-    for (const layout of LISTS) await new ListCopy(layout, database).run(signal);
-    const { name, key } = AMENDED_ORDER;
-    await execute(database, `INSERT INTO ${name} SELECT * FROM part.${name} ORDER BY ${key}`);
-    await execute(database, 'COMMIT');
-  } catch (error) {
-    throw asDamage(error, part);
+    for (const layout of LISTS) await new ListCopy(layout, database, insert).run(signal);
   } finally {
-    await closeDatabase(database);
+    await finalize(insert);
   }
 }
 
+/** The lists of a kind. */
 class ListCopy {
   private readonly writer: RunWriter;
-  private readonly pieces: Pieces;
+  private readonly pieces = new Pieces();
   /** Of the entry that was copied last. */
   private id = -1;
   private ordinal = 0;
   /** The run that is being made. */
-  private firstOrdinal = 0;
   private count = 0;
   private start = 0;
 
   constructor(
     private readonly layout: ListLayout,
     private readonly database: sqlite3.Database,
+    private readonly insert: sqlite3.Statement,
   ) {
     this.writer = new RunWriter(layout);
-    this.pieces = new Pieces(layout.tag);
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { layout, database } = this;
-    const { name, key } = layout;
-    const sql = `SELECT ${key} AS id, firstOrdinal, count, checksum, entries FROM part.${name}
-      WHERE (${key}, firstOrdinal) > (?, ?) ORDER BY ${key}, firstOrdinal LIMIT ${PAGE_RUNS}`;
-    const insert = await prepare(database, insertRuns(layout));
-    try {
-      for (let after = [-1, 0], isLast = false; !isLast; ) {
-        const rows = await query<RunRow>(database, sql, after);
-        await this.copy(rows, signal);
-        this.endRun();
-        isLast = rows.length < PAGE_RUNS;
-        if (!isLast) after = [rows.at(-1)!.id, rows.at(-1)!.firstOrdinal];
-        for (const { records, entries } of this.pieces.drain())
-          await called((done) => insert.run([records, entries], done));
-      }
-    } finally {
-      await finalize(insert);
+    const { layout, database, insert } = this;
+    const sql = `${selectRuns('part.run')} WHERE list = ? AND (id, firstOrdinal) > (?, ?)
+      ORDER BY list, id, firstOrdinal LIMIT ${PAGE_RUNS}`;
+    for (let after = [-1, 0], isLast = false; !isLast; ) {
+      const rows = await query<RunRow>(database, sql, [layout.list, ...after]);
+      await this.copy(rows, signal);
+      this.endRun();
+      isLast = rows.length < PAGE_RUNS;
+      if (!isLast) after = [rows.at(-1)!.id, rows.at(-1)!.firstOrdinal];
+      for (const { rows: runs, entries } of this.pieces.drain())
+        await called((done) => insert.run([runs, entries], done));
     }
   }
 
   private async copy(rows: readonly RunRow[], signal: AbortSignal): Promise<void> {
+    const { layout } = this;
     let entries = 0;
     for (const row of rows) {
       this.follow(row);
-      const values = valuesOf(this.layout, row);
-      for (let at = 0; at < values.length; at += this.layout.columns.length) this.add(values, at);
+      const values = valuesOf(layout, row);
+      for (let at = 0; at < values.length; at += layout.columns.length) this.add(values, at);
       entries += row.count;
       if (entries < TURN_ENTRIES) continue;
       entries = 0;
@@ -161,10 +183,9 @@ class ListCopy {
 
   /** The next run, which is of another list or continues this one. */
   private follow({ id, firstOrdinal }: RunRow): void {
-    if (id === this.id && firstOrdinal === this.ordinal + 1) return;
-    const { name, key } = this.layout;
-    const place = `${key} ${id}, ordinal ${this.ordinal + 1}`;
-    if (id === this.id) throw new HistoryDamage(name, place, 'it is missing');
+    const { layout, ordinal } = this;
+    if (id === this.id && (firstOrdinal === ordinal + 1 || layout.list === ORDER_END.list)) return;
+    if (id === this.id) throw missingEntry(layout, id, ordinal + 1);
     this.endRun();
     this.id = id;
     this.ordinal = firstOrdinal - 1;
@@ -175,7 +196,6 @@ class ListCopy {
     this.ordinal++;
     const { bytes } = this.pieces;
     if (this.count++ === 0) {
-      this.firstOrdinal = this.ordinal;
       this.start = bytes.length;
       this.writer.begin();
     }
@@ -183,7 +203,9 @@ class ListCopy {
   }
 
   private endRun(): void {
-    if (this.count > 0) this.pieces.addDeflated(this.id, this.firstOrdinal, this.count, this.start);
+    const { pieces, id, count, start } = this;
+    const first = this.ordinal - count + 1;
+    if (count > 0) pieces.addDeflated(this.layout.list, id, first, count, start);
     this.count = 0;
   }
 }

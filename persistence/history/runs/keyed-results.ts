@@ -1,13 +1,15 @@
 /**
- * The results of commands with a new idempotency key (keyedResult in format.ts), from which a
+ * The results of commands with a new idempotency key, from which a
  * repeated key is answered after the engine has dropped the result.
  *
- * Always holds: a result is read as the integers that the engine made, or a {@link HistoryDamage}
- * names the row.
+ * Always holds: a result is read as the integers that the engine made, or a HistoryDamage names the
+ * row.
  */
 import { NumberBuffer, readNumbers, writeNumbers } from '../../../engine/storage/number-buffer.js';
-import { HistoryDamage } from '../rows.js';
-import { keyedResultChecksum } from './format.js';
+import { checkedValue, type ValueRow } from '../rows.js';
+
+/** A table of the catalogue. */
+export const KEYED_RESULT = { name: 'keyedResult', key: 'sequence', type: 'BLOB' } as const;
 
 /** So much fits into a page of 16 KiB. A longer result has a row of its own. */
 const ROW_WORDS = 4_000;
@@ -62,14 +64,13 @@ export class PendingResults {
   }
 }
 
-/** The result of a command, from the row that would have it; null: it is not there. */
-export function resultIn(
-  { sequence: first, results, checksum }: ResultsRow & { checksum: number },
-  sequence: number,
-): Float64Array | null {
-  if (keyedResultChecksum(first, results) !== checksum)
-    throw new HistoryDamage('keyedResult', `sequence ${first}`, 'the row is not what was written');
-  const words = new Int32Array(new Uint8Array(results).buffer);
+/**
+ * The result of a command, from the row that would have it; null: it is not there.
+ * @throws HistoryDamage
+ */
+export function resultIn(row: ValueRow<Buffer>, sequence: number): Float64Array | null {
+  const first = row.key;
+  const words = new Int32Array(new Uint8Array(checkedValue(KEYED_RESULT, row)).buffer);
   for (let at = 0; at < words.length; at += HEAD_WORDS + words[at + 1]!) {
     if (first + words[at]! !== sequence) continue;
     const numbers = new NumberBuffer();

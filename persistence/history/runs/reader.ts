@@ -7,14 +7,15 @@
  */
 import { inflateRawSync } from 'node:zlib';
 import { ByteReader, MalformedBytes } from '../../storage/bytes.js';
-import type { HistoryFiles } from '../parts/files.js';
+import { type HistoryFiles, HistoryPruned } from '../parts/files.js';
 import { HistoryDamage } from '../rows.js';
 import {
-  DEFLATED,
   type EntryOf,
+  KEPT,
   type ListLayout,
   negativesOf,
   RUN_ENTRIES,
+  type RunHead,
   runChecksum,
 } from './format.js';
 
@@ -22,7 +23,7 @@ import {
 export const ENTRIES_MAX = 30_000;
 
 /** Where the lists are; each query has its turn. */
-export type ListFiles = Pick<HistoryFiles, 'query' | 'holding' | 'parts'>;
+export type ListFiles = Pick<HistoryFiles, 'query' | 'holding' | 'lastPruned' | 'parts'>;
 
 interface Place {
   /** The user, the market or the asset whose list it is. */
@@ -40,6 +41,8 @@ interface Search<Layout extends ListLayout> {
   /** A column that never decreases. */
   column: Layout['columns'][number];
   value: number;
+  /** The first entry that is looked at; 1 if left out. */
+  from?: number;
 }
 
 export class ListReader {
@@ -93,9 +96,9 @@ export class ListReader {
   /** The ordinal of the first entry whose column has at least the value; count + 1: none has. */
   async firstFrom<Layout extends ListLayout>(
     layout: Layout,
-    { id, count, column, value }: Search<Layout>,
+    { id, count, column, value, from: first = 1 }: Search<Layout>,
   ): Promise<number> {
-    let from = 1;
+    let from = first;
     let to = count + 1;
     while (from < to) {
       const middle = Math.floor((from + to) / 2);
@@ -106,18 +109,33 @@ export class ListReader {
     return from;
   }
 
+  /** All entries of a list whose ordinals have gaps, oldest first, but for those that were pruned. */
+  async all<Layout extends ListLayout>(layout: Layout, id: number): Promise<EntryOf<Layout>[]> {
+    const { files } = this;
+    const { list } = layout;
+    const sql = `${selectRuns()} WHERE list = ? AND id = ? ORDER BY firstOrdinal`;
+    const places = await files.holding({ list, id, first: 1, last: Number.MAX_SAFE_INTEGER });
+    const parts = new Set([...files.parts.unsealed, ...places.map(({ part }) => part)]);
+    const found: EntryOf<Layout>[] = [];
+    const { prunedTo } = files.parts;
+    for (const part of [...parts].filter((each) => each > prunedTo).reverse())
+      for (const row of await files.query<RunRow>(part, sql, [list, id]))
+        found.push(...readRun(layout, { ...row, part }));
+    return found;
+  }
+
   /** The runs with the entries from the ordinal `last` down to `first`, newest first. */
   private async runs(layout: ListLayout, { id, first, last }: Place): Promise<FoundRuns> {
     const { files } = this;
-    const { name, key, tag } = layout;
-    const sql = `${selectRuns(layout)} WHERE ${key} = ?1 AND firstOrdinal <= ?2 AND firstOrdinal >=
-      coalesce((SELECT max(firstOrdinal) FROM ${name} WHERE ${key} = ?1 AND firstOrdinal <= ?3), 1)
+    const { list } = layout;
+    const sql = `${selectRuns()} WHERE list = ?1 AND id = ?2 AND firstOrdinal <= ?3 AND firstOrdinal >=
+      coalesce((SELECT max(firstOrdinal) FROM run WHERE list = ?1 AND id = ?2 AND firstOrdinal <= ?4), 1)
       ORDER BY firstOrdinal DESC`;
     const found: FoundRuns = { runs: [], lackingIn: files.parts.open };
     const { runs } = found;
     let wanted = last;
     const readPart = async (part: number) => {
-      for (const row of await files.query<RunRow>(part, sql, [id, wanted, first]))
+      for (const row of await files.query<RunRow>(part, sql, [list, id, wanted, first]))
         runs.push({ ...row, part });
       wanted = Math.min(wanted, (runs.at(-1)?.firstOrdinal ?? Number.POSITIVE_INFINITY) - 1);
     };
@@ -125,10 +143,13 @@ export class ListReader {
       await readPart(part);
       if (wanted < first) return found;
     }
-    for (const place of await files.holding({ tag, id, first, last: wanted })) {
+    for (const place of await files.holding({ list, id, first, last: wanted })) {
       if (place.lastOrdinal < wanted) break;
       await readPart(place.part);
       if (wanted < first) return found;
+      // It may have been pruned just now.
+      if (place.part <= files.parts.prunedTo && !KEPT.includes(layout))
+        throw new HistoryPruned(`${layout.name} of part ${place.part} was pruned`);
       if (wanted >= place.firstOrdinal) throw missingEntry(layout, id, wanted).in(place.part);
       // Places that do not follow one another are damage of the catalogue.
       found.lackingIn = null;
@@ -158,7 +179,11 @@ function cutOut<Layout extends ListLayout>(
   throw missingEntry(layout, id, wanted).in(lackingIn);
 }
 
-function missingEntry({ name, key }: ListLayout, id: number, ordinal: number): HistoryDamage {
+export function missingEntry(
+  { name, key }: ListLayout,
+  id: number,
+  ordinal: number,
+): HistoryDamage {
   return new HistoryDamage(name, `${key} ${id}, ordinal ${ordinal}`, 'it is missing');
 }
 
@@ -171,16 +196,12 @@ interface FoundRuns {
   lackingIn: number | null;
 }
 
-export interface RunRow {
-  id: number;
-  firstOrdinal: number;
-  count: number;
-  checksum: number;
+export interface RunRow extends RunHead {
   entries: Buffer;
 }
 
-export function selectRuns({ name, key }: ListLayout): string {
-  return `SELECT ${key} AS id, firstOrdinal, count, checksum, entries FROM ${name}`;
+export function selectRuns(table = 'run'): string {
+  return `SELECT id, firstOrdinal, count, deflated, checksum, entries FROM ${table}`;
 }
 
 /** The entries of a run, oldest first. @throws HistoryDamage when it is not what was written. */
@@ -209,20 +230,18 @@ export function valuesOf(layout: ListLayout, row: RunRow & { part?: number }): F
   }
 }
 
-/** A damaged file may give fractions, texts and blobs, which the checksum ignores. */
-function isWritten({ tag }: ListLayout, row: RunRow): boolean {
-  const { entries, checksum } = row;
+/** A damaged file may give fractions, texts and blobs. */
+function isWritten({ list }: ListLayout, row: RunRow): boolean {
   const numbers = [row.id, row.firstOrdinal, row.count];
-  const isTyped = numbers.every(Number.isSafeInteger) && Buffer.isBuffer(entries);
-  const written = isTyped ? runChecksum(tag, numbers, entries) : -1;
-  return checksum === written || (isTyped && checksum === written + DEFLATED);
+  const isTyped = numbers.every(Number.isSafeInteger) && Buffer.isBuffer(row.entries);
+  return isTyped && row.checksum === runChecksum(list, row, row.entries);
 }
 
-function decode(layout: ListLayout, { count, checksum, entries }: RunRow): Float64Array {
+function decode(layout: ListLayout, { count, deflated, entries }: RunRow): Float64Array {
   const width = layout.columns.length;
   const isNegative = negativesOf(layout);
   const previous = new Float64Array(width);
-  const reader = new ByteReader(checksum >= DEFLATED ? inflateRawSync(entries) : entries);
+  const reader = new ByteReader(deflated === 1 ? inflateRawSync(entries) : entries);
   const values = new Float64Array(count * width);
   for (let at = 0; at < values.length; ) {
     for (let column = 0; column < width; column++) {

@@ -29,7 +29,12 @@ import { eventually } from '../../support/eventually.js';
 import { Log } from '../../support/follower-fixture.js';
 import { Folders, START_MS } from '../../support/journal-fixture.js';
 
-const LIMITS = { snapshotEveryCommands: 1_000_000, snapshotEveryMs: 300_000, dayFiles: 0 };
+const LIMITS = {
+  snapshotEveryCommands: 1_000_000,
+  snapshotEveryMs: 300_000,
+  dayFiles: 0,
+  historyDays: 0,
+};
 const folders = new Folders();
 const closers: (() => Promise<void>)[] = [];
 
@@ -50,8 +55,8 @@ function setUp(sequencer: Sequencer): void {
 
 /** The grants, the price, and the market that it opens. */
 const ENTRIES_OF_SETUP = USERS + 2;
-/** Each user's order and side, the level on which one rested and its end, and the public trade. */
-const ENTRIES_OF_TRADE = 2 + 2 + 1 + 1 + 1;
+/** Each user's order and side; what one held, its level and its end; and the public trade. */
+const ENTRIES_OF_TRADE = 2 + 2 + 1 + 1 + 1 + 1;
 
 /** A maker and a taker: one trade. */
 function trade(sequencer: Sequencer, maker: number, taker: number): void {

@@ -2,7 +2,7 @@
  * The history against its slow twin: every list, every market, every price point; across restarts,
  * after a deletion, and with rows changed in the file. The follower runs in this thread.
  */
-import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, readFileSync, writeFileSync } from 'node:fs';
 import sqlite3 from 'sqlite3';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
@@ -14,7 +14,8 @@ import {
   TimeInForce,
   WINDOW_MS,
 } from '../../../engine/interface/domain.js';
-import { ListCounts, PendingLists } from '../../../persistence/history/lists.js';
+import { atOnce } from '../../../engine/storage/pieces.js';
+import { PendingLists } from '../../../persistence/history/lists.js';
 import type { EventCursor } from '../../../persistence/history/market-events.js';
 import { openHistory } from '../../../persistence/history/opening.js';
 import {
@@ -37,9 +38,10 @@ import {
   type CountedName,
   HISTORY_VERSION,
   LISTS,
-  MARKET,
   POINTS_CREDIT,
+  USER_TRADE,
 } from '../../../persistence/history/runs/format.js';
+import { Pieces } from '../../../persistence/history/runs/writer.js';
 import { HistoryStore } from '../../../persistence/history/store.js';
 import { openJournal } from '../../../persistence/recovery/data-folder.js';
 import { listSnapshots } from '../../../persistence/recovery/snapshot/folder.js';
@@ -233,14 +235,16 @@ describe('the history', () => {
       (_folder, content) => {
         // As a power cut could leave it: without the write-ahead log, which was not synced.
         const copy = folders.make();
-        mkdirSync(partsFolder(copy), { recursive: true });
-        copyFileSync(openPath(folder, 1), openPath(copy, 1));
-        const done = HistoryStore.open(copy).then(async (store) => {
+        const bytes = readFileSync(openPath(folder, 1));
+        const copied = async () => {
+          await (await HistoryStore.open(copy)).close();
+          writeFileSync(openPath(copy, 1), bytes);
+          const store = await HistoryStore.open(copy);
           reached.push([content.header.sequence, store.progress.sequence]);
           await store.close();
           return 'no hash: nothing was written';
-        });
-        return { done, cancel: async () => {} };
+        };
+        return { done: copied(), cancel: async () => {} };
       },
     );
     followers.push(follower);
@@ -309,22 +313,21 @@ describe('a full disk', () => {
   it('is not damage: the transaction is written once there is room', async () => {
     const folder = folders.make();
     await createPrivateFolder(folder);
-    const credits = new PendingLists(POINTS_CREDIT, new ListCounts());
+    const credits = new PendingLists(POINTS_CREDIT);
     const count = 5_000;
     for (let userId = 1; userId <= count; userId++) {
-      const at = credits.add(userId);
+      const at = credits.add(userId, 1);
       credits.values.set([64, 0, 1_000_000, START_MS, userId], at);
     }
     const nothing = new Projection(new Engine(), emptyHistoryState(), () => {}).drain();
-    const changes: HistoryChanges = {
-      ...nothing,
-      lists: { ...nothing.lists, pointsCredit: credits.drain() },
-    };
+    const pieces = new Pieces();
+    const pointsCredit = atOnce(credits.drainInPieces(pieces));
+    const added = { ...nothing.added, pointsCredit };
+    const changes: HistoryChanges = { ...nothing, pieces: pieces.drain(), added };
     const end = { sequence: count, hash: Buffer.alloc(32, 7), atMs: START_MS };
-    const { lengths } = emptyHistoryState();
     const store = await HistoryStore.open(folder);
     await execute(store.open.database, 'PRAGMA max_page_count = 20');
-    const error = await store.commit(changes, end, lengths).catch((error: unknown) => error);
+    const error = await store.commit(changes, end).catch((error: unknown) => error);
     expect(error).toMatchObject({ errno: sqlite3.FULL });
     expect(error).not.toBeInstanceOf(HistoryDamage);
     expect(store.progress.sequence).toBe(0);
@@ -333,7 +336,7 @@ describe('a full disk', () => {
     const again = await HistoryStore.open(folder);
     const checked = await openHistory(again);
     expect([again.progress.sequence, checked.state.lengths.pointsCredit.of(1)]).toEqual([0, 0]);
-    await again.commit(changes, end, lengths);
+    await again.commit(changes, end);
     await again.close();
     const last = await HistoryStore.open(folder);
     expect([last.progress.sequence, last.progress.counts.pointsCredit]).toEqual([count, count]);
@@ -399,9 +402,9 @@ describe('damage', () => {
     LISTS.map((list, index) => [list.name, ...changes[index % changes.length]!, list] as const),
   )(
     'a run of %s with a changed %s is named with its first ordinal, and the history is rebuilt',
-    async (name, column, value, { key }) => {
+    async (name, column, value, { key, list }) => {
       const folder = folders.copy(complete);
-      const last = `SELECT ${key} AS id, firstOrdinal FROM ${name} WHERE count > 1 ORDER BY 1 DESC, 2 DESC LIMIT 1`;
+      const last = `SELECT id, firstOrdinal FROM run WHERE list = ${list} AND count > 1 ORDER BY 1 DESC, 2 DESC LIMIT 1`;
       const [run] = await rowsOf(folder, last);
       const { id, firstOrdinal } = run as { id: number; firstOrdinal: number };
       const follower = start(folder);
@@ -409,7 +412,7 @@ describe('damage', () => {
       // While it runs, so that only reading the run can detect it.
       await changeOne(
         folder,
-        `UPDATE ${name} SET ${column} = ${value} WHERE ${key} = ${id} AND firstOrdinal = ${firstOrdinal}`,
+        `UPDATE run SET ${column} = ${value} WHERE list = ${list} AND id = ${id} AND firstOrdinal = ${firstOrdinal}`,
       );
       await readNewest(follower, name, id);
       const [damage] = follower.log.of('error');
@@ -420,15 +423,14 @@ describe('damage', () => {
   );
 
   it.each([
-    ...[MARKET.columns[1], 'sequence', 'checksum'].map(
-      (column) => `UPDATE market SET ${column} = ${column} + 1`,
-    ),
+    "UPDATE market SET value = value || ' '",
+    'UPDATE market SET checksum = checksum + 1',
     'DELETE FROM market',
   ])('after %s a market is named with its row, and the history is rebuilt', async (sql) => {
     const folder = folders.copy(complete);
     const [{ id }] = (await rowsOf(
       folder,
-      'SELECT max(marketId) AS id FROM market WHERE isClosed = 1',
+      "SELECT max(marketId) AS id FROM market WHERE value ->> '$.isClosed' = 1",
     )) as [{ id: number }];
     const follower = start(folder);
     await follower.read({ kind: 'rank', userId: 1, metric: 'profit', period: 'all' });
@@ -455,7 +457,8 @@ describe('damage', () => {
         expect(tape!.entries).toEqual([expected.marketTrades.get(id)!.at(-1)]);
         break;
       }
-      case 'userEvent':
+      case 'userHold':
+      case 'userPayment':
       case 'userBalance': {
         const filter = { fromMs: null, toMs: null, marketId: null, cause: null };
         const request = { kind: 'ledger', userId: id, limit: 200, ...filter } as const;
@@ -464,6 +467,7 @@ describe('damage', () => {
         expect(lines[0]!.balance).toEqual({ availableMicros, heldMicros });
         break;
       }
+      case 'userOrder':
       case 'orderEnd': {
         const filter = { clientOrderId: null, marketId: null, fromMs: null, toMs: null };
         for (let userId = 1; userId <= expected.engine.userCount; userId++) {
@@ -505,7 +509,11 @@ describe('damage', () => {
   }
 
   it.each<[what: string, damage: (folder: string) => unknown, problem: RegExp | null]>([
-    ['lacks the last run of a list', losing('userTrade', 'userId', 'max'), /./],
+    [
+      'lacks the last run of a list',
+      losing('run', 'rowid', 'max', `WHERE list = ${USER_TRADE.list}`),
+      /./,
+    ],
     ['lacks a market', losing('market', 'marketId', 'min'), /./],
     ['lacks prices', losing('marketPrices', 'marketId', 'max'), /./],
     ['does not say how far it is', losing('progress', 'id', 'max'), /./],
@@ -526,9 +534,9 @@ describe('damage', () => {
     expect(problems).toEqual(problem === null ? [] : [expect.stringMatching(problem)]);
   });
 
-  function losing(table: string, key: string, end: string): (folder: string) => Promise<void> {
-    const row = `(SELECT ${end}(${key}) FROM ${table})`;
-    return (folder) => changeOne(folder, `DELETE FROM ${table} WHERE ${key} = ${row}`);
+  function losing(table: string, key: string, end: string, where = '') {
+    const row = `(SELECT ${end}(${key}) FROM ${table} ${where})`;
+    return (folder: string) => changeOne(folder, `DELETE FROM ${table} WHERE ${key} = ${row}`);
   }
 
   function ofAnother(commands: number): (folder: string) => Promise<void> {

@@ -2,12 +2,14 @@
  * Results of keyed commands in the history: each comes back as the engine made it, until its key is
  * forgotten.
  */
+import { rmSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import { IDEMPOTENCY_KEPT_MS } from '../../../engine/interface/limits.js';
 import { MAX_RESULT_LENGTH } from '../../../engine/interface/results.js';
 import { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { openHistory } from '../../../persistence/history/opening.js';
+import { cataloguePath } from '../../../persistence/history/parts/catalogue.js';
 import { HistoryFiles } from '../../../persistence/history/parts/files.js';
 import {
   emptyHistoryState,
@@ -16,7 +18,7 @@ import {
 } from '../../../persistence/history/projection.js';
 import { HistoryReads } from '../../../persistence/history/reads.js';
 import { HistoryDamage } from '../../../persistence/history/rows.js';
-import { keyedResultChecksum } from '../../../persistence/history/runs/format.js';
+import { checksumOf } from '../../../persistence/history/runs/format.js';
 import { PendingResults, resultIn } from '../../../persistence/history/runs/keyed-results.js';
 import { HistoryStore } from '../../../persistence/history/store.js';
 import { createPrivateFolder } from '../../../persistence/storage/files.js';
@@ -77,7 +79,7 @@ class Followed {
       hash: Buffer.alloc(32, 7),
       atMs: this.engine.nowMs,
     };
-    return this.store.commit(this.projection.drain(), end, emptyHistoryState().lengths);
+    return this.store.commit(this.projection.drain(), end);
   }
 
   async read(sequence: number): Promise<number[] | null> {
@@ -153,6 +155,19 @@ test('results of transactions that a crash took from the part are written again,
   expect(rows).toEqual([{ sequence: 2 }]);
 });
 
+test('without the catalogue, all is made anew, and so are the results', async () => {
+  const followed = await Followed.start();
+  followed.apply(registration('ada', 0), at(0));
+  followed.apply(asked(1, 'key'), at(1));
+  await followed.commit();
+  await followed.store.close();
+  for (const suffix of ['', '-wal', '-shm'])
+    rmSync(cataloguePath(followed.folder) + suffix, { force: true });
+  const again = await HistoryStore.open(followed.folder);
+  closers[0] = () => again.close();
+  expect(again.progress.sequence).toBe(0);
+});
+
 test('a result of any length comes back, and a row that was changed is damage', async () => {
   const pending = new PendingResults();
   const lengths = [5, 30, 2_500, 1, MAX_RESULT_LENGTH, 7, 1_900, 1_900, 300];
@@ -164,19 +179,19 @@ test('a result of any length comes back, and a row that was changed is damage', 
     buffer.write(...result);
     pending.add(2 ** 40 + 10 * i, buffer);
   }
-  const rows = pending.drain().map((row) => {
-    return { ...row, checksum: keyedResultChecksum(row.sequence, row.results) };
+  const rows = pending.drain().map(({ sequence: key, results: value }) => {
+    return { key, value, checksum: checksumOf(`keyedResult ${key}`, value) };
   });
   expect(pending.drain()).toEqual([]);
   expect(rows.length).toBeGreaterThan(3);
   for (const [i, result] of results.entries()) {
     const sequence = 2 ** 40 + 10 * i;
-    const row = rows.findLast((one) => one.sequence <= sequence)!;
+    const row = rows.findLast(({ key }) => key <= sequence)!;
     expect(Array.from(resultIn(row, sequence)!)).toEqual(result);
     expect(resultIn(row, sequence + 1)).toBe(null);
-    const results = Buffer.from(row.results);
-    results.writeUInt8(row.results[i]! ^ 1, i);
-    expect(() => resultIn({ ...row, results }, sequence)).toThrow(HistoryDamage);
+    const value = Buffer.from(row.value);
+    value.writeUInt8(row.value[i]! ^ 1, i);
+    expect(() => resultIn({ ...row, value }, sequence)).toThrow(HistoryDamage);
   }
 });
 

@@ -10,11 +10,23 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
-import { openPath, partsFolder, sealedPath } from '../../../persistence/history/parts/catalogue.js';
+import { openHistory } from '../../../persistence/history/opening.js';
+import {
+  cataloguePath,
+  openPath,
+  partsFolder,
+  prunedPath,
+  sealedPath,
+} from '../../../persistence/history/parts/catalogue.js';
+import { HistoryFiles } from '../../../persistence/history/parts/files.js';
+import { sealPart } from '../../../persistence/history/parts/sealing.js';
+import { HistoryReads } from '../../../persistence/history/reads.js';
 import type { HistoryRequest } from '../../../persistence/history/requests.js';
+import { HistoryStore } from '../../../persistence/history/store.js';
 import { openJournal } from '../../../persistence/recovery/data-folder.js';
+import { query } from '../../../persistence/storage/sqlite.js';
 import { eventually } from '../../support/eventually.js';
 import {
   journalOf,
@@ -24,7 +36,13 @@ import {
   writeSnapshotHere,
 } from '../../support/follower-fixture.js';
 import { dayOfCommands, expectedHistory, type TimedCommand } from '../../support/history-oracle.js';
-import { Folders } from '../../support/journal-fixture.js';
+import { Folders, withDatabase } from '../../support/journal-fixture.js';
+
+const room = vi.hoisted(() => ({ freeBytes: null as number | null }));
+vi.mock('../../../persistence/storage/room.js', async (original) => {
+  const real = await original<typeof import('../../../persistence/storage/room.js')>();
+  return { ...real, freeBytesAt: (folder: string) => room.freeBytes ?? real.freeBytesAt(folder) };
+});
 
 const PART_COMMANDS = 400;
 const folders = new Folders();
@@ -60,11 +78,13 @@ beforeAll(async () => {
   return () => originals.removeAll();
 });
 afterEach(async () => {
+  vi.restoreAllMocks();
+  room.freeBytes = null;
   for (const follower of followers.splice(0)) await follower.close();
   folders.removeAll();
 });
 
-function start(folder: string, durable = commands.length): TestFollower {
+function start(folder: string, durable = commands.length, historyDays = 0): TestFollower {
   const schedule = { everyCommands: 1_000_000, everyMs: 1e15 };
   const place = { folder };
   const follower = startFollower(
@@ -75,6 +95,7 @@ function start(folder: string, durable = commands.length): TestFollower {
     place,
     0,
     PART_COMMANDS,
+    historyDays,
   );
   followers.push(follower);
   return follower;
@@ -171,6 +192,81 @@ describe('a part', () => {
     expect(follower.disagreements).toEqual([]);
   });
 
+  it('that is damaged a second time is made anew a second time, later', async () => {
+    const wait = globalThis.setTimeout;
+    vi.spyOn(globalThis, 'setTimeout').mockImplementation(((done: () => void, ms: number) =>
+      wait(done, ms === 10_000 ? 1_500 : ms)) as typeof setTimeout);
+    const folder = folders.copy(inParts);
+    const path = sealedPath(folder, 4);
+    const before = readFileSync(path);
+    const follower = start(folder);
+    const sealed = () => follower.log.of('info').filter(({ message }) => /sealed/.test(message));
+    rmSync(path);
+    expect(await answersOf(follower)).toEqual(answers);
+    const times = sealed().length;
+    writeFileSync(path, Buffer.alloc(before.length));
+    const again = answersOf(follower);
+    await eventually(() => expect(follower.log.of('error')).toHaveLength(2));
+    expect(sealed()).toHaveLength(times);
+    expect(await again).toEqual(answers);
+    expect(sealed()).toHaveLength(times + 1);
+    expect(readFileSync(path).equals(before)).toBe(true);
+  });
+
+  it('is sealed only where room is left for the journal', async () => {
+    const folder = folders.copy(inParts);
+    rmSync(sealedPath(folder, 4));
+    room.freeBytes = 2 ** 30;
+    const follower = start(folder);
+    await eventually(() =>
+      expect(follower.log.of('error').map(({ fields }) => fields.problem)).toContainEqual(
+        expect.stringMatching(/less than 10\d\d MiB free/),
+      ),
+    );
+    expect(existsSync(sealedPath(folder, 4))).toBe(false);
+    expect(existsSync(`${sealedPath(folder, 4)}.tmp`)).toBe(false);
+  });
+
+  it('that ends and is sealed while a read waits for its turn is read all the same', async () => {
+    const folder = folders.copy(inParts);
+    const store = await HistoryStore.open(folder, null);
+    const { lists } = await openHistory(store);
+    const files = await HistoryFiles.open(folder, store.parts);
+    const { signal } = new AbortController();
+    let isSealed = false;
+    const seal = async () => {
+      if (isSealed) return;
+      isSealed = true;
+      for (const part of store.parts.unsealed.slice(1))
+        await sealPart({ folder, part, catalogue: store.catalogue, files, signal });
+      const part = store.parts.open;
+      await store.beginPart();
+      await sealPart({ folder, part, catalogue: store.catalogue, files, signal });
+    };
+    const reads = new HistoryReads(files, { lists, openMarket: () => null }, async (query) => {
+      await seal();
+      return query();
+    });
+    const past = { kind: 'pastMarkets', asset: null, limit: 100, cursor: null } as const;
+    const found = await reads.pastMarkets(past)();
+    expect(found.entries.map(({ marketId }) => marketId)).toEqual(
+      lists.pastMarketIds.toReversed().slice(0, 100),
+    );
+    await files.close();
+    await store.close();
+  });
+
+  it('is kept by a snapshot until it is sealed', async () => {
+    const folder = folders.copy(inParts);
+    const store = await HistoryStore.open(folder, null);
+    const { parts } = store;
+    expect(store.partSequence).toBe(parts.endOf(parts.unsealed.at(-1)! - 1).sequence);
+    await store.beginPart();
+    expect(parts.unsealed.length).toBeGreaterThan(1);
+    expect(store.partSequence).toBe(parts.endOf(parts.unsealed.at(-1)! - 1).sequence);
+    await store.close();
+  });
+
   it('that is open and lost is made anew from its beginning', async () => {
     const folder = folders.copy(inParts);
     const open = readdirSync(partsFolder(folder)).find((name) => name.endsWith('.open.db'))!;
@@ -181,5 +277,99 @@ describe('a part', () => {
     expect(await answersOf(follower)).toEqual(answers);
     expect(existsSync(openPath(folder, part))).toBe(true);
     expect(follower.log.of('error')).toEqual([]);
+  });
+});
+
+describe('a catalogue', () => {
+  it.each([
+    ['lacks', 'DELETE FROM place WHERE list = 1 AND part = 3'],
+    ['has other', 'UPDATE place SET lastOrdinal = lastOrdinal + 1 WHERE list = 1 AND part = 3'],
+  ])('that %s places of lists is made anew, with all parts, once', async (_how, sql) => {
+    const folder = folders.copy(inParts);
+    await withDatabase(cataloguePath(folder), (database) => query(database, sql));
+    const follower = start(folder);
+    expect(await answersOf(follower)).toEqual(answers);
+    const errors = follower.log.of('error').length;
+    expect(errors).toBeLessThanOrEqual(2);
+    expect(await answersOf(follower)).toEqual(answers);
+    expect(follower.log.of('error')).toHaveLength(errors);
+  });
+});
+
+describe('parts that are pruned', () => {
+  /** Less than the commands' time, which is less than a day. */
+  const DAYS = 0.02;
+
+  it('keep trades, statements and positions, and say what they no longer have', async () => {
+    const folder = folders.copy(inParts);
+    const pruned = () =>
+      readdirSync(partsFolder(folder)).filter((name) => name.endsWith('.pruned.db'));
+    const first = start(folder, commands.length, DAYS);
+    await answersOf(first).catch(() => {});
+    await eventually(() => {
+      expect(first.log.of('error')).toEqual([]);
+      expect(pruned().length).toBeGreaterThan(3);
+    });
+    const bytes = (path: string) => readFileSync(path).length;
+    expect(bytes(prunedPath(folder, 2))).toBeLessThan(bytes(sealedPath(inParts, 2)));
+    expect(existsSync(sealedPath(folder, 2))).toBe(false);
+    await first.close();
+    // After a restart, too.
+    const follower = start(folder);
+    const kinds = new Map<string, Set<string>>();
+    let next = 0;
+    for (const request of requests) {
+      for (let cursor: unknown = null; ; ) {
+        const asked = ('cursor' in request ? { ...request, cursor } : request) as HistoryRequest;
+        const expected = answers[next] as { nextCursor?: unknown };
+        const reply = await follower.reply(asked, commands.length);
+        kinds.set(request.kind, (kinds.get(request.kind) ?? new Set()).add(reply.status));
+        if (reply.status === 'ok' && request.kind !== 'userOrders')
+          expect(reply.answer, JSON.stringify(asked)).toEqual(expected);
+        next++;
+        cursor = expected?.nextCursor ?? null;
+        if (cursor === null) break;
+      }
+    }
+    const both = new Set(['ok', 'pruned']);
+    for (const [kind, statuses] of kinds)
+      if (kind === 'userOrders' || kind === 'marketEvents') expect(statuses, kind).toEqual(both);
+      else expect(statuses, kind).toEqual(new Set(['ok']));
+    expect(follower.log.of('error')).toEqual([]);
+  });
+
+  it('give the orders that are left, page by page, then say that older ones were pruned', async () => {
+    const folder = folders.copy(inParts);
+    const whole = start(folder);
+    const request = { kind: 'userOrders', userId: 1, limit: 7, status: 'all' } as const;
+    const filter = { clientOrderId: null, marketId: null, fromMs: null, toMs: null };
+    const page = (follower: TestFollower, cursor: number | null) =>
+      follower.reply({ ...request, ...filter, cursor }, commands.length);
+    const ordersOf = async (follower: TestFollower) => {
+      const found: object[] = [];
+      for (let cursor: number | null = null; ; ) {
+        const reply = await page(follower, cursor);
+        if (reply.status !== 'ok') return { found, status: reply.status };
+        found.push(...reply.answer.entries);
+        cursor = reply.answer.nextCursor;
+        if (cursor === null) return { found, status: reply.status };
+      }
+    };
+    const all = await ordersOf(whole);
+    expect(all.status).toBe('ok');
+    await whole.close();
+    followers.splice(0);
+    const follower = start(folder, commands.length, DAYS);
+    const isPruned = ({ message }: { message: string }) => /were pruned/.test(message);
+    await eventually(() =>
+      expect(follower.log.of('info').filter(isPruned).length).toBeGreaterThan(3),
+    );
+    const left = await ordersOf(follower);
+    expect(left.status).toBe('pruned');
+    expect(left.found).toEqual(all.found.slice(0, left.found.length));
+    expect(left.found.length).toBeLessThan(all.found.length);
+    const oldest = (all.found.at(-1) as { orderId: number }).orderId;
+    const one = { kind: 'userOrder', userId: 1, orderId: oldest } as const;
+    expect(await follower.reply(one, commands.length)).toMatchObject({ status: 'pruned' });
   });
 });

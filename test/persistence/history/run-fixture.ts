@@ -24,6 +24,6 @@ export function runOf(
   }
   const written = Buffer.from(bytes.buffer.subarray(0, bytes.length));
   const count = entries.length;
-  const checksum = runChecksum(layout.tag, [id, firstOrdinal, count], written);
-  return { id, firstOrdinal, count, checksum, entries: written };
+  const checksum = runChecksum(layout.list, { id, firstOrdinal, count, deflated: 0 }, written);
+  return { id, firstOrdinal, count, deflated: 0, checksum, entries: written };
 }

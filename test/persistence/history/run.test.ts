@@ -6,7 +6,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { HistoryDamage } from '../../../persistence/history/rows.js';
 import {
-  DEFLATED,
   LISTS,
   type ListLayout,
   POINTS_CREDIT,
@@ -77,18 +76,16 @@ describe('a run', () => {
       Object.fromEntries(USER_TRADE.columns.map((name) => [name, 1_000 + i])),
     );
     const plain = runOf(USER_TRADE, 7, 1, entries);
-    const pieces = new Pieces(USER_TRADE.tag);
+    const pieces = new Pieces();
     pieces.bytes.append(plain.entries, 0, plain.entries.length);
-    pieces.addDeflated(7, 1, entries.length, 0);
+    pieces.addDeflated(USER_TRADE.list, 7, 1, entries.length, 0);
     const [piece] = pieces.drain();
     expect(piece!.entries.length).toBeLessThan(plain.entries.length / 2);
-    const checksum = Number(piece!.records.subarray(3 * 17, 4 * 17).toString());
-    const row = { ...plain, checksum, entries: piece!.entries };
+    const [[, , , , deflated, checksum]] = JSON.parse(piece!.rows);
+    const row = { ...plain, deflated, checksum, entries: piece!.entries };
     expect(readRun(USER_TRADE, row)).toEqual(readRun(USER_TRADE, plain));
-    for (const other of [checksum - DEFLATED, checksum + DEFLATED])
-      expect(() => readRun(USER_TRADE, { ...row, checksum: other })).toThrow(HistoryDamage);
-    const marked = { ...plain, checksum: plain.checksum + DEFLATED };
-    expect(() => readRun(USER_TRADE, marked)).toThrow(HistoryDamage);
+    expectDamage(USER_TRADE, { ...row, deflated: 0 });
+    expectDamage(USER_TRADE, { ...plain, deflated: 1 });
   });
 
   const userTrades = fc.sample(entriesOf(USER_TRADE, 9), { numRuns: 3, seed: 1 });
@@ -101,7 +98,7 @@ describe('a run', () => {
         flipped[bit >> 3]! ^= 1 << (bit & 7);
         expectDamage(USER_TRADE, { ...run, entries: flipped });
       }
-      for (const column of ['id', 'firstOrdinal', 'count', 'checksum'] as const) {
+      for (const column of ['id', 'firstOrdinal', 'count', 'deflated', 'checksum'] as const) {
         for (let bit = 0; bit < 32; bit++)
           expectDamage(USER_TRADE, { ...run, [column]: run[column] + 2 ** bit });
       }
@@ -126,10 +123,11 @@ describe('a run', () => {
   });
 
   it('with another number of entries and a matching checksum is refused', () => {
-    const { id, firstOrdinal, count, entries } = runOf(USER_TRADE, 7, 12, userTrades[0]!);
-    for (const other of [0, count - 1, count + 1, 1_000]) {
-      const checksum = runChecksum(USER_TRADE.tag, [id, firstOrdinal, other], entries);
-      expectDamage(USER_TRADE, { id, firstOrdinal, count: other, checksum, entries });
+    const run = runOf(USER_TRADE, 7, 12, userTrades[0]!);
+    for (const count of [0, run.count - 1, run.count + 1, 1_000]) {
+      const other = { ...run, count };
+      const checksum = runChecksum(USER_TRADE.list, other, run.entries);
+      expectDamage(USER_TRADE, { ...other, checksum });
     }
   });
 

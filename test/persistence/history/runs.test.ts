@@ -1,14 +1,15 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
-import {
-  type ListAdditions,
-  ListCounts,
-  PendingLists,
-} from '../../../persistence/history/lists.js';
+import { atOnce } from '../../../engine/storage/pieces.js';
+import { PendingLists } from '../../../persistence/history/lists.js';
 import { openHistory } from '../../../persistence/history/opening.js';
 import { openPath } from '../../../persistence/history/parts/catalogue.js';
 import { HistoryFiles } from '../../../persistence/history/parts/files.js';
-import { emptyHistoryState, Projection } from '../../../persistence/history/projection.js';
+import {
+  emptyHistoryState,
+  type HistoryChanges,
+  Projection,
+} from '../../../persistence/history/projection.js';
 import { HistoryReads } from '../../../persistence/history/reads.js';
 import type { Page, PointsCredit } from '../../../persistence/history/requests.js';
 import { HistoryDamage } from '../../../persistence/history/rows.js';
@@ -17,8 +18,9 @@ import {
   POINTS_CREDIT,
   RUN_ENTRIES,
 } from '../../../persistence/history/runs/format.js';
-import { writeLengths } from '../../../persistence/history/runs/lengths.js';
+import { readLengths, writeLengths } from '../../../persistence/history/runs/lengths.js';
 import { type RunRow, selectRuns } from '../../../persistence/history/runs/reader.js';
+import { Pieces } from '../../../persistence/history/runs/writer.js';
 import { HistoryStore } from '../../../persistence/history/store.js';
 import { createPrivateFolder } from '../../../persistence/storage/files.js';
 import { query } from '../../../persistence/storage/sqlite.js';
@@ -30,6 +32,8 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
   folders.removeAll();
 });
+
+const OF_5 = `list = ${POINTS_CREDIT.list} AND id = 5`;
 
 /** The n-th entry of the list that is paged. */
 function credit(ordinal: number): PointsCredit {
@@ -46,16 +50,17 @@ function credit(ordinal: number): PointsCredit {
   };
 }
 
-function additionsOf(entries: readonly PointsCredit[]): ListAdditions {
-  const lengths = new ListCounts();
-  const pending = new PendingLists(POINTS_CREDIT, lengths);
+function changesOf(entries: readonly PointsCredit[]): HistoryChanges {
+  const pending = new PendingLists(POINTS_CREDIT);
   for (const entry of entries) {
-    lengths.set(entry.userId, entry.ordinal - 1);
-    const at = pending.add(entry.userId);
+    const at = pending.add(entry.userId, entry.ordinal);
     for (const [i, column] of POINTS_CREDIT.columns.entries())
       pending.values[at + i] = entry[column];
   }
-  return pending.drain();
+  const pieces = new Pieces();
+  const pointsCredit = atOnce(pending.drainInPieces(pieces));
+  const nothing = new Projection(new Engine(), emptyHistoryState(), () => {}).drain();
+  return { ...nothing, pieces: pieces.drain(), added: { ...nothing.added, pointsCredit } };
 }
 
 interface Credits {
@@ -65,15 +70,13 @@ interface Credits {
   close(): Promise<void>;
 }
 
-async function commit(
+function commit(
   store: HistoryStore,
   sequence: number,
-  pointsCredit: ListAdditions,
+  entries: readonly PointsCredit[],
 ): Promise<void> {
-  const state = emptyHistoryState();
-  const nothing = new Projection(new Engine(), state, () => {}).drain();
   const end = { sequence, hash: Buffer.alloc(32, 7), atMs: 1e12 };
-  await store.commit({ ...nothing, lists: { ...nothing.lists, pointsCredit } }, end, state.lengths);
+  return store.commit(changesOf(entries), end);
 }
 
 /**
@@ -87,8 +90,7 @@ async function historyOf(transactions: readonly number[]): Promise<Credits> {
   for (const [i, size] of transactions.entries()) {
     const entries = Array.from({ length: size }, () => credit(ordinal++));
     const others = [4, 6].map((userId) => ({ ...credit(1), userId, ordinal: i + 1 }));
-    const pointsCredit = additionsOf([...entries, ...others]);
-    await commit(store, i + 1, pointsCredit);
+    await commit(store, i + 1, [...entries, ...others]);
   }
   const { lists } = await openHistory(store);
   await store.close();
@@ -113,7 +115,7 @@ function expectedPage(count: number, limit: number, cursor: number | null): Page
 }
 
 async function runsIn(folder: string, layout: ListLayout): Promise<RunRow[]> {
-  const sql = `${selectRuns(layout)} ORDER BY ${layout.key}, firstOrdinal`;
+  const sql = `${selectRuns()} WHERE list = ${layout.list} ORDER BY id, firstOrdinal`;
   return withDatabase(openPath(folder, 1), (database) => query<RunRow>(database, sql));
 }
 
@@ -181,9 +183,7 @@ describe('pages', () => {
       const { folder, page, close } = await historyOf(shape);
       const first = 1 + shape.slice(0, i).reduce((sum, each) => sum + each, 0);
       const last = first + size - 1;
-      await change(folder, 'DELETE FROM pointsCredit WHERE userId = 5 AND firstOrdinal = ?', [
-        first,
-      ]);
+      await change(folder, `DELETE FROM run WHERE ${OF_5} AND firstOrdinal = ?`, [first]);
       for (let limit = 1; limit <= count; limit++) {
         for (let cursor = 2; cursor <= count + 1; cursor++) {
           const [from, to] = [cursor - 1, Math.max(1, cursor - limit)];
@@ -204,17 +204,11 @@ describe('pages', () => {
 
 describe('a history', () => {
   it.each([
-    ['a run is missing', 'DELETE FROM pointsCredit WHERE userId = 5 AND firstOrdinal = 3'],
-    ['the first run is missing', 'DELETE FROM pointsCredit WHERE userId = 5 AND firstOrdinal = 1'],
-    ['the last run is missing', 'DELETE FROM pointsCredit WHERE userId = 5 AND firstOrdinal = 6'],
-    [
-      'a run claims more entries',
-      'UPDATE pointsCredit SET count = 4 WHERE userId = 5 AND firstOrdinal = 3',
-    ],
-    [
-      'a run belongs to another user',
-      'UPDATE pointsCredit SET userId = 9 WHERE userId = 5 AND firstOrdinal = 6',
-    ],
+    ['a run is missing', `DELETE FROM run WHERE ${OF_5} AND firstOrdinal = 3`],
+    ['the first run is missing', `DELETE FROM run WHERE ${OF_5} AND firstOrdinal = 1`],
+    ['the last run is missing', `DELETE FROM run WHERE ${OF_5} AND firstOrdinal = 6`],
+    ['a run claims more entries', `UPDATE run SET count = 4 WHERE ${OF_5} AND firstOrdinal = 3`],
+    ['a run belongs to another user', `UPDATE run SET id = 9 WHERE ${OF_5} AND firstOrdinal = 6`],
   ])('is damaged when %s: a start finds it in the last runs', async (_, sql) => {
     const { folder, close } = await historyOf([2, 3, 2]);
     await close();
@@ -226,15 +220,22 @@ describe('a history', () => {
     const { folder, close } = await historyOf([2, 3]);
     await close();
     await opened(folder, async (store) => {
-      const { lists } = await openHistory(store);
-      await writeLengths(store.open.database, lists.lengths);
+      const { database } = store.open;
+      const { lengths, lastRow } = await readLengths(store.catalogue.database, database);
+      expect(lastRow).toBeGreaterThan(0);
+      await writeLengths(database, lengths, lastRow);
     });
-    await change(folder, 'UPDATE listLength SET checksum = checksum + 1 WHERE chunk = 0');
+    await change(
+      folder,
+      `UPDATE listLength SET checksum = checksum + 1 WHERE list = ${POINTS_CREDIT.list}`,
+    );
     expect(await opened(folder, openHistory)).toMatchObject({ table: 'listLength' });
-    await change(folder, 'UPDATE listLength SET checksum = checksum - 1 WHERE chunk = 0');
+    await change(
+      folder,
+      `UPDATE listLength SET checksum = checksum - 1 WHERE list = ${POINTS_CREDIT.list}`,
+    );
     const store = await HistoryStore.open(folder);
-    const pointsCredit = additionsOf([credit(6), credit(7)]);
-    await commit(store, 3, pointsCredit);
+    await commit(store, 3, [credit(6), credit(7)]);
     await store.close();
     const { lists } = await opened(folder, openHistory);
     const { pointsCredit: lengths } = lists.lengths;

@@ -189,9 +189,10 @@ const runs: Target = {
   check(input) {
     const layout = LISTS[(input[0] ?? 0) % LISTS.length]!;
     const [count, entries] = [input[1] ?? 0, Buffer.from(input.subarray(2))];
-    const checksum = runChecksum(layout.tag, [1, 1, count], entries);
+    const head = { id: 1, firstOrdinal: 1, count, deflated: 0 };
+    const checksum = runChecksum(layout.list, head, entries);
     try {
-      readRun(layout, { id: 1, firstOrdinal: 1, count, checksum, entries });
+      readRun(layout, { ...head, checksum, entries });
     } catch (error) {
       if (!(error instanceof HistoryDamage)) throw error;
     }

@@ -3,7 +3,16 @@
  * the comparison with a replay (history.ts). Reads one page at a time, which bounds memory.
  */
 import type sqlite3 from 'sqlite3';
-import { AMENDED_ORDER, LISTS, type ListLayout, MARKET } from '../../../history/runs/format.js';
+import {
+  KEPT,
+  LISTS,
+  type ListLayout,
+  MARKET,
+  MARKET_PRICES,
+  ORDER_END,
+  PROGRESS,
+  type ValueTable,
+} from '../../../history/runs/format.js';
 import { type RunRow, readRun, selectRuns } from '../../../history/runs/reader.js';
 import { query } from '../../../storage/sqlite.js';
 
@@ -11,10 +20,12 @@ const PAGE_ROWS = 2_000;
 const PAGE_RUNS = 100;
 
 /** The values of a list entry or a table row, by column. */
-export type Row = Record<string, number | Buffer>;
+export type Row = Record<string, number | string | Buffer>;
 
 export interface ComparedTable {
   name: string;
+  /** Of SQLite. */
+  table: string;
   keys: readonly string[];
   /** The word used in findings. */
   of: 'entry' | 'row';
@@ -22,50 +33,55 @@ export interface ComparedTable {
   rows(database: sqlite3.Database): AsyncGenerator<Row, void>;
 }
 
-/** The tables of a sealed part, of the catalogue, and of an open part, that are compared. */
-export const OF_SEALED: readonly ComparedTable[] = [
-  ...LISTS.map(listOf),
-  tableOf(AMENDED_ORDER.name, [AMENDED_ORDER.key]),
-];
-export const OF_CATALOGUE: readonly ComparedTable[] = [
-  tableOf(MARKET.name, [MARKET.key]),
-  tableOf('marketPrices', ['marketId']),
-];
-export const OF_OPEN: readonly ComparedTable[] = [
-  ...OF_SEALED,
-  ...OF_CATALOGUE,
-  tableOf('progress', ['id']),
-];
+/** The tables of a sealed part, of a pruned one, of the catalogue, and of an open part, that are compared. */
+export const OF_SEALED: readonly ComparedTable[] = LISTS.map(listOf);
+export const OF_PRUNED: readonly ComparedTable[] = KEPT.map(listOf);
+export const OF_CATALOGUE: readonly ComparedTable[] = [MARKET, MARKET_PRICES].map(tableOf);
+export const OF_OPEN: readonly ComparedTable[] = [...OF_SEALED, ...OF_CATALOGUE, tableOf(PROGRESS)];
 
 function listOf(layout: ListLayout): ComparedTable {
-  const { name, key } = layout;
-  const keys = `${key}, firstOrdinal`;
-  const keysOf = ({ id, firstOrdinal }: RunRow) => [id, firstOrdinal];
+  const { name, key, list } = layout;
+  const keys = 'list, id, firstOrdinal';
+  const keysOf = ({ id, firstOrdinal }: RunRow) => [list, id, firstOrdinal];
   const rows = async function* (database: sqlite3.Database) {
-    const runs = inPages(database, selectRuns(layout), { keys, keysOf, pageRows: PAGE_RUNS });
-    for await (const run of runs) yield* readRun(layout, run);
+    const options = { keys, keysOf, after: [list, -1, 0], pageRows: PAGE_RUNS };
+    let last: Row = {};
+    for await (const run of inPages(database, `${selectRuns()} WHERE list = ${list} AND`, options))
+      for (const entry of readRun<ListLayout>(layout, run)) {
+        // Where the ordinals have gaps, sealing closes them.
+        if (list === ORDER_END.list)
+          entry['ordinal'] = last[key] === entry[key] ? (last['ordinal'] as number) + 1 : 1;
+        last = entry;
+        yield entry;
+      }
   };
-  return { name, keys: [key, 'ordinal'], of: 'entry', rows };
+  return { name, table: 'run', keys: [key, 'ordinal'], of: 'entry', rows };
 }
 
-function tableOf(name: string, keys: readonly string[]): ComparedTable {
-  const keysOf = (row: Row) => keys.map((key) => row[key]!);
-  const options = { keys: keys.join(', '), keysOf, pageRows: PAGE_ROWS };
-  const rows = (database: sqlite3.Database) =>
-    inPages<Row>(database, `SELECT * FROM ${name}`, options);
-  return { name, keys, of: 'row', rows };
+function tableOf(table: ValueTable): ComparedTable {
+  const { name, key, type } = table;
+  const keysOf = (row: Row) => [row[key] as number];
+  const options = { keys: key, keysOf, after: [-1], pageRows: PAGE_ROWS };
+  const rows = async function* (database: sqlite3.Database) {
+    for await (const { value, ...row } of inPages<Row>(
+      database,
+      `SELECT * FROM ${name} WHERE`,
+      options,
+    ))
+      yield { ...row, ...(type === 'TEXT' ? JSON.parse(String(value)) : { value }) };
+  };
+  return { name, table: name, keys: [key], of: 'row', rows };
 }
 
-/** The rows of a query without conditions, ordered by `keys`. */
+/** The rows of a query, ordered by `keys`. @param select up to a condition. */
 async function* inPages<Found>(
   database: sqlite3.Database,
   select: string,
-  options: { keys: string; keysOf: (row: Found) => (number | Buffer)[]; pageRows: number },
+  options: { keys: string; keysOf: (row: Found) => number[]; after: number[]; pageRows: number },
 ): AsyncGenerator<Found, void> {
   const { keys, keysOf, pageRows } = options;
-  for (let after: (number | Buffer)[] = []; ; ) {
-    const where =
-      after.length === 0 ? '' : `WHERE (${keys}) > (${after.map(() => '?').join(', ')})`;
+  for (let after = options.after; ; ) {
+    const where = `(${keys}) > (${after.map(() => '?').join(', ')})`;
     const sql = `${select} ${where} ORDER BY ${keys} LIMIT ${pageRows}`;
     const page = await query<Found>(database, sql, after);
     yield* page;

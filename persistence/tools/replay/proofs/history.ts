@@ -31,7 +31,14 @@ import { closeDatabase, execute, query } from '../../../storage/sqlite.js';
 import { troubleOf, troubleText } from '../../../storage/trouble.js';
 import { UsageError } from '../input/arguments.js';
 import { aheadFinding, type Finding } from '../output/findings.js';
-import { type ComparedTable, OF_CATALOGUE, OF_OPEN, OF_SEALED, type Row } from './history-rows.js';
+import {
+  type ComparedTable,
+  OF_CATALOGUE,
+  OF_OPEN,
+  OF_PRUNED,
+  OF_SEALED,
+  type Row,
+} from './history-rows.js';
 
 /** Entries that the projection keeps in memory before it writes them. */
 const PENDING_ENTRIES = 100_000;
@@ -154,7 +161,7 @@ export class HistoryComparison {
   }
 
   private async readSequence(): Promise<void> {
-    const sql = 'SELECT sequence FROM progress';
+    const sql = `SELECT value ->> '$.sequence' AS sequence FROM progress`;
     const rows = await query<{ sequence: number }>(this.database, sql);
     if (rows.length !== 1)
       throw new Error(`the table progress has ${rows.length} rows instead of one`);
@@ -183,7 +190,7 @@ export class HistoryComparison {
     if (changes === null) return;
     try {
       const end = { sequence, hash, atMs: this.engine.nowMs };
-      await this.store.commit(changes, end, emptyHistoryState().lengths);
+      await this.store.commit(changes, end);
     } catch (error) {
       throw new UsageError(
         `the history for the comparison cannot be written to ${this.temporary}: ${troubleText(troubleOf(error))}`,
@@ -199,13 +206,15 @@ export class HistoryComparison {
     }
     this.entries ??= 0;
     const isSealed = this.parts.isSealed(this.part);
+    const isPruned = this.parts.over[this.part - 1]?.pruned === true;
     const expected = this.store.open.database;
-    await this.compareTables(isSealed ? OF_SEALED : OF_OPEN, this.database, expected);
+    const tables = isPruned ? OF_PRUNED : isSealed ? OF_SEALED : OF_OPEN;
+    await this.compareTables(tables, this.database, expected);
     if (this.findings.length === 0) await this.checkStructure();
     if (this.findings.length > 0 || !this.isOver) return;
     await this.closePart();
     const { part, temporary, store } = this;
-    await store.beginPart(emptyHistoryState().lengths);
+    await store.beginPart();
     removeDatabase(openPath(temporary, part));
     this.part++;
     if (!this.isOver) await this.compareCatalogue();
@@ -280,7 +289,7 @@ async function schemaOf(
   tables: readonly ComparedTable[],
   database: sqlite3.Database,
 ): Promise<string> {
-  const names = JSON.stringify(tables.map(({ name }) => name));
+  const names = JSON.stringify(tables.map(({ table }) => table));
   const sql = `SELECT sql FROM sqlite_schema WHERE name IN (SELECT value FROM json_each(?)) ORDER BY name`;
   return JSON.stringify([
     await query(database, 'PRAGMA application_id'),

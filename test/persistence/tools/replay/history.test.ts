@@ -64,7 +64,7 @@ async function writeHistory(
     const isLast = i === batchCount - 1;
     if (i % batchesAtOnce === 0 || isLast) {
       const end = { sequence: batch.lastSequence, hash: batch.hash, atMs: engine.nowMs };
-      await store.commit(projection.drain(), end, state.lengths);
+      await store.commit(projection.drain(), end);
     }
   }
   await store.close();
@@ -80,8 +80,8 @@ const ask = <Row>(folder: string, sql: string, parameters: readonly (number | Bu
 async function countEntries(folder: string): Promise<number> {
   let count = 0;
   const counted = [
-    ...LISTS.map(({ name }) => [name, 'coalesce(sum(count), 0)']),
-    ...['market', 'amendedOrder', 'marketPrices', 'progress'].map((name) => [name, 'count(*)']),
+    ['run', 'coalesce(sum(count), 0)'],
+    ...['market', 'marketPrices', 'progress'].map((name) => [name, 'count(*)']),
   ];
   await withDatabase(openPath(folder, 1), async (database) => {
     for (const [name, sum] of counted) {
@@ -99,15 +99,18 @@ async function changeEntry(
   layout: ListLayout & { name: ListName },
   column: string,
 ): Promise<{ id: number; ordinal: number }> {
-  const [run] = await ask<RunRow>(folder, `${selectRuns(layout)} WHERE count > 1 LIMIT 1`);
+  const [run] = await ask<RunRow>(
+    folder,
+    `${selectRuns()} WHERE list = ${layout.list} AND count > 1 LIMIT 1`,
+  );
   const { id, firstOrdinal } = run!;
   const changed: Values[] = readRun<ListLayout>(layout, run!);
   changed[1]![column]! += 1;
   const { entries, checksum } = runOf(layout, id, firstOrdinal, changed);
   await ask(
     folder,
-    `UPDATE ${layout.name} SET entries = ?, checksum = ? WHERE ${layout.key} = ? AND firstOrdinal = ?`,
-    [entries, checksum, id, firstOrdinal],
+    'UPDATE run SET entries = ?, checksum = ? WHERE list = ? AND id = ? AND firstOrdinal = ?',
+    [entries, checksum, layout.list, id, firstOrdinal],
   );
   return { id, ordinal: firstOrdinal + 1 };
 }
@@ -147,6 +150,9 @@ describe('a history that matches the journal', () => {
 });
 
 describe('a history that does not match', () => {
+  const progressWith = (name: string, value: string) =>
+    `UPDATE progress SET value = json_set(value, '$.${name}', ${value})`;
+
   async function expectFinding(folder: string, ...words: string[]): Promise<void> {
     const before = traceOf(folder);
     const run = await replayTool(folder, 'verify', '--json');
@@ -178,19 +184,19 @@ describe('a history that does not match', () => {
   it.each([
     [
       'a changed number in market',
-      `UPDATE market SET volumeMicros = volumeMicros + 1
+      `UPDATE market SET value = json_set(value, '$.volumeMicros', (value ->> '$.volumeMicros') + 1)
         WHERE marketId IN (SELECT marketId FROM market LIMIT 1 OFFSET 3)`,
       ['table market, marketId ', 'volumeMicros is ', 'but the journal leads to '],
     ],
     [
       'a table without entries',
-      'DELETE FROM assetPrice',
+      'DELETE FROM run WHERE list = 10',
       ['table assetPrice, asset 0, ordinal 1: the entry is missing'],
     ],
     [
       'a changed price history',
-      'UPDATE marketPrices SET points = zeroblob(length(points)) WHERE marketId % 64 = 1',
-      ['table marketPrices, marketId ', 'points is not what the journal leads to'],
+      'UPDATE marketPrices SET value = zeroblob(length(value)) WHERE marketId % 64 = 1',
+      ['table marketPrices, marketId ', 'value is not what the journal leads to'],
     ],
     [
       'one of another version',
@@ -199,7 +205,7 @@ describe('a history that does not match', () => {
     ],
     [
       'one ahead of the journal',
-      'UPDATE progress SET sequence = sequence + 1000000',
+      progressWith('sequence', "value ->> '$.sequence' + 1000000"),
       () => [
         `but the journal ends at ${batches.at(-1)!.lastSequence}`,
         'An exchange does not use it',
@@ -207,13 +213,13 @@ describe('a history that does not match', () => {
     ],
     [
       'one that is not at the end of a batch',
-      'UPDATE progress SET sequence = 20',
+      progressWith('sequence', '20'),
       ['where no batch ends'],
     ],
     [
       'one of another journal',
-      "UPDATE progress SET hash = x'00'",
-      ['table progress, id 1: hash is not what the journal leads to'],
+      progressWith('hash', "'00'"),
+      ['table progress, id 1: hash is 00, but the journal leads to '],
     ],
   ])('%s', async (_what, sql, words) => {
     const folder = folders.copy(whole);
@@ -225,8 +231,8 @@ describe('a history that does not match', () => {
     const folder = folders.copy(whole);
     await change(
       folder,
-      `UPDATE userTrade SET entries = zeroblob(length(entries))
-        WHERE (userId, firstOrdinal) IN (SELECT userId, firstOrdinal FROM userTrade WHERE count > 2 LIMIT 1)`,
+      `UPDATE run SET entries = zeroblob(length(entries))
+        WHERE rowid = (SELECT rowid FROM run WHERE list = 1 AND count > 2 LIMIT 1)`,
     );
     await expectFinding(folder, 'table userTrade, userId ', 'are not what was written');
     const { findings, history } = JSON.parse((await replayTool(folder, 'verify', '--json')).out);
@@ -240,7 +246,10 @@ describe('a history that does not match', () => {
     const good = await replayJson(folder, 'verify');
     const { lastSequence: sequence } = batches.at(-1)!;
     expect(good.history).toMatchObject({ sequence, good: true });
-    await change(folder, 'DELETE FROM userTrade WHERE rowid = 1');
+    await change(
+      folder,
+      'DELETE FROM run WHERE rowid = (SELECT min(rowid) FROM run WHERE list = 1)',
+    );
     await expectFinding(folder, 'table userTrade', 'the entry is missing (part 1)');
   });
 
@@ -252,19 +261,23 @@ describe('a history that does not match', () => {
 
   it('a missing run and an extra run; of many differences in a table, the first', async () => {
     const folder = folders.copy(whole);
-    const last = (name: string) => `SELECT max(firstOrdinal) FROM ${name}`;
-    const second = `${selectRuns(LISTS[0])} WHERE userId = 2 LIMIT 1 OFFSET 1`;
+    const last = (list: number) => `SELECT max(firstOrdinal) FROM run WHERE list = ${list}`;
+    const second = `${selectRuns()} WHERE list = 1 AND id = 2 LIMIT 1 OFFSET 1`;
     const [lost] = await ask<RunRow>(folder, second);
     const credits = LISTS[2];
-    const [copied] = await ask<RunRow>(folder, `${selectRuns(credits)} WHERE userId = 1 LIMIT 1`);
+    const [copied] = await ask<RunRow>(
+      folder,
+      `${selectRuns()} WHERE list = ${credits.list} AND id = 1 LIMIT 1`,
+    );
     const { count, entries } = copied!;
-    const checksum = runChecksum(credits.tag, [1, 9_999, count], entries);
-    const extra = 'INSERT INTO pointsCredit VALUES (1, 9999, ?, ?, ?)';
-    await ask(folder, extra, [count, checksum, entries]);
+    const head = { id: 1, firstOrdinal: 9_999, count, deflated: 0 };
+    const checksum = runChecksum(credits.list, head, entries);
+    const extra = 'INSERT INTO run VALUES (?, 1, 9999, ?, 0, ?, ?)';
+    await ask(folder, extra, [credits.list, count, checksum, entries]);
     await change(
       folder,
-      `DELETE FROM userTrade WHERE userId = 2 AND firstOrdinal = ${lost!.firstOrdinal};
-        DELETE FROM closedPosition WHERE firstOrdinal < (${last('closedPosition')})`,
+      `DELETE FROM run WHERE list = 1 AND id = 2 AND firstOrdinal = ${lost!.firstOrdinal};
+        DELETE FROM run WHERE list = 4 AND firstOrdinal < (${last(4)})`,
     );
     await expectFinding(
       folder,
@@ -277,11 +290,11 @@ describe('a history that does not match', () => {
   it('the key of a run in its table, when only its index is read', async () => {
     const folder = folders.copy(whole);
     const path = openPath(folder, 1);
-    // Each of the three numbers then takes one byte, and the checksum four.
+    // Each of the three numbers then takes one byte, the checksum four, and 0 and 1 none.
     const small = 'BETWEEN 2 AND 127';
     const [run] = await ask<RunRow>(
       folder,
-      `${selectRuns(LISTS[0])} WHERE userId ${small} AND firstOrdinal ${small} AND count ${small}
+      `${selectRuns()} WHERE list = 1 AND id ${small} AND firstOrdinal ${small} AND count ${small}
         AND checksum BETWEEN 1 << 24 AND (1 << 31) - 1 LIMIT 1`,
     );
     const { id, firstOrdinal, count, entries } = run!;
@@ -295,7 +308,7 @@ describe('a history that does not match', () => {
     await expectFinding(
       folder,
       'the structure of SQLite: row ',
-      'missing from index sqlite_autoindex_userTrade_1',
+      'missing from index sqlite_autoindex_run_1',
     );
   });
 });
