@@ -36,9 +36,9 @@ export class VaultDeposits {
   private readonly paidYields = new Int53Chunks();
   private readonly closed = new Int32Chunks();
   /** A live deposit is in its user's list, a closed one in the list of closed ones. */
-  private readonly links = new Links(new Int32Chunks(), new Int32Chunks());
-  private readonly ofUser = new ListEnds(new Int32Chunks(), new Int32Chunks());
-  private readonly closedOnes = new ListEnds(new Int32Chunks(), new Int32Chunks());
+  private readonly links = new Links();
+  private readonly ofUser = new ListEnds();
+  private readonly closedOnes = new ListEnds();
   private readonly countOfUser = new Int32Chunks();
 
   private lastId = 0;

@@ -3,15 +3,12 @@
  * ends are columns by owner (a user). A row is in at most one list per `Links`, and every operation
  * is O(1). Row 0 means none.
  */
-import type { Archive } from './archive.js';
-import type { Int32Chunks } from './chunks.js';
+import { Int32Chunks } from './chunks.js';
 
 /** By owner: the first and the last row of the owner's list. */
 export class ListEnds {
-  constructor(
-    readonly firsts: Int32Chunks,
-    readonly lasts: Int32Chunks,
-  ) {}
+  readonly firsts = new Int32Chunks();
+  readonly lasts = new Int32Chunks();
 
   /** The first row of the owner's list; 0: the list is empty. */
   first(owner: number): number {
@@ -22,19 +19,13 @@ export class ListEnds {
     this.firsts.ensure(owners);
     this.lasts.ensure(owners);
   }
-
-  archive(archive: Archive, owners: number): void {
-    this.firsts.archive(archive, owners);
-    this.lasts.archive(archive, owners);
-  }
 }
 
 /** By row: the rows before and after it in its list. */
 export class Links {
-  constructor(
-    readonly befores: Int32Chunks,
-    readonly afters: Int32Chunks,
-  ) {}
+  private readonly befores = new Int32Chunks();
+  /** Also links the free rows. */
+  readonly afters = new Int32Chunks();
 
   /** The row after this one; 0: none. */
   next(row: number): number {
@@ -62,10 +53,5 @@ export class Links {
     else ends.firsts.set(owner, after);
     if (after !== 0) this.befores.set(after, before);
     else ends.lasts.set(owner, before);
-  }
-
-  archive(archive: Archive, rows: number): void {
-    this.befores.archive(archive, rows);
-    this.afters.archive(archive, rows);
   }
 }

@@ -35,8 +35,8 @@ export class Tokens {
   private readonly clientSequences = new Int53Chunks();
   private readonly names = new LongTexts();
   private readonly addresses = new LongTexts();
-  private readonly links = new Links(new Int32Chunks(), new Int32Chunks());
-  private readonly ofUser = new ListEnds(new Int32Chunks(), new Int32Chunks());
+  private readonly links = new Links();
+  private readonly ofUser = new ListEnds();
   private readonly countOfUser = new Int32Chunks();
   /** When a token expires or, after that, is forgotten. */
   readonly deadlines = new Deadlines((row) => this.ids.get(row));
