@@ -49,7 +49,7 @@ const TRIALS: Readonly<Record<string, Trial>> = {
   'long-journal': own('long-journal'),
   'real-day': own('real-day'),
   house: own('house'),
-  site: longer('gateway/site/balances'),
+  site: own('site'),
   soak: own('soak'),
   standstill: own('standstill'),
   'cluster-kill': own('cluster-kill'),

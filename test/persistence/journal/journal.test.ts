@@ -3,7 +3,6 @@
  */
 import {
   chmodSync,
-  existsSync,
   mkdirSync,
   readdirSync,
   renameSync,
@@ -96,13 +95,6 @@ describe('a journal', () => {
     expect([engine.sequence, engine.digest()]).toEqual([100, written.end.digest]);
     expect(end).toEqual(written.end);
     expect(notice).toBeNull();
-  });
-
-  it('leaves only the three files when it is closed', async () => {
-    const folder = folders.make();
-    await writeJournal(folder);
-    expect(existsSync(join(folder, 'journal.db-wal'))).toBe(false);
-    expect(existsSync(join(folder, 'journal.db'))).toBe(true);
   });
 
   it('that a kill left before it had its name is made by the start', async () => {

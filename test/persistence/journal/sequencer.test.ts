@@ -278,18 +278,6 @@ describe('release', () => {
     expect(released).toEqual(['leads', 'a read', 'a receipt']);
   });
 
-  it('is immediate for durable commands while later ones are pending', async () => {
-    const { sequencer, held, released, target, submit } = await setup({ hold: true });
-    submit(2);
-    await held.let();
-    submit(1);
-    sequencer.releaseAt(3, target('3'));
-    sequencer.releaseAt(2, target('2'));
-    expect(released).toEqual(['2']);
-    await held.let();
-    expect(released).toEqual(['2', '3']);
-  });
-
   it('keeps the order for what a release itself requests or submits', async () => {
     const { sequencer, held, engine, released, target, submit } = await setup({ hold: true });
     submit(3);
@@ -377,17 +365,6 @@ describe('failure', () => {
     await tamper(folder, 'DROP TRIGGER full');
     const recovered = await start(folder);
     expect([recovered.engine.sequence, recovered.engine.digest()]).toEqual([10, digest]);
-  });
-
-  it('of the journal to accept a batch stops it', async () => {
-    const { sequencer, journal, fatal, released, target, submit } = await setup();
-    await journal.close();
-    submit(3);
-    sequencer.releaseAt(3, target('3'));
-    await eventually(() => fatal.length > 0);
-    expect(fatal[0]!.message).toContain('closed');
-    await turns(10);
-    expect([released, fatal.length]).toEqual([[], 1]);
   });
 
   it('of the engine: nothing that is not durable is written or released', async () => {

@@ -12,13 +12,13 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as client from '../../../gateway/client/index.js';
 import type { Paging } from '../../../gateway/client/terms.js';
+import { Visitor } from '../../gateway/site/browser.js';
 import { eventually } from '../../support/eventually.js';
 import { extent, SEED } from '../../support/extent.js';
 import { ChildServer } from '../../support/programs.js';
 import type { ApiClient } from '../../support/server.js';
 import { launchBrowser } from '../../support/site/browser.js';
 import { Random } from '../../support/workload/random.js';
-import { Visitor } from './browser.js';
 
 const RUN_MS = extent(600_000, 6_000);
 const SAMPLE_EVERY_MS = 200;
