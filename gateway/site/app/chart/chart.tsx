@@ -17,7 +17,7 @@ import { PlotView } from './plot-view.js';
 const MINUTE_MS = 60_000;
 const KINDS = [
   { value: 'price', label: 'Price' },
-  { value: 'odds', label: 'Odds' },
+  { value: 'odds', label: 'Chance' },
 ] as const;
 const NOTHING: Picture = {
   fromMs: 0,

@@ -4,7 +4,7 @@ import { toTicks } from '../../../client/amounts.js';
 import type { Market, UserTrade } from '../../../client/types.js';
 import type { Opened } from '../model/markets.js';
 import { SETTLEMENT_MS } from '../model/prices.js';
-import { assetPrice, cents, clockSeconds, clockTime, priceDifference } from '../parts/format.js';
+import { assetPrice, clockSeconds, clockTime, priceDifference } from '../parts/format.js';
 import { type Picture, type Point, pointAt } from './plot.js';
 
 const MINUTE_MS = 60_000;
@@ -22,6 +22,9 @@ function frameOf({ startsAtMs, endsAtMs }: Of, nowMs: number) {
   const toMs = Math.min(endsAtMs, startsAtMs + Math.max(elapsedMs * 1.5, AHEAD_MS));
   return { toMs, timeText: clockTime, timeStepMs: MINUTE_MS };
 }
+
+/** A price in ticks as a chance: 543 is 54%. */
+const perCent = (ticks: number) => `${Math.round(ticks / 10)}%`;
 
 const colourOf = ({ outcome }: Trades[number]) => (outcome === 'UP' ? 'up' : 'down');
 
@@ -89,7 +92,7 @@ export function oddsPicture(
     ...frameOf(of, nowMs),
     fromMs: of.startsAtMs,
     lines: [{ points: points.filter(({ atMs }) => atMs <= of.endsAtMs), colour: 'up', width: 2 }],
-    target: { value: 500, label: '50¢' },
+    target: { value: 500, label: '50%' },
     range: [0, 1_000],
     marks: trades.map((each) => {
       const ticks = toTicks(each.price);
@@ -98,8 +101,8 @@ export function oddsPicture(
     }),
     textAt: (atMs) => {
       const up = Math.round(pointAt(points, atMs)?.value ?? 0);
-      return `${clockSeconds(atMs)}  UP ${cents(up)}  DOWN ${cents(1_000 - up)}`;
+      return `${clockSeconds(atMs)}  UP ${perCent(up)}  DOWN ${perCent(1_000 - up)}`;
     },
-    valueText: (ticks) => cents(Math.round(ticks)),
+    valueText: perCent,
   };
 }

@@ -42,6 +42,7 @@ import { Panel } from '../parts/panel.js';
 import { AnswerText, closeTicket } from './answers.js';
 import { ask, summary } from './confirm.js';
 import { Forecast } from './forecast.js';
+import { OwnPosition } from './own-position.js';
 import { Problem } from './problem.js';
 import { ReceiptView } from './receipt.js';
 import { checkTyped, firstProblem, refusal } from './refusal.js';
@@ -125,6 +126,7 @@ export function Ticket() {
         </>
       }
     >
+      <OwnPosition />
       <form class="ticket" id="ticket" onSubmit={submit} onKeyDown={ignoreHeldKey} noValidate>
         <Outcomes />
         <Choice
