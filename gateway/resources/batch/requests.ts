@@ -75,7 +75,7 @@ export function missingOfOperations(body: object, problem: Problem): void {
     const { op, marketId } = operation;
     if (marketId === undefined && op !== 'cancelAll') ofOperation('marketId', 'is required');
     if (typeof op === 'string' && Object.hasOwn(OPERATIONS, op))
-      OPERATIONS[op as OperationName].missing(operation, ofOperation);
+      OPERATIONS[op as OperationName].missing?.(operation, ofOperation);
   }
 }
 

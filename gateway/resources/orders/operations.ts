@@ -56,11 +56,11 @@ export interface Operation {
   fields: Readonly<Record<string, Field>>;
   required: readonly string[];
   /** Schema keywords for the operation as a whole. */
-  meta: Record<string, unknown>;
+  meta?: Record<string, unknown>;
   /** Reports missing fields of an operation that the schema refuses without naming them. */
-  missing(sent: Readonly<Record<string, unknown>>, problem: Problem): void;
+  missing?(sent: Readonly<Record<string, unknown>>, problem: Problem): void;
   /** Reports problems of fields in combination. */
-  check(given: Given, problem: Problem): void;
+  check?(given: Given, problem: Problem): void;
   command(place: Place, given: Given): BatchOperation;
 }
 
@@ -71,24 +71,12 @@ const present = (...names: string[]) => ({ required: names });
  * times price.
  */
 const NEEDS_GTC = { properties: { timeInForce: { const: 'GTC' } }, required: ['timeInForce'] };
+const rule = (given: object, then: object) => ({ if: given, then });
 const LIMIT_RULES = [
-  // biome-ignore lint/suspicious/noThenProperty: JSON Schema's own word
-  { if: NEEDS_GTC, then: present('price') },
-  {
-    if: { properties: { postOnly: { const: true } }, required: ['postOnly'] },
-    // biome-ignore lint/suspicious/noThenProperty: JSON Schema's own word
-    then: NEEDS_GTC,
-  },
-  {
-    if: present('expiresAtMs'),
-    // biome-ignore lint/suspicious/noThenProperty: JSON Schema's own word
-    then: NEEDS_GTC,
-  },
-  {
-    if: present('groupId'),
-    // biome-ignore lint/suspicious/noThenProperty: JSON Schema's own word
-    then: NEEDS_GTC,
-  },
+  rule(NEEDS_GTC, present('price')),
+  rule({ properties: { postOnly: { const: true } }, required: ['postOnly'] }, NEEDS_GTC),
+  rule(present('expiresAtMs'), NEEDS_GTC),
+  rule(present('groupId'), NEEDS_GTC),
 ];
 
 /** Takes either an amount or, with a price, shares. */
@@ -236,8 +224,6 @@ const cancelAll: Operation = {
   fields: {},
   required: [],
   meta: { description: 'Cancels your resting orders, in all markets unless `marketId` names one' },
-  missing() {},
-  check() {},
   command(place, { marketId }) {
     const { userId, idempotencyKey } = place;
     return marketId === undefined
@@ -249,9 +235,6 @@ const cancelAll: Operation = {
 const claim: Operation = {
   fields: {},
   required: [],
-  meta: {},
-  missing() {},
-  check() {},
   command: (place) => ({ kind: 'claim', ...place }),
 };
 
@@ -260,8 +243,6 @@ function ofSets(kind: 'split' | 'merge'): Operation {
   return {
     fields: { shares: kind === 'split' ? field.splitShares : field.shares },
     required: ['shares'],
-    meta: {},
-    missing() {},
     check({ shares }, problem) {
       // `shares` has one scanner for all operations, with merge's larger maximum.
       if (kind === 'split' && shares! * MICROS_PER_SET > MAX_ORDER_MICROS)
@@ -331,7 +312,7 @@ function shapeOf({ fields, required }: Operation, inPath: readonly string[] = []
 }
 
 /** The schema of a body with one operation, without its market and the name of its order. */
-function bodyOf(name: string, text: string, operation: Operation, meta = operation.meta) {
+function bodyOf(name: string, text: string, operation: Operation, meta = operation.meta ?? {}) {
   const shape = { ...own, ...shapeOf(operation, hasOrder(operation) ? Object.keys(names) : []) };
   return bodySchema(name, text, z.strictObject(shape).meta(meta));
 }
@@ -355,7 +336,7 @@ export function operationSchema(name: OperationName, text: string) {
   const operation = OPERATIONS[name];
   const shape = { op: op(name), ...place, ...shapeOf(operation) };
   const title = `${name[0]!.toUpperCase()}${name.slice(1)}Operation`;
-  return bodySchema(title, text, z.strictObject(shape).meta(operation.meta));
+  return bodySchema(title, text, z.strictObject(shape).meta(operation.meta ?? {}));
 }
 
 /** A validated operation. */
@@ -380,6 +361,6 @@ export function givenIn(
     if (Number.isNaN(value)) problem(name, field.placesProblem!);
     values[name] = value;
   }
-  operation.check(given, problem);
+  operation.check?.(given, problem);
   return given;
 }

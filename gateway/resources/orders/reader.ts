@@ -126,7 +126,7 @@ export class OperationReader {
   ): BatchOperation | null {
     if ((seen & ~allowed) !== 0 || (seen & needed) !== needed) return null;
     this.isRefused = false;
-    check(this.given, this.refuse);
+    check?.(this.given, this.refuse);
     return this.isRefused ? null : command(place, this.given);
   }
 }

@@ -61,7 +61,7 @@ export const tradingRoutes: Route[] = [
     body: BuyBody,
     responses: { 200: schemas.BuyReceipt },
     errors: [...ORDER_ERRORS, 'insufficient_balance', 'amount_too_small'],
-    missing: OPERATIONS.buy.missing,
+    missing: OPERATIONS.buy.missing!,
     ...single('buy'),
   }),
 
@@ -70,7 +70,7 @@ export const tradingRoutes: Route[] = [
     body: SellBody,
     responses: { 200: schemas.SellReceipt },
     errors: [...ORDER_ERRORS, 'insufficient_shares'],
-    missing: OPERATIONS.sell.missing,
+    missing: OPERATIONS.sell.missing!,
     ...single('sell'),
   }),
 

@@ -27,11 +27,10 @@ class BookChannel extends Channel {
   private hasEnded: boolean;
 
   constructor(
-    private readonly engine: Engine,
+    engine: Engine,
     private readonly marketId: number,
   ) {
-    const name = `book:${marketIdText(engine, marketId)}`;
-    super(name, name, engine.sequence);
+    super(engine, `book:${marketIdText(engine, marketId)}`);
     this.levels = new ChangedLevels(engine);
     this.hasEnded = hasEnded(engine.market(marketId)!.status);
   }

@@ -34,11 +34,10 @@ class BooksChannel extends Channel {
   private isAnother = false;
 
   constructor(
-    private readonly engine: Engine,
+    engine: Engine,
     private readonly asset: number,
   ) {
-    const name = `books:${engine.assetSymbol(asset)}`;
-    super(name, name, engine.sequence);
+    super(engine, `books:${engine.assetSymbol(asset)}`);
     this.levels = new ChangedLevels(engine);
     this.shownId = engine.activeMarket(asset);
   }

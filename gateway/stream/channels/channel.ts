@@ -11,6 +11,7 @@
  * - a channel without subscribers is removed after a while (see {@link Channel.isIdle}), which
  *   bounds the number of channels.
  */
+import type { Engine } from '../../../engine/engine.js';
 import { count } from '../../json/response-fields.js';
 import { channelText, type Stamp } from './message-text.js';
 
@@ -51,16 +52,17 @@ export abstract class Channel {
   private keptFrom = 0;
   private keptCharacters = 0;
 
-  /**
-   * `topic`: the uWebSockets.js topic, unique across users. `lastSequence`: the number of the last
-   * message; at first the engine's sequence.
-   */
+  /** The number of the last message; at first the engine's sequence. */
+  lastSequence: number;
+
+  /** `topic`: the uWebSockets.js topic, unique across users. */
   constructor(
+    protected readonly engine: Engine,
     readonly name: string,
-    readonly topic: string,
-    public lastSequence: number,
+    readonly topic = name,
   ) {
-    this.keptAfter = lastSequence;
+    this.lastSequence = engine.sequence;
+    this.keptAfter = engine.sequence;
   }
 
   /** The whole state after the last command, as JSON. */

@@ -46,8 +46,8 @@ class MarketsChannel extends Channel {
   /** Active markets whose published start price may still change. */
   private unfixed: number[] = [];
 
-  constructor(private readonly engine: Engine) {
-    super('markets', 'markets', engine.sequence);
+  constructor(engine: Engine) {
+    super(engine, 'markets');
     for (let asset = 0; asset < engine.assetCount; asset++) this.follow(engine.activeMarket(asset));
   }
 

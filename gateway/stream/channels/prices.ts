@@ -34,11 +34,10 @@ export const PRICES = {
 
 class PricesChannel extends Channel {
   constructor(
-    private readonly engine: Engine,
+    engine: Engine,
     private readonly asset: number,
   ) {
-    const name = `prices:${engine.assetSymbol(asset)}`;
-    super(name, name, engine.sequence);
+    super(engine, `prices:${engine.assetSymbol(asset)}`);
   }
 
   snapshotData(): string {

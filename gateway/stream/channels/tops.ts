@@ -31,11 +31,10 @@ class TopsChannel extends Channel {
   private last: string;
 
   constructor(
-    private readonly engine: Engine,
+    engine: Engine,
     private readonly asset: number,
   ) {
-    const name = `tops:${engine.assetSymbol(asset)}`;
-    super(name, name, engine.sequence);
+    super(engine, `tops:${engine.assetSymbol(asset)}`);
     this.last = this.bookText(0);
   }
 

@@ -31,12 +31,9 @@ class TradesChannel extends Channel {
   private readonly marketName: string;
   private texts: string[] = [];
 
-  constructor(
-    private readonly engine: Engine,
-    marketId: number,
-  ) {
+  constructor(engine: Engine, marketId: number) {
     const marketName = marketIdText(engine, marketId);
-    super(`trades:${marketName}`, `trades:${marketName}`, engine.sequence);
+    super(engine, `trades:${marketName}`);
     this.marketName = marketName;
   }
 

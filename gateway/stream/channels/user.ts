@@ -59,11 +59,11 @@ class UserChannel extends Channel {
   private readonly markets = new Set<number>();
 
   constructor(
-    private readonly engine: Engine,
+    engine: Engine,
     private readonly userId: number,
     kind: 'user' | 'account' = 'user',
   ) {
-    super(kind === 'user' ? kind : `account:u${userId}`, `${kind}:${userId}`, engine.sequence);
+    super(engine, kind === 'user' ? kind : `account:u${userId}`, `${kind}:${userId}`);
   }
 
   /** Adds the user's event at offset `at`. */
