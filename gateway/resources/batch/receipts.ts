@@ -3,7 +3,7 @@
  * its `type` and the receipt or error that its own route would send.
  */
 import { Code } from '../../../engine/interface/codes.js';
-import type { Batch, BatchOperation } from '../../../engine/interface/commands.js';
+import type { Batch, BatchOperation, Command } from '../../../engine/interface/commands.js';
 import type { Assets } from '../../../engine/interface/notation.js';
 import {
   FIRST_OPERATION,
@@ -14,8 +14,10 @@ import {
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { refusalAt } from '../../commands/execution.js';
 import type { ReceiptWriter } from '../../commands/receipt.js';
+import type { Call } from '../../http/call.js';
 import { type ErrorAnswer, refusalAnswer } from '../../http/errors.js';
 import { AsciiWriter, ascii, type Piece } from '../../json/ascii-writer.js';
+import { explanationOf, mayNeedExplanation } from '../ended-market.js';
 import { writeAmendReceipt, writeOrderReceipt } from '../orders/order-receipt.js';
 import { RECEIPTS } from '../orders/receipts.js';
 
@@ -33,18 +35,15 @@ const out = new AsciiWriter();
 const NO_ERRORS: ReadonlyMap<number, ErrorAnswer> = new Map();
 
 /** The receipt of an accepted batch, in which single operations may have been refused. */
-export const batchReceipt: ReceiptWriter<Uint8Array> = (assets, result, _at, command) => {
-  out.clear();
-  writeBatchReceipt(out, assets, result, (command as Batch).operations);
-  return out.handOver();
-};
+export const batchReceipt: ReceiptWriter<Uint8Array> = (assets, result, _at, command) =>
+  explainedBatch(assets, result, (command as Batch).operations);
 
 /** {@link batchReceipt} with `errors` replacing the engine's, by index. */
 export function explainedBatch(
   assets: Assets,
   result: NumberBuffer,
   operations: readonly BatchOperation[],
-  errors: ReadonlyMap<number, ErrorAnswer>,
+  errors?: ReadonlyMap<number, ErrorAnswer>,
 ): Uint8Array {
   out.clear();
   writeBatchReceipt(out, assets, result, operations, errors);
@@ -96,4 +95,18 @@ export function writeOperation(
   else if (operation.kind === 'buy' || operation.kind === 'sell')
     writeOrderReceipt(out, assets, result, at, operation);
   else out.text(RECEIPTS[operation.kind](assets, result, at, operation));
+}
+
+/**
+ * Answers a command that was refused in whole or in part in an ended market, with the market's
+ * outcome from the history; false: there is nothing to explain.
+ */
+export function explains(call: Call, result: NumberBuffer, command: Command): boolean {
+  if (!mayNeedExplanation(result)) return false;
+  const operations = command.kind === 'batch' ? command.operations : [];
+  const explain = explanationOf(call, result, command, (kept, errors) =>
+    explainedBatch(call.engine, kept, operations, errors),
+  );
+  explain?.(({ status, text }) => call.answerWhenDurable(status, text));
+  return explain !== null;
 }

@@ -12,8 +12,7 @@ import { onlyCancels } from '../../commands/cancels.js';
 import type { Call } from '../../http/call.js';
 import { invalidRequest, ORDER_ERRORS } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { explains } from './explained.js';
-import { batchReceipt } from './receipts.js';
+import { batchReceipt, explains } from './receipts.js';
 import {
   BatchBody,
   BatchReader,

@@ -8,15 +8,14 @@ import { MarketStatus } from '../../../engine/interface/domain.js';
 import { marketIdNumber, marketIdText } from '../../../engine/interface/notation.js';
 import type { MarketTicks as Ticks } from '../../../persistence/history/market-events.js';
 import { eventText } from '../../../persistence/history/market-json/event-text.js';
-import { stateText } from '../../../persistence/history/true-at.js';
+import { stateText, type TrueAt } from '../../../persistence/history/true-at.js';
 import { answerCoded } from '../../http/answers/coded-answer.js';
 import { errorAnswer, invalidRequest } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { responseObject } from '../../json/components.js';
-import { micros } from '../../json/decimal.js';
 import * as request from '../../json/fields.js';
 import * as response from '../../json/response-fields.js';
-import { jsonText } from '../../json/serializer.js';
+import { Writer } from '../../json/writer.js';
 import { readHistory } from '../history/read.js';
 import { cursorOf, startPosition } from '../paging.js';
 
@@ -150,16 +149,7 @@ export const marketEventRoutes: Route[] = [
       const marketId = marketIdNumber(engine, call.parameter('marketId'));
       readHistory(call, { kind: 'marketTicks', marketId }, (found, at) => {
         if (!call.finds(found, 'market_not_found')) return;
-        const { startPriceMicros, endPriceMicros } = found.market;
-        const fields = {
-          marketId: marketIdText(engine, marketId),
-          startPrice: startPriceMicros === 0 ? null : micros(startPriceMicros),
-          endPrice: endPriceMicros === 0 ? null : micros(endPriceMicros),
-          start: ticksOf(found.start),
-          end: ticksOf(found.end),
-          ...at,
-        };
-        answerCoded(call, at.sequence, jsonText<typeof MarketTicks>(fields));
+        answerCoded(call, at.sequence, TICKS.text({ ...found.market, ...found, ...at }, engine));
       });
     },
   }),
@@ -190,9 +180,10 @@ export const marketEventRoutes: Route[] = [
 /** A sequence and the index of one of its events. */
 const EVENT_POSITION = [/^\d{1,15}$/, /^\d{1,9}$/];
 
-function ticksOf(prices: Ticks['start']) {
-  return prices.map(({ observedAtMs, priceMicros }) => ({
-    observedAtMs,
-    price: micros(priceMicros),
-  }));
-}
+const TICK = new Writer<Ticks['start'][number]>(tick);
+const TICKS = new Writer<Ticks & Ticks['market'] & TrueAt>(MarketTicks, {
+  startPrice: ({ startPriceMicros }) => startPriceMicros || null,
+  endPrice: ({ endPriceMicros }) => endPriceMicros || null,
+  start: ({ start }, names) => TICK.all(start, names),
+  end: ({ end }, names) => TICK.all(end, names),
+});

@@ -196,7 +196,7 @@ const quoted = {
   filled: response.shares.describe(
     'Shares that the order would fill immediately, as in `shares`; 0: an order that does not rest would be refused with `insufficient_liquidity`',
   ),
-  averagePrice: response.price
+  averagePrice: response.averagePrice
     .nullable()
     .describe('US dollars per share; null if there are no shares'),
   worstPrice: response.price

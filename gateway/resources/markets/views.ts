@@ -1,6 +1,6 @@
 /** Markets and quotes as responses show them. */
 import { Side } from '../../../engine/interface/domain.js';
-import { type Assets, marketIdText, outcomeName } from '../../../engine/interface/notation.js';
+import type { Assets } from '../../../engine/interface/notation.js';
 import type { MarketView, QuoteView } from '../../../engine/interface/views.js';
 import {
   type ChanceReads,
@@ -12,9 +12,9 @@ import {
   marketText as writeMarket,
 } from '../../../persistence/history/market-json/market.js';
 import type { TrueAt } from '../../../persistence/history/true-at.js';
-import { averagePriceMicros, lots, micros, microsOrNull, ticks } from '../../json/decimal.js';
-import { jsonText, type Writable } from '../../json/serializer.js';
-import type { Quote } from './schemas.js';
+import { averagePriceMicros } from '../../json/decimal.js';
+import { type From, Writer } from '../../json/writer.js';
+import { BuyQuote, SellQuote } from './schemas.js';
 
 interface MarketReads extends MarketAssets, ChanceReads {
   readonly sequence: number;
@@ -34,20 +34,17 @@ interface QuotedOrder {
   outcome: number;
 }
 
+type Quoted = QuotedOrder & QuoteView & TrueAt;
+const QUOTE: From<Quoted, Assets> = {
+  shares: 'filledLots',
+  filled: 'filledLots',
+  averagePrice: ({ valueMicros, filledLots }) => averagePriceMicros(valueMicros, filledLots),
+  worstPrice: 'worstTicks',
+};
+const buyQuote = new Writer<Quoted>(BuyQuote, { ...QUOTE, spent: 'valueMicros' });
+const sellQuote = new Writer<Quoted>(SellQuote, { ...QUOTE, received: 'valueMicros' });
+
 export function quoteText(reads: Assets, order: QuotedOrder, quote: QuoteView, at: TrueAt): string {
-  const isBuy = order.side === Side.BUY;
-  const value = micros(quote.valueMicros);
-  return jsonText<typeof Quote>({
-    marketId: marketIdText(reads, order.marketId),
-    ...(isBuy ? { side: 'BUY' } : { side: 'SELL' }),
-    outcome: outcomeName(order.outcome),
-    shares: lots(quote.filledLots),
-    filled: lots(quote.filledLots),
-    averagePrice: microsOrNull(averagePriceMicros(quote.valueMicros, quote.filledLots)),
-    worstPrice: quote.worstTicks === null ? null : ticks(quote.worstTicks),
-    ...(isBuy ? { spent: value } : { received: value }),
-    fee: micros(quote.feeMicros),
-    unspent: micros(quote.unspentMicros),
-    ...at,
-  } as Writable<typeof Quote>);
+  const { text } = order.side === Side.BUY ? buyQuote : sellQuote;
+  return text({ ...order, ...quote, ...at }, reads);
 }

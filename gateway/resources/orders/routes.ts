@@ -7,7 +7,7 @@ import type { Asking } from '../../http/request.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { CLIENT_ID, EmptyBody, NO_CLIENT_ID, ownQuery } from '../../json/fields.js';
 import { Problems } from '../../json/problems.js';
-import { explains } from '../batch/explained.js';
+import { explains } from '../batch/receipts.js';
 import { marketNumber, mayExist } from '../find.js';
 import {
   AmendBody,

@@ -9,7 +9,7 @@ import { marketIdText } from '../../../engine/interface/notation.js';
 import * as fields from '../../json/response-fields.js';
 import { marketTrade } from '../../resources/history/views.js';
 import { atMs, Channel, DATA } from './channel.js';
-import { cursorOver } from './user-events.js';
+import { eventReader } from './user-events.js';
 
 const data = z
   .strictObject({
@@ -25,7 +25,7 @@ export const TRADES = {
   make: (engine: Engine, marketId: number) => new TradesChannel(engine, marketId),
 } as const;
 
-const trade = Object.assign(cursorOver('trade'), { atMs: 0 });
+const tradeAt = eventReader('trade');
 
 class TradesChannel extends Channel {
   private readonly marketName: string;
@@ -39,9 +39,7 @@ class TradesChannel extends Channel {
 
   /** Adds the trade event at offset `at`. */
   addTrade(values: Float64Array, at: number): void {
-    trade.values = values;
-    trade.at = at;
-    trade.atMs = this.engine.nowMs;
+    const trade = { ...tradeAt(values, at), atMs: this.engine.nowMs };
     this.texts.push(marketTrade.text(trade, this.engine));
   }
 

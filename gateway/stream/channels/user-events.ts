@@ -33,19 +33,18 @@ export interface Names extends Assets {
 }
 
 type FieldName<Event extends EventName> = (typeof EVENT_FIELDS)[Event][number];
-/** One event after the other, by the names of its fields. */
-export type Cursor<Event extends EventName> = Record<FieldName<Event>, number> & {
-  values: Float64Array;
-  at: number;
-};
+export type EventFields<Event extends EventName> = Record<FieldName<Event>, number>;
 
-export function cursorOver<Event extends EventName>(event: Event): Cursor<Event> {
-  const cursor = { values: new Float64Array(0), at: 0 };
-  for (const [name, slot] of Object.entries<number>(EventSlot[event])) {
-    const get = () => cursor.values[cursor.at + slot];
-    Object.defineProperty(cursor, name, { get });
-  }
-  return cursor as Cursor<Event>;
+/** Reads the event at a place into an object, which its next call changes. */
+export function eventReader<Event extends EventName>(
+  event: Event,
+): (values: Float64Array, at: number) => EventFields<Event> {
+  const names = Object.keys(EventSlot[event]) as FieldName<Event>[];
+  const fields = Object.fromEntries(names.map((name) => [name, 0])) as EventFields<Event>;
+  return (values, at) => {
+    for (let i = 0; i < names.length; i++) fields[names[i]!] = values[at + 1 + i]!;
+    return fields;
+  };
 }
 
 type EventText = (names: Names, values: Float64Array, at: number) => string;
@@ -53,16 +52,12 @@ type EventText = (names: Names, values: Float64Array, at: number) => string;
 function textOf<Event extends EventName>(
   event: Event,
   schema: z.ZodObject,
-  from: From<Cursor<Event>, Names>,
+  from: From<EventFields<Event>, Names>,
 ): EventText {
-  const cursor = cursorOver(event);
+  const read = eventReader(event);
   const known = Object.keys(EventSlot[event]);
-  const writer = new Writer<Cursor<Event>, Names>(schema, from, known);
-  return (names, values, at) => {
-    cursor.values = values;
-    cursor.at = at;
-    return writer.text(cursor, names);
-  };
+  const { text } = new Writer<EventFields<Event>, Names>(schema, from, known);
+  return (names, values, at) => text(read(values, at), names);
 }
 
 /** By event type. Trades are not here: they have two users. */
@@ -78,7 +73,7 @@ function oneUser<Event extends EventName, Type extends string, Shape extends z.Z
   event: Event,
   type: Type,
   shape: Shape,
-  from: From<Cursor<Event>, Names> = {},
+  from: From<EventFields<Event>, Names> = {},
   user: FieldName<Event> = 'userId' as FieldName<Event>,
 ) {
   const schema = typed(type, shape);
@@ -255,7 +250,7 @@ TEXTS.set(EventType.orderPlaced, (names, values, at) =>
 /** A trade from the side of one of its two users. */
 function fillText(side: 'taker' | 'maker'): EventText {
   const isTaker = side === 'taker';
-  type Trade = Cursor<'trade'>;
+  type Trade = EventFields<'trade'>;
   const orderId = (trade: Trade) => trade[`${side}OrderId`];
   const outcome = (trade: Trade) => trade[`${side}Outcome`];
   const price = (trade: Trade) => ticksIn(outcome(trade), trade.upTicks);

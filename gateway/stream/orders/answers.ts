@@ -42,36 +42,10 @@ export function orderAnswer(
     const { error } = refusalAnswer(refusal);
     return { status: error.status, text: errorText(error, { id }) };
   }
-  const text =
-    command.kind === 'batch'
-      ? batchAnswer(assets, result, { id, isReplayed, operations: command.operations }, errors)
-      : operationAnswer(assets, result, id, isReplayed, command);
-  return { status: 200, text };
-}
-
-/** The receipt of one successful operation. */
-function operationAnswer(
-  assets: Assets,
-  result: NumberBuffer,
-  id: string,
-  replayed: boolean,
-  operation: BatchOperation,
-): Uint8Array {
-  const at = begin(id, replayed);
-  writeOperation(out, assets, result, 0, operation);
-  return end(at);
-}
-
-/** The receipt of a successful batch. */
-function batchAnswer(
-  assets: Assets,
-  result: NumberBuffer,
-  of: { id: string; isReplayed: boolean; operations: readonly BatchOperation[] },
-  errors?: ReadonlyMap<number, ErrorAnswer>,
-): Uint8Array {
-  const at = begin(of.id, of.isReplayed);
-  writeBatchReceipt(out, assets, result, of.operations, errors);
-  return end(at);
+  const at = begin(id, isReplayed);
+  if (command.kind === 'batch') writeBatchReceipt(out, assets, result, command.operations, errors);
+  else writeOperation(out, assets, result, 0, command);
+  return { status: 200, text: end(at) };
 }
 
 /** Writes the envelope and returns the offset where the receipt begins. */
