@@ -174,8 +174,8 @@ export const ledger = {
   }),
   line: new Writer<Line, Named>(LedgerLine, {
     ...LEDGER,
-    outcome: ({ shares }) => shares?.outcome,
-    shares: ({ shares }) => shares?.lots,
+    outcome: ({ shares }) => shares?.outcome ?? null,
+    shares: ({ shares }) => shares?.lots ?? null,
     balanceAvailable: ({ balance }) => balance.availableMicros,
     balanceHeld: ({ balance }) => balance.heldMicros,
   }),
