@@ -1,4 +1,5 @@
 /** The section `micro`: timings of small parts, compared with alternatives. */
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Engine } from '../../engine/engine.js';
 import { Outcome, Side } from '../../engine/interface/domain.js';
@@ -7,11 +8,7 @@ import { Sessions } from '../../gateway/access/sessions.js';
 import { quoteText } from '../../gateway/resources/markets/views.js';
 import { Leaderboards } from '../../persistence/history/leaderboard/leaderboard.js';
 import { JournalFollower } from '../../persistence/recovery/recovery.js';
-import {
-  readSnapshot,
-  takeSnapshot,
-  writeSnapshot,
-} from '../../persistence/recovery/snapshot/file.js';
+import { readSnapshot, snapshotBytes } from '../../persistence/recovery/snapshot/file.js';
 import { inFolder } from '../../test/support/processes/machine.js';
 import { LARGE_AT_MS, largeExchange } from '../../test/support/workload/large-exchange.js';
 import { mustApply } from '../../test/support/workload/open-market.js';
@@ -96,10 +93,10 @@ function leaderboard(engine: Engine): Work {
 function snapshots(folder: string, engine: Engine): Work {
   const { sequence } = engine;
   const position = { sequence, hash: Buffer.alloc(32, 1), digest: engine.digest() };
-  const take = () => takeSnapshot(engine, position);
+  const made = () => Buffer.concat([...snapshotBytes(engine, position)]);
   const path = join(folder, 'micro.snapshot');
-  writeSnapshot(path, take());
-  const ways = { 'taken in memory': take, 'loaded, with all checks': () => readSnapshot(path) };
+  writeFileSync(path, made());
+  const ways = { 'made in memory': made, 'loaded, with all checks': () => readSnapshot(path) };
   return { name: `a snapshot of ${textOf(engine.userCount)} users`, figure: 'snapshot', ways };
 }
 

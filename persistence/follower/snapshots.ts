@@ -10,8 +10,9 @@
  * the history is rarely behind the newest snapshot after a crash. If it is, the session begins with
  * an older snapshot, or an empty engine.
  *
- * They are written one after another. One that is due meanwhile is taken then and waits; a further
- * one is left out, which only lets a restart replay more.
+ * The state is written to the file without a copy in memory, and the file is then read back in a
+ * thread of its own, one after another. One that is due meanwhile is written then and waits; a
+ * further one is left out, which only lets a restart replay more.
  *
  * The exchange is asked to journal the hash of each. When the follower has met that command in the
  * journal, the snapshot counts.
@@ -23,12 +24,11 @@
 import type { Engine } from '../../engine/engine.js';
 import type { CommandOf } from '../../engine/interface/commands.js';
 import type { RecordBuffer } from '../../engine/interface/records.js';
-import { inTurns } from '../history/turns.js';
 import { JournalError } from '../journal/errors.js';
 import type { JournalPosition } from '../journal/format.js';
-import { copyState, type SnapshotContent } from '../recovery/snapshot/file.js';
-import { listSnapshots, removeOldSnapshots } from '../recovery/snapshot/folder.js';
-import type { SnapshotWriting } from '../recovery/snapshot/thread.js';
+import { removeUnfinished, writeUnfinished } from '../recovery/snapshot/file.js';
+import { listSnapshots, removeOldSnapshots, snapshotNameOf } from '../recovery/snapshot/folder.js';
+import type { SnapshotFinishing } from '../recovery/snapshot/thread.js';
 import { vouchAt } from '../recovery/snapshot/vouched.js';
 import type { ProgressBoard } from './progress-board.js';
 import type { FollowerLog, Troubles } from './troubles.js';
@@ -38,12 +38,12 @@ export interface SnapshotSchedule {
   everyMs: number;
 }
 
-export type WriteSnapshot = (folder: string, content: SnapshotContent) => SnapshotWriting;
+export type FinishSnapshot = (path: string) => SnapshotFinishing;
 
 export interface SnapshotsOptions {
   folder: string;
   snapshots: SnapshotSchedule;
-  writeSnapshot: WriteSnapshot;
+  finishSnapshot: FinishSnapshot;
   board: ProgressBoard;
   log: FollowerLog;
   troubles: Troubles;
@@ -61,9 +61,9 @@ export function snapshotRemedy(folder: string): string {
 }
 
 export class FollowerSnapshots {
-  private writing: SnapshotWriting | null = null;
-  /** Taken while another was being written. */
-  private waiting: SnapshotContent | null = null;
+  private finishing: SnapshotFinishing | null = null;
+  /** The sequence of one that was written while another was being finished. */
+  private waiting: number | null = null;
   /** The last snapshot of this session that is on disk. */
   private last: WrittenSnapshot | null = null;
   /** The journal's last command that vouches for a snapshot. */
@@ -105,15 +105,16 @@ export class FollowerSnapshots {
   }
 
   /**
-   * Copies the state in turns, between which other work and messages get theirs. The caller applies
+   * Writes the state in turns, between which other work and messages get theirs. The caller applies
    * no command until this settles: the engine is still at `position`. A failure costs the snapshot
    * and nothing else.
    */
   async take(engine: Engine, position: JournalPosition): Promise<void> {
+    const { sequence } = position;
     try {
-      const content = await inTurns(copyState(engine, position));
-      if (this.writing === null) this.write(content);
-      else this.waiting = content;
+      await writeUnfinished(this.pathOf(sequence), engine, position);
+      if (this.finishing === null) this.finish(sequence);
+      else this.waiting = sequence;
     } catch (error) {
       this.failed(error);
     }
@@ -128,21 +129,25 @@ export class FollowerSnapshots {
   }
 
   async close(): Promise<void> {
-    const { writing } = this;
-    this.writing = null;
+    const { finishing, waiting } = this;
+    this.finishing = null;
     this.waiting = null;
-    await writing?.cancel();
+    await finishing?.cancel();
+    if (waiting !== null) removeUnfinished(this.pathOf(waiting));
   }
 
-  private write(content: SnapshotContent): void {
-    const { sequence, stateBytes } = content.header;
-    this.writing = this.options.writeSnapshot(this.options.folder, content);
-    this.writing.done.then(
-      (hash) => this.written({ sequence, hash }, stateBytes),
+  private pathOf(sequence: number): string {
+    return snapshotNameOf(this.options.folder, sequence).path;
+  }
+
+  private finish(sequence: number): void {
+    this.finishing = this.options.finishSnapshot(this.pathOf(sequence));
+    this.finishing.done.then(
+      (hash) => this.written({ sequence, hash }),
       (error: Error) => {
-        if (this.writing === null) return;
+        if (this.finishing === null) return;
         this.failed(error);
-        this.writeWaiting();
+        this.finishWaiting();
       },
     );
   }
@@ -166,11 +171,11 @@ export class FollowerSnapshots {
     log.info({ sequence: snapshotSequence }, 'the journal vouches for a snapshot');
   }
 
-  private written(snapshot: WrittenSnapshot, stateBytes: number): void {
+  private written(snapshot: WrittenSnapshot): void {
     const { sequence, hash } = snapshot;
     const { folder, board, log } = this.options;
     this.last = snapshot;
-    log.info({ sequence, stateBytes }, 'a snapshot was written and read back');
+    log.info({ sequence }, 'a snapshot was written and read back');
     this.options.troubles.works('snapshots');
     if (this.vouch !== null) this.judge(this.vouch);
     const [vouchedSequence, partSequence] = [
@@ -179,7 +184,7 @@ export class FollowerSnapshots {
     ];
     removeOldSnapshots(folder, { sequence, vouchedSequence, partSequence });
     this.options.snapshotWritten(sequence, hash);
-    this.writeWaiting();
+    this.finishWaiting();
   }
 
   /** Not retried: the journal has everything, and the next snapshot is enough. */
@@ -188,11 +193,11 @@ export class FollowerSnapshots {
     troubles.failed('snapshots', error, snapshotRemedy(folder));
   }
 
-  private writeWaiting(): void {
+  private finishWaiting(): void {
     const { waiting } = this;
-    this.writing = null;
+    this.finishing = null;
     this.waiting = null;
-    if (waiting !== null) this.write(waiting);
+    if (waiting !== null) this.finish(waiting);
   }
 }
 

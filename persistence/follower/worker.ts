@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { HistoryReply } from '../history/requests.js';
 import { readSnapshot } from '../recovery/snapshot/file.js';
-import { writeSnapshotInThread } from '../recovery/snapshot/thread.js';
+import { finishInThread } from '../recovery/snapshot/thread.js';
 import { lowerPriority } from '../storage/thread-priority.js';
 import { FollowerLoop } from './loop.js';
 import type { FollowerData, FromFollower, ToFollower } from './messages.js';
@@ -45,7 +45,7 @@ const loop = new FollowerLoop(
       data.troubles,
     ),
     snapshots: { everyCommands: snapshotEveryCommands, everyMs: snapshotEveryMs },
-    writeSnapshot: writeSnapshotInThread,
+    finishSnapshot: finishInThread,
     stepEnded: (step, fields) => post({ kind: 'step', step, fields }),
     snapshotWritten: (sequence, hash) => post({ kind: 'snapshot', sequence, hash }),
     readSnapshot: async (path) => {

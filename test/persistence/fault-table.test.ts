@@ -15,7 +15,7 @@ import type { Journal } from '../../persistence/journal/journal.js';
 import { openJournalReader } from '../../persistence/journal/reader.js';
 import { listSegments } from '../../persistence/journal/segments.js';
 import { openJournal } from '../../persistence/recovery/data-folder.js';
-import { takeSnapshot, writeSnapshot } from '../../persistence/recovery/snapshot/file.js';
+import { writeSnapshot } from '../../persistence/recovery/snapshot/file.js';
 import {
   listSnapshots,
   prepareSnapshotFolder,
@@ -103,7 +103,7 @@ async function takeSnapshotOf(engine: Engine, folder: string, journal: Journal):
   await prepareSnapshotFolder(folder);
   const snapshotSequence = engine.sequence;
   const { path } = snapshotNameOf(folder, snapshotSequence);
-  const snapshotHash = writeSnapshot(path, takeSnapshot(engine, journal.end));
+  const snapshotHash = await writeSnapshot(path, engine, journal.end);
   const command = { kind: 'vouchForSnapshot', snapshotSequence, snapshotHash } as const;
   const atMs = START_MS + snapshotSequence + 1;
   engine.apply(command, atMs);

@@ -7,7 +7,7 @@ import { Engine } from '../../engine/engine.js';
 import { RecordBuffer } from '../../engine/interface/records.js';
 import { FollowerLoop } from '../../persistence/follower/loop.js';
 import { ProgressBoard } from '../../persistence/follower/progress-board.js';
-import type { WriteSnapshot } from '../../persistence/follower/snapshots.js';
+import type { FinishSnapshot } from '../../persistence/follower/snapshots.js';
 import {
   type FollowerLog,
   type ReportTrouble,
@@ -22,13 +22,8 @@ import type {
 import { bytesOf } from '../../persistence/journal/format.js';
 import type { Journal } from '../../persistence/journal/journal.js';
 import { openJournal } from '../../persistence/recovery/data-folder.js';
-import {
-  readSnapshot,
-  type SnapshotContent,
-  writeSnapshot,
-} from '../../persistence/recovery/snapshot/file.js';
-import { snapshotNameOf } from '../../persistence/recovery/snapshot/folder.js';
-import type { SnapshotWriting } from '../../persistence/recovery/snapshot/thread.js';
+import { finishSnapshot, readSnapshot } from '../../persistence/recovery/snapshot/file.js';
+import type { SnapshotFinishing } from '../../persistence/recovery/snapshot/thread.js';
 import type { JournalPlace } from '../../persistence/replication/source.js';
 import type { TimedCommand } from './history-oracle.js';
 import { append } from './journal-fixture.js';
@@ -108,10 +103,9 @@ export async function all<T>(
 }
 
 /** Runs the follower as the thread does, but in this thread. */
-export function writeSnapshotHere(folder: string, content: SnapshotContent): SnapshotWriting {
-  const write = async () =>
-    writeSnapshot(snapshotNameOf(folder, content.header.sequence).path, content);
-  return { done: write(), cancel: async () => {} };
+export function finishHere(path: string): SnapshotFinishing {
+  const finish = async () => finishSnapshot(path);
+  return { done: finish(), cancel: async () => {} };
 }
 
 export interface TestFollower {
@@ -140,7 +134,7 @@ export function startFollower(
   folder: string,
   durableSequence: number,
   snapshots = { everyCommands: 1_000_000, everyMs: 1e15 },
-  writeSnapshot: WriteSnapshot = writeSnapshotHere,
+  finish: FinishSnapshot = finishHere,
   journal: JournalPlace = { folder },
   dayFiles = 0,
   partCommands?: number,
@@ -162,7 +156,7 @@ export function startFollower(
     dayFiles,
     historyDays,
     ...(partCommands === undefined ? {} : { partCommands }),
-    writeSnapshot,
+    finishSnapshot: finish,
     readSnapshot,
     stepEnded: () => {},
     snapshotWritten: (sequence: number, hash: string) => written.push({ sequence, hash }),

@@ -22,7 +22,7 @@ import { openJournalReader } from '../../persistence/journal/reader.js';
 import type { JournalBatch } from '../../persistence/journal/store.js';
 import { DataFolder, openJournal } from '../../persistence/recovery/data-folder.js';
 import { type Applied, JournalFollower } from '../../persistence/recovery/recovery.js';
-import { takeSnapshot, writeSnapshot } from '../../persistence/recovery/snapshot/file.js';
+import { writeSnapshot } from '../../persistence/recovery/snapshot/file.js';
 import {
   prepareSnapshotFolder,
   snapshotNameOf,
@@ -266,7 +266,7 @@ export async function addSnapshots(folder: string, ...sequences: number[]): Prom
     follower.apply(batch);
     if (batch.lastSequence < sequences[paths.length]!) continue;
     const { path } = snapshotNameOf(folder, batch.lastSequence);
-    writeSnapshot(path, takeSnapshot(engine, follower.position));
+    await writeSnapshot(path, engine, follower.position);
     paths.push(path);
   }
   return paths;

@@ -1,19 +1,20 @@
 /**
- * Writing and reading one snapshot file (format.ts). Synchronous. Never call on the trading thread.
+ * Writing and reading one snapshot file (format.ts). Never call on the trading thread. Apart from
+ * writing the unfinished file, all is synchronous.
  *
  * Always holds: a file with a snapshot's name is complete, on disk, and was read back with the
  * right checksum; the engine restored from it had the right digest. Until then its name is
  * temporary.
  */
 import { createHash, type Hash } from 'node:crypto';
-import { fstatSync, fsyncSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { fstatSync, fsyncSync, readSync, renameSync, rmSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Engine } from '../../../engine/engine.js';
 import { StateWriter } from '../../../engine/storage/archive.js';
-import { atOnce, type Work } from '../../../engine/storage/pieces.js';
 import type { JournalPosition } from '../../journal/format.js';
-import { withFile } from '../../storage/files.js';
-import { sharedBytes } from '../../storage/shared-bytes.js';
+import { FILE_MODE, named, withFile } from '../../storage/files.js';
 import {
   decodeSnapshotHeader,
   encodeSnapshotHeader,
@@ -23,19 +24,11 @@ import {
   type SnapshotHeader,
 } from './format.js';
 
-/** The most bytes copied without a pause. */
-const COPIED_BYTES = 256 * 1024;
-/** Size of the pieces in which the state is hashed, written and read. */
+/** The most bytes hashed without a pause. */
+const WRITTEN_BYTES = 256 * 1024;
+/** Size of the pieces in which a file is read. */
 const PIECE_BYTES = 8 * 1024 * 1024;
-
-/**
- * The engine's state at one moment, in memory: quick to copy, and written by another thread. Each
- * piece is freed once it is written, to make room for the engine that is restored from the file.
- */
-export interface SnapshotContent {
-  header: SnapshotHeader;
-  pieces: Uint8Array[];
-}
+const NOTHING = new Uint8Array(0);
 
 export interface LoadedSnapshot {
   header: SnapshotHeader;
@@ -44,48 +37,83 @@ export interface LoadedSnapshot {
   engine: Engine;
 }
 
-/** Copies the state of the engine, which must be at `position`. */
-export function takeSnapshot(engine: Engine, position: JournalPosition): SnapshotContent {
-  return atOnce(copyState(engine, position));
+/**
+ * A snapshot file's bytes, of the engine, which must be at `position`. The state is not copied: the
+ * pieces are valid until the engine changes. Some are empty, where the caller may do other work.
+ */
+export function* snapshotBytes(engine: Engine, position: JournalPosition): Generator<Uint8Array> {
+  const { sequence, nowMs: atMs } = engine;
+  const digest = engine.digest();
+  if (sequence !== position.sequence || digest !== position.digest)
+    throw new Error(`the engine is at sequence ${sequence}, the journal at ${position.sequence}`);
+  let stateBytes = 0;
+  for (const { length } of runsOf(engine)) {
+    stateBytes += length;
+    yield NOTHING;
+  }
+  const hash = createHash('sha256');
+  const header = { sequence, atMs, digest, hash: position.hash, stateBytes };
+  const head = encodeSnapshotHeader(header);
+  hash.update(head);
+  yield head;
+  for (const run of runsOf(engine)) {
+    for (let from = 0; from < run.length; from += WRITTEN_BYTES) {
+      const piece = run.subarray(from, from + WRITTEN_BYTES);
+      hash.update(piece);
+      yield piece;
+    }
+    yield NOTHING;
+  }
+  yield hash.digest();
 }
 
-/** {@link takeSnapshot} in pieces: between them the engine may be read, but not changed. */
-export function* copyState(engine: Engine, position: JournalPosition): Work<SnapshotContent> {
-  const collector = new PieceCollector();
+/** The state's bytes; an empty run after each piece of work without any. */
+function* runsOf(engine: Engine): Generator<Uint8Array> {
+  const runs: Uint8Array[] = [];
   const writer = new StateWriter(
-    (bytes) => collector.add(bytes),
-    (bytes) => collector.addLater(bytes),
+    (bytes) => runs.push(bytes.slice()),
+    (bytes) => runs.push(bytes),
   );
-  const pieces = engine.archiveInPieces(writer);
-  while (pieces.next().done !== true) {
-    yield;
-    yield* collector.copyLater();
+  const work = engine.archiveInPieces(writer);
+  for (let isOver = false; !isOver; ) {
+    isOver = work.next().done === true;
+    if (isOver) writer.finish();
+    yield* runs.splice(0);
+    yield NOTHING;
   }
-  writer.finish();
-  yield* collector.copyLater();
-  const header = {
-    sequence: engine.sequence,
-    atMs: engine.nowMs,
-    digest: engine.digest(),
-    hash: position.hash,
-    stateBytes: collector.totalBytes,
-  };
-  if (header.sequence !== position.sequence || header.digest !== position.digest) {
-    throw new Error(
-      `the engine is at sequence ${header.sequence}, the journal at ${position.sequence}`,
-    );
-  }
-  return { header, pieces: collector.pieces };
 }
 
 /**
- * Writes the file under a temporary name, reads it back, renames it, and syncs the folder. Returns
- * its hash, for the journal's vouch.
+ * Writes the bytes under a temporary name, between other work of the thread. The engine must not
+ * change until this settles. The next step is {@link finishSnapshot}.
  */
-export function writeSnapshot(path: string, content: SnapshotContent): string {
+export async function writeUnfinished(
+  path: string,
+  engine: Engine,
+  position: JournalPosition,
+): Promise<void> {
+  try {
+    const file = await open(temporaryPath(path), 'w', FILE_MODE);
+    try {
+      for (const bytes of snapshotBytes(engine, position))
+        await (bytes.length > 0 ? file.appendFile(bytes) : nextTurn());
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    removeUnfinished(path);
+    throw named(error, path);
+  }
+}
+
+/**
+ * Syncs the unfinished file, reads it back, renames it, and syncs the folder. Returns its hash, for
+ * the journal's vouch.
+ */
+export function finishSnapshot(path: string): string {
   const temporary = temporaryPath(path);
   try {
-    writeWhole(temporary, content);
+    withFile(temporary, 'r', fsyncSync);
     const { hash } = readSnapshot(temporary);
     renameSync(temporary, path);
     withFile(dirname(path), 'r', fsyncSync);
@@ -94,6 +122,15 @@ export function writeSnapshot(path: string, content: SnapshotContent): string {
     removeUnfinished(path);
     throw error;
   }
+}
+
+export async function writeSnapshot(
+  path: string,
+  engine: Engine,
+  position: JournalPosition,
+): Promise<string> {
+  await writeUnfinished(path, engine, position);
+  return finishSnapshot(path);
 }
 
 /** Removes the temporary file of an abandoned snapshot. */
@@ -155,24 +192,6 @@ function restore(header: SnapshotHeader, file: number): Engine {
   return engine;
 }
 
-function writeWhole(path: string, { header, pieces }: SnapshotContent): void {
-  withFile(path, 'w', (file) => {
-    const hash = createHash('sha256');
-    const write = (piece: Uint8Array) => {
-      hash.update(piece);
-      writeExactly(file, piece);
-    };
-    write(encodeSnapshotHeader(header));
-    while (pieces.length > 0) write(pieces.shift()!);
-    writeExactly(file, hash.digest());
-    fsyncSync(file);
-  });
-}
-
-function writeExactly(file: number, bytes: Uint8Array): void {
-  for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
-}
-
 /** One read returns at most 2 GiB. */
 function readExactly(file: number, target: Uint8Array, position: number): void {
   for (let at = 0; at < target.length; ) {
@@ -191,44 +210,4 @@ function hashOfState(hash: Hash, file: number, stateBytes: number): Buffer {
     hash.update(part);
   }
   return hash.digest();
-}
-
-/**
- * Copies an archive's bytes into shared memory for the writing thread (storage/shared-bytes.ts).
- * Memory for long runs of bytes is allocated in pieces while copying: clearing it all at once for a
- * large table takes longer than the copy.
- */
-class PieceCollector {
-  totalBytes = 0;
-  readonly pieces: Uint8Array[] = [];
-  /** The places of pieces not yet copied. */
-  private later: number[] = [];
-
-  /** For bytes valid only during the call. */
-  add(bytes: Uint8Array): void {
-    const copy = sharedBytes(bytes.length);
-    copy.set(bytes);
-    this.pieces.push(copy);
-    this.totalBytes += bytes.length;
-  }
-
-  /** For bytes that stay valid until {@link copyLater} is done. */
-  addLater(bytes: Uint8Array): void {
-    this.totalBytes += bytes.length;
-    for (let from = 0; from < bytes.length; from += PIECE_BYTES)
-      this.later.push(this.pieces.push(bytes.subarray(from, from + PIECE_BYTES)) - 1);
-  }
-
-  *copyLater(): Work<void> {
-    for (const place of this.later) {
-      const source = this.pieces[place]!;
-      const copy = sharedBytes(source.length);
-      for (let from = 0; from < source.length; from += COPIED_BYTES) {
-        copy.set(source.subarray(from, from + COPIED_BYTES), from);
-        yield;
-      }
-      this.pieces[place] = copy;
-    }
-    this.later = [];
-  }
 }

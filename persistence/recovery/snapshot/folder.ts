@@ -9,7 +9,8 @@ import { createPrivateFolder, syncPath } from '../../storage/files.js';
 
 const KEPT = 3;
 const NAME = /^snapshot-(\d{16})\.bin$/;
-const TEMPORARY = /^snapshot-\d{16}\.bin\.tmp$/;
+/** Also those of an upgrade. */
+const TEMPORARY = /^snapshot-\d{16}\.bin\.(?:tmp|upgrade(?:\.tmp)?)$/;
 
 export interface SnapshotName {
   sequence: number;

@@ -1,26 +1,21 @@
 /**
- * The thread that writes one snapshot and reads it back, below the follower's priority.
+ * The thread that syncs one snapshot and reads it back, below the follower's priority.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { lowerPriority } from '../../storage/thread-priority.js';
 import { troubleOf, troubleText } from '../../storage/trouble.js';
-import { writeSnapshot } from './file.js';
-import { snapshotNameOf } from './folder.js';
-import type { SnapshotResult, SnapshotTask } from './thread.js';
+import { finishSnapshot } from './file.js';
+import type { SnapshotResult } from './thread.js';
 
 const PRIORITY_STEPS = 5;
 
-function write({ folder, header, pieces }: SnapshotTask): SnapshotResult {
+function finish(path: string): SnapshotResult {
   try {
-    const hash = writeSnapshot(snapshotNameOf(folder, header.sequence).path, {
-      header: { ...header, hash: Buffer.from(header.hash) },
-      pieces,
-    });
-    return { hash };
+    return { hash: finishSnapshot(path) };
   } catch (error) {
     return { problem: troubleText(troubleOf(error)) };
   }
 }
 
 lowerPriority(PRIORITY_STEPS);
-parentPort!.postMessage(write(workerData as SnapshotTask));
+parentPort!.postMessage(finish(workerData as string));

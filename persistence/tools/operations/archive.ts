@@ -27,10 +27,7 @@ import {
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
-import type sqlite3 from 'sqlite3';
-import { cataloguePath, openPath, partsFolder, readParts } from '../../history/parts/catalogue.js';
-import { readProgress } from '../../history/parts/progress.js';
-import { HistoryDamage } from '../../history/rows.js';
+import { partsFolder } from '../../history/parts/catalogue.js';
 import { JournalError, restoreCommand } from '../../journal/errors.js';
 import type { JournalPosition } from '../../journal/format.js';
 import { readJournal } from '../../journal/read-only.js';
@@ -50,10 +47,10 @@ import { listSnapshots } from '../../recovery/snapshot/folder.js';
 import { vouchedHash } from '../../recovery/snapshot/vouched.js';
 import { createPrivateFolder, FILE_MODE, fileHash, named, syncPath } from '../../storage/files.js';
 import { openReadOnly } from '../../storage/read-only.js';
-import { closeDatabase } from '../../storage/sqlite.js';
 import type { Trouble } from '../../storage/trouble.js';
 import { checkFolder } from '../replay/input/replay-journal.js';
 import { mustBeApart, OperationRefused } from './folders.js';
+import { type FoundHistory, findHistory } from './history-parts.js';
 
 const SUFFIX = '.gz';
 
@@ -137,7 +134,7 @@ async function movableSegments(
   reader: JournalReader,
 ): Promise<{ movable: MovableSegment[] } & Pick<Archived, 'oldestSnapshot' | 'problem'>> {
   const oldestSnapshot = await oldestVouched(folder, reader);
-  const historyEnd = withoutHistory ? Number.POSITIVE_INFINITY : await historySequence(folder);
+  const history = withoutHistory ? null : await findHistory(folder, false);
   const { segments } = reader;
   const movable: MovableSegment[] = [];
   for (const [i, { segment }] of segments.entries()) {
@@ -147,7 +144,7 @@ async function movableSegments(
     let problem: Trouble | null;
     if (!isFollowed) problem = missingAfter(folder, segment);
     else if (isSealed(segment.path))
-      problem = historyProblem({ folder, archive }, end.sequence, historyEnd);
+      problem = historyProblem({ folder, archive }, end.sequence, history);
     else problem = unsealedTrouble(segment);
     if (problem !== null) return { movable, oldestSnapshot, problem };
     const packed = packedIn(archive, segment.number);
@@ -166,51 +163,27 @@ function missingAfter(folder: string, { path, number }: Segment): Trouble {
   };
 }
 
-/** The end of the history; 0 if it is damaged or of another version and will be rebuilt. */
-async function historySequence(folder: string): Promise<number> {
-  if (!existsSync(cataloguePath(folder))) return 0;
-  try {
-    const over = await readHere(cataloguePath(folder), readParts);
-    const open = openPath(folder, over.length + 1);
-    if (!existsSync(open)) return over.at(-1)?.end.sequence ?? 0;
-    return (await readHere(open, readProgress)).sequence;
-  } catch (error) {
-    const isDamage =
-      error instanceof HistoryDamage || (error as { errno?: number }).errno !== undefined;
-    if (!isDamage) throw error;
-    return 0;
-  }
-}
-
-async function readHere<Result>(
-  path: string,
-  read: (database: sqlite3.Database) => Promise<Result>,
-): Promise<Result> {
-  const { database } = await openReadOnly(path);
-  try {
-    return await read(database);
-  } finally {
-    await closeDatabase(database);
-  }
-}
-
-/** A history that is behind needs the segments to catch up. */
+/** What is not in the history, or is lost there, is made from the segments. */
 function historyProblem(
   { folder, archive }: ArchiveRequest,
   end: number,
-  historyEnd: number,
+  history: FoundHistory | null,
 ): Trouble | null {
-  if (end <= historyEnd) return null;
+  if (history === null || end <= history.sequence) return null;
+  const { sequence, problems } = history;
   const file = partsFolder(folder);
+  const why = problems.length === 0 ? '' : `: ${problems[0]}`;
   const command = `npm run archive -- --data ${folder} --to ${archive} --without-history`;
   return {
     problem:
-      `${file} has been made from the commands up to sequence ${historyEnd} only, and needs the segments ` +
-      'after it',
+      `${file} has been made from the commands up to sequence ${sequence} only, and needs the segments ` +
+      `after it${why}`,
     file,
     remedy:
-      'Run the exchange until exchange_follower_lag_commands is 0, and archive then. To go without ' +
-      `the history until they are brought back: ${command}`,
+      (problems.length === 0
+        ? 'Run the exchange until exchange_follower_lag_commands is 0, and archive then'
+        : 'Run the exchange, which makes the part again, and archive then') +
+      `. To go without the history until they are brought back: ${command}`,
   };
 }
 

@@ -23,6 +23,7 @@ import { isArchive } from './archive.js';
 import { lastTimeOf } from './copy-journal.js';
 import { acknowledgedIn, type Examined, examine, isOfAnother } from './examine.js';
 import { OperationRefused } from './folders.js';
+import { findHistory } from './history-parts.js';
 
 interface DoctorRequest {
   data: string;
@@ -31,7 +32,7 @@ interface DoctorRequest {
 
 export interface Diagnosis {
   starts: boolean;
-  /** Whether everything derived from the journal can be made, at the exchange's last try. */
+  /** Whether the exchange's last try made all that comes from the journal, and none is lost. */
   isComplete: boolean;
   /** Why the exchange does not start; null: it does. */
   trouble: Trouble | null;
@@ -85,9 +86,13 @@ export async function diagnose(
   const { lines: advised, steps } = advice({ data: ofData, backup: ofBackup });
   lines.push('', ...advised);
   const failing = readTroubles(data);
+  const { parts, sequence, problems } = await findHistory(data, true);
+  if (parts > 0) lines.push('', `The history: ${parts} parts, usable up to sequence ${sequence}`);
+  for (const problem of problems)
+    lines.push(`  problem: ${problem}. An exchange makes it again from the journal`);
   lines.push(...failing.map(partTroubleText));
   const trouble = ofData.asStart instanceof JournalError ? ofData.asStart : null;
-  const [starts, isComplete] = [trouble === null, failing.length === 0];
+  const [starts, isComplete] = [trouble === null, failing.length + problems.length === 0];
   return { starts, isComplete, trouble, steps, text: lines.join('\n') };
 }
 

@@ -31,7 +31,7 @@ import type { JournalBatch } from '../../journal/store.js';
 import { DataFolder } from '../../recovery/data-folder.js';
 import { judgeFolder } from '../../recovery/judgement.js';
 import { JournalFollower } from '../../recovery/recovery.js';
-import { takeSnapshot, writeSnapshot } from '../../recovery/snapshot/file.js';
+import { writeSnapshot } from '../../recovery/snapshot/file.js';
 import { prepareSnapshotFolder, snapshotNameOf } from '../../recovery/snapshot/folder.js';
 import { loadNewestSnapshot, type StartingPoint } from '../../recovery/snapshot/load.js';
 import { syncPath } from '../../storage/files.js';
@@ -223,7 +223,7 @@ async function addSnapshot(engine: Engine, folder: string, journal: Journal): Pr
   if (!existsSync(dirname(path))) await prepareSnapshotFolder(folder);
   // An older program that is stopping removes unfinished files under its own names.
   const own = `${path}.upgrade`;
-  const snapshotHash = writeSnapshot(own, takeSnapshot(engine, journal.end));
+  const snapshotHash = await writeSnapshot(own, engine, journal.end);
   renameSync(own, path);
   await syncPath(dirname(path));
   await add(engine, journal, { kind: 'vouchForSnapshot', snapshotSequence, snapshotHash });

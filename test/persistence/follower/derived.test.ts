@@ -21,11 +21,11 @@ import { openJournal } from '../../../persistence/recovery/data-folder.js';
 import { diagnose } from '../../../persistence/tools/operations/doctor.js';
 import { eventually } from '../../support/eventually.js';
 import {
+  finishHere,
   journalOf,
   startFollower,
   type TestFollower,
   writeCommands,
-  writeSnapshotHere,
 } from '../../support/follower-fixture.js';
 import { dayOfCommands, type TimedCommand } from '../../support/history-oracle.js';
 import { Folders } from '../../support/journal-fixture.js';
@@ -186,7 +186,7 @@ it('a fault of the files of days stops no change, and they are made when it is m
   const end = commands.length + days.length;
   const started = () => {
     const schedule = { everyCommands: 1_000_000, everyMs: 1e15 };
-    const follower = startFollower(folder, end, schedule, writeSnapshotHere, { folder }, 30);
+    const follower = startFollower(folder, end, schedule, finishHere, { folder }, 30);
     followers.push(follower);
     return follower;
   };

@@ -10,7 +10,7 @@ import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import { RecordBuffer } from '../../../engine/interface/records.js';
 import { CommitMarks } from '../../../persistence/follower/lag.js';
-import { rarity, type WriteSnapshot } from '../../../persistence/follower/snapshots.js';
+import { type FinishSnapshot, rarity } from '../../../persistence/follower/snapshots.js';
 import { cataloguePath, openPath } from '../../../persistence/history/parts/catalogue.js';
 import type { HistoryRequest } from '../../../persistence/history/requests.js';
 import { bytesOf } from '../../../persistence/journal/format.js';
@@ -29,12 +29,12 @@ import { registration } from '../../support/engine-support.js';
 import { eventually } from '../../support/eventually.js';
 import { vouchForSnapshots } from '../../support/folders/vouch.js';
 import {
+  finishHere,
   journalOf,
   Log,
   startFollower,
   type TestFollower,
   writeCommands,
-  writeSnapshotHere,
 } from '../../support/follower-fixture.js';
 import { dayOfCommands, type TimedCommand } from '../../support/history-oracle.js';
 import { append, appendCommand, Folders } from '../../support/journal-fixture.js';
@@ -72,7 +72,7 @@ function start(
 /** An exchange's journal, and a follower of it. */
 async function trading(
   snapshots?: { everyCommands: number; everyMs: number },
-  write?: WriteSnapshot,
+  write?: FinishSnapshot,
 ) {
   const folder = folders.make();
   const journal = await openJournal({ folder });
@@ -165,7 +165,7 @@ describe('snapshots', () => {
     const other = folders.make();
     const place = { folder: leading };
     const startOther = (durable: number) => {
-      const follower = startFollower(other, durable, schedule, writeSnapshotHere, place);
+      const follower = startFollower(other, durable, schedule, finishHere, place);
       followers.push(follower);
       return follower;
     };
@@ -219,8 +219,8 @@ describe('snapshots', () => {
       finish = resolve;
     });
     // It is on disk only after the journal has vouched for it.
-    const write: WriteSnapshot = (to, content) => {
-      const { done, cancel } = writeSnapshotHere(to, content);
+    const write: FinishSnapshot = (path) => {
+      const { done, cancel } = finishHere(path);
       return { done: Promise.all([done, isFinished]).then(([hash]) => hash), cancel };
     };
     const schedule = { everyCommands: 500, everyMs: 1e15 };

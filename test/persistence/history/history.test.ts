@@ -228,25 +228,20 @@ describe('the history', () => {
     const journal = await openJournal({ folder });
     const engine = new Engine();
     const reached: [snapshot: number, history: number][] = [];
-    const follower = startFollower(
-      folder,
-      0,
-      { everyCommands: 300, everyMs: 1e15 },
-      (_folder, content) => {
-        // As a power cut could leave it: without the write-ahead log, which was not synced.
-        const copy = folders.make();
-        const bytes = readFileSync(openPath(folder, 1));
-        const copied = async () => {
-          await (await HistoryStore.open(copy)).close();
-          writeFileSync(openPath(copy, 1), bytes);
-          const store = await HistoryStore.open(copy);
-          reached.push([content.header.sequence, store.progress.sequence]);
-          await store.close();
-          return 'no hash: nothing was written';
-        };
-        return { done: copied(), cancel: async () => {} };
-      },
-    );
+    const follower = startFollower(folder, 0, { everyCommands: 300, everyMs: 1e15 }, (path) => {
+      // As a power cut could leave it: without the write-ahead log, which was not synced.
+      const copy = folders.make();
+      const bytes = readFileSync(openPath(folder, 1));
+      const copied = async () => {
+        await (await HistoryStore.open(copy)).close();
+        writeFileSync(openPath(copy, 1), bytes);
+        const store = await HistoryStore.open(copy);
+        reached.push([Number(/(\d+)\.bin$/.exec(path)![1]), store.progress.sequence]);
+        await store.close();
+        return 'no hash: nothing was written';
+      };
+      return { done: copied(), cancel: async () => {} };
+    });
     followers.push(follower);
     for (let from = 0; reached.length < 3; from += 100) {
       await writeCommands(journal, engine, commands.slice(from, from + 100));

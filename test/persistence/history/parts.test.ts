@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -28,15 +29,16 @@ import { HistoryStore } from '../../../persistence/history/store.js';
 import { openJournal } from '../../../persistence/recovery/data-folder.js';
 import { query } from '../../../persistence/storage/sqlite.js';
 import { eventually } from '../../support/eventually.js';
+import { operate } from '../../support/folders/operations.js';
 import {
+  finishHere,
   journalOf,
   startFollower,
   type TestFollower,
   writeCommands,
-  writeSnapshotHere,
 } from '../../support/follower-fixture.js';
 import { dayOfCommands, expectedHistory, type TimedCommand } from '../../support/history-oracle.js';
-import { Folders, withDatabase } from '../../support/journal-fixture.js';
+import { Folders, readAll, withDatabase, writeSegments } from '../../support/journal-fixture.js';
 
 const room = vi.hoisted(() => ({ freeBytes: null as number | null }));
 vi.mock('../../../persistence/storage/room.js', async (original) => {
@@ -91,7 +93,7 @@ function start(folder: string, durable = commands.length, historyDays = 0): Test
     folder,
     durable,
     schedule,
-    writeSnapshotHere,
+    finishHere,
     place,
     0,
     PART_COMMANDS,
@@ -181,6 +183,8 @@ describe('a part', () => {
     const path = sealedPath(folder, 4);
     const before = readFileSync(path);
     damage(path);
+    const { status, out } = await operate('doctor', '--data', folder);
+    expect([status, out]).toEqual([1, expect.stringContaining(`problem: ${path} is `)]);
     const others = [3, 5].map((part) => readFileSync(sealedPath(folder, part)));
     const follower = start(folder);
     await eventually(() => expect(follower.log.of('error')).toHaveLength(1));
@@ -265,6 +269,24 @@ describe('a part', () => {
     expect(parts.unsealed.length).toBeGreaterThan(1);
     expect(store.partSequence).toBe(parts.endOf(parts.unsealed.at(-1)! - 1).sequence);
     await store.close();
+  });
+
+  it('that is lost needs its segments: archive leaves them, and names it', async () => {
+    const folder = folders.make();
+    await writeSegments(folder);
+    const follower = start(folder, (await readAll(folder)).at(-1)!.lastSequence);
+    await follower.read({ kind: 'userTrades', userId: 1, limit: 1, cursor: null });
+    const isSealed = () => follower.log.of('info').some(({ message }) => /sealed/.test(message));
+    await eventually(isSealed);
+    await follower.close();
+    const archive = () => operate('archive', '--data', folder, '--to', folders.make());
+    const path = sealedPath(folder, 1);
+    renameSync(path, `${path}.away`);
+    const kept = await archive();
+    expect(kept).toMatchObject({ status: 1, out: expect.stringContaining('No segment was moved') });
+    expect(kept.err).toContain(`${path} is missing`);
+    renameSync(`${path}.away`, path);
+    expect(await archive()).toMatchObject({ status: 0, err: '' });
   });
 
   it('that is open and lost is made anew from its beginning', async () => {

@@ -26,11 +26,7 @@ import { JournalError, JournalUnavailable } from '../../../persistence/journal/e
 import { GENESIS } from '../../../persistence/journal/format.js';
 import { archivedMark, listSegments, type Segment } from '../../../persistence/journal/segments.js';
 import { openJournal } from '../../../persistence/recovery/data-folder.js';
-import {
-  readSnapshot,
-  takeSnapshot,
-  writeSnapshot,
-} from '../../../persistence/recovery/snapshot/file.js';
+import { readSnapshot, snapshotBytes } from '../../../persistence/recovery/snapshot/file.js';
 import { SnapshotError } from '../../../persistence/recovery/snapshot/format.js';
 import { restoreSegments } from '../../../persistence/tools/operations/archive.js';
 import { Duel } from '../../engine/differential/duel.js';
@@ -159,8 +155,7 @@ function snapshots(folder: string, commands: readonly [Command, number][]): Targ
   for (const [command, atMs] of commands) engine.apply(command, atMs);
   const path = join(folder, 'snapshot');
   const end = { sequence: engine.sequence, hash: GENESIS.hash, digest: engine.digest() };
-  writeSnapshot(path, takeSnapshot(engine, end));
-  const seed = readFileSync(path).subarray(0, -SUM_BYTES);
+  const seed = Buffer.concat([...snapshotBytes(engine, end)]).subarray(0, -SUM_BYTES);
   return {
     name: 'snapshots',
     seeds: [seed],

@@ -12,7 +12,11 @@ import {
   type JournalPosition,
 } from '../../../persistence/journal/format.js';
 import type { JournalBatch } from '../../../persistence/journal/store.js';
-import { type SnapshotContent, takeSnapshot } from '../../../persistence/recovery/snapshot/file.js';
+import { snapshotBytes } from '../../../persistence/recovery/snapshot/file.js';
+import {
+  SNAPSHOT_HEADER_BYTES,
+  SNAPSHOT_SUM_BYTES,
+} from '../../../persistence/recovery/snapshot/format.js';
 import type { SequencerLog } from '../../../persistence/sequencer.js';
 import type { World } from './world.js';
 
@@ -24,7 +28,8 @@ const USUAL_MS = 8;
 
 export class SimulatedDisk {
   readonly batches: JournalBatch[] = [];
-  readonly snapshots: SnapshotContent[] = [];
+  /** Their states. */
+  readonly snapshots: Buffer[] = [];
   /** The batch that is being written; a crash decides what becomes of it. */
   private inFlight: JournalBatch | null = null;
   /** Grows with each crash: what an earlier run of the program waits for never comes. */
@@ -72,7 +77,8 @@ export class SimulatedDisk {
   }
 
   keepSnapshot(engine: Engine): void {
-    this.snapshots.push(takeSnapshot(engine, this.end));
+    const file = Buffer.concat([...snapshotBytes(engine, this.end)]);
+    this.snapshots.push(file.subarray(SNAPSHOT_HEADER_BYTES, -SNAPSHOT_SUM_BYTES));
   }
 
   private begin(batch: BatchContent): void {

@@ -94,8 +94,7 @@ export class SimulatedExchange {
 /** The engine at the end of the journal. */
 function recovered(disk: SimulatedDisk, isFromSnapshot: boolean): Engine {
   const snapshot = isFromSnapshot ? disk.snapshots.at(-1) : undefined;
-  const engine =
-    snapshot === undefined ? new Engine() : Engine.restore(Buffer.concat(snapshot.pieces));
+  const engine = snapshot === undefined ? new Engine() : Engine.restore(snapshot);
   const follower = followerOf(engine);
   for (const batch of disk.batches)
     if (batch.firstSequence > engine.sequence) follower.apply(batch);

@@ -7,9 +7,9 @@ import { createHash } from 'node:crypto';
 import type { Engine } from '../../../../engine/engine.js';
 import type { CommandOf } from '../../../../engine/interface/commands.js';
 import type { JournalPosition } from '../../../journal/format.js';
-import { readSnapshot, takeSnapshot } from '../../../recovery/snapshot/file.js';
+import { readSnapshot, snapshotBytes } from '../../../recovery/snapshot/file.js';
 import { listSnapshots, type SnapshotName } from '../../../recovery/snapshot/folder.js';
-import { encodeSnapshotHeader, SnapshotError } from '../../../recovery/snapshot/format.js';
+import { SnapshotError } from '../../../recovery/snapshot/format.js';
 import { fileHash } from '../../../storage/files.js';
 import { aheadFinding, type Finding } from '../output/findings.js';
 
@@ -87,12 +87,14 @@ export class SnapshotComparison {
     engine: Engine,
     position: JournalPosition,
   ): string | null {
-    const { header, pieces } = takeSnapshot(engine, position);
     const hash = createHash('sha256');
-    for (const piece of [encodeSnapshotHeader(header), ...pieces]) hash.update(piece);
-    const sum = hash.copy().digest();
-    this.hashes.set(snapshot.sequence, sum.toString('hex'));
-    if (fileHash(snapshot.path).equals(hash.update(sum).digest())) return null;
+    let sum: Uint8Array = Buffer.alloc(0);
+    for (const bytes of snapshotBytes(engine, position)) {
+      hash.update(bytes);
+      sum = bytes;
+    }
+    this.hashes.set(snapshot.sequence, Buffer.from(sum).toString('hex'));
+    if (fileHash(snapshot.path).equals(hash.digest())) return null;
     return ownProblem(snapshot) ?? 'it is whole, but differs from the replay';
   }
 
