@@ -8,10 +8,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sessionSecrets } from '../../../gateway/access/secret.js';
 import { SECRET_FILE } from '../../../persistence/storage/session-secret.js';
+import { eventually } from '../eventually.js';
 import { untilStreaming } from './copies.js';
 import { ClusterExchange, type Role } from './exchange.js';
 import { freePort, PostgresCluster } from './postgres.js';
-import { until } from './until.js';
 
 /** The first one leads at first; the other is its standby. */
 const EXCHANGES = ['exchange-1', 'exchange-2'] as const;
@@ -85,17 +85,17 @@ export class Cluster {
   /** Waits for an exchange that serves commands. */
   async leader(): Promise<ClusterExchange> {
     let found: ClusterExchange | undefined;
-    await until('an exchange leads', async () => {
+    await eventually(async () => {
       for (const exchange of this.exchanges)
         if (!exchange.isReplica && (await exchange.isOpen())) found ??= exchange;
       return found !== undefined;
-    });
+    }, 60_000);
     return found!;
   }
 
   /** Waits until ended processes are restarted. */
   async untilAllRun(): Promise<void> {
-    await until('all exchanges run', () => this.exchanges.every(({ isRunning }) => isRunning));
+    await eventually(() => this.exchanges.every(({ isRunning }) => isRunning), 60_000);
   }
 
   /** Ends the exchanges and replicas, the leader last. The journal stays. */

@@ -5,8 +5,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
+import { eventually } from '../eventually.js';
 import { endOf, MAIN } from '../processes/exchange-process.js';
-import { until } from './until.js';
 
 const ANSWER_MS = 2_000;
 
@@ -104,18 +104,18 @@ export class ClusterExchange {
 
   /** @throws Error with the end of its log if it ends first */
   async untilOpen(): Promise<void> {
-    await until(`${this.name} is open`, async () => !this.isRunning || (await this.isOpen()));
+    await eventually(async () => !this.isRunning || (await this.isOpen()), 60_000);
     if (!this.isRunning) throw new Error(`${this.name} has ended: ${this.log.slice(-2_000)}`);
   }
 
   /** Until it follows with a warm engine, or leads. @throws Error if it ends first */
   async untilWarm(): Promise<void> {
-    await until(`${this.name} is warm`, async () => {
+    await eventually(async () => {
       if (!this.isRunning) throw new Error(`it has ended: ${this.log.slice(-2_000)}`);
       const signal = AbortSignal.timeout(ANSWER_MS);
       const status = await (await fetch(`${this.url}/status`, { signal })).json();
       return (status as { digest: string | null }).digest !== null;
-    });
+    }, 60_000);
   }
 
   private spawn(role: Role): ChildProcess {

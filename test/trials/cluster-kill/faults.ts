@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from '../../support/cluster/cluster.js';
 import type { ClusterExchange } from '../../support/cluster/exchange.js';
 import { PASSWORD_USER, type PostgresNode } from '../../support/cluster/postgres.js';
-import { until } from '../../support/cluster/until.js';
+import { eventually } from '../../support/eventually.js';
 import type { Random } from '../../support/workload/random.js';
 import { failOver, rejoin, rollOut } from './procedures.js';
 
@@ -34,7 +34,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     const old = await cluster.leader();
     old.signal('SIGSTOP');
     try {
-      await until('another leads', async () => (await cluster.leader()) !== old);
+      await eventually(async () => (await cluster.leader()) !== old, 60_000);
     } finally {
       old.signal('SIGCONT');
     }
@@ -81,7 +81,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     const leader = await cluster.leader();
     await withWrongClock(leader, { cluster, random }, async () => {
       leader.signal('SIGKILL');
-      await until('another leads', async () => (await cluster.leader()) !== leader);
+      await eventually(async () => (await cluster.leader()) !== leader, 60_000);
     });
   },
   "the standby's clock jumps, then the leader is killed": async (cluster, random) => {
@@ -90,7 +90,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     await withWrongClock(standby, { cluster, random }, async () => {
       leader.signal('SIGKILL');
       // It is started again as a standby, with a clock that is right.
-      await until('one leads', async () => (await cluster.leader()) === leader);
+      await eventually(async () => (await cluster.leader()) === leader, 60_000);
     });
   },
   "the journal's password ends": async (cluster, random) => {
@@ -105,9 +105,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     await sleep(NOTICE_MS);
     for (const node of postgres.nodes) await postgres.disconnect(node, PASSWORD_USER);
     for (const [i, exchange] of cluster.exchanges.entries())
-      await until(`${exchange.name} says what to do about the password`, () =>
-        exchange.log.slice(marks[i]).includes(remedyFor(cluster)),
-      );
+      await eventually(() => exchange.log.slice(marks[i]).includes(remedyFor(cluster)), 60_000);
     if (isReplaced) cluster.setPassword(next);
     else await alter("VALID UNTIL 'infinity'");
   },
@@ -179,8 +177,8 @@ async function otherExchange(cluster: Cluster, random: Random): Promise<ClusterE
 
 /** A process that was killed leaves its shared memory behind, and PostgreSQL may find it in use. */
 function startAgain({ postgres }: Cluster, node: PostgresNode): Promise<void> {
-  return until(`PostgreSQL ${node.name} starts again`, async () => {
+  return eventually(async () => {
     await postgres.startNode(node);
     return true;
-  });
+  }, 60_000);
 }

@@ -11,7 +11,7 @@ import { promisify } from 'node:util';
 import type { Cluster } from '../../support/cluster/cluster.js';
 import type { ClusterExchange } from '../../support/cluster/exchange.js';
 import type { PostgresCluster, PostgresNode } from '../../support/cluster/postgres.js';
-import { until } from '../../support/cluster/until.js';
+import { eventually } from '../../support/eventually.js';
 
 const execFile = promisify(execFileCallback);
 const ROOT = join(import.meta.dirname, '../../..');
@@ -60,9 +60,9 @@ export async function failOver(cluster: PostgresCluster): Promise<void> {
   const { standbys } = cluster;
   for (const standby of standbys) await run(cluster, standby, leave!);
   for (const standby of standbys)
-    await until('a standby leaves the old primary', async () => {
+    await eventually(async () => {
       return (await run(cluster, standby, receiver!)).length === 0;
-    });
+    }, 60_000);
   const ends = await Promise.all(standbys.map((standby) => run(cluster, standby, received!)));
   const [first, second] = standbys as [PostgresNode, PostgresNode];
   const isFirst = bytesOf(ends[0]!) >= bytesOf(ends[1]!);
@@ -78,11 +78,11 @@ export async function rejoin(cluster: PostgresCluster, node: PostgresNode): Prom
   const [settings, copies] = blocksOf('A node comes back');
   const copying = filled(COPY.exec(WRITTEN)![1]!, node, cluster).split(' ');
   await cluster.rebuild(node, filled(settings!, node, cluster), copying);
-  await until('all copies are there', async () => {
+  await eventually(async () => {
     const rows = await run(cluster, cluster.primary, copies!);
     const quorum = rows.filter((row) => row['sync_state'] === 'quorum');
     return quorum.length === cluster.standbys.length;
-  });
+  }, 60_000);
 }
 
 /** Replaces every process by another program, in the order that is written there. */
@@ -95,11 +95,11 @@ export async function rollOut(cluster: Cluster, program: string): Promise<void> 
     exchange.program = program;
     const { pid } = exchange;
     await exchange.stop('SIGTERM');
-    await until(`${exchange.name} runs again`, () => exchange.isRunning && exchange.pid !== pid);
+    await eventually(() => exchange.isRunning && exchange.pid !== pid, 60_000);
   };
   const [first, ...others] = cluster.replicas;
   await replace(first!);
-  await until('the replica is well', () => first!.isWell());
+  await eventually(() => first!.isWell(), 60_000);
   const leader = await cluster.leader();
   const standby = cluster.exchanges.find((each) => !each.isReplica && each !== leader)!;
   await replace(standby);
@@ -109,12 +109,12 @@ export async function rollOut(cluster: Cluster, program: string): Promise<void> 
   const where = ['--journal', cluster.postgres.urlWithPassword];
   const takeover = [OPERATIONS, 'takeover', ...where, '--password-file', cluster.passwordFile];
   // It may not have said yet that it waits.
-  await until('the takeover', () => execFile(process.execPath, takeover).then(() => true));
-  await until('the old leader is a standby', () => leader.isRunning && leader.pid !== pid);
+  await eventually(() => execFile(process.execPath, takeover).then(() => true), 60_000);
+  await eventually(() => leader.isRunning && leader.pid !== pid, 60_000);
   await leader.untilWarm();
   for (const replica of others) {
     await replace(replica);
-    await until('the replica is well', () => replica.isWell());
+    await eventually(() => replica.isWell(), 60_000);
   }
 }
 

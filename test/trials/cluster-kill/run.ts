@@ -9,7 +9,7 @@ import { openSource } from '../../../persistence/replication/source.js';
 import { Cluster } from '../../support/cluster/cluster.js';
 import { untilStreaming } from '../../support/cluster/copies.js';
 import type { PostgresCluster } from '../../support/cluster/postgres.js';
-import { until } from '../../support/cluster/until.js';
+import { eventually } from '../../support/eventually.js';
 import { withCommand } from '../../support/journal-fixture.js';
 import { Executions, type Judgement, judge } from '../../support/load/judge.js';
 import { type Acknowledgement, Load } from '../../support/load/load.js';
@@ -133,7 +133,7 @@ async function oneRound(
   await untilStreaming(cluster.postgres);
   const isServed = () => (load.acknowledged.at(-1)?.receivedMs ?? 0) > servedAfterMs;
   const servedAfterMs = performance.now();
-  await until('clients are served', isServed);
+  await eventually(isServed, 60_000);
   await cluster.leader();
   await cluster.untilAllRun();
   await sleep(HEALTHY_MS);
