@@ -1,7 +1,7 @@
 /**
  * Writes objects as JSON from the engine's integers. The object's schema says how: a number has its
  * unit, an id its letter (response-fields.ts). Each field is read from the source's field with the
- * same name and unit: `fee` from `feeMicros`, `restingShares` from `restingLots`. Only a field whose
+ * same name and unit: `fee` from `feeMicros`, `restingShares` from `restingLots`. A field whose
  * source has another name, or is calculated, is named to the writer.
  *
  * Always holds: a field without a source is an error, never left out. An id or a market of 0, which
