@@ -1,7 +1,7 @@
 /**
  * The cost of all input that makes the trading thread work, in units of a rate, each at most {@link
- * UNIT_US}. CONFIGURATION.md names, for every kind of input, the cost, the payer, the maximum, and
- * what happens beyond it.
+ * UNIT_US}. For every kind of input, the table names the cost, the payer, the maximum, and what
+ * happens beyond it. CONFIGURATION.md has the same table, and a test compares the two.
  *
  * Always holds: a request costs the same whether it is refused or not, over every transport, except
  * that one refused for overload or for a rate pays nothing. Costs that are visible before the work
@@ -67,3 +67,114 @@ export function unitsOfSeen(rows: number): number {
 export function operationsOfRefusal(units: number): number {
   return Math.ceil(units / REFUSED_UNITS_PER_OPERATION);
 }
+
+interface Charge {
+  /** The key by which a test finds the row. */
+  kind: string;
+  input: string;
+  /** In units. */
+  cost: string;
+  payer: string;
+  /** The highest cost of one: microseconds of the trading thread, and bytes. */
+  most: string;
+  beyond: string;
+}
+
+const MOST_OF_BODY = 'the body: 64 KiB, 3,277 units';
+const REFUSED = '429, and nothing is executed';
+
+/** By kind of input. A route's kind is its quota. */
+export const CHARGES: readonly Charge[] = [
+  {
+    kind: 'orders',
+    input: 'a change: HTTP, or `order` and `batch` of the stream',
+    cost: 'its operations, at least 1 per 320 bytes, 20 colons and opening brackets, or 4 pieces of the body; and 1 per 200 resting orders that it looked at before it traded',
+    payer: 'user and address; without a valid session the address',
+    most: `100 operations, 25 of orders looked at; ${MOST_OF_BODY}`,
+    beyond: REFUSED,
+  },
+  {
+    kind: 'cancels',
+    input: 'a cancel, or a batch that only cancels',
+    cost: 'as a change. That orders end is paid with their placing',
+    payer: 'as a change, from a rate of its own',
+    most: `100 operations; ${MOST_OF_BODY}`,
+    beyond: REFUSED,
+  },
+  {
+    kind: 'reads',
+    input:
+      'a read; signing out; each question to the history about a refused operation, once per command, or about a repeated key',
+    cost: '1; a page of past markets its `limit`; and 1 per KiB of the answer (16 KiB of bytes that are only copied), and per 200 entries of the list that it is a page of',
+    payer: 'user and address; without a session the address',
+    most: '200 entries, about 100 units, 100 KiB; 32 parameters',
+    beyond: REFUSED,
+  },
+  {
+    kind: 'signIns',
+    input: 'a password, a new token or sub-account',
+    cost: '1, at least what its body costs; the hash is computed beside the trading thread',
+    payer: 'name or user, and address',
+    most: MOST_OF_BODY,
+    beyond: REFUSED,
+  },
+  {
+    kind: 'free',
+    input: '`/health`, `/ready`, `/metrics`; routes of operators; answers 429 and 503',
+    cost: '1, `/metrics` 100, of 1,000 a second for the address, in bursts of 2,000',
+    payer: 'address',
+    most: '100 units, 100 KiB',
+    beyond:
+      'the answer closes its connection, as `rate_limited` does on the stream; 429 for `/metrics`',
+  },
+  {
+    kind: 'unserved',
+    input:
+      'what no route serves: 404, 405, 400 for ambiguous headers, preflight requests, no WebSocket',
+    cost: '1 read',
+    payer: 'address',
+    most: '20 µs, 1 KiB',
+    beyond: REFUSED,
+  },
+  {
+    kind: 'file',
+    input: 'a file of the site, of the documentation or of a day',
+    cost: '1 read per 64 KiB, at most 200; 1 if it has not changed',
+    payer: 'address',
+    most: '200 units; the file',
+    beyond: REFUSED,
+  },
+  {
+    kind: 'handshake',
+    input: 'the handshake of a stream',
+    cost: '5 reads',
+    payer: 'address',
+    most: '100 µs',
+    beyond: REFUSED,
+  },
+  {
+    kind: 'message',
+    input: '`auth`, `subscribe`, `unsubscribe`, `resume`, `ping`, and messages that are none',
+    cost: 'a read per channel, at least 1 per 320 bytes or 20 colons and opening brackets, and 1 per KiB of a snapshot; 1 per 100 messages of a `resume`, 100 from the journal; and an operation of the connection per channel',
+    payer: 'user and address; the connection',
+    most: '4 KiB; 50 snapshots',
+    beyond:
+      'the error `rate_limited`; above 20 operations a second, in bursts of 100, the end of the connection',
+  },
+  {
+    kind: 'control',
+    input: 'a ping or a pong of a WebSocket',
+    cost: 'an operation of the connection',
+    payer: 'the connection',
+    most: '20 µs, 125 bytes',
+    beyond: 'the end of the connection',
+  },
+  {
+    kind: 'refusal',
+    input: 'a refused `order` or `batch` of the stream',
+    cost: 'as if it was executed; and an operation of the connection per 20 units, or part of it',
+    payer: 'as a change; the connection',
+    most: 'as a change',
+    beyond: 'the end of the connection',
+  },
+];

@@ -3,9 +3,10 @@
  * (gateway/access/fair-use/charges.ts): every route, message of the stream and refusal is charged
  * by its work. The buckets do not refill within a test.
  */
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { marketIdText } from '../../../engine/interface/notation.js';
-import { UNIT_US } from '../../../gateway/access/fair-use/charges.js';
+import { CHARGES, UNIT_US } from '../../../gateway/access/fair-use/charges.js';
 import { KnownAddresses } from '../../../gateway/access/fair-use/known-addresses.js';
 import { Passwords } from '../../../gateway/access/passwords.js';
 import { Forwarder } from '../../../gateway/edge/forwarder.js';
@@ -80,6 +81,7 @@ describe('every input is charged', () => {
     expect(free).toEqual(['/health', '/ready', '/metrics']);
     for (const route of ROUTES) {
       const kind = typeof route.quota === 'function' ? 'orders' : (quotaOf(route) ?? 'free');
+      expect(CHARGES.map((charge) => charge.kind)).toContain(kind);
       for (const token of [undefined, readOnly, 'x.y.z']) {
         const body = route.body === undefined ? undefined : { nothing: 1 };
         const path = pathOf(route, ada);
@@ -427,3 +429,13 @@ test.skipIf(AT_EDGES)(
     expect(headers['retry-after']).toBe('1');
   },
 );
+
+test('CONFIGURATION.md shows the table', () => {
+  const rows = CHARGES.map(({ input, cost, payer, most, beyond }) =>
+    [input, cost, payer, most, beyond].join(' | '),
+  );
+  const head = ['| what | cost | who pays | at most | beyond |', '|---|---|---|---|---|'];
+  const table = [...head, ...rows.map((row) => `| ${row} |`)].join('\n');
+  const url = new URL('../../../gateway/CONFIGURATION.md', import.meta.url);
+  expect(readFileSync(url, 'utf8')).toContain(table);
+});

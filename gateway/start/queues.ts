@@ -1,0 +1,130 @@
+/**
+ * Every queue in memory that clients can fill: its maximum in bytes, and what happens beyond it.
+ * CONFIGURATION.md has the same table.
+ */
+
+import { PENDING_MAX } from '../../persistence/follower/history-client.js';
+import { OVERLOAD_LIMITS } from '../access/fair-use/overload.js';
+import { BYTES_MAX as FORWARDED_BYTES_MAX } from '../edge/forwarder.js';
+import { MESSAGE_BYTES_MAX } from '../edge/link/frames.js';
+import { RING_BYTES, WAITING_BYTES_MAX } from '../edge/link/ring.js';
+import { CODED_BYTES_MAX } from '../http/answers/answer-coder.js';
+import { BODY_BYTES_MAX } from '../http/request.js';
+import { FRAME_BYTES } from '../stream/endpoint.js';
+import type { StreamLimits } from '../stream/limits.js';
+import { HELD_BYTES_MAX } from '../stream/resume/journal-replays.js';
+
+/** A batch of a hundred refused operations, with its result. */
+const BYTES_OF_READ = 32 * 1_024;
+
+interface Queue {
+  what: string;
+  bytesMax: number;
+  beyond: string;
+  /** null: the log reports it. */
+  metric: string | null;
+}
+
+interface Limits {
+  connections: { total: number };
+  stream: StreamLimits;
+  unsent: { bytes: number };
+}
+
+/** Per process; queues of an edge: per edge. */
+export function queuesOf({ connections, stream, unsent }: Limits): Queue[] {
+  return [
+    {
+      what: 'bodies that arrive, or wait for their turn',
+      bytesMax: connections.total * BODY_BYTES_MAX,
+      beyond: 'a larger body is answered 413; one that takes 5 s is cut off',
+      metric: 'exchange_slow_bodies_total',
+    },
+    {
+      what: 'stream messages that arrive',
+      bytesMax: stream.connections * FRAME_BYTES,
+      beyond: 'the stream is closed, 1006',
+      metric: 'exchange_connections',
+    },
+    {
+      what: 'commands that wait for the disk',
+      bytesMax: OVERLOAD_LIMITS.backlogBytes * 1.1,
+      beyond: 'changes are answered 503, and cancels in the last tenth',
+      metric: 'exchange_backlog_bytes',
+    },
+    {
+      what: 'reads of the history, with the refused batches that they explain',
+      bytesMax: PENDING_MAX * BYTES_OF_READ,
+      beyond:
+        'further reads are answered 503; those of one user, or address without one, from a twentieth on',
+      metric: null,
+    },
+    {
+      what: 'answers that are compressed',
+      bytesMax: CODED_BYTES_MAX,
+      beyond: 'further answers are sent as they are',
+      metric: 'exchange_calls_under_way',
+    },
+    {
+      what: 'answers that wait for their turn',
+      bytesMax: unsent.bytes,
+      beyond: 'further answers are written at once',
+      metric: 'exchange_calls_under_way',
+    },
+    {
+      what: 'answers that clients do not read',
+      bytesMax: unsent.bytes,
+      beyond: 'the oldest of the address with the most are dropped with their connections',
+      metric: 'exchange_unsent_answer_bytes',
+    },
+    {
+      what: 'messages that one stream does not read',
+      bytesMax: stream.backlogBytes,
+      beyond: 'the stream is closed, 4008',
+      metric: 'exchange_stream_closed_total',
+    },
+    {
+      what: 'messages that streams do not read',
+      bytesMax: stream.backlogBytesInAll,
+      beyond: 'the slowest streams are cut off',
+      metric: 'exchange_stream_backlog_bytes',
+    },
+    {
+      what: 'messages kept for `resume`',
+      bytesMax: stream.keptCharactersInAll,
+      beyond: 'the oldest of the channel are forgotten',
+      metric: 'exchange_stream_kept_characters',
+    },
+    {
+      what: 'messages from the journal for `resume`',
+      bytesMax: HELD_BYTES_MAX,
+      beyond: 'users wait for their turn; a client that does not read is closed, 4008',
+      metric: 'exchange_stream_replay_bytes',
+    },
+    {
+      what: 'an edge: requests that wait for the core',
+      bytesMax: FORWARDED_BYTES_MAX * 1.1,
+      beyond: 'changes are answered 503, and cancels in the last tenth',
+      metric: 'exchange_calls_under_way',
+    },
+    {
+      what: 'an edge: stream messages to the core',
+      bytesMax: RING_BYTES + WAITING_BYTES_MAX,
+      beyond: 'the stream that sends the next one is cut off',
+      metric: 'exchange_edge_waiting_bytes',
+    },
+    {
+      what: 'an edge: answers and messages from the core',
+      bytesMax: RING_BYTES + 2 * unsent.bytes,
+      beyond:
+        'above half, answers are dropped with their connections; then the streams of the edge are cut off',
+      metric: 'exchange_edge_waiting_bytes',
+    },
+    {
+      what: 'a replica: what waits for its socket',
+      bytesMax: MESSAGE_BYTES_MAX,
+      beyond: 'the replica is disconnected, and connects again',
+      metric: null,
+    },
+  ];
+}
