@@ -7,7 +7,6 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
-  renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -28,6 +27,7 @@ import type { HistoryRequest } from '../../../persistence/history/requests.js';
 import { HistoryStore } from '../../../persistence/history/store.js';
 import { openJournal } from '../../../persistence/recovery/data-folder.js';
 import { query } from '../../../persistence/storage/sqlite.js';
+import { findHistory } from '../../../persistence/tools/operations/history-parts.js';
 import { eventually } from '../../support/eventually.js';
 import { operate } from '../../support/folders/operations.js';
 import {
@@ -38,7 +38,7 @@ import {
   writeCommands,
 } from '../../support/follower-fixture.js';
 import { dayOfCommands, expectedHistory, type TimedCommand } from '../../support/history-oracle.js';
-import { Folders, readAll, withDatabase, writeSegments } from '../../support/journal-fixture.js';
+import { Folders, withDatabase } from '../../support/journal-fixture.js';
 
 const room = vi.hoisted(() => ({ freeBytes: null as number | null }));
 vi.mock('../../../persistence/storage/room.js', async (original) => {
@@ -271,22 +271,15 @@ describe('a part', () => {
     await store.close();
   });
 
-  it('that is lost needs its segments: archive leaves them, and names it', async () => {
-    const folder = folders.make();
-    await writeSegments(folder);
-    const follower = start(folder, (await readAll(folder)).at(-1)!.lastSequence);
-    await follower.read({ kind: 'userTrades', userId: 1, limit: 1, cursor: null });
-    const isSealed = () => follower.log.of('info').some(({ message }) => /sealed/.test(message));
-    await eventually(isSealed);
-    await follower.close();
-    const archive = () => operate('archive', '--data', folder, '--to', folders.make());
-    const path = sealedPath(folder, 1);
-    renameSync(path, `${path}.away`);
-    const kept = await archive();
-    expect(kept).toMatchObject({ status: 1, out: expect.stringContaining('No segment was moved') });
-    expect(kept.err).toContain(`${path} is missing`);
-    renameSync(`${path}.away`, path);
-    expect(await archive()).toMatchObject({ status: 0, err: '' });
+  it('that is lost needs its segments: archive keeps all after the part before it', async () => {
+    const folder = folders.copy(inParts);
+    const store = await HistoryStore.open(folder, null);
+    const { sequence } = store.parts.endOf(3);
+    await store.close();
+    const path = sealedPath(folder, 4);
+    rmSync(path);
+    const found = await findHistory(folder, false);
+    expect(found).toMatchObject({ sequence, problems: [`${path} is missing`] });
   });
 
   it('that is open and lost is made anew from its beginning', async () => {
