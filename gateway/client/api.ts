@@ -13,16 +13,12 @@ import type { ApiError, Paging } from './terms.js';
 export interface ApiOptions {
   /** The API's address. Default: /api of the page's own origin. */
   url?: string;
-  /** The user's token. Without a token, a browser sends its cookie. */
   token?: string | null;
-  /** A partner's key, for the partners' routes. */
   partnerKey?: string | null;
-  /** Replaces the global fetch. */
   fetch?: typeof globalThis.fetch;
   retries?: Partial<Retries>;
 }
 
-/** Options of every call. */
 export interface CallOptions {
   /** Ends the call. A change may still have been executed. */
   signal?: AbortSignal | undefined;
@@ -37,25 +33,53 @@ export interface CallOptions {
   minSequence?: number | undefined;
 }
 
-export type Query = Record<string, string | number | boolean | null | undefined>;
-
-/** A request as a route function makes it. */
-export interface Call {
+/** A request and the type of its answer. */
+export interface Call<Answer = unknown> {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** The path below the API's address, with encoded segments: {@link path}. */
   path: string;
-  query?: Query;
-  body?: object;
-  /**
-   * Why the request may be repeated although it may have been executed: it has a key, or repeating
-   * it changes nothing. Default: only GET may be repeated.
-   */
-  repeat?: 'key' | 'harmless';
+  query?: object | undefined;
+  body?: object | undefined;
+  /** How a request that may have been executed can be sent again. */
+  repeat: 'key' | 'harmless' | 'never';
   /** Requests the answer as CSV, returned as a {@link CsvPage}. */
   asCsv?: boolean;
   /** Returns the answer's text unparsed. */
   asText?: boolean;
   options?: CallOptions | undefined;
+  /** Never set: only its type counts. */
+  answer?: Answer;
+}
+
+export function get<Answer>(path: string, query?: object): Call<Answer> {
+  return { method: 'GET', path, query, repeat: 'harmless' };
+}
+
+type Repeat = Call['repeat'];
+
+export function post<Answer>(path: string, body = {}, repeat: Repeat = 'key'): Call<Answer> {
+  return { method: 'POST', path, body, repeat };
+}
+
+export function put<Answer>(path: string, body: object, repeat: Repeat = 'key'): Call<Answer> {
+  return { method: 'PUT', path, body, repeat };
+}
+
+export function remove<Answer>(path: string, query = {}, repeat: Repeat = 'key'): Call<Answer> {
+  return { method: 'DELETE', path, query, repeat };
+}
+
+/**
+ * A function for a route: of the API, the arguments of `callOf`, and the options of the call. All
+ * parameters of `callOf` count by their places, so none may have a default.
+ */
+/* @__NO_SIDE_EFFECTS__ */
+export function route<Args extends unknown[], Answer>(callOf: (...args: Args) => Call<Answer>) {
+  return (api: Api, ...args: [...Args, options?: CallOptions]): Promise<Answer> =>
+    api.call({
+      ...callOf(...(args as unknown as Args)),
+      options: args[callOf.length] as CallOptions,
+    });
 }
 
 /** A page of a list as CSV (RFC 4180), with its own header line. */
@@ -91,15 +115,12 @@ export class Api {
     this.retries = { ...DEFAULT_RETRIES, ...options.retries };
   }
 
-  /**
-   * Sends a request, and repeats it until an answer is final.
-   * @throws ExchangeError, ConnectionError, or the reason of the signal
-   */
-  async call<Answer>(call: Call): Promise<Answer> {
+  /** @throws ExchangeError, ConnectionError, or the reason of the signal */
+  async call<Answer>(call: Call<Answer>): Promise<Answer> {
     const isNumbered = call.options?.clientSequence !== undefined;
     const isKeyed = call.repeat === 'key' && !isNumbered;
     const key = isKeyed ? (call.options?.idempotencyKey ?? randomKey()) : null;
-    const isRepeatable = call.method === 'GET' || (call.repeat !== undefined && !isNumbered);
+    const isRepeatable = call.method === 'GET' || (call.repeat !== 'never' && !isNumbered);
     const body = call.body === undefined ? undefined : bodyText(call.body);
     const attempt = () => this.attempt<Answer>(call, key, body);
     return repeated(attempt, isRepeatable, this.retries, call.options?.signal);
@@ -124,7 +145,7 @@ export class Api {
     }
   }
 
-  private addressOf({ path, query = {}, options }: Call): string {
+  private addressOf({ path, query, options }: Call): string {
     const all = { ...query, minSequence: options?.minSequence };
     const given = Object.entries(all).filter(([, value]) => value !== undefined && value !== null);
     const pairs = given.map(([name, value]) => `${name}=${encodeURIComponent(`${value}`)}`);

@@ -45,7 +45,6 @@ export function isRefusal(error: unknown, ...codes: ErrorCode[]): error is Excha
   return codes.length === 0 || codes.includes(error.code as ErrorCode);
 }
 
-/** A failed attempt. `isFinal`: no further attempt can succeed. */
 export interface Failure {
   error: ExchangeError | ConnectionError;
   isFinal?: boolean;

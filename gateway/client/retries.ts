@@ -9,10 +9,7 @@ export interface Retries {
   timeoutMs: number;
   /** The first wait. Each further wait is twice as long, less a random part of up to half. */
   firstWaitMs: number;
-  /**
-   * The longest wait. If the exchange asks for a longer one, the call fails immediately, and the
-   * error's `retryAfterMs` says when the request can succeed: you decide whether to wait.
-   */
+  /** For a longer wait the call fails immediately; the error's `retryAfterMs` says how long. */
   longestWaitMs: number;
 }
 

@@ -22,6 +22,5 @@ export interface AccountFilter {
 export interface Paging {
   /** Entries in one page: 1 to 200, default 50. */
   limit?: number | undefined;
-  /** The previous page's `nextCursor`. */
   cursor?: string | null | undefined;
 }

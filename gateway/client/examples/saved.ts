@@ -25,7 +25,6 @@ import {
   type UserEvent,
 } from '../index.js';
 
-/** Pause between two rounds. */
 const PAUSE_MS = 100;
 /** Before a longer wait, the bot cancels its resting orders. */
 const LONG_MS = 5_000;

@@ -23,7 +23,6 @@ import {
 import { FairPrice } from './fair-price.js';
 import { keepBooks, run, signIn } from './saved.js';
 
-/** Size of an order in dollars. */
 const AMOUNT = '2.5';
 /** How far below the fair price an offer must be, and how far above it a bid. */
 const MARGIN_TICKS = 4;

@@ -6,7 +6,8 @@
  * up to its balance. If they do not, or if an event is unknown, the account requests a snapshot.
  */
 import { toLots, toMicros, toTicks } from '../amounts.js';
-import type { Order, OutcomeName, Position, SideName } from '../types.js';
+import type { Order, Position } from '../routes.js';
+import type { OutcomeName, SideName } from '../terms.js';
 import type { ChannelMessage, Place, UserEvent } from './messages.js';
 import type { Stream } from './stream.js';
 
@@ -40,9 +41,7 @@ export class Account {
   channelSequence: number | null = null;
   availableMicros = 0;
   heldMicros = 0;
-  /** By order id. */
   readonly orders = new Map<string, RestingOrder>();
-  /** By market id. */
   readonly positions = new Map<string, Position[]>();
 
   /** Returns false if the account is no longer certain and needs a snapshot. */
@@ -203,10 +202,7 @@ export interface AccountListener {
   onEnd?: (error: Error | null) => void;
 }
 
-/**
- * Follows the stream's user, or a sub-account ("account:<userId>"). `saved`: an earlier run's
- * account, to receive every event since then.
- */
+/** Follows the user, or "account:<userId>". `saved`: an earlier run's account, to continue. */
 export function followAccount(
   stream: Stream,
   listener: AccountListener = {},

@@ -14,7 +14,6 @@ export interface Level {
   lots: number;
 }
 
-/** Ticks in a dollar. */
 const DOLLAR = 1_000;
 
 export class Book {
@@ -49,21 +48,16 @@ export class Book {
     return found;
   }
 
-  /** null: no bids. */
   bestBid(outcome: OutcomeName): Level | null {
     return this.levels(outcome, 'bids', 1)[0] ?? null;
   }
 
-  /** null: no offers. */
   bestAsk(outcome: OutcomeName): Level | null {
     return this.levels(outcome, 'asks', 1)[0] ?? null;
   }
 }
 
-/**
- * Follows a market's book. Returns the book and a function that ends the subscription. A market
- * that is not listed is refused: see Subscriber about `onEnd`.
- */
+/** Follows a market's book. `onEnd`: see Subscriber; a market that is not listed is refused. */
 export function followBook(
   stream: Stream,
   marketId: string,
@@ -78,10 +72,7 @@ export function followBook(
   return { book, stop: stream.subscribe(`book:${marketId}`, { onMessage, onEnd }) };
 }
 
-/**
- * Follows an asset from market to market: `onChange` gets the active market's book, or null if no
- * market is active. Returns a function that ends the subscription. `onEnd`: see Subscriber.
- */
+/** Follows an asset's active market; null: there is none. Returns a function that ends it. */
 export function followBooks(
   stream: Stream,
   asset: string,

@@ -29,7 +29,6 @@ export type ChannelNews =
 export class FollowedChannel {
   /** idle: not requested, because there is no connection or the channel is refused for now. */
   private state: 'idle' | 'asked' | 'live' = 'idle';
-  /** Heartbeats since the channel was requested. */
   private heartbeats = 0;
   /** The number after which missing messages were requested; null: none were. */
   private missedAfter: number | null = null;
@@ -96,7 +95,6 @@ export class FollowedChannel {
     this.state = 'idle';
   }
 
-  /** Makes the next request ask for a new snapshot. */
   forget(): void {
     this.place = null;
   }

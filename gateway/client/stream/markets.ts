@@ -6,7 +6,7 @@
  * opening.
  */
 import { isRefusal } from '../errors.js';
-import { type Market, market as readMarket } from '../routes/markets.js';
+import { type Market, market as readMarket } from '../routes.js';
 import type { ChannelMessage, MarketChange } from './messages.js';
 import type { Stream } from './stream.js';
 
@@ -23,7 +23,6 @@ export interface MarketListener {
 }
 
 export class MarketList {
-  /** Active markets by id. */
   readonly active = new Map<string, Market>();
   /** Markets of the next windows by id. */
   readonly upcoming = new Map<string, Market>();
@@ -52,7 +51,6 @@ export class MarketList {
     for (const id of this.leaving.keys()) this.read(id);
   }
 
-  /** Handles a market that was read. */
   found(market: Market): void {
     const { id, status } = market;
     if (!this.leaving.has(id)) return;

@@ -16,7 +16,7 @@ import type {
   Operation,
   SellReceipt,
   SplitReceipt,
-} from '../types.js';
+} from '../routes.js';
 import type { Stream } from './stream.js';
 
 /** Receipt types by the operation's `op`. */

@@ -98,7 +98,9 @@ function leavesClient(file: ts.SourceFile, { moduleSpecifier }: ts.ImportDeclara
 
 async function writeModule(): Promise<void> {
   const code = await rolldown({ input: join(CLIENT, 'index.ts'), platform: 'neutral' });
-  await code.write({ file: join(PACKAGE, 'index.js'), comments: false });
+  // The annotations let a bundler leave out the routes that are not used.
+  const comments = { annotation: true, jsdoc: false, legal: false };
+  await code.write({ file: join(PACKAGE, 'index.js'), comments });
   const input = join(DECLARATIONS, 'index.d.ts');
   const types = await rolldown({ input, plugins: [dts({ dtsInput: true, emitDtsOnly: true })] });
   await types.write({ dir: PACKAGE });

@@ -1,7 +1,7 @@
 /** The list of keyboard shortcuts. */
 import { cancelKey, KEYS } from './keys.js';
 import { closeDialog } from './model/dialog.js';
-import { Dialog } from './parts/dialog.js';
+import { Dialog } from './parts/form.js';
 
 const OTHERS = [
   { key: '↑ ↓', does: 'In the price field: 0.1¢ up or down, with Shift 1¢' },

@@ -10,9 +10,9 @@ import { notice } from './model/notice.js';
 import { route, type View } from './model/route.js';
 import { isKnown, signOut, user } from './model/session.js';
 import { Action } from './parts/action.js';
+import { slotName } from './parts/format.js';
 import { Later } from './parts/later.js';
-import { slotName } from './parts/market-name.js';
-import { Money } from './parts/money.js';
+import { Money } from './parts/panel.js';
 import { Results } from './results/results.js';
 
 const LINKS: readonly { view: View; to: string; label: string }[] = [

@@ -4,23 +4,27 @@
  */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { fromLots, fromTicks, toLots, toMicros } from '../../../client/amounts.js';
-import { amend, order as readOrder } from '../../../client/index.js';
-import type { RestingOrder } from '../../../client/stream/account.js';
-import type { AmendReceipt } from '../../../client/types.js';
+import {
+  type AmendReceipt,
+  amend,
+  fromLots,
+  fromTicks,
+  type RestingOrder,
+  order as readOrder,
+  toLots,
+  toMicros,
+} from '../../../client/index.js';
 import { amended, closeDialog } from '../model/dialog.js';
-import { api } from '../model/exchange.js';
+import { api, sentenceOf } from '../model/exchange.js';
 import { notice } from '../model/notice.js';
 import { user } from '../model/session.js';
 import { readLots, readTicks, WRONG_PRICE, WRONG_SHARES } from '../parts/amount.js';
-import { Dialog } from '../parts/dialog.js';
-import { TextField } from '../parts/fields.js';
-import { Form } from '../parts/form.js';
-import { averageCents, cents, shares, typedCents } from '../parts/format.js';
-import { slotName } from '../parts/market-name.js';
+import { Dialog, Form, TextField } from '../parts/form.js';
+import { averageCents, cents, shares, slotName, typedCents } from '../parts/format.js';
 import { refusalOf } from '../ticket/refusal.js';
 
-type Problems = Partial<Record<'size' | 'price' | 'order', string>>;
+/** Where a refusal is shown; others are at the price. */
+const PLACES: Readonly<Record<string, string>> = { size: 'amend-size', order: 'form' };
 
 /** The order as the exchange reported it; `lots` includes filled lots. */
 interface Found {
@@ -37,12 +41,7 @@ function AmendForm({ of }: { of: RestingOrder }) {
   const size = useSignal('');
   const price = useSignal(typedCents(of.priceTicks));
   const found = useSignal<Found | null>(null);
-  const problems = useSignal<Problems>({});
-  const refused = (error: unknown) => {
-    const { field, sentence } = refusalOf(error);
-    const place = field === 'size' ? 'size' : field === 'order' ? 'order' : 'price';
-    problems.value = { [place]: sentence };
-  };
+  const unread = useSignal('');
   useEffect(() => {
     const read = async () => {
       const { filledShares, restingShares } = await readOrder(
@@ -54,37 +53,38 @@ function AmendForm({ of }: { of: RestingOrder }) {
       found.value = { lots: filledLots + toLots(restingShares), filledLots };
       size.value = fromLots(found.value.lots);
     };
-    void read().catch(refused);
+    void read().catch((error) => {
+      unread.value = sentenceOf(error);
+    });
   }, []);
   const send = async () => {
     const known = found.peek();
-    if (known === null) return;
+    if (known === null) return undefined;
     const lots = readLots(size.peek());
     const ticks = readTicks(price.peek());
-    problems.value = {
-      ...(lots === null ? { size: WRONG_SHARES } : {}),
-      ...(ticks === null ? { price: WRONG_PRICE } : {}),
-    };
-    if (lots === null || ticks === null) return;
+    if (lots === null || ticks === null)
+      return {
+        'amend-size': lots === null ? WRONG_SHARES : undefined,
+        'amend-price': ticks === null ? WRONG_PRICE : undefined,
+      };
     const terms = {
       ...(lots === known.lots ? {} : { shares: fromLots(lots) }),
       ...(ticks === of.priceTicks ? {} : { price: fromTicks(ticks) }),
     };
-    if (Object.keys(terms).length > 0)
-      notice.value = outcomeOf(await amend(api, of.marketId, of.orderId, terms), ticks);
+    try {
+      if (Object.keys(terms).length > 0)
+        notice.value = outcomeOf(await amend(api, of.marketId, of.orderId, terms), ticks);
+    } catch (error) {
+      const { field, sentence } = refusalOf(error);
+      return { [PLACES[field] ?? 'amend-price']: sentence };
+    }
     closeDialog();
+    return undefined;
   };
   const filledLots = found.value?.filledLots ?? 0;
-  const { size: wrongSize, price: wrongPrice, order: wrong } = problems.value;
   return (
     <Dialog title="Amend the order">
-      <Form
-        button="Amend"
-        disabled={found.value === null}
-        send={send}
-        refused={refused}
-        problem={wrong}
-      >
+      <Form button="Amend" disabled={found.value === null} problem={unread.value} send={send}>
         <p class="soft">
           {of.side === 'BUY' ? 'Buy' : 'Sell'} {of.outcome}, {slotName(of.marketId)}
           {of.clientOrderId !== null && <>, your id {of.clientOrderId}</>}
@@ -92,19 +92,15 @@ function AmendForm({ of }: { of: RestingOrder }) {
         <TextField
           label="Shares, including those filled"
           name="amend-size"
-          autocomplete="off"
           inputMode="decimal"
           value={size}
-          problem={wrongSize}
           hint={`${shares(filledLots)} filled. Fewer shares keep the order's place in the queue.`}
         />
         <TextField
           label="Price in cents"
           name="amend-price"
-          autocomplete="off"
           inputMode="decimal"
           value={price}
-          problem={wrongPrice}
           hint="More shares or another price put the order at the end of its queue, and it may trade at once."
         />
       </Form>

@@ -11,7 +11,7 @@ import { now } from '../model/clock.js';
 import { api, sentenceOf } from '../model/exchange.js';
 import { user } from '../model/session.js';
 import { Action } from '../parts/action.js';
-import { Select } from '../parts/fields.js';
+import { Select } from '../parts/form.js';
 import { clockSeconds } from '../parts/format.js';
 import { Panel } from '../parts/panel.js';
 
@@ -42,7 +42,6 @@ async function set(timeoutMs: number): Promise<void> {
   problem.value = '';
 }
 
-/** Restarts the switch when two thirds of its time are left. */
 effect(() => {
   const running = started.value;
   if (running === null) return;

@@ -1,14 +1,18 @@
 /** Actions on all of something: cancel every order, claim every market. */
-import { fromLots, toMicros } from '../../../client/amounts.js';
-import { cancelEverywhere, claim, merge, batch as sendBatch } from '../../../client/index.js';
-import type { ClaimReceipt } from '../../../client/types.js';
+import {
+  type ClaimReceipt,
+  cancelEverywhere,
+  claim,
+  fromLots,
+  merge,
+  batch as sendBatch,
+  toMicros,
+} from '../../../client/index.js';
 import { claimable, orders } from '../model/account.js';
 import { api } from '../model/exchange.js';
 import { user } from '../model/session.js';
-import { dollars, shares } from '../parts/format.js';
-import { slotName } from '../parts/market-name.js';
+import { dollars, shares, slotName } from '../parts/format.js';
 
-/** Claims per batch. */
 const CLAIMS_AT_ONCE = 100;
 
 function counted(count: number, one: string): string {
@@ -31,7 +35,6 @@ export async function mergePairs(marketId: string, lots: number): Promise<string
   return `${shares(lots)} pairs turned into ${dollars(toMicros(received))}.`;
 }
 
-/** Claims both outcomes of a market. */
 export async function claimOne(marketId: string): Promise<string> {
   return `${dollars(paidBy(await claim(api, marketId)))} claimed from ${slotName(marketId)}.`;
 }
@@ -56,7 +59,6 @@ export async function claimEvery(): Promise<string> {
   return `${dollars(paidMicros)} claimed from ${counted(markets.length, 'market')}.`;
 }
 
-/** The newest resting order; null: none. */
 export function newestOrder() {
   return orders.peek().at(-1) ?? null;
 }

@@ -1,8 +1,11 @@
 /** Below the market: the user's positions and resting orders, with their actions. */
-import { toLots, toMicros } from '../../../client/amounts.js';
-import { cancel } from '../../../client/index.js';
-import type { RestingOrder } from '../../../client/stream/account.js';
-import type { Position } from '../../../client/types.js';
+import {
+  cancel,
+  type Position,
+  type RestingOrder,
+  toLots,
+  toMicros,
+} from '../../../client/index.js';
 import { balance, claimable, orders, pairLots, positions, worthMicros } from '../model/account.js';
 import { openAmend } from '../model/dialog.js';
 import { api } from '../model/exchange.js';
@@ -10,12 +13,8 @@ import { market } from '../model/markets.js';
 import { tell } from '../model/notice.js';
 import { isExpected } from '../model/session.js';
 import { Action } from '../parts/action.js';
-import { averageCents, cents, dollars, shares } from '../parts/format.js';
-import { slotName } from '../parts/market-name.js';
-import { Gain, Money } from '../parts/money.js';
-import { Outcome } from '../parts/outcome.js';
-import { Panel } from '../parts/panel.js';
-import { Table } from '../parts/table.js';
+import { averageCents, cents, dollars, shares, slotName } from '../parts/format.js';
+import { Gain, Money, Outcome, Panel, Table } from '../parts/panel.js';
 import { paidMicros } from '../results/fees.js';
 import { sellAll } from '../ticket/sell-all.js';
 import { cancelEvery, claimEvery, claimOne, mergePairs } from './everything.js';

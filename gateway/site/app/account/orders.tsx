@@ -1,15 +1,11 @@
 /** The user's closed orders, newest first: what was filled, and why each one ended. */
-import { toLots, toMicros, toTicks } from '../../../client/amounts.js';
-import { orders } from '../../../client/index.js';
-import type { OrderRecord } from '../../../client/types.js';
+import { type OrderRecord, orders, toLots, toMicros, toTicks } from '../../../client/index.js';
 import { balance } from '../model/account.js';
 import { api } from '../model/exchange.js';
 import { user } from '../model/session.js';
-import { averageCents, cents, dayAndTime, shares } from '../parts/format.js';
-import { slotName } from '../parts/market-name.js';
-import { Outcome } from '../parts/outcome.js';
-import { Paged } from '../parts/paged.js';
-import { Panel } from '../parts/panel.js';
+import { averageCents, cents, dayAndTime, shares, slotName } from '../parts/format.js';
+import { Outcome, Panel } from '../parts/panel.js';
+import { Paged } from '../parts/reading.js';
 import { OrdersPanel } from './holdings.js';
 
 /** An order without a limit has the worst price. */

@@ -2,11 +2,9 @@
 import { points } from '../../../client/index.js';
 import { api } from '../model/exchange.js';
 import { user } from '../model/session.js';
-import { dayAndTime } from '../parts/format.js';
-import { slotName } from '../parts/market-name.js';
-import { Paged } from '../parts/paged.js';
+import { dayAndTime, slotName } from '../parts/format.js';
 import { Panel } from '../parts/panel.js';
-import { Read, useReading } from '../parts/reading.js';
+import { Paged, Read, useReading } from '../parts/reading.js';
 
 const REASONS = { fees: 'Fees you paid', referral: 'Fees of users you referred' };
 

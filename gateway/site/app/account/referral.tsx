@@ -1,16 +1,12 @@
 /** The user's referral code: copy, change, and earnings. */
 import { useSignal } from '@preact/signals';
-import { toMicros } from '../../../client/amounts.js';
-import { referral, setReferralCode } from '../../../client/index.js';
-import type { OwnReferral } from '../../../client/types.js';
-import { api, problemOf, sentenceOf } from '../model/exchange.js';
+import { type OwnReferral, referral, setReferralCode, toMicros } from '../../../client/index.js';
+import { api } from '../model/exchange.js';
 import { user } from '../model/session.js';
 import { Action } from '../parts/action.js';
-import { TextField } from '../parts/fields.js';
-import { Fact } from '../parts/figure.js';
-import { Form } from '../parts/form.js';
+import { Form, TextField } from '../parts/form.js';
 import { dollars, whole } from '../parts/format.js';
-import { Panel } from '../parts/panel.js';
+import { Fact, Panel } from '../parts/panel.js';
 import { Read, type Reading, useReading } from '../parts/reading.js';
 
 export function ReferralPanel() {
@@ -65,24 +61,22 @@ function Code({ of: { code, referredUsers, earned, pending } }: { of: OwnReferra
 
 function ChangeForm(props: { reading: Reading<OwnReferral>; userId: string }) {
   const code = useSignal('');
-  const problem = useSignal<string | undefined>(undefined);
   const send = async () => {
-    problem.value = undefined;
     props.reading.set(await setReferralCode(api, props.userId, code.peek().trim()));
     code.value = '';
-  };
-  const refused = (error: unknown) => {
-    const said = problemOf(error, 'code');
-    problem.value = said === null ? sentenceOf(error) : `The code ${said}.`;
+    return undefined;
   };
   return (
-    <Form button="Change code" send={send} refused={refused}>
+    <Form
+      button="Change code"
+      send={send}
+      names={{ code: 'The code' }}
+      codes={{ referral_code_taken: ['code'] }}
+    >
       <TextField
         label="New code"
         name="code"
-        autocomplete="off"
         value={code}
-        problem={problem.value}
         hint="3 to 20 letters, digits, hyphens or underscores. Your old code keeps working."
       />
     </Form>

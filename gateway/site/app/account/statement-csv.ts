@@ -2,8 +2,7 @@
  * The statement as CSV, read page by page with the session's cookie, so no address contains a
  * credential.
  */
-import { type Api, ledgerCsv } from '../../../client/index.js';
-import type { LedgerFilter } from '../../../client/types.js';
+import { type Api, type LedgerFilter, ledgerCsv } from '../../../client/index.js';
 
 const PAGE_ENTRIES = 200;
 

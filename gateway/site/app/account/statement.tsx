@@ -1,19 +1,21 @@
 /** The statement: every change of the user's money and shares, with the balance after it. */
 import { type Signal, useSignal } from '@preact/signals';
-import { toLots, toMicros } from '../../../client/amounts.js';
-import { isRefusal, ledger } from '../../../client/index.js';
-import type { Ledger, LedgerFilter } from '../../../client/types.js';
+import {
+  isRefusal,
+  type Ledger,
+  type LedgerFilter,
+  ledger,
+  toLots,
+  toMicros,
+} from '../../../client/index.js';
 import { balance } from '../model/account.js';
 import { api } from '../model/exchange.js';
 import { user } from '../model/session.js';
 import { Action } from '../parts/action.js';
-import { Select, TextField } from '../parts/fields.js';
-import { dayAndSeconds, endOfDay, gain, shares, startOfDay } from '../parts/format.js';
-import { slotName } from '../parts/market-name.js';
-import { Money } from '../parts/money.js';
-import { Outcome } from '../parts/outcome.js';
-import { Paged } from '../parts/paged.js';
-import { Panel } from '../parts/panel.js';
+import { Select, TextField } from '../parts/form.js';
+import { dayAndSeconds, endOfDay, gain, shares, slotName, startOfDay } from '../parts/format.js';
+import { Money, Outcome, Panel } from '../parts/panel.js';
+import { Paged } from '../parts/reading.js';
 import { fileName, readStatement } from './statement-csv.js';
 
 type Entry = Ledger['entries'][number];
@@ -103,22 +105,9 @@ function FilterForm(props: { filter: Signal<LedgerFilter>; problem: Signal<strin
   return (
     <form class="filters panel-body" onSubmit={submit} noValidate>
       <Select label="Type" name="cause" value={cause} options={[['', 'All'], ...CAUSES_BY_NAME]} />
-      <TextField
-        label="Market ID"
-        name="marketId"
-        autocomplete="off"
-        value={marketId}
-        problem={props.problem.value}
-      />
-      <TextField label="First day" name="from" type="date" autocomplete="off" value={from} />
-      <TextField
-        label="Last day"
-        name="to"
-        type="date"
-        autocomplete="off"
-        value={to}
-        problem={dayProblem.value}
-      />
+      <TextField label="Market ID" name="marketId" value={marketId} problem={props.problem.value} />
+      <TextField label="First day" name="from" type="date" value={from} />
+      <TextField label="Last day" name="to" type="date" value={to} problem={dayProblem.value} />
       <button type="submit" class="plain strong">
         Show
       </button>

@@ -5,23 +5,25 @@
  * dismissed; the page does not store it.
  */
 import { type Signal, useSignal } from '@preact/signals';
-import { createToken, revokeToken, tokens } from '../../../client/index.js';
-import type { CreatedToken, Tokens } from '../../../client/types.js';
+import {
+  type CreatedToken,
+  createToken,
+  revokeToken,
+  type Tokens,
+  tokens,
+} from '../../../client/index.js';
 import { exchangeNowMs } from '../model/clock.js';
-import { api, problemOf, sentenceOf } from '../model/exchange.js';
+import { api } from '../model/exchange.js';
 import { user } from '../model/session.js';
 import { Action } from '../parts/action.js';
-import { Select, TextField } from '../parts/fields.js';
-import { Form } from '../parts/form.js';
+import { Form, Select, TextField } from '../parts/form.js';
 import { dayAndTime } from '../parts/format.js';
-import { Panel } from '../parts/panel.js';
+import { Panel, Table } from '../parts/panel.js';
 import { Read, type Reading, useReading } from '../parts/reading.js';
-import { Table } from '../parts/table.js';
 
 const DAY_MS = 86_400_000;
 const SCOPES = { read: 'Read only', trade: 'Read and trade' } as const;
 type Scope = keyof typeof SCOPES;
-type Problems = Partial<Record<'name' | 'addresses' | 'form', string>>;
 
 export function TokensPanel() {
   const reading = useReading(() => tokens(api), user.value?.userId ?? '');
@@ -42,21 +44,12 @@ export function TokensPanel() {
   );
 }
 
-function problemsOf(error: unknown): Problems {
-  const name = problemOf(error, 'name');
-  if (name !== null) return { name: `The name ${name}.` };
-  const address = problemOf(error, 'allowedAddresses');
-  return address === null ? { form: sentenceOf(error) } : { addresses: `Each ${address}.` };
-}
-
 function NewToken(props: { reading: Reading<Tokens>; made: Signal<CreatedToken | null> }) {
   const name = useSignal('');
   const addresses = useSignal('');
   const scope = useSignal<Scope>('read');
   const days = useSignal('90');
-  const problems = useSignal<Problems>({});
   const send = async () => {
-    problems.value = {};
     const allowed = addresses
       .peek()
       .split(/[\s,]+/)
@@ -69,26 +62,16 @@ function NewToken(props: { reading: Reading<Tokens>; made: Signal<CreatedToken |
       ...(allowed.length > 0 ? { allowedAddresses: allowed } : {}),
     });
     void props.reading.again();
+    return undefined;
   };
-  const refused = (error: unknown) => {
-    problems.value = problemsOf(error);
-  };
-  const found = problems.value;
   return (
     <Form
       class="panel-body"
       button="Create API key"
       send={send}
-      refused={refused}
-      problem={found.form}
+      names={{ name: 'The name', allowedAddresses: 'Each' }}
     >
-      <TextField
-        label="Name of the key"
-        name="name"
-        autocomplete="off"
-        value={name}
-        problem={found.name}
-      />
+      <TextField label="Name of the key" name="name" value={name} />
       <Select
         label="Permissions"
         name="scope"
@@ -108,10 +91,8 @@ function NewToken(props: { reading: Reading<Tokens>; made: Signal<CreatedToken |
       />
       <TextField
         label="Allowed IP addresses"
-        name="addresses"
-        autocomplete="off"
+        name="allowedAddresses"
         value={addresses}
-        problem={found.addresses}
         hint="For example 192.0.2.7, 192.0.2.0/24. Empty: any address."
       />
     </Form>

@@ -1,15 +1,11 @@
 /** The trades of an account, newest first. */
-import { toLots, toMicros, toTicks } from '../../../client/amounts.js';
-import { type Api, userTrades } from '../../../client/index.js';
+import { type Api, toLots, toMicros, toTicks, userTrades } from '../../../client/index.js';
 import { balance } from '../model/account.js';
 import { api } from '../model/exchange.js';
 import { user } from '../model/session.js';
-import { cents, dayAndTime, shares } from '../parts/format.js';
-import { slotName } from '../parts/market-name.js';
-import { Money } from '../parts/money.js';
-import { Outcome } from '../parts/outcome.js';
-import { Paged } from '../parts/paged.js';
-import { Panel } from '../parts/panel.js';
+import { cents, dayAndTime, shares, slotName } from '../parts/format.js';
+import { Money, Outcome, Panel } from '../parts/panel.js';
+import { Paged } from '../parts/reading.js';
 
 export function TradesList() {
   return <UserTrades of={user.value?.userId ?? ''} from={api} news={balance.value} />;

@@ -1,28 +1,26 @@
 /** The flex vault: its holdings, the user's deposits, and staking. */
 import { useSignal } from '@preact/signals';
-import { fromMicros, toMicros } from '../../../client/amounts.js';
 import {
   claimYield,
+  type Deposit,
+  fromMicros,
   deposits as readDeposits,
   stake,
+  toMicros,
   unstake,
   vaults,
 } from '../../../client/index.js';
-import type { Deposit } from '../../../client/types.js';
 import { balance } from '../model/account.js';
 import { now } from '../model/clock.js';
-import { api, problemOf, publicApi, sentenceOf } from '../model/exchange.js';
+import { api, publicApi } from '../model/exchange.js';
 import { tell } from '../model/notice.js';
 import { user } from '../model/session.js';
 import { Action } from '../parts/action.js';
 import { readMicros, WRONG_MONEY } from '../parts/amount.js';
-import { TextField } from '../parts/fields.js';
-import { Fact } from '../parts/figure.js';
-import { Form } from '../parts/form.js';
+import { Form, TextField } from '../parts/form.js';
 import { dayAndTime, dollars, perCent, whole } from '../parts/format.js';
-import { Panel } from '../parts/panel.js';
+import { Fact, Panel, Table } from '../parts/panel.js';
 import { Read, useReading } from '../parts/reading.js';
-import { Table } from '../parts/table.js';
 
 export function VaultPanel() {
   const userId = user.value?.userId ?? '';
@@ -67,29 +65,22 @@ export function VaultPanel() {
 
 function StakeForm({ done }: { done: () => Promise<void> }) {
   const amount = useSignal('');
-  const problem = useSignal<string | undefined>(undefined);
   const send = async () => {
     const micros = readMicros(amount.peek());
-    problem.value = micros === null ? WRONG_MONEY : undefined;
-    if (micros === null) return;
+    if (micros === null) return { amount: WRONG_MONEY };
     await stake(api, fromMicros(micros));
     amount.value = '';
     await done();
-  };
-  const refused = (error: unknown) => {
-    const said = problemOf(error, 'amount');
-    problem.value = said === null ? sentenceOf(error) : `The amount ${said}.`;
+    return undefined;
   };
   const money = balance.value;
   return (
-    <Form button="Stake" send={send} refused={refused}>
+    <Form button="Stake" send={send} names={{ amount: 'The amount' }}>
       <TextField
         label="Amount in dollars"
-        name="stake"
-        autocomplete="off"
+        name="amount"
         inputMode="decimal"
         value={amount}
-        problem={problem.value}
         hint={
           money === null
             ? undefined

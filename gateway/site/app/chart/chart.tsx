@@ -6,7 +6,7 @@ import { useComputed, useSignal } from '@preact/signals';
 import { exchangeNowMs } from '../model/clock.js';
 import { asset, current, lastEnded } from '../model/markets.js';
 import { chartPoints, pointsVersion } from '../model/prices.js';
-import { Choice } from '../parts/choice.js';
+import { bound, Choice } from '../parts/action.js';
 import { assetPrice, clockTime, priceDifference } from '../parts/format.js';
 import { ownTrades } from '../results/fees.js';
 import { odds } from './odds.js';
@@ -48,15 +48,7 @@ export function Chart() {
         <h2 id="chart-title">
           {kind.value === 'price' ? `${name} against the price to beat` : 'Chance of UP'}
         </h2>
-        <Choice
-          label="Chart"
-          class="small"
-          options={KINDS}
-          chosen={kind.value}
-          onChoose={(chosen) => {
-            kind.value = chosen;
-          }}
-        />
+        <Choice label="Chart" class="small" options={KINDS} {...bound(kind)} />
       </header>
       <PlotView of={picture} />
       <MinuteTable />

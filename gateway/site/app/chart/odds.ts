@@ -3,7 +3,7 @@
  * book. Now: the chance derived from the asset's price, which needs no quotes.
  */
 import { computed, effect, signal } from '@preact/signals';
-import type { MarketDetail } from '../../../client/types.js';
+import type { MarketDetail } from '../../../client/index.js';
 import { best } from '../model/book.js';
 import { exchangeNowMs } from '../model/clock.js';
 import { chance, market } from '../model/markets.js';
@@ -34,7 +34,6 @@ function oddsOf(history: MarketDetail['priceHistory']): Point[] {
   );
 }
 
-/** UP's middle price in ticks; null: the book is wide or one-sided. */
 function middle(): number | null {
   const bid = best.UP.bid.value;
   const ask = best.UP.ask.value;

@@ -1,7 +1,5 @@
 /** What a market's charts show: the price against the price to beat, and the odds of UP. */
-
-import { toTicks } from '../../../client/amounts.js';
-import type { Market, UserTrade } from '../../../client/types.js';
+import { type Market, toTicks, type UserTrade } from '../../../client/index.js';
 import type { Opened } from '../model/markets.js';
 import { SETTLEMENT_MS } from '../model/prices.js';
 import { assetPrice, clockSeconds, clockTime, priceDifference } from '../parts/format.js';

@@ -34,12 +34,9 @@ export interface Picture {
   lines: readonly Line[];
   /** A horizontal level. The last line is green above it and red below. */
   target?: { value: number; label: string } | undefined;
-  /** A highlighted time range. */
   shade?: { fromMs: number; toMs: number; label: string } | undefined;
   marks?: readonly (Point & { colour: Colour })[];
-  /** The values shown at least. */
   range?: readonly [number, number];
-  /** The text for the time under the pointer. */
   textAt: (atMs: number) => string;
   valueText: (value: number) => string;
   timeText: (atMs: number) => string;
@@ -335,7 +332,6 @@ export class Plot {
     context.stroke();
   }
 
-  /** Draws the last value on the axis. */
   private tag(text: string, y: number, colour: Colour): void {
     const { context, right } = this;
     context.fillStyle = this.colour(colour);

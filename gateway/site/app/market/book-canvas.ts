@@ -42,7 +42,6 @@ function styleOf(canvas: HTMLCanvasElement) {
   return { text: colour('text'), offer: of('down'), bid: of('up'), font };
 }
 
-/** Draws until the returned function is called. */
 export function drawBook(canvas: HTMLCanvasElement): () => void {
   // A browser without offscreen canvases draws on the page's canvas.
   const isApart = 'transferControlToOffscreen' in canvas;

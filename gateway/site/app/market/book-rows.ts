@@ -3,18 +3,15 @@
  * own signal, because a change of a busy book affects one or two rows.
  */
 import { type Signal, signal } from '@preact/signals';
-import type { Level } from '../../../client/stream/book.js';
+import type { Level } from '../../../client/index.js';
 import { book } from '../model/book.js';
 import { outcome } from '../model/ticket.js';
 
-/** Levels per side. */
 export const LEVELS = 7;
 
 export interface BookRow {
-  /** 0: no such level. */
   priceTicks: number;
   lots: number;
-  /** Lots of this level and all better ones. */
   totalLots: number;
   /** Length of the bar, relative to the longest one. */
   depth: number;
@@ -23,7 +20,6 @@ export interface BookRow {
 const EMPTY: BookRow = { priceTicks: 0, lots: 0, totalLots: 0, depth: 0 };
 
 const side = () => Array.from({ length: LEVELS }, () => signal(EMPTY));
-/** Best first. */
 export const offers: readonly Signal<BookRow>[] = side();
 export const bids: readonly Signal<BookRow>[] = side();
 

@@ -1,6 +1,6 @@
 /** The market's question, the odds of both answers, and what decides it. */
 import { useComputed } from '@preact/signals';
-import type { Market } from '../../../client/types.js';
+import type { Market } from '../../../client/index.js';
 import { chances } from '../chart/odds.js';
 import { best, book } from '../model/book.js';
 import { now } from '../model/clock.js';
@@ -18,8 +18,7 @@ import {
 import { averageSoFar, pointsVersion, price, SETTLEMENT_MS } from '../model/prices.js';
 import { isExpected } from '../model/session.js';
 import { results } from '../model/slots.js';
-import { Choice } from '../parts/choice.js';
-import { Figure } from '../parts/figure.js';
+import { Choice } from '../parts/action.js';
 import {
   assetPrice,
   clockTime,
@@ -28,7 +27,7 @@ import {
   priceDifference,
   window,
 } from '../parts/format.js';
-import { Outcome, Sign } from '../parts/outcome.js';
+import { Figure, Outcome, Sign } from '../parts/panel.js';
 
 export function MarketHead() {
   return (

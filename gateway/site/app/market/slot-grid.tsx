@@ -6,8 +6,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { asset } from '../model/markets.js';
 import { SLOT_MS, type Slot, slots } from '../model/slots.js';
 import { clockTime, offsetText } from '../parts/format.js';
-import { Outcome, Sign } from '../parts/outcome.js';
-import { Panel } from '../parts/panel.js';
+import { Outcome, Panel, Sign } from '../parts/panel.js';
 
 const NAMES: Record<Slot['state'], string> = {
   none: 'no market',

@@ -1,8 +1,7 @@
 /** The public trades, newest first, from the takers' side. */
 import { tape } from '../model/tape.js';
 import { clockSeconds, columnCents, wholeShares } from '../parts/format.js';
-import { Outcome } from '../parts/outcome.js';
-import { Panel } from '../parts/panel.js';
+import { Outcome, Panel } from '../parts/panel.js';
 
 export function TapeList() {
   const trades = tape.value;

@@ -3,10 +3,14 @@
  * sequence.
  */
 import { computed, signal } from '@preact/signals';
-import { toLots, toMicros } from '../../../client/amounts.js';
-import { positions as readPositions } from '../../../client/index.js';
-import type { Account, RestingOrder } from '../../../client/stream/account.js';
-import type { Position } from '../../../client/types.js';
+import {
+  type Account,
+  type Position,
+  type RestingOrder,
+  positions as readPositions,
+  toLots,
+  toMicros,
+} from '../../../client/index.js';
 import { book, type OutcomeName } from './book.js';
 import { api } from './exchange.js';
 import { market } from './markets.js';
@@ -18,7 +22,6 @@ interface Balance {
   heldMicros: number;
 }
 
-/** null: unknown. */
 export const balance = signal<Balance | null>(null);
 export const orders = signal<readonly RestingOrder[]>([]);
 export const positions = signal<readonly Position[]>([]);
@@ -49,7 +52,6 @@ export const claimable = computed(() =>
   positions.value.filter(({ status }) => status === 'claimable'),
 );
 
-/** The exchange's last values of positions in markets that are not shown. */
 const elsewhere = signal<readonly Position[]>([]);
 
 /** Reads those values again: their books change, but the account's stream does not report it. */
@@ -60,10 +62,7 @@ export async function readElsewhere(userId: string): Promise<void> {
   elsewhere.value = (await readPositions(api, userId, { status: 'open', limit: 200 })).positions;
 }
 
-/**
- * What selling the position would bring now, by the exchange's rule: other users' bids, by depth.
- * For a market that is not shown, the exchange's last value. null: no bids.
- */
+/** What a sale would bring now, by the exchange's rule; null: no bids. */
 export function worthMicros(of: Position): number | null {
   const shown = book.value;
   if (of.status === 'claimable' || of.outcome === null) return microsOrNull(of.value);
@@ -86,9 +85,7 @@ export function worthMicros(of: Position): number | null {
 
 const microsOrNull = (dollars: number | null) => (dollars === null ? null : toMicros(dollars));
 
-/**
- * The user's own bids for an outcome, by price. An offer of the other outcome is also such a bid.
- */
+/** By price. An offer of the other outcome is also such a bid. */
 function ownBidLots(marketId: string, outcome: OutcomeName): Map<number, number> {
   const own = new Map<number, number>();
   for (const each of orders.value) {

@@ -3,7 +3,7 @@
  * levels are never shown.
  */
 import { computed, signal } from '@preact/signals';
-import type { Level } from '../../../client/stream/book.js';
+import type { Level } from '../../../client/index.js';
 import { market } from './markets.js';
 
 export type OutcomeName = 'UP' | 'DOWN';
@@ -30,5 +30,4 @@ function bestOf(outcome: OutcomeName) {
   };
 }
 
-/** In ticks; null: no bids or no offers. */
 export const best = { UP: bestOf('UP'), DOWN: bestOf('DOWN') };

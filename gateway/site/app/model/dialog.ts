@@ -1,11 +1,10 @@
 /** The open dialog, and the element that had the focus before. */
 import { signal } from '@preact/signals';
-import type { RestingOrder } from '../../../client/stream/account.js';
+import type { RestingOrder } from '../../../client/index.js';
 
 type DialogName = 'register' | 'signIn' | 'recover' | 'keys' | 'amend';
 
 export const dialog = signal<DialogName | null>(null);
-/** The order in the amend dialog. */
 export const amended = signal<RestingOrder | null>(null);
 let before: Element | null = null;
 

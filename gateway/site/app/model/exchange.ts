@@ -3,8 +3,7 @@
  * session is a browser cookie that scripts cannot read.
  */
 import { computed, signal } from '@preact/signals';
-import { Api } from '../../../client/api.js';
-import { ConnectionError, ExchangeError } from '../../../client/errors.js';
+import { Api, ConnectionError, ExchangeError } from '../../../client/index.js';
 
 /** Uses the session, if any. Gives up soon, because a person waits for the answer. */
 export const api = new Api({ retries: { attempts: 4, longestWaitMs: 4_000 } });
@@ -30,11 +29,4 @@ export function sentenceOf(error: unknown): string {
       ? 'The exchange did not answer, so we do not know whether it went through. Check your orders and trades.'
       : 'The exchange cannot be reached. Nothing was changed.';
   return error instanceof Error ? error.message : String(error);
-}
-
-/** The exchange's problem with a field of the request; null: none. */
-export function problemOf(error: unknown, field: string): string | null {
-  if (!(error instanceof ExchangeError) || error.code !== 'invalid_request') return null;
-  const { [field]: said } = error.details;
-  return typeof said === 'string' ? said : null;
 }

@@ -6,10 +6,7 @@
  * as stale until the stream has caught up.
  */
 import { computed, effect, signal } from '@preact/signals';
-import { Account } from '../../../client/stream/account.js';
-import { Book as LocalBook } from '../../../client/stream/book.js';
-import { MarketList } from '../../../client/stream/markets.js';
-import { Stream } from '../../../client/stream/stream.js';
+import { Account, Book as LocalBook, MarketList, Stream } from '../../../client/index.js';
 import { forgetAccount, readElsewhere, setAccount } from './account.js';
 import { type Book, received } from './book.js';
 import { heard, silenceMs } from './clock.js';

@@ -3,9 +3,14 @@
  * windows, which take orders already. When a market ends, the page continues with the next one.
  */
 import { batch, computed, signal } from '@preact/signals';
-import { toMicros } from '../../../client/amounts.js';
-import { activeMarkets, limits, status } from '../../../client/index.js';
-import type { Limits, Market } from '../../../client/types.js';
+import {
+  activeMarkets,
+  type Limits,
+  limits,
+  type Market,
+  status,
+  toMicros,
+} from '../../../client/index.js';
 import { heard } from './clock.js';
 import { publicApi } from './exchange.js';
 import { route } from './route.js';

@@ -4,7 +4,6 @@ import { isLost, sentenceOf } from './exchange.js';
 import { route } from './route.js';
 
 export const notice = signal('');
-// A change of view clears the notice.
 effect(() => {
   void route.value;
   notice.value = '';

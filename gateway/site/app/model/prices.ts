@@ -6,8 +6,12 @@
  * {@link KEPT_MS}, and all of one asset.
  */
 import { signal } from '@preact/signals';
-import { pastMarkets, market as readMarket } from '../../../client/index.js';
-import type { Market, MarketDetail } from '../../../client/types.js';
+import {
+  type Market,
+  type MarketDetail,
+  pastMarkets,
+  market as readMarket,
+} from '../../../client/index.js';
 import { readOdds } from '../chart/odds.js';
 import type { Point } from '../chart/plot.js';
 import { publicApi } from './exchange.js';
@@ -20,7 +24,6 @@ const POINT_EVERY_MS = 1_000;
 /** A window, and the end of the previous one. */
 const KEPT_MS = 20 * 60_000;
 
-/** null: unknown. */
 export const price = signal<number | null>(null);
 /** Increases with every change of {@link points}. */
 export const pointsVersion = signal(0);
@@ -36,7 +39,6 @@ export function chartPoints(): readonly Point[] {
   return points;
 }
 
-/** Clears the prices when the asset changes. */
 export function showPricesOf(chosen: string): void {
   if (chosen === asset) return;
   asset = chosen;
@@ -59,7 +61,6 @@ export async function readMissedPrices(): Promise<void> {
   if (shown !== null) await readEarlier(await readMarket(publicApi, shown.id));
 }
 
-/** Handles a price from the stream. */
 export function observePrice(of: string, observed: number, atMs: number): void {
   if (of !== asset) return;
   const last = ticks.at(-1);
@@ -109,7 +110,6 @@ export async function readEarlier(current: Market): Promise<void> {
   pointsVersion.value++;
 }
 
-/** Prices from a market's history. */
 export function pricesOf(history: MarketDetail['priceHistory']): Point[] {
   return (history ?? []).flatMap(({ atMs, assetPrice }) =>
     assetPrice === null ? [] : [{ atMs, value: assetPrice }],
@@ -123,10 +123,7 @@ function noteAverage({ id, averageSoFar }: Market): void {
     anchor = { marketId: id, atMs: first.atMs, average: averageSoFar };
 }
 
-/**
- * The price's average since the last minute began, weighted by the time each price was the last
- * known one. null: before the last minute, or no price is known.
- */
+/** Each price counts while it is the last known one. null: no price, or not the last minute. */
 export function averageSoFar(
   { id, endsAtMs }: Pick<Market, 'id' | 'endsAtMs'>,
   nowMs: number,

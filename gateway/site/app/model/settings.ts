@@ -1,7 +1,6 @@
 /** Settings stored in this browser. Without storage, they last as long as the page. */
 import { effect, type Signal, signal } from '@preact/signals';
 
-/** A value that is kept between visits. */
 export function kept<Value extends string>(
   name: string,
   standard: Value,
@@ -14,7 +13,6 @@ export function kept<Value extends string>(
   return value;
 }
 
-/** A list that is kept between visits. */
 export function keptList<Entry>(name: string): Signal<readonly Entry[]> {
   const text = kept<string>(name, '[]');
   const list = signal<readonly Entry[]>(parsed(text.peek()));

@@ -1,7 +1,6 @@
 /** The shown day's quarter hours, each with its market and result. */
 import { batch, computed, signal } from '@preact/signals';
-import { markets as readMarkets } from '../../../client/index.js';
-import type { Market } from '../../../client/types.js';
+import { type Market, markets as readMarkets } from '../../../client/index.js';
 import { startOfToday, startOfTomorrow } from '../parts/format.js';
 import { now } from './clock.js';
 import { publicApi } from './exchange.js';

@@ -1,7 +1,6 @@
 /** The newest public trades of the shown market, newest first. */
 import { computed, signal } from '@preact/signals';
-import { toLots, toTicks } from '../../../client/amounts.js';
-import { marketTrades } from '../../../client/index.js';
+import { marketTrades, toLots, toTicks } from '../../../client/index.js';
 import type { OutcomeName } from './book.js';
 import { publicApi } from './exchange.js';
 import { beforePaint } from './frame.js';
@@ -41,7 +40,6 @@ export async function readTape(of: string): Promise<void> {
   if (marketId === of) merge(trades);
 }
 
-/** Handles trades from the stream, oldest first. */
 export function observeTrades(of: string, trades: readonly PublicTrade[]): void {
   if (of === marketId) merge([...trades].reverse());
 }

@@ -1,10 +1,16 @@
 /** The order in the ticket's fields, and what it would do. */
 import { batch, computed, signal } from '@preact/signals';
-import type { Level } from '../../../client/stream/book.js';
+import type { Level } from '../../../client/index.js';
 import { readLots, readMicros, readTicks } from '../parts/amount.js';
 import { exactDollars, shares, typedCents } from '../parts/format.js';
-import type { Plan, PlannedOrder } from '../ticket/plan.js';
-import { neededMicros, planOrder, withLimit, withoutOwn } from '../ticket/plan.js';
+import {
+  neededMicros,
+  type Plan,
+  type PlannedOrder,
+  planOrder,
+  withLimit,
+  withoutOwn,
+} from '../ticket/plan.js';
 import { balance, held, orders } from './account.js';
 import { book, type OutcomeName } from './book.js';
 import { market } from './markets.js';

@@ -1,5 +1,5 @@
-/** A button that sends a request and shows the refusal next to itself. */
-import { useSignal } from '@preact/signals';
+/** A button that sends a request and shows the refusal next to itself; and a choice of one. */
+import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { isLost, sentenceOf } from '../model/exchange.js';
 import { notice } from '../model/notice.js';
@@ -7,10 +7,8 @@ import { notice } from '../model/notice.js';
 export function Action(props: {
   run: () => Promise<unknown>;
   class?: string;
-  /** For screen readers, if the text alone is ambiguous. */
   label?: string;
   disabled?: boolean;
-  /** Works without the exchange. */
   isLocal?: boolean;
   children: ComponentChildren;
 }) {
@@ -46,5 +44,44 @@ export function Action(props: {
         {problem.value}
       </span>
     </span>
+  );
+}
+
+interface Option<Value extends string> {
+  value: Value;
+  label: string;
+}
+
+/** The props of a choice that sets a signal. */
+export function bound<Value>(to: Signal<Value>) {
+  const onChoose = (value: Value) => {
+    to.value = value;
+  };
+  return { chosen: to.value, onChoose };
+}
+
+export function Choice<Value extends string>(props: {
+  label: string;
+  options: readonly Option<Value>[];
+  chosen: Value;
+  onChoose: (value: Value) => void;
+  class?: string;
+}) {
+  return (
+    <fieldset class={`choice ${props.class ?? ''}`}>
+      <legend class="unseen">{props.label}</legend>
+      {props.options.map(({ value, label }) => (
+        <button
+          type="button"
+          key={value}
+          class="choice-option"
+          data-value={value}
+          aria-pressed={value === props.chosen}
+          onClick={() => props.onChoose(value)}
+        >
+          {label}
+        </button>
+      ))}
+    </fieldset>
   );
 }

@@ -3,7 +3,7 @@
  * language has a decimal comma, that form is accepted unless it is ambiguous. Everything else is
  * refused, never guessed.
  */
-import { toLots, toMicros } from '../../../client/amounts.js';
+import { toLots, toMicros } from '../../../client/index.js';
 
 export const WRONG_MONEY = 'Enter an amount of dollars such as 1,250.50, with at most 6 decimals.';
 export const WRONG_SHARES = 'Enter a number of shares such as 1,250.5, with at most 3 decimals.';

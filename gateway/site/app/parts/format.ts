@@ -1,8 +1,8 @@
 /**
- * Formats numbers, times and names. Amounts are integers (micro-dollars, ticks, lots) and are
+ * Formats numbers, times and names, such as BTC 04:45 for the market btc-15m-1763700300. Amounts are integers (micro-dollars, ticks, lots) and are
  * rounded only if a function's comment says so.
  */
-import { fromLots, fromMicros } from '../../../client/amounts.js';
+import { fromLots, fromMicros } from '../../../client/index.js';
 
 const MINUS = '\u2212';
 
@@ -20,7 +20,6 @@ export function exactDollars(micros: number): string {
   return `${micros < 0 ? MINUS : ''}$${grouped(fromMicros(Math.abs(micros)), 2)}`;
 }
 
-/** Adds a plus sign to a gain. */
 export function gain(micros: number): string {
   return micros > 0 ? `+${dollars(micros)}` : dollars(micros);
 }
@@ -30,7 +29,6 @@ export function assetPrice(price: number): string {
   return `$${grouped(price.toFixed(2), 2)}`;
 }
 
-/** The signed difference between two asset prices. */
 export function priceDifference(difference: number): string {
   const sign = difference < 0 ? MINUS : '+';
   return `${sign}${assetPrice(Math.abs(difference))}`;
@@ -46,12 +44,10 @@ export function columnCents(ticks: number): string {
   return `${(ticks / 10).toFixed(1)}¢`;
 }
 
-/** A price that may be between ticks, such as an average: 53.41¢. */
 export function averageCents(micros: number): string {
   return `${Number((micros / CENT_MICROS).toFixed(2))}¢`;
 }
 
-/** A price as typed: 53.4. */
 export function typedCents(ticks: number): string {
   return `${ticks / 10}`;
 }
@@ -142,7 +138,6 @@ export function startOfDay(day: string): number | undefined {
   return day === '' ? undefined : new Date(`${day}T00:00`).getTime();
 }
 
-/** The last local millisecond of a day. */
 export function endOfDay(day: string): number | undefined {
   return day === '' ? undefined : new Date(`${day}T23:59:59.999`).getTime();
 }
@@ -152,7 +147,6 @@ export function startOfToday(atMs: number): number {
   return atMs === 0 ? 0 : new Date(atMs).setHours(0, 0, 0, 0);
 }
 
-/** The start of the day `days` before the given one. */
 export function daysBefore(startsAtMs: number, days: number): number {
   const date = new Date(startsAtMs);
   return date.setDate(date.getDate() - days);
@@ -165,4 +159,28 @@ export function startOfTomorrow(atMs: number): number {
 /** "14:15 to 14:30" */
 export function window(startsAtMs: number, endsAtMs: number): string {
   return `${clockTime(startsAtMs)} to ${clockTime(endsAtMs)}`;
+}
+
+interface Parsed {
+  asset: string;
+  startsAtMs: number;
+}
+
+function parsed(marketId: string): Parsed {
+  const [asset = '', , seconds = '0'] = marketId.split('-');
+  return { asset: asset.toUpperCase(), startsAtMs: Number(seconds) * 1_000 };
+}
+
+export function startOf(marketId: string): number {
+  return parsed(marketId).startsAtMs;
+}
+
+export function slotName(marketId: string): string {
+  const { asset, startsAtMs } = parsed(marketId);
+  return `${asset} ${clockTime(startsAtMs)}`;
+}
+
+export function slotNameWithDay(marketId: string): string {
+  const { asset, startsAtMs } = parsed(marketId);
+  return `${asset}, ${dayAndTime(startsAtMs)}`;
 }

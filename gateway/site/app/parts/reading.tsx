@@ -6,6 +6,8 @@ import { type ReadonlySignal, useSignal, useSignalEffect } from '@preact/signals
 import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useRef } from 'preact/hooks';
 import { connection, sentenceOf } from '../model/exchange.js';
+import { Action } from './action.js';
+import { Table, type TableProps, type TableRow } from './panel.js';
 
 export interface Reading<Value> {
   /** null: not read yet. The old value stays while it is read again. */
@@ -67,4 +69,63 @@ export function Read<Value>(props: {
     );
   if (value.value === null) return <p class="nothing">Loading</p>;
   return <>{props.children(value.value)}</>;
+}
+
+/** After this time, the exchange's history contains what the page has just shown. */
+const HISTORY_MS = 1_000;
+
+interface Page {
+  nextCursor: string | null;
+}
+
+interface PagedProps<List extends string, Of extends Page & Record<List, readonly unknown[]>>
+  extends Omit<TableProps, 'rows'> {
+  /** What is listed. A change starts from the first page. */
+  about: string;
+  /** The list's field in a page. */
+  list: List;
+  read: (cursor: string | null) => Promise<Of>;
+  /** A change means new entries: the list is read again unless more pages were loaded. */
+  news?: unknown;
+  rows: (entries: Of[List]) => TableRow[];
+}
+
+export function Paged<List extends string, Of extends Page & Record<List, readonly unknown[]>>(
+  props: PagedProps<List, Of>,
+) {
+  const { about, list, read, news, rows, ...table } = props;
+  const first = useReading(() => read(null), about);
+  const more = useSignal<{ about: string; pages: Of[] } | null>(null);
+  const known = useRef(news);
+  useEffect(() => {
+    if (known.current === news) return;
+    known.current = news;
+    const readAgain = () => more.peek()?.about !== about && void first.again();
+    const timer = setTimeout(readAgain, HISTORY_MS);
+    return () => clearTimeout(timer);
+  }, [news]);
+  const added = more.value?.about === about ? more.value.pages : [];
+  return (
+    <Read of={first}>
+      {(page) => {
+        const pages = [page, ...added];
+        const cursor = pages.at(-1)!.nextCursor;
+        const entries = pages.flatMap((each) => each[list]) as readonly unknown[] as Of[List];
+        const readMore = async () => {
+          const next = await read(cursor);
+          more.value = { about, pages: [...added, next] };
+        };
+        return (
+          <>
+            <Table {...table} rows={rows(entries)} />
+            {cursor !== null && (
+              <p class="more">
+                <Action run={readMore}>More</Action>
+              </p>
+            )}
+          </>
+        );
+      }}
+    </Read>
+  );
 }

@@ -3,7 +3,7 @@
  * which it was the last known one in the minute, and the result is rounded down to a micro-dollar.
  * Computed in integers, to equal the exchange's number exactly.
  */
-import { toMicros } from '../../../client/amounts.js';
+import { toMicros } from '../../../client/index.js';
 
 export const MINUTE_MS = 60_000;
 
@@ -19,7 +19,6 @@ interface WeighedTick extends Tick {
 
 export interface Average {
   ticks: WeighedTick[];
-  /** null: no price. */
   micros: number | null;
 }
 

@@ -1,12 +1,9 @@
 /** "Check it yourself": recomputes the averages that settled a market from their prices. */
-import { toMicros } from '../../../client/amounts.js';
-import { marketTicks } from '../../../client/index.js';
-import type { MarketDetail } from '../../../client/types.js';
+import { type MarketDetail, marketTicks, toMicros } from '../../../client/index.js';
 import { publicApi } from '../model/exchange.js';
 import { clockSeconds, exactDollars } from '../parts/format.js';
-import { Panel } from '../parts/panel.js';
+import { Panel, Table } from '../parts/panel.js';
 import { Read, useReading } from '../parts/reading.js';
-import { Table } from '../parts/table.js';
 import { averageOf, type Tick } from './average.js';
 
 export function CheckPanel({ of }: { of: MarketDetail }) {

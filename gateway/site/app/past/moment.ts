@@ -1,6 +1,5 @@
 /** A finished market at one moment: the sum of its events up to then. */
-import { toLots, toTicks } from '../../../client/amounts.js';
-import type { MarketEvent } from '../../../client/types.js';
+import { type MarketEvent, toLots, toTicks } from '../../../client/index.js';
 
 export interface MomentLevel {
   ticks: number;
@@ -12,12 +11,10 @@ type MomentTrade = Extract<MarketEvent, { type: 'trade' }>;
 export interface Moment {
   atMs: number;
   sequence: number;
-  /** The asset's price; null: none yet. */
   price: number | null;
   /** UP's levels, best first. */
   bids: MomentLevel[];
   asks: MomentLevel[];
-  /** Newest first. */
   trades: MomentTrade[];
 }
 

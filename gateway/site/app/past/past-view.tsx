@@ -1,17 +1,13 @@
 /** The finished markets of an asset, newest first. */
-
-import { toMicros } from '../../../client/amounts.js';
-import { markets } from '../../../client/index.js';
+import { markets, toMicros } from '../../../client/index.js';
 import { publicApi } from '../model/exchange.js';
 import { asset, assets, ended, remember } from '../model/markets.js';
 import { go, route } from '../model/route.js';
 import { user } from '../model/session.js';
-import { Choice } from '../parts/choice.js';
+import { Choice } from '../parts/action.js';
 import { assetPrice, dayAndTime, priceDifference } from '../parts/format.js';
-import { Gain, Money } from '../parts/money.js';
-import { Outcome } from '../parts/outcome.js';
-import { Paged } from '../parts/paged.js';
-import { Panel } from '../parts/panel.js';
+import { Gain, Money, Outcome, Panel } from '../parts/panel.js';
+import { Paged } from '../parts/reading.js';
 import { type Flows, profitOf, readFlows } from '../results/flows.js';
 
 /** After this time, an ended market has paid everything. */

@@ -1,25 +1,26 @@
 /** One market, finished or not: its question, result and trades. */
-import { toLots, toMicros, toTicks } from '../../../client/amounts.js';
-import { market, marketTrades } from '../../../client/index.js';
-import type { MarketDetail } from '../../../client/types.js';
+import {
+  type MarketDetail,
+  market,
+  marketTrades,
+  toLots,
+  toMicros,
+  toTicks,
+} from '../../../client/index.js';
 import { publicApi } from '../model/exchange.js';
 import { hasOpened } from '../model/markets.js';
 import { route } from '../model/route.js';
-import { Figure } from '../parts/figure.js';
 import {
   assetPrice,
   cents,
   clockSeconds,
   priceDifference,
   shares,
+  slotNameWithDay,
   window,
 } from '../parts/format.js';
-import { slotNameWithDay } from '../parts/market-name.js';
-import { Money } from '../parts/money.js';
-import { Outcome } from '../parts/outcome.js';
-import { Paged } from '../parts/paged.js';
-import { Panel } from '../parts/panel.js';
-import { Read, useReading } from '../parts/reading.js';
+import { Figure, Money, Outcome, Panel } from '../parts/panel.js';
+import { Paged, Read, useReading } from '../parts/reading.js';
 import { CheckPanel } from './check.js';
 import { ReplayPanel } from './replay.js';
 

@@ -4,17 +4,20 @@
  */
 import { type ReadonlySignal, useComputed, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { toLots, toTicks } from '../../../client/amounts.js';
-import { marketEvents } from '../../../client/index.js';
-import type { MarketDetail, MarketEvent } from '../../../client/types.js';
+import {
+  type MarketDetail,
+  type MarketEvent,
+  marketEvents,
+  toLots,
+  toTicks,
+} from '../../../client/index.js';
 import { pricePicture } from '../chart/pictures.js';
 import { PlotView } from '../chart/plot-view.js';
 import { elapsedMs } from '../model/clock.js';
 import { publicApi, sentenceOf } from '../model/exchange.js';
 import type { Opened } from '../model/markets.js';
 import { pricesOf } from '../model/prices.js';
-import { Action } from '../parts/action.js';
-import { Choice } from '../parts/choice.js';
+import { Action, bound, Choice } from '../parts/action.js';
 import {
   assetPrice,
   cents,
@@ -23,9 +26,7 @@ import {
   shares,
   whole,
 } from '../parts/format.js';
-import { Outcome } from '../parts/outcome.js';
-import { Panel } from '../parts/panel.js';
-import { Table } from '../parts/table.js';
+import { Outcome, Panel, Table } from '../parts/panel.js';
 import { type Moment, type MomentLevel, momentAfter } from './moment.js';
 
 const LEVELS = 8;
@@ -145,15 +146,7 @@ function Player(props: {
           <button type="button" class="plain strong" onClick={play}>
             {isPlaying.value ? 'Pause' : 'Play'}
           </button>
-          <Choice
-            label="Speed"
-            class="small"
-            options={SPEEDS}
-            chosen={speed.value}
-            onChoose={(chosen) => {
-              speed.value = chosen;
-            }}
-          />
+          <Choice label="Speed" class="small" options={SPEEDS} {...bound(speed)} />
         </p>
         <div class="field">
           <label for="moment">{text}</label>

@@ -1,13 +1,12 @@
 /** The leaderboard by profit, volume or points, over all time, the day or the week. */
 import { useSignal } from '@preact/signals';
-import { toMicros } from '../../../client/amounts.js';
-import { leaderboard } from '../../../client/index.js';
+import { leaderboard, toMicros } from '../../../client/index.js';
 import { publicApi } from '../model/exchange.js';
 import { user } from '../model/session.js';
-import { Choice } from '../parts/choice.js';
+import { bound, Choice } from '../parts/action.js';
 import { dollars, gain } from '../parts/format.js';
-import { Paged } from '../parts/paged.js';
 import { Panel } from '../parts/panel.js';
+import { Paged } from '../parts/reading.js';
 
 const METRICS = [
   { value: 'profit', label: 'Profit' },
@@ -37,22 +36,8 @@ export function LeaderboardView() {
       <div class="page-head">
         <h1>Leaderboard</h1>
         <div class="actions">
-          <Choice
-            label="Ranked by"
-            options={METRICS}
-            chosen={by}
-            onChoose={(chosen) => {
-              metric.value = chosen;
-            }}
-          />
-          <Choice
-            label="Over"
-            options={PERIODS}
-            chosen={over}
-            onChoose={(chosen) => {
-              period.value = chosen;
-            }}
-          />
+          <Choice label="Ranked by" options={METRICS} {...bound(metric)} />
+          <Choice label="Over" options={PERIODS} {...bound(period)} />
         </div>
       </div>
       <Panel title={METRICS.find(({ value }) => value === by)!.label}>

@@ -1,18 +1,11 @@
 /** An account's public profile: trades and holdings. */
-import { toLots, toMicros } from '../../../client/amounts.js';
-import { positions, profile } from '../../../client/index.js';
-import type { Profile } from '../../../client/types.js';
+import { type Profile, positions, profile, toLots, toMicros } from '../../../client/index.js';
 import { UserTrades } from '../account/trades.js';
 import { publicApi } from '../model/exchange.js';
 import { route } from '../model/route.js';
-import { Figure } from '../parts/figure.js';
-import { averageCents, dayAndTime, dollars, shares, whole } from '../parts/format.js';
-import { slotName } from '../parts/market-name.js';
-import { Gain } from '../parts/money.js';
-import { Outcome } from '../parts/outcome.js';
-import { Paged } from '../parts/paged.js';
-import { Panel } from '../parts/panel.js';
-import { Read, useReading } from '../parts/reading.js';
+import { averageCents, dayAndTime, dollars, shares, slotName, whole } from '../parts/format.js';
+import { Figure, Gain, Outcome, Panel } from '../parts/panel.js';
+import { Paged, Read, useReading } from '../parts/reading.js';
 
 export function ProfileView() {
   const userId = route.value.subject;

@@ -3,13 +3,19 @@
  * are added up from the user's trades in the market. As with cost, a sale removes its proportion.
  */
 import { computed, effect, signal } from '@preact/signals';
-import { toLots, toMicros } from '../../../client/amounts.js';
-import { type CallOptions, userTrades } from '../../../client/index.js';
-import type { Paging, Position, UserTrade } from '../../../client/types.js';
+import {
+  type CallOptions,
+  type Paging,
+  type Position,
+  toLots,
+  toMicros,
+  type UserTrade,
+  userTrades,
+} from '../../../client/index.js';
 import { positions, trueAt } from '../model/account.js';
 import { api } from '../model/exchange.js';
 import { user } from '../model/session.js';
-import { everyEntry } from './history.js';
+import { everyEntry } from './flows.js';
 
 type Trade = Pick<UserTrade, 'outcome' | 'side' | 'shares' | 'fee'>;
 
@@ -24,7 +30,6 @@ interface Fees {
 /** Wait after a failure, or while the history lags. */
 const AGAIN_MS = 500;
 
-/** By market. */
 const known = signal<ReadonlyMap<string, Fees>>(new Map());
 const reading = new Set<string>();
 const tries = signal(0);
@@ -34,10 +39,7 @@ export const ownTrades = computed(() =>
   [...known.value].flatMap(([id, { about, trades }]) => (about === aboutOf(id) ? trades : [])),
 );
 
-/**
- * The fees in one market, from its trades, oldest first. Merges are not trades, so at the end the
- * fees are reduced in proportion to bought shares that are no longer held.
- */
+/** `trades`: oldest first. Merges are no trades: fees fall with the shares no longer held. */
 export function feesOf(
   trades: readonly Trade[],
   ownLots: { UP: number; DOWN: number },

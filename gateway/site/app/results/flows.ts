@@ -2,12 +2,16 @@
  * Profit per market, as everywhere on the site: all money received less all money paid, including
  * fees, plus the value of what the user still holds there.
  */
-import { toMicros } from '../../../client/amounts.js';
-import { ledger } from '../../../client/index.js';
-import type { AccountFilter } from '../../../client/types.js';
+import {
+  type AccountFilter,
+  type CallOptions,
+  ledger,
+  type Paging,
+  pages,
+  toMicros,
+} from '../../../client/index.js';
 import { positions, trueAt, worthMicros } from '../model/account.js';
 import { api } from '../model/exchange.js';
-import { everyEntry } from './history.js';
 
 /** Money received less money paid, by market. null: too many entries to add up on the page. */
 export type Flows = ReadonlyMap<string, number> | null;
@@ -29,10 +33,7 @@ export async function readFlows(userId: string, filter: AccountFilter): Promise<
   return flows;
 }
 
-/**
- * The flow plus the current value of holdings. null: no flow in the market, or no bids for the
- * user's shares.
- */
+/** Includes current holdings. null: no flow, or no bids for the user's shares. */
 export function profitOf(flows: NonNullable<Flows>, marketId: string): number | null {
   const flow = flows.get(marketId);
   if (flow === undefined) return null;
@@ -40,4 +41,24 @@ export function profitOf(flows: NonNullable<Flows>, marketId: string): number | 
     .filter((each) => each.marketId === marketId)
     .map(worthMicros)
     .reduce((sum, worth) => (sum === null || worth === null ? null : sum + worth), flow);
+}
+
+type Page<Field extends string, Entry> = Record<Field, Entry[]> & {
+  nextCursor: string | null;
+};
+
+/** The most entries to add up: ten of the exchange's pages. */
+const ENTRIES_MAX = 2_000;
+
+/** `many`: too many. @throws if the history does not reach the sequence in time */
+export async function everyEntry<Field extends string, Entry>(
+  read: (paging: Paging, options: CallOptions) => Promise<Page<Field, Entry>>,
+  field: Field,
+  minSequence: number,
+): Promise<Entry[] | 'many'> {
+  const entries: Entry[] = [];
+  const readPage = (paging: Paging) => read(paging, { minSequence });
+  for await (const entry of pages<Field, Entry>(readPage, field))
+    if (entries.push(entry) > ENTRIES_MAX) return 'many';
+  return entries;
 }

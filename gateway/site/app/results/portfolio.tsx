@@ -1,8 +1,7 @@
 /** What the user has, what each market of a period brought, and a line of both. */
 import { useComputed, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { toMicros } from '../../../client/amounts.js';
-import { deposits } from '../../../client/index.js';
+import { deposits, toMicros } from '../../../client/index.js';
 import { Holdings } from '../account/holdings.js';
 import { type Picture, type Point, pointAt } from '../chart/plot.js';
 import { PlotView } from '../chart/plot-view.js';
@@ -11,14 +10,19 @@ import { now } from '../model/clock.js';
 import { api } from '../model/exchange.js';
 import { user } from '../model/session.js';
 import { SLOT_MS, today } from '../model/slots.js';
-import { Choice } from '../parts/choice.js';
-import { Figure } from '../parts/figure.js';
-import { clockTime, dayAndTime, daysBefore, dollars, gain, perCent } from '../parts/format.js';
-import { slotNameWithDay, startOf } from '../parts/market-name.js';
-import { Gain, Money } from '../parts/money.js';
-import { Panel } from '../parts/panel.js';
+import { bound, Choice } from '../parts/action.js';
+import {
+  clockTime,
+  dayAndTime,
+  daysBefore,
+  dollars,
+  gain,
+  perCent,
+  slotNameWithDay,
+  startOf,
+} from '../parts/format.js';
+import { Figure, Gain, Money, Panel, Table } from '../parts/panel.js';
 import { Read, type Reading, useReading } from '../parts/reading.js';
-import { Table } from '../parts/table.js';
 import { profitOf, readFlows } from './flows.js';
 
 type Period = 'today' | 'yesterday' | 'week';
@@ -105,17 +109,7 @@ function Results({ totalMicros }: { totalMicros: number }) {
   return (
     <Panel
       title="Results"
-      extra={
-        <Choice
-          label="Period"
-          class="small"
-          options={PERIODS}
-          chosen={period.value}
-          onChoose={(chosen) => {
-            period.value = chosen;
-          }}
-        />
-      }
+      extra={<Choice label="Period" class="small" options={PERIODS} {...bound(period)} />}
     >
       <Read of={reading}>
         {({ flows }) => {

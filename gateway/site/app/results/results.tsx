@@ -1,7 +1,6 @@
 /** Unread results: what won, what the user had, and the profit or loss. */
 import { user } from '../model/session.js';
-import { dollars, gain, shares } from '../parts/format.js';
-import { slotName } from '../parts/market-name.js';
+import { dollars, gain, shares, slotName } from '../parts/format.js';
 import { markRead, type Settlement, unread } from './settlements.js';
 
 export function Results() {

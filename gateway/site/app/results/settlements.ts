@@ -4,15 +4,22 @@
  * profit is all money received in the market less all money paid in it, including fees.
  */
 import { effect, signal } from '@preact/signals';
-import { toLots, toMicros } from '../../../client/amounts.js';
-import { type CallOptions, ledger, market as readMarket } from '../../../client/index.js';
-import type { Ledger, Market, Paging } from '../../../client/types.js';
+import {
+  type CallOptions,
+  type Ledger,
+  ledger,
+  type Market,
+  type Paging,
+  market as readMarket,
+  toLots,
+  toMicros,
+} from '../../../client/index.js';
 import { positions, trueAt } from '../model/account.js';
 import { api, publicApi } from '../model/exchange.js';
 import { isListed } from '../model/markets.js';
 import { user } from '../model/session.js';
 import { keptList } from '../model/settings.js';
-import { everyEntry } from './history.js';
+import { everyEntry } from './flows.js';
 
 interface Place {
   userId: string;

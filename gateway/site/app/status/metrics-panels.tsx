@@ -7,10 +7,8 @@ import { useEffect } from 'preact/hooks';
 import { isRefusal, metrics as readMetrics } from '../../../client/index.js';
 import { elapsedMs } from '../model/clock.js';
 import { publicApi, sentenceOf } from '../model/exchange.js';
-import { Fact } from '../parts/figure.js';
 import { whole } from '../parts/format.js';
-import { Panel } from '../parts/panel.js';
-import { Table } from '../parts/table.js';
+import { Fact, Panel, Table } from '../parts/panel.js';
 import { Metrics, mean, perSecond, quantile } from './metrics.js';
 
 const READ_EVERY_MS = 2_000;

@@ -8,7 +8,6 @@ interface Sample {
   value: number;
 }
 
-/** Required values by label. */
 type Labels = Readonly<Record<string, string>>;
 
 export class Metrics {
@@ -43,7 +42,6 @@ export class Metrics {
     });
   }
 
-  /** Sums by the values of one label. */
   by(name: string, label: string): { value: string; sum: number }[] {
     const values = new Set(this.samples(name).map(({ labels }) => labels.get(label) ?? ''));
     return [...values].map((value) => ({ value, sum: this.sum(name, { [label]: value }) ?? 0 }));
@@ -69,10 +67,7 @@ export function perSecond(from: Metrics, to: Metrics, name: string, labels?: Lab
   return to.atMs <= from.atMs ? 0 : (Math.max(rise, 0) * 1_000) / (to.atMs - from.atMs);
 }
 
-/**
- * The smallest histogram bound that contains this part of the values between two readings; null: no
- * values.
- */
+/** The smallest bound that contains this part of the values between the readings. */
 export function quantile(from: Metrics, to: Metrics, name: string, part: number): number | null {
   const before = from.buckets(name);
   const between = to.buckets(name).map(({ bound, count }, index) => {
@@ -83,7 +78,6 @@ export function quantile(from: Metrics, to: Metrics, name: string, part: number)
   return between.find(({ count }) => count >= total * part)?.bound ?? null;
 }
 
-/** The mean of the values between two readings; null: no values. */
 export function mean(from: Metrics, to: Metrics, name: string): number | null {
   const rise = (suffix: string) =>
     (to.sum(`${name}_${suffix}`) ?? 0) - (from.sum(`${name}_${suffix}`) ?? 0);

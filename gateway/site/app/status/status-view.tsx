@@ -1,13 +1,10 @@
 /** The exchange's status, read every two seconds. */
 import { useEffect } from 'preact/hooks';
-import { status } from '../../../client/index.js';
-import type { Status } from '../../../client/types.js';
+import { type Status, status } from '../../../client/index.js';
 import { publicApi } from '../model/exchange.js';
-import { Fact } from '../parts/figure.js';
 import { assetPrice, clockSeconds, dayAndTime, duration, whole } from '../parts/format.js';
-import { Panel } from '../parts/panel.js';
+import { Fact, Panel, Table } from '../parts/panel.js';
 import { Read, useReading } from '../parts/reading.js';
-import { Table } from '../parts/table.js';
 import { MetricsPanels } from './metrics-panels.js';
 
 const READ_EVERY_MS = 2_000;

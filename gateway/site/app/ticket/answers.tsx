@@ -4,12 +4,11 @@
  */
 import { batch } from '@preact/signals';
 import { chances } from '../chart/odds.js';
-import type { OutcomeName } from '../model/book.js';
-import { best } from '../model/book.js';
+import { best, type OutcomeName } from '../model/book.js';
 import { market } from '../model/markets.js';
 import { choose, isOpen, outcome } from '../model/ticket.js';
 import { cents } from '../parts/format.js';
-import { Sign } from '../parts/outcome.js';
+import { Sign } from '../parts/panel.js';
 import { clear } from './send.js';
 
 let opener: HTMLElement | null = null;

@@ -1,13 +1,12 @@
 /** What the order would do to the current book, before it is sent. */
 import type { ComponentChildren } from 'preact';
-import { toLots } from '../../../client/amounts.js';
+import { toLots } from '../../../client/index.js';
 import { positions } from '../model/account.js';
 import { isLost } from '../model/exchange.js';
 import { market } from '../model/markets.js';
 import { feeBasisPoints, isLimit, order, outcome, plan, shortage, side } from '../model/ticket.js';
-import { Fact } from '../parts/figure.js';
 import { averageCents, cents, dollars, exactDollars, perCent, shares } from '../parts/format.js';
-import { Gain, Money } from '../parts/money.js';
+import { Fact, Gain, Money } from '../parts/panel.js';
 import { paidMicros } from '../results/fees.js';
 import { averageMicros, type Plan, type PlannedOrder } from './plan.js';
 import { FORETOLD } from './refusal.js';

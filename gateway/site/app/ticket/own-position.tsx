@@ -1,9 +1,9 @@
 /** Above the ticket: what the user holds in the shown market, what it sells for now, and the exit. */
-import { toLots } from '../../../client/amounts.js';
+import { toLots } from '../../../client/index.js';
 import { positions, worthMicros } from '../model/account.js';
 import { market } from '../model/markets.js';
 import { dollars, shares } from '../parts/format.js';
-import { Outcome } from '../parts/outcome.js';
+import { Outcome } from '../parts/panel.js';
 import { sellAll } from './sell-all.js';
 
 export function OwnPosition() {

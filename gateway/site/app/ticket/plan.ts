@@ -3,17 +3,14 @@
  * integers, so that the ticket shows the exact fee before the order is sent. The book may change
  * before the order arrives; only the receipt is final.
  */
-
-import type { Level } from '../../../client/stream/book.js';
+import type { Level } from '../../../client/index.js';
 
 /** Prices are in the traded outcome. */
 export interface PlannedOrder {
   side: 'BUY' | 'SELL';
   /** What a buy may spend, without the fee; null: the order has `lots`. */
   budgetMicros: number | null;
-  /** null: the order has `budgetMicros`. */
   lots: number | null;
-  /** The worst price; null: any. */
   limitTicks: number | null;
   timeInForce: 'IOC' | 'FOK' | 'GTC';
   postOnly: boolean;
@@ -23,7 +20,6 @@ export interface Plan {
   /** The levels that the order would take from, best first, with the lots taken from each. */
   taken: Level[];
   lots: number;
-  /** Money spent or received. */
   valueMicros: number;
   feeMicros: number;
   /** Lots that would rest in the book at the limit. */
@@ -39,10 +35,7 @@ const BASIS_POINTS = 10_000;
 const PRICE_TICKS_MAX = 999;
 const ORDER_LOTS_MAX = 10_000_000_000;
 
-/**
- * `levels`: the other side of the book, best first, without the user's own orders.
- * `feeBasisPoints`: the rate of the rules in force.
- */
+/** `levels`: the other side of the book, best first, without the user's own orders. */
 export function planOrder(
   order: PlannedOrder,
   levels: readonly Level[],
@@ -107,7 +100,6 @@ function isUsedUp(
   return budgetMicros - valueMicros < nextTicks;
 }
 
-/** The amount that the fee is charged on. */
 function feeBaseOf(
   order: PlannedOrder,
   acceptable: readonly Level[],
@@ -179,9 +171,7 @@ export function averageMicros({ lots, valueMicros }: Pick<Plan, 'lots' | 'valueM
   return Number((BigInt(valueMicros) * 2_000n + divisor) / (divisor * 2n));
 }
 
-/**
- * The book's levels without the user's own orders, which a new order cancels instead of trading.
- */
+/** A new order cancels the user's own orders instead of trading with them. */
 export function withoutOwn(levels: readonly Level[], own: readonly Level[]): Level[] {
   const ownLots = new Map<number, number>();
   for (const { priceTicks, lots } of own)

@@ -1,13 +1,12 @@
 /** What the exchange did. Final, because the exchange answers only after the disk. */
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { toLots, toMicros } from '../../../client/amounts.js';
-import { order } from '../../../client/index.js';
+import { type Digest, digest, order, toLots, toMicros } from '../../../client/index.js';
 import { orders, trueAt } from '../model/account.js';
-import { api } from '../model/exchange.js';
+import { api, publicApi } from '../model/exchange.js';
 import { isListed } from '../model/markets.js';
 import { user } from '../model/session.js';
-import { Fact } from '../parts/figure.js';
+import { Action } from '../parts/action.js';
 import {
   averageCents,
   cents,
@@ -15,11 +14,10 @@ import {
   dollars,
   exactDollars,
   shares,
+  slotName,
   whole,
 } from '../parts/format.js';
-import { slotName } from '../parts/market-name.js';
-import { Money } from '../parts/money.js';
-import { Proof } from './proof.js';
+import { Fact, Money } from '../parts/panel.js';
 import { type Receipt, receipt } from './send.js';
 
 export function ReceiptView() {
@@ -136,5 +134,31 @@ function Details({ of }: { of: Receipt }) {
       </p>
       <Proof key={of.sequence} sequence={of.sequence} />
     </>
+  );
+}
+
+/** Use the sequence as its key, so that another receipt starts without a proof. */
+export function Proof({ sequence }: { sequence: number }) {
+  const found = useSignal<Digest | null>(null);
+  const batch = found.value?.batch;
+  const read = async () => {
+    found.value = await digest(publicApi, sequence);
+  };
+  if (batch === undefined) return <Action run={read}>Verify</Action>;
+  return (
+    <div class="stack small">
+      <p>
+        SHA-256 of the journal's batch of entries {batch.firstSequence} to {batch.lastSequence}:
+      </p>
+      <p>
+        <code class="address" data-hash>
+          {batch.hash}
+        </code>
+      </p>
+      <p class="soft">
+        The hash covers this batch and everything before it. Keep it: if the journal ever gives
+        another one, something up to your order was changed.
+      </p>
+    </div>
   );
 }

@@ -3,7 +3,7 @@
  * order: with a forecast, and a second click if those are on.
  */
 import { batch } from '@preact/signals';
-import { fromLots } from '../../../client/amounts.js';
+import { fromLots } from '../../../client/index.js';
 import { held } from '../model/account.js';
 import type { OutcomeName } from '../model/book.js';
 import { asset } from '../model/markets.js';

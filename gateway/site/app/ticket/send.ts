@@ -3,11 +3,17 @@
  * answers only what is durable, or a refusal with the field that caused it.
  */
 import { batch, effect, signal } from '@preact/signals';
-import { fromLots, fromMicros, fromTicks } from '../../../client/amounts.js';
-import { randomKey } from '../../../client/api.js';
-import { ConnectionError } from '../../../client/errors.js';
-import { buy, sell } from '../../../client/index.js';
-import type { BuyReceipt, SellReceipt } from '../../../client/types.js';
+import {
+  type BuyReceipt,
+  buy,
+  ConnectionError,
+  fromLots,
+  fromMicros,
+  fromTicks,
+  randomKey,
+  type SellReceipt,
+  sell,
+} from '../../../client/index.js';
 import type { OutcomeName } from '../model/book.js';
 import { exchangeTimeIn } from '../model/clock.js';
 import { api } from '../model/exchange.js';

@@ -2,8 +2,7 @@
  * The ticket: what to trade, how much, at which price; what the order would do; and the outcome.
  * Every refusal is shown at the field to change.
  */
-
-import { fromLots, fromMicros } from '../../../client/amounts.js';
+import { fromLots, fromMicros } from '../../../client/index.js';
 import { balance, held } from '../model/account.js';
 import { best } from '../model/book.js';
 import { elapsedMs } from '../model/clock.js';
@@ -35,17 +34,15 @@ import {
   unit,
   written,
 } from '../model/ticket.js';
-import { Choice } from '../parts/choice.js';
-import { dollars, shares, typedCents } from '../parts/format.js';
-import { slotName } from '../parts/market-name.js';
+import { Choice } from '../parts/action.js';
+import { dollars, shares, slotName, typedCents } from '../parts/format.js';
 import { Panel } from '../parts/panel.js';
 import { AnswerText, closeTicket } from './answers.js';
 import { ask, summary } from './confirm.js';
 import { Forecast } from './forecast.js';
 import { OwnPosition } from './own-position.js';
-import { Problem } from './problem.js';
 import { ReceiptView } from './receipt.js';
-import { checkTyped, firstProblem, refusal } from './refusal.js';
+import { checkTyped, type Field, firstProblem, refusal } from './refusal.js';
 import { clear, isRolling, isSending, receipt, send } from './send.js';
 
 const SIDES = [
@@ -450,5 +447,14 @@ function SendButton() {
     >
       {label}
     </button>
+  );
+}
+
+export function Problem({ of }: { of: Field }) {
+  const found = refusal.value;
+  return (
+    <p class="problem" id={`${of}-problem`} role="alert">
+      {found?.field === of ? found.sentence : ''}
+    </p>
   );
 }

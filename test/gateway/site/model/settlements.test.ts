@@ -1,6 +1,6 @@
 /** What came of a market, from the statement's entries: its model, without a browser. */
 import { expect, test } from 'vitest';
-import type { Position } from '../../../../gateway/client/types.js';
+import type { Position } from '../../../../gateway/client/index.js';
 import { eventually } from '../../../support/eventually.js';
 import { openPage } from './page.js';
 

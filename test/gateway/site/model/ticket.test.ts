@@ -1,7 +1,7 @@
 /** What the ticket sends, and what it says instead: its model, without a browser. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { Market, Position } from '../../../../gateway/client/index.js';
 import type { Level } from '../../../../gateway/client/stream/book.js';
-import type { Market, Position } from '../../../../gateway/client/types.js';
 import { openPage } from './page.js';
 
 const bodies: Record<string, unknown>[] = [];
