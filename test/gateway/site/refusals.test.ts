@@ -194,13 +194,13 @@ test('staking, the referral code and the password', async () => {
   await visitor.view('account/vault');
   await page.getByLabel('Amount in dollars').fill('2,50');
   await page.getByRole('button', { name: 'Stake' }).click();
-  expect(await problem('stake')).toContain('Enter an amount of dollars');
+  expect(await problem('amount')).toContain('Enter an amount of dollars');
   await page.getByLabel('Amount in dollars').fill('0.1');
   await page.getByRole('button', { name: 'Stake' }).click();
-  expect(await problem('stake')).toMatch(/^The amount must be at least/);
+  expect(await problem('amount')).toMatch(/^The amount must be at least/);
   await page.getByLabel('Amount in dollars').fill('4000');
   await page.getByRole('button', { name: 'Stake' }).click();
-  expect(await problem('stake')).toContain('is available');
+  expect(await problem('amount')).toContain('is available');
   await visitor.isAccessible('a stake that was refused');
   await page.getByLabel('Amount in dollars').fill('10');
   // Its answer is held until it has been sent twice. The button moves as the problem goes.

@@ -75,7 +75,12 @@ function StakeForm({ done }: { done: () => Promise<void> }) {
   };
   const money = balance.value;
   return (
-    <Form button="Stake" send={send} names={{ amount: 'The amount' }}>
+    <Form
+      button="Stake"
+      send={send}
+      names={{ amount: 'The amount' }}
+      codes={{ insufficient_balance: ['amount'] }}
+    >
       <TextField
         label="Amount in dollars"
         name="amount"

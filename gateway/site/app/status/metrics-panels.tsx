@@ -56,12 +56,16 @@ export function MetricsPanels() {
   if (from === undefined || to === undefined) return <p class="nothing">Loading</p>;
   return (
     <>
-      <Rates from={from} to={to} />
       <Latencies from={from} to={to} />
-      <Commits from={from} to={to} />
-      <Follower to={to} />
-      <Connections from={from} to={to} />
-      <Process from={from} to={to} />
+      {Object.entries(PANELS).map(([title, rows]) => (
+        <Panel key={title} title={title}>
+          <dl class="forecast panel-body">
+            {rows(from, to).map(([label, value]) => (
+              <Fact key={label} label={label} value={value} />
+            ))}
+          </dl>
+        </Panel>
+      ))}
       <p>
         <a href="/api/metrics">All metrics</a>
       </p>
@@ -69,30 +73,7 @@ export function MetricsPanels() {
   );
 }
 
-interface Between {
-  from: Metrics;
-  to: Metrics;
-}
-
-function Rates({ from, to }: Between) {
-  const rate = (name: string, labels?: Record<string, string>) =>
-    perSecond(from, to, name, labels).toFixed(1);
-  const refused =
-    perSecond(from, to, 'exchange_commands_total') -
-    perSecond(from, to, 'exchange_commands_total', { code: 'ok' });
-  return (
-    <Figures
-      title="Rates per second"
-      rows={[
-        ['Commands', rate('exchange_commands_total')],
-        ['Commands refused by a rule', Math.max(refused, 0).toFixed(1)],
-        ['HTTP answers', rate('exchange_http_answers_total')],
-        ['Refused by rate limits', rate('exchange_rate_limited_total')],
-        ['Refused because the disk was behind', rate('exchange_overload_refused_total')],
-      ]}
-    />
-  );
-}
+type Row = readonly [label: string, value: string];
 
 const STAGES = [
   ['Receiving and checking', 'exchange_receive_seconds'],
@@ -101,7 +82,7 @@ const STAGES = [
   ['Whole request', 'exchange_request_seconds'],
 ] as const;
 
-function Latencies({ from, to }: Between) {
+function Latencies({ from, to }: { from: Metrics; to: Metrics }) {
   const at = (name: string, part: number) => upTo(quantile(from, to, name, part));
   return (
     <Panel title="Latencies">
@@ -118,89 +99,65 @@ function Latencies({ from, to }: Between) {
   );
 }
 
-function Commits({ from, to }: Between) {
-  const size = mean(from, to, 'exchange_commit_commands');
-  return (
-    <Figures
-      title="Commits"
-      rows={[
-        ['Commits per second', perSecond(from, to, 'exchange_commit_commands_count').toFixed(1)],
-        ['Commands per commit', size === null ? UNKNOWN : size.toFixed(1)],
-        ['Not durable yet', known(to.sum('exchange_backlog_commands'))],
-        ['Answers waiting for the disk', known(to.sum('exchange_waiting_answers'))],
-        ['Trading', to.sum('exchange_halted') === 1 ? 'halted' : 'open'],
-      ]}
-    />
-  );
-}
-
-function Follower({ to }: { to: Metrics }) {
-  const seconds = to.sum('exchange_follower_lag_seconds');
-  const isRetrying = (to.sum('exchange_follower_retrying') ?? 0) > 0;
-  return (
-    <Figures
-      title="Follower"
-      rows={[
-        ['State', isRetrying ? 'failing, and retrying' : 'healthy'],
-        ['Behind, commands', known(to.sum('exchange_follower_lag_commands'))],
-        ['Behind, seconds', seconds === null ? UNKNOWN : seconds.toFixed(2)],
-        ['Failures since the start', known(to.sum('exchange_follower_failures_total'))],
-      ]}
-    />
-  );
-}
-
-function Connections({ from, to }: Between) {
-  const channels = to.by('exchange_stream_subscriptions', 'channel');
-  return (
-    <Figures
-      title="Connections"
-      rows={[
-        ['HTTP', known(to.sum('exchange_connections', { kind: 'http' }))],
-        ['Stream', known(to.sum('exchange_connections', { kind: 'stream' }))],
-        ['Requests in flight', known(to.sum('exchange_calls_under_way'))],
-        ...channels.map(({ value, sum }) => [`Subscribed to ${value}`, whole(sum)] as const),
-        ['Bytes that stream clients have not read', known(to.sum('exchange_stream_backlog_bytes'))],
-        [
-          'Refused per second',
-          perSecond(from, to, 'exchange_connections_refused_total').toFixed(1),
-        ],
-      ]}
-    />
-  );
-}
-
-function Process({ from, to }: Between) {
-  const memory = (kind: string) => {
-    const bytes = to.sum('exchange_memory_bytes', { kind });
-    return bytes === null ? UNKNOWN : `${whole(bytes / 2 ** 20)} MiB`;
-  };
-  const delay = to.sum('exchange_event_loop_delay_seconds', { quantile: '0.99' });
-  return (
-    <Figures
-      title="Process"
-      rows={[
-        ['Cores in use', perSecond(from, to, 'exchange_cpu_seconds_total').toFixed(2)],
-        ['Memory', memory('rss')],
-        ['JavaScript heap', memory('heapUsed')],
-        ['Event loop delay, p99', upTo(delay)],
-        ['Accounts', known(to.sum('exchange_users'))],
-      ]}
-    />
-  );
-}
-
-function Figures(props: { title: string; rows: readonly (readonly [string, string])[] }) {
-  return (
-    <Panel title={props.title}>
-      <dl class="forecast panel-body">
-        {props.rows.map(([label, value]) => (
-          <Fact key={label} label={label} value={value} />
-        ))}
-      </dl>
-    </Panel>
-  );
-}
+/** By title: the rows from the first and the last reading. */
+const PANELS: Readonly<Record<string, (from: Metrics, to: Metrics) => readonly Row[]>> = {
+  'Rates per second': (from, to) => {
+    const per = (name: string, labels?: Record<string, string>) =>
+      perSecond(from, to, name, labels);
+    const refused = per('exchange_commands_total') - per('exchange_commands_total', { code: 'ok' });
+    return [
+      ['Commands', per('exchange_commands_total').toFixed(1)],
+      ['Commands refused by a rule', Math.max(refused, 0).toFixed(1)],
+      ['HTTP answers', per('exchange_http_answers_total').toFixed(1)],
+      ['Refused by rate limits', per('exchange_rate_limited_total').toFixed(1)],
+      ['Refused because the disk was behind', per('exchange_overload_refused_total').toFixed(1)],
+    ];
+  },
+  Commits: (from, to) => {
+    const size = mean(from, to, 'exchange_commit_commands');
+    return [
+      ['Commits per second', perSecond(from, to, 'exchange_commit_commands_count').toFixed(1)],
+      ['Commands per commit', size === null ? UNKNOWN : size.toFixed(1)],
+      ['Not durable yet', known(to.sum('exchange_backlog_commands'))],
+      ['Answers waiting for the disk', known(to.sum('exchange_waiting_answers'))],
+      ['Trading', to.sum('exchange_halted') === 1 ? 'halted' : 'open'],
+    ];
+  },
+  Follower: (_, to) => {
+    const seconds = to.sum('exchange_follower_lag_seconds');
+    const isRetrying = (to.sum('exchange_follower_retrying') ?? 0) > 0;
+    return [
+      ['State', isRetrying ? 'failing, and retrying' : 'healthy'],
+      ['Behind, commands', known(to.sum('exchange_follower_lag_commands'))],
+      ['Behind, seconds', seconds === null ? UNKNOWN : seconds.toFixed(2)],
+      ['Failures since the start', known(to.sum('exchange_follower_failures_total'))],
+    ];
+  },
+  Connections: (from, to) => [
+    ['HTTP', known(to.sum('exchange_connections', { kind: 'http' }))],
+    ['Stream', known(to.sum('exchange_connections', { kind: 'stream' }))],
+    ['Requests in flight', known(to.sum('exchange_calls_under_way'))],
+    ...to
+      .by('exchange_stream_subscriptions', 'channel')
+      .map(({ value, sum }) => [`Subscribed to ${value}`, whole(sum)] as const),
+    ['Bytes that stream clients have not read', known(to.sum('exchange_stream_backlog_bytes'))],
+    ['Refused per second', perSecond(from, to, 'exchange_connections_refused_total').toFixed(1)],
+  ],
+  Process: (from, to) => {
+    const memory = (kind: string) => {
+      const bytes = to.sum('exchange_memory_bytes', { kind });
+      return bytes === null ? UNKNOWN : `${whole(bytes / 2 ** 20)} MiB`;
+    };
+    const delay = to.sum('exchange_event_loop_delay_seconds', { quantile: '0.99' });
+    return [
+      ['Cores in use', perSecond(from, to, 'exchange_cpu_seconds_total').toFixed(2)],
+      ['Memory', memory('rss')],
+      ['JavaScript heap', memory('heapUsed')],
+      ['Event loop delay, p99', upTo(delay)],
+      ['Accounts', known(to.sum('exchange_users'))],
+    ];
+  },
+};
 
 function known(value: number | null): string {
   return value === null ? UNKNOWN : whole(value);
