@@ -3,8 +3,8 @@
  * with the exchange.
  *
  * - Damage in the open part of the history is logged and its file removed; the next session
- *   rebuilds it. Damage in the catalogue, or that comes again, removes the whole history. (A part that is
- *   over is rebuilt within a session, parts-upkeep.ts.)
+ *   rebuilds it. Damage in the catalogue, or that comes again, removes the whole history. (A part
+ *   that is over is rebuilt within a session, parts-upkeep.ts.)
  * - A journal that leads to another digest, or is damaged after the newest snapshot, is reported,
  *   and ends the loop.
  * - If the history is far behind the newest snapshot, or cannot be built because segments before it

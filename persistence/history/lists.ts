@@ -2,9 +2,9 @@
  * The lists of the history: how many entries each has, and the entries that wait for the next
  * transaction, which writes them as runs.
  *
- * Waiting entries are kept in order of arrival, and put in order of their lists when the transaction
- * begins. Nothing is allocated per entry or list: under load a transaction has hundreds of
- * thousands.
+ * Waiting entries are kept in order of arrival, and put in order of their lists when the
+ * transaction begins. Nothing is allocated per entry or list: under load a transaction has hundreds
+ * of thousands.
  */
 import { MAX_USERS } from '../../engine/interface/limits.js';
 import type { Work } from '../../engine/storage/pieces.js';
@@ -128,8 +128,8 @@ export class PendingLists {
   }
 
   /**
-   * Adds an entry to a list, whose ordinal is above those before it. Returns the index in `values` at
-   * which the caller writes its columns, in the order of the layout.
+   * Adds an entry to a list, whose ordinal is above those before it. Returns the index in `values`
+   * at which the caller writes its columns, in the order of the layout.
    */
   add(id: number, ordinal: number): number {
     const entry = this.count++;

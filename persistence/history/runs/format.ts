@@ -110,9 +110,9 @@ export const CLOSED_POSITION = layoutOf(
 );
 
 /**
- * An entry per order, as it was placed. Orders are placed in the order of their ids. `amountMicros`:
- * of an order that was placed for an amount, 0 else; groupId 0: none. Its name fills the fields of
- * orderNamed.
+ * An entry per order, as it was placed. Orders are placed in the order of their ids.
+ * `amountMicros`: of an order that was placed for an amount, 0 else; groupId 0: none. Its name
+ * fills the fields of orderNamed.
  */
 export const USER_ORDER = layoutOf(
   'userOrder',
@@ -169,8 +169,8 @@ export const USER_BALANCE = layoutOf(
 );
 
 /**
- * Orders that came to rest or were cancelled, as changes of a price level. bookSide 0: bids, 1: asks
- * of UP.
+ * Orders that came to rest or were cancelled, as changes of a price level. bookSide 0: bids, 1:
+ * asks of UP.
  */
 export const MARKET_BOOK = layoutOf(
   'marketBook',

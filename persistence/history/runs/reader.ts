@@ -109,7 +109,9 @@ export class ListReader {
     return from;
   }
 
-  /** All entries of a list whose ordinals have gaps, oldest first, but for those that were pruned. */
+  /**
+   * All entries of a list whose ordinals have gaps, oldest first, but for those that were pruned.
+   */
   async all<Layout extends ListLayout>(layout: Layout, id: number): Promise<EntryOf<Layout>[]> {
     const { files } = this;
     const { list } = layout;

@@ -17,8 +17,8 @@ const DEFLATED_BYTES_MIN = 64;
 const QUICKLY = { level: 1 };
 
 /**
- * Runs that one statement inserts: their columns, as JSON, with the place (from 1) and the length of
- * their bytes in `entries` at the end.
+ * Runs that one statement inserts: their columns, as JSON, with the place (from 1) and the length
+ * of their bytes in `entries` at the end.
  */
 export interface RunPiece {
   rows: string;

@@ -140,7 +140,7 @@ test('an order fills to the micro-dollar that the ticket foretold, rests, and is
   // $12.345678 at 0.6 buys 20.576 shares, and the fee is on the whole amount.
   expect(foretoldExactly).toBe('$12.407329');
   // The maker offers them and does not bid, so nobody knows what they would bring.
-  await page.getByText('No bids').waitFor();
+  await page.getByText('No bids', { exact: true }).waitFor();
 
   await page.getByRole('button', { name: 'Limit', exact: true }).click();
   await page.locator('#price').fill('25');

@@ -19,15 +19,17 @@ export function Forecast() {
     expected.refusal === null
       ? shortage.value || shortfall(sent, expected)
       : FORETOLD[expected.refusal];
-  const isPossible = expected.refusal === null && (side.value === 'BUY' || shortage.value === '');
   const rows = side.value === 'BUY' ? buyRows : sellRows;
   return (
     <>
-      <Rows rows={isPossible ? rows(expected) : emptyRows()} />
+      <Rows rows={isPossible(expected) ? rows(expected) : emptyRows()} />
       {hint !== '' && <p class="hint">{hint}</p>}
-      {isPossible && <Details of={expected} sent={sent} />}
     </>
   );
+}
+
+function isPossible({ refusal }: Plan): boolean {
+  return refusal === null && (side.value === 'BUY' || shortage.value === '');
 }
 
 /** How much of the order can fill now; empty: all of it, or the rest will rest in the book. */
@@ -127,7 +129,10 @@ function costOf(lots: number): number | null {
 }
 
 /** The price, the fee, and the levels that the order takes from. */
-function Details({ of, sent }: { of: Plan; sent: PlannedOrder }) {
+export function ForecastDetails() {
+  const of = plan.value;
+  const sent = order.value;
+  if (of === null || sent === null || isLost.value || !isPossible(of)) return null;
   const { taken, lots, feeMicros } = of;
   if (taken.length === 0) return null;
   const buys = sent.side === 'BUY';

@@ -1,4 +1,6 @@
-/** Above the ticket: what the user holds in the shown market, what it sells for now, and the exit. */
+/**
+ * Above the ticket: what the user holds in the shown market, what it sells for now, and the exit.
+ */
 import { toLots } from '../../../client/index.js';
 import { positions, worthMicros } from '../model/account.js';
 import { market } from '../model/markets.js';

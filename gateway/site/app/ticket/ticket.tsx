@@ -39,7 +39,7 @@ import { dollars, shares, slotName, typedCents } from '../parts/format.js';
 import { Panel } from '../parts/panel.js';
 import { AnswerText, closeTicket } from './answers.js';
 import { ask, summary } from './confirm.js';
-import { Forecast } from './forecast.js';
+import { Forecast, ForecastDetails } from './forecast.js';
 import { OwnPosition } from './own-position.js';
 import { ReceiptView } from './receipt.js';
 import { checkTyped, type Field, firstProblem, refusal } from './refusal.js';
@@ -144,6 +144,7 @@ export function Ticket() {
           <Problem of="order" />
           <SendButton />
         </div>
+        <ForecastDetails />
         <label class="check small">
           <input
             type="checkbox"

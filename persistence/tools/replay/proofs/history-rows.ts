@@ -33,7 +33,10 @@ export interface ComparedTable {
   rows(database: sqlite3.Database): AsyncGenerator<Row, void>;
 }
 
-/** The tables of a sealed part, of a pruned one, of the catalogue, and of an open part, that are compared. */
+/**
+ * The tables of a sealed part, of a pruned one, of the catalogue, and of an open part, that are
+ * compared.
+ */
 export const OF_SEALED: readonly ComparedTable[] = LISTS.map(listOf);
 export const OF_PRUNED: readonly ComparedTable[] = KEPT.map(listOf);
 export const OF_CATALOGUE: readonly ComparedTable[] = [MARKET, MARKET_PRICES].map(tableOf);
