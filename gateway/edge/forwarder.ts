@@ -160,7 +160,7 @@ export class Forwarder {
     if (mayMove) this.sweeper ??= setInterval(() => this.sweep(), SWEEP_MS);
     if (!link.isOpen) return;
     if (command === null) this.sendRequest(waiting, body.bytes);
-    else this.sendCommand(waiting, command, session!);
+    else this.sendCommand(waiting, command, session!, body.units);
   }
 
   /** Handles a frame; false: it is not about a request. @throws FrameError */
@@ -233,11 +233,17 @@ export class Forwarder {
     return this.bytes + bytes > BYTES_MAX * part;
   }
 
-  private sendCommand({ number, answer }: Waiting, command: Command, session: KnownSession): void {
+  private sendCommand(
+    { number, answer }: Waiting,
+    command: Command,
+    session: KnownSession,
+    own: number,
+  ): void {
     const { writer, records } = this;
     records.clear();
     records.append(command, 0);
-    writer.begin(ToCore.command, number).integer(session.number).content(answer.addressBytes);
+    writer.begin(ToCore.command, number, { own }).integer(session.number);
+    writer.content(answer.addressBytes);
     this.options.link.send(writer, records.bytes.subarray(0, records.byteLength));
   }
 

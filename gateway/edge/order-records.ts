@@ -22,8 +22,8 @@ export function recordOf({ command, clientSequence }: OrderRequest, tokenId: num
 }
 
 /** The start of a frame; the record follows. Valid until the next call. */
-export function orderFrame(stream: number, number: number): FrameWriter {
-  return writer.begin(ToCore.streamCommand, stream).integer(number);
+export function orderFrame(stream: number, number: number, own: number): FrameWriter {
+  return writer.begin(ToCore.streamCommand, stream, { own }).integer(number);
 }
 
 /** The core's reply to an order; `sequence` 0: the order did not reach the engine. */

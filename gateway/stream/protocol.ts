@@ -140,7 +140,7 @@ export class Protocol {
       this.orders.admit(connection, wanted, bill) ??
       (remote === null
         ? this.orders.execute(connection, request, bill, receivedMs)
-        : remote.send(connection, request));
+        : remote.send(connection, request, wanted.units));
     if (refusal !== null) this.refuseOrder(connection, refusal, request.id, wanted.units);
   }
 

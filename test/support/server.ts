@@ -243,6 +243,7 @@ export class TestServer {
     readonly feed: ManualFeed,
     /** The lines of the log, from warnings on. */
     readonly logged: string[],
+    readonly config: Config,
   ) {}
 
   /**
@@ -293,7 +294,7 @@ export class TestServer {
       inputs: { clock, feed, venues: [] },
     });
     api = new ApiClient(`http://127.0.0.1:${exchange.port}`);
-    return new TestServer(dataFolder, exchange, api, clock, feed, logged);
+    return new TestServer(dataFolder, exchange, api, clock, feed, logged, config);
   }
 
   /** Opens {@link MARKET} at a start price of 100,000 dollars. Orders of any size rest. */

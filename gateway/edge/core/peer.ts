@@ -151,7 +151,7 @@ export class EdgePeer implements EdgeOfCalls, Sender {
     if (gateway.isStopping()) this.sink.send(writer.begin(ToEdge.notServed, number));
     else if (session === null) this.sink.send(writer.begin(ToEdge.unknownSession, number));
     else {
-      const summary = loadRecord(records, frame.rest(), session.userId);
+      const summary = loadRecord(records, frame.rest(), session.userId, frame.own);
       const served = this.served.ofKind(kindAt(records, 0));
       if (served === null) throw new FrameError('a record is of a command that no route takes');
       const bill = new Bill(this);

@@ -10,11 +10,15 @@ import { FrameError } from '../link/frames.js';
 const IS_OF_CLIENTS = new Uint8Array(256);
 for (const name of [...BATCH_KINDS, 'batch'] as const) IS_OF_CLIENTS[CommandKind[name]] = 1;
 
-/** Replaces the buffer's content by one checked record. @throws FrameError */
+/**
+ * Replaces the buffer's content by one checked record. `leastUnits`: what the request's text costs,
+ * as over HTTP and the stream. @throws FrameError
+ */
 export function loadRecord(
   records: RecordBuffer,
   bytes: Uint8Array,
   userId: number,
+  leastUnits = 1,
 ): RecordSummary {
   try {
     records.load(bytes);
@@ -27,5 +31,6 @@ export function loadRecord(
     throw new FrameError('a record is of a command that no client may send');
   const summary = summaryOf(records, userId);
   if (summary === null) throw new FrameError('a record is not of the user who sent it');
+  summary.units = Math.max(summary.units, leastUnits);
   return summary;
 }

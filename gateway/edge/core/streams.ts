@@ -150,7 +150,7 @@ export class CoreStreams {
       return;
     }
     const { records } = this;
-    const summary = loadRecord(records, frame.rest(), connection.userId);
+    const summary = loadRecord(records, frame.rest(), connection.userId, frame.own);
     connection.unansweredPings = 0;
     if (connection.isEnding) return;
     const { orders } = stream;

@@ -13,7 +13,7 @@
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 
 export const ToCore = {
-  /** A command, as a record, of a session that the core has numbered. */
+  /** A command, as a record, of a session that the core has numbered. `own`: its text's units. */
   command: 1,
   /** A request as its client sent it. */
   request: 2,
@@ -26,7 +26,7 @@ export const ToCore = {
   streamExceeded: 6,
   streamPong: 7,
   streamClosed: 8,
-  /** A stream's command, as a record. */
+  /** A stream's command, as a record. `own`: its message's units. */
   streamCommand: 9,
   /** To a core that is stopping: nothing more follows. */
   left: 10,

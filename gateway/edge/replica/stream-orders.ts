@@ -27,6 +27,8 @@ import { orderFrame, readReply, recordOf, replySent } from '../order-records.js'
 interface Pending {
   request: OrderRequest;
   record: Uint8Array;
+  /** What the request costs here. */
+  units: number;
   /** Whether the leader may have received the request and has not returned it. */
   isSent: boolean;
   /** Whether a lost leader may have executed the request. */
@@ -75,14 +77,14 @@ export class StreamOrders implements OrdersElsewhere {
   }
 
   /** Returns why the request is not sent; null: it is sent, or waits for a leader. */
-  send(connection: Connection, request: OrderRequest): ErrorAnswer | null {
+  send(connection: Connection, request: OrderRequest, units: number): ErrorAnswer | null {
     const record = recordOf(request, connection.session!.tokenId).slice();
     const bytes = OWN_BYTES + record.byteLength;
     if (this.bytes + bytes > BYTES_MAX) return UNAVAILABLE;
     const { link, elapsedMs } = this.options;
     const client = this.clients.get(connection) ?? this.add(connection);
     const sinceMs = elapsedMs();
-    const pending = { request, record, isSent: false, isDoubtful: false, sinceMs };
+    const pending = { request, record, units, isSent: false, isDoubtful: false, sinceMs };
     this.lastRequest = (this.lastRequest + 1) % 2 ** 32;
     client.pending.set(this.lastRequest, pending);
     this.bytes += bytes;
@@ -178,7 +180,7 @@ export class StreamOrders implements OrdersElsewhere {
 
   private sendNow(client: Client, number: number, pending: Pending): void {
     pending.isSent = true;
-    this.options.link.send(orderFrame(client.number, number), pending.record);
+    this.options.link.send(orderFrame(client.number, number, pending.units), pending.record);
   }
 
   private answered(client: Client, frame: FrameReader): void {

@@ -7,6 +7,7 @@
  */
 import type * as uWS from 'uWebSockets.js';
 import type { Assets } from '../../../engine/interface/notation.js';
+import { unitsOfBody } from '../../access/fair-use/charges.js';
 import { writeError } from '../../http/answers/write-error.js';
 import { UNAVAILABLE } from '../../http/errors.js';
 import type { Serving } from '../../http/gateway.js';
@@ -220,7 +221,8 @@ export class ThreadStreams {
     const isRefused = stream.unanswered >= this.limits.outstandingRequests;
     if (isRefused && !this.afford(number, stream)) return true;
     const record = recordOf(request, stream.tokenId);
-    this.pass(stream, orderFrame(number, stream.ask(request)), record);
+    const units = unitsOfBody(message.byteLength);
+    this.pass(stream, orderFrame(number, stream.ask(request), units), record);
     return true;
   }
 

@@ -169,7 +169,6 @@ export const tradingRoutes: Route[] = [
         return;
       }
       const marketId = marketNumber(call.engine, name);
-      if (!mayExist(call, marketId, 'market_not_found')) return;
       call.execute(
         { kind: 'cancelAll', userId, idempotencyKey, marketId },
         200,
@@ -187,22 +186,18 @@ function placeOf({ assets, userId, idempotencyKey, request }: Asking): Place {
 
 /**
  * Executes an operation with a validated body, or refuses it if it has problems. `order`: how the
- * request names its order, if it does. An id of 0 does not exist in the engine.
+ * request names its order, if it does. The engine refuses an id of 0.
  */
 function execute(call: Call, name: OperationName, order: Partial<Given>): void {
-  const { engine } = call;
   const operation = OPERATIONS[name];
   const place = placeOf(call);
-  const { marketId } = place;
-  const named = Object.assign(new Given(), { marketId, ...order });
+  const named = Object.assign(new Given(), { marketId: place.marketId, ...order });
   const problems = new Problems();
-  const given = givenIn(operation, call.body as Sent, engine, problems.add, named);
+  const given = givenIn(operation, call.body as Sent, call.engine, problems.add, named);
   if (problems.found !== null) {
     call.refuseNow(invalidRequest(problems.found));
     return;
   }
-  const code = engine.hasMarket(marketId) ? 'order_not_found' : 'market_not_found';
-  if (!mayExist(call, order.orderId === 0 ? 0 : marketId, code)) return;
   call.execute(operation.command(place, given), 200, RECEIPTS[name]);
 }
 
@@ -216,10 +211,7 @@ function single(name: OperationName) {
       kind: name,
       receipt: RECEIPTS[name],
       read(asking: Asking, body: Uint8Array) {
-        const place = placeOf(asking);
-        const orderId = orderOf(asking);
-        if (place.marketId === 0 || orderId === 0) return null;
-        return reader.body(name, body, asking.assets, place, orderId);
+        return reader.body(name, body, asking.assets, placeOf(asking), orderOf(asking));
       },
     },
     handle(call: Call) {

@@ -32,7 +32,7 @@ export interface OrdersElsewhere {
   /** A client has signed in. The leader needs this for cancelOnDisconnect. */
   signedIn(connection: Connection): void;
   /** Returns why the request cannot be forwarded; null: it was, and the answer will follow. */
-  send(connection: Connection, request: OrderRequest): ErrorAnswer | null;
+  send(connection: Connection, request: OrderRequest, units: number): ErrorAnswer | null;
   closed(connection: Connection): void;
 }
 

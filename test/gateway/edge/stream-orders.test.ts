@@ -59,7 +59,7 @@ class Scene {
   send(id: string, idempotencyKey: string | null = null, clientSequence = 0): void {
     const command = { kind: 'cancel', userId: 1, idempotencyKey, marketId: 1, orderId: 1 } as const;
     const client = this.connection as unknown as Connection;
-    expect(this.orders.send(client, { id, command, clientSequence })).toBeNull();
+    expect(this.orders.send(client, { id, command, clientSequence }, 1)).toBeNull();
   }
 
   /** Frames to the leader since the last call: their kinds, and the numbers of requests. */
@@ -209,7 +209,7 @@ test('what waits is bounded in bytes', () => {
     orderId: 1,
   } as const;
   const client = scene.connection as unknown as Connection;
-  const send = () => scene.orders.send(client, { id: 'a', command, clientSequence: 0 });
+  const send = () => scene.orders.send(client, { id: 'a', command, clientSequence: 0 }, 1);
   let accepted = 0;
   while (send() === null) accepted++;
   expect(accepted).toBeGreaterThan(20_000);

@@ -34,17 +34,6 @@ describe('what does not exist', () => {
     for (const path of [id, `15m/${id}/orderbook`, `15m/${id}/quote?outcome=UP&amount=1`])
       await missing('market_not_found', 'GET', `/markets/${path}`);
   });
-  test.each(marketIds.slice(1))('the market %s, for trading', async (id) => {
-    const options = asAda;
-    for (const [method, what, body] of [
-      ['POST', 'buy', { outcome: 'UP', amount: 1 }],
-      ['POST', 'sell', { outcome: 'UP', shares: 1 }],
-      ['POST', 'claim'],
-      ['DELETE', 'orders'],
-      ['DELETE', 'orders/x1'],
-    ] as const)
-      await missing('market_not_found', method, `/markets/15m/${id}/${what}`, { body, options });
-  });
   test.each(['u999', 'u0', 'u01', 'u-1', 'U1', '1', 'u1.5', 'u9999999999999999999', '%75', 'u%00'])(
     'the user %s',
     async (id) => {
@@ -58,10 +47,6 @@ describe('what does not exist', () => {
       const path = `/vaults/deposits/${id}/${verb}`;
       await missing('deposit_not_found', 'POST', path, { options: asAda });
     }
-  });
-  test.each(['o0', '1', 'u1', 'o1x'])('the order %s', async (id) => {
-    const path = `/markets/15m/${ACTIVE}/orders/${id}`;
-    await missing('order_not_found', 'DELETE', path, { options: asAda });
   });
   test('an unknown user in a transfer', async () => {
     const body = { userId: 'nobody', amount: 1, reference: 'r1' };

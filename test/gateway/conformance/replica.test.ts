@@ -1,0 +1,4 @@
+/** The rows, for clients that connect to a replica. */
+import { conform } from './conform.js';
+
+conform('replica');

@@ -1,0 +1,255 @@
+/**
+ * What an operation is answered, what it costs and whom, and what the journal has of it: a row for
+ * each state of the exchange and each request. It holds over every transport at every place, but
+ * - a stream's token is checked by its handshake, which costs reads of the address;
+ * - a stream at a replica is refused there by its token and by the schemas, and pays there: the
+ *   leader has no work.
+ */
+import { expect } from 'vitest';
+import type { Quota } from '../../../gateway/access/fair-use/fair-use.js';
+import type { ErrorCode } from '../../../gateway/http/errors.js';
+import { MARKET } from '../../support/server.js';
+import type { Json, Operation } from './transports.js';
+
+/** Who sends it: a user who has traded, tokens of that user, and clients without a session. */
+export type Who = 'ada' | 'reader' | 'elsewhere' | 'revoked' | 'forged' | 'nobody';
+
+/** What was made for the request: an order that rests, and its name. */
+export interface Made {
+  orderId: string;
+  clientOrderId: string;
+}
+
+export interface Row {
+  name: string;
+  who?: Who;
+  operation: Operation | ((made: Made) => Operation);
+  /** Undefined: executed. */
+  code?: ErrorCode;
+  /** Fields that the refusal names, or its details. */
+  details?: Json;
+  /** Expected of the receipt. */
+  receipt?: Json;
+  /** Spaces in the text. */
+  padding?: number;
+  /** In units; default 1. */
+  cost?: number;
+  /** Default: a cancel's is `cancels`. */
+  quota?: Quota;
+  /** Commands; default: 1, and none for what admission or reading refuses. */
+  journal?: number;
+  /** Whether an order rests that the request may name. */
+  makes?: boolean;
+  /** The handshake of a stream refuses the token. */
+  atHandshake?: boolean;
+}
+
+const UP = { marketId: MARKET, outcome: 'UP' };
+const buy = (fields: object): Operation => ({ op: 'buy', ...UP, ...fields });
+const sell = (fields: object): Operation => ({ op: 'sell', ...UP, ...fields });
+const bid = { shares: 10, price: 0.2, timeInForce: 'GTC' };
+const sets = (op: string, shares: unknown): Operation => ({ op, marketId: MARKET, shares });
+const claim: Operation = { op: 'claim', marketId: MARKET };
+const at = { marketId: MARKET };
+const cancel = (fields: object): Operation => ({ op: 'cancel', ...at, ...fields });
+const amend = (fields: object): Operation => ({ op: 'amend', ...at, ...fields });
+const unknown = (op: Operation): Operation => ({ ...op, marketId: 'btc-15m-1763800200' });
+
+/** Executed: every operation, and each kind of its receipt. */
+const EXECUTED: Row[] = [
+  { name: 'a bid rests', operation: buy(bid), receipt: { status: 'resting', restingShares: 10 } },
+  {
+    name: 'decimals as texts',
+    operation: buy({ ...bid, shares: '10.5', price: '0.2' }),
+    receipt: { restingShares: 10.5 },
+  },
+  {
+    name: 'an offer rests',
+    operation: sell({ ...bid, shares: 3, price: 0.9 }),
+    receipt: { status: 'resting', clientOrderId: null },
+  },
+  { name: 'pairs are split', operation: sets('split', 2), receipt: { shares: 2 } },
+  { name: 'pairs are merged', operation: sets('merge', 2), receipt: { shares: 2 } },
+  {
+    name: 'an order is cancelled',
+    makes: true,
+    operation: ({ orderId }) => cancel({ orderId }),
+    receipt: { status: 'cancelled' },
+  },
+  {
+    name: 'an order is cancelled by its name',
+    makes: true,
+    operation: ({ clientOrderId }) => cancel({ clientOrderId }),
+    receipt: { status: 'cancelled' },
+  },
+  {
+    name: 'an order is amended',
+    makes: true,
+    operation: ({ orderId }) => amend({ orderId, shares: 8 }),
+    receipt: { keptPriority: true, restingShares: 8 },
+  },
+  {
+    name: 'all orders of a market are cancelled',
+    makes: true,
+    operation: { op: 'cancelAll', ...at },
+    receipt: { cancelledOrders: 1 },
+  },
+  {
+    name: 'all orders are cancelled',
+    makes: true,
+    operation: { op: 'cancelAll' },
+    receipt: { cancelledOrders: 1 },
+  },
+  {
+    name: 'a text of 3,200 bytes and more',
+    operation: buy(bid),
+    padding: 3_200,
+    cost: 11,
+    receipt: {},
+  },
+];
+
+/** Refused by the engine: sequenced, and nothing else changes. */
+const REJECTED: Row[] = [
+  { name: 'an unknown market', operation: unknown(buy(bid)), code: 'market_not_found' },
+  {
+    name: 'a market that is none',
+    operation: { ...claim, marketId: 'x' },
+    code: 'market_not_found',
+  },
+  { name: 'too little money', operation: buy({ amount: 99_999 }), code: 'insufficient_balance' },
+  { name: 'too few shares', operation: sell({ shares: 999 }), code: 'insufficient_shares' },
+  { name: 'too few pairs', operation: sets('merge', 999), code: 'insufficient_shares' },
+  { name: 'too little for pairs', operation: sets('split', 99_999), code: 'insufficient_balance' },
+  {
+    name: 'nothing to buy at the price',
+    operation: buy({ amount: 5, price: 0.001 }),
+    code: 'insufficient_liquidity',
+    details: { availableShares: 0 },
+  },
+  { name: 'less than a lot', operation: buy({ amount: 0.0001 }), code: 'amount_too_small' },
+  {
+    name: 'all or nothing',
+    operation: buy({ amount: 100, price: 0.6, timeInForce: 'FOK' }),
+    code: 'price_not_met',
+  },
+  {
+    name: 'only to rest',
+    operation: buy({ ...bid, price: 0.9, postOnly: true }),
+    code: 'post_only_would_trade',
+  },
+  {
+    name: 'too late',
+    operation: buy({ amount: 1, validUntilMs: 1 }),
+    code: 'deadline_passed',
+    details: { deadline: 'validUntilMs' },
+  },
+  { name: 'no group', operation: buy({ ...bid, groupId: 'g99' }), code: 'order_group_not_found' },
+  { name: 'no order to cancel', operation: cancel({ orderId: 'o999' }), code: 'order_not_found' },
+  {
+    name: 'a cancel of what is no id',
+    operation: cancel({ orderId: 'x' }),
+    code: 'order_not_found',
+  },
+  {
+    name: 'no order of that name',
+    operation: cancel({ clientOrderId: 'nobody-s' }),
+    code: 'order_not_found',
+  },
+  {
+    name: 'no order to amend',
+    operation: amend({ orderId: 'o999', shares: 1 }),
+    code: 'order_not_found',
+  },
+  { name: 'a market without a result', operation: claim, code: 'market_not_resolved' },
+];
+
+/** Refused by the schemas, by name. */
+const INVALID: Row[] = (
+  [
+    ['an unknown outcome', buy({ amount: 1, outcome: 'SIDEWAYS' }), 'outcome'],
+    ['no outcome', { op: 'buy', ...at, amount: 1 }, 'outcome'],
+    ['an unknown field', buy({ ...bid, prize: 1 }), 'prize'],
+    ['no size', { op: 'buy', ...UP }, 'amount'],
+    ['shares without a price', buy({ shares: 1 }), 'price'],
+    ['no price to rest at', buy({ amount: 1, timeInForce: 'GTC' }), 'price'],
+    ['a price between ticks', buy({ ...bid, price: 0.4001 }), 'price'],
+    ['a price of one', buy({ ...bid, price: 1 }), 'price'],
+    ['both sizes', buy({ ...bid, amount: 1 }), 'shares'],
+    ['a negative amount', buy({ amount: -1 }), 'amount'],
+    ['too many places', buy({ amount: 0.0000001 }), 'amount'],
+    ['too many shares', sell({ shares: 10_000_001 }), 'shares'],
+    ['postOnly at once', buy({ amount: 1, price: 0.4, postOnly: true }), 'postOnly'],
+    ['a time that is none', buy({ amount: 1, validUntilMs: 1.5 }), 'validUntilMs'],
+    ['a name that is none', buy({ ...bid, clientOrderId: 'a b' }), 'clientOrderId'],
+    ['pairs of nothing', sets('split', 0), 'shares'],
+    ['pairs of a text', sets('merge', 'ten'), 'shares'],
+    ['an amendment of nothing', amend({ orderId: 'o1' }), 'shares'],
+    ['a claim with more', { ...claim, amount: 1 }, 'amount'],
+    ['a cancel with more', cancel({ orderId: 'o1', shares: 1 }), 'shares'],
+    ['a cancel of all with more', { op: 'cancelAll', ...at, shares: 1 }, 'shares'],
+  ] as const
+).map(([name, operation, field]) => ({
+  name,
+  operation,
+  code: 'invalid_request',
+  details: { [field]: expect.any(String) },
+  journal: 0,
+}));
+
+/** Refused by admission. */
+const NOT_ADMITTED: Row[] = [
+  {
+    name: 'nobody is signed in',
+    who: 'nobody',
+    operation: buy(bid),
+    code: 'missing_token',
+  },
+  {
+    name: 'nobody is signed in',
+    who: 'nobody',
+    operation: cancel({ orderId: 'o1' }),
+    code: 'missing_token',
+  },
+  {
+    name: 'a token that is none',
+    who: 'forged',
+    operation: buy(bid),
+    code: 'invalid_token',
+    atHandshake: true,
+  },
+  {
+    name: 'a token that has ended',
+    who: 'revoked',
+    operation: buy(bid),
+    code: 'token_revoked',
+    atHandshake: true,
+  },
+  {
+    name: 'a token of another address',
+    who: 'elsewhere',
+    operation: buy(bid),
+    code: 'address_not_allowed',
+    atHandshake: true,
+  },
+  ...[buy(bid), cancel({ orderId: 'o1' }), claim, sets('split', 1)].map(
+    (operation): Row => ({
+      name: 'a token that only reads',
+      who: 'reader',
+      operation,
+      code: 'scope_insufficient',
+      details: { scope: 'read', required: 'trade' },
+    }),
+  ),
+  {
+    name: 'a token that only reads, and a text of 3,200 bytes and more',
+    who: 'reader',
+    operation: buy(bid),
+    code: 'scope_insufficient',
+    padding: 3_200,
+    cost: 11,
+  },
+  { name: 'for another user', operation: buy({ ...bid, userId: 'u2' }), code: 'user_mismatch' },
+].map((row) => ({ ...row, journal: 0 }) as Row);
+
+export const ROWS: Row[] = [...EXECUTED, ...REJECTED, ...INVALID, ...NOT_ADMITTED];

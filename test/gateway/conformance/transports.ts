@@ -1,0 +1,182 @@
+/**
+ * How one operation reaches the exchange: by its own route, or in a batch, over HTTP or the stream,
+ * in the usual form, which readers take from its bytes, and in a form that only the schemas read.
+ */
+import type { RequestOptions, Verb } from '../../support/server.js';
+import { Refused, StreamClient } from '../stream/support.js';
+import type { Place } from './places.js';
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field
+export type Json = any;
+export type Operation = Record<string, unknown> & { op: string; marketId?: unknown };
+
+/** What a client is told, the same over every transport. */
+export interface Told {
+  /** undefined: executed. */
+  code: string | undefined;
+  message: string | undefined;
+  details: Json;
+  /** Without what belongs to the transport or to the moment. */
+  receipt: Json;
+  /** Seconds; only HTTP has this header. */
+  retryAfter?: string | undefined;
+  isReplayed: boolean;
+}
+
+export interface Sent {
+  token: string | undefined;
+  operation: Operation;
+  key?: string | undefined;
+  /** Spaces in the text. */
+  padding?: number | undefined;
+}
+
+export type Transport = (place: Place, sent: Sent) => Promise<Told>;
+
+interface Field {
+  /** What stands before the names of the operation's fields. */
+  prefix: string;
+}
+
+function told(json: Json, { prefix }: Field, more: Partial<Told> = {}): Told {
+  const { code, message, details } = json.error ?? (json.type === 'error' ? json : {});
+  const none = { retryAfter: undefined, isReplayed: false };
+  if (code === undefined)
+    return { code, message, details, receipt: receiptOf(json), ...none, ...more };
+  const bare = (text: string) => text.replaceAll(prefix, '');
+  const named = Object.entries(details).map(([name, value]) => [bare(name), value]);
+  return {
+    code,
+    message: bare(message),
+    details: Object.fromEntries(named),
+    receipt: null,
+    ...none,
+    ...more,
+  };
+}
+
+/** Ids and times of one execution. */
+const OF_MOMENT = new Set(['id', 'type', 'replayed', 'sequence', 'atMs', 'orderId', 'placedAtMs']);
+
+function receiptOf(json: Json): Json {
+  return JSON.parse(
+    JSON.stringify(json, (name, value) => (OF_MOMENT.has(name) ? undefined : value)),
+  );
+}
+
+/** The method, path and body of an operation's own route. */
+export function routeFor({ op, marketId, ...rest }: Operation): [Verb, string, object] {
+  const at = `/markets/15m/${marketId}`;
+  const { orderId, clientOrderId, ...terms } = rest;
+  const order =
+    orderId === undefined
+      ? `${at}/orders/by-client-id?clientOrderId=${clientOrderId}`
+      : `${at}/orders/${orderId}`;
+  switch (op) {
+    case 'cancel':
+      return ['DELETE', order, terms];
+    case 'amend':
+      return ['PATCH', order, terms];
+    case 'cancelAll':
+      return marketId === undefined
+        ? ['DELETE', '/users/me/orders', rest]
+        : ['DELETE', `${at}/orders`, rest];
+    default:
+      return ['POST', `${at}/${op}`, rest];
+  }
+}
+
+function textOf(json: object, padding = 0): string {
+  return `${JSON.stringify(json).slice(0, -1)}${' '.repeat(padding)}}`;
+}
+
+const SCHEMAS_ONLY = { 'content-type': 'application/json; charset=utf-8' };
+
+async function http(
+  { api }: Place,
+  [method, path, body]: [Verb, string, object],
+  { token, key, padding }: Sent,
+  headers: Record<string, string> = {},
+) {
+  const keyed = key === undefined ? headers : { ...headers, 'idempotency-key': key };
+  const options: RequestOptions = { token, headers: keyed, raw: textOf(body, padding) };
+  const answer = await api.send(method, path, undefined, options);
+  const more = {
+    retryAfter: answer.headers['retry-after'] as string | undefined,
+    isReplayed: answer.headers['idempotency-replayed'] === 'true',
+  };
+  return { json: answer.json, more };
+}
+
+const route =
+  (headers = {}): Transport =>
+  async (place, sent) => {
+    const { json, more } = await http(place, routeFor(sent.operation), sent, headers);
+    return told(json, { prefix: '' }, more);
+  };
+
+const batch =
+  (headers = {}): Transport =>
+  async (place, sent) => {
+    const body = { operations: [sent.operation] };
+    const { json, more } = await http(place, ['POST', '/batch', body], sent, headers);
+    return told(json.results?.[0] ?? json, { prefix: 'operations.0.' }, more);
+  };
+
+const streams = new Map<string, Promise<StreamClient>>();
+let messages = 0;
+
+/** One connection for each token at each place. */
+function streamOf({ port }: Place, token = ''): Promise<StreamClient> {
+  const key = `${port} ${token}`;
+  const known = streams.get(key);
+  if (known !== undefined) return known;
+  const opened = StreamClient.connect(port, token === '' ? {} : { 'x-user-token': token });
+  streams.set(key, opened);
+  return opened;
+}
+
+export async function closeStreams(): Promise<void> {
+  for (const opened of await Promise.allSettled(streams.values())) {
+    if (opened.status === 'rejected') continue;
+    opened.value.socket.terminate();
+    opened.value.check();
+  }
+  streams.clear();
+}
+
+async function ask(place: Place, sent: Sent, message: object, isPlain: boolean): Promise<Json> {
+  const { token, key, padding } = sent;
+  const client = await streamOf(place, token).catch((error) => error);
+  if (client instanceof Refused) return client.body;
+  const id = `m${++messages}`;
+  const text = textOf({ ...message, id, idempotencyKey: key }, padding);
+  client.socket.send(isPlain ? text : text.replace('"op"', '"\\u006fp"'));
+  return client.next((answer: Json) => answer.id === id);
+}
+
+const order =
+  (isPlain: boolean): Transport =>
+  async (place, sent) => {
+    const answer = await ask(place, sent, { op: 'order', operation: sent.operation }, isPlain);
+    return told(answer, { prefix: 'operation.' }, { isReplayed: answer.replayed === true });
+  };
+
+const streamBatch =
+  (isPlain: boolean): Transport =>
+  async (place, sent) => {
+    const answer = await ask(place, sent, { op: 'batch', operations: [sent.operation] }, isPlain);
+    const json = answer.results?.[0] ?? answer;
+    return told(json, { prefix: 'operations.0.' }, { isReplayed: answer.replayed === true });
+  };
+
+export const TRANSPORTS: Record<string, Transport> = {
+  'its route': route(),
+  'its route, read by the schemas': route(SCHEMAS_ONLY),
+  'a batch': batch(),
+  'a batch, read by the schemas': batch(SCHEMAS_ONLY),
+  'an order of the stream': order(true),
+  'an order of the stream, read by the schemas': order(false),
+  'a batch of the stream': streamBatch(true),
+  'a batch of the stream, read by the schemas': streamBatch(false),
+};
