@@ -4,7 +4,7 @@
  *
  * Numbers in answers are doubles of exact decimals; amounts.ts turns them into integers.
  */
-import type { ErrorBody } from '../http/errors.js';
+import type { ErrorBody } from '../commands/errors.js';
 import type { Answer } from './answer.js';
 
 export type OutcomeName = 'UP' | 'DOWN';

@@ -6,7 +6,7 @@ import { CommandRecord } from '../../engine/interface/command-record.js';
 import { type Command, CommandKind } from '../../engine/interface/commands.js';
 import { MAX_BATCH_OPERATIONS } from '../../engine/interface/limits.js';
 import { type RecordBuffer, wordsOf } from '../../engine/interface/records.js';
-import { unitsOfText, type Wanted } from '../access/fair-use/charges.js';
+import { type Cost, unitsOfText } from '../access/fair-use/charges.js';
 
 const CANCEL_KINDS = ['cancel', 'cancelAll', 'cancelEverywhere'] as const;
 const CANCELS: ReadonlySet<string> = new Set(CANCEL_KINDS);
@@ -25,7 +25,7 @@ function afterSpace(bytes: Uint8Array, from: number): number {
 }
 
 /** What fair use and the limits need to know of a record. */
-export interface RecordSummary extends Wanted {
+export interface RecordSummary extends Cost {
   isBatch: boolean;
   /** A batch that is executed in full or not at all. */
   isAtomic: boolean;
@@ -36,7 +36,7 @@ const command = new CommandRecord();
 const operation = new CommandRecord();
 
 /** A command's quota and cost. A batch costs its operations. */
-export function wantedOf(command: Command): Wanted {
+export function costOf(command: Command): Cost {
   const quota = onlyCancels(command) ? 'cancels' : 'orders';
   return { quota, units: command.kind === 'batch' ? command.operations.length : 1 };
 }
@@ -51,7 +51,7 @@ const ENVELOPES = ['"order"', '"batch"'].map((op) => Buffer.from(op));
  * wherever they are, and its text costs at least `leastUnits`. It counts as cancels only if it has
  * operations and all of them cancel.
  */
-export function wantedOfUnread(text: Uint8Array, leastUnits = unitsOfText(text)): Wanted {
+export function costOfUnread(text: Uint8Array, leastUnits = unitsOfText(text)): Cost {
   const bytes = Buffer.from(text.buffer, text.byteOffset, text.byteLength);
   let operations = 0;
   let onlyCancels = true;

@@ -8,16 +8,19 @@ import type { Assets } from '../../engine/interface/notation.js';
 import { RESULT_FIELDS, RESULT_HEAD_LENGTH, ResultHead } from '../../engine/interface/results.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
 import { type From, Writer } from '../json/writer.js';
+import type { ErrorAnswer } from './errors.js';
 
 /**
  * Writes the receipt of the result at `at`, which is `ok`. Bytes must not change later.
- * `command`: the command that was sent; a replayed result belongs to an equal one.
+ * `command`: the command that was sent; a replayed result belongs to an equal one. `errors`:
+ * replaces the engine's errors of a batch's operations, by index.
  */
 export type ReceiptWriter<Text extends string | Uint8Array = string> = (
   assets: Assets,
   result: NumberBuffer,
   at: number,
   command: Command,
+  errors?: ReadonlyMap<number, ErrorAnswer>,
 ) => Text;
 
 type Fields<K extends CommandName> = Record<

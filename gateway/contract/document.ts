@@ -1,5 +1,5 @@
 /** The OpenAPI 3.1 document, generated from the routes and their schemas. */
-import type { ErrorCode } from '../http/errors.js';
+import type { ErrorCode } from '../commands/errors.js';
 import type { Route } from '../http/route.js';
 import { errorResponses } from './error-responses.js';
 import type {

@@ -3,7 +3,6 @@
  * from who may use the route, what it accepts, and what the exchange's state can refuse.
  */
 import { Deadline, OrderEnd } from '../../engine/interface/domain.js';
-import { quotaOf } from '../http/call.js';
 import {
   ERROR_CODES,
   ERRORS,
@@ -15,7 +14,8 @@ import {
   rejection,
   scopeInsufficient,
   UNKNOWN_PARTNER_KEY,
-} from '../http/errors.js';
+} from '../commands/errors.js';
+import { quotaOf } from '../http/call.js';
 import type { Access, Route } from '../http/route.js';
 import type { Example, JsonSchema, Response } from './openapi.js';
 

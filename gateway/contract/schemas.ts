@@ -5,7 +5,7 @@
  * Requests are described as clients send them: a price in dollars, although the gateway uses ticks.
  */
 import { z } from 'zod';
-import { ErrorBody } from '../http/errors.js';
+import { ErrorBody } from '../commands/errors.js';
 import { BODIES, type Components, RESPONSES, TEXTS } from '../json/components.js';
 import type { JsonSchema } from './openapi.js';
 

@@ -2,7 +2,7 @@
  * The document's error responses. Each is a component shared by reference, so that operations with
  * the same status, codes and headers share one response.
  */
-import { ERROR_CODES } from '../http/errors.js';
+import { ERROR_CODES } from '../commands/errors.js';
 import type { Operation, Reference, Response } from './openapi.js';
 
 /** A response with more codes is named after its first operation, to keep names short. */

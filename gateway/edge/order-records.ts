@@ -4,8 +4,7 @@ import type { Assets } from '../../engine/interface/notation.js';
 import { RecordBuffer } from '../../engine/interface/records.js';
 import { ResultHead } from '../../engine/interface/results.js';
 import { textBuffers } from '../json/text-buffers.js';
-import { errorText } from '../stream/channels/message-text.js';
-import { orderAnswer } from '../stream/orders/answers.js';
+import { orderAnswer, writtenAnswer } from '../stream/orders/answers.js';
 import type { OrderRequest } from '../stream/orders/order-messages.js';
 import { type FrameReader, FrameWriter, ResultFlag, ToCore } from './link/frames.js';
 import { readNumbers } from './results.js';
@@ -38,9 +37,14 @@ export function readReply(
   assets: Assets,
   { id, command }: OrderRequest,
 ): OrderReply {
-  if ((frame.flags & ResultFlag.refused) !== 0)
-    return { text: errorText({ status: frame.own, text: frame.text() }, { id }), sequence: 0 };
   const isReplayed = (frame.flags & ResultFlag.replayed) !== 0;
+  if ((frame.flags & ResultFlag.written) !== 0) {
+    const { own: status } = frame;
+    const sequence = frame.number();
+    const written = frame.rest();
+    const text = status === 200 ? written : Buffer.from(written).toString();
+    return { text: writtenAnswer({ status, text }, id, isReplayed).text, sequence };
+  }
   const result = readNumbers(frame.rest());
   const { text } = orderAnswer(assets, result, { id, command, isReplayed });
   return { text, sequence: result.values[ResultHead.sequence]! };

@@ -2,9 +2,9 @@
 import type { Command } from '../../engine/interface/commands.js';
 import type { Assets } from '../../engine/interface/notation.js';
 import { NumberBuffer } from '../../engine/storage/number-buffer.js';
+import { refusalAnswer } from '../commands/errors.js';
 import { isAtomicBatch, refusalIn } from '../commands/execution.js';
 import type { Answer } from '../http/answers/answer.js';
-import { refusalAnswer } from '../http/errors.js';
 import type { Route } from '../http/route.js';
 import { FrameError, type FrameReader, ResultFlag } from './link/frames.js';
 

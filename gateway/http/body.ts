@@ -5,8 +5,8 @@
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { isUtf8 } from 'node:buffer';
-import { unitsOfBody, unitsOfText, type Wanted } from '../access/fair-use/charges.js';
-import { wantedOfUnread } from '../commands/cancels.js';
+import { type Cost, unitsOfBody, unitsOfText } from '../access/fair-use/charges.js';
+import { costOfUnread } from '../commands/cancels.js';
 import { colonCount } from '../json/repeated-key.js';
 import type { AskedBody } from './answers/answer.js';
 import { BODY_BYTES_MAX } from './request.js';
@@ -22,7 +22,7 @@ const PIECES_MAX = 4_096;
 export class ReceivedBody implements AskedBody {
   /** null: not decoded yet; undefined: it is not UTF-8. */
   private decoded: string | null | undefined = null;
-  private asked: Wanted | null = null;
+  private asked: Cost | null = null;
   private isParsed = false;
   private parsed: unknown;
 
@@ -65,8 +65,8 @@ export class ReceivedBody implements AskedBody {
     return this.parsed;
   }
 
-  get wanted(): Wanted {
-    this.asked ??= wantedOfUnread(this.bytes, this.units);
+  get cost(): Cost {
+    this.asked ??= costOfUnread(this.bytes, this.units);
     return this.asked;
   }
 

@@ -14,30 +14,29 @@ import { unitsOfAnswer } from '../access/fair-use/charges.js';
 import { type Quota, signInKey } from '../access/fair-use/fair-use.js';
 import type { Session } from '../access/sessions.js';
 import {
+  type ErrorAnswer,
+  type ErrorCode,
+  errorAnswer,
+  refusalAnswer,
+} from '../commands/errors.js';
+import {
+  type Execution,
   execute,
   isAtomicBatch,
   type Refusal,
   refusalIn,
   type Submission,
 } from '../commands/execution.js';
+import type { Admission } from '../commands/intake.js';
+import { conclude } from '../commands/outcome.js';
 import type { ReceiptWriter } from '../commands/receipt.js';
 import { jsonText, type Writable } from '../json/serializer.js';
 import type { Writer } from '../json/writer.js';
 import type { AnswerCounts } from '../observe/metrics.js';
 import { Answer, type AnsweredRoute } from './answers/answer.js';
-import { isForgotten, recall } from './answers/recalled.js';
-import { type ErrorAnswer, type ErrorCode, errorAnswer, refusalAnswer } from './errors.js';
 import type { Gateway } from './gateway.js';
 import type { InFlight } from './in-flight.js';
 import type { Asking, Request } from './request.js';
-
-export interface CalledRoute extends AnsweredRoute {
-  /**
-   * Answers a command that the engine refused in whole or in part, if there is more to report than
-   * the engine's code; false: there is not.
-   */
-  explains?(call: Call, result: NumberBuffer, command: Command): boolean;
-}
 
 /**
  * The quota that a request counts against, unless its body decides; null: it is not counted.
@@ -67,7 +66,6 @@ export class Call<Body = unknown, Query = unknown>
 
   /** null: the request is not counted. */
   quota: Quota | null;
-  private readonly explains: CalledRoute['explains'];
   /** The least charge: the cost of the body. */
   leastUnits = 1;
   /** The sequence that the answer must include, and whether the client named it. */
@@ -76,7 +74,7 @@ export class Call<Body = unknown, Query = unknown>
 
   constructor(
     gateway: Gateway,
-    route: CalledRoute | null,
+    route: AnsweredRoute | null,
     counts: AnswerCounts,
     request: Request,
     response: HttpResponse | null,
@@ -84,7 +82,6 @@ export class Call<Body = unknown, Query = unknown>
   ) {
     super(gateway, route, counts, request, response, inFlight);
     this.quota = route === null ? 'reads' : quotaOf(route);
-    this.explains = route?.explains;
   }
 
   get userId(): number {
@@ -174,26 +171,33 @@ export class Call<Body = unknown, Query = unknown>
     return this.refuseWhenDurable(errorAnswer(code));
   }
 
+  /** Refuses a request that is not admitted. */
+  refuseAdmission({ refusal, retryAfter, isOfState }: Admission): false {
+    if (retryAfter !== null) this.addHeader('Retry-After', retryAfter);
+    return isOfState ? this.refuseWhenDurable(refusal!) : this.refuseNow(refusal!);
+  }
+
   /** Refuses because of the current state. */
   refuseWhenDurable({ status, text }: ErrorAnswer): false {
     this.answerWhenDurable(status, text);
     return false;
   }
 
+  /** Executes a command and answers with `status` and its receipt, or with why it was refused. */
   execute(command: Command, status: number, receipt: ReceiptWriter<string | Uint8Array>): void {
-    const answer = (result: NumberBuffer) => {
-      if (!this.explains?.(this, result, command))
-        this.answerWhenDurable(status, receipt(this.engine, result, 0, command));
-    };
-    const result = this.submit(command, 'executed_before');
-    if (result === null) return;
-    if (!isForgotten(result)) answer(result);
-    else
-      recall(this, result, (recalled) => {
-        if (!isForgotten(recalled)) this.addHeader('Idempotency-Replayed', 'true');
-        if (this.accepts(recalled, refusalIn(recalled, isAtomicBatch(command)), command))
-          answer(recalled);
-      });
+    const { result, refusal } = this.run(command);
+    if (result === null) {
+      this.refuseFor(refusal!);
+      return;
+    }
+    const concluding = { asker: this, read: () => command, receipt };
+    conclude(result, concluding, ({ result: found, explained, isReplayed }) => {
+      if (isReplayed) this.addHeader('Idempotency-Replayed', 'true');
+      const refused = explained === null ? refusalIn(found, isAtomicBatch(command)) : null;
+      if (explained !== null) this.answerWhenDurable(explained.status, explained.text);
+      else if (refused !== null) this.refuseFor(refused);
+      else this.answerWhenDurable(status, receipt(this.engine, found, 0, command));
+    });
   }
 
   /**
@@ -201,20 +205,22 @@ export class Call<Body = unknown, Query = unknown>
    * and the client has been answered. `besides`: a rejection code that the caller answers.
    */
   submit(command: Command, besides: CodeName | null = null): NumberBuffer | null {
-    const { result, refusal, appliedMs } = execute(this.gateway, command, this);
-    this.appliedMs = appliedMs;
-    if (refusal?.code === besides) return result;
-    if (result !== null && this.engine.replayed) this.addHeader('Idempotency-Replayed', 'true');
-    return this.accepts(result, refusal, command) ? result : null;
+    const { result, refusal } = this.run(command);
+    if (refusal === null || refusal.code === besides) return result;
+    this.refuseFor(refusal);
+    return null;
   }
 
-  /** Whether the command did what it says. If not, the client has been answered. */
-  private accepts(result: NumberBuffer | null, refusal: Refusal | null, command: Command): boolean {
-    if (refusal === null) return true;
+  private run(command: Command): Execution {
+    const execution = execute(this.gateway, command, this);
+    this.appliedMs = execution.appliedMs;
+    return execution;
+  }
+
+  private refuseFor(refusal: Refusal): void {
     const { error, retryAfter } = refusalAnswer(refusal);
     if (retryAfter !== null) this.addHeader('Retry-After', retryAfter);
     if (refusal.code === 'unavailable') this.refuseNow(error);
-    else if (!this.explains?.(this, result!, command)) this.refuseWhenDurable(error);
-    return false;
+    else this.refuseWhenDurable(error);
   }
 }

@@ -5,13 +5,13 @@
  */
 import { numberedKey } from '../../engine/interface/client-sequence.js';
 import type { Command } from '../../engine/interface/commands.js';
+import { errorAnswer, invalidRequest } from '../commands/errors.js';
 import { checkFields, checkJson } from '../json/checks.js';
 import { NO_CLIENT_ID } from '../json/fields.js';
 import type { FieldProblems } from '../json/problems.js';
 import { JSON_TYPE } from './answers/response-head.js';
 import type { ReceivedBody } from './body.js';
 import type { Call } from './call.js';
-import { errorAnswer, invalidRequest } from './errors.js';
 import { type Asking, CLIENT_SEQUENCE, IDEMPOTENCY_KEY, keyOf } from './request.js';
 import type { Route } from './route.js';
 

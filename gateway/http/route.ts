@@ -4,11 +4,11 @@
  */
 import type { z } from 'zod';
 import type { Command, CommandName } from '../../engine/interface/commands.js';
+import type { ErrorCode } from '../commands/errors.js';
 import type { ReceiptWriter } from '../commands/receipt.js';
 import { NoQuery } from '../json/fields.js';
-import type { AskedBody } from './answers/answer.js';
-import type { Call, CalledRoute } from './call.js';
-import type { ErrorCode } from './errors.js';
+import type { AnsweredRoute, AskedBody } from './answers/answer.js';
+import type { Call } from './call.js';
 import type { Asking } from './request.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -35,7 +35,7 @@ interface RouteCommand {
 }
 
 /** The server passes each handler the values that the route's own schemas parsed. */
-export interface Route<Body = unknown, Query = unknown> extends CalledRoute {
+export interface Route<Body = unknown, Query = unknown> extends AnsweredRoute {
   method: Method;
   /** Below /api, with parameters as `:name`. */
   path: string;

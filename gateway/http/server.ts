@@ -7,12 +7,12 @@
  */
 import type * as uWS from 'uWebSockets.js';
 import { isPreflight, preflightHeaders } from '../access/cross-origin.js';
+import { errorAnswer, invalidRequest } from '../commands/errors.js';
 import type { FieldProblems } from '../json/problems.js';
 import { elapsedMs } from '../observe/clock.js';
 import type { AnswerCounts } from '../observe/metrics.js';
 import type { Answer } from './answers/answer.js';
 import { BODY_MS_MAX, ReceivedBody, receiveBody, Turns } from './body.js';
-import { errorAnswer, invalidRequest } from './errors.js';
 import type { Serving } from './gateway.js';
 import { InFlight } from './in-flight.js';
 import { PARAMETERS_MAX, type Request } from './request.js';

@@ -3,10 +3,11 @@
  * reading, which checks the request; and the wait for a sequence that a read names. Each step
  * refuses the request or passes it on.
  */
-import { admit } from './admission.js';
+
+import { errorAnswer } from '../commands/errors.js';
+import { admitCall } from './admission.js';
 import type { ReceivedBody } from './body.js';
 import { Call } from './call.js';
-import { errorAnswer } from './errors.js';
 import type { Gateway } from './gateway.js';
 import { read } from './reading.js';
 import type { Route } from './route.js';
@@ -27,7 +28,7 @@ export function serviceOf(gateway: Gateway, answer: typeof serve = serve): Servi
 
 export function serve(call: Call, route: Route, body: ReceivedBody): void {
   if (body.unread) call.closeAfterAnswer();
-  if (!admit(call, route, body) || !read(call, route, body)) return;
+  if (!admitCall(call, route, body) || !read(call, route, body)) return;
   if (call.minSequence <= call.engine.sequence) run(call, route);
   else runWhenReached(call, route);
 }

@@ -3,8 +3,9 @@ import type { Engine } from '../../engine/engine.js';
 import { Privacy } from '../../engine/interface/domain.js';
 import { type Assets, idNumber, marketIdNumber } from '../../engine/interface/notation.js';
 import type { AccountView } from '../../engine/interface/views.js';
+import { type ErrorCode, errorAnswer, invalidRequest } from '../commands/errors.js';
+import { askMarket, unsaid } from '../commands/explained.js';
 import type { Call } from '../http/call.js';
-import { type ErrorCode, errorAnswer, invalidRequest } from '../http/errors.js';
 import { readHistory } from './history/read.js';
 
 /** The account in the path parameter; null: refused. */
@@ -24,6 +25,14 @@ export function findShownAccount(call: Call, parameter: string): AccountView | n
 }
 
 const PRIVATE = 'The account is private: only its user may read this, with a session.';
+
+/** Refuses a request for a market that the engine does not have. */
+export function refuseWithoutMarket(call: Call, marketId: number): void {
+  askMarket(call, marketId, 'market_not_active', {}, (error) => {
+    if (error === null) call.refuseNow(unsaid({}));
+    else call.refuseWhenDurable(error);
+  });
+}
 
 /** Cache of the last named market: most requests name one of a few. */
 const last = { assets: null as Assets | null, name: '', marketId: 0 };

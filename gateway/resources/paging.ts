@@ -4,8 +4,8 @@
  */
 import { stateText, type TrueAt } from '../../persistence/history/true-at.js';
 import { unitsOfSeen } from '../access/fair-use/charges.js';
+import { invalidRequest } from '../commands/errors.js';
 import type { Call } from '../http/call.js';
-import { invalidRequest } from '../http/errors.js';
 
 export interface PageRequest {
   limit: number;

@@ -26,7 +26,7 @@ import {
 import type { JournalPlace } from '../../persistence/replication/source.js';
 import { programVersion } from '../../persistence/storage/program-folder.js';
 import { freeBytesAt } from '../../persistence/storage/room.js';
-import { errorAnswer, notLeading } from '../http/errors.js';
+import { errorAnswer, notLeading } from '../commands/errors.js';
 import { hostAndPort, servingUrl } from '../http/listen-addresses.js';
 import { Candidate } from '../inputs/candidate.js';
 import type { CandidateClock } from '../inputs/candidate-clock.js';

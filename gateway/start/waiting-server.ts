@@ -6,9 +6,9 @@
  * left when the exchange itself listens on the port.
  */
 import type { HttpResponse } from 'uWebSockets.js';
+import type { ErrorAnswer } from '../commands/errors.js';
 import { answerLater } from '../http/answers/last-answer.js';
 import { JSON_TYPE, writeHead, writeStatus } from '../http/answers/response-head.js';
-import type { ErrorAnswer } from '../http/errors.js';
 import { type Refuse, Router } from '../http/router.js';
 import { METRICS_TYPE } from '../observe/metrics.js';
 import type { Config } from './config.js';

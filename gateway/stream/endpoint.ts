@@ -1,6 +1,7 @@
 /** The stream's path and socket options, the same in every process that has sockets. */
+
+import { errorAnswer, invalidRequest } from '../commands/errors.js';
 import { paysReads, writeError } from '../http/answers/write-error.js';
-import { errorAnswer, invalidRequest } from '../http/errors.js';
 import type { Serving } from '../http/gateway.js';
 import type { Router } from '../http/router.js';
 

@@ -7,20 +7,16 @@
  * handshake costs its address several reads.
  */
 import type { HttpResponse } from 'uWebSockets.js';
-import { isAllowed } from '../access/allowed-addresses.js';
-import { isSameSite, readSessionCookie } from '../access/cookie.js';
-import type { AddressKey } from '../access/fair-use/addresses.js';
+import { isSameSite, tokenIn } from '../access/cookie.js';
 import { HANDSHAKE_UNITS } from '../access/fair-use/charges.js';
 import { Bill } from '../access/fair-use/fair-use.js';
 import type { Session } from '../access/sessions.js';
-import { type ErrorAnswer, errorAnswer, rateLimited, UNAVAILABLE } from '../http/errors.js';
+import type { ErrorAnswer } from '../commands/errors.js';
+import { admit, type Sender } from '../commands/intake.js';
 import type { Gateway } from '../http/gateway.js';
 import type { Request } from '../http/request.js';
 
-export interface StreamRequest {
-  address: AddressKey;
-  /** `address` in its 16-byte IPv6 form. */
-  addressBytes: Uint8Array;
+export interface StreamRequest extends Sender {
   /** Empty: no token was sent. */
   token: string;
   /** The token is a cookie sent by another site's page. */
@@ -42,13 +38,13 @@ export function streamRequest(
   response: HttpResponse,
   siteOrigins: readonly string[],
 ): StreamRequest {
-  const { userToken } = request;
-  const cookieToken = userToken === '' ? readSessionCookie(request.cookie) : '';
+  const token = tokenIn(request);
+  const isCookie = request.userToken === '' && token !== '';
   return {
     address: request.addressFrom(response),
     addressBytes: request.addressBytesFrom(response),
-    token: userToken === '' ? cookieToken : userToken,
-    isCrossSite: cookieToken !== '' && !isSameSite(request, [...siteOrigins]),
+    token,
+    isCrossSite: isCookie && !isSameSite(request, siteOrigins),
   };
 }
 
@@ -57,19 +53,11 @@ export function admitStream(
   gateway: Gateway,
   asked: StreamRequest,
 ): { session: Session | null } | StreamRefusal {
-  const { fairUse, sessions, sequencer } = gateway;
-  if (gateway.isStopping()) return refusal(UNAVAILABLE);
-  const result = fairUse.charge('reads', new Bill(asked), HANDSHAKE_UNITS);
-  if (result !== null && !result.granted) {
-    const { error, retryAfter } = rateLimited(result.waitMs);
-    return refusal(error, ['Retry-After', retryAfter]);
-  }
-  if (asked.token === '') return { session: null };
-  const session = sessions.check(asked.token, sequencer.engine);
-  if (typeof session === 'string') return refusal(errorAnswer(session));
-  if (asked.isCrossSite) return refusal(errorAnswer('cross_site_request'));
-  if (!isAllowed(session.allowedAddresses, asked.addressBytes))
-    return refusal(errorAnswer('address_not_allowed'));
-  session.lastUsedAtMs = sequencer.engine.nowMs;
-  return { session };
+  const { token, isCrossSite } = asked;
+  const wanted = { quota: 'reads', units: HANDSHAKE_UNITS, isPaidByAddress: true } as const;
+  const credentials = { token, known: null, isCrossSite, right: 'read', unsigned: null } as const;
+  const admission = admit(gateway, asked, { ...wanted, ...credentials }, new Bill(asked));
+  const { refusal: error, retryAfter, session } = admission;
+  if (error === null) return { session };
+  return refusal(error, retryAfter === null ? null : ['Retry-After', retryAfter]);
 }

@@ -1,6 +1,6 @@
 /** Parses client messages and checks them against the schemas, as HTTP bodies are checked. */
 import { unitsOfText } from '../access/fair-use/charges.js';
-import { type ErrorAnswer, errorAnswer, invalidRequest } from '../http/errors.js';
+import { type ErrorAnswer, errorAnswer, invalidRequest } from '../commands/errors.js';
 import { checkJson, type ReceivedJson } from '../json/checks.js';
 import { colonCount } from '../json/repeated-key.js';
 import { ClientMessage } from './client-messages.js';

@@ -10,24 +10,23 @@
  *   one for every {@link MESSAGES_PER_READ} messages that a `resume` replays. Order entry counts as
  *   orders instead (orders/order-entry.ts; all charges: access/fair-use/charges.ts).
  */
-import { isAllowed } from '../access/allowed-addresses.js';
 import {
+  type Cost,
   operationsOfRefusal,
   unitsOfAnswer,
   unitsOfBody,
-  type Wanted,
 } from '../access/fair-use/charges.js';
 import { Bill, type Quota } from '../access/fair-use/fair-use.js';
-import { SCOPE_NAMES, Scope, type Session } from '../access/sessions.js';
-import { wantedOf, wantedOfUnread } from '../commands/cancels.js';
+import type { Session } from '../access/sessions.js';
+import { costOf, costOfUnread } from '../commands/cancels.js';
 import {
   type ErrorAnswer,
   errorAnswer,
   invalidRequest,
   rateLimited,
-  scopeInsufficient,
   UNAVAILABLE,
-} from '../http/errors.js';
+} from '../commands/errors.js';
+import { identify } from '../commands/intake.js';
 import type { Gateway } from '../http/gateway.js';
 import type { FieldProblems } from '../json/problems.js';
 import type { Channel } from './channels/channel.js';
@@ -109,7 +108,7 @@ export class Protocol {
     bill.payer = connection.session;
     // Only order entry may be this large. It is charged before it is parsed.
     if (text.length > this.options.limits.messageBytes) {
-      const { quota, units } = wantedOfUnread(text);
+      const { quota, units } = costOfUnread(text);
       if (!this.allows(connection, bill, units, idIn(text), quota)) return;
     }
     if (!isBinary && connection.userId !== 0) {
@@ -121,7 +120,7 @@ export class Protocol {
     }
     const message = readJson(bytes, isBinary);
     if (isOrderEntry(message.json))
-      this.enterUnread(connection, message, bill, wantedOfUnread(text), receivedMs);
+      this.enterUnread(connection, message, bill, costOfUnread(text), receivedMs);
     else if (this.afford(connection, 1)) this.handle(connection, message, bill);
   }
 
@@ -134,14 +133,14 @@ export class Protocol {
     receivedMs: number,
   ): void {
     const { remote } = this.options;
-    const wanted = wantedOf(request.command);
-    wanted.units = Math.max(wanted.units, unitsOfBody(bytes));
+    const cost = costOf(request.command);
+    cost.units = Math.max(cost.units, unitsOfBody(bytes));
     const refusal =
-      this.orders.admit(connection, wanted, bill) ??
+      this.orders.admit(connection, cost, bill) ??
       (remote === null
         ? this.orders.execute(connection, request, bill, receivedMs)
-        : remote.send(connection, request, wanted.units));
-    if (refusal !== null) this.refuseOrder(connection, refusal, request.id, wanted.units);
+        : remote.send(connection, request, cost.units));
+    if (refusal !== null) this.refuseOrder(connection, refusal, request.id, cost.units);
   }
 
   /** Parses order entry through the schemas, which explain what is invalid. */
@@ -149,14 +148,14 @@ export class Protocol {
     connection: Connection,
     { json, text, colons, bytes }: ReceivedMessage,
     bill: Bill,
-    wanted: Wanted,
+    cost: Cost,
     receivedMs: number,
   ): void {
     const { engine } = this.options.gateway.sequencer;
     const { userId } = connection;
     const refuse = (error: ErrorAnswer) =>
-      this.refuseOrder(connection, error, idOf(json), wanted.units);
-    const refusal = this.orders.admit(connection, wanted, bill);
+      this.refuseOrder(connection, error, idOf(json), cost.units);
+    const refusal = this.orders.admit(connection, cost, bill);
     if (refusal !== null) {
       refuse(refusal);
       return;
@@ -263,15 +262,15 @@ export class Protocol {
   }
 
   private authenticate(connection: Connection, message: Operation<'auth'>): void {
-    const { sessions, sequencer } = this.options.gateway;
-    const { id } = message;
-    const session = sessions.check(message.token, sequencer.engine);
+    const { gateway } = this.options;
+    const { id, token } = message;
+    const right = message.cancelOnDisconnect === true ? 'trade' : 'read';
+    const credentials = { token, known: null, isCrossSite: false, right } as const;
+    const session = identify(gateway, connection, credentials);
     if (typeof session === 'string') {
       this.refuse(connection, errorAnswer(session), { id });
-    } else if (!isAllowed(session.allowedAddresses, connection.addressBytes)) {
-      this.refuse(connection, errorAnswer('address_not_allowed'), { id });
-    } else if (message.cancelOnDisconnect === true && session.scope < Scope.TRADE) {
-      this.refuse(connection, scopeInsufficient(SCOPE_NAMES[session.scope], 'trade'), { id });
+    } else if ('status' in session) {
+      this.refuse(connection, session, { id });
     } else if (connection.userId !== 0 && connection.userId !== session.userId) {
       this.refuse(connection, errorAnswer('user_mismatch'), { id });
     } else if (this.exceedsUserLimit(connection, session)) {
@@ -279,7 +278,7 @@ export class Protocol {
       const details = { limit: 'streamsPerUser' };
       this.refuse(connection, errorAnswer('limit_reached', details, message), { id });
     } else {
-      session.lastUsedAtMs = sequencer.engine.nowMs;
+      session.lastUsedAtMs = gateway.sequencer.engine.nowMs;
       this.options.connections.signIn(connection, session);
       connection.cancelOnDisconnect = message.cancelOnDisconnect ?? false;
       connection.token = message.token;

@@ -8,7 +8,7 @@
  * state; a delta changes it.
  */
 import { z } from 'zod';
-import { ERROR_CODES } from '../http/errors.js';
+import { ERROR_CODES } from '../commands/errors.js';
 import * as fields from '../json/response-fields.js';
 import { BatchReceipt, OPERATION_RECEIPTS } from '../resources/batch/schemas.js';
 import { atMs } from './channels/channel.js';

@@ -8,9 +8,9 @@
  * is closed.
  */
 import type { WebSocketBehavior } from 'uWebSockets.js';
-import { isAllowed } from '../access/allowed-addresses.js';
+import { type ErrorAnswer, errorAnswer, UNAVAILABLE } from '../commands/errors.js';
+import { identify, type Sender } from '../commands/intake.js';
 import { writeError } from '../http/answers/write-error.js';
-import { type ErrorAnswer, errorAnswer, UNAVAILABLE } from '../http/errors.js';
 import type { Gateway } from '../http/gateway.js';
 import type { Router } from '../http/router.js';
 import { atMost, elapsedMs } from '../observe/clock.js';
@@ -320,16 +320,16 @@ export class StreamServer {
    */
   join(
     known: Connection | null,
-    { address, addressBytes, token }: Omit<StreamRequest, 'isCrossSite'>,
+    asked: Omit<StreamRequest, 'isCrossSite'>,
     cancelOnDisconnect: boolean,
   ): Connection | CloseReason {
-    const { sessions, sequencer } = this.gateway;
-    const session = sessions.check(token, sequencer.engine);
+    const { token } = asked;
+    const credentials = { token, known: null, isCrossSite: false, right: 'read' } as const;
+    const session = identify(this.gateway, asked, credentials);
     if (session === 'token_expired') return CLOSE.tokenExpired;
-    if (typeof session === 'string') return CLOSE.tokenRevoked;
-    if (!isAllowed(session.allowedAddresses, addressBytes)) return CLOSE.tokenRevoked;
+    if (typeof session === 'string' || 'status' in session) return CLOSE.tokenRevoked;
     if (known !== null && known.userId !== session.userId) return CLOSE.tokenRevoked;
-    const connection = known ?? this.connectionOf({ address, addressBytes }, false);
+    const connection = known ?? this.connectionOf(asked, false);
     connection.cancelOnDisconnect = cancelOnDisconnect;
     connection.signIn(session);
     if (known === null) this.forwarded.add(connection);
@@ -362,10 +362,7 @@ export class StreamServer {
     return this.gateway.sequencer.engine.payer(userId);
   }
 
-  private connectionOf(
-    { address, addressBytes }: Pick<StreamRequest, 'address' | 'addressBytes'>,
-    hasTopics: boolean,
-  ): Connection {
+  private connectionOf({ address, addressBytes }: Sender, hasTopics: boolean): Connection {
     return new Connection({
       limits: this.limits,
       backlogs: this.backlogs,

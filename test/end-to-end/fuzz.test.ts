@@ -15,8 +15,8 @@ import { numberOfKey } from '../../engine/interface/client-sequence.js';
 import { Code } from '../../engine/interface/codes.js';
 import type { Command } from '../../engine/interface/commands.js';
 import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/interface/results.js';
+import { ERRORS } from '../../gateway/commands/errors.js';
 import type { JsonSchema } from '../../gateway/contract/openapi.js';
-import { ERRORS } from '../../gateway/http/errors.js';
 import { DECIMAL_PLACES } from '../../gateway/json/fields.js';
 import {
   FORMATS,

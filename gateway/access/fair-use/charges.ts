@@ -10,7 +10,8 @@
 
 import type { Quota } from './fair-use.js';
 
-export interface Wanted {
+/** What a command counts as: its quota and its cost. */
+export interface Cost {
   quota: Extract<Quota, 'orders' | 'cancels'>;
   units: number;
 }

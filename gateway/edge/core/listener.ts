@@ -7,10 +7,10 @@
  */
 import type * as uWS from 'uWebSockets.js';
 import type { AccessKey, AccessKeys } from '../../access/access-keys.js';
+import { errorAnswer, invalidRequest } from '../../commands/errors.js';
 import { answerLater, writeLast } from '../../http/answers/last-answer.js';
 import { JSON_TYPE, writeHead, writeStatus } from '../../http/answers/response-head.js';
 import { writeError } from '../../http/answers/write-error.js';
-import { errorAnswer, invalidRequest } from '../../http/errors.js';
 import type { Gateway } from '../../http/gateway.js';
 import type { Route } from '../../http/route.js';
 import { Router } from '../../http/router.js';

@@ -10,27 +10,23 @@
  *   not know the outcome.
  */
 import { kindAt, readCommand } from '../../../engine/interface/command-record.js';
-import type { Command } from '../../../engine/interface/commands.js';
 import { RecordBuffer } from '../../../engine/interface/records.js';
-import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { type AddressKey, addressKey } from '../../access/fair-use/addresses.js';
 import { Bill } from '../../access/fair-use/fair-use.js';
 import type { Session } from '../../access/sessions.js';
 import type { RecordSummary } from '../../commands/cancels.js';
-import { type Admission, admitCommand, type Sender } from '../../http/admission.js';
+import { errorAnswer, invalidRequest, UNAVAILABLE } from '../../commands/errors.js';
+import type { Explained } from '../../commands/explained.js';
+import { type Admission, admitOrder, type Sender } from '../../commands/intake.js';
+import { conclude, type Outcome } from '../../commands/outcome.js';
 import { type Answer, limitHeaders } from '../../http/answers/answer.js';
-import { isForgotten, recall } from '../../http/answers/recalled.js';
 import { JSON_TYPE } from '../../http/answers/response-head.js';
 import { ReceivedBody, Turns } from '../../http/body.js';
-import { errorAnswer, invalidRequest, UNAVAILABLE } from '../../http/errors.js';
 import type { Gateway } from '../../http/gateway.js';
 import { InFlight } from '../../http/in-flight.js';
 import { type RawRequest, Request } from '../../http/request.js';
 import type { Route } from '../../http/route.js';
 import { serve } from '../../http/way.js';
-import { explainedBatch } from '../../resources/batch/receipts.js';
-import { type Explained, explanationOf, mayNeedExplanation } from '../../resources/ended-market.js';
-import type { Reader } from '../../resources/history/read.js';
 import {
   type BlockSink,
   FrameError,
@@ -59,17 +55,9 @@ export interface PeerOptions extends EdgeCommandsOptions {
   isBehind: () => boolean;
 }
 
-/** A command that was admitted. */
-interface Admitted {
-  number: number;
-  session: Session;
-  served: ServedRoute;
-  summary: RecordSummary;
-  admission: Admission;
-  reader: Reader;
-}
-
 const writer = new FrameWriter();
+/** The client may leave without a report: its answer is dropped by the edge. */
+const ASKER = { minSequence: 0, onLeft: null, isOver: false };
 
 export class EdgePeer implements EdgeOfCalls, Sender {
   readonly gateway: Gateway;
@@ -155,77 +143,57 @@ export class EdgePeer implements EdgeOfCalls, Sender {
       const served = this.served.ofKind(kindAt(records, 0));
       if (served === null) throw new FrameError('a record is of a command that no route takes');
       const bill = new Bill(this);
-      const admission = admitCommand(gateway, session, this, bill, summary);
+      const admission = admitOrder(gateway, session, this, bill, summary);
       const { refusal } = admission;
       const result = refusal === null ? commands.execute(records, session.userId, bill) : null;
       if (result === null) {
         this.refuse(number, session, served, { ...admission, refusal: refusal ?? UNAVAILABLE });
         return;
       }
-      const reader = this.readerOf(session);
-      const of = { number, session, served, summary, admission, reader };
-      if (!isForgotten(result)) {
-        this.answer(of, result, () => readCommand(records, 0));
-        return;
-      }
-      const command = readCommand(records, 0);
-      this.inFlight.began();
-      recall(reader, result, (recalled) => {
-        this.inFlight.ended(null);
-        commands.began();
-        this.answer(of, recalled, () => command, !isForgotten(recalled));
+      const asker = { gateway, session, address: 0 as AddressKey, ...ASKER };
+      const read = () => readCommand(records, 0);
+      const { receipt } = served.route!.command!;
+      let isLate = false;
+      const onWait = () => {
+        isLate = true;
+        asker.address = this.address;
+        this.inFlight.began();
         commands.flush();
+      };
+      conclude(result, { asker, read, receipt, onWait }, (outcome) => {
+        if (isLate) commands.began();
+        const { explained } = outcome;
+        if (explained === null) this.answer(number, served, summary, admission, outcome);
+        else
+          this.refuse(number, session, served, {
+            ...admission,
+            ...outcome,
+            refusal: explained,
+            isOfState: true,
+          });
+        if (!isLate) return;
+        commands.flush();
+        this.inFlight.ended(null);
       });
     }
   }
 
   /** Answers a command that the engine has executed, now or before. */
   private answer(
-    { number, session, served, summary, admission, reader }: Admitted,
-    result: NumberBuffer,
-    read: () => Command,
-    replayed = this.gateway.sequencer.engine.replayed,
+    number: number,
+    { counts }: ServedRoute,
+    summary: RecordSummary,
+    { rateLimit }: Admission,
+    { result, isReplayed }: Outcome,
   ): void {
     const { commands } = this;
-    const { rateLimit } = admission;
-    const isExplained = this.explains(result, reader, read, (explained) => {
-      const answer = { ...admission, refusal: explained, isOfState: true, replayed };
-      this.refuse(number, session, served, answer);
-    });
-    if (isExplained) return;
     const flags = rateLimit === null ? 0 : ResultFlag.limited;
-    const block = commands.begin(ToEdge.result, number, flags, replayed);
+    const block = commands.begin(ToEdge.result, number, flags, isReplayed);
     if (rateLimit !== null) {
       const { limit, remaining, resetSeconds } = rateLimit;
       block.integer(limit).integer(remaining).integer(resetSeconds);
     }
-    commands.end(result, summary, served.counts, null);
-  }
-
-  /** The address is that of the present frame. */
-  private readerOf(session: Session): Reader {
-    const { gateway, address } = this;
-    return { gateway, address, session, minSequence: 0, onLeft: null, isOver: false };
-  }
-
-  /** Whether a refusal needs the history to explain it, which the edge does not have. */
-  private explains(
-    result: NumberBuffer,
-    reader: Reader,
-    read: () => Command,
-    answer: (explained: Explained) => void,
-  ): boolean {
-    if (!mayNeedExplanation(result)) return false;
-    const command = read();
-    const operations = command.kind === 'batch' ? command.operations : [];
-    const { gateway } = this;
-    const explain = explanationOf(reader, result, command, (kept, errors) =>
-      explainedBatch(gateway.sequencer.engine, kept, operations, errors),
-    );
-    if (explain === null) return false;
-    this.commands.flush();
-    explain(answer);
-    return true;
+    commands.end(result, summary, counts, null);
   }
 
   /** Answers a command that did not reach the engine, or whose refusal was explained. */
@@ -238,13 +206,13 @@ export class EdgePeer implements EdgeOfCalls, Sender {
       rateLimit,
       retryAfter,
       isOfState,
-      replayed = false,
-    }: Omit<Admission, 'refusal'> & { refusal: Explained; replayed?: boolean },
+      isReplayed = false,
+    }: Omit<Admission, 'refusal'> & { refusal: Explained; isReplayed?: boolean },
   ): void {
     const { sequencer } = this.gateway;
     const sequence = isOfState ? sequencer.engine.sequence : 0;
     const retry = retryAfter === null ? [] : ['Retry-After', retryAfter];
-    if (replayed) retry.push('Idempotency-Replayed', 'true');
+    if (isReplayed) retry.push('Idempotency-Replayed', 'true');
     const { status: own, text } = refusal;
     const release = () => {
       writer.begin(ToEdge.answer, number, { own }).number(sequence).integer(userId);

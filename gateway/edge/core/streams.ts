@@ -5,18 +5,23 @@
  * A replica has its own streams. Only those that send orders are also here, without channels, so
  * that their orders pass the same checks and limits, in the same order, as all others.
  */
+import { readCommand } from '../../../engine/interface/command-record.js';
 import { RecordBuffer } from '../../../engine/interface/records.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { addressKey } from '../../access/fair-use/addresses.js';
 import { Bill } from '../../access/fair-use/fair-use.js';
 import { Tally } from '../../access/fair-use/tally.js';
 import type { Session } from '../../access/sessions.js';
-import { copyOf, isForgotten, recall } from '../../http/answers/recalled.js';
-import { UNAVAILABLE } from '../../http/errors.js';
+import type { RecordSummary } from '../../commands/cancels.js';
+import { UNAVAILABLE } from '../../commands/errors.js';
+import type { Explained } from '../../commands/explained.js';
+import { conclude, type Outcome } from '../../commands/outcome.js';
+import { copyOf } from '../../commands/recalled.js';
+import { batchReceipt } from '../../resources/batch/receipts.js';
 import { Connection, type Socket } from '../../stream/connection.js';
 import type { StreamRequest } from '../../stream/handshake.js';
 import { CLOSE, type CloseReason } from '../../stream/limits.js';
-import { readerOf } from '../../stream/orders/order-entry.js';
+import { askerOf } from '../../stream/orders/order-entry.js';
 import type { StreamServer } from '../../stream/stream.js';
 import {
   type BlockSink,
@@ -158,58 +163,84 @@ export class CoreStreams {
     const refusal = orders.admit(connection, summary, bill);
     const result = refusal === null ? commands.execute(records, connection.userId, bill) : null;
     if (result !== null) {
-      const answer = (answered: NumberBuffer, replayed: boolean) => {
-        commands.begin(ToEdge.streamResult, number, 0, replayed).integer(request);
-        commands.end(answered, summary, orders.countsOf(summary.isBatch), connection);
-      };
-      const { replayed } = commands.gateway.sequencer.engine;
-      if (isForgotten(result)) this.recall(connection, result, answer);
-      else if (connection.isInTurn) answer(result, replayed);
-      else this.answerInTurn(connection, copyOf(result), (kept) => answer(kept, replayed));
+      this.conclude(number, request, connection, summary, result);
       return;
     }
     commands.flush();
     const error = refusal ?? UNAVAILABLE;
-    const { status: own, text } = error;
     stream.whenAfforded(connection, error, summary.units, () => {
-      connection.inTurn(() => {
-        const flags = ResultFlag.refused;
-        writer.begin(ToEdge.streamResult, number, { flags, own }).integer(request).text(text);
-        sink.send(writer);
+      connection.inTurn(() => this.say(number, request, error, 0));
+    });
+  }
+
+  /** Answers a command that the engine has executed, in its turn. */
+  private conclude(
+    number: number,
+    request: number,
+    connection: Connection,
+    summary: RecordSummary,
+    result: NumberBuffer,
+  ): void {
+    const { records } = this;
+    const { commands, stream } = this.options;
+    const { gateway } = commands;
+    const { engine } = gateway.sequencer;
+    const { sequence } = engine;
+    const counts = stream.orders.countsOf(summary.isBatch);
+    const send = ({ result, explained, isReplayed }: Outcome) => {
+      if (explained === null) {
+        commands.begin(ToEdge.streamResult, number, 0, isReplayed).integer(request);
+        commands.end(result, summary, counts, connection);
+        return;
+      }
+      commands.flush();
+      counts.add(explained.status);
+      connection.outstanding++;
+      const release = () => {
+        this.say(number, request, explained, sequence, isReplayed);
+        connection.requestAnswered();
+      };
+      gateway.sequencer.releaseAt(engine.sequence, { release });
+    };
+    /** Takes the place of the answer among those of the connection; null: it is its turn. */
+    let take: ((send: () => void) => void) | null = null;
+    const keepTurn = () => {
+      take = connection.keepTurn();
+      connection.outstanding++;
+    };
+    if (!connection.isInTurn) {
+      keepTurn();
+      result = copyOf(result);
+    }
+    const asker = askerOf(gateway, connection);
+    const read = () => readCommand(records, 0);
+    const onWait = () => take ?? keepTurn();
+    conclude(result, { asker, read, receipt: batchReceipt, onWait }, (outcome) => {
+      if (take === null) {
+        send(outcome);
+        return;
+      }
+      // Until now the answer was counted here; now it is counted until it is sent.
+      take(() => {
+        connection.outstanding--;
+        commands.began();
+        send(outcome);
+        commands.flush();
       });
     });
   }
 
-  /** Asks the history for the result of a repeated key. Later answers wait. */
-  private recall(
-    connection: Connection,
-    result: NumberBuffer,
-    answer: (result: NumberBuffer, replayed: boolean) => void,
+  /** Answers a command with a text. `sequence`: at which the command was executed; 0: it was not. */
+  private say(
+    number: number,
+    request: number,
+    { status: own, text }: Explained,
+    sequence: number,
+    isReplayed = false,
   ): void {
-    const { gateway } = this.options.commands;
-    const take = connection.keepTurn();
-    connection.outstanding++;
-    recall(readerOf(gateway, connection), result, (recalled) =>
-      take(() => this.answerLate(connection, () => answer(recalled, !isForgotten(recalled)))),
-    );
-  }
-
-  private answerInTurn(
-    connection: Connection,
-    result: NumberBuffer,
-    answer: (result: NumberBuffer) => void,
-  ): void {
-    connection.outstanding++;
-    connection.inTurn(() => this.answerLate(connection, () => answer(result)));
-  }
-
-  /** Until now the answer was counted here; now it is counted until it is sent. */
-  private answerLate(connection: Connection, answer: () => void): void {
-    const { commands } = this.options;
-    connection.outstanding--;
-    commands.began();
-    answer();
-    commands.flush();
+    const flags = ResultFlag.written | (isReplayed ? ResultFlag.replayed : 0);
+    writer.begin(ToEdge.streamResult, number, { flags, own }).integer(request).number(sequence);
+    this.options.sink.send(writer, bytesOf(text));
   }
 
   private closed(number: number, by: CloseReason | null = null): void {

@@ -62,7 +62,7 @@ export const ToEdge = {
   streamCut: 16,
   /** The user of a stream has changed. */
   streamSession: 17,
-  /** The engine's result for a stream's command, or the error that answers it. */
+  /** The engine's result for a stream's command, or the error or receipt that answers it. */
   streamResult: 18,
   /** Asks for a report when a stream's client has read most of what was sent. */
   streamAskRead: 19,
@@ -70,13 +70,13 @@ export const ToEdge = {
   known: 20,
 } as const;
 
-export const ResultFlag = { replayed: 1, limited: 2, refused: 4 } as const;
+export const ResultFlag = { replayed: 1, limited: 2, written: 4 } as const;
 export const RequestFlag = { tooLarge: 1 } as const;
 /** Flags of a new stream, or of its message. */
 export const StreamFlag = { cancelOnDisconnect: 1, crossSite: 2, binary: 4 } as const;
 
 /** Ends with the version of the format: an edge with another version is refused. */
-export const EDGES_PATH = '/replicas/2';
+export const EDGES_PATH = '/replicas/3';
 
 const HEAD_BYTES = 8;
 const LENGTH_BYTES = 4;

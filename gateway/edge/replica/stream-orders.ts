@@ -12,7 +12,7 @@
  */
 import type { Assets } from '../../../engine/interface/notation.js';
 import type { ElapsedMs } from '../../access/fair-use/token-buckets.js';
-import { type ErrorAnswer, OUTCOME_UNKNOWN, UNAVAILABLE } from '../../http/errors.js';
+import { type ErrorAnswer, OUTCOME_UNKNOWN, UNAVAILABLE } from '../../commands/errors.js';
 import type { Sequencing } from '../../http/gateway.js';
 import type { SequenceWaits } from '../../http/sequence-waits.js';
 import { errorText } from '../../stream/channels/message-text.js';

@@ -8,8 +8,8 @@
 import type * as uWS from 'uWebSockets.js';
 import type { Assets } from '../../../engine/interface/notation.js';
 import { unitsOfBody } from '../../access/fair-use/charges.js';
+import { UNAVAILABLE } from '../../commands/errors.js';
 import { writeError } from '../../http/answers/write-error.js';
-import { UNAVAILABLE } from '../../http/errors.js';
 import type { Serving } from '../../http/gateway.js';
 import type { Router } from '../../http/router.js';
 import { elapsedMs } from '../../observe/clock.js';

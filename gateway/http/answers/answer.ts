@@ -10,11 +10,11 @@ import type { HttpResponse } from 'uWebSockets.js';
 import type { ReleaseTarget } from '../../../persistence/sequencer.js';
 import { writeCrossOrigin } from '../../access/cross-origin.js';
 import type { AddressKey } from '../../access/fair-use/addresses.js';
-import type { Wanted } from '../../access/fair-use/charges.js';
+import type { Cost } from '../../access/fair-use/charges.js';
 import { Bill, type Quota, type RateLimitState } from '../../access/fair-use/fair-use.js';
+import { type ErrorAnswer, rateLimited, UNAVAILABLE } from '../../commands/errors.js';
 import { elapsedMs } from '../../observe/clock.js';
 import type { AnswerCounts, RouteName } from '../../observe/metrics.js';
-import { type ErrorAnswer, rateLimited, UNAVAILABLE } from '../errors.js';
 import type { Serving } from '../gateway.js';
 import type { InFlight, Receivable } from '../in-flight.js';
 import type { Request } from '../request.js';
@@ -24,7 +24,7 @@ import type { Recipient } from './unsent-answers.js';
 
 export interface AskedBody {
   /** The charge, if the body is a list of operations. */
-  readonly wanted: Wanted;
+  readonly cost: Cost;
 }
 
 /** The part of a route that its answers depend on. */

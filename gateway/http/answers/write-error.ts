@@ -4,7 +4,7 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { addressKey } from '../../access/fair-use/addresses.js';
 import { Bill } from '../../access/fair-use/fair-use.js';
-import { type ErrorAnswer, rateLimited } from '../errors.js';
+import { type ErrorAnswer, rateLimited } from '../../commands/errors.js';
 import type { Serving } from '../gateway.js';
 import type { Request } from '../request.js';
 import { writeLast } from './last-answer.js';

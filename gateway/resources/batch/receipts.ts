@@ -12,12 +12,10 @@ import {
   ResultHead,
 } from '../../../engine/interface/results.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
+import { type ErrorAnswer, refusalAnswer } from '../../commands/errors.js';
 import { refusalAt } from '../../commands/execution.js';
 import type { ReceiptWriter } from '../../commands/receipt.js';
-import type { Call } from '../../http/call.js';
-import { type ErrorAnswer, refusalAnswer } from '../../http/errors.js';
 import { AsciiWriter, ascii, type Piece } from '../../json/ascii-writer.js';
-import { explanationOf, mayNeedExplanation } from '../ended-market.js';
 import { writeAmendReceipt, writeOrderReceipt } from '../orders/order-receipt.js';
 import { RECEIPTS } from '../orders/receipts.js';
 
@@ -35,20 +33,11 @@ const out = new AsciiWriter();
 const NO_ERRORS: ReadonlyMap<number, ErrorAnswer> = new Map();
 
 /** The receipt of an accepted batch, in which single operations may have been refused. */
-export const batchReceipt: ReceiptWriter<Uint8Array> = (assets, result, _at, command) =>
-  explainedBatch(assets, result, (command as Batch).operations);
-
-/** {@link batchReceipt} with `errors` replacing the engine's, by index. */
-export function explainedBatch(
-  assets: Assets,
-  result: NumberBuffer,
-  operations: readonly BatchOperation[],
-  errors?: ReadonlyMap<number, ErrorAnswer>,
-): Uint8Array {
+export const batchReceipt: ReceiptWriter<Uint8Array> = (assets, result, _at, command, errors) => {
   out.clear();
-  writeBatchReceipt(out, assets, result, operations, errors);
+  writeBatchReceipt(out, assets, result, (command as Batch).operations, errors);
   return out.handOver();
-}
+};
 
 /** Appends the receipt to `out`. `errors` replaces the engine's errors, by index. */
 export function writeBatchReceipt(
@@ -95,18 +84,4 @@ export function writeOperation(
   else if (operation.kind === 'buy' || operation.kind === 'sell')
     writeOrderReceipt(out, assets, result, at, operation);
   else out.text(RECEIPTS[operation.kind](assets, result, at, operation));
-}
-
-/**
- * Answers a command that was refused in whole or in part in an ended market, with the market's
- * outcome from the history; false: there is nothing to explain.
- */
-export function explains(call: Call, result: NumberBuffer, command: Command): boolean {
-  if (!mayNeedExplanation(result)) return false;
-  const operations = command.kind === 'batch' ? command.operations : [];
-  const explain = explanationOf(call, result, command, (kept, errors) =>
-    explainedBatch(call.engine, kept, operations, errors),
-  );
-  explain?.(({ status, text }) => call.answerWhenDurable(status, text));
-  return explain !== null;
 }

@@ -9,10 +9,10 @@
 import type { z } from 'zod';
 import type { Batch } from '../../../engine/interface/commands.js';
 import { onlyCancels } from '../../commands/cancels.js';
+import { invalidRequest, ORDER_ERRORS } from '../../commands/errors.js';
 import type { Call } from '../../http/call.js';
-import { invalidRequest, ORDER_ERRORS } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { batchReceipt, explains } from './receipts.js';
+import { batchReceipt } from './receipts.js';
 import {
   BatchBody,
   BatchReader,
@@ -33,7 +33,6 @@ export const batchRoutes: Route[] = [
     missing: missingOfOperations,
     namesAnother: operationNamesAnother,
     idempotent: true,
-    explains,
     responses: { 200: BatchReceipt },
     // An atomic batch fails with an operation's error.
     errors: [
@@ -55,8 +54,8 @@ export const batchRoutes: Route[] = [
       admits: (call, command) => isAllowed(call, command as Batch),
     },
     // Checked by {@link isAllowed} after parsing.
-    quota: ({ wanted }) => wanted.quota,
-    units: (_query, { wanted }) => wanted.units,
+    quota: ({ cost }) => cost.quota,
+    units: (_query, { cost }) => cost.units,
     handle(call) {
       const batch = parsedBatch(call);
       if (batch !== null && isAllowed(call, batch)) call.execute(batch, 200, batchReceipt);

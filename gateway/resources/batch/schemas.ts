@@ -1,6 +1,6 @@
 /** The response body of a batch. */
 import { z } from 'zod';
-import { ErrorBody } from '../../http/errors.js';
+import { ErrorBody } from '../../commands/errors.js';
 import { responseObject, responseSchema } from '../../json/components.js';
 import { state } from '../../json/response-fields.js';
 import * as orders from '../orders/schemas.js';

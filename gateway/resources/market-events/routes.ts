@@ -9,8 +9,8 @@ import { marketIdNumber, marketIdText } from '../../../engine/interface/notation
 import type { MarketTicks as Ticks } from '../../../persistence/history/market-events.js';
 import { eventText } from '../../../persistence/history/market-json/event-text.js';
 import { stateText, type TrueAt } from '../../../persistence/history/true-at.js';
+import { errorAnswer, invalidRequest } from '../../commands/errors.js';
 import { answerCoded } from '../../http/answers/coded-answer.js';
-import { errorAnswer, invalidRequest } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { responseObject } from '../../json/components.js';
 import * as request from '../../json/fields.js';

@@ -9,13 +9,13 @@ import {
 import type { HashedText } from '../../../persistence/history/requests.js';
 import { stateText, type TrueAt } from '../../../persistence/history/true-at.js';
 import { unitsOfSeen } from '../../access/fair-use/charges.js';
+import { HISTORY_UNAVAILABLE } from '../../commands/errors.js';
+import { endedAnswer } from '../../commands/explained.js';
 import { answerCoded } from '../../http/answers/coded-answer.js';
 import { hashTag } from '../../http/answers/entity-tags.js';
 import type { Call } from '../../http/call.js';
-import { HISTORY_UNAVAILABLE } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { endedAnswer, refuseWithoutMarket } from '../ended-market.js';
-import { isListed, marketNumber } from '../find.js';
+import { isListed, marketNumber, refuseWithoutMarket } from '../find.js';
 import { readHistory } from '../history/read.js';
 import { startOf } from '../paging.js';
 import { answerMarkets, listName } from './list.js';

@@ -15,9 +15,9 @@ import { RESULT_HEAD_LENGTH, ResultHead } from '../../../engine/interface/result
 import { areRules, FIRST_RULES } from '../../../engine/interface/rule-sets.js';
 import type { AccountView, OperatorActionView } from '../../../engine/interface/views.js';
 import { CODE_LASTS_MS, credentialOf, newCode } from '../../access/sign-in-codes.js';
+import { errorAnswer, invalidRequest } from '../../commands/errors.js';
 import { resultFields } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
-import { errorAnswer, invalidRequest } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { jsonText } from '../../json/serializer.js';
 import { Json, Writer } from '../../json/writer.js';

@@ -1,14 +1,13 @@
 /** Routes of orders, complete sets and claims. All require a session. */
 import { z } from 'zod';
 import { idNumber } from '../../../engine/interface/notation.js';
+import { invalidRequest, ORDER_ERRORS, SETS_ERRORS } from '../../commands/errors.js';
 import type { Call } from '../../http/call.js';
-import { invalidRequest, ORDER_ERRORS, SETS_ERRORS } from '../../http/errors.js';
 import type { Asking } from '../../http/request.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { CLIENT_ID, EmptyBody, NO_CLIENT_ID, ownQuery } from '../../json/fields.js';
 import { Problems } from '../../json/problems.js';
-import { explains } from '../batch/receipts.js';
-import { marketNumber, mayExist } from '../find.js';
+import { marketNumber } from '../find.js';
 import {
   AmendBody,
   BuyBody,
@@ -52,7 +51,7 @@ const AMEND_ERRORS = [
   'too_small_to_rest',
 ] as const;
 
-const CHANGE = { access: 'session', idempotent: true, explains } as const;
+const CHANGE = { access: 'session', idempotent: true } as const;
 const reader = new OperationReader();
 
 export const tradingRoutes: Route[] = [
@@ -157,7 +156,6 @@ export const tradingRoutes: Route[] = [
     query: CancelQuery,
     body: EmptyBody,
     idempotent: true,
-    explains,
     responses: { 200: schemas.CancelOrdersReceipt },
     errors: ['market_not_found', 'market_not_active', 'history_unavailable'],
     handle(call) {

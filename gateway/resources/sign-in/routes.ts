@@ -3,9 +3,9 @@
 import { z } from 'zod';
 import { clearedSessionCookie, sessionCookie } from '../../access/cookie.js';
 import { CODE_LENGTH_MAX, fitsCode } from '../../access/sign-in-codes.js';
+import { errorAnswer } from '../../commands/errors.js';
 import { resultFields } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
-import { errorAnswer } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { isNameOfHouse } from '../../inputs/house/house.js';
 import { bodyObject, responseObject } from '../../json/components.js';

@@ -7,9 +7,9 @@ import { type Assets, idNumber, tokenScopeName } from '../../../engine/interface
 import type { AccessTokenView } from '../../../engine/interface/views.js';
 import type { TrueAt } from '../../../persistence/history/true-at.js';
 import { ADDRESS_RULE, ALLOWED_ADDRESSES_MAX } from '../../access/allowed-addresses.js';
+import { errorAnswer, invalidRequest } from '../../commands/errors.js';
 import { resultFields } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
-import { errorAnswer, invalidRequest } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { bodyObject, responseObject } from '../../json/components.js';
 import * as request from '../../json/fields.js';

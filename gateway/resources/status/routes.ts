@@ -8,7 +8,7 @@ import { SOURCE_FRESH_MS } from '../../../engine/interface/parameters.js';
 import type { Reads } from '../../../engine/reads.js';
 import { DERIVED_PARTS } from '../../../persistence/follower/troubles.js';
 import { METRICS_UNITS } from '../../access/fair-use/charges.js';
-import { errorAnswer } from '../../http/errors.js';
+import { errorAnswer } from '../../commands/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { responseObject, responseSchema } from '../../json/components.js';
 import { micros } from '../../json/decimal.js';

@@ -8,8 +8,8 @@ import {
 import { idNumber, MICRO_SCALE } from '../../../engine/interface/notation.js';
 import type { AccountView } from '../../../engine/interface/views.js';
 import { receiptOf } from '../../commands/receipt.js';
+import { errorAnswer, invalidRequest } from '../../commands/errors.js';
 import type { Call } from '../../http/call.js';
-import { errorAnswer, invalidRequest } from '../../http/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { isNameOfHouse } from '../../inputs/house/house.js';
 import { bodyObject, responseObject } from '../../json/components.js';

@@ -2,7 +2,7 @@
  * Server messages as JSON text. They are concatenated by hand because their data is already text.
  * The schemas are in server-messages.ts and in the channels' files.
  */
-import type { ErrorAnswer } from '../../http/errors.js';
+import type { ErrorAnswer } from '../../commands/errors.js';
 
 /** The sequence and time of the command whose state a message shows. */
 export interface Stamp {

@@ -1,7 +1,7 @@
 /** Channel names and how to resolve them. */
 import type { Engine } from '../../../engine/engine.js';
 import { idNumber, marketIdNumber } from '../../../engine/interface/notation.js';
-import { type ErrorAnswer, errorAnswer, invalidRequest } from '../../http/errors.js';
+import { type ErrorAnswer, errorAnswer, invalidRequest } from '../../commands/errors.js';
 import { assetsText } from '../../resources/find.js';
 import { CHANNEL_KINDS, CHANNELS, type ChannelId } from '../hub.js';
 

@@ -5,9 +5,11 @@
 import type { Batch, BatchOperation } from '../../../engine/interface/commands.js';
 import type { Assets } from '../../../engine/interface/notation.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
+import { refusalAnswer } from '../../commands/errors.js';
 import { isAtomicBatch, refusalIn } from '../../commands/execution.js';
-import { type ErrorAnswer, refusalAnswer } from '../../http/errors.js';
+import type { Explained } from '../../commands/explained.js';
 import { AsciiWriter, ascii } from '../../json/ascii-writer.js';
+import { textBuffers } from '../../json/text-buffers.js';
 import { writeBatchReceipt, writeOperation } from '../../resources/batch/receipts.js';
 
 import { errorText } from '../channels/message-text.js';
@@ -27,15 +29,11 @@ export interface Answered {
   isReplayed: boolean;
 }
 
-/**
- * The engine's result as a message, with its HTTP status. `errors` replaces the engine's errors of
- * a batch's operations, by index.
- */
+/** The engine's result as a message, with its HTTP status. */
 export function orderAnswer(
   assets: Assets,
   result: NumberBuffer,
   { id, command, isReplayed }: Answered,
-  errors?: ReadonlyMap<number, ErrorAnswer>,
 ): { status: number; text: string | Uint8Array } {
   const refusal = refusalIn(result, isAtomicBatch(command));
   if (refusal !== null) {
@@ -43,9 +41,22 @@ export function orderAnswer(
     return { status: error.status, text: errorText(error, { id }) };
   }
   const at = begin(id, isReplayed);
-  if (command.kind === 'batch') writeBatchReceipt(out, assets, result, command.operations, errors);
+  if (command.kind === 'batch') writeBatchReceipt(out, assets, result, command.operations);
   else writeOperation(out, assets, result, 0, command);
   return { status: 200, text: end(at) };
+}
+
+/** The message for an answer that HTTP would send as it is: an error, or a receipt in bytes. */
+export function writtenAnswer(
+  { status, text }: Explained,
+  id: string,
+  isReplayed: boolean,
+): Explained {
+  if (typeof text === 'string') return { status, text: errorText({ status, text }, { id }) };
+  const at = begin(id, isReplayed);
+  out.text(Buffer.from(text.buffer, text.byteOffset, text.byteLength).toString('latin1'));
+  textBuffers.give(text);
+  return { status, text: end(at) };
 }
 
 /** Writes the envelope and returns the offset where the receipt begins. */

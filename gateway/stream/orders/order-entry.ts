@@ -9,22 +9,21 @@
  *   refusals is closed.
  */
 import { numberedKey } from '../../../engine/interface/client-sequence.js';
-import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
-import type { Wanted } from '../../access/fair-use/charges.js';
+import type { Cost } from '../../access/fair-use/charges.js';
 import { Bill } from '../../access/fair-use/fair-use.js';
+import type { Asker } from '../../commands/asking.js';
+import { type ErrorAnswer, refusalAnswer } from '../../commands/errors.js';
 import { execute } from '../../commands/execution.js';
-import { admitCommand } from '../../http/admission.js';
-import { isForgotten, recall } from '../../http/answers/recalled.js';
-import { type ErrorAnswer, refusalAnswer, UNAVAILABLE } from '../../http/errors.js';
+import type { Explained } from '../../commands/explained.js';
+import { admitOrder } from '../../commands/intake.js';
+import { conclude } from '../../commands/outcome.js';
 import type { Gateway } from '../../http/gateway.js';
 import { textBuffers } from '../../json/text-buffers.js';
 import { elapsedMs } from '../../observe/clock.js';
 import type { AnswerCounts } from '../../observe/metrics.js';
-import { type Explained, explanationOf, mayNeedExplanation } from '../../resources/ended-market.js';
-import type { Reader } from '../../resources/history/read.js';
-import { errorText } from '../channels/message-text.js';
+import { batchReceipt } from '../../resources/batch/receipts.js';
 import type { Connection } from '../connection.js';
-import { type Answered, orderAnswer } from './answers.js';
+import { orderAnswer, writtenAnswer } from './answers.js';
 import { type OrderRequest, tooManyUnanswered } from './order-messages.js';
 
 /** On a replica: forwards orders to the leader, which executes them. */
@@ -55,10 +54,9 @@ export class OrderEntry {
    * Charges a request and returns why it is refused; null: it may be executed. `bill`: an earlier
    * bill of the same request, if it has paid before.
    */
-  admit(connection: Connection, wanted: Wanted, bill = new Bill(connection)): ErrorAnswer | null {
+  admit(connection: Connection, cost: Cost, bill = new Bill(connection)): ErrorAnswer | null {
     const { gateway, outstandingMax } = this;
-    if (gateway.isStopping()) return UNAVAILABLE;
-    const { refusal } = admitCommand(gateway, connection.session, connection, bill, wanted);
+    const { refusal } = admitOrder(gateway, connection.session, connection, bill, cost);
     return refusal ?? (connection.outstanding >= outstandingMax ? this.tooMany : null);
   }
 
@@ -77,50 +75,24 @@ export class OrderEntry {
     const done = execute(gateway, command, { receivedMs, logFields, bill });
     const { result } = done;
     if (result === null) return refusalAnswer(done.refusal!).error;
-    const isReplayed = engine.replayed;
-    const { appliedMs } = done;
-    const of = { id, isBatch: command.kind === 'batch', receivedMs, appliedMs };
-    if (isForgotten(result)) {
-      const reader = readerOf(gateway, connection);
-      this.answerLater(connection, of, (answer) =>
-        recall(reader, result, (recalled) => {
-          const answered = { id, command, isReplayed: !isForgotten(recalled) };
-          const explain = this.explanation(connection, recalled, answered);
-          if (explain === null) answer(orderAnswer(engine, recalled, answered));
-          else explain(answer);
-        }),
-      );
-      return null;
-    }
-    const answered = { id, command, isReplayed };
-    const explain = this.explanation(connection, result, answered);
-    if (explain === null) this.answer(connection, of, orderAnswer(engine, result, answered));
-    else this.answerLater(connection, of, explain);
-    return null;
-  }
-
-  /** What asks the history for more than the engine says, if it may know more. */
-  private explanation(
-    connection: Connection,
-    result: NumberBuffer,
-    answered: Answered,
-  ): ((answer: (answered: Explained) => void) => void) | null {
-    if (!mayNeedExplanation(result)) return null;
-    const { gateway } = this;
-    const { engine } = gateway.sequencer;
-    const explain = explanationOf(
-      readerOf(gateway, connection),
-      result,
-      answered.command,
-      (kept, errors) => orderAnswer(engine, kept, answered, errors).text,
+    const of = { id, isBatch: command.kind === 'batch', receivedMs, appliedMs: done.appliedMs };
+    let give = (answered: Explained) => this.answer(connection, of, answered);
+    const concluding = {
+      asker: askerOf(gateway, connection),
+      read: () => command,
+      receipt: batchReceipt,
+      onWait: () => {
+        give = this.answerLater(connection, of);
+      },
+    };
+    conclude(result, concluding, ({ result: found, explained, isReplayed }) =>
+      give(
+        explained === null
+          ? orderAnswer(engine, found, { id, command, isReplayed })
+          : writtenAnswer(explained, id, isReplayed),
+      ),
     );
-    if (explain === null) return null;
-    return (answer) =>
-      explain(({ status, text: said }) => {
-        const text =
-          status === 200 ? said : errorText({ status, text: said as string }, { id: answered.id });
-        answer({ status, text });
-      });
+    return null;
   }
 
   countsOf(isBatch: boolean): AnswerCounts {
@@ -132,22 +104,18 @@ export class OrderEntry {
     this.whenDurable(connection, release);
   }
 
-  /** Holds back later answers until the history has been read. */
-  private answerLater(
-    connection: Connection,
-    of: Executed,
-    ask: (answer: (answered: Explained) => void) => void,
-  ): void {
+  /** Holds back later answers until the history has been read; the returned function answers. */
+  private answerLater(connection: Connection, of: Executed): (answered: Explained) => void {
     let send: (() => void) | null = null;
     let take: ((send: () => void) => void) | null = null;
     this.whenDurable(connection, () => {
       take = connection.keepTurn();
       if (send !== null) take(send);
     });
-    ask((answered) => {
+    return (answered) => {
       send = () => this.send(connection, of, answered);
       take?.(send);
-    });
+    };
   }
 
   private whenDurable(connection: Connection, release: () => void): void {
@@ -175,8 +143,8 @@ interface Executed {
   appliedMs: number;
 }
 
-/** The payer of a read of the history. */
-export function readerOf(gateway: Gateway, connection: Connection): Reader {
+/** A connection as a reader of the history. */
+export function askerOf(gateway: Gateway, connection: Connection): Asker {
   const { session, address } = connection;
   return {
     gateway,

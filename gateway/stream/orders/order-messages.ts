@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import type { Batch, BatchOperation } from '../../../engine/interface/commands.js';
 import type { Assets } from '../../../engine/interface/notation.js';
-import { type ErrorAnswer, errorAnswer, invalidRequest } from '../../http/errors.js';
+import { type ErrorAnswer, errorAnswer, invalidRequest } from '../../commands/errors.js';
 import { CLIENT_ID, NO_CLIENT_ID } from '../../json/fields.js';
 import type { FieldProblems } from '../../json/problems.js';
 import { FAILED, JsonScanner, namesOf } from '../../json/scanner.js';

@@ -12,7 +12,7 @@
  *   read its pages is closed.
  */
 import { Bill } from '../../access/fair-use/fair-use.js';
-import { errorAnswer } from '../../http/errors.js';
+import { errorAnswer } from '../../commands/errors.js';
 import type { Gateway } from '../../http/gateway.js';
 import { errorText, replayedText, resumeText } from '../channels/message-text.js';
 import type { Connection, Subscription } from '../connection.js';

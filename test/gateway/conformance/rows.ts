@@ -7,7 +7,7 @@
  */
 import { expect } from 'vitest';
 import type { Quota } from '../../../gateway/access/fair-use/fair-use.js';
-import type { ErrorCode } from '../../../gateway/http/errors.js';
+import type { ErrorCode } from '../../../gateway/commands/errors.js';
 import { MARKET } from '../../support/server.js';
 import type { Json, Operation } from './transports.js';
 

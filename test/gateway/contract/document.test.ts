@@ -5,9 +5,9 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Client, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ERROR_CODES, ERRORS } from '../../../gateway/commands/errors.js';
 import { EXAMPLES } from '../../../gateway/contract/examples.js';
 import type { OpenApiDocument, Reference, Response } from '../../../gateway/contract/openapi.js';
-import { ERROR_CODES, ERRORS } from '../../../gateway/http/errors.js';
 import { routeName } from '../../../gateway/observe/metrics.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import { TestServer } from '../../support/server.js';

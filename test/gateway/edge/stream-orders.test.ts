@@ -5,10 +5,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Code } from '../../../engine/interface/codes.js';
 import { CommandKind } from '../../../engine/interface/commands.js';
+import { type ErrorAnswer, errorAnswer, UNAVAILABLE } from '../../../gateway/commands/errors.js';
 import { CHANGE_MS } from '../../../gateway/edge/forwarder.js';
 import { FrameWriter, ResultFlag, ToCore, ToEdge } from '../../../gateway/edge/link/frames.js';
 import { StreamOrders } from '../../../gateway/edge/replica/stream-orders.js';
-import { type ErrorAnswer, errorAnswer, UNAVAILABLE } from '../../../gateway/http/errors.js';
 import type { Sequencing } from '../../../gateway/http/gateway.js';
 import { SequenceWaits } from '../../../gateway/http/sequence-waits.js';
 import type { Connection } from '../../../gateway/stream/connection.js';
@@ -79,9 +79,9 @@ class Scene {
   }
 
   refuse(number: number, { status, text }: ErrorAnswer): void {
-    const options = { flags: ResultFlag.refused, own: status };
-    const frame = this.writer.begin(ToEdge.streamResult, 1, options).integer(number).text(text);
-    this.orders.receive(written(frame));
+    const options = { flags: ResultFlag.written, own: status };
+    const frame = this.writer.begin(ToEdge.streamResult, 1, options).integer(number).number(0);
+    this.orders.receive(written(frame, text));
   }
 
   say(kind: number, text = ''): void {

@@ -3,7 +3,7 @@
  * exist; and the order of the checks. None of them reaches the journal.
  */
 import { describe, expect, test } from 'vitest';
-import type { ErrorCode } from '../../../gateway/http/errors.js';
+import type { ErrorCode } from '../../../gateway/commands/errors.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import { codeOf, PASSWORD, type Verb } from '../../support/server.js';
 import { ACTIVE, asPartner, ENDED, withTwoTraders } from './refusals.js';

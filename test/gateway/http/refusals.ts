@@ -4,7 +4,7 @@
  * state.
  */
 import { afterAll, expect } from 'vitest';
-import type { ErrorCode } from '../../../gateway/http/errors.js';
+import type { ErrorCode } from '../../../gateway/commands/errors.js';
 import {
   type Answer,
   codeOf,

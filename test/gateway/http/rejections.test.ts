@@ -3,7 +3,7 @@
  * client got, and no account has changed.
  */
 import { expect, test } from 'vitest';
-import type { ErrorCode } from '../../../gateway/http/errors.js';
+import type { ErrorCode } from '../../../gateway/commands/errors.js';
 import { codeOf, PASSWORD, type Verb, WINDOW_START_MS } from '../../support/server.js';
 import { ACTIVE, buy, ENDED, sell, withTwoTraders } from './refusals.js';
 

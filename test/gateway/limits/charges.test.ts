@@ -200,7 +200,7 @@ test.each([
   let units = 0;
   const refuse = () => {
     const body = new ReceivedBody(bytes);
-    units = body.wanted.units;
+    units = body.cost.units;
     const { json, text = '', colons } = body;
     if (json === undefined) return;
     expect(checkJson(BatchBody, { json, text, colons }, 'body').problems).not.toBeNull();

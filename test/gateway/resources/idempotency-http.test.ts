@@ -4,7 +4,7 @@
  * and nothing is done twice. A new operation fails here until it has cases.
  */
 import { afterAll, describe, expect, test } from 'vitest';
-import { refusalAnswer } from '../../../gateway/http/errors.js';
+import { refusalAnswer } from '../../../gateway/commands/errors.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';
 import {
   type Answer,

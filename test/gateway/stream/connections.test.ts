@@ -3,7 +3,7 @@
  * orders.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ErrorBody } from '../../../gateway/http/errors.js';
+import { ErrorBody } from '../../../gateway/commands/errors.js';
 import type { Config } from '../../../gateway/start/config.js';
 import { CLOSE } from '../../../gateway/stream/limits.js';
 import { eventually } from '../../support/eventually.js';

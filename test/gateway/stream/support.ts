@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { afterEach, expect } from 'vitest';
 import { type RawData, WebSocket } from 'ws';
-import { ErrorBody } from '../../../gateway/http/errors.js';
+import { ErrorBody } from '../../../gateway/commands/errors.js';
 import { STREAM_LIMITS, type StreamLimits } from '../../../gateway/stream/limits.js';
 import { OUTGOING_BYTES_MAX } from '../../../gateway/stream/parts.js';
 import { eventually } from '../../support/eventually.js';

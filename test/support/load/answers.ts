@@ -2,9 +2,9 @@
 import type { Command } from '../../../engine/interface/commands.js';
 import type { Assets } from '../../../engine/interface/notation.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
+import { refusalAnswer } from '../../../gateway/commands/errors.js';
 import { isAtomicBatch, refusalIn } from '../../../gateway/commands/execution.js';
 import type { ReceiptWriter } from '../../../gateway/commands/receipt.js';
-import { refusalAnswer } from '../../../gateway/http/errors.js';
 import { batchReceipt } from '../../../gateway/resources/batch/receipts.js';
 import { RECEIPTS } from '../../../gateway/resources/orders/receipts.js';
 import {

@@ -5,7 +5,7 @@
  * Always holds: an order is answered, or its promise is rejected when the connection ends.
  */
 import { WebSocket } from 'ws';
-import { ERRORS, type ErrorCode } from '../../../gateway/http/errors.js';
+import { ERRORS, type ErrorCode } from '../../../gateway/commands/errors.js';
 import { type Book, balanceText, bookText, type Seen } from './observation.js';
 
 export interface Answer {

@@ -6,23 +6,10 @@
  * Always holds: the command is not executed again. While the history cannot say, the answer is 503,
  * with the sequence at which it was executed. The asker's user pays a read.
  */
-import { Code } from '../../../engine/interface/codes.js';
-import { RESULT_HEAD_LENGTH, ResultHead } from '../../../engine/interface/results.js';
-import { NumberBuffer } from '../../../engine/storage/number-buffer.js';
-import type { AddressKey } from '../../access/fair-use/addresses.js';
-import { Bill } from '../../access/fair-use/fair-use.js';
-import type { Session } from '../../access/sessions.js';
-import type { Gateway } from '../gateway.js';
-
-/** Who asks for it: a request over HTTP, a connection of the stream, or an edge for either. */
-export interface Asker {
-  readonly gateway: Pick<Gateway, 'history' | 'fairUse' | 'fail' | 'warnings'>;
-  readonly session: Session | null;
-  readonly address: AddressKey;
-  isOver: boolean;
-  /** Called when the client has left. */
-  onLeft: (() => void) | null;
-}
+import { Code } from '../../engine/interface/codes.js';
+import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/interface/results.js';
+import { NumberBuffer } from '../../engine/storage/number-buffer.js';
+import { type Asker, chargeRead } from './asking.js';
 
 /** Whether the engine has executed the command before, and its result is not in memory. */
 export function isForgotten({ values }: NumberBuffer): boolean {
@@ -49,7 +36,7 @@ export function recall(
       gateway.fail(error);
     }
   };
-  if (!paysRead(asker)) {
+  if (!chargeRead(asker)) {
     respond(given);
     return;
   }
@@ -69,13 +56,6 @@ export function recall(
     },
     reader,
   );
-}
-
-/** Whether the asker pays for a read of the history. */
-export function paysRead(asker: Pick<Asker, 'gateway' | 'session' | 'address'>): boolean {
-  const bill = new Bill(asker);
-  bill.payer = asker.session;
-  return asker.gateway.fairUse.charge('reads', bill, 1)?.granted ?? true;
 }
 
 /** The engine's result is valid until the next command; a copy stays. */

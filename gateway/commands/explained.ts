@@ -20,13 +20,12 @@ import type { MarketView } from '../../engine/interface/views.js';
 import { NumberBuffer } from '../../engine/storage/number-buffer.js';
 import { HISTORY_LAG_MAX_MS } from '../../persistence/follower/history-client.js';
 import { viewOfPast } from '../../persistence/history/requests.js';
-import { isAtomicBatch, refusalIn } from '../commands/execution.js';
-import { paysRead } from '../http/answers/recalled.js';
-import type { Call } from '../http/call.js';
-import { type ErrorAnswer, type ErrorCode, errorAnswer } from '../http/errors.js';
 import { microsText } from '../json/decimal.js';
 import { elapsedMs } from '../observe/clock.js';
-import { type Reader, readHistory } from './history/read.js';
+import { type Asker, askHistory, chargeRead } from './asking.js';
+import { type ErrorAnswer, type ErrorCode, errorAnswer } from './errors.js';
+import { isAtomicBatch, refusalIn } from './execution.js';
+import type { ReceiptWriter } from './receipt.js';
 
 /** Additional details, such as the index of an operation. */
 type Besides = Record<string, unknown>;
@@ -50,26 +49,18 @@ export function endedAnswer(
   return errorAnswer(code, details, message);
 }
 
-/** Refuses a request for a market that the engine does not have. */
-export function refuseWithoutMarket(call: Call, marketId: number): void {
-  askMarket(call, marketId, 'market_not_active', {}, (error) => {
-    if (error === null) call.refuseNow(unsaid({}));
-    else call.refuseWhenDurable(error);
-  });
-}
-
 /** null: the history cannot answer now. */
 type Respond = (error: ErrorAnswer | null) => void;
 
-function unsaid(besides: Besides): ErrorAnswer {
+export function unsaid(besides: Besides): ErrorAnswer {
   const message =
     'Nothing was executed. What became of the market cannot be read now, or your reads are used up; try again.';
   return errorAnswer('history_unavailable', { ...besides, executed: false }, message);
 }
 
 /** `code`: the error if the market existed. */
-function askMarket(
-  reader: Reader,
+export function askMarket(
+  reader: Asker,
   marketId: number,
   code: ErrorCode,
   besides: Besides,
@@ -87,7 +78,7 @@ function askMarket(
     if (market === undefined) unknown();
     else respond(endedAnswer(viewOfPast(market), code, besides));
   };
-  readHistory(reader, request, found, () => respond(null));
+  askHistory(reader, request, found, () => respond(null));
 }
 
 /** A question to the history, for all refused operations that it explains. */
@@ -97,12 +88,6 @@ interface Question {
   code: CodeName;
   operation: (Command | BatchOperation) & { marketId: number };
 }
-
-/** Writes the answer to a batch, with `errors` replacing the engine's, by index. */
-export type BatchWriter = (
-  result: NumberBuffer,
-  errors: ReadonlyMap<number, ErrorAnswer>,
-) => string | Uint8Array;
 
 /** The error, or the whole answer of a batch that is not atomic. */
 export interface Explained {
@@ -115,10 +100,10 @@ export interface Explained {
  * the history; null: nothing needs an explanation.
  */
 export function explanationOf(
-  reader: Reader,
+  reader: Asker,
   result: NumberBuffer,
   command: Command,
-  write: BatchWriter,
+  receipt: ReceiptWriter<string | Uint8Array>,
 ): ((answer: (explained: Explained) => void) => void) | null {
   const questions = questionsIn(result, command);
   if (questions.length === 0) return null;
@@ -133,7 +118,12 @@ export function explanationOf(
     const askFrom = (at: number): void => {
       const question = questions[at];
       if (question === undefined) {
-        answer(isWhole ? errors.get(questions[0]!.indices[0]!)! : batchOf(write, kept, errors));
+        const { engine } = reader.gateway.sequencer;
+        answer(
+          isWhole
+            ? errors.get(questions[0]!.indices[0]!)!
+            : { status: 200, text: receipt(engine, kept, 0, command, errors) },
+        );
         return;
       }
       const index = question.indices[0]!;
@@ -151,12 +141,8 @@ export function explanationOf(
   };
 }
 
-function batchOf(write: BatchWriter, ...of: Parameters<BatchWriter>): Explained {
-  return { status: 200, text: write(...of) };
-}
-
 /** A reader that also sees the command's own effects: a batch may claim twice. */
-function readerAfter(reader: Reader, sequence: number): Reader {
+function readerAfter(reader: Asker, sequence: number): Asker {
   const { gateway, session, address } = reader;
   return {
     gateway,
@@ -166,7 +152,7 @@ function readerAfter(reader: Reader, sequence: number): Reader {
     get isOver() {
       return reader.isOver;
     },
-    set onLeft(leave: Reader['onLeft']) {
+    set onLeft(leave: Asker['onLeft']) {
       reader.onLeft = leave;
     },
   };
@@ -226,13 +212,13 @@ function questionOf(
 }
 
 function ask(
-  reader: Reader,
+  reader: Asker,
   { code, operation }: Question,
   besides: Besides,
   respond: Respond,
 ): void {
   const { marketId } = operation;
-  if (!paysRead(reader)) {
+  if (!chargeRead(reader)) {
     respond(null);
     return;
   }
@@ -242,11 +228,11 @@ function ask(
   }
   const otherwise = () => {
     if (code === 'nothing_to_claim') respond(errorAnswer('nothing_to_claim', besides));
-    else if (paysRead(reader)) askMarket(reader, marketId, 'nothing_to_claim', besides, respond);
+    else if (chargeRead(reader)) askMarket(reader, marketId, 'nothing_to_claim', besides, respond);
     else respond(null);
   };
   const request = { kind: 'payment', userId: operation.userId, marketId } as const;
-  readHistory(
+  askHistory(
     reader,
     request,
     (paid) => (paid === null ? otherwise() : respond(paidAnswer(paid, besides))),

@@ -7,11 +7,11 @@ import { z } from 'zod';
 import type { CodeName } from '../../engine/interface/codes.js';
 import { type CancelReason, Deadline, OrderEnd } from '../../engine/interface/domain.js';
 import { Limit, type LimitName } from '../../engine/interface/limits.js';
-import type { Refusal } from '../commands/execution.js';
 import { CANCEL_REASONS, DROP_REASONS } from '../json/cancel-reasons.js';
 import { responseObject } from '../json/components.js';
 import { lotsText, microsText } from '../json/decimal.js';
 import { cut, type FieldProblems, PROBLEMS_MAX } from '../json/problems.js';
+import type { Refusal } from './execution.js';
 
 type Entries<Code extends string> = Record<Code, { status: number; message: string }>;
 

@@ -1,0 +1,202 @@
+/**
+ * The one way in. Every request of a client is admitted here, in one order, whatever transport
+ * brought it: does the exchange take requests, can it take this one, who sends it, can they pay for
+ * it, and may they do what it asks. A transport makes a {@link Wanted} of bytes, and bytes of the
+ * {@link Admission} or of the outcome of the command (outcome.ts).
+ *
+ * Always holds: a request is charged in full, even if a later question refuses it. A request that
+ * is refused for overload or for a rate pays nothing.
+ *
+ * What differs by transport:
+ *
+ * | transport | what | why |
+ * |---|---|---|
+ * | a stream | its token is checked by its handshake, or by `auth`; again with each order | other messages change nothing, and a stream whose token ends is closed |
+ * | a handshake | pays by its address | it is refused before its user is known |
+ * | messages of a stream | are not refused for overload, orders excepted | a refusal waits in turn, like the answer |
+ * | a replica | pays for what it refuses itself, and the leader for the rest | each trading thread is charged for its own work |
+ */
+import type { Engine } from '../../engine/engine.js';
+import { isAllowed } from '../access/allowed-addresses.js';
+import type { AddressKey } from '../access/fair-use/addresses.js';
+import type { Cost } from '../access/fair-use/charges.js';
+import type { Bill, FairUse, Quota, RateLimitState } from '../access/fair-use/fair-use.js';
+import type { Overload } from '../access/fair-use/overload.js';
+import {
+  SCOPE_NAMES,
+  Scope,
+  type Session,
+  type Sessions,
+  type TokenFault,
+} from '../access/sessions.js';
+import {
+  type ErrorAnswer,
+  errorAnswer,
+  rateLimited,
+  scopeInsufficient,
+  UNAVAILABLE,
+} from './errors.js';
+
+/** What a request needs to know of the exchange. */
+export interface Intake {
+  readonly sequencer: { readonly engine: Engine };
+  readonly sessions: Sessions;
+  readonly fairUse: FairUse;
+  readonly overload: Overload;
+  isStopping(): boolean;
+}
+
+export interface Sender {
+  readonly address: AddressKey;
+  /** That address in its IPv6 form of 16 bytes. */
+  readonly addressBytes: Uint8Array;
+}
+
+/** `read`: any token. `trade`: also changes. `password`: only the password's own token. */
+export type Right = 'read' | 'trade' | 'password';
+
+/** Who the sender says to be. */
+export interface Credentials {
+  /** Empty: none was sent, or {@link Credentials.known} is its session. */
+  token: string;
+  /** A session that was valid before; it is checked again. */
+  known: Session | null;
+  /** The token came with a request of another site's page. */
+  isCrossSite: boolean;
+}
+
+/** What a request asks for. */
+export interface Wanted extends Credentials {
+  /** null: it is not counted for fair use. */
+  quota: Quota | null;
+  /** 0: not charged. */
+  units: number;
+  /** Whether only the address pays. */
+  isPaidByAddress: boolean;
+  right: Right;
+  /** Why a request without a session is refused; null: it needs none. */
+  unsigned: ErrorAnswer | null;
+}
+
+export interface Admission {
+  /** null: the request is admitted. */
+  refusal: ErrorAnswer | null;
+  /** null: none was sent. */
+  session: Session | null;
+  retryAfter: string | null;
+  rateLimit: RateLimitState | null;
+  /** Whether the refusal shows the exchange's state. */
+  isOfState: boolean;
+}
+
+const STOPPING = refused(UNAVAILABLE);
+const OVERLOADED = refused(UNAVAILABLE, '1');
+const CROSS_SITE = errorAnswer('cross_site_request');
+const ELSEWHERE = errorAnswer('address_not_allowed');
+
+function refused(
+  refusal: ErrorAnswer,
+  retryAfter: string | null = null,
+  rateLimit: RateLimitState | null = null,
+  isOfState = false,
+): Admission {
+  return { refusal, session: null, retryAfter, rateLimit, isOfState };
+}
+
+export function admit(intake: Intake, sender: Sender, wanted: Wanted, bill: Bill): Admission {
+  const { fairUse, sequencer } = intake;
+  const { quota, units, isPaidByAddress, unsigned } = wanted;
+  if (intake.isStopping()) return STOPPING;
+  if (isOverloaded(intake.overload, quota)) return OVERLOADED;
+  const isCharged = quota !== null && units > 0;
+  const known = knownSession(intake, wanted);
+  const hasToken = known !== null || wanted.token !== '';
+  // A signature check costs CPU time, so the address pays for it in advance.
+  const isPaid = isCharged && (isPaidByAddress || (hasToken && known === null));
+  let paid = isPaid ? fairUse.charge(quota, bill, units) : null;
+  if (paid?.granted === false) return limited(paid);
+  const session = hasToken ? sessionOf(intake, wanted, known) : null;
+  const payer = typeof session === 'string' ? null : session;
+  if (isCharged && (!isPaid || (payer !== null && !isPaidByAddress))) {
+    bill.payer = payer;
+    paid = fairUse.charge(quota, bill, units);
+    if (paid?.granted === false) return limited(paid);
+  }
+  if (typeof session === 'string')
+    return refused(errorAnswer(session), null, paid, session !== 'invalid_token');
+  if (session === null && unsigned !== null) return refused(unsigned, null, paid);
+  const refusal = refusalOf(session, sender, wanted);
+  if (refusal !== null) return refused(refusal, null, paid);
+  if (session !== null) session.lastUsedAtMs = sequencer.engine.nowMs;
+  return { refusal, session, retryAfter: null, rateLimit: paid, isOfState: false };
+}
+
+const NOT_SIGNED_IN = errorAnswer(
+  'missing_token',
+  {},
+  'Orders require a session. Connect with the x-user-token header or the service-session cookie, or first send {"op":"auth","token":"..."}.',
+);
+
+/** Admits a command of a stream (`session` null: not signed in), or of an edge's request. */
+export function admitOrder(
+  intake: Intake,
+  session: Session | null,
+  sender: Sender,
+  bill: Bill,
+  { quota, units }: Cost,
+): Admission {
+  const credentials = { token: '', known: session, isCrossSite: false };
+  const wanted = { quota, units, isPaidByAddress: false, unsigned: NOT_SIGNED_IN } as const;
+  return admit(intake, sender, { ...wanted, ...credentials, right: 'trade' }, bill);
+}
+
+function limited(paid: RateLimitState & { waitMs: number }): Admission {
+  const { error, retryAfter } = rateLimited(paid.waitMs);
+  return refused(error, retryAfter, paid);
+}
+
+/** Whether too much waits for the disk. What is not counted is never refused for it. */
+function isOverloaded(overload: Overload, quota: Quota | null): boolean {
+  if (quota === null) return false;
+  if (quota === 'reads') return overload.refusesRead();
+  return quota === 'cancels' ? overload.refusesCancel() : overload.refusesChange();
+}
+
+function knownSession({ sessions }: Intake, { token, known }: Credentials): Session | null {
+  return known ?? (token === '' ? null : sessions.known(token));
+}
+
+function sessionOf(
+  { sessions, sequencer }: Intake,
+  { token }: Credentials,
+  known: Session | null,
+): Session | TokenFault {
+  return sessions.check(token, sequencer.engine, known);
+}
+
+/** The session of a token if it may be used like this, or why not; charges nothing. */
+export function identify(
+  intake: Intake,
+  sender: Sender,
+  credentials: Credentials & { right: Right },
+): Session | TokenFault | ErrorAnswer {
+  const session = sessionOf(intake, credentials, knownSession(intake, credentials));
+  return typeof session === 'string'
+    ? session
+    : (refusalOf(session, sender, credentials) ?? session);
+}
+
+/** Why the sender may not do this; null: the sender may. `session` null: not signed in. */
+function refusalOf(
+  session: Session | null,
+  { addressBytes }: Sender,
+  { isCrossSite, right }: { isCrossSite: boolean; right: Right },
+): ErrorAnswer | null {
+  if (isCrossSite) return CROSS_SITE;
+  if (session === null || session.tokenId === 0) return null;
+  const { scope, allowedAddresses } = session;
+  if (!isAllowed(allowedAddresses, addressBytes)) return ELSEWHERE;
+  if (right === 'password' || (right === 'trade' && scope < Scope.TRADE))
+    return scopeInsufficient(SCOPE_NAMES[scope], right);
+  return null;
+}
