@@ -192,6 +192,20 @@ test('only gateway/http/acceptor.ts imports uWebSockets.js at run time; other fi
   expect(users.map((source) => source.path)).toEqual(['gateway/http/acceptor.ts']);
 });
 
+test('a name that the gateway exports means one thing', () => {
+  const exporters = new Map<string, string[]>();
+  // Fields of schemas have the name of what they are a field of.
+  const exported =
+    /^export (?:async |abstract )*(?:type|interface|class|function\*?|const) ([A-Z]\w*)/gm;
+  for (const { path, text } of all) {
+    if (!/^gateway\/(?!site\/|client\/)/.test(path)) continue;
+    for (const name of new Set(Array.from(text.matchAll(exported), ([, name]) => name!)))
+      exporters.set(name, [...(exporters.get(name) ?? []), path]);
+  }
+  expect(exporters.size).toBeGreaterThan(300);
+  expect([...exporters].filter(([, paths]) => paths.length > 1)).toEqual([]);
+});
+
 describe('the client', () => {
   const client = everything.filter(({ path }) => path.startsWith('gateway/client/'));
   const isOwn = (name: string) => name.startsWith('gateway/client/');

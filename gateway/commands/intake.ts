@@ -2,7 +2,7 @@
  * The one way in. Every request of a client is admitted here, in one order, whatever transport
  * brought it: does the exchange take requests, can it take this one, who sends it, can they pay for
  * it, and may they do what it asks. A transport makes a {@link Wanted} of bytes, and bytes of the
- * {@link Admission} or of the outcome of the command (outcome.ts).
+ * {@link Admission} or of the conclusion of the command (conclusion.ts).
  *
  * Always holds: a request is charged in full, even if a later question refuses it. A request that
  * is refused for overload or for a rate pays nothing.

@@ -46,7 +46,7 @@ export interface RequestBody {
 /** Security schemes by name. One of the objects must be satisfied; an empty object always is. */
 export type Security = Record<string, string[]>[];
 
-export interface Operation {
+export interface DocumentedOperation {
   operationId: string;
   summary: string;
   description: string;
@@ -58,7 +58,9 @@ export interface Operation {
   responses: Record<string, Response | Reference>;
 }
 
-export type PathItem = Partial<Record<'get' | 'post' | 'put' | 'patch' | 'delete', Operation>>;
+export type PathItem = Partial<
+  Record<'get' | 'post' | 'put' | 'patch' | 'delete', DocumentedOperation>
+>;
 
 export interface OpenApiDocument {
   openapi: string;

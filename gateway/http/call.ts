@@ -13,6 +13,7 @@ import type { TrueAt } from '../../persistence/history/true-at.js';
 import { unitsOfAnswer } from '../access/fair-use/charges.js';
 import { type Quota, signInKey } from '../access/fair-use/fair-use.js';
 import type { Session } from '../access/sessions.js';
+import { conclude } from '../commands/conclusion.js';
 import {
   type ErrorAnswer,
   type ErrorCode,
@@ -28,7 +29,6 @@ import {
   type Submission,
 } from '../commands/execution.js';
 import type { Admission } from '../commands/intake.js';
-import { conclude } from '../commands/outcome.js';
 import type { ReceiptWriter } from '../commands/receipt.js';
 import { jsonText, type Writable } from '../json/serializer.js';
 import type { Writer } from '../json/writer.js';

@@ -17,7 +17,7 @@ import { BOOKS } from './channels/books.js';
 import type { Channel, KeptTotal } from './channels/channel.js';
 import { MARKETS, type MarketChange } from './channels/markets.js';
 import { closedText, type Stamp } from './channels/message-text.js';
-import { PRICES } from './channels/prices.js';
+import { PRICES_CHANNEL } from './channels/prices.js';
 import { TOPS } from './channels/tops.js';
 import { TRADES } from './channels/trades.js';
 import { ACCOUNT, USER } from './channels/user.js';
@@ -35,7 +35,7 @@ export const CHANNELS = {
   books: BOOKS,
   tops: TOPS,
   trades: TRADES,
-  prices: PRICES,
+  prices: PRICES_CHANNEL,
   user: USER,
   account: ACCOUNT,
 } as const;

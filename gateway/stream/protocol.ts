@@ -65,10 +65,10 @@ export function userLimitMessage({ connectionsPerUser }: StreamLimits): string {
   return `The user has ${connectionsPerUser} connections, which is the limit.`;
 }
 
-type Operation<Name extends ClientMessage['op']> = Extract<ClientMessage, { op: Name }>;
+type MessageOf<Name extends ClientMessage['op']> = Extract<ClientMessage, { op: Name }>;
 
 /** `isLate`: the request has already waited for its sequence. */
-type ResumeRequest = Operation<'resume'> & { isLate?: boolean };
+type ResumeRequest = MessageOf<'resume'> & { isLate?: boolean };
 
 interface ProtocolOptions {
   gateway: Gateway;
@@ -261,7 +261,7 @@ export class Protocol {
     return pongText({ sequence: Math.min(sequence, resumedTo), atMs }, id);
   }
 
-  private authenticate(connection: Connection, message: Operation<'auth'>): void {
+  private authenticate(connection: Connection, message: MessageOf<'auth'>): void {
     const { gateway } = this.options;
     const { id, token } = message;
     const right = message.cancelOnDisconnect === true ? 'trade' : 'read';
@@ -314,7 +314,7 @@ export class Protocol {
   /** Sends an error for each channel that cannot be subscribed to, then begins the others. */
   private subscribe(
     connection: Connection,
-    { id, channels: names }: Operation<'subscribe'>,
+    { id, channels: names }: MessageOf<'subscribe'>,
     bill: Bill,
   ): void {
     // The message itself has already been counted.
@@ -382,7 +382,7 @@ export class Protocol {
 
   private unsubscribe(
     connection: Connection,
-    { id, channels: names }: Operation<'unsubscribe'>,
+    { id, channels: names }: MessageOf<'unsubscribe'>,
   ): void {
     const subscriptions = names.map((name) => connection.subscriptions.get(name));
     const unknown = names.filter((_, i) => subscriptions[i] === undefined);
@@ -452,7 +452,7 @@ function numberToResume({
   channel,
   after,
   afterSequence,
-}: Operation<'resume'>): number | FieldProblems {
+}: MessageOf<'resume'>): number | FieldProblems {
   if (afterSequence === undefined) return after ?? { after: 'is required' };
   if (after !== undefined) return { afterSequence: 'cannot be combined with after' };
   return channel === 'user' ? afterSequence : { afterSequence: 'is only for the channel user' };

@@ -9,7 +9,7 @@ const SHARES = 3;
 const ASSURED_PART = 4;
 const RESERVE_PART = 16;
 
-export interface Request {
+export interface Claimed {
   size: number;
   used: number;
   mine: number;
@@ -18,7 +18,7 @@ export interface Request {
   isTrusted: boolean;
 }
 
-export function mayTake({ size, used, mine, assured, isTrusted }: Request): boolean {
+export function mayTake({ size, used, mine, assured, isTrusted }: Claimed): boolean {
   const left = size - used;
   if (mine < assured) return left > (isTrusted ? 0 : Math.floor(size / RESERVE_PART));
   return mine * SHARES < left - Math.floor(size / RESERVE_PART) - Math.floor(size / ASSURED_PART);

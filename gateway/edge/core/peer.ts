@@ -15,10 +15,10 @@ import { type AddressKey, addressKey } from '../../access/fair-use/addresses.js'
 import { Bill } from '../../access/fair-use/fair-use.js';
 import type { Session } from '../../access/sessions.js';
 import type { RecordSummary } from '../../commands/cancels.js';
+import { type Conclusion, conclude } from '../../commands/conclusion.js';
 import { errorAnswer, invalidRequest, UNAVAILABLE } from '../../commands/errors.js';
 import type { Explained } from '../../commands/explained.js';
 import { type Admission, admitOrder, type Sender } from '../../commands/intake.js';
-import { conclude, type Outcome } from '../../commands/outcome.js';
 import { type Answer, limitHeaders } from '../../http/answers/answer.js';
 import { JSON_TYPE } from '../../http/answers/response-head.js';
 import { ReceivedBody, Turns } from '../../http/body.js';
@@ -160,14 +160,14 @@ export class EdgePeer implements EdgeOfCalls, Sender {
         this.inFlight.began();
         commands.flush();
       };
-      conclude(result, { asker, read, receipt, onWait }, (outcome) => {
+      conclude(result, { asker, read, receipt, onWait }, (conclusion) => {
         if (isLate) commands.began();
-        const { explained } = outcome;
-        if (explained === null) this.answer(number, served, summary, admission, outcome);
+        const { explained } = conclusion;
+        if (explained === null) this.answer(number, served, summary, admission, conclusion);
         else
           this.refuse(number, session, served, {
             ...admission,
-            ...outcome,
+            ...conclusion,
             refusal: explained,
             isOfState: true,
           });
@@ -184,7 +184,7 @@ export class EdgePeer implements EdgeOfCalls, Sender {
     { counts }: ServedRoute,
     summary: RecordSummary,
     { rateLimit }: Admission,
-    { result, isReplayed }: Outcome,
+    { result, isReplayed }: Conclusion,
   ): void {
     const { commands } = this;
     const flags = rateLimit === null ? 0 : ResultFlag.limited;

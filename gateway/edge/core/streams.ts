@@ -13,9 +13,9 @@ import { Bill } from '../../access/fair-use/fair-use.js';
 import { Tally } from '../../access/fair-use/tally.js';
 import type { Session } from '../../access/sessions.js';
 import type { RecordSummary } from '../../commands/cancels.js';
+import { type Conclusion, conclude } from '../../commands/conclusion.js';
 import { UNAVAILABLE } from '../../commands/errors.js';
 import type { Explained } from '../../commands/explained.js';
-import { conclude, type Outcome } from '../../commands/outcome.js';
 import { copyOf } from '../../commands/recalled.js';
 import { batchReceipt } from '../../resources/batch/receipts.js';
 import { Connection, type Socket } from '../../stream/connection.js';
@@ -187,7 +187,7 @@ export class CoreStreams {
     const { engine } = gateway.sequencer;
     const { sequence } = engine;
     const counts = stream.orders.countsOf(summary.isBatch);
-    const send = ({ result, explained, isReplayed }: Outcome) => {
+    const send = ({ result, explained, isReplayed }: Conclusion) => {
       if (explained === null) {
         commands.begin(ToEdge.streamResult, number, 0, isReplayed).integer(request);
         commands.end(result, summary, counts, connection);
@@ -215,16 +215,16 @@ export class CoreStreams {
     const asker = askerOf(gateway, connection);
     const read = () => readCommand(records, 0);
     const onWait = () => take ?? keepTurn();
-    conclude(result, { asker, read, receipt: batchReceipt, onWait }, (outcome) => {
+    conclude(result, { asker, read, receipt: batchReceipt, onWait }, (conclusion) => {
       if (take === null) {
-        send(outcome);
+        send(conclusion);
         return;
       }
       // Until now the answer was counted here; now it is counted until it is sent.
       take(() => {
         connection.outstanding--;
         commands.began();
-        send(outcome);
+        send(conclusion);
         commands.flush();
       });
     });

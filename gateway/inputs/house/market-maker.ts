@@ -46,11 +46,11 @@ import { FillLosses, LossLimit } from './losses.js';
 import { type ObservedPrice, PriceAges } from './prices.js';
 import {
   changesTo,
+  type HouseQuote,
   halfSpreadTicks,
   isBidFor,
   needsRequote,
   planQuotes,
-  type Quote,
   type QuotePlan,
 } from './quotes.js';
 
@@ -300,7 +300,11 @@ export class MarketMaker {
   }
 
   /** Uses one command, so that no order meets a half-replaced set of quotes. */
-  private requote(marketId: number, quotes: readonly Quote[], resting: readonly OrderView[]): void {
+  private requote(
+    marketId: number,
+    quotes: readonly HouseQuote[],
+    resting: readonly OrderView[],
+  ): void {
     const { cancel, place } = changesTo(quotes, resting);
     const operations: BatchOperation[] = [
       ...cancel.map((order) => this.cancelOf(order)),
@@ -317,7 +321,7 @@ export class MarketMaker {
     return { kind: 'cancel', userId: this.userId, idempotencyKey: null, marketId, orderId };
   }
 
-  private orderOf(marketId: number, quote: Quote): BatchOperation {
+  private orderOf(marketId: number, quote: HouseQuote): BatchOperation {
     const { outcome, priceTicks, sizeLots } = quote;
     const order = {
       userId: this.userId,

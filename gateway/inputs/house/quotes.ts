@@ -77,7 +77,7 @@ export interface QuoteInput {
 }
 
 /** An order that should rest. Always GTC and post-only. */
-export interface Quote {
+export interface HouseQuote {
   side: Side;
   outcome: Outcome;
   /** The price in the order's own outcome. */
@@ -88,7 +88,7 @@ export interface Quote {
 }
 
 export interface QuotePlan {
-  quotes: Quote[];
+  quotes: HouseQuote[];
   /** Whether money or the rules do not allow quotes of full size. */
   short: boolean;
 }
@@ -116,12 +116,12 @@ export function planQuotes(input: QuoteInput): QuotePlan {
   return { quotes, short: plan.short || isReduced };
 }
 
-function withinOrder(quote: Quote, maxMicros: number): Quote {
+function withinOrder(quote: HouseQuote, maxMicros: number): HouseQuote {
   if (quote.side === Side.SELL) return quote;
   return { ...quote, sizeLots: Math.min(quote.sizeLots, Math.floor(maxMicros / quote.priceTicks)) };
 }
 
-function sizeOf(quotes: readonly Quote[]): number {
+function sizeOf(quotes: readonly HouseQuote[]): number {
   return quotes.reduce((sum, { sizeLots }) => sum + sizeLots, 0);
 }
 
@@ -148,8 +148,8 @@ function sideLevels(bestTicks: number, capacityLots: number, leastMicros: number
 }
 
 /** Bids for an outcome: sells of the other outcome while the house has shares, then buys. */
-function sideQuotes(levels: readonly Level[], outcome: Outcome, otherLots: number): Quote[] {
-  const quotes: Quote[] = [];
+function sideQuotes(levels: readonly Level[], outcome: Outcome, otherLots: number): HouseQuote[] {
+  const quotes: HouseQuote[] = [];
   const other = outcome === Outcome.UP ? Outcome.DOWN : Outcome.UP;
   let leftLots = otherLots;
   for (const { priceTicks, sizeLots, toleranceTicks } of levels) {
@@ -163,7 +163,7 @@ function sideQuotes(levels: readonly Level[], outcome: Outcome, otherLots: numbe
   return positive(quotes);
 }
 
-function fitToMoney(wanted: readonly Quote[], spendableMicros: number): QuotePlan {
+function fitToMoney(wanted: readonly HouseQuote[], spendableMicros: number): QuotePlan {
   const cost = wanted.reduce((sum, quote) => sum + costMicros(quote), 0);
   if (cost <= spendableMicros) return { quotes: positive(wanted), short: false };
   const scale = Math.max(0, spendableMicros) / cost;
@@ -176,11 +176,11 @@ function fitToMoney(wanted: readonly Quote[], spendableMicros: number): QuotePla
   return { quotes: positive(scaled), short: true };
 }
 
-function positive(quotes: readonly Quote[]): Quote[] {
+function positive(quotes: readonly HouseQuote[]): HouseQuote[] {
   return quotes.filter(({ sizeLots }) => sizeLots > 0);
 }
 
-function costMicros(quote: Quote): number {
+function costMicros(quote: HouseQuote): number {
   return quote.side === Side.BUY ? quote.priceTicks * quote.sizeLots : 0;
 }
 
@@ -197,7 +197,7 @@ type Resting = Pick<OrderView, 'side' | 'outcome' | 'priceTicks' | 'sizeLots'>;
  * spread, or a side's size by more than 30%.
  */
 export function needsRequote(
-  plan: readonly Quote[],
+  plan: readonly HouseQuote[],
   resting: readonly Resting[],
   half: number,
 ): boolean {
@@ -235,11 +235,11 @@ export function isBidFor(side: Side, outcome: Outcome): boolean {
 
 /** Orders to cancel and quotes to place. Orders that match a quote stay. */
 export function changesTo<T extends Resting>(
-  plan: readonly Quote[],
+  plan: readonly HouseQuote[],
   resting: readonly T[],
-): { cancel: T[]; place: Quote[] } {
+): { cancel: T[]; place: HouseQuote[] } {
   const left = new Set(resting);
-  const place: Quote[] = [];
+  const place: HouseQuote[] = [];
   for (const quote of plan) {
     const kept = resting.find((order) => left.has(order) && matches(order, quote));
     if (kept === undefined) place.push(quote);
@@ -248,7 +248,7 @@ export function changesTo<T extends Resting>(
   return { cancel: [...left], place };
 }
 
-function matches(order: Resting, quote: Quote): boolean {
+function matches(order: Resting, quote: HouseQuote): boolean {
   // Never larger than planned: the plan may use all shares, money and exposure.
   return (
     order.side === quote.side &&

@@ -18,7 +18,7 @@ import {
 import { OperationReader } from '../orders/reader.js';
 
 /** One operation. The stream also accepts single operations. */
-export const Operation = bodySchema(
+export const SentOperation = bodySchema(
   'BatchOperation',
   'An operation of a batch',
   z.discriminatedUnion('op', [
@@ -32,14 +32,14 @@ export const Operation = bodySchema(
     operationSchema('merge', 'Turns pairs of UP and DOWN shares into dollars'),
   ]),
 );
-export type Operation = z.output<typeof Operation>;
+export type SentOperation = z.output<typeof SentOperation>;
 
 const COUNT = `must hold 1 to ${MAX_BATCH_OPERATIONS} operations`;
 
 export const BatchBody = bodyObject('BatchBody', 'Operations to execute in order', {
   ...own,
   operations: z
-    .array(Operation)
+    .array(SentOperation)
     .min(1, COUNT)
     .max(MAX_BATCH_OPERATIONS, COUNT)
     .describe('The operations, executed in this order'),
@@ -83,7 +83,7 @@ export function missingOfOperations(body: object, problem: Problem): void {
 export function readOperations(
   assets: Assets,
   userId: number,
-  operations: readonly Operation[],
+  operations: readonly SentOperation[],
 ): { commands: BatchOperation[]; problems: FieldProblems | null } {
   const problems = new Problems();
   const commands = operations.map((sent, index) => {

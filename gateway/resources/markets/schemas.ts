@@ -4,7 +4,7 @@ import { Side } from '../../../engine/interface/domain.js';
 import { responseObject, responseSchema } from '../../json/components.js';
 import * as request from '../../json/fields.js';
 import * as response from '../../json/response-fields.js';
-import { MAX_ORDER_DOLLARS, MAX_ORDER_SHARES, TEXTS } from '../orders/fields.js';
+import { FIELD_TEXTS, MAX_ORDER_DOLLARS, MAX_ORDER_SHARES } from '../orders/fields.js';
 import type { Problem } from '../orders/operations.js';
 
 /** Filter by asset symbol, case-insensitive. */
@@ -35,8 +35,8 @@ export const DepthQuery = request.ownQuery({
   }),
 });
 
-const amountToSpend = request.dollars({ max: MAX_ORDER_DOLLARS }).describe(TEXTS.amount);
-const sharesToTrade = request.shares({ max: MAX_ORDER_SHARES }).describe(TEXTS.shares);
+const amountToSpend = request.dollars({ max: MAX_ORDER_DOLLARS }).describe(FIELD_TEXTS.amount);
+const sharesToTrade = request.shares({ max: MAX_ORDER_SHARES }).describe(FIELD_TEXTS.shares);
 
 export const QuoteQuery = z
   .strictObject({
@@ -47,7 +47,7 @@ export const QuoteQuery = z
     outcome: request.outcome,
     amount: request.queryNumber(amountToSpend).optional(),
     shares: request.queryNumber(sharesToTrade).optional(),
-    price: request.queryNumber(request.price).optional().describe(TEXTS.price),
+    price: request.queryNumber(request.price).optional().describe(FIELD_TEXTS.price),
   })
   .superRefine((quote, context) => {
     const problem = (name: string, message: string) =>

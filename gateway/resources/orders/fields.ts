@@ -148,7 +148,7 @@ export const outcome = described(
 export const MAX_ORDER_DOLLARS = MAX_ORDER_MICROS / MICRO_SCALE;
 export const MAX_ORDER_SHARES = MAX_ORDER_LOTS / LOT_SCALE;
 /** Descriptions that other requests share with orders. */
-export const TEXTS = {
+export const FIELD_TEXTS = {
   amount:
     "US dollars to spend, at most 6 decimal places. The fee is added: the market's feeRate (0.5% at first) of the amount, rounded up to a micro-dollar; or of what was spent, if the order runs out of offers or reaches its price limit with enough left for 0.001 share. At most 10,000,000 shares are bought",
   shares: 'Shares, at most 3 decimal places',
@@ -158,10 +158,16 @@ export const TEXTS = {
 const lots = decimal(LOT_SCALE, { max: MAX_ORDER_SHARES });
 const ticks = decimal(TICK_SCALE, request.PRICES);
 
-export const amount = described(decimal(MICRO_SCALE, { max: MAX_ORDER_DOLLARS }), TEXTS.amount);
-export const shares = described(lots, TEXTS.shares);
+export const amount = described(
+  decimal(MICRO_SCALE, { max: MAX_ORDER_DOLLARS }),
+  FIELD_TEXTS.amount,
+);
+export const shares = described(lots, FIELD_TEXTS.shares);
 /** A pair of UP and DOWN costs one dollar. */
-export const splitShares = described(decimal(LOT_SCALE, { max: MAX_ORDER_DOLLARS }), TEXTS.shares);
+export const splitShares = described(
+  decimal(LOT_SCALE, { max: MAX_ORDER_DOLLARS }),
+  FIELD_TEXTS.shares,
+);
 /** New terms in an amendment. */
 export const terms = {
   shares: {
@@ -179,7 +185,7 @@ export const SELF_TRADE_NAMES = ['cancel_resting', 'cancel_taker', 'cancel_both'
 
 /** The optional fields of every order. */
 export const limits = {
-  price: { ...ticks, description: TEXTS.price },
+  price: { ...ticks, description: FIELD_TEXTS.price },
   timeInForce: {
     ...choice(TimeInForce),
     description:

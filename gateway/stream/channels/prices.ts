@@ -24,7 +24,7 @@ const data = z
     indicative: Market.shape.indicative,
   })
   .describe(DATA);
-export const PRICES = {
+export const PRICES_CHANNEL = {
   of: 'asset',
   snapshot: data,
   delta: data,

@@ -13,9 +13,9 @@ import { FAILED, JsonScanner, namesOf } from '../../json/scanner.js';
 import {
   BatchBody,
   missingOfOperations,
-  Operation,
   operationNamesAnother,
   readOperations,
+  SentOperation,
 } from '../../resources/batch/requests.js';
 import { op } from '../../resources/orders/operations.js';
 import { OperationReader } from '../../resources/orders/reader.js';
@@ -55,7 +55,7 @@ const { operations, atomic } = BatchBody.shape;
 export const OrderMessage = z.strictObject({
   op: op('order'),
   id: requestId,
-  operation: Operation,
+  operation: SentOperation,
   idempotencyKey,
   clientSequence,
 });

@@ -1,24 +1,47 @@
 /** Sends the rows over every transport at a place, and compares what clients are told. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { OPERATIONS } from '../../../gateway/resources/orders/operations.js';
-import { MARKET, only, rates, type Trader } from '../../support/server.js';
+import {
+  MARKET,
+  only,
+  rates,
+  type Trader,
+  WINDOW_MS,
+  WINDOW_START_MS,
+} from '../../support/server.js';
 import { streamLimits } from '../stream/support.js';
 import { PLACES, type Place } from './places.js';
-import { type Made, ROWS, type Row, type Who } from './rows.js';
+import { A_DAY_LATER, type Made, OVERLOADED, ROWS, type Row, type Who } from './rows.js';
 import { closeStreams, type Operation, type Told, TRANSPORTS } from './transports.js';
 
 const LIMIT = 1_000_000;
+const DAY_MS = 86_400_000;
 const all = { user: only(LIMIT), address: only(LIMIT) };
+const NO_OVERLOAD = { backlogBytes: 1e9, stallMs: 1e6, waitingAnswers: 1e6, backlogCommands: 1e6 };
+
+interface Seen {
+  told: Told;
+  cost: number;
+  journal: number;
+  isUnchanged: boolean;
+  operation: Operation;
+}
 
 export function conform(name: keyof typeof PLACES): void {
+  const overload = { ...NO_OVERLOAD };
   let place: Place;
   let ada: Trader;
   let tokens: Record<Who, string | undefined>;
+  let made = 0;
+  let keys = 0;
+
   beforeAll(async () => {
     const fairUse = rates({ orders: all, cancels: all });
-    const overload = { backlogCommands: 1e6, backlogBytes: 1e9, stallMs: 1e6, waitingAnswers: 1e6 };
-    const stream = streamLimits({ operationsBurst: 100_000 });
-    place = await PLACES[name]({ fairUse, overload, ...stream });
+    place = await PLACES[name]({
+      fairUse,
+      overload,
+      ...streamLimits({ operationsBurst: 100_000 }),
+    });
     const { leader } = place;
     ada = await leader.register('ada');
     const bob = await leader.register('bob');
@@ -46,12 +69,11 @@ export function conform(name: keyof typeof PLACES): void {
   });
 
   /** What is left of a quota, for the user or the address; asking costs 1 and executes nothing. */
-  async function left(quota: Row['quota'], token: string | undefined): Promise<number> {
+  async function left(quota: 'orders' | 'cancels', token: string | undefined): Promise<number> {
     const { api } = place.leader;
-    const path = '/markets/15m/x/orders';
     const { headers } =
       quota === 'cancels'
-        ? await api.send('DELETE', path, [], { token })
+        ? await api.send('DELETE', '/markets/15m/x/orders', [], { token })
         : await api.post('/vaults/flex/stake', {}, token);
     return Number(headers['ratelimit-remaining']);
   }
@@ -71,62 +93,104 @@ export function conform(name: keyof typeof PLACES): void {
     if (back !== null) await api.post(`/markets/15m/${MARKET}/${back}`, { shares: 2 }, ada.token);
   }
 
-  interface Seen {
-    told: Told;
-    cost: number;
-    journal: number;
-    isUnchanged: boolean;
-  }
-
-  async function send(row: Row, transport: (typeof TRANSPORTS)[string]): Promise<Seen> {
+  async function send(row: Row, way: string, key?: string): Promise<Seen> {
     const { engine } = place.leader.exchange.sequencer;
+    const { transport, isAtomic } = TRANSPORTS[way]!;
     const operation =
       typeof row.operation === 'function' ? row.operation(await make()) : row.operation;
     if (row.makes && typeof row.operation !== 'function') await make();
-    const quota = row.quota ?? (operation.op.startsWith('cancel') ? 'cancels' : 'orders');
+    const quota = !isAtomic && operation.op.startsWith('cancel') ? 'cancels' : 'orders';
     const token = tokens[row.who ?? 'ada'];
-    const paysAsUser = row.who === undefined || ['ada', 'reader', 'elsewhere'].includes(row.who);
+    const paysAsUser = ['ada', 'reader', 'elsewhere'].includes(row.who ?? 'ada');
     const payer = paysAsUser ? ada.token : undefined;
     const own = () => JSON.stringify([engine.account(1), engine.orders(1)]);
-    const account = own();
+    const before = own();
     const leftBefore = await left(quota, payer);
     const { sequence } = engine;
-    const told = await transport(place, { token, operation, padding: row.padding });
+    if (row.isOverloaded) overload.backlogCommands = -1;
+    const told = await transport(place, { token, operation, padding: row.padding, key });
+    overload.backlogCommands = NO_OVERLOAD.backlogCommands;
     const journal = engine.sequence - sequence;
     const cost = leftBefore - (await left(quota, payer)) - 1;
-    const isUnchanged = own() === account;
-    if (row.code === undefined) await undo(operation);
-    return { told, cost, journal, isUnchanged };
+    return { told, cost, journal, isUnchanged: own() === before, operation };
   }
 
-  const rows = ROWS.map((row, i) => [`${i} ${row.name}`, row] as const);
-  describe.each(Object.entries(TRANSPORTS))('%s', (way, transport) => {
+  /** The first transport's receipts, in order of their fields. */
+  const receipts = new Map<Row, string>();
+
+  function expectTold(row: Row, { told, cost, journal, isUnchanged }: Seen, way: string): void {
+    const { isAtomic } = TRANSPORTS[way]!;
     const isStream = way.includes('stream');
-    test.each(rows)('%s', async (_name, row) => {
-      const { told, cost, journal, isUnchanged } = await send(row, transport);
-      expect([told.code, told.message]).toEqual([row.code, row.code && expect.any(String)]);
-      if (row.details !== undefined) expect(told.details).toMatchObject(row.details);
-      if (row.receipt !== undefined) expect(told.receipt).toMatchObject(row.receipt);
-      const isRefused = row.code !== undefined;
-      const isOfReplica = name === 'replica' && row.journal === 0;
-      const isFree = isStream && (row.atHandshake === true || isOfReplica);
-      expect({ cost, journal }).toEqual({
-        cost: isFree ? 0 : (row.cost ?? 1),
-        journal: row.journal ?? 1,
+    expect([told.code, told.message]).toEqual([row.code, row.code && expect.any(String)]);
+    if (row.details !== undefined) expect(told.details).toMatchObject(row.details);
+    if (row.receipt !== undefined) {
+      expect(told.receipt).toMatchObject(row.receipt);
+      const text = JSON.stringify(told.receipt);
+      expect(text).toBe(receipts.get(row) ?? text);
+      receipts.set(row, text);
+    }
+    if (row.isOverloaded && !isStream) expect(told.retryAfter).toBe('1');
+    const isOfReplica = name === 'replica' && row.journal === 0;
+    const isFree = row.isOverloaded || (isStream && (row.atHandshake === true || isOfReplica));
+    const full = Math.max(row.cost ?? 1, isAtomic ? 2 : 1);
+    expect({ cost, journal }).toEqual({ cost: isFree ? 0 : full, journal: row.journal ?? 1 });
+    if (row.code !== undefined) expect(isUnchanged).toBe(true);
+  }
+
+  /** The same key gets the same answer again, from memory or from the history. */
+  async function expectRepeated(row: Row, way: string, { told, operation }: Seen, key: string) {
+    if (row.isForgotten) {
+      await place.leader.followed();
+      place.leader.dropResults();
+    }
+    const { padding } = row;
+    const sent = { token: ada.token, operation, padding, key };
+    const again = await TRANSPORTS[way]!.transport(place, sent);
+    expect({ ...again, isReplayed: false }).toEqual(told);
+    // An error of the stream does not say it.
+    expect(again.isReplayed).toBe(row.code === undefined || !way.includes('stream'));
+  }
+
+  const tests = (rows: readonly Row[], ways = Object.keys(TRANSPORTS)) =>
+    describe.each(ways)('%s', (way) => {
+      const cases = rows.map((row, i) => [`${i} ${row.name}`, row] as const);
+      test.each(cases)('%s', async (_name, row) => {
+        const key = row.journal === 0 ? undefined : `key-${++keys}`;
+        const seen = await send(row, way, key);
+        expectTold(row, seen, way);
+        if (key !== undefined) await expectRepeated(row, way, seen, key);
+        if (row.code === undefined) await undo(seen.operation);
       });
-      if (isRefused) expect(isUnchanged).toBe(true);
     });
+
+  tests(ROWS);
+  describe('while too much waits for the disk', () => tests(OVERLOADED));
+  describe('a day after the end of the market', () => {
+    beforeAll(async () => {
+      const { leader } = place;
+      const endMs = WINDOW_START_MS + WINDOW_MS;
+      await leader.passTime(endMs + 5_000, 100_001);
+      leader.clock.set(endMs + DAY_MS + 60_000);
+      await leader.advance();
+      await leader.followed();
+    });
+    // What an atomic batch begins with is refused by then, too.
+    tests(
+      A_DAY_LATER,
+      Object.keys(TRANSPORTS).filter((way) => !TRANSPORTS[way]!.isAtomic),
+    );
   });
+
   test('every operation has rows that execute it and rows that refuse it', () => {
     const opOf = ({ operation }: Row) =>
       (typeof operation === 'function' ? operation({ orderId: '', clientOrderId: '' }) : operation)
         .op;
-    const executed = ROWS.filter(({ code }) => code === undefined).map(opOf);
-    const refused = ROWS.filter(({ code }) => code !== undefined).map(opOf);
     const names = Object.keys(OPERATIONS).sort();
-    expect([...new Set(refused)].sort()).toEqual(names);
-    expect([...new Set(executed)].sort()).toEqual(names.filter((op) => op !== 'claim'));
+    const opsOf = (rows: Row[]) => [...new Set(rows.map(opOf))].sort();
+    expect(opsOf(ROWS.filter(({ code }) => code !== undefined))).toEqual(names);
+    // A claim can be executed once.
+    expect(opsOf(ROWS.filter(({ code }) => code === undefined))).toEqual(
+      names.filter((op) => op !== 'claim'),
+    );
   });
 }
-
-let made = 0;

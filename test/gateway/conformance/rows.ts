@@ -6,7 +6,6 @@
  *   leader has no work.
  */
 import { expect } from 'vitest';
-import type { Quota } from '../../../gateway/access/fair-use/fair-use.js';
 import type { ErrorCode } from '../../../gateway/commands/errors.js';
 import { MARKET } from '../../support/server.js';
 import type { Json, Operation } from './transports.js';
@@ -34,14 +33,16 @@ export interface Row {
   padding?: number;
   /** In units; default 1. */
   cost?: number;
-  /** Default: a cancel's is `cancels`. */
-  quota?: Quota;
   /** Commands; default: 1, and none for what admission or reading refuses. */
   journal?: number;
   /** Whether an order rests that the request may name. */
   makes?: boolean;
   /** The handshake of a stream refuses the token. */
   atHandshake?: boolean;
+  /** Whether the engine forgets the result before the request is repeated. */
+  isForgotten?: boolean;
+  /** Whether too much waits for the disk. */
+  isOverloaded?: boolean;
 }
 
 const UP = { marketId: MARKET, outcome: 'UP' };
@@ -57,7 +58,12 @@ const unknown = (op: Operation): Operation => ({ ...op, marketId: 'btc-15m-17638
 
 /** Executed: every operation, and each kind of its receipt. */
 const EXECUTED: Row[] = [
-  { name: 'a bid rests', operation: buy(bid), receipt: { status: 'resting', restingShares: 10 } },
+  {
+    name: 'a bid rests',
+    isForgotten: true,
+    operation: buy(bid),
+    receipt: { status: 'resting', restingShares: 10 },
+  },
   {
     name: 'decimals as texts',
     operation: buy({ ...bid, shares: '10.5', price: '0.2' }),
@@ -117,7 +123,12 @@ const REJECTED: Row[] = [
     operation: { ...claim, marketId: 'x' },
     code: 'market_not_found',
   },
-  { name: 'too little money', operation: buy({ amount: 99_999 }), code: 'insufficient_balance' },
+  {
+    name: 'too little money',
+    isForgotten: true,
+    operation: buy({ amount: 99_999 }),
+    code: 'insufficient_balance',
+  },
   { name: 'too few shares', operation: sell({ shares: 999 }), code: 'insufficient_shares' },
   { name: 'too few pairs', operation: sets('merge', 999), code: 'insufficient_shares' },
   { name: 'too little for pairs', operation: sets('split', 99_999), code: 'insufficient_balance' },
@@ -253,3 +264,42 @@ const NOT_ADMITTED: Row[] = [
 ].map((row) => ({ ...row, journal: 0 }) as Row);
 
 export const ROWS: Row[] = [...EXECUTED, ...REJECTED, ...INVALID, ...NOT_ADMITTED];
+
+export const OVERLOADED: Row[] = [buy(bid), cancel({ orderId: 'o1' }), claim].map((operation) => ({
+  name: 'the request is refused, and nothing is paid',
+  operation,
+  code: 'unavailable',
+  details: { executed: false },
+  isOverloaded: true,
+  journal: 0,
+}));
+
+const over = { status: 'resolved', resolution: 'UP' };
+/** Refused by the engine, which has forgotten the market; the history explains it. */
+export const A_DAY_LATER: Row[] = [
+  {
+    name: 'a claim is told that it was paid',
+    isForgotten: true,
+    operation: claim,
+    code: 'already_paid',
+    details: { by: 'automatic' },
+  },
+  {
+    name: 'a buy is told that the market has ended',
+    operation: buy(bid),
+    code: 'market_not_active',
+    details: over,
+  },
+  {
+    name: 'a cancel',
+    operation: cancel({ orderId: 'o1' }),
+    code: 'market_not_active',
+    details: over,
+  },
+  { name: 'a split', operation: sets('split', 1), code: 'market_not_active', details: over },
+  {
+    name: 'a market that never was',
+    operation: { ...claim, marketId: 'btc-15m-900' },
+    code: 'market_not_found',
+  },
+];

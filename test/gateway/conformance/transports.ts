@@ -2,7 +2,7 @@
  * How one operation reaches the exchange: by its own route, or in a batch, over HTTP or the stream,
  * in the usual form, which readers take from its bytes, and in a form that only the schemas read.
  */
-import type { RequestOptions, Verb } from '../../support/server.js';
+import { MARKET, type RequestOptions, type Verb } from '../../support/server.js';
 import { Refused, StreamClient } from '../stream/support.js';
 import type { Place } from './places.js';
 
@@ -55,8 +55,10 @@ function told(json: Json, { prefix }: Field, more: Partial<Told> = {}): Told {
   };
 }
 
-/** Ids and times of one execution. */
-const OF_MOMENT = new Set(['id', 'type', 'replayed', 'sequence', 'atMs', 'orderId', 'placedAtMs']);
+/** What belongs to one execution, or to one of several in a batch. */
+const OF_MOMENT = new Set(
+  'id type replayed sequence atMs orderId clientOrderId cancelled balance position'.split(' '),
+);
 
 function receiptOf(json: Json): Json {
   return JSON.parse(
@@ -115,12 +117,24 @@ const route =
     return told(json, { prefix: '' }, more);
   };
 
+/** Executed before the operation in an atomic batch, which a refusal must undo. */
+const BEFORE = { op: 'split', marketId: MARKET, shares: 1 };
+const operationsOf = (operation: Operation, isAtomic: boolean) =>
+  isAtomic ? { operations: [BEFORE, operation], atomic: true } : { operations: [operation] };
+
+function toldInBatch(json: Json, isAtomic: boolean, more: Partial<Told>): Told {
+  const at = isAtomic ? 1 : 0;
+  const answer = told(json.results?.[at] ?? json, { prefix: `operations.${at}.` }, more);
+  if (answer.details?.operation === 1) delete answer.details.operation;
+  return answer;
+}
+
 const batch =
-  (headers = {}): Transport =>
+  (headers = {}, isAtomic = false): Transport =>
   async (place, sent) => {
-    const body = { operations: [sent.operation] };
+    const body = operationsOf(sent.operation, isAtomic);
     const { json, more } = await http(place, ['POST', '/batch', body], sent, headers);
-    return told(json.results?.[0] ?? json, { prefix: 'operations.0.' }, more);
+    return toldInBatch(json, isAtomic, more);
   };
 
 const streams = new Map<string, Promise<StreamClient>>();
@@ -163,20 +177,25 @@ const order =
   };
 
 const streamBatch =
-  (isPlain: boolean): Transport =>
+  (isPlain: boolean, isAtomic = false): Transport =>
   async (place, sent) => {
-    const answer = await ask(place, sent, { op: 'batch', operations: [sent.operation] }, isPlain);
-    const json = answer.results?.[0] ?? answer;
-    return told(json, { prefix: 'operations.0.' }, { isReplayed: answer.replayed === true });
+    const message = { op: 'batch', ...operationsOf(sent.operation, isAtomic) };
+    const answer = await ask(place, sent, message, isPlain);
+    return toldInBatch(answer, isAtomic, { isReplayed: answer.replayed === true });
   };
 
-export const TRANSPORTS: Record<string, Transport> = {
-  'its route': route(),
-  'its route, read by the schemas': route(SCHEMAS_ONLY),
-  'a batch': batch(),
-  'a batch, read by the schemas': batch(SCHEMAS_ONLY),
-  'an order of the stream': order(true),
-  'an order of the stream, read by the schemas': order(false),
-  'a batch of the stream': streamBatch(true),
-  'a batch of the stream, read by the schemas': streamBatch(false),
+const single = (transport: Transport) => ({ transport, isAtomic: false });
+const atomic = (transport: Transport) => ({ transport, isAtomic: true });
+
+export const TRANSPORTS: Record<string, ReturnType<typeof single>> = {
+  'its route': single(route()),
+  'its route, read by the schemas': single(route(SCHEMAS_ONLY)),
+  'a batch': single(batch()),
+  'a batch, read by the schemas': single(batch(SCHEMAS_ONLY)),
+  'an atomic batch': atomic(batch({}, true)),
+  'an order of the stream': single(order(true)),
+  'an order of the stream, read by the schemas': single(order(false)),
+  'a batch of the stream': single(streamBatch(true)),
+  'a batch of the stream, read by the schemas': single(streamBatch(false)),
+  'an atomic batch of the stream': atomic(streamBatch(true, true)),
 };

@@ -290,7 +290,7 @@ describe('while the leader leads', () => {
   test.each([
     [
       'a chunked request',
-      'GET /replicas/2 HTTP/1.1',
+      'GET /replicas/3 HTTP/1.1',
       'Transfer-Encoding: chunked',
       '',
       '0',
@@ -299,7 +299,7 @@ describe('while the leader leads', () => {
     ],
     [
       'a handshake with a body',
-      'GET /replicas/2 HTTP/1.1',
+      'GET /replicas/3 HTTP/1.1',
       'Connection: Upgrade',
       'Upgrade: websocket',
       'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
@@ -437,7 +437,7 @@ describe('while processes end', () => {
     await eventually(() => hasLeft() >= before + replicas.length);
     for (const api of [first, second])
       await eventually(async () => (await register(api)).token !== '');
-    const old = new WebSocket(`ws://127.0.0.1:${replicasPort()}/replicas/2`, {
+    const old = new WebSocket(`ws://127.0.0.1:${replicasPort()}/replicas/3`, {
       headers: { authorization: `Bearer ${KEY}` },
     });
     const status = await new Promise((resolve) =>

@@ -84,41 +84,6 @@ describe('an atomic batch', () => {
     expect([again.status, again.text]).toEqual([first.status, first.text]);
     expect(again.headers['idempotency-replayed']).toBe('true');
   });
-
-  // The schemas read what has a charset.
-  test.each([{ atomic: true }, {}])('with a charset, %j', async (rest) => {
-    const operations = [buy('DOWN', { amount: 1 }), { op: 'claim', marketId: MARKET }];
-    const headers = { 'content-type': 'application/json; charset=utf-8' };
-    const raw = JSON.stringify({ operations, ...rest });
-    const usual = await batch(bob, { operations, ...rest });
-    const answer = await api.send('POST', '/batch', undefined, { token: bob.token, headers, raw });
-    const codes = ({ status, json }: Answer) => [status, json.error?.code, json.results?.length];
-    expect(codes(answer)).toEqual(codes(usual));
-  });
-
-  test.each([
-    [409, 'insufficient_liquidity', buy('UP', { amount: 1 })],
-    [
-      409,
-      'post_only_would_trade',
-      buy('DOWN', { shares: 1, price: 0.7, timeInForce: 'GTC', postOnly: true }),
-    ],
-    [404, 'market_not_found', { ...buy('UP', { amount: 1 }), marketId: 'none' }],
-    [404, 'order_not_found', { op: 'cancel', marketId: MARKET, orderId: 'o999' }],
-    [400, 'amount_too_small', buy('DOWN', { amount: 0.000_001 })],
-    [409, 'deadline_passed', buy('DOWN', { amount: 1, validUntilMs: 1 })],
-    [409, 'market_not_resolved', { op: 'claim', marketId: MARKET }],
-    [422, 'insufficient_balance', buy('DOWN', { amount: 10_000 })],
-  ] as const)('%i %s', async (status, code, operation) => {
-    const before = await server.shown([ada, bob]);
-    const answer = await batch(bob, {
-      operations: [buy('DOWN', { amount: 1 }), operation],
-      atomic: true,
-    });
-    expect([answer.status, answer.json.error.code]).toEqual([status, code]);
-    expect(answer.json.error.details.operation).toBe(1);
-    expect(await server.shown([ada, bob])).toEqual(before);
-  });
 });
 
 describe('an invalid batch', () => {

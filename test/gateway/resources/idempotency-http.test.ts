@@ -5,6 +5,7 @@
  */
 import { afterAll, describe, expect, test } from 'vitest';
 import { refusalAnswer } from '../../../gateway/commands/errors.js';
+import { ROUTES } from '../../../gateway/resources/routes.js';
 import { RawConnection, requestText } from '../../support/raw-connection.js';
 import {
   type Answer,
@@ -103,45 +104,7 @@ test('every operation that changes something takes a key, except signing in, tok
 type Refusal = [path: string, body: object | undefined, code: string];
 
 const on = (market: string, rest: string) => `/markets/15m/${market}/${rest}`;
-const UP = { outcome: 'UP' };
 const REFUSALS: Record<string, Refusal[]> = {
-  'POST /markets/15m/{marketId}/buy': [
-    [on('nonsense', 'buy'), { ...UP, amount: 1 }, 'market_not_found'],
-    [on('xrp-15m-1763700300', 'buy'), { ...UP, amount: 1 }, 'market_not_found'],
-    [on(NO_MARKET, 'buy'), { ...UP, amount: 1 }, 'market_not_found'],
-    [on(MARKET, 'buy'), { ...UP, amount: 1 }, 'insufficient_liquidity'],
-    [on(MARKET, 'buy'), { ...UP, amount: 1_000_000 }, 'insufficient_balance'],
-    [on(MARKET, 'buy'), { ...UP, amount: 1, validUntilMs: 1 }, 'deadline_passed'],
-  ],
-  'POST /markets/15m/{marketId}/sell': [
-    [on('nonsense', 'sell'), { ...UP, shares: 1 }, 'market_not_found'],
-    [on(MARKET, 'sell'), { ...UP, shares: 1 }, 'insufficient_shares'],
-  ],
-  'POST /markets/15m/{marketId}/split': [
-    [on('nonsense', 'split'), { shares: 1 }, 'market_not_found'],
-    [on(MARKET, 'split'), { shares: 900_000 }, 'insufficient_balance'],
-  ],
-  'POST /markets/15m/{marketId}/merge': [
-    [on('nonsense', 'merge'), { shares: 1 }, 'market_not_found'],
-    [on(MARKET, 'merge'), { shares: 1 }, 'insufficient_shares'],
-  ],
-  'POST /markets/15m/{marketId}/claim': [
-    [on('nonsense', 'claim'), undefined, 'market_not_found'],
-    [on(MARKET, 'claim'), undefined, 'market_not_resolved'],
-  ],
-  'DELETE /markets/15m/{marketId}/orders/{orderId}': [
-    [on('nonsense', 'orders/o1'), undefined, 'market_not_found'],
-    [on(MARKET, 'orders/nonsense'), undefined, 'order_not_found'],
-    [on(MARKET, 'orders/o99'), undefined, 'order_not_found'],
-  ],
-  'DELETE /markets/15m/{marketId}/orders': [
-    [on('nonsense', 'orders'), undefined, 'market_not_found'],
-  ],
-  'PATCH /markets/15m/{marketId}/orders/{orderId}': [
-    [on('nonsense', 'orders/o1'), { shares: 1 }, 'market_not_found'],
-    [on(MARKET, 'orders/nonsense'), { shares: 1 }, 'order_not_found'],
-    [on(MARKET, 'orders/o99'), { price: 0.5 }, 'order_not_found'],
-  ],
   'DELETE /markets/15m/{marketId}/orders/by-client-id': [
     [on('nonsense', 'orders/by-client-id?clientOrderId=x'), undefined, 'market_not_found'],
     [on(MARKET, 'orders/by-client-id?clientOrderId=x'), undefined, 'order_not_found'],
@@ -153,13 +116,6 @@ const REFUSALS: Record<string, Refusal[]> = {
   'DELETE /users/{id}/orders': [
     ['/users/u1/orders?marketId=nonsense', undefined, 'market_not_found'],
     [`/users/u1/orders?marketId=${NO_MARKET}`, undefined, 'market_not_found'],
-  ],
-  'POST /batch': [
-    [
-      '/batch',
-      { operations: [{ op: 'claim', marketId: MARKET }], atomic: true },
-      'market_not_resolved',
-    ],
   ],
   'PUT /users/{id}/referral/code': [
     // Bob's code, in another case.
@@ -195,8 +151,12 @@ const REFUSALS: Record<string, Refusal[]> = {
 };
 
 describe('a refusal is repeated byte for byte, and uses up the key', () => {
+  // Those that edges send as records have theirs in conformance/.
+  const records = ROUTES.filter(({ command }) => command !== undefined).map(
+    ({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`,
+  );
   test('every operation that takes a key has cases', () => {
-    expect(Object.keys(REFUSALS).sort()).toEqual([...KEYED].sort());
+    expect([...Object.keys(REFUSALS), ...records].sort()).toEqual([...KEYED].sort());
   });
 
   const cases = Object.entries(REFUSALS).flatMap(([name, refusals]) =>

@@ -3,7 +3,6 @@ import { afterAll, expect, test } from 'vitest';
 import { marketNumber } from '../../../../gateway/resources/find.js';
 import {
   type Answer,
-  AT_EDGES,
   codeOf,
   MARKET,
   only,
@@ -128,50 +127,47 @@ test('a day later, all is said that was', async () => {
   }
 });
 
-test.skipIf(AT_EDGES)(
-  'batches and orders of the stream say the same, each in its turn',
-  async () => {
-    const order = { marketId: MARKET, outcome: 'UP', amount: 5 } as const;
-    const operations = [
-      { op: 'buy', ...order },
-      { op: 'claim', marketId: MARKET },
-      { op: 'buy', ...order, marketId: NEVER },
-      { op: 'cancelAll' },
-    ];
-    await server.followed();
-    const { json } = await server.api.post('/batch', { operations }, sleeper.token);
-    const paid = { amount: 10, by: 'automatic' };
-    const over = { status: 'resolved', resolution: 'UP', endsAtMs: END_MS };
-    expect(json.results).toMatchObject([
-      { type: 'error', error: { code: 'market_not_active', details: over } },
-      { type: 'error', error: { code: 'already_paid', details: paid } },
-      { type: 'error', error: { code: 'market_not_found' } },
-      { type: 'cancelAll', cancelledOrders: 0 },
-    ]);
-    const atomic = await server.api.post('/batch', { operations, atomic: true }, sleeper.token);
-    expect(codeOf(atomic)).toBe('409 market_not_active');
-    expect(atomic.json.error.details).toMatchObject({ operation: 0, ...over });
+test('batches and orders of the stream say the same, each in its turn', async () => {
+  const order = { marketId: MARKET, outcome: 'UP', amount: 5 } as const;
+  const operations = [
+    { op: 'buy', ...order },
+    { op: 'claim', marketId: MARKET },
+    { op: 'buy', ...order, marketId: NEVER },
+    { op: 'cancelAll' },
+  ];
+  await server.followed();
+  const { json } = await server.api.post('/batch', { operations }, sleeper.token);
+  const paid = { amount: 10, by: 'automatic' };
+  const over = { status: 'resolved', resolution: 'UP', endsAtMs: END_MS };
+  expect(json.results).toMatchObject([
+    { type: 'error', error: { code: 'market_not_active', details: over } },
+    { type: 'error', error: { code: 'already_paid', details: paid } },
+    { type: 'error', error: { code: 'market_not_found' } },
+    { type: 'cancelAll', cancelledOrders: 0 },
+  ]);
+  const atomic = await server.api.post('/batch', { operations, atomic: true }, sleeper.token);
+  expect(codeOf(atomic)).toBe('409 market_not_active');
+  expect(atomic.json.error.details).toMatchObject({ operation: 0, ...over });
 
-    const client = await StreamClient.connect(server.exchange.port);
-    client.send({ op: 'auth', token: sleeper.token });
-    await client.next('authenticated');
-    client.sendTogether([
-      { op: 'ping', id: '1' },
-      { op: 'order', id: '2', operation: operations[0] },
-      { op: 'batch', id: '3', operations },
-      { op: 'order', id: '4', operation: operations[1] },
-      { op: 'order', id: '5', operation: { op: 'cancelAll' } },
-      { op: 'ping', id: '6' },
-    ]);
-    await client.next(({ id }) => id === '6');
-    const answers = client.messages.filter(({ id }) => id !== undefined);
-    expect(answers.map(({ id }) => id)).toEqual(['1', '2', '3', '4', '5', '6']);
-    expect(answers[1]).toMatchObject({ type: 'error', code: 'market_not_active', details: over });
-    expect(answers[2]!['results'].slice(0, 3)).toEqual(json.results.slice(0, 3));
-    expect(answers[3]).toMatchObject({ type: 'error', code: 'already_paid', details: paid });
-    await client.close();
-  },
-);
+  const client = await StreamClient.connect(server.exchange.port);
+  client.send({ op: 'auth', token: sleeper.token });
+  await client.next('authenticated');
+  client.sendTogether([
+    { op: 'ping', id: '1' },
+    { op: 'order', id: '2', operation: operations[0] },
+    { op: 'batch', id: '3', operations },
+    { op: 'order', id: '4', operation: operations[1] },
+    { op: 'order', id: '5', operation: { op: 'cancelAll' } },
+    { op: 'ping', id: '6' },
+  ]);
+  await client.next(({ id }) => id === '6');
+  const answers = client.messages.filter(({ id }) => id !== undefined);
+  expect(answers.map(({ id }) => id)).toEqual(['1', '2', '3', '4', '5', '6']);
+  expect(answers[1]).toMatchObject({ type: 'error', code: 'market_not_active', details: over });
+  expect(answers[2]!['results'].slice(0, 3)).toEqual(json.results.slice(0, 3));
+  expect(answers[3]).toMatchObject({ type: 'error', code: 'already_paid', details: paid });
+  await client.close();
+});
 
 test('a command asks each question once, for a read of its user', async () => {
   const { folder, clock } = server;
@@ -204,15 +200,4 @@ test('a command asks each question once, for a read of its user', async () => {
     '429 rate_limited',
     200,
   ]);
-});
-
-test.skipIf(AT_EDGES)('a request at an edge of the exchange is told the same', async () => {
-  const { folder, clock } = server;
-  const atMs = clock.nowMs();
-  await server.close();
-  server = await TestServer.start({ edgeThreads: 1 }, folder, atMs);
-  const again = await refused(() => claim(sleeper));
-  expect(again).toMatchObject({ code: '409 already_paid', details: { by: 'automatic' } });
-  const bought = await refused(() => server.buy(sleeper, { outcome: 'UP', amount: 5 }, MARKET));
-  expect(bought).toMatchObject({ code: '409 market_not_active', details: { resolution: 'UP' } });
 });

@@ -9,7 +9,7 @@ import { type Explained, explanationOf, mayNeedExplanation } from './explained.j
 import { isForgotten, recall } from './recalled.js';
 import type { ReceiptWriter } from './receipt.js';
 
-export interface Outcome {
+export interface Conclusion {
   /** Valid until the next command. */
   result: NumberBuffer;
   /** What is answered in place of the result; null: nothing. */
@@ -28,11 +28,11 @@ export interface Concluding {
   onWait?: () => void;
 }
 
-/** Calls `answer` with the outcome: at once, or in a later turn unless the client leaves. */
+/** Calls `answer` with the conclusion: at once, or in a later turn unless the client leaves. */
 export function conclude(
   result: NumberBuffer,
   { asker, read, receipt, onWait }: Concluding,
-  answer: (outcome: Outcome) => void,
+  answer: (outcome: Conclusion) => void,
 ): void {
   const explain = (found: NumberBuffer, isReplayed: boolean, wait: (() => void) | undefined) => {
     const ask = mayNeedExplanation(found) ? explanationOf(asker, found, read(), receipt) : null;
