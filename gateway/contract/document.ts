@@ -3,10 +3,10 @@ import type { ErrorCode } from '../commands/errors.js';
 import type { Route } from '../http/route.js';
 import { errorResponses } from './error-responses.js';
 import type {
-  DocumentedOperation,
   Header,
   JsonSchema,
   OpenApiDocument,
+  Operation,
   PathItem,
   Response,
 } from './openapi.js';
@@ -74,7 +74,7 @@ function textHeader(description: string): Header {
 }
 
 /** Describes the document's own path, which is not a route: the document is made from routes. */
-function documentOperation(errorBody: JsonSchema): DocumentedOperation {
+function documentOperation(errorBody: JsonSchema): Operation {
   const refusals = errorResponses(['rate_limited'], errorBody);
   refusals[429]!.headers = { 'Retry-After': RETRY_AFTER };
   const ETag = textHeader('Identifies this version of the document');
@@ -109,7 +109,7 @@ const STREAM_CODES: ErrorCode[] = [
   'unavailable',
 ];
 
-function streamOperation(errorBody: JsonSchema): DocumentedOperation {
+function streamOperation(errorBody: JsonSchema): Operation {
   const refusals = errorResponses(STREAM_CODES, errorBody);
   refusals[429]!.headers = { 'Retry-After': RETRY_AFTER };
   return {

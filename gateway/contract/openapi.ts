@@ -46,7 +46,7 @@ export interface RequestBody {
 /** Security schemes by name. One of the objects must be satisfied; an empty object always is. */
 export type Security = Record<string, string[]>[];
 
-export interface DocumentedOperation {
+export interface Operation {
   operationId: string;
   summary: string;
   description: string;
@@ -58,9 +58,7 @@ export interface DocumentedOperation {
   responses: Record<string, Response | Reference>;
 }
 
-export type PathItem = Partial<
-  Record<'get' | 'post' | 'put' | 'patch' | 'delete', DocumentedOperation>
->;
+export type PathItem = Partial<Record<'get' | 'post' | 'put' | 'patch' | 'delete', Operation>>;
 
 export interface OpenApiDocument {
   openapi: string;

@@ -7,14 +7,7 @@ import type { Access, Route } from '../http/route.js';
 import { routeName } from '../observe/metrics.js';
 import { errorCodesOf, errorResponses, isRateLimited, ownAnswersOf } from './error-responses.js';
 import { EXAMPLES, type RouteExample } from './examples.js';
-import type {
-  DocumentedOperation,
-  Header,
-  MediaType,
-  RequestBody,
-  Response,
-  Security,
-} from './openapi.js';
+import type { Header, MediaType, Operation, RequestBody, Response, Security } from './openapi.js';
 import { parametersOf } from './parameters.js';
 import { tagOf } from './prose.js';
 import type { Schemas } from './schemas.js';
@@ -49,7 +42,7 @@ const SECURITY: Record<Access, Security> = {
   operator: [{ operatorKey: [] }],
 };
 
-export function operationOf(route: Route, schemas: Schemas): DocumentedOperation {
+export function operationOf(route: Route, schemas: Schemas): Operation {
   const example = EXAMPLES[routeName(route)] ?? {};
   const errorBody = schemas.errorBody;
   const parameters = parametersOf(route);

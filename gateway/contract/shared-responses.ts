@@ -3,7 +3,7 @@
  * the same status, codes and headers share one response.
  */
 import { ERROR_CODES } from '../commands/errors.js';
-import type { DocumentedOperation, Reference, Response } from './openapi.js';
+import type { Operation, Reference, Response } from './openapi.js';
 
 /** A response with more codes is named after its first operation, to keep names short. */
 const CODES_IN_NAME_MAX = 2;
@@ -14,10 +14,7 @@ export class SharedResponses {
   private readonly names = new Map<string, string>();
 
   /** The responses by status, with errors replaced by references. */
-  of(
-    operationId: string,
-    responses: DocumentedOperation['responses'],
-  ): DocumentedOperation['responses'] {
+  of(operationId: string, responses: Operation['responses']): Operation['responses'] {
     const entries = Object.entries(responses).map(([status, response]) => {
       const isOwn = Number(status) < 400 || '$ref' in response;
       return [status, isOwn ? response : this.share(`${operationId}${status}`, response)];

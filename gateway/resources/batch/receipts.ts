@@ -3,7 +3,7 @@
  * its `type` and the receipt or error that its own route would send.
  */
 import { Code } from '../../../engine/interface/codes.js';
-import type { Batch, BatchOperation, Command } from '../../../engine/interface/commands.js';
+import type { Batch, BatchOperation } from '../../../engine/interface/commands.js';
 import type { Assets } from '../../../engine/interface/notation.js';
 import {
   FIRST_OPERATION,

@@ -51,7 +51,7 @@ export interface Place extends UserCommand {
 /** Reports a problem with a field. */
 export type Problem = (name: string, message: string) => void;
 
-export interface Operation {
+export interface ClientOperation {
   /** In the order of the API's description. */
   fields: Readonly<Record<string, Field>>;
   required: readonly string[];
@@ -80,7 +80,7 @@ const LIMIT_RULES = [
 ];
 
 /** Takes either an amount or, with a price, shares. */
-const buy: Operation = {
+const buy: ClientOperation = {
   fields: {
     outcome: field.outcome,
     amount: field.amount,
@@ -138,7 +138,7 @@ const buy: Operation = {
   },
 };
 
-const sell: Operation = {
+const sell: ClientOperation = {
   fields: { outcome: field.outcome, shares: field.shares, ...field.limits },
   required: ['outcome', 'shares'],
   meta: { [RULES]: LIMIT_RULES },
@@ -185,7 +185,7 @@ function missingName({ orderId, clientOrderId }: Sent, problem: Problem): void {
     problem('orderId', 'is required (or clientOrderId)');
 }
 
-const cancel: Operation = {
+const cancel: ClientOperation = {
   fields: names,
   required: [],
   meta: { description: 'Either `orderId` or `clientOrderId`', [RULES]: [ONE_NAME] },
@@ -199,7 +199,7 @@ const cancel: Operation = {
 const TERMS = '`shares`, `price` or both';
 const ANY_TERM = { anyOf: [present('shares'), present('price')] };
 
-const amend: Operation = {
+const amend: ClientOperation = {
   fields: { ...names, ...field.terms },
   required: [],
   meta: {
@@ -220,7 +220,7 @@ const amend: Operation = {
 };
 
 /** Applies to all markets unless one is named. */
-const cancelAll: Operation = {
+const cancelAll: ClientOperation = {
   fields: {},
   required: [],
   meta: { description: 'Cancels your resting orders, in all markets unless `marketId` names one' },
@@ -232,14 +232,14 @@ const cancelAll: Operation = {
   },
 };
 
-const claim: Operation = {
+const claim: ClientOperation = {
   fields: {},
   required: [],
   command: (place) => ({ kind: 'claim', ...place }),
 };
 
 /** Makes complete sets from dollars, or turns complete sets into dollars. */
-function ofSets(kind: 'split' | 'merge'): Operation {
+function ofSets(kind: 'split' | 'merge'): ClientOperation {
   return {
     fields: { shares: kind === 'split' ? field.splitShares : field.shares },
     required: ['shares'],
@@ -297,12 +297,12 @@ function checkTime(name: string, timeMs: number, problem: Problem): void {
 }
 
 /** Whether the operation acts on one order. In a body, the path names that order. */
-export function hasOrder({ fields }: Operation): boolean {
+export function hasOrder({ fields }: ClientOperation): boolean {
   return 'orderId' in fields;
 }
 
 /** The schemas of the fields not in the path. */
-function shapeOf({ fields, required }: Operation, inPath: readonly string[] = []) {
+function shapeOf({ fields, required }: ClientOperation, inPath: readonly string[] = []) {
   const entries = Object.entries(fields).filter(([name]) => !inPath.includes(name));
   const schemaOf = (name: string, { schema, description }: Field) => {
     if (required.includes(name)) return schema;
@@ -312,7 +312,7 @@ function shapeOf({ fields, required }: Operation, inPath: readonly string[] = []
 }
 
 /** The schema of a body with one operation, without its market and the name of its order. */
-function bodyOf(name: string, text: string, operation: Operation, meta = operation.meta ?? {}) {
+function bodyOf(name: string, text: string, operation: ClientOperation, meta = operation.meta ?? {}) {
   const shape = { ...own, ...shapeOf(operation, hasOrder(operation) ? Object.keys(names) : []) };
   return bodySchema(name, text, z.strictObject(shape).meta(meta));
 }
@@ -347,7 +347,7 @@ export type Sent = Readonly<Record<string, unknown>>;
  * executed. `given`: values from the path.
  */
 export function givenIn(
-  operation: Operation,
+  operation: ClientOperation,
   sent: Sent,
   assets: Assets,
   problem: Problem,

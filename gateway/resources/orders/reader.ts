@@ -11,7 +11,13 @@ import type { Assets } from '../../../engine/interface/notation.js';
 import { FAILED, JsonScanner, namesOf } from '../../json/scanner.js';
 import type { Field, Value } from './fields.js';
 import * as field from './fields.js';
-import { Given, OPERATIONS, type Operation, type OperationName, type Place } from './operations.js';
+import {
+  type ClientOperation,
+  Given,
+  OPERATIONS,
+  type OperationName,
+  type Place,
+} from './operations.js';
 
 const OPERATION_NAMES = Object.keys(OPERATIONS) as OperationName[];
 const OP_NAMES = namesOf(OPERATION_NAMES);
@@ -37,7 +43,7 @@ const NAME_BIT = bitsOf(['clientOrderId']);
 const PLACE_BITS = bitsOf(['op', 'marketId']);
 
 /** Bit sets of the fields that an operation may have and must have. */
-interface Form extends Operation {
+interface Form extends ClientOperation {
   allowed: number;
   needed: number;
 }

@@ -7,10 +7,10 @@ import { describe, expect, test } from 'vitest';
 import { Outcome, Side } from '../../../engine/interface/domain.js';
 import {
   changesTo,
+  type HouseQuote,
   halfSpreadTicks,
   needsRequote,
   planQuotes,
-  type Quote,
   type QuoteInput,
 } from '../../../gateway/inputs/house/quotes.js';
 
@@ -34,22 +34,23 @@ const plan = (change: Partial<QuoteInput> = {}) => planQuotes({ ...plain, ...cha
 const ticksBetween = (min: number, max: number) =>
   fc.integer({ min: min * 100, max: max * 100 }).map((hundredths) => hundredths / 100);
 
-const isBid = (quote: Quote) => (quote.side === Side.BUY) === (quote.outcome === Outcome.UP);
-const upTicks = (quote: Quote) =>
+const isBid = (quote: HouseQuote) => (quote.side === Side.BUY) === (quote.outcome === Outcome.UP);
+const upTicks = (quote: HouseQuote) =>
   quote.outcome === Outcome.UP ? quote.priceTicks : 1_000 - quote.priceTicks;
-const bids = (quotes: readonly Quote[]) => quotes.filter(isBid);
-const asks = (quotes: readonly Quote[]) => quotes.filter((quote) => !isBid(quote));
-const lots = (quotes: readonly Quote[]) => quotes.reduce((sum, quote) => sum + quote.sizeLots, 0);
-const bestBid = (quotes: readonly Quote[]) => Math.max(0, ...bids(quotes).map(upTicks));
-const bestAsk = (quotes: readonly Quote[]) => Math.min(1_000, ...asks(quotes).map(upTicks));
-const cost = (quotes: readonly Quote[]) =>
+const bids = (quotes: readonly HouseQuote[]) => quotes.filter(isBid);
+const asks = (quotes: readonly HouseQuote[]) => quotes.filter((quote) => !isBid(quote));
+const lots = (quotes: readonly HouseQuote[]) =>
+  quotes.reduce((sum, quote) => sum + quote.sizeLots, 0);
+const bestBid = (quotes: readonly HouseQuote[]) => Math.max(0, ...bids(quotes).map(upTicks));
+const bestAsk = (quotes: readonly HouseQuote[]) => Math.min(1_000, ...asks(quotes).map(upTicks));
+const cost = (quotes: readonly HouseQuote[]) =>
   quotes.reduce(
     (sum, quote) => sum + (quote.side === Side.BUY ? quote.sizeLots * quote.priceTicks : 0),
     0,
   );
 
 /** The amount that a taker can spend on an outcome until the house has no more. */
-function depthMicros(quotes: readonly Quote[], outcome: Outcome): number {
+function depthMicros(quotes: readonly HouseQuote[], outcome: Outcome): number {
   const makers = outcome === Outcome.UP ? asks(quotes) : bids(quotes);
   return makers.reduce((sum, quote) => {
     const ticks = outcome === Outcome.UP ? upTicks(quote) : 1_000 - upTicks(quote);
@@ -149,8 +150,9 @@ describe('a plan', () => {
     const straight = plan({ fairTicks: 320.5, upLots: 1_000_000 }).quotes;
     const mirror = plan({ fairTicks: 679.5, downLots: 1_000_000 }).quotes;
     const swapped = mirror.map((quote) => ({ ...quote, outcome: 1 - quote.outcome }));
-    const key = (quote: Quote) => quote.outcome * 10_000 + quote.side * 1_000 + quote.priceTicks;
-    expect([...swapped].sort((a, b) => key(a as Quote) - key(b as Quote))).toEqual(
+    const key = (quote: HouseQuote) =>
+      quote.outcome * 10_000 + quote.side * 1_000 + quote.priceTicks;
+    expect([...swapped].sort((a, b) => key(a as HouseQuote) - key(b as HouseQuote))).toEqual(
       [...straight].sort((a, b) => key(a) - key(b)),
     );
   });
