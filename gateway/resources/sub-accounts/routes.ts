@@ -7,8 +7,8 @@ import {
 } from '../../../engine/interface/limits.js';
 import { idNumber, MICRO_SCALE } from '../../../engine/interface/notation.js';
 import type { AccountView } from '../../../engine/interface/views.js';
-import { receiptOf } from '../../commands/receipt.js';
 import { errorAnswer, invalidRequest } from '../../commands/errors.js';
+import { receiptOf } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { isNameOfHouse } from '../../inputs/house/house.js';

@@ -27,7 +27,7 @@ export const typed = <Name extends string, Shape extends z.ZodRawShape>(name: Na
   z.strictObject({ type: z.literal(name).describe('What it is'), ...shape });
 
 /** Resolves ids to names. */
-export interface Names extends Assets {
+export interface NamedThings extends Assets {
   /** The client's id of an order in an event of the last command; null: the order has none. */
   clientOrderId(orderId: number): string | null;
 }
@@ -47,16 +47,16 @@ export function eventReader<Event extends EventName>(
   };
 }
 
-type EventText = (names: Names, values: Float64Array, at: number) => string;
+type EventText = (names: NamedThings, values: Float64Array, at: number) => string;
 
 function textOf<Event extends EventName>(
   event: Event,
   schema: z.ZodObject,
-  from: From<EventFields<Event>, Names>,
+  from: From<EventFields<Event>, NamedThings>,
 ): EventText {
   const read = eventReader(event);
   const known = Object.keys(EventSlot[event]);
-  const { text } = new Writer<EventFields<Event>, Names>(schema, from, known);
+  const { text } = new Writer<EventFields<Event>, NamedThings>(schema, from, known);
   return (names, values, at) => text(read(values, at), names);
 }
 
@@ -73,7 +73,7 @@ function oneUser<Event extends EventName, Type extends string, Shape extends z.Z
   event: Event,
   type: Type,
   shape: Shape,
-  from: From<EventFields<Event>, Names> = {},
+  from: From<EventFields<Event>, NamedThings> = {},
   user: FieldName<Event> = 'userId' as FieldName<Event>,
 ) {
   const schema = typed(type, shape);
@@ -92,7 +92,7 @@ const order = {
   shares: fields.shares,
 };
 const NAMED = {
-  clientOrderId: ({ orderId }: { orderId: number }, names: Names) => names.clientOrderId(orderId),
+  clientOrderId: ({ orderId }: { orderId: number }, names: NamedThings) => names.clientOrderId(orderId),
 };
 const { marketId, money, shares } = fields;
 
@@ -294,7 +294,7 @@ export function positionMarketAt(type: number): number {
 }
 
 export function userEventText(
-  names: Names,
+  names: NamedThings,
   userId: number,
   values: Float64Array,
   at: number,
