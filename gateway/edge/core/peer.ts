@@ -151,12 +151,15 @@ export class EdgePeer implements EdgeOfCalls, Sender {
         return;
       }
       const asker = { gateway, session, address: 0 as AddressKey, ...ASKER };
-      const read = () => readCommand(records, 0);
+      // The address is that of the present frame. Few commands need it.
+      const read = () => {
+        asker.address = this.address;
+        return readCommand(records, 0);
+      };
       const { receipt } = served.route!.command!;
       let isLate = false;
       const onWait = () => {
         isLate = true;
-        asker.address = this.address;
         this.inFlight.began();
         commands.flush();
       };
