@@ -8,13 +8,13 @@
  * is refused for overload or for a rate pays nothing.
  *
  * What differs by transport:
- *
- * | transport | what | why |
- * |---|---|---|
- * | a stream | its token is checked by its handshake, or by `auth`; again with each order | other messages change nothing, and a stream whose token ends is closed |
- * | a handshake | pays by its address | it is refused before its user is known |
- * | messages of a stream | are not refused for overload, orders excepted | a refusal waits in turn, like the answer |
- * | a replica | pays for what it refuses itself, and the leader for the rest | each trading thread is charged for its own work |
+ * - a stream's token is checked by its handshake or by `auth`, and again with each order: other
+ *   messages change nothing, and a stream whose token ends is closed;
+ * - a handshake pays by its address: it is refused before its user is known;
+ * - messages of a stream, orders excepted, are not refused for overload: a refusal waits in turn,
+ *   like the answer;
+ * - a replica pays for what it refuses itself, and the leader for the rest: each trading thread is
+ *   charged for its own work.
  */
 import type { Engine } from '../../engine/engine.js';
 import { isAllowed } from '../access/allowed-addresses.js';
