@@ -72,7 +72,7 @@ const EXECUTED: Row[] = [
   {
     name: 'an offer rests',
     operation: sell({ ...bid, shares: 3, price: 0.9 }),
-    receipt: { status: 'resting', clientOrderId: null },
+    receipt: { status: 'resting' },
   },
   { name: 'pairs are split', operation: sets('split', 2), receipt: { shares: 2 } },
   { name: 'pairs are merged', operation: sets('merge', 2), receipt: { shares: 2 } },
