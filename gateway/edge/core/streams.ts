@@ -230,7 +230,9 @@ export class CoreStreams {
     });
   }
 
-  /** Answers a command with a text. `sequence`: at which the command was executed; 0: it was not. */
+  /**
+   * Answers a command with a text. `sequence`: at which the command was executed; 0: it was not.
+   */
   private say(
     number: number,
     request: number,

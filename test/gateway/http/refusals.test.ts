@@ -1,8 +1,8 @@
 /**
- * Refusals over real HTTP, besides those of operations (conformance/): ids, routes, methods, bodies,
- * fields, queries and numbers. Each has a status, a code, a readable message and details that name
- * the field. What the gateway refuses does not reach the journal; what the engine refuses is
- * sequenced, and no account changes.
+ * Refusals over real HTTP, besides those of operations (conformance/): ids, routes, methods,
+ * bodies, fields, queries and numbers. Each has a status, a code, a readable message and details
+ * that name the field. What the gateway refuses does not reach the journal; what the engine refuses
+ * is sequenced, and no account changes.
  */
 import { afterAll, describe, expect, test } from 'vitest';
 import type { ErrorCode } from '../../../gateway/commands/errors.js';
