@@ -312,7 +312,12 @@ function shapeOf({ fields, required }: ClientOperation, inPath: readonly string[
 }
 
 /** The schema of a body with one operation, without its market and the name of its order. */
-function bodyOf(name: string, text: string, operation: ClientOperation, meta = operation.meta ?? {}) {
+function bodyOf(
+  name: string,
+  text: string,
+  operation: ClientOperation,
+  meta = operation.meta ?? {},
+) {
   const shape = { ...own, ...shapeOf(operation, hasOrder(operation) ? Object.keys(names) : []) };
   return bodySchema(name, text, z.strictObject(shape).meta(meta));
 }

@@ -92,7 +92,8 @@ const order = {
   shares: fields.shares,
 };
 const NAMED = {
-  clientOrderId: ({ orderId }: { orderId: number }, names: NamedThings) => names.clientOrderId(orderId),
+  clientOrderId: ({ orderId }: { orderId: number }, names: NamedThings) =>
+    names.clientOrderId(orderId),
 };
 const { marketId, money, shares } = fields;
 
