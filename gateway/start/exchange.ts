@@ -147,6 +147,8 @@ async function start(options: ExchangeOptions, parts: Parts): Promise<Exchange> 
   });
   const { data, place, replicated } = locked;
   parts.add(() => data.release());
+  // A standby's follower runs already: a failed start stops it, too.
+  parts.add(async () => await follower?.close());
   const engine = await recoverEngine(data, config, log);
   engine.keepRecentResults(config.keyResultWords);
   checkState(engine, log);
@@ -158,7 +160,6 @@ async function start(options: ExchangeOptions, parts: Parts): Promise<Exchange> 
   const metrics = new Metrics(engine.sequence);
   parts.add(() => metrics.stop());
   registerVenues(metrics, inputs.venues);
-  parts.add(async () => await follower?.close());
   let closed: Promise<void> | null = null;
   /** Refuses commands; earlier ones become durable and are answered. */
   const closeJournal = () => {
@@ -352,7 +353,7 @@ async function open(parts: Parts, recovered: Recovered): Promise<Exchange> {
     await recovered.closeJournal();
     replicas?.leave();
     log.info({ sequence: sequencer.durableSequence }, 'handed over');
-    await parts.stop();
+    await parts.stop(() => sequencer.durableSequence);
     recovered.onHandedOver();
   };
   replicated?.leader.whenAskedToHandOver((standbyId) => void handOver(standbyId).catch(fail));

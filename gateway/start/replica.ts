@@ -68,10 +68,10 @@ async function start({ config, log, onFatal }: ReplicaOptions, parts: Parts): Pr
   const tail = await JournalTail.open({ folder, address, log, elapsedMs });
   const metrics = new Metrics(tail.engine.sequence);
   parts.add(() => metrics.stop());
+  let follower: Follower | null = null;
   parts.add(async () => await follower?.close());
   parts.add(() => tail.close());
   tail.engine.reserve();
-  let follower: Follower | null = null;
   const fail = fatalOnce({ log, onFatal }, async () => await follower?.close());
   const sequencer = new FollowedSequencer(tail.engine);
   follower = followerOf(config, log, {

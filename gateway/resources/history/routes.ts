@@ -82,6 +82,7 @@ export const historyRoutes: Route[] = [
       'user_not_found',
       'market_not_found',
       'order_not_found',
+      'history_pruned',
       'history_unavailable',
     ],
     handle(call) {
