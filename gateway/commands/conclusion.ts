@@ -10,7 +10,7 @@ import { isForgotten, recall } from './recalled.js';
 import type { ReceiptWriter } from './receipt.js';
 
 export interface Conclusion {
-  /** Valid until the next command. */
+  /** Valid until the next command, unless the history gave it. */
   result: NumberBuffer;
   /** What is answered in place of the result; null: nothing. */
   explained: Explained | null;

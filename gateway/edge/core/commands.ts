@@ -16,7 +16,14 @@ import type { Gateway } from '../../http/gateway.js';
 import { elapsedMs } from '../../observe/clock.js';
 import type { AnswerCounts } from '../../observe/metrics.js';
 import type { Connection } from '../../stream/connection.js';
-import { type BlockSink, FrameBlock, FrameWriter, ResultFlag, ToEdge } from '../link/frames.js';
+import {
+  type BlockSink,
+  type Frame,
+  FrameBlock,
+  FrameWriter,
+  ResultFlag,
+  ToEdge,
+} from '../link/frames.js';
 
 /** Above this size, no more results are added to a block. */
 const BLOCK_BYTES = 64 * 1024;
@@ -50,8 +57,23 @@ export class EdgeCommands {
     return executeRecord(this.options.gateway, records, { user, bill });
   }
 
-  /** To be called before {@link begin} for a result that the history was asked for. */
-  began(): void {
+  /**
+   * Call when the answer to a command waits for the history. The returned function runs what sends
+   * the answer or adds it to the open block; until then, the command is in flight.
+   */
+  answersLater(): (answer: () => void) => void {
+    this.flush();
+    this.inFlight++;
+    return (answer) => {
+      this.began();
+      answer();
+      this.flush();
+      this.inFlight--;
+      this.options.onChange();
+    };
+  }
+
+  private began(): void {
     if (this.open.count === 0) this.open.receivedMs = elapsedMs();
   }
 
@@ -59,16 +81,8 @@ export class EdgeCommands {
     return this.options.gateway;
   }
 
-  /**
-   * Begins the frame of a result, behind those before it. `replayed`: of the last command, unless
-   * the history was asked for the result.
-   */
-  begin(
-    kind: number,
-    number: number,
-    flags = 0,
-    replayed = this.options.gateway.sequencer.engine.replayed,
-  ): FrameBlock {
+  /** Begins the frame of a result, behind those before it. */
+  begin(kind: number, number: number, flags: number, replayed: boolean): FrameBlock {
     const { sequencer } = this.options.gateway;
     if (sequencer.waitingTargets !== this.open.waitingTargets) this.flush();
     const { open } = this;
@@ -80,7 +94,7 @@ export class EdgeCommands {
   /** Ends the frame. `connection`: the stream that waits for the result. */
   end(
     result: NumberBuffer,
-    { isAtomic }: RecordSummary,
+    summary: RecordSummary,
     counts: AnswerCounts,
     connection: Connection | null,
   ): void {
@@ -92,10 +106,15 @@ export class EdgeCommands {
       connection.outstanding++;
       open.connections.push(connection);
     }
+    this.count(result, summary, counts);
+    if (open.block.byteLength >= BLOCK_BYTES) this.flush();
+  }
+
+  /** Counts an answer. */
+  count(result: NumberBuffer, { isAtomic }: RecordSummary, counts: AnswerCounts): void {
     const refusal = refusalIn(result, isAtomic);
     counts.add(refusal === null ? 200 : refusalAnswer(refusal).error.status);
     if (refusal?.code === 'invalid_command') logInvalid(this.options.gateway, {});
-    if (open.block.byteLength >= BLOCK_BYTES) this.flush();
   }
 
   /** Call after all frames of a turn, and before anything else waits for the disk. */
@@ -115,9 +134,10 @@ export class EdgeCommands {
     const { gateway, isCongested, onChange } = this.options;
     const { metrics } = gateway;
     const { block, connections, count, receivedMs, appliedMs } = results;
-    if (isCongested()) this.drop(block);
-    else this.options.sink.sendBlock(block);
-    for (const connection of connections) connection.requestAnswered();
+    if (!isCongested() && connections.every(({ isInTurn }) => isInTurn)) {
+      this.options.sink.sendBlock(block);
+      for (const connection of connections) connection.requestAnswered();
+    } else this.sendEach(results);
     const nowMs = elapsedMs();
     metrics.commitMs.observe(nowMs - appliedMs, count);
     metrics.requestMs.observe(nowMs - receivedMs, count);
@@ -127,13 +147,27 @@ export class EdgeCommands {
     onChange();
   }
 
-  /** Sends only frames for streams: the edge limits their backlog. */
-  private drop(block: FrameBlock): void {
-    const { sink } = this.options;
+  /** While the edge's queue is too long, only streams are answered: the edge limits them. */
+  private sendEach({ block, connections }: Results): void {
+    const { sink, isCongested } = this.options;
+    let streams = 0;
     for (const frame of block.frames()) {
-      if (frame.bytes[0] === ToEdge.streamResult) sink.send(frame);
+      if (frame.bytes[0] === ToEdge.streamResult) this.sendInTurn(connections[streams++]!, frame);
+      else if (!isCongested()) sink.send(frame);
       else sink.send(writer.begin(ToEdge.dropped, frame.bytes.readUInt32LE(4)));
     }
+  }
+
+  private sendInTurn(connection: Connection, frame: Frame): void {
+    // The block's memory is reused.
+    const kept = { ...frame, bytes: Buffer.from(frame.bytes) };
+    this.inFlight++;
+    connection.inTurn(() => {
+      this.options.sink.send(kept);
+      connection.requestAnswered();
+      this.inFlight--;
+      this.options.onChange();
+    });
   }
 }
 

@@ -157,27 +157,23 @@ export class EdgePeer implements EdgeOfCalls, Sender {
         return readCommand(records, 0);
       };
       const { receipt } = served.route!.command!;
-      let isLate = false;
+      let give = (answer: () => void) => answer();
       const onWait = () => {
-        isLate = true;
-        this.inFlight.began();
-        commands.flush();
+        give = commands.answersLater();
       };
-      conclude(result, { asker, read, receipt, onWait }, (conclusion) => {
-        if (isLate) commands.began();
-        const { explained } = conclusion;
-        if (explained === null) this.answer(number, served, summary, admission, conclusion);
-        else
-          this.refuse(number, session, served, {
-            ...admission,
-            ...conclusion,
-            refusal: explained,
-            isOfState: true,
-          });
-        if (!isLate) return;
-        commands.flush();
-        this.inFlight.ended(null);
-      });
+      conclude(result, { asker, read, receipt, onWait }, (conclusion) =>
+        give(() => {
+          const { explained } = conclusion;
+          if (explained === null) this.answer(number, served, summary, admission, conclusion);
+          else
+            this.refuse(number, session, served, {
+              ...admission,
+              ...conclusion,
+              refusal: explained,
+              isOfState: true,
+            });
+        }),
+      );
     }
   }
 

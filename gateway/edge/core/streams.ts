@@ -13,18 +13,17 @@ import { Bill } from '../../access/fair-use/fair-use.js';
 import { Tally } from '../../access/fair-use/tally.js';
 import type { Session } from '../../access/sessions.js';
 import type { RecordSummary } from '../../commands/cancels.js';
-import { type Conclusion, conclude } from '../../commands/conclusion.js';
+import { conclude } from '../../commands/conclusion.js';
 import { UNAVAILABLE } from '../../commands/errors.js';
 import type { Explained } from '../../commands/explained.js';
-import { copyOf } from '../../commands/recalled.js';
 import { batchReceipt } from '../../resources/batch/receipts.js';
 import { Connection, type Socket } from '../../stream/connection.js';
 import type { StreamRequest } from '../../stream/handshake.js';
 import { CLOSE, type CloseReason } from '../../stream/limits.js';
-import { askerOf } from '../../stream/orders/order-entry.js';
 import type { StreamServer } from '../../stream/stream.js';
 import {
   type BlockSink,
+  FrameBlock,
   type FrameReader,
   type FrameSink,
   FrameWriter,
@@ -184,48 +183,37 @@ export class CoreStreams {
     const { records } = this;
     const { commands, stream } = this.options;
     const { gateway } = commands;
-    const { engine } = gateway.sequencer;
-    const { sequence } = engine;
+    const { sequence } = gateway.sequencer.engine;
+    const { session, address } = connection;
     const counts = stream.orders.countsOf(summary.isBatch);
-    const send = ({ result, explained, isReplayed }: Conclusion) => {
-      if (explained === null) {
+    // Never over: the command is in flight until it is answered, although its client may leave.
+    const asker = { gateway, session, address, minSequence: 0, onLeft: null, isOver: false };
+    const read = () => readCommand(records, 0);
+    let giveLater: ((send: () => void) => void) | null = null;
+    const onWait = () => {
+      const answered = commands.answersLater();
+      const take = stream.orders.answerLater(connection);
+      giveLater = (send) => take(() => answered(send));
+    };
+    const concluding = { asker, read, receipt: batchReceipt, onWait };
+    conclude(result, concluding, ({ result, explained, isReplayed }) => {
+      if (giveLater === null) {
         commands.begin(ToEdge.streamResult, number, 0, isReplayed).integer(request);
         commands.end(result, summary, counts, connection);
         return;
       }
-      commands.flush();
-      counts.add(explained.status);
-      connection.outstanding++;
-      const release = () => {
-        this.say(number, request, explained, sequence, isReplayed);
+      giveLater(() => {
+        if (explained === null) {
+          const block = new FrameBlock();
+          const flags = isReplayed ? ResultFlag.replayed : 0;
+          block.begin(ToEdge.streamResult, number, flags).integer(request).end(result);
+          this.options.sink.sendBlock(block);
+          commands.count(result, summary, counts);
+        } else {
+          this.say(number, request, explained, sequence, isReplayed);
+          counts.add(explained.status);
+        }
         connection.requestAnswered();
-      };
-      gateway.sequencer.releaseAt(engine.sequence, { release });
-    };
-    /** Takes the place of the answer among those of the connection; null: it is its turn. */
-    let take: ((send: () => void) => void) | null = null;
-    const keepTurn = () => {
-      take = connection.keepTurn();
-      connection.outstanding++;
-    };
-    if (!connection.isInTurn) {
-      keepTurn();
-      result = copyOf(result);
-    }
-    const asker = askerOf(gateway, connection);
-    const read = () => readCommand(records, 0);
-    const onWait = () => take ?? keepTurn();
-    conclude(result, { asker, read, receipt: batchReceipt, onWait }, (conclusion) => {
-      if (take === null) {
-        send(conclusion);
-        return;
-      }
-      // Until now the answer was counted here; now it is counted until it is sent.
-      take(() => {
-        connection.outstanding--;
-        commands.began();
-        send(conclusion);
-        commands.flush();
       });
     });
   }

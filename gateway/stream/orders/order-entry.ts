@@ -82,7 +82,8 @@ export class OrderEntry {
       read: () => command,
       receipt: batchReceipt,
       onWait: () => {
-        give = this.answerLater(connection, of);
+        const take = this.answerLater(connection);
+        give = (answered) => take(() => this.send(connection, of, answered));
       },
     };
     conclude(result, concluding, ({ result: found, explained, isReplayed }) =>
@@ -104,16 +105,19 @@ export class OrderEntry {
     this.whenDurable(connection, release);
   }
 
-  /** Holds back later answers until the history has been read; the returned function answers. */
-  private answerLater(connection: Connection, of: Executed): (answered: Explained) => void {
-    let send: (() => void) | null = null;
+  /**
+   * Holds back later answers, once the request is durable, until the history has been read. Pass to
+   * the returned function what sends the answer and calls {@link Connection.requestAnswered}.
+   */
+  answerLater(connection: Connection): (send: () => void) => void {
+    let answered: (() => void) | null = null;
     let take: ((send: () => void) => void) | null = null;
     this.whenDurable(connection, () => {
       take = connection.keepTurn();
-      if (send !== null) take(send);
+      if (answered !== null) take(answered);
     });
-    return (answered) => {
-      send = () => this.send(connection, of, answered);
+    return (send) => {
+      answered = send;
       take?.(send);
     };
   }
@@ -144,7 +148,7 @@ interface Executed {
 }
 
 /** A connection as a reader of the history. */
-export function askerOf(gateway: Gateway, connection: Connection): Asker {
+function askerOf(gateway: Gateway, connection: Connection): Asker {
   const { session, address } = connection;
   return {
     gateway,
