@@ -62,10 +62,10 @@ const GATHER_FOR_READS_MS = 10;
 /** The time from the start of a transaction to the next that nothing demands. */
 const TRANSACTION_EVERY_MS = 500;
 /** A transaction is begun at once when this many entries or commands wait for it. */
-const TRANSACTION_ENTRIES = 600_000;
+const TRANSACTION_ENTRIES = 1_000_000;
 const TRANSACTION_COMMANDS = 500_000;
 /** The most entries that wait for a transaction; beyond, the journal is not read on. */
-const PENDING_ENTRIES_MAX = 1_200_000;
+const PENDING_ENTRIES_MAX = 2_000_000;
 /** When a node that is behind counts as unavailable; another one is tried then. */
 const LAG_MS_MAX = 2_000;
 const USERS_IN_PIECE = 4_096;

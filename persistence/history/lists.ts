@@ -31,8 +31,13 @@ const IN_BLOCK = (1 << BLOCK_BITS) - 1;
  */
 const KEPT_BLOCKS = 32;
 const FIRST_ENTRIES = 4_096;
-/** More entries than wait at a time. An id times this is a safe integer. */
-const ENTRIES_MAX = 2 ** 24;
+/** Ids have at most so many bits; entries are put in order by some of them at a time. */
+const ID_BITS = 32;
+const DIGIT_BITS = 11;
+const DIGIT = (1 << DIGIT_BITS) - 1;
+/** Entries are read into the cache so many at once, and as far apart as its lines are long. */
+const TOUCHED = 16;
+const LINE = 8;
 /** After so many runs, the work of a transaction may pause. */
 const RUNS_IN_PIECE = 256;
 
@@ -111,16 +116,23 @@ export function lengthsOf(of: (layout: Measured) => ListCounts): ListLengths {
   return Object.fromEntries(MEASURED.map((layout) => [layout.name, of(layout)])) as ListLengths;
 }
 
+interface Order {
+  ids: Uint32Array;
+  entries: Uint32Array;
+}
+
 export class PendingLists {
   count = 0;
   /** The columns of the entry that was added last; `add` returns where they begin. */
   values: Float64Array = new Float64Array(0);
   private readonly blocks: Float64Array[] = [];
   /** By entry. */
-  private ids = new Float64Array(FIRST_ENTRIES);
+  private ids = new Uint32Array(FIRST_ENTRIES);
   private ordinals = new Float64Array(FIRST_ENTRIES);
   private readonly width: number;
   private readonly writer: RunWriter;
+  /** Without a meaning: what {@link touch} reads must be used, or it is not read. */
+  protected touched = 0;
 
   constructor(readonly layout: ListLayout) {
     this.width = layout.columns.length;
@@ -133,10 +145,7 @@ export class PendingLists {
    */
   add(id: number, ordinal: number): number {
     const entry = this.count++;
-    if (entry === this.ids.length) {
-      this.ids = doubled(this.ids);
-      this.ordinals = doubled(this.ordinals);
-    }
+    if (entry === this.ids.length) this.grow();
     if ((entry & IN_BLOCK) === 0) this.values = this.block(entry >>> BLOCK_BITS);
     this.ids[entry] = id;
     this.ordinals[entry] = ordinal;
@@ -148,18 +157,11 @@ export class PendingLists {
    * between. Returns their number.
    */
   *drainInPieces(into: Pieces): Work<number> {
-    const { count, ordinals } = this;
+    const { count } = this;
     const order = this.inOrder();
     yield;
-    let runs = 0;
-    for (let from = 0, to = 0; from < count; from = to) {
-      const id = Math.floor(order[from]! / ENTRIES_MAX);
-      const end = Math.min(count, from + RUN_ENTRIES);
-      const start = into.bytes.length;
-      this.writer.begin();
-      for (to = from; to < end && order[to]! < (id + 1) * ENTRIES_MAX; to++)
-        this.write(into, order[to]! % ENTRIES_MAX);
-      into.add(this.layout.list, id, ordinals[order[from]! % ENTRIES_MAX]!, to - from, start);
+    for (let from = 0, runs = 0; from < count; ) {
+      from = this.writeRun(into, order, from);
       if (++runs % RUNS_IN_PIECE === 0) yield;
     }
     this.count = 0;
@@ -167,27 +169,74 @@ export class PendingLists {
     return count;
   }
 
-  /** By list, then in order of arrival: each entry as its id times ENTRIES_MAX, plus its number. */
-  private inOrder(): Float64Array {
-    const { count, ids } = this;
-    if (count > ENTRIES_MAX) throw new RangeError(`${count} entries wait`);
-    const order = new Float64Array(count);
-    for (let entry = 0; entry < count; entry++) order[entry] = ids[entry]! * ENTRIES_MAX + entry;
-    return order.sort();
+  /** By list, then in order of arrival: the ids and the numbers of the entries. */
+  private inOrder(): Order {
+    const { count } = this;
+    let ids = this.ids.subarray(0, count);
+    let entries = new Uint32Array(count);
+    for (let entry = 0; entry < count; entry++) entries[entry] = entry;
+    for (let shift = 0; shift < ID_BITS; shift += DIGIT_BITS) {
+      /** By digit: where its next entry goes. */
+      const places = new Uint32Array(DIGIT + 2);
+      for (let i = 0; i < count; i++) places[((ids[i]! >>> shift) & DIGIT) + 1]!++;
+      // All have the same digit, or there is none.
+      if (places.includes(count)) continue;
+      for (let digit = 1; digit <= DIGIT; digit++) places[digit]! += places[digit - 1]!;
+      const next = { ids: new Uint32Array(count), entries: new Uint32Array(count) };
+      for (let i = 0; i < count; i++) {
+        const place = places[(ids[i]! >>> shift) & DIGIT]!++;
+        next.ids[place] = ids[i]!;
+        next.entries[place] = entries[i]!;
+      }
+      ({ ids, entries } = next);
+    }
+    return { ids, entries };
   }
 
-  private write({ bytes }: Pieces, entry: number): void {
-    this.writer.append(bytes, this.blocks[entry >>> BLOCK_BITS]!, (entry & IN_BLOCK) * this.width);
+  /** Writes the run that begins at `from`. Returns where the next one does. */
+  private writeRun(into: Pieces, { ids, entries }: Order, from: number): number {
+    const { layout, blocks, width, writer } = this;
+    const { bytes } = into;
+    const id = ids[from]!;
+    const start = bytes.length;
+    const end = Math.min(ids.length, from + RUN_ENTRIES);
+    let to = from;
+    writer.begin();
+    for (; to < end && ids[to] === id; to++) {
+      if (to % TOUCHED === 0) this.touch(entries, to + TOUCHED);
+      const entry = entries[to]!;
+      writer.append(bytes, blocks[entry >>> BLOCK_BITS]!, (entry & IN_BLOCK) * width);
+    }
+    into.add(layout.list, id, this.ordinals[entries[from]!]!, to - from, start);
+    return to;
+  }
+
+  /**
+   * Reads something of entries that are written soon. The entries of a list are far apart: one by
+   * one, each would wait for memory longer than it takes to write it.
+   */
+  private touch(entries: Uint32Array, from: number): void {
+    const { blocks, width } = this;
+    const to = Math.min(entries.length, from + TOUCHED);
+    let sum = 0;
+    for (let i = from; i < to; i++) {
+      const values = blocks[entries[i]! >>> BLOCK_BITS]!;
+      const at = (entries[i]! & IN_BLOCK) * width;
+      for (let column = 0; column < width; column += LINE) sum += values[at + column]!;
+    }
+    this.touched = sum;
   }
 
   private block(number: number): Float64Array {
     this.blocks[number] ??= new Float64Array((IN_BLOCK + 1) * this.width);
     return this.blocks[number];
   }
-}
 
-function doubled(values: Float64Array): Float64Array<ArrayBuffer> {
-  const larger = new Float64Array(values.length * 2);
-  larger.set(values);
-  return larger;
+  private grow(): void {
+    const { ids, ordinals } = this;
+    this.ids = new Uint32Array(ids.length * 2);
+    this.ids.set(ids);
+    this.ordinals = new Float64Array(ids.length * 2);
+    this.ordinals.set(ordinals);
+  }
 }

@@ -28,7 +28,7 @@ export interface RunPiece {
 
 /** Inserts a {@link RunPiece}: its rows and its entries. */
 export const INSERT_RUNS = `INSERT INTO run SELECT ${[0, 1, 2, 3, 4, 5].map((i) => `value ->> ${i}`).join(', ')},
-  substr(?2, value ->> 6, value ->> 7) FROM json_each(?1)`;
+  substr(?2, value ->> 6, value ->> 7) FROM jsonb_each(?1)`;
 
 export class RunWriter {
   /** A bit for each column that is not written as a difference. */
