@@ -1,6 +1,6 @@
 /**
- * Formats numbers, times and names, such as BTC 04:45 for the market btc-15m-1763700300. Amounts are integers (micro-dollars, ticks, lots) and are
- * rounded only if a function's comment says so.
+ * Formats numbers, times and names, such as BTC 04:45 for the market btc-15m-1763700300. Amounts
+ * are integers (micro-dollars, ticks, lots) and are rounded only if a function's comment says so.
  */
 import { fromLots, fromMicros } from '../../../client/index.js';
 
