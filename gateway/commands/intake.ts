@@ -189,13 +189,15 @@ export function identify(
 /** Why the sender may not do this; null: the sender may. `session` null: not signed in. */
 function refusalOf(
   session: Session | null,
-  { addressBytes }: Sender,
+  sender: Sender,
   { isCrossSite, right }: { isCrossSite: boolean; right: Right },
 ): ErrorAnswer | null {
   if (isCrossSite) return CROSS_SITE;
   if (session === null || session.tokenId === 0) return null;
   const { scope, allowedAddresses } = session;
-  if (!isAllowed(allowedAddresses, addressBytes)) return ELSEWHERE;
+  // Making the bytes of an address takes as long as the rest of an admission.
+  if (allowedAddresses !== null && !isAllowed(allowedAddresses, sender.addressBytes))
+    return ELSEWHERE;
   if (right === 'password' || (right === 'trade' && scope < Scope.TRADE))
     return scopeInsufficient(SCOPE_NAMES[scope], right);
   return null;
