@@ -157,7 +157,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     mistake: 'a token is used from an address that it does not allow',
     file: 'gateway/commands/intake.ts',
-    from: 'if (!isAllowed(allowedAddresses, addressBytes)) return ELSEWHERE;',
+    from: 'if (allowedAddresses !== null && !isAllowed(allowedAddresses, sender.addressBytes))\n    return ELSEWHERE;',
     to: '',
     noticedBy: 'gateway/conformance/exchange',
   },
