@@ -2,24 +2,24 @@
  * The follower's main loop: one session after another, until it is closed or the journal disagrees
  * with the exchange.
  *
- * - Damage in the open part of the history is logged and its file removed; the next session
- *   rebuilds it. Damage in the catalogue, or that comes again, removes the whole history. (A part
- *   that is over is rebuilt within a session, parts-upkeep.ts.)
+ * - Damage in the open part of the history is logged, and the part's file removed; the next session
+ *   rebuilds the part. If the catalogue is damaged, or the rebuilt part shows the same damage, the
+ *   whole history is removed. (A part that is over is rebuilt within a session, parts-upkeep.ts.)
  * - A journal that leads to another digest, or is damaged after the newest snapshot, is reported,
  *   and ends the loop.
- * - If the history is far behind the newest snapshot, or cannot be built because segments before it
- *   are missing or damaged, or has failed for a long time, a second engine checks the end of the
- *   journal from that snapshot and takes the snapshots until the history's engine has caught up
- *   (end-check.ts).
- * - A failure to make the history from a sound journal is a fault of the program, so it is tried
- *   again only once an hour, or when another program starts.
+ * - If the history is far behind the newest snapshot, cannot be built because segments before that
+ *   snapshot are missing or damaged, or has failed FAILURES_WITHOUT_CHECK times in a row, a second
+ *   engine checks the end of the journal from that snapshot. It takes the snapshots until the
+ *   history's engine has caught up (end-check.ts).
+ * - A failure to make the history from a sound journal is a fault of the program, so the loop tries
+ *   again only once an hour; a new version tries when it starts.
  * - Any other failure (a full disk, say) is reported as trouble and retried, after a quarter of a
  *   second at first and ten seconds at most.
  *
  * None of these stops trading, except a digest that differs.
  *
- * Reads that come before the first session is open wait for it; between sessions they are
- * `unavailable`. A session does not check the batches before its snapshot: the batches of the
+ * Reads that arrive before the first session is open wait for that session; between sessions reads
+ * are `unavailable`. A session does not check the batches before its snapshot: the batches of the
  * journal's last segments were checked before the start (judgement.ts), or the follower itself has
  * applied them.
  */
@@ -43,7 +43,7 @@ const LONGEST_WAIT_MS = 10_000;
  * time.
  */
 const FAULT_WAIT_MS = 3_600_000;
-/** After so many failures in a row, several seconds, the journal's end does not wait any longer. */
+/** Failures in a row, which take several seconds, after which the second engine starts. */
 const FAILURES_WITHOUT_CHECK = 5;
 
 export class FollowerLoop {

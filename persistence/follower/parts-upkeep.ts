@@ -2,7 +2,8 @@
  * Background maintenance of the history's parts, one task at a time: it seals finished parts,
  * rebuilds damaged or lost ones, prunes old ones, and slowly verifies the checksums of the rest.
  *
- * Always holds: none of this stops the follower, trading, or reads of other parts.
+ * Always holds: none of this stops the follower, trading, or reads of other parts. While a part
+ * whose task failed waits for the next attempt, other parts have their turns.
  */
 import { existsSync } from 'node:fs';
 import type { HistoryFiles } from '../history/parts/files.js';
@@ -14,11 +15,12 @@ import { MissingSegments } from '../journal/reader.js';
 import { type RebuildOptions, rebuildPart } from './part-rebuild.js';
 import type { Troubles } from './troubles.js';
 
-/** The pause after each MiB that is checked, and from one check of all parts to the next. */
+/** The pause after each MiB of a part that is checked. */
 const CHECK_PAUSE_MS = 50;
 const DAY_MS = 86_400_000;
+/** From the start of one check of all parts to the next. */
 const CHECK_EVERY_MS = DAY_MS;
-/** The pause before a part is tried again; doubled each time, up to the longest. */
+/** The wait before the next attempt at a part; doubled each time, up to the longest. */
 const FIRST_WAIT_MS = 10_000;
 const LONGEST_WAIT_MS = 3_600_000;
 
@@ -31,8 +33,8 @@ export interface UpkeepOptions extends RebuildOptions {
 export class PartsUpkeep {
   private readonly ends = new AbortController();
   private running: Promise<void> | null = null;
-  /** The next part to check, downwards; 0: all were checked. */
-  private unchecked: number;
+  /** Parts that are to be checked, newest first. */
+  private readonly unchecked = new Set<number>();
   private wakeUp: (() => void) | null = null;
   /** Parts whose last attempt failed. */
   private readonly failing = new Set<number>();
@@ -47,9 +49,9 @@ export class PartsUpkeep {
     private readonly store: HistoryStore,
     private readonly files: HistoryFiles,
   ) {
-    this.unchecked = store.parts.over.length;
+    this.checkAll();
     this.checks = setInterval(() => {
-      this.unchecked = store.parts.over.length;
+      this.checkAll();
       this.wake();
     }, CHECK_EVERY_MS).unref();
   }
@@ -60,7 +62,7 @@ export class PartsUpkeep {
     this.wakeUp?.();
   }
 
-  /** Whether nothing of a part that is over is missing. */
+  /** Whether no part that is over is lost, and no task failed at its last attempt. */
   get isWhole(): boolean {
     return this.store.parts.lost.size === 0 && this.failing.size === 0;
   }
@@ -96,21 +98,24 @@ export class PartsUpkeep {
     }
   }
 
-  /**
-   * Null: there is nothing to do now. Sealing comes first: without it the open part cannot end,
-   * whatever else is lost.
-   */
+  /** Null: there is nothing to do now. Sealing comes first: until then the open part cannot end. */
   private next(): { part: number; work: () => Promise<void> } | null {
-    const { lost, unsealed } = this.store.parts;
+    const { parts } = this.store;
+    const { lost, unsealed } = parts;
     const over = unsealed[1];
     if (over !== undefined && !lost.has(over) && this.isDue(over))
       return { part: over, work: () => this.seal(over) };
     for (const part of lost) if (this.isDue(part)) return { part, work: () => this.rebuild(part) };
     const old = this.prunable();
     if (old !== undefined) return { part: old, work: () => this.prune(old) };
-    const part = this.unchecked;
-    if (part === 0 || lost.has(part) || !this.isDue(part)) return null;
-    return { part, work: () => this.check(part) };
+    for (const part of this.unchecked)
+      if (parts.isSealed(part) && !lost.has(part) && this.isDue(part))
+        return { part, work: () => this.check(part) };
+    return null;
+  }
+
+  private checkAll(): void {
+    for (let part = this.store.parts.over.length; part > 0; part--) this.unchecked.add(part);
   }
 
   /** The oldest part that is to be pruned. */
@@ -195,7 +200,7 @@ export class PartsUpkeep {
     await files.closeFile(part);
     await rebuildPart(options, { catalogue: store.catalogue, part, signal: ends.signal });
     await this.seal(part);
-    // If it is damaged again at once, it may be so each time.
+    // Damage that returns immediately may return each time.
     this.postpone(part);
   }
 
@@ -206,8 +211,8 @@ export class PartsUpkeep {
     const found = await fileHash(path, { pauseMs: CHECK_PAUSE_MS, signal: this.ends.signal });
     if (found !== sha256)
       throw new HistoryDamage('(all)', '(all)', `${path} is not what was written`).in(part);
-    this.unchecked--;
-    if (this.unchecked === 0)
+    this.unchecked.delete(part);
+    if (this.unchecked.size === 0)
       this.options.log.info(
         { parts: this.store.parts.over.length },
         'all parts of the history were checked',

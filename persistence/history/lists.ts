@@ -31,10 +31,13 @@ const IN_BLOCK = (1 << BLOCK_BITS) - 1;
  */
 const KEPT_BLOCKS = 32;
 const FIRST_ENTRIES = 4_096;
-/** Ids have at most so many bits; entries are put in order by some of them at a time. */
+/** The largest id of a list; entries are put in order by some of its bits at a time. */
+export const MAX_LIST_ID = 2 ** 32 - 1;
 const ID_BITS = 32;
 const DIGIT_BITS = 11;
 const DIGIT = (1 << DIGIT_BITS) - 1;
+/** After so many entries, the work of putting them in order may pause. */
+const ENTRIES_IN_PIECE = 65_536;
 /** Entries are read into the cache so many at once, and as far apart as its lines are long. */
 const TOUCHED = 16;
 const LINE = 8;
@@ -121,6 +124,22 @@ interface Order {
   entries: Uint32Array;
 }
 
+interface Digit {
+  shift: number;
+  places: Uint32Array;
+  from: number;
+}
+
+/** Moves ENTRIES_IN_PIECE entries, from `from` on, to the places of their digits. */
+function moveByDigit({ ids, entries }: Order, to: Order, { shift, places, from }: Digit): void {
+  const end = Math.min(ids.length, from + ENTRIES_IN_PIECE);
+  for (let i = from; i < end; i++) {
+    const place = places[(ids[i]! >>> shift) & DIGIT]!++;
+    to.ids[place] = ids[i]!;
+    to.entries[place] = entries[i]!;
+  }
+}
+
 export class PendingLists {
   count = 0;
   /** The columns of the entry that was added last; `add` returns where they begin. */
@@ -142,8 +161,10 @@ export class PendingLists {
   /**
    * Adds an entry to a list, whose ordinal is above those before it. Returns the index in `values`
    * at which the caller writes its columns, in the order of the layout.
+   * @throws RangeError if the id is above MAX_LIST_ID
    */
   add(id: number, ordinal: number): number {
+    if (id > MAX_LIST_ID) throw new RangeError(`no list of ${this.layout.name} has the id ${id}`);
     const entry = this.count++;
     if (entry === this.ids.length) this.grow();
     if ((entry & IN_BLOCK) === 0) this.values = this.block(entry >>> BLOCK_BITS);
@@ -158,8 +179,7 @@ export class PendingLists {
    */
   *drainInPieces(into: Pieces): Work<number> {
     const { count } = this;
-    const order = this.inOrder();
-    yield;
+    const order = yield* this.inOrder();
     for (let from = 0, runs = 0; from < count; ) {
       from = this.writeRun(into, order, from);
       if (++runs % RUNS_IN_PIECE === 0) yield;
@@ -170,27 +190,25 @@ export class PendingLists {
   }
 
   /** By list, then in order of arrival: the ids and the numbers of the entries. */
-  private inOrder(): Order {
+  private *inOrder(): Work<Order> {
     const { count } = this;
-    let ids = this.ids.subarray(0, count);
-    let entries = new Uint32Array(count);
-    for (let entry = 0; entry < count; entry++) entries[entry] = entry;
+    let order: Order = { ids: this.ids.subarray(0, count), entries: new Uint32Array(count) };
+    for (let entry = 0; entry < count; entry++) order.entries[entry] = entry;
     for (let shift = 0; shift < ID_BITS; shift += DIGIT_BITS) {
       /** By digit: where its next entry goes. */
       const places = new Uint32Array(DIGIT + 2);
-      for (let i = 0; i < count; i++) places[((ids[i]! >>> shift) & DIGIT) + 1]!++;
+      for (let i = 0; i < count; i++) places[((order.ids[i]! >>> shift) & DIGIT) + 1]!++;
       // All have the same digit, or there is none.
       if (places.includes(count)) continue;
       for (let digit = 1; digit <= DIGIT; digit++) places[digit]! += places[digit - 1]!;
       const next = { ids: new Uint32Array(count), entries: new Uint32Array(count) };
-      for (let i = 0; i < count; i++) {
-        const place = places[(ids[i]! >>> shift) & DIGIT]!++;
-        next.ids[place] = ids[i]!;
-        next.entries[place] = entries[i]!;
+      for (let from = 0; from < count; from += ENTRIES_IN_PIECE) {
+        moveByDigit(order, next, { shift, places, from });
+        yield;
       }
-      ({ ids, entries } = next);
+      order = next;
     }
-    return { ids, entries };
+    return order;
   }
 
   /** Writes the run that begins at `from`. Returns where the next one does. */

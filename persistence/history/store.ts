@@ -7,7 +7,6 @@
  * catalogue says that a part is over. A start reads little of the history, however large it is
  * (opening.ts).
  */
-import { MEASURED } from './lists.js';
 import { Catalogue, type PartList } from './parts/catalogue.js';
 import { PartWriter } from './parts/part.js';
 import type { BatchEnd, Progress } from './parts/progress.js';
@@ -123,9 +122,9 @@ export class HistoryStore {
   private async storeLengths(): Promise<void> {
     const { writer, catalogue } = this;
     const { lengths, lastRow } = await readLengths(catalogue.database, writer.database);
-    await writer.transaction(() => writeLengths(writer.database, lengths, lastRow));
+    const write = () => writeLengths(writer.database, lengths, lastRow);
+    const lists = await writer.transaction(write);
     writer.runs = 0;
-    const lists = MEASURED.reduce((sum, { name }) => sum + lengths[name].toArray().length, 0);
     this.runsBetween = Math.max(RUNS_BETWEEN, lists / LISTS_PER_RUN);
   }
 }

@@ -73,11 +73,12 @@ export class PartWriter {
   }
 
   /** Closing the connection rolls back a failed transaction. */
-  async transaction(work: () => Promise<void>): Promise<void> {
+  async transaction<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
       await execute(this.database, 'BEGIN IMMEDIATE');
-      await work();
+      const result = await work();
       await execute(this.database, 'COMMIT');
+      return result;
     } catch (error) {
       throw asDamage(error, this.part);
     }

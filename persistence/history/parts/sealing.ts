@@ -1,11 +1,12 @@
 /**
- * Sealing: a part that is over becomes one file that never changes, but for being pruned.
+ * Seals a part that is over: copies it into one file, which never changes. Pruning replaces that
+ * file by another.
  *
- * The runs of each list are copied in the order of their ordinals, as many entries in each as a run
- * may have, and deflated: what many small transactions have written takes a fraction of the room,
- * and is read in fewer steps.
+ * The entries of each list are copied in the order of their ordinals, into runs that are as long as
+ * RUN_ENTRIES allows, and deflated. The entries of many small transactions then take half of the
+ * space, and are read in fewer steps.
  *
- * Always holds: every run was as written, and followed the one before it; otherwise a
+ * Always holds: every copied run is as it was written, and follows the one before it; otherwise a
  * {@link HistoryDamage} ends the copy. The file gets its name when it is durable.
  */
 import { createHash } from 'node:crypto';
@@ -31,7 +32,7 @@ const PAGE_RUNS = 1_000;
 const TURN_ENTRIES = 1_024;
 const HASH_BYTES = 1024 * 1024;
 const PRAGMAS = 'PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536';
-/** What a sealed part leaves free for the journal. */
+/** The free space that sealing and pruning leave to the journal. */
 const FREE_BYTES_MIN = 1024 ** 3;
 
 interface SealOptions {
@@ -66,7 +67,7 @@ export async function prunePart(options: SealOptions): Promise<void> {
   removeDatabase(from);
 }
 
-/** Makes the file `to` of a part out of another, and returns its SHA-256. */
+/** Makes the file `to` of a part from its file `from`, and returns the SHA-256 in hex. */
 async function makeFile(
   options: SealOptions,
   from: string,

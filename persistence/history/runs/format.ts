@@ -9,7 +9,7 @@
  *   market        a row per market that changed in this part, as JSON ({@link MarketRecord})
  *   marketPrices  the price history of a market: 64-bit floats, little-endian, in triples of
  *                 (time, UP's price in half ticks, the asset's price in micros, 0: none yet)
- *   listLength    the lengths of the lists that are MEASURED, up to some run (lengths.ts)
+ *   listLength    the lengths of the lists that are MEASURED, up to a run of this part (lengths.ts)
  *   progress      one row, JSON: the end of the last journal batch in the tables, and the number of
  *                 entries in the lists of each kind, and of markets, in this part and before it
  *
@@ -21,13 +21,13 @@
  * each: up to RUN_ENTRIES consecutive entries of one list, written in one transaction. A run has
  * their number, the ordinal of the first, and `entries`: signed integers (bytes.ts), entry by
  * entry, column by column. An integer is the difference from the same column of the previous entry
- * in the run (from 0 in the first); in columns that may be negative it is the value itself, so that
- * every difference is exact. The division into runs depends on the transactions; the entries do
+ * in the run (from 0 in the first). In columns that may be negative it is the value: there, a
+ * difference could exceed 2^53. The division into runs depends on the transactions; the entries do
  * not. Only the ordinals of orderEnd have gaps: they are of one counter for all orders.
  *
  * The table has a rowid, so rows are stored in the order of writing and only the index on their
- * keys is written in random places. Rows of this length take at least twice as long to insert into
- * a table WITHOUT ROWID.
+ * keys is written in random places. Inserting rows of this length into a table WITHOUT ROWID takes
+ * at least twice as long.
  *
  * `sequence` names the command that made an entry or last changed a market. `checksum` is CRC-32
  * over the table and all other columns of the row, so a damaged row is found when it is read.

@@ -44,19 +44,25 @@ export async function readLengths(
   return { lengths, lastRow, runs };
 }
 
-/** @param row the last run that they count; 0: of the parts before this one. */
+/**
+ * Returns how many lists the lengths are of. @param row the last run that they count; 0: of the
+ * parts before this one.
+ */
 export async function writeLengths(
   database: sqlite3.Database,
   lengths: ListLengths,
   row: number,
-): Promise<void> {
+): Promise<number> {
+  let lists = 0;
   for (const { name, list } of MEASURED) {
     const counts = lengths[name].toArray();
     const value = Buffer.alloc(8 + counts.byteLength);
     value.writeDoubleLE(row);
     value.set(new Uint8Array(counts.buffer), 8);
     await putValue(database, LIST_LENGTH, list, value);
+    lists += counts.length;
   }
+  return lists;
 }
 
 /** Reads only the end of the table, where runs are in the order of writing. */

@@ -87,7 +87,8 @@ export async function diagnose(
   lines.push('', ...advised);
   const failing = readTroubles(data);
   const { parts, sequence, problems } = await findHistory(data, true);
-  if (parts > 0) lines.push('', `The history: ${parts} parts, usable up to sequence ${sequence}`);
+  if (parts > 0 || problems.length > 0)
+    lines.push('', `The history: ${parts} parts, usable up to sequence ${sequence}`);
   for (const problem of problems)
     lines.push(`  problem: ${problem}. An exchange makes it again from the journal`);
   lines.push(...failing.map(partTroubleText));

@@ -202,6 +202,24 @@ describe('pages', () => {
   });
 });
 
+describe('waiting entries', () => {
+  it('are of lists with ids of 32 bits, and are put in order in pieces', () => {
+    const pending = new PendingLists(POINTS_CREDIT);
+    expect(() => pending.add(2 ** 32, 1)).toThrow(RangeError);
+    const lists = 2 ** 17;
+    for (let n = 0; n < lists; n++) pending.add(2 ** 32 - 1 - n, 1);
+    const into = new Pieces();
+    const work = pending.drainInPieces(into);
+    for (let piece = 0; piece < 4; piece++) {
+      expect(work.next().done).toBe(false);
+      expect(into.bytes.length).toBe(0);
+    }
+    expect(atOnce(work)).toBe(lists);
+    const rows = into.drain().flatMap((piece) => JSON.parse(piece.rows) as number[][]);
+    expect(rows.map(([, id]) => id)).toEqual(rows.map((_, i) => 2 ** 32 - lists + i));
+  });
+});
+
 describe('a history', () => {
   it.each([
     ['a run is missing', `DELETE FROM run WHERE ${OF_5} AND firstOrdinal = 3`],

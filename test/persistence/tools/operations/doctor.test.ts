@@ -64,6 +64,15 @@ it('a damaged folder: what can be kept, beginning with what keeps the most', asy
   expect(out).toContain(`up to ${end - backupEnd} acknowledged commands are lost`);
 });
 
+it('a history whose catalogue is damaged: under its heading, and what mends it', async () => {
+  const folder = folders.copy(data);
+  mkdirSync(join(folder, 'history'));
+  writeFileSync(join(folder, 'history', 'catalogue.db'), 'no database, but long enough to be read');
+  const { status, out } = await operate('doctor', '--data', folder);
+  expect(status).toBe(1);
+  expect(out).toMatch(/\nThe history: 0 parts.*\n {2}problem: .*catalogue\.db is damaged/);
+});
+
 it('a disk that is full: no exchange starts, and older segments can be moved', async () => {
   const request = { data, backup: null };
   const { starts, text } = await diagnose(request, (folder) => roomProblem(folder, 4_096));
