@@ -29,6 +29,13 @@ test('a position that lost is told on every page until it is read, with the same
   await page.getByText('Open order: buy DOWN').waitFor();
 
   const past = await visitor.newTab();
+  // In the background it notifies, although nobody has opened the settings there.
+  await past.addInitScript(`{
+    localStorage.setItem('notify', 'on');
+    Object.defineProperty(document, 'hidden', { get: () => true });
+    Notification = class { constructor(text) { document.body.dataset.told = text; } };
+  }`);
+  await past.reload();
   await past.evaluate("location.hash = '#/past'");
   await past.getByText('No BTC market has been decided yet.').waitFor();
   for (let n = 1; server.clock.nowMs() < WINDOW_START_MS + WINDOW_MS + 2_000; n++)
@@ -37,6 +44,8 @@ test('a position that lost is told on every page until it is read, with the same
   await page.getByText('Ended with the market: buy DOWN').waitFor();
   const result = page.getByText(/: UP won. You had 20 DOWN, which pays nothing. Loss: −\$10\.05\./);
   await result.waitFor();
+  const told = () => past.locator('body').getAttribute('data-told');
+  await expect.poll(told).toMatch(/: UP won. You had 20 DOWN/);
   // Its list of past markets was open, and has it.
   await past.getByRole('cell', { name: '−$10.05' }).waitFor();
   await past.close();

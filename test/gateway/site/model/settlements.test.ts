@@ -57,7 +57,8 @@ test.each([
 test('a position that lost is told once it is gone, until it is read', async () => {
   await resumeSession(true);
   account.trueAt.value = 5;
-  account.positions.value = [{ marketId: MARKET, outcome: 'DOWN', status: 'open' } as Position];
+  const position = { marketId: MARKET, outcome: 'DOWN', shares: 20, status: 'open' };
+  account.positions.value = [position as Position];
   account.positions.value = [];
   await eventually(async () => unread.value.length === 1);
   expect(unread.value[0]).toMatchObject({
