@@ -1,7 +1,7 @@
 /**
  * The second click. It confirms what the first one showed: the order with its limit, and what it
- * would do. The first click must be repeated if the market has moved past that limit, after 10 s,
- * and when the connection was lost meanwhile.
+ * would do. The first click must be repeated if a field was changed, if the market has moved past
+ * that limit, after 10 s, and when the connection was lost meanwhile.
  */
 import { batch, effect } from '@preact/signals';
 import { isLost } from '../model/exchange.js';
@@ -45,6 +45,11 @@ function expire(sentence: string): void {
     refusal.value = { field: 'order', sentence, code: 'expired' };
   });
 }
+
+// The user sees the field that they have changed.
+effect(() => {
+  if (asked.value === null) takeBack();
+});
 
 effect(() => {
   if (firstClick.value === null) return undefined;
@@ -101,9 +106,5 @@ function change(): string {
 
 effect(() => {
   const sentence = change();
-  if (sentence === '') return;
-  batch(() => {
-    takeBack();
-    refusal.value = { field: 'order', sentence, code: 'moved' };
-  });
+  if (sentence !== '') expire(sentence);
 });

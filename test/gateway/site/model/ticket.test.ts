@@ -121,6 +121,21 @@ test('a confirmation ends after 10 s, and when the connection is lost', () => {
   expect(refusal.value?.sentence).toContain('The connection was lost before you confirmed.');
 });
 
+test.each([
+  { field: 'size', before: '30', after: '31' },
+  { field: 'tolerance', before: '20', after: '50' },
+  { field: 'outcome', before: 'UP', after: 'DOWN' },
+] as const)('a confirmation ends silently when the $field changes', ({ field, before, after }) => {
+  vi.useFakeTimers();
+  setBook([{ priceTicks: 500, lots: 90_000 }]);
+  ticket.size.value = '30';
+  ask();
+  for (const value of [after, before]) ticket[field].value = value as never;
+  expect(ticket.asked.value).toBe(null);
+  vi.advanceTimersByTime(10_000);
+  expect(refusal.value).toBe(null);
+});
+
 test('an amount is of one market, and the button is deaf for a second after a roll', () => {
   vi.useFakeTimers();
   ticket.size.value = '10';
