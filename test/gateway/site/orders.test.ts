@@ -198,6 +198,15 @@ test('sell all and claim, by their keys', async () => {
   await expect.poll(() => send.evaluate((it) => it === it.ownerDocument.activeElement)).toBe(true);
   expect(await page.locator('#size').inputValue()).toBe('2');
   await visitor.isAccessibleInEveryForm('a sale of all');
+  await button('Limit').click();
+  await page.locator('#price').fill('90');
+  await send.press('Enter');
+  await button(/^Confirm/).press('Enter');
+  await page.getByText('Open order: sell UP').waitFor();
+  await page.locator('h1').click();
+  await keyboard.press('x');
+  const cancelled = page.getByText('Cancelled: sell UP');
+  await cancelled.waitFor();
 
   await page.locator('h1').click();
   await keyboard.press('c');
@@ -206,6 +215,8 @@ test('sell all and claim, by their keys', async () => {
     await server.passTime(server.clock.nowMs() + 7_301, 100_000 + n);
   await server.advance();
   await button(/^Claim UP/).waitFor();
+  // A receipt keeps what became of its order.
+  expect(await cancelled.count()).toBe(1);
   const result = page.getByText(/: UP won. You had 2 UP, which pays \$2.00. Loss: /);
   await result.waitFor();
   await visitor.view('past');

@@ -4,7 +4,6 @@ import { useEffect, useRef } from 'preact/hooks';
 import { type Digest, digest, order, toLots, toMicros } from '../../../client/index.js';
 import { orders, trueAt } from '../model/account.js';
 import { api, publicApi } from '../model/exchange.js';
-import { isListed } from '../model/markets.js';
 import { user } from '../model/session.js';
 import { Action } from '../parts/action.js';
 import {
@@ -40,25 +39,31 @@ function isGone({ status, sequence, orderId }: Receipt): boolean {
   return orders.value.every((each) => each.orderId !== orderId);
 }
 
+/** By the reason in the order's record. */
+const ENDS: Record<string, string> = {
+  filled: 'Filled',
+  expired: 'Expired',
+  market_ended: 'Ended with the market',
+};
+
 /** What became of an order that rested; empty: it still does, or that is not known yet. */
 function useEnd(of: Receipt): string {
   const end = useSignal('');
   const hasEnded = isGone(of);
-  const over = !isListed(of.marketId);
   useEffect(() => {
     const userId = user.peek()?.userId;
-    if (!hasEnded || over || userId === undefined) return;
+    if (!hasEnded || userId === undefined) return;
     const ending = order(api, userId, of.orderId, { minSequence: trueAt.peek() });
     ending.then(
-      ({ status }) => {
-        end.value = status === 'filled' ? 'Filled' : status === 'expired' ? 'Expired' : 'Cancelled';
+      ({ reason }) => {
+        end.value = ENDS[reason ?? 'filled'] ?? 'Cancelled';
       },
       () => {
         end.value = 'No longer open';
       },
     );
-  }, [hasEnded, over, of.orderId, end]);
-  return over ? 'Ended with the market' : end.value;
+  }, [hasEnded, of.orderId, end]);
+  return end.value;
 }
 
 function headline(of: Receipt, end: string): string {
@@ -91,7 +96,7 @@ function Details({ of }: { of: Receipt }) {
   const isTraded = toLots(of.shares) > 0;
   return (
     <>
-      <p class="receipt-head">
+      <p>
         <strong>{headline(of, end)}</strong> {slotName(of.marketId)}
         {of.averagePrice !== null && <> at {averageCents(toMicros(of.averagePrice))}</>}
       </p>
@@ -138,7 +143,7 @@ function Details({ of }: { of: Receipt }) {
 }
 
 /** Use the sequence as its key, so that another receipt starts without a proof. */
-export function Proof({ sequence }: { sequence: number }) {
+function Proof({ sequence }: { sequence: number }) {
   const found = useSignal<Digest | null>(null);
   const batch = found.value?.batch;
   const read = async () => {
