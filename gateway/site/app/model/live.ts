@@ -41,9 +41,7 @@ export function startLive(): void {
 /** Opens a stream for a session; another session gets another stream. */
 function connectAs(_userId: string | null, _generation: number): () => void {
   const opened = new Stream(api, {
-    onState: (isOpen) => {
-      connection.value = isOpen ? 'live' : 'lost';
-    },
+    onState: (isOpen) => note(opened, isOpen ? 'live' : 'lost'),
     onEnd: sessionRevoked,
   });
   stream.value = opened;
@@ -52,6 +50,11 @@ function connectAs(_userId: string | null, _generation: number): () => void {
     stopWatching();
     opened.close();
   };
+}
+
+/** Ignores a stream that another one has replaced. */
+function note(of: Stream, state: 'live' | 'lost'): void {
+  if (of === stream.peek()) connection.value = state;
 }
 
 /** A silent exchange is asked for a sign of life. Without one, the page says so within 3 s. */
@@ -68,9 +71,9 @@ function watchSilence(of: Stream): () => void {
     isAsking = true;
     try {
       await of.request({ op: 'ping' }, AbortSignal.timeout(SIGN_MS), false);
-      connection.value = 'live';
+      note(of, 'live');
     } catch {
-      connection.value = 'lost';
+      note(of, 'lost');
     } finally {
       isAsking = false;
     }

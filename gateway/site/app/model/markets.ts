@@ -93,9 +93,9 @@ export function setListed(markets: readonly Market[], next: readonly Market[] = 
   const inOrder = [
     ...new Set([...assets.value, ...[...markets, ...next].map((each) => each.asset)]),
   ];
-  if (inOrder.length !== assets.value.length) assets.value = inOrder;
   const nearestFirst = [...next].sort((one, other) => one.startsAtMs - other.startsAtMs);
   batch(() => {
+    if (inOrder.length !== assets.value.length) assets.value = inOrder;
     active.value = new Map(markets.filter(hasOpened).map((each) => [each.asset, each]));
     upcoming.value = new Map(
       inOrder.map((name) => [name, nearestFirst.filter((each) => each.asset === name)]),

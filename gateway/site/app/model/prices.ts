@@ -16,7 +16,7 @@ import { readOdds } from '../chart/odds.js';
 import type { Point } from '../chart/plot.js';
 import { publicApi } from './exchange.js';
 import { beforePaint } from './frame.js';
-import { chance, market, noteChance } from './markets.js';
+import { chance, current, market, noteChance } from './markets.js';
 
 /** The time before a market's end whose average decides it. */
 export const SETTLEMENT_MS = 60_000;
@@ -57,7 +57,7 @@ function forget(): void {
 /** Call after the stream missed prices: reads all again, so that the chart has no gap. */
 export async function readMissedPrices(): Promise<void> {
   forget();
-  const shown = market.peek();
+  const shown = current.peek() ?? market.peek();
   if (shown !== null) await readEarlier(await readMarket(publicApi, shown.id));
 }
 
@@ -89,11 +89,11 @@ function addPoint(point: Point): void {
 }
 
 /** Reads earlier prices: this market's since its start, and the previous market's. */
-export async function readEarlier(current: Market): Promise<void> {
-  const of = current.asset;
-  if (current.averageSoFar !== null) noteAverage(current);
+export async function readEarlier(shown: Market): Promise<void> {
+  const of = shown.asset;
+  if (shown.averageSoFar !== null) noteAverage(shown);
   const [own, past] = await Promise.all([
-    readMarket(publicApi, current.id).catch(() => null),
+    readMarket(publicApi, shown.id).catch(() => null),
     pastMarkets(publicApi, { asset: of, limit: 1 }).catch(() => null),
   ]);
   if (of !== asset) return;
@@ -104,8 +104,8 @@ export async function readEarlier(current: Market): Promise<void> {
   const firstLive = points[0]?.atMs ?? Number.POSITIVE_INFINITY;
   points = [...earlier.filter(({ atMs }) => atMs < firstLive), ...points];
   if (price.value === null) {
-    price.value = current.assetPrice;
-    noteChance(current.id, current.indicative);
+    price.value = shown.assetPrice;
+    noteChance(shown.id, shown.indicative);
   }
   pointsVersion.value++;
 }

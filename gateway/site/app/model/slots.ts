@@ -28,14 +28,17 @@ const past = signal<{ asset: string; markets: ReadonlyMap<number, Market> }>({
   markets: new Map(),
 });
 
+const known = computed<ReadonlyMap<number, Market>>(() =>
+  past.value.asset === asset.value ? past.value.markets : new Map(),
+);
+
 export const slots = computed<readonly Slot[]>(() => {
   const fromMs = today.value;
   if (fromMs === 0) return [];
-  const known = past.value.asset === asset.value ? past.value.markets : new Map<number, Market>();
   const trading = current.value;
   const ofStart = (startsAtMs: number) => {
     if (trading?.startsAtMs === startsAtMs) return trading;
-    return known.get(startsAtMs) ?? null;
+    return known.value.get(startsAtMs) ?? null;
   };
   // Without an active market, the future begins now.
   const futureFromMs = trading?.endsAtMs ?? now.peek();
@@ -50,13 +53,12 @@ export const slots = computed<readonly Slot[]>(() => {
 const RESULTS = 12;
 
 /** The last markets with a result, the newest first. */
-export const results = computed<readonly Market[]>(() => {
-  const known = past.value.asset === asset.value ? [...past.value.markets.values()] : [];
-  return known
+export const results = computed<readonly Market[]>(() =>
+  [...known.value.values()]
     .filter(({ resolution }) => resolution !== null)
     .sort((one, other) => other.startsAtMs - one.startsAtMs)
-    .slice(0, RESULTS);
-});
+    .slice(0, RESULTS),
+);
 
 function stateOf(of: Market | null, isFuture: boolean): Slot['state'] {
   if (of === null) return isFuture ? 'future' : 'none';
