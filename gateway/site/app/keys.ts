@@ -5,7 +5,7 @@ import { asset, assets, remember } from './model/markets.js';
 import { notice, tell } from './model/notice.js';
 import { go, route } from './model/route.js';
 import { kept } from './model/settings.js';
-import { choose as chooseInTicket, isLimit, isOpen, outcome } from './model/ticket.js';
+import { isLimit, isOpen, outcome, choose as write } from './model/ticket.js';
 import { closeTicket } from './ticket/answers.js';
 import { takeBack } from './ticket/confirm.js';
 import { sellAll } from './ticket/sell-all.js';
@@ -38,8 +38,8 @@ function step(by: number): void {
 export const KEYS: readonly Key[] = [
   { key: 'u', does: 'Choose UP and go to the amount', run: () => choose('UP') },
   { key: 'd', does: 'Choose DOWN and go to the amount', run: () => choose('DOWN') },
-  { key: 'b', does: 'Buy', run: () => setSide('BUY') },
-  { key: 's', does: 'Sell', run: () => setSide('SELL') },
+  { key: 'b', does: 'Buy', run: () => write({ side: 'BUY' }) },
+  { key: 's', does: 'Sell', run: () => write({ side: 'SELL' }) },
   {
     key: 'l',
     does: 'Limit order: go to the price',
@@ -80,11 +80,7 @@ export const cancelKey = kept<'on' | 'off'>('cancel-key', 'on', ['on', 'off']);
 
 function cancelByKey(): void {
   if (cancelKey.peek() === 'on') void tell(cancelEvery);
-  else notice.value = 'The key x is switched off. Shortcuts (key ?) switches it on.';
-}
-
-function setSide(chosen: 'BUY' | 'SELL'): void {
-  chooseInTicket({ side: chosen });
+  else notice.value = 'The x key is off. Press ? to turn it on.';
 }
 
 function amendNewest(): void {

@@ -12,54 +12,54 @@ export function RulesView() {
       <div class="columns rules">
         <Panel title="What you trade">
           <p>
-            Every 15 minutes, a market opens for each asset: {assets.value.join(', ')}. It asks
-            whether the price will be at or above the price to beat when the market ends. UP says
-            yes, DOWN says no. It can be traded through the API from an hour before.
+            Every 15 minutes, a market opens for each asset: {assets.value.join(', ')}. Will the
+            asset end at or above the price to beat? UP is yes, DOWN is no. You can trade a market
+            from an hour before it opens.
           </p>
           <p>
-            A share of the right answer pays $1.00, a share of the other one nothing. A price of 60¢
-            therefore means a chance of about 60%. The percentages on the page are no quotes: the
-            exchange computes them from the asset's price, its average so far, how much it moves,
-            and the time left.
+            A share of the winning side pays $1.00. A share of the losing side pays nothing. A price
+            of 60¢ means a chance of about 60%. The percentages on the page are estimates, not
+            prices that you can trade at. They come from the asset's price, its average so far, how
+            much it moves, and the time left.
           </p>
         </Panel>
         <Panel title="How a market is decided">
           <p>
-            The price to beat is the average price of the minute before the market opens. The end
-            price is the average of the market's last minute. Each price counts for as long as it is
-            the latest.
+            The price to beat is the average price over the minute before the market opens. The end
+            price is the average over the market's last minute. Each price counts for as long as it
+            is the latest one.
           </p>
           <p>
-            UP wins if the end price is at or above the price to beat. Otherwise DOWN wins. A market
-            is decided two seconds after its end. Its page lists the prices that counted, and your
-            browser computes the averages again.
+            UP wins if the end price is at or above the price to beat. Otherwise DOWN wins. The
+            result is known two seconds after the end. The market's page lists the prices that
+            counted, and your browser checks the averages.
           </p>
           <p>
-            If there is no price to decide by, the market is VOID: every share pays $0.50, and fees
-            are returned.
+            A market without a price to decide it is VOID: every share pays $0.50, and fees are
+            returned.
           </p>
         </Panel>
         <Panel title="What it costs">
           <p>
-            {/* Between two markets there is no rate. */}A purchase that fills at once costs a fee
+            {/* Between two markets there is no rate. */}A buy that fills immediately costs a fee
             {market.value !== null && ` of ${feeBasisPoints.value / 100}%`} on top of its amount.
-            Sales, claims, and orders that wait in the book cost none.
+            Sells, claims, and orders that wait in the book are free.
           </p>
         </Panel>
         <Panel title="Orders and winnings">
           <p>
-            A market order trades at the best prices of the book, up to a worst price that you
-            choose; what does not fill is not traded. A limit order waits in the book until it
+            A market order trades at the best prices in the book, within the limit that you choose.
+            Any part that does not fill is cancelled. A limit order waits in the book until it
             fills, you cancel it, or the market ends.
           </p>
           <p>
-            You can sell before the end, while somebody bids: the value of a position is what its
-            sale would bring now. Claim what you won in your portfolio; what you do not claim is
-            paid after 24 hours.
+            You can sell before the end, if there are bids. The value of a position is what selling
+            it now would bring. Claim your winnings in your portfolio. Unclaimed winnings are paid
+            after 24 hours.
           </p>
           <p>
-            An order is final once it is confirmed: it is then on the exchange's disk, and "Verify"
-            shows the hash that proves it.
+            A confirmed order is final: the exchange has saved it to disk. "Verify" shows the hash
+            that proves it.
           </p>
         </Panel>
       </div>

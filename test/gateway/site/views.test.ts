@@ -29,7 +29,7 @@ test('no market has opened yet, and the next one takes orders', async () => {
   const server = await TestServer.start();
   const visitor = await Visitor.open(browser, server.exchange.address);
   const { page } = visitor;
-  await page.getByRole('heading', { level: 1, name: 'The next BTC market' }).waitFor();
+  await page.getByRole('heading', { level: 1, name: 'An upcoming BTC market' }).waitFor();
   await page.getByRole('link', { name: 'BTC', exact: true }).waitFor();
   await page.getByText('Starts in', { exact: true }).waitFor();
   await visitor.isAccessibleInEveryForm('without a market');
@@ -50,7 +50,8 @@ test('no market has opened yet, and the next one takes orders', async () => {
   }
   await visitor.view('');
   await visitor.register('ada');
-  await page.getByRole('button', { name: /^Buy UP, BTC/ }).waitFor();
+  const buy = page.getByRole('button', { name: /^Buy UP, BTC/ });
+  await expect.poll(() => buy.isEnabled()).toBe(true);
   await visitor.view('past');
   await page.getByText('No BTC market has been decided yet.').waitFor();
   await visitor.view('leaderboard');

@@ -87,7 +87,7 @@ function positionCells(of: Position) {
     <span key="value">
       {worth === null ? <span class="soft">No bids</span> : <Money micros={worth} />}
       {of.status === 'open' && outcome !== null && (
-        <span class="soft small pays">
+        <span class="soft small">
           {' '}
           pays {dollars(toLots(of.shares) * 1_000)} if {outcome}
         </span>

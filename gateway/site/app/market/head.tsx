@@ -50,7 +50,7 @@ function questionText(): string {
   const shown = market.value;
   if (!areKnown.value || asset.value === '') return 'Loading the market';
   if (shown === null) return `${asset.value} is between two markets`;
-  if (!hasOpened(shown)) return `The next ${shown.asset} market`;
+  if (!hasOpened(shown)) return `An upcoming ${shown.asset} market`;
   const target = assetPrice(shown.startPrice);
   return `Will ${shown.asset} be at or above ${target} at ${clockTime(shown.endsAtMs)}?`;
 }
@@ -250,7 +250,7 @@ function Windows() {
 }
 
 /** What decided a resolved market. */
-export function endText({ endPrice, voidReason }: Market): string {
+function endText({ endPrice, voidReason }: Market): string {
   if (endPrice !== null) return ` at ${assetPrice(endPrice)}`;
   return voidReason === null ? ' without a price' : `, declared by an operator: ${voidReason}`;
 }

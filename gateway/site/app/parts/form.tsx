@@ -10,7 +10,7 @@ import { closeDialog, giveFocusBack } from '../model/dialog.js';
 import { isLost, sentenceOf } from '../model/exchange.js';
 
 /** Sentences by the field's name; `form`: about none of the fields. */
-export type Problems = Readonly<Record<string, string | undefined>>;
+type Problems = Readonly<Record<string, string | undefined>>;
 const FormProblems = createContext<Problems>({});
 
 interface Words {

@@ -23,7 +23,7 @@ export function OwnPosition() {
           {shares(lots)} <Outcome of={outcome} />
         </span>
         <span class="soft">
-          {worth === null ? 'no bids now' : `sell now ${dollars(worth)}`}, pays{' '}
+          {worth === null ? 'no bids now' : `${dollars(worth)} if sold now`}, pays{' '}
           {dollars(lots * 1_000)}
         </span>
         <button

@@ -451,7 +451,7 @@ function SendButton() {
   );
 }
 
-export function Problem({ of }: { of: Field }) {
+function Problem({ of }: { of: Field }) {
   const found = refusal.value;
   return (
     <p class="problem" id={`${of}-problem`} role="alert">
