@@ -91,14 +91,18 @@ export const marketId = written(
   { unit: '', isId: true, text: (number, assets) => `"${marketIdText(assets, number)}"` },
 );
 
-/** One of the names of a number. */
+/** One of the names of a number; null: the number stands for none. */
 function named<const Names extends readonly string[]>(
   names: Names,
-  nameOf: (value: number) => string | null,
-  text: string,
+  nameOf: (value: number) => Names[number] | null | undefined,
+  description: string,
 ) {
-  const kind: Kind = { unit: '', text: (value) => JSON.stringify(nameOf(value)) };
-  return written(z.enum(names).describe(text), kind);
+  const text = (value: number) => {
+    const name = nameOf(value);
+    if (name === undefined) throw new Error(`${value} has no name of ${names}`);
+    return JSON.stringify(name);
+  };
+  return written(z.enum(names).describe(description), { unit: '', text });
 }
 export const outcome = named(
   ['UP', 'DOWN'],

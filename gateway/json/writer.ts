@@ -77,16 +77,11 @@ function compiled<Source, Names>(
     const text = `text${i}(${value}, n, s)`;
     return isOptional ? `optional(${head}, ${text})` : `${head} + ${text}`;
   });
-  const given = fields.flatMap(({ place, text }, i) => [
-    [`text${i}`, text],
-    [`value${i}`, place],
-  ]) as [string, unknown][];
-  const write = new Function(
-    'optional',
-    ...given.map(([name]) => name),
-    `return (s, n) => ${parts.join(' + ')} + '}'`,
-  );
-  return write(optional, ...given.map(([, each]) => each));
+  const given: Record<string, unknown> = { optional };
+  for (const [i, { place, text }] of fields.entries())
+    Object.assign(given, { [`text${i}`]: text, [`value${i}`]: place });
+  const write = new Function(...Object.keys(given), `return (s, n) => ${parts.join(' + ')} + '}'`);
+  return write(...Object.values(given));
 }
 
 const optional = (head: string, text: string | undefined) =>
