@@ -107,7 +107,11 @@ export function admit(intake: Intake, sender: Sender, wanted: Wanted, bill: Bill
   const { fairUse, sequencer } = intake;
   const { quota, units, isPaidByAddress, unsigned } = wanted;
   if (intake.isStopping()) return STOPPING;
-  if (isOverloaded(intake.overload, quota)) return OVERLOADED;
+  if (isOverloaded(intake.overload, quota)) {
+    // A large message of a stream has paid before it was read.
+    fairUse.giveBack(bill);
+    return OVERLOADED;
+  }
   const isCharged = quota !== null && units > 0;
   const known = knownSession(intake, wanted);
   const hasToken = known !== null || wanted.token !== '';

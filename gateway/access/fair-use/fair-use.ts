@@ -139,7 +139,8 @@ export class FairUse {
     return !this.freeAnswers.take(address, count, this.elapsedMs());
   }
 
-  private giveBack(bill: Bill): void {
+  /** The request has paid nothing then. */
+  giveBack(bill: Bill): void {
     const { quota } = bill;
     const { address, user } = this.buckets[quota];
     if (bill.byAddress > 0) address!.giveBack(bill.sender.address, bill.byAddress);

@@ -155,8 +155,10 @@ export abstract class Answer<Server extends Serving = Serving>
     return false;
   }
 
-  /** Refuses the request because too much waits for the disk. */
+  /** Refuses the request because too much waits for the disk. It then pays nothing. */
   refuseOverloaded(): false {
+    this.gateway.fairUse.giveBack(this.bill);
+    this.rateLimit = null;
     this.addHeader('Retry-After', '1');
     return this.refuseUnavailable();
   }

@@ -265,9 +265,14 @@ const NOT_ADMITTED: Row[] = [
 
 export const ROWS: Row[] = [...EXECUTED, ...REJECTED, ...INVALID, ...NOT_ADMITTED];
 
-export const OVERLOADED: Row[] = [buy(bid), cancel({ orderId: 'o1' }), claim].map((operation) => ({
+export const OVERLOADED: Row[] = [
+  { operation: buy(bid) },
+  { operation: cancel({ orderId: 'o1' }) },
+  { operation: claim },
+  { operation: buy(bid), padding: 5_000 },
+].map((row) => ({
   name: 'the request is refused, and nothing is paid',
-  operation,
+  ...row,
   code: 'unavailable',
   details: { executed: false },
   isOverloaded: true,

@@ -213,7 +213,14 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     mistake: 'orders are admitted however much waits for the disk',
     file: 'gateway/commands/intake.ts',
-    from: 'if (isOverloaded(intake.overload, quota)) return OVERLOADED;',
+    from: 'if (isOverloaded(intake.overload, quota)) {',
+    to: 'if (quota === null) {',
+    noticedBy: 'gateway/conformance/exchange',
+  },
+  {
+    mistake: 'a large message that is refused for overload has paid',
+    file: 'gateway/commands/intake.ts',
+    from: 'fairUse.giveBack(bill);',
     to: '',
     noticedBy: 'gateway/conformance/exchange',
   },
