@@ -31,3 +31,7 @@ class TextBuffers {
 }
 
 export const textBuffers = new TextBuffers();
+
+export function bytesOf(text: string | Uint8Array): Uint8Array {
+  return typeof text === 'string' ? Buffer.from(text) : text;
+}

@@ -25,8 +25,7 @@ export class Parts {
 
   /** Adds a part that starts now. `limitMs`: how long the parts before it wait for its stop. */
   add(stop: Stop, limitMs?: number): void {
-    const limited = () => atMost(limitMs!, Promise.resolve(stop()));
-    this.stops.push(limitMs === undefined ? stop : limited);
+    this.stops.push(limitMs === undefined ? stop : () => atMost(limitMs, Promise.resolve(stop())));
   }
 
   /** Adds a part that stops after all others. */

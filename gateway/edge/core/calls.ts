@@ -9,7 +9,7 @@ import { Call } from '../../http/call.js';
 import type { Gateway } from '../../http/gateway.js';
 import type { InFlight } from '../../http/in-flight.js';
 import type { Request } from '../../http/request.js';
-import { textBuffers } from '../../json/text-buffers.js';
+import { bytesOf, textBuffers } from '../../json/text-buffers.js';
 import { type FrameSink, FrameWriter, ToEdge } from '../link/frames.js';
 import type { SessionNumbers } from '../link/session-numbers.js';
 import type { ServedRoute, ServedRoutes } from './served-routes.js';
@@ -75,7 +75,7 @@ export class RequestCall extends Call {
       .integer(named)
       .number(session?.tokenId ?? 0);
     writer.text(contentType).texts(headers);
-    edge.sink.send(writer, typeof body === 'string' ? Buffer.from(body) : body);
+    edge.sink.send(writer, bytesOf(body));
     // The frame has copied the body.
     if (typeof body !== 'string') textBuffers.give(body);
   }

@@ -18,7 +18,7 @@ export function loadRecord(
   records: RecordBuffer,
   bytes: Uint8Array,
   userId: number,
-  leastUnits = 1,
+  leastUnits: number,
 ): RecordSummary {
   try {
     records.load(bytes);

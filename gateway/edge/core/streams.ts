@@ -16,6 +16,7 @@ import type { RecordSummary } from '../../commands/cancels.js';
 import { conclude } from '../../commands/conclusion.js';
 import { UNAVAILABLE } from '../../commands/errors.js';
 import type { Explained } from '../../commands/explained.js';
+import { bytesOf } from '../../json/text-buffers.js';
 import { batchReceipt } from '../../resources/batch/receipts.js';
 import { Connection, type Socket } from '../../stream/connection.js';
 import type { StreamRequest } from '../../stream/handshake.js';
@@ -248,10 +249,6 @@ function clientIn(frame: FrameReader): Omit<StreamRequest, 'isCrossSite'> {
   const token = frame.text();
   const addressBytes = frame.content().slice();
   return { token, addressBytes, address: addressKey(addressBytes.buffer as ArrayBuffer) };
-}
-
-function bytesOf(text: string | Uint8Array): Uint8Array {
-  return typeof text === 'string' ? Buffer.from(text) : text;
 }
 
 interface EdgeSocketOptions {

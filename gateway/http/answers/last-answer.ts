@@ -6,6 +6,7 @@
  * connection is closed.
  */
 import type { HttpResponse } from 'uWebSockets.js';
+import { bytesOf } from '../../json/text-buffers.js';
 import { httpDate } from '../../observe/clock.js';
 
 /** The operating system takes this much at once, even if the client does not read. */
@@ -24,7 +25,7 @@ export function writeLast(
   body: string | Uint8Array,
   length: number | null = null,
 ): void {
-  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+  const bytes = bytesOf(body);
   const close = () => response.close();
   if (bytes.byteLength > SMALL_BYTES) {
     // uWebSockets.js continues to write. It considers the answer unfinished, so it takes no other

@@ -133,7 +133,7 @@ function frames(commands: readonly [Command, number][]): Target {
           if (frame.kind === ToCore.command) {
             frame.integer();
             frame.content();
-            loadRecord(received, frame.rest(), 1);
+            loadRecord(received, frame.rest(), 1, frame.own);
           } else if (frame.kind === ToCore.request) {
             frame.content();
             const texts = [frame.text(), frame.text(), frame.text()];
