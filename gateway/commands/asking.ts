@@ -1,4 +1,4 @@
-/** Reads of the history for a client, whoever has the connection. */
+/** Reads of the history for a client, over any transport. */
 import type { HistoryClient } from '../../persistence/follower/history-client.js';
 import type {
   HistoryAnswers,

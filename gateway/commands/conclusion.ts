@@ -1,11 +1,12 @@
 /**
- * What came of a command that has reached the engine: the engine's result; the result of its first
- * execution, if its key was used before; or, if its market has ended, what the history knows of it.
+ * The outcome of a command that has reached the engine. Usually it is the engine's result. The
+ * history has the result of a repeated key that the engine has forgotten (recalled.ts), and
+ * explains the refusal of a command in a past market (explained.ts).
  */
 import type { Command } from '../../engine/interface/commands.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
 import type { Asker } from './asking.js';
-import { type Explained, explanationOf, mayNeedExplanation } from './explained.js';
+import { type Explained, explain, mayNeedExplanation, questionsIn } from './explained.js';
 import { isForgotten, recall } from './recalled.js';
 import type { ReceiptWriter } from './receipt.js';
 
@@ -31,23 +32,35 @@ export interface Concluding {
 /** Calls `answer` with the conclusion: at once, or in a later turn unless the client leaves. */
 export function conclude(
   result: NumberBuffer,
-  { asker, read, receipt, onWait }: Concluding,
-  answer: (outcome: Conclusion) => void,
+  concluding: Concluding,
+  answer: (conclusion: Conclusion) => void,
 ): void {
-  const explain = (found: NumberBuffer, isReplayed: boolean, wait: (() => void) | undefined) => {
-    const ask = mayNeedExplanation(found) ? explanationOf(asker, found, read(), receipt) : null;
-    if (ask === null) answer({ result: found, explained: null, isReplayed });
-    else {
-      wait?.();
-      ask((explained) => answer({ result: found, explained, isReplayed }));
-    }
-  };
+  const { asker, read, receipt, onWait } = concluding;
   if (!isForgotten(result)) {
-    explain(result, asker.gateway.sequencer.engine.replayed, onWait);
+    answerFound(result, asker.gateway.sequencer.engine.replayed, concluding, answer);
     return;
   }
   const command = read();
-  read = () => command;
   onWait?.();
-  recall(asker, result, (found) => explain(found, !isForgotten(found), undefined));
+  const later = { asker, read: () => command, receipt };
+  recall(asker, result, (found) => answerFound(found, !isForgotten(found), later, answer));
+}
+
+function answerFound(
+  result: NumberBuffer,
+  isReplayed: boolean,
+  { asker, read, receipt, onWait }: Concluding,
+  answer: (conclusion: Conclusion) => void,
+): void {
+  if (mayNeedExplanation(result)) {
+    const command = read();
+    const questions = questionsIn(result, command);
+    if (questions.length > 0) {
+      onWait?.();
+      const refused = { result, command, receipt };
+      explain(asker, refused, questions, (explained) => answer({ result, explained, isReplayed }));
+      return;
+    }
+  }
+  answer({ result, explained: null, isReplayed });
 }

@@ -17,7 +17,7 @@ import {
   ResultHead,
 } from '../../engine/interface/results.js';
 import type { MarketView } from '../../engine/interface/views.js';
-import { NumberBuffer } from '../../engine/storage/number-buffer.js';
+import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
 import { HISTORY_LAG_MAX_MS } from '../../persistence/follower/history-client.js';
 import { viewOfPast } from '../../persistence/history/requests.js';
 import { microsText } from '../json/decimal.js';
@@ -25,6 +25,7 @@ import { elapsedMs } from '../observe/clock.js';
 import { type Asker, askHistory, chargeRead } from './asking.js';
 import { type ErrorAnswer, type ErrorCode, errorAnswer } from './errors.js';
 import { isAtomicBatch, refusalIn } from './execution.js';
+import { copyOf } from './recalled.js';
 import type { ReceiptWriter } from './receipt.js';
 
 /** Additional details, such as the index of an operation. */
@@ -81,6 +82,13 @@ export function askMarket(
   askHistory(reader, request, found, () => respond(null));
 }
 
+interface Refused {
+  /** Valid until the next command. */
+  result: NumberBuffer;
+  command: Command;
+  receipt: ReceiptWriter<string | Uint8Array>;
+}
+
 /** A question to the history, for all refused operations that it explains. */
 interface Question {
   /** Indices of the operations; -1: the whole command. */
@@ -95,50 +103,41 @@ export interface Explained {
   text: string | Uint8Array;
 }
 
-/**
- * Prepares the explanation of a refusal because a market has ended. Returns a function that asks
- * the history; null: nothing needs an explanation.
- */
-export function explanationOf(
+/** Asks the history the questions about a result, and answers with what it explains. */
+export function explain(
   reader: Asker,
-  result: NumberBuffer,
-  command: Command,
-  receipt: ReceiptWriter<string | Uint8Array>,
-): ((answer: (explained: Explained) => void) => void) | null {
-  const questions = questionsIn(result, command);
-  if (questions.length === 0) return null;
+  { result, command, receipt }: Refused,
+  questions: readonly Question[],
+  answer: (explained: Explained) => void,
+): void {
   const after = readerAfter(reader, result.values[ResultHead.sequence]!);
   const isWhole = command.kind !== 'batch' || command.atomic;
-  // The engine overwrites its result at the next command.
-  const kept = new NumberBuffer();
-  if (!isWhole) kept.write(...result.values.subarray(0, result.length));
+  const kept = isWhole ? null : copyOf(result);
   const errors = new Map<number, ErrorAnswer>();
-  return (answer) => {
-    const untilMs = elapsedMs() + HISTORY_LAG_MAX_MS;
-    const askFrom = (at: number): void => {
-      const question = questions[at];
-      if (question === undefined) {
-        const { engine } = reader.gateway.sequencer;
-        answer(
-          isWhole
-            ? errors.get(questions[0]!.indices[0]!)!
-            : { status: 200, text: receipt(engine, kept, 0, command, errors) },
-        );
-        return;
-      }
-      const index = question.indices[0]!;
-      const besides = isWhole && index >= 0 ? { operation: index } : {};
-      const respond = (said: ErrorAnswer | null) => {
-        // If one question fails, the remaining ones fail as well.
-        for (const { indices } of said === null ? questions.slice(at) : [question])
-          for (const each of indices) errors.set(each, said ?? unsaid(besides));
-        askFrom(said === null ? questions.length : at + 1);
-      };
-      if (elapsedMs() > untilMs) respond(null);
-      else ask(after, question, besides, respond);
+  const untilMs = elapsedMs() + HISTORY_LAG_MAX_MS;
+  const askFrom = (at: number): void => {
+    const question = questions[at];
+    if (question === undefined) {
+      const { engine } = reader.gateway.sequencer;
+      answer(
+        kept === null
+          ? errors.get(questions[0]!.indices[0]!)!
+          : { status: 200, text: receipt(engine, kept, 0, command, errors) },
+      );
+      return;
+    }
+    const index = question.indices[0]!;
+    const besides = isWhole && index >= 0 ? { operation: index } : {};
+    const respond = (said: ErrorAnswer | null) => {
+      // If one question fails, the remaining ones fail as well.
+      for (const { indices } of said === null ? questions.slice(at) : [question])
+        for (const each of indices) errors.set(each, said ?? unsaid(besides));
+      askFrom(said === null ? questions.length : at + 1);
     };
-    askFrom(0);
+    if (elapsedMs() > untilMs) respond(null);
+    else ask(after, question, besides, respond);
   };
+  askFrom(0);
 }
 
 /** A reader that also sees the command's own effects: a batch may claim twice. */
@@ -174,8 +173,8 @@ export function mayNeedExplanation({ values }: NumberBuffer): boolean {
   return false;
 }
 
-/** @param result {@link mayNeedExplanation} */
-function questionsIn(result: NumberBuffer, command: Command): Question[] {
+/** What to ask about a result that {@link mayNeedExplanation}. */
+export function questionsIn(result: NumberBuffer, command: Command): Question[] {
   const { values } = result;
   if (command.kind !== 'batch') return questionOf(-1, CODES[values[ResultHead.code]!]!, command);
   if (values[ResultHead.code] !== Code.ok) return [];

@@ -59,7 +59,7 @@ export function recall(
 }
 
 /** The engine's result is valid until the next command; a copy stays. */
-function copyOf({ values, length }: NumberBuffer): NumberBuffer {
+export function copyOf({ values, length }: NumberBuffer): NumberBuffer {
   return bufferOf(values.subarray(0, length));
 }
 

@@ -111,12 +111,12 @@ export class Call<Body = unknown, Query = unknown>
   }
 
   /**
-   * Charges the request `count` in total, at least the cost of its body, to its address and to the
-   * user of `payer`, if any. Returns as {@link Answer.pays}.
+   * Charges the request `count` in total, at least the cost of its body, to its address and to its
+   * user, if any. Returns as {@link Answer.pays}.
    */
-  affords(count: number, payer: Session | null = this.session): boolean {
+  affords(count: number): boolean {
     if (this.quota === null) return true;
-    this.bill.payer = payer;
+    this.bill.payer = this.session;
     return this.pays(this.quota, Math.max(count, this.leastUnits));
   }
 
@@ -193,9 +193,12 @@ export class Call<Body = unknown, Query = unknown>
     const concluding = { asker: this, read: () => command, receipt };
     conclude(result, concluding, ({ result: found, explained, isReplayed }) => {
       if (isReplayed) this.addHeader('Idempotency-Replayed', 'true');
-      const refused = explained === null ? refusalIn(found, isAtomicBatch(command)) : null;
-      if (explained !== null) this.answerWhenDurable(explained.status, explained.text);
-      else if (refused !== null) this.refuseFor(refused);
+      if (explained !== null) {
+        this.answerWhenDurable(explained.status, explained.text);
+        return;
+      }
+      const refused = found === result ? refusal : refusalIn(found, isAtomicBatch(command));
+      if (refused !== null) this.refuseFor(refused);
       else this.answerWhenDurable(status, receipt(this.engine, found, 0, command));
     });
   }

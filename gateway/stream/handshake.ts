@@ -12,7 +12,7 @@ import { HANDSHAKE_UNITS } from '../access/fair-use/charges.js';
 import { Bill } from '../access/fair-use/fair-use.js';
 import type { Session } from '../access/sessions.js';
 import type { ErrorAnswer } from '../commands/errors.js';
-import { admit, type Sender } from '../commands/intake.js';
+import { admit, type Sender, type Wanted } from '../commands/intake.js';
 import type { Gateway } from '../http/gateway.js';
 import type { Request } from '../http/request.js';
 
@@ -54,9 +54,17 @@ export function admitStream(
   asked: StreamRequest,
 ): { session: Session | null } | StreamRefusal {
   const { token, isCrossSite } = asked;
-  const wanted = { quota: 'reads', units: HANDSHAKE_UNITS, isPaidByAddress: true } as const;
-  const credentials = { token, known: null, isCrossSite, right: 'read', unsigned: null } as const;
-  const admission = admit(gateway, asked, { ...wanted, ...credentials }, new Bill(asked));
+  const wanted: Wanted = {
+    quota: 'reads',
+    units: HANDSHAKE_UNITS,
+    isPaidByAddress: true,
+    right: 'read',
+    unsigned: null,
+    token,
+    known: null,
+    isCrossSite,
+  };
+  const admission = admit(gateway, asked, wanted, new Bill(asked));
   const { refusal: error, retryAfter, session } = admission;
   if (error === null) return { session };
   return refusal(error, retryAfter === null ? null : ['Retry-After', retryAfter]);

@@ -265,8 +265,7 @@ export class Protocol {
     const { gateway } = this.options;
     const { id, token } = message;
     const right = message.cancelOnDisconnect === true ? 'trade' : 'read';
-    const credentials = { token, known: null, isCrossSite: false, right } as const;
-    const session = identify(gateway, connection, credentials);
+    const session = identify(gateway, connection, token, right);
     if (typeof session === 'string') {
       this.refuse(connection, errorAnswer(session), { id });
     } else if ('status' in session) {

@@ -323,9 +323,7 @@ export class StreamServer {
     asked: Omit<StreamRequest, 'isCrossSite'>,
     cancelOnDisconnect: boolean,
   ): Connection | CloseReason {
-    const { token } = asked;
-    const credentials = { token, known: null, isCrossSite: false, right: 'read' } as const;
-    const session = identify(this.gateway, asked, credentials);
+    const session = identify(this.gateway, asked, asked.token, 'read');
     if (session === 'token_expired') return CLOSE.tokenExpired;
     if (typeof session === 'string' || 'status' in session) return CLOSE.tokenRevoked;
     if (known !== null && known.userId !== session.userId) return CLOSE.tokenRevoked;

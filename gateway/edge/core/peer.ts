@@ -27,6 +27,7 @@ import { InFlight } from '../../http/in-flight.js';
 import { type RawRequest, Request } from '../../http/request.js';
 import type { Route } from '../../http/route.js';
 import { serve } from '../../http/way.js';
+import { bytesOf } from '../../json/text-buffers.js';
 import {
   type BlockSink,
   FrameError,
@@ -56,8 +57,6 @@ export interface PeerOptions extends EdgeCommandsOptions {
 }
 
 const writer = new FrameWriter();
-/** The client may leave without a report: its answer is dropped by the edge. */
-const ASKER = { minSequence: 0, onLeft: null, isOver: false };
 
 export class EdgePeer implements EdgeOfCalls, Sender {
   readonly gateway: Gateway;
@@ -150,7 +149,9 @@ export class EdgePeer implements EdgeOfCalls, Sender {
         this.refuse(number, session, served, { ...admission, refusal: refusal ?? UNAVAILABLE });
         return;
       }
-      const asker = { gateway, session, address: 0 as AddressKey, ...ASKER };
+      // Never over: the client may leave without a report, and the edge then drops the answer.
+      const address = 0 as AddressKey;
+      const asker = { gateway, session, address, minSequence: 0, onLeft: null, isOver: false };
       // The address is that of the present frame. Few commands need it.
       const read = () => {
         asker.address = this.address;
@@ -217,7 +218,7 @@ export class EdgePeer implements EdgeOfCalls, Sender {
       writer.begin(ToEdge.answer, number, { own }).number(sequence).integer(userId);
       writer.integer(0).number(0).text(JSON_TYPE);
       writer.texts([...limitHeaders(rateLimit), ...retry]);
-      this.sink.send(writer, typeof text === 'string' ? Buffer.from(text) : text);
+      this.sink.send(writer, bytesOf(text));
       counts.add(own);
       this.inFlight.ended(null);
     };

@@ -39,7 +39,7 @@ class TradesChannel extends Channel {
 
   /** Adds the trade event at offset `at`. */
   addTrade(values: Float64Array, at: number): void {
-    const trade = { ...tradeAt(values, at), atMs: this.engine.nowMs };
+    const trade = Object.assign(tradeAt(values, at), { atMs: this.engine.nowMs });
     this.texts.push(marketTrade.text(trade, this.engine));
   }
 
