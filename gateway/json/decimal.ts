@@ -74,6 +74,8 @@ export function averagePriceMicros(valueMicros: number, lots: number): number | 
 
 /** A run of this many digits and points may not fit a double. */
 const LONG_NUMBER = /[\d.]{16}/;
+/** No double has a longer decimal without superfluous zeros. */
+const EXACT_LENGTH_MAX = 1_100;
 /** More long numbers, and more strings and numbers, than a text that a schema accepts has. */
 const LONG_MAX = 100;
 const TOKENS_MAX = 12_000;
@@ -92,7 +94,8 @@ export function inexactNumber(json: string): string | null {
     if (token.startsWith('"') || !LONG_NUMBER.test(token)) continue;
     if (long++ === LONG_MAX) return token;
     const value = Number(token);
-    if (Number.isFinite(value) && !new Big(token).eq(new Big(value))) return token;
+    if (!Number.isFinite(value)) continue;
+    if (token.length > EXACT_LENGTH_MAX || !new Big(token).eq(new Big(value))) return token;
   }
   return null;
 }
