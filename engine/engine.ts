@@ -86,14 +86,17 @@ export class Engine extends Reads {
   }
 
   /**
-   * Whether the last command had the idempotency key or the reference of an earlier one. Its result
-   * is the earlier one's; for a key whose result is not in memory any more, `executed_before`.
+   * Whether the last command had the idempotency key or the reference of an earlier one. Its
+   * result is the earlier one's; if that result is no longer in memory, `executed_before`.
    */
   get replayed(): boolean {
     return this.state.replayed;
   }
 
-  /** Whether the last command has used a new idempotency key: its result will be asked for. */
+  /**
+   * Whether the last command has used a new idempotency key, so that a repeat may ask for its
+   * result.
+   */
   get remembered(): boolean {
     return this.state.remembered;
   }
@@ -103,7 +106,9 @@ export class Engine extends Reads {
     return this.state.idempotency.oldestSequence(this.state.sequence);
   }
 
-  /** How many words of results are kept in memory for repeated keys. State and digest ignore it. */
+  /**
+   * The maximum of words of results kept in memory for repeated keys. State and digest ignore it.
+   */
   keepRecentResults(mostWords: number): void {
     this.state.recentResults.limit(mostWords);
   }
@@ -187,8 +192,8 @@ export class Engine extends Reads {
   }
 
   /**
-   * Puts the first result in the place of `executed_before`, if it is in memory. That depends on
-   * the process and not on the commands, so the digest has been taken before.
+   * Replaces `executed_before` by the first result, if that is in memory. Whether it is depends on
+   * the process, not on the commands, so the digest must already include `executed_before`.
    */
   private recall(): void {
     const { result, idempotency } = this.state;

@@ -208,7 +208,7 @@ export class Reads {
     return this.state.actions.newestFirst();
   }
 
-  /** Why an operator declared the market VOID; null: no remembered action did. */
+  /** Why an operator declared the market VOID; null: no remembered action declared it. */
   voidReason(marketId: number): string | null {
     return this.state.actions.voidReason(marketId);
   }
@@ -281,7 +281,10 @@ export class Reads {
     return this.state.prices.lastObserved(asset);
   }
 
-  /** Changes with each price of the asset. Not part of the state: other processes count apart. */
+  /**
+   * Changes with each price of the asset. Not part of the state: the count may differ between
+   * processes.
+   */
   pricesInserted(asset: number): number {
     return this.state.prices.insertedCount(asset);
   }
@@ -564,8 +567,8 @@ export class Reads {
   }
 
   /**
-   * The fills of an order before it last began to rest, and their fee. The order rests, or ended in
-   * the last command.
+   * The fills of an order before it last began to rest, and their fee. The order must rest, or
+   * have ended in the last command.
    */
   filledBeforeRest(orderId: number) {
     const { orders, orderDetails } = this.state;

@@ -9,7 +9,8 @@ export const Code = {
   idempotency_key_reused: 1,
   /**
    * The key was used for the same command, which is not executed again. Details: required (the
-   * sequence at which it was executed). As long as the engine has the result, it returns that one.
+   * sequence at which it was executed). While the first result is in memory, the engine returns
+   * that result instead.
    */
   executed_before: 42,
   /**
@@ -18,8 +19,8 @@ export const Code = {
    */
   client_sequence_stale: 38,
   /**
-   * The key has no room, so the command was not executed. Details: required (milliseconds until the
-   * oldest key of all is forgotten).
+   * There is no room for the key, so the command was not executed. Details: required (milliseconds
+   * until the oldest key of all is forgotten).
    */
   idempotency_full: 27,
   /** A field has the wrong form or range. The gateway checks first, so no client sees this. */
@@ -45,7 +46,9 @@ export const Code = {
   exchange_account: 8,
   /** A partner can withdraw only from users that it registered. */
   user_not_of_partner: 9,
-  /** An operator has frozen the user: no orders, no stakes, no withdrawals. */
+  /**
+   * An operator has frozen the user: no orders, complete sets, stakes, transfers or withdrawals.
+   */
   user_frozen: 35,
   deadline_passed: 10,
   market_not_active: 11,

@@ -99,7 +99,7 @@ export class CommandRecord {
     return this.afterKey * WORD_BYTES + 2;
   }
 
-  /** As {@link keyLength}, of the clientOrderId. */
+  /** Like {@link keyLength}, for the clientOrderId. */
   get nameLength(): number {
     return narrowLength(this.records.bytes, this.afterKey * WORD_BYTES);
   }

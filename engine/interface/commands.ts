@@ -172,7 +172,8 @@ export const COMMANDS = {
   },
   /**
    * Cancels the user's resting orders in all markets, because a connection with
-   * cancel-on-disconnect has ended. Orders above `lastOrderId` were placed later, on another one.
+   * cancel-on-disconnect has ended. Orders with ids above `lastOrderId` were placed later, on
+   * another connection.
    */
   cancelDisconnected: { number: 20, fields: { userId: 'user', lastOrderId: 'number' } },
   /** Lets a program act for the user, within a scope, until the token ends. */
@@ -195,7 +196,7 @@ export const COMMANDS = {
    * unless the command is repeated before.
    */
   setCancelAfter: { number: 27, fields: { ...USER, timeoutMs: 'number' } },
-  /** Of a market (0: none), an asset (-1: none) or, with neither, everything. */
+  /** Pauses or resumes a market (0: none), an asset (-1: none) or, with neither, everything. */
   setPaused: {
     number: 28,
     fields: { marketId: 'number', asset: 'number', paused: 'set', ...OPERATOR },

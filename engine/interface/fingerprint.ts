@@ -33,7 +33,7 @@ export class Fingerprint {
   }
 }
 
-/** The finalizer of MurmurHash3: every input bit changes half of the output bits. */
+/** The finalizer of MurmurHash3: each input bit changes about half of the output bits. */
 function mix(lane: number): number {
   let mixed = lane;
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);

@@ -99,7 +99,7 @@ export const IDEMPOTENCY_KEPT_IN_ALL = 64_000_000;
  * about 2,200, the largest batch 36,610.
  */
 export const RECENT_RESULT_WORDS = 32 * 1024 * 1024;
-/** Expired keys that one command forgets at most: no command forgets a whole hour's. */
+/** The most expired keys that one command forgets, so that none forgets a whole hour's keys. */
 export const FORGOTTEN_PER_COMMAND = 1_000;
 
 export const MAX_CREDENTIAL_LENGTH = 512;

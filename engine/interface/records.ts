@@ -196,7 +196,7 @@ export class RecordBuffer {
     const start = this.length;
     const words = wordsOf(from, at);
     this.makeRoom(start + words);
-    // A loop is faster than `set` for so few words.
+    // A loop is faster than `set` for a few words.
     for (let i = 0; i < 2 * words; i++) this.ints[2 * start + i] = from.ints[2 * at + i]!;
     this.numbers[start + 1] = numberOf(atMs);
     this.length = start + words;

@@ -161,7 +161,7 @@ const FILL_LENGTH = 3;
 export const REJECT_RESULT_LENGTH = RESULT_HEAD_LENGTH + REJECT_FIELDS.length;
 
 /**
- * The total lots of an order of which `filledLots` traded at once and `restingLots` rest: its size,
+ * The total lots of an order after `filledLots` traded and `restingLots` began to rest: its size,
  * unless its budget allowed less.
  */
 export function placedLots(
@@ -179,7 +179,7 @@ export function isForAmount(sizeLots: number): boolean {
   return sizeLots === UNSIZED_LOTS;
 }
 
-/** The amount of such a buy: its budget, or less if MAX_ORDER_LOTS cost less. */
+/** The amount of a buy for an amount: its budget, or less if MAX_ORDER_LOTS cost less. */
 export function amountFor(budgetMicros: number, unspentMicros: number, lots: number): number {
   return lots < MAX_ORDER_LOTS ? budgetMicros : budgetMicros - unspentMicros;
 }

@@ -224,6 +224,6 @@ export interface MarketFundsView {
 
 export interface HeldPriceView {
   priceMicros: number;
-  /** When the first price of the run came. */
+  /** When the first of the consecutive held prices arrived. */
   sinceMs: number;
 }

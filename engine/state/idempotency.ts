@@ -1,18 +1,18 @@
 /**
- * Used keys: by user and idempotency key, the fingerprint of the command and the sequence at which
- * it was executed. The last results are beside them (recent-results.ts); the history has those of
+ * Used idempotency keys: for each user and key, the fingerprint of the command and the sequence at
+ * which it was executed. recent-results.ts has the latest results; the history has the results of
  * all keys.
  *
  * Always holds: a key is not forgotten within IDEMPOTENCY_KEPT_MS of its command. Keys take room
  * (room.ts) until they are forgotten; a command with a new key for which its user has no room is
- * refused before it is executed. Each command first forgets expired keys, the oldest first:
- * FORGOTTEN_PER_COMMAND at most, which is far more than can expire between two commands.
+ * refused before it is executed. Each command first forgets expired keys, oldest first: at most
+ * FORGOTTEN_PER_COMMAND, far more than can expire between two commands.
  *
- * Keys are in one queue, in order of time, 20 bytes each. A second queue has how many of them are
- * of each millisecond. The text of a key is not stored. A key is identified by user and a keyed
- * 64-bit hash: the probability that a new key has the hash of one of a user's 8,000,000 others is
- * 4e-13. It would count as a reuse of that key. Of the fingerprint, 32 bits are stored: one of four
- * billion other commands under a used key is taken for the same.
+ * Keys are in one queue, in order of time, 20 bytes each. A second queue counts the keys of each
+ * millisecond. The text of a key is not stored. A key is identified by user and a keyed 64-bit
+ * hash. A new key has the hash of one of a user's 8,000,000 others with probability 4e-13, and
+ * then counts as a reuse of that key. The fingerprint has 32 bits: under a used key, one of four
+ * billion other commands is taken for the first one.
  */
 
 import { FORGOTTEN_PER_COMMAND, IDEMPOTENCY_KEPT_MS } from '../interface/limits.js';
@@ -26,7 +26,7 @@ import type { RecentResults } from './recent-results.js';
 
 const TIME_HALF = 2 ** 32;
 
-/** The words of a key. `sequence`: its low 32 bits; the commands of an hour are fewer. */
+/** The words of a key. `sequence`: the low 32 bits, enough because an hour has fewer commands. */
 const Entry = { hashLow: 0, hashHigh: 1, print: 2, userId: 3, sequence: 4 } as const;
 const ENTRY_WORDS = 5;
 
@@ -41,14 +41,14 @@ export type Found = (typeof Found)[keyof typeof Found];
 /** A key is named by its position in the queue plus 1; 0: none. */
 export class Idempotency {
   private readonly queue = new WordQueue();
-  /** Those of the keys that have not expired. */
+  /** The moments of the keys that have not expired. */
   private readonly moments = new WordQueue();
   private readonly index = new HashIndex();
-  /** How many keys each user has, by user id. */
+  /** By user id: the number of the user's keys. */
   private counts = new Int32Array(16);
-  /** The position of the first key that has not expired; those before it are to be forgotten. */
+  /** The position of the first key that has not expired; earlier keys wait to be forgotten. */
   private unexpired = 0;
-  /** The last moment; -1: there was none. */
+  /** The time of the last moment; -1: no moment. */
   private newestMs = -1;
   /** The key that the last look-up found. */
   private found = 0;
@@ -62,13 +62,13 @@ export class Idempotency {
     return this.counts[userId]!;
   }
 
-  /** The sequence of the oldest key's command; 0: there is no key. `now`: the last sequence. */
+  /** The sequence of the oldest key's command; 0: no key. `now`: the last sequence. */
   oldestSequence(now: number): number {
     const { queue } = this;
     return queue.length === 0 ? 0 : this.sequenceOf(queue.start + 1, now);
   }
 
-  /** Forgets keys whose time is over. */
+  /** Forgets expired keys. */
   forgetExpired(nowMs: number): void {
     const { queue, moments } = this;
     while (moments.length !== 0 && this.oldestMs() + IDEMPOTENCY_KEPT_MS <= nowMs) {
@@ -92,8 +92,8 @@ export class Idempotency {
   }
 
   /**
-   * Looks up a key of a user that exists. An expired key that is not forgotten is free. If it is
-   * found with the same command, {@link foundSequence} and {@link readFound} are about it.
+   * Looks up a key of an existing user. An expired key that is not forgotten yet is not found.
+   * {@link foundSequence} and {@link readFound} read the key that the last look-up found.
    */
   lookUp(userId: number, hashLow: number, hashHigh: number, print: number): Found {
     this.found = this.find(userId, hashLow, hashHigh);
@@ -101,12 +101,12 @@ export class Idempotency {
     return this.word(this.found, Entry.print) === print ? Found.SAME : Found.OTHER;
   }
 
-  /** When the command was executed. `now`: the last sequence. */
+  /** The sequence of the found key's command. `now`: the last sequence. */
   foundSequence(now: number): number {
     return this.sequenceOf(this.found, now);
   }
 
-  /** Appends its result. False: it is not in memory any more. */
+  /** Appends the found key's result; false: the result is no longer in memory. */
   readFound(result: NumberBuffer): boolean {
     const age = this.queue.distance(this.found - 1, this.queue.end) / ENTRY_WORDS - 1;
     return this.recent.read(age, result);
@@ -143,7 +143,7 @@ export class Idempotency {
     this.recent.add(result);
   }
 
-  /** Makes rows for users 1 to `userRows` - 1 exist. */
+  /** Makes room for users 1 to `userRows` - 1. */
   ensureUsers(userRows: number): void {
     if (userRows <= this.counts.length) return;
     const counts = new Int32Array(Math.max(userRows, this.counts.length * 2));
@@ -151,7 +151,7 @@ export class Idempotency {
     this.counts = counts;
   }
 
-  /** The keys, the oldest first, and their times; all else follows from them. */
+  /** The keys, oldest first, and their times. Everything else is derived from them. */
   *archive(archive: Archive): Work<void> {
     const { queue, moments } = this;
     const expired = archive.number(queue.distance(queue.start, this.unexpired));
@@ -205,7 +205,7 @@ export class Idempotency {
     return queue.distance(queue.start, entry - 1) < queue.distance(queue.start, this.unexpired);
   }
 
-  /** One more key in this millisecond. */
+  /** Counts a new key in this millisecond. */
   private countAt(nowMs: number): void {
     const { moments } = this;
     if (nowMs === this.newestMs) {

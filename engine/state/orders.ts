@@ -57,8 +57,8 @@ const OrderTable = pooledTableOf(
     userId: 'i32',
     /**
      * From the lowest bit: outcome, side, postOnly, selfTrade (2 bits), whether it is in a group,
-     * the slot of the market (14 bits); then, of a buy for an amount, its unspent micros plus 1,
-     * else 0.
+     * the slot of the market (14 bits); then, of a buy for an amount, its unspent micros plus 1;
+     * otherwise 0.
      */
     terms: 'i32',
     levelRow: 'i32',

@@ -19,8 +19,9 @@ import type { Markets } from './markets.js';
 import type { Users } from './users.js';
 
 /**
- * A key is a user id and, above its bits, a market slot, of which the upper bits are above the row
- * in the index: an entry names the key without a look at the row.
+ * A key is a user id and, above its bits, a market slot. The hash covers all but the slot's upper
+ * bits, and an index entry has these above the row, so an entry identifies its key without a look
+ * at the row.
  */
 const USER_BITS = 22;
 const SLOT_BITS_BESIDE_USER = 32 - USER_BITS;

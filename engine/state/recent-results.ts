@@ -1,9 +1,9 @@
 /**
- * The results of the commands that last used a new idempotency key, in memory, so that most
- * repeated keys are answered from here. They are no part of the state: an archive lacks them, and
- * the digest does not depend on how many there are.
+ * The results of the latest commands with a new idempotency key, in memory, so that most repeated
+ * keys are answered from here. The results are not part of the state: an archive does not contain
+ * them, and the digest does not depend on their number.
  *
- * Always holds: there are the newest ones, in the order of their keys, and they have at most
+ * Always holds: the results are the newest, in the order of their keys, and take at most
  * `mostWords` words.
  */
 import { type NumberBuffer, readNumbers, writeNumbers } from '../storage/number-buffer.js';
@@ -16,7 +16,7 @@ export class RecentResults {
 
   constructor(private mostWords: number) {}
 
-  /** Keeps at most so many words from now on. */
+  /** Changes the maximum of words. */
   limit(mostWords: number): void {
     this.mostWords = mostWords;
     this.makeRoom(0);
@@ -41,7 +41,9 @@ export class RecentResults {
     for (let i = 0; i < end; i++) words.push(own[i]!);
   }
 
-  /** Appends the result that was added `age` results ago, 0: the last one. False: it is gone. */
+  /**
+   * Appends the result that was added `age` results ago (0: the last one); false: it was dropped.
+   */
   read(age: number, result: NumberBuffer): boolean {
     const { starts, words } = this;
     if (age >= starts.length) return false;
@@ -56,7 +58,7 @@ export class RecentResults {
     this.words.drop(this.words.length);
   }
 
-  /** Drops the oldest until as many words fit. */
+  /** Drops the oldest results until `words` more words fit. */
   private makeRoom(words: number): void {
     while (this.words.length !== 0 && this.words.length + words > this.mostWords) this.dropOldest();
   }

@@ -31,8 +31,8 @@ export const DeadlineKind = {
 export type DeadlineKind = (typeof DeadlineKind)[keyof typeof DeadlineKind];
 
 /**
- * The subject of work is the slot of a market; for EXPIRE, the time before which orders expire; for
- * TOKENS and TIMERS, which cover all that are due, 0.
+ * The subject of work is the slot of a market. For EXPIRE it is the time before which orders
+ * expire. For TOKENS and TIMERS, which handle all that are due, it is 0.
  */
 export const WorkKind = {
   CANCEL: 0,

@@ -96,7 +96,10 @@ export class State {
   replayed = false;
   /** Whether the last command has used a new idempotency key. */
   remembered = false;
-  /** Makers with which the current command may still trade, or that a refused FOK order checks. */
+  /**
+   * Makers with which the current command may still trade. A refused FOK order uses up those it
+   * checks.
+   */
   fillsLeft = 0;
   /** Due orders that the current command may still pass over; negative: it met too many. */
   passesLeft = 0;
@@ -237,7 +240,7 @@ export class State {
     this.timers.ensureUsers(userRows);
   }
 
-  /** The first secret becomes the key of the hash. Idempotency keys are refused before. */
+  /** The first secret becomes the key of the hash. Until then, idempotency keys are refused. */
   learnSecret(secret: string): void {
     if (secret === '' || this.hash.hasKey) return;
     this.hash.setKey(secret);

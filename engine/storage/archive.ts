@@ -29,7 +29,7 @@ export interface Archive {
 /** Rows per piece of a part that is archived row by row. */
 export const ROWS_IN_PIECE = 4_096;
 
-/** Takes the bytes of an archive, piece by piece; a piece is only valid during the call. */
+/** Takes the bytes of an archive, piece by piece; a piece is valid only during the call. */
 export type ByteSink = (bytes: Uint8Array) => void;
 
 const PIECE_BYTES = 1 << 16;

@@ -68,7 +68,7 @@ export class RowPool {
   private rows = 1;
   used = 0;
 
-  /** `nextFree` links the free rows. It may be a column that rows in use need otherwise. */
+  /** `nextFree` links the free rows. Rows in use may have another use for the column. */
   constructor(
     private readonly nextFree: Int32Chunks,
     private readonly ensureColumns: (rows: number) => void,

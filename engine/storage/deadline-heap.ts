@@ -68,7 +68,7 @@ export class DeadlineHeap implements Undoable {
     this.heap.set(place, row);
   }
 
-  /** Without the rows. */
+  /** Archives the heap without the table's columns. */
   archive(archive: Archive): void {
     this.counts[0] = archive.number(this.count);
     this.heap.archive(archive, archive.number(this.count + 1));

@@ -52,8 +52,9 @@ export class NumberBuffer {
 
 /**
  * Offsets by name, of consecutive entries from `start` on. The object has its own shape. V8 gives
- * plain objects with the same first names a common shape and derives constants from it; when one
- * of them gets another kind of value, code that reads another would be recompiled for ever.
+ * plain objects with the same first names a common shape and compiles its values in as constants.
+ * A different kind of value in one object would then recompile the code of the others, again and
+ * again.
  */
 export function offsetsOf<Name extends PropertyKey>(
   names: readonly Name[],
@@ -68,9 +69,9 @@ const INT32_MAX = 2 ** 31 - 1;
 const HALF = 2 ** 31;
 
 /**
- * Writes the numbers as words, from a place on where two words a number fit: an integer from 0 to
- * below 2^31 is a word; a larger one is two, -1 - its high part and its low 31 bits. Returns where
- * the words end.
+ * Writes the numbers as words from `from` on, where two words per number must fit. An integer from
+ * 0 to below 2^31 is one word; a larger one is two: -1 minus its high part, then its low 31 bits.
+ * Returns where the words end.
  */
 export function writeNumbers(
   words: Int32Array,

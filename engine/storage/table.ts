@@ -125,7 +125,7 @@ export class PooledTable extends Table {
     return this.counts[ROWS]!;
   }
 
-  /** The next free row, in a field that rows in use need otherwise. */
+  /** The next free row. Rows in use may have another use for the field. */
   declare protected freeLink: (row: number) => number;
   declare protected setFreeLink: (row: number, next: number) => void;
 

@@ -16,7 +16,7 @@ const PAGE_WORDS = 1 << PAGE_BITS;
 const IN_PAGE = PAGE_WORDS - 1;
 const LAST_PAGE = IN_QUEUE >>> PAGE_BITS;
 
-/** In the place of an emptied page. */
+/** Takes the place of an emptied page. */
 const NO_PAGE = new Int32Array(0);
 
 export class WordQueue {
@@ -83,7 +83,7 @@ export class WordQueue {
     this.start = to;
   }
 
-  /** So many words from a position on. */
+  /** `count` words from a position on. */
   copy(position: number, count: number): Int32Array {
     return Int32Array.from({ length: count }, (_, i) => this.get(position + i));
   }

@@ -32,8 +32,8 @@ export function applyDeadlines(state: State, atMs: number): void {
   while (schedule.nextAtMs <= atMs) {
     const dueAtMs = schedule.nextAtMs;
     const subject = schedule.nextSubject;
-    // Orders that expire before this deadline come first. Otherwise the end of their market would
-    // cancel them with another reason.
+    // Orders that expire before this deadline come first; otherwise the end of their market would
+    // cancel them, for another reason.
     if (state.expiries.firstAtMs < dueAtMs) schedule.addExpiry(dueAtMs);
     switch (schedule.nextKind) {
       case DeadlineKind.BOUNDARY:

@@ -49,7 +49,7 @@ function check(state: State, asset: number, priceMicros: number, observedAtMs: n
   if (!isIntegerBetween(priceMicros, 1, MAX_ASSET_PRICE_MICROS)) return Code.invalid_command;
   if (!isIntegerBetween(observedAtMs, 0, state.nowMs)) return Code.invalid_command;
   if (!isIntegerBetween(asset, 0, state.prices.assetCount - 1)) return Code.asset_not_found;
-  // A refused price may also forget old prices, because no reference price looks back that far.
+  // A refused command may forget old prices: no reference price looks back that far.
   state.prices.forgetOld(asset, state.nowMs);
   return state.prices.isFull(asset) ? state.refuseLimit(Limit.prices) : Code.ok;
 }

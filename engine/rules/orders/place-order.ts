@@ -161,7 +161,9 @@ function checkOrder(state: State, taker: Taker, slot: number, bytes: Uint8Array)
   return taker.side === Side.BUY ? checkMoney(state, taker) : checkShares(state, taker);
 }
 
-/** Before other checks, which take as long as the position's row, which is seldom in a cache. */
+/**
+ * Call it before the other checks: they run while the position's row, seldom in a cache, loads.
+ */
 function readPosition({ positions }: State, taker: Taker, slot: number): void {
   const row = positions.find(taker.userId, slot);
   taker.positionRow = row;

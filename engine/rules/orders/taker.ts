@@ -64,7 +64,7 @@ export class Taker {
   feeMicros = 0;
   fillCount = 0;
   isStopped = false;
-  /** Its fills have tripped its group, which stops it. */
+  /** The order's fills have tripped its group, which stops the order. */
   hasTripped = false;
   /** The offset of its last trade's event. */
   lastTradeAt = 0;

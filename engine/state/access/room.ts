@@ -1,18 +1,19 @@
 /**
- * Room: how much each user may take of what all users share. Whoever comes first cannot take it
- * from the others, however many accounts take part.
+ * Room: fair-share quotas for the pools that all users share. No user, however many accounts they
+ * open, can starve the others.
  *
- * Each user is assured of a small part as long as the pool has any room. More than that a user may
- * take only while it has less than a third of what is still open to all (dynamic thresholds, as in
- * switches with shared memory: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2)), so
- * shares shrink as the pool fills. Newcomers, whose accounts have cost nothing, share a half of the
- * pool. The last sixteenth is for the exchange's own accounts, and for cancels.
+ * Each user is assured of a small part while the pool has any room. Beyond that part, a user may
+ * take more only while the user has less than a third of what is still open to all, so shares
+ * shrink as the pool fills (dynamic thresholds, as in switches with shared memory: Choudhury and
+ * Hahne, IEEE/ACM Transactions on Networking 6(2)). Newcomers, whose accounts have cost nothing,
+ * share half of the pool. The last sixteenth is reserved for the exchange's own accounts and for
+ * cancels.
  *
- * A user and its sub-accounts, a family, have what one user may have: of each pool, the sum of what
- * they have counts.
+ * A family, which is a user and its sub-accounts, may take as much of each pool as one user: their
+ * sum counts.
  *
- * Always holds: `used` and `ofNewcomers` are the sums of what the users and the newcomers have, and
- * `families` those of families.
+ * Always holds: `used`, `ofNewcomers` and `families` are the sums of what all users, the newcomers
+ * and each family have taken.
  */
 import {
   CLIENT_ORDER_IDS_IN_ALL,
@@ -55,16 +56,16 @@ const POOL_COUNT = Object.keys(Pool).length;
 
 export interface PoolSize {
   size: number;
-  /** The most that one user may have, even if nobody else has any. */
+  /** The most that one user may have, even in an empty pool. */
   most: number;
-  /** What one user may have as long as there is any room. */
+  /** What one user may have while the pool has any room. */
   assured: number;
 }
 export type PoolSizes = Readonly<Record<keyof typeof Pool, PoolSize>>;
 
 /**
- * What is assured is what a person needs, and so little that a quarter of the pool has it for
- * 10,000 users or more.
+ * The assured part is what a person needs. A quarter of each pool has the assured part of at least
+ * 10,000 users.
  */
 export const POOL_SIZES: PoolSizes = {
   orders: { size: MAX_OPEN_ORDERS, most: MAX_OPEN_ORDERS_PER_USER, assured: 100 },
@@ -74,7 +75,7 @@ export const POOL_SIZES: PoolSizes = {
   tokens: { size: MAX_TOKENS, most: MAX_TOKENS_PER_USER, assured: 10 },
   referralCodes: {
     size: MAX_CHOSEN_REFERRAL_CODES,
-    // The first one is not chosen.
+    // The first code is generated, not chosen.
     most: MAX_REFERRAL_CODES_PER_USER - 1,
     assured: 3,
   },
@@ -88,19 +89,19 @@ export const POOL_SIZES: PoolSizes = {
   subAccounts: { size: MAX_SUB_ACCOUNTS, most: MAX_SUB_ACCOUNTS_PER_USER, assured: 4 },
 };
 
-/** Beyond what is assured, a user may take more while this times its use is below what is left. */
+/** Beyond the assured part, a user may take more while SHARES × its use is below what is left. */
 const SHARES = 3;
 
 /** A size, with its parts. */
 interface Parts extends PoolSize {
-  /** All but the reserve of the exchange and of cancels. */
+  /** The size without the reserve for the exchange and for cancels. */
   open: number;
-  /** The part of what is open in which each user has only what is assured. */
+  /** The part of `open` that is kept for the users' assured parts. */
   assuredPart: number;
-  /** What newcomers share, and of it the part in which each has only what is assured. */
+  /** What newcomers share, and the part of that which is kept for their assured parts. */
   newcomers: number;
   assuredOfNewcomers: number;
-  /** Minus the current use, this is what newcomers and established users may both still share. */
+  /** Less the current use, this is what both newcomers and established users may still share. */
   ample: number;
 }
 
@@ -114,7 +115,7 @@ function partsOf(pool: PoolSize): Parts {
   return { ...pool, open, assuredPart, newcomers, assuredOfNewcomers, ample };
 }
 
-/** What the accounts of each family have together: a row of pools for each family, from 1 on. */
+/** What the accounts of each family have taken: one row of pools per family, from row 1. */
 class FamilyUses extends Table {
   constructor(undo: UndoLog) {
     super(undo, POOL_COUNT * Float64Array.BYTES_PER_ELEMENT);
@@ -151,7 +152,7 @@ export class Room {
     this.setSizes(POOL_SIZES);
   }
 
-  /** Only tests set others than the stated ones. */
+  /** Only tests change the sizes. */
   setSizes(sizes: PoolSizes): void {
     const names = Object.keys(Pool) as (keyof typeof Pool)[];
     this.parts = names.map((name) => partsOf(sizes[name]));
@@ -189,7 +190,7 @@ export class Room {
   }
 
   private mayTakeOfFew(pool: Pool, userId: number, own: number, isCancel: boolean): boolean {
-    // For a client order id, an older one is forgotten: the user's own, or else anybody's.
+    // Client order ids count per user, because no id is refused: an older id is forgotten instead.
     const family = pool === Pool.clientOrderIds ? 0 : this.accounts.family(userId);
     const mine = family === 0 ? own : this.families.of(family, pool);
     const { size, most, assured, open, assuredPart, newcomers, assuredOfNewcomers } =
@@ -208,7 +209,7 @@ export class Room {
     return used < size && ((isCancel && mine < 2 * assured) || this.isOfExchange(userId));
   }
 
-  /** To be called for all that a user takes, and, with a negative change, gives back. */
+  /** Call it for every place that a user takes, or gives back (negative `change`). */
   count(pool: Pool, userId: number, change: number): void {
     this.used[pool]! += change;
     const standing = this.accounts.standing(userId);
@@ -217,7 +218,7 @@ export class Room {
     if ((standing & IN_FAMILY) !== 0) this.families.add(this.accounts.family(userId), pool, change);
   }
 
-  /** A new family, of a user who has these of each pool; returns its number. */
+  /** Adds a family, of a user that has taken this of each pool; returns the family's number. */
   addFamily(taken: (pool: Pool) => number): number {
     this.familyCount++;
     this.families.ensure(this.familyCount + 1);
@@ -225,7 +226,7 @@ export class Room {
     return this.familyCount;
   }
 
-  /** A user that has `mine` ceases to be a newcomer. */
+  /** A user that has taken `mine` stops being a newcomer. */
   leaveNewcomers(pool: Pool, mine: number): void {
     this.ofNewcomers[pool]! -= mine;
   }

@@ -1,9 +1,10 @@
 /**
- * Named tokens, which let programs act for a user until they are revoked or expire. The engine has
- * their names, scopes and ends. The gateway signs the token texts; they are not stored.
+ * Named tokens, which let programs act for a user until they are revoked or expire. The engine
+ * stores their names, scopes and expiry times. The gateway signs the token texts, which are not
+ * stored.
  *
- * An expired token stays known for EXPIRED_TOKEN_KEPT_MS, to distinguish it from a revoked one. Ids
- * are 1, 2, … and never reused.
+ * An expired token stays known for EXPIRED_TOKEN_KEPT_MS, to distinguish it from a revoked one.
+ * Ids are 1, 2, … and never reused.
  */
 
 import type { TokenScope } from '../../interface/domain.js';

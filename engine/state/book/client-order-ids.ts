@@ -1,7 +1,7 @@
 /**
  * Remembered client order ids: the order of each user and id. An id is remembered while its order
- * rests, and while it is among the user's last ids for which the user has room. Memory is bounded
- * without refusing orders: the oldest id is forgotten instead.
+ * rests, and while it is among the user's latest ids that fit into the user's room. Memory is
+ * bounded without refusing orders: the oldest id is forgotten instead.
  *
  * The text is not stored here. An id is identified by user and a keyed 64-bit hash. A new id
  * collides with one of a user's 11,000 others with probability 6e-16; it then counts as a reuse.

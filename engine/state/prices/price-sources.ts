@@ -45,8 +45,8 @@ export class PriceSources {
   }
 
   /**
-   * The median of the sources' prices. Of two in the middle it is their mean, rounded down, but if
-   * exactly one of the two is far from the last price, the other one.
+   * The median of the sources' prices. With two in the middle, the median is their mean, rounded
+   * down; but if exactly one of the two is far from the last price, the median is the other.
    */
   median(asset: number, lastMicros: number | null): number {
     const ascending = this.of(asset).map((one) => one.priceMicros);

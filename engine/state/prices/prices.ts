@@ -77,7 +77,7 @@ export class Prices {
     return prices.lastPriceMicros === 0 ? null : prices.lastPriceMicros;
   }
 
-  /** When that price was observed; null: none yet. */
+  /** When the last price was observed; null: none yet. */
   lastObserved(asset: number): number | null {
     const prices = this.assets[asset]!;
     return prices.lastPriceMicros === 0 ? null : prices.lastObservedAtMs;

@@ -1,14 +1,14 @@
 /**
- * An index from sequential ids to rows: linear hashing (W. Litwin, 1980) with the low bits of an id
- * as its hash, so that recent ids are neighbours and rarely share a place. The index has at most as
- * many places as there were rows at one time, because ids move through all places and more of them
- * would not fit into the cache. Each row beyond that splits one place, so no command pays for a
- * larger table.
+ * An index from sequential ids to rows: linear hashing (W. Litwin, 1980) with the low bits of an
+ * id as its hash, so that recent ids are neighbours and rarely share a place. There are at most as
+ * many places as there were rows at one time, because sequential ids use all places in turn, and
+ * more places would not fit into the cache. Each row beyond that splits one place, so no command
+ * pays for a larger table.
  *
  * There are `level` to 2 × `level` - 1 places. An id belongs to place `id mod 2 × level` if that
- * place exists, else to `id mod level`; the next place to split is the first of the latter. Rows of
- * one place are chained. The index is never iterated or archived, so its layout is not part of the
- * state.
+ * place exists, otherwise to `id mod level`. Places are split in order; the next is `places -
+ * level`. Rows of one place are chained. The index is never iterated or archived, so its layout is
+ * not part of the state.
  */
 import type { Undoable, UndoLog } from '../undo.js';
 
