@@ -23,12 +23,12 @@ const { LIBUS_LISTEN_EXCLUSIVE_PORT } = uWS as unknown as { LIBUS_LISTEN_EXCLUSI
 
 /** The certificate of an address and its private key, in PEM. An app reads them when it is made. */
 export interface TlsFiles {
-  /** The certificate, and those of intermediate authorities after it. */
+  /** The certificate, followed by the certificates of intermediate authorities. */
   certFile: string;
   keyFile: string;
 }
 
-/** `tls` null: its connections are not encrypted. @throws if the files cannot be used */
+/** `tls` null: connections are not encrypted. @throws if the files cannot be used */
 export function appWith(tls: TlsFiles | null): uWS.TemplatedApp {
   if (tls === null) return uWS.App();
   const { certFile, keyFile } = tls;
@@ -39,7 +39,10 @@ export function appWith(tls: TlsFiles | null): uWS.TemplatedApp {
   }
 }
 
-/** An app that only hands out connections: it needs no certificate, but the kind of the others. */
+/**
+ * An app that only hands out connections. It must be of the other apps' kind, and needs no
+ * certificate.
+ */
 export function handingOut(isSecure: boolean): uWS.TemplatedApp {
   return isSecure ? uWS.SSLApp({}) : uWS.App();
 }

@@ -54,7 +54,7 @@ function isCrossSite({ request, gateway }: Call, { access }: Route): boolean {
   );
 }
 
-/** Limits a request that is not counted, but asks for more than an answer. */
+/** Limits a request that is not counted and costs more than one unit. */
 function admitUncounted(call: Call, { quota, units }: Wanted): boolean {
   if (quota !== null || units <= 1 || !call.gateway.fairUse.floods(call.address, units))
     return true;

@@ -112,7 +112,7 @@ export class Call<Body = unknown, Query = unknown>
 
   /**
    * Charges the request `count` in total, at least the cost of its body, to its address and to its
-   * user, if any. Returns as {@link Answer.pays}.
+   * user, if any. Returns the same as {@link Answer.pays}.
    */
   affords(count: number): boolean {
     if (this.quota === null) return true;
@@ -144,8 +144,8 @@ export class Call<Body = unknown, Query = unknown>
   }
 
   /**
-   * Answers about the process, for monitoring, while commits or the lease are waited for: its
-   * counts need not be durable. Sends nothing after a failure.
+   * Answers about the process, for monitoring, without waiting for commits or the lease: counts of
+   * the process need not be durable. Sends nothing after a failure.
    */
   answerOfProcess(status: number, text: string): void {
     if (this.gateway.sequencer.failure === null) this.answerNow(status, text);
@@ -183,7 +183,10 @@ export class Call<Body = unknown, Query = unknown>
     return false;
   }
 
-  /** Executes a command and answers with `status` and its receipt, or with why it was refused. */
+  /**
+   * Executes a command and answers with `status` and its receipt, or with the reason for its
+   * refusal.
+   */
   execute(command: Command, status: number, receipt: ReceiptWriter<string | Uint8Array>): void {
     const { result, refusal } = this.run(command);
     if (result === null) {

@@ -1,7 +1,7 @@
 /**
  * The unanswered requests of a server and, in order of arrival, those whose body has not fully
- * arrived. The latter form a linked list: a Set replaces its table when its only element leaves,
- * which nearly every request does.
+ * arrived. Incomplete requests form a linked list, because nearly every one is alone in it, and a
+ * Set replaces its table whenever its only element leaves.
  */
 
 export interface Receivable<Self> {

@@ -1,7 +1,7 @@
 /**
- * Reads an admitted request: its command, straight from the bytes of the body, where the route can;
- * else its body, key and query by the route's schemas. They must not name another user. Each check
- * returns false if the request has been refused.
+ * Reads an admitted request: its command, straight from the bytes of the body, where the route
+ * can; otherwise its body, key and query by the route's schemas. The request must not name another
+ * user. Each check returns false if the request has been refused.
  */
 import { numberedKey } from '../../engine/interface/client-sequence.js';
 import type { Command } from '../../engine/interface/commands.js';

@@ -86,7 +86,7 @@ export class HttpServer<A extends Answer = Answer> {
     return this.router.descriptor;
   }
 
-  /** As {@link Router.renewCertificate}. Returns the new app's descriptor. */
+  /** Like {@link Router.renewCertificate}. Returns the new app's descriptor. */
   renewCertificate(): number {
     this.router.renewCertificate();
     return this.router.descriptor;
@@ -181,7 +181,7 @@ export class HttpServer<A extends Answer = Answer> {
     this.server.unsent.sweep();
   }
 
-  /** Otherwise uWebSockets.js closes the connection a few seconds later without an answer. */
+  /** Without this, uWebSockets.js closes the connection a few seconds later without an answer. */
   private refuseSlowBodies(): void {
     const nowMs = elapsedMs();
     for (let call = this.inFlight.oldest; call !== null; call = this.inFlight.oldest) {
@@ -219,8 +219,9 @@ export class HttpServer<A extends Answer = Answer> {
   }
 
   /**
-   * The end of the request is unknown, so no other may follow it. The answer is sent in a later
-   * turn: uWebSockets.js closes the connection if it meets further bytes before that.
+   * The end of the request is unknown, so no other request may follow it on the connection. The
+   * answer is sent in a later turn: uWebSockets.js closes the connection if it meets further bytes
+   * before that.
    */
   private readonly refuseAmbiguous = (
     response: uWS.HttpResponse,

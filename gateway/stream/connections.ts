@@ -10,7 +10,10 @@ import { Tally } from '../access/fair-use/tally.js';
 import type { Session } from '../access/sessions.js';
 import type { Connection } from './connection.js';
 
-/** Assured of the total: 1/1,000 to an address of newcomers, 1/2,000 to an established user. */
+/**
+ * Assured parts of the total: 1/1,000 for an address of newcomers, 1/2,000 for an established
+ * user.
+ */
 const ASSURED_PART_OF_ADDRESS = 1_000;
 const ASSURED_PART_OF_USER = 2_000;
 

@@ -211,7 +211,7 @@ export class Hub {
     this.touchLevel(marketId, side, outcome, values[at + orderPlaced.priceTicks]!);
   }
 
-  /** Only the old level: if the order is placed again, its new place has its own events. */
+  /** Marks only the old level: if the order is placed again, its new level has its own events. */
   private readAmendment(values: Float64Array, at: number): void {
     const marketId = values[at + orderAmended.marketId]!;
     const side = values[at + orderAmended.side] as Side;

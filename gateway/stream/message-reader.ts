@@ -1,4 +1,4 @@
-/** Parses client messages and checks them against the schemas, as HTTP bodies are checked. */
+/** Parses client messages and checks them against the schemas, like HTTP bodies. */
 import { unitsOfText } from '../access/fair-use/charges.js';
 import { type ErrorAnswer, errorAnswer, invalidRequest } from '../commands/errors.js';
 import { checkJson, type ReceivedJson } from '../json/checks.js';

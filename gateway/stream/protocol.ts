@@ -182,8 +182,8 @@ export class Protocol {
   }
 
   /**
-   * Charges the connection for refused order entry of `units` units; returns as {@link afford}. A
-   * client that keeps sending although its address is over its rate is closed.
+   * Charges the connection for refused order entry of `units` units; returns the same as {@link
+   * afford}. A client that keeps sending although its address is over its rate is closed.
    */
   affordRefusal(connection: Connection, { status }: ErrorAnswer, units: number): boolean {
     const { fairUse } = this.options.gateway;

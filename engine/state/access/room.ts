@@ -1,6 +1,6 @@
 /**
- * Room: fair-share quotas for the pools that all users share. No user, however many accounts they
- * open, can starve the others.
+ * Room: fair-share quotas for the pools that all users share. No user can starve the others, even
+ * with many accounts.
  *
  * Each user is assured of a small part while the pool has any room. Beyond that part, a user may
  * take more only while the user has less than a third of what is still open to all, so shares

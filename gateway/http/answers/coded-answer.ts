@@ -17,7 +17,7 @@ const SMALL_BYTES = 1_024;
 
 /**
  * Answers 200 with the body, true at `sequence`, or 304.
- * @param tag of the content; null: it is made of the body.
+ * @param tag the content's tag; null: it is computed from the body.
  */
 export function answerCoded(
   call: Call,

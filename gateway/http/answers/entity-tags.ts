@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 const TAG_CHARACTERS = 22;
 /** How every answer in JSON ends. */
 const END = /,"sequence":\d+,"atMs":\d+\}$/;
-/** Longer than every such end. */
+/** Longer than every match of END. */
 const END_CHARACTERS = 64;
 
 /** The tag of an answer whose content has this SHA-256, in base64url. */

@@ -117,7 +117,7 @@ export class UnsentAnswers {
     this.begin(response, own, true, recipient);
   }
 
-  /** As {@link send}, but the body is permanent and is not copied. */
+  /** Like {@link send}, but the body is permanent and is not copied. */
   sendShared(response: HttpResponse, body: Uint8Array, recipient: Recipient): void {
     this.begin(response, body, false, recipient);
   }

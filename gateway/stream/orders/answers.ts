@@ -46,7 +46,7 @@ export function orderAnswer(
   return { status: 200, text: end(at) };
 }
 
-/** The message for an answer that HTTP would send as it is: an error, or a receipt in bytes. */
+/** The message for an answer that HTTP would send unchanged: an error, or a receipt in bytes. */
 export function writtenAnswer(
   { status, text }: Explained,
   id: string,

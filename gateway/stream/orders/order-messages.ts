@@ -51,7 +51,7 @@ const clientSequence = z
 
 const { operations, atomic } = BatchBody.shape;
 
-/** One operation. Its receipt is the one of the operation's own route. */
+/** One operation. Its receipt is the same as from the operation's own route. */
 export const OrderMessage = z.strictObject({
   op: op('order'),
   id: requestId,

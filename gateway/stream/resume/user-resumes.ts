@@ -1,7 +1,7 @@
 /**
  * `resume` of the channel `user` beyond what memory keeps. Messages come from the journal, one
  * window at a time, and are sent in pages: the next page follows when the client has read most of
- * the previous one. Then the channel continues as after any other `resume`.
+ * the previous one. Then the channel continues like after any other `resume`.
  *
  * Always holds:
  * - the messages are the sent ones (or those that would have been sent), in order and without gaps.
