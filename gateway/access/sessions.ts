@@ -1,15 +1,15 @@
 /**
  * Session tokens: HS256 JWTs with the user (`sub`), the version of the user's credentials (`ver`)
- * and the time of issue (`iat`, seconds). They do not expire. They end when the credentials change,
- * or when the secret that signed them is removed.
- * Verified tokens are cached, up to a limit, so a trading client pays for one signature check.
+ * and the time of issue (`iat`, seconds). They do not expire. They end when the credentials
+ * change, or when the secret that signed them is removed. Verified tokens are cached, up to a
+ * limit, so a trading client pays for one signature check.
  *
  * A named token also has its number in the engine (`tid`). Its scope, addresses, expiry and
- * revocation are the engine's state, so the journal decides whether it is valid. A token cannot be
- * made from the journal, because that takes the secret.
+ * revocation are the engine's state, so the journal decides whether it is valid. The journal alone
+ * cannot make a token, because signing takes the secret.
  *
- * Verification is synchronous and takes a few microseconds, because a WebSocket must be accepted or
- * refused before its handshake's callback returns (handshake.ts).
+ * Verification is synchronous and takes a few microseconds, because a WebSocket must be accepted
+ * or refused before its handshake's callback returns (handshake.ts).
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, errors, SignJWT } from 'jose';
@@ -100,7 +100,10 @@ export class Sessions {
     return this.remembered.of(token)?.session ?? null;
   }
 
-  /** The session of a token, or why the token is not valid now. `known`: as {@link known}. */
+  /**
+   * The session of a token, or why the token is not valid now. `known`: the result of {@link
+   * known}.
+   */
   check(token: string, engine: Engine, known = this.known(token)): Session | TokenFault {
     const session = known ?? this.verify(token, engine);
     if (typeof session === 'string') return session;

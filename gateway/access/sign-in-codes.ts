@@ -10,7 +10,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 export const CODE_LASTS_MS = 60 * 60_000;
-/** Crockford's: no two look alike. */
+/** The letters of Crockford's base 32: no two look alike. */
 const LETTERS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const GROUPS = 4;
 const GROUP_LETTERS = 5;

@@ -13,7 +13,9 @@ import { Bill, type FairUse } from '../access/fair-use/fair-use.js';
 import type { Session } from '../access/sessions.js';
 import type { RationedLog } from '../observe/rationed-log.js';
 
-/** Who asks the history: a request over HTTP, a connection of the stream, or an edge for either. */
+/**
+ * A reader of the history: a request over HTTP, a connection of the stream, or an edge for either.
+ */
 export interface Asker {
   readonly gateway: {
     readonly history: HistoryClient;
@@ -35,8 +37,8 @@ export interface Asker {
 
 /**
  * Reads the history. An answer is consistent at its sequence, which is at least the sequence that
- * was durable when the request arrived, and at least one that the client named. `refuse`: called if
- * the history is unavailable, or no longer has what is asked for.
+ * was durable when the request arrived, and at least one that the client named. `refuse`: called
+ * if the history is unavailable, or no longer has the answer.
  *
  * A replica's follower reads the journal itself, so it may be ahead of the replica's engine; the
  * answer then waits until the engine has reached its sequence. Reads of one user (with its

@@ -24,7 +24,7 @@ function afterSpace(bytes: Uint8Array, from: number): number {
   return at;
 }
 
-/** What fair use and the limits need to know of a record. */
+/** The properties of a record that fair use and the limits depend on. */
 export interface RecordSummary extends Cost {
   isBatch: boolean;
   /** A batch that is executed in full or not at all. */
@@ -47,8 +47,8 @@ const CANCEL = Buffer.from('"cancel');
 const ENVELOPES = ['"order"', '"batch"'].map((op) => Buffer.from(op));
 
 /**
- * The quota and cost of an unread body or message: it counts the operations by their names,
- * wherever they are, and its text costs at least `leastUnits`. It counts as cancels only if it has
+ * The quota and cost of an unread body or message: operations are counted by their names, wherever
+ * they are, and the text costs at least `leastUnits`. The text counts as cancels only if it has
  * operations and all of them cancel.
  */
 export function costOfUnread(text: Uint8Array, leastUnits = unitsOfText(text)): Cost {

@@ -13,7 +13,7 @@ import type { ReceiptWriter } from './receipt.js';
 export interface Conclusion {
   /** Valid until the next command, unless the history gave it. */
   result: NumberBuffer;
-  /** What is answered in place of the result; null: nothing. */
+  /** The answer that replaces the result; null: the result is the answer. */
   explained: Explained | null;
   /** Whether the command was executed before, and not now. */
   isReplayed: boolean;
@@ -29,7 +29,9 @@ export interface Concluding {
   onWait?: () => void;
 }
 
-/** Calls `answer` with the conclusion: at once, or in a later turn unless the client leaves. */
+/**
+ * Calls `answer` with the conclusion: immediately, or in a later turn unless the client leaves.
+ */
 export function conclude(
   result: NumberBuffer,
   concluding: Concluding,

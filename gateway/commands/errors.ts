@@ -276,7 +276,7 @@ function batchRejection(
   return detailedAnswer(known, { message, details: `"operation":${operation}${own}` });
 }
 
-/** The answer to a repeated key, as long as the history cannot give the first one. */
+/** The answer to a repeated key while the history cannot give the first answer. */
 function executedBefore(sequence: number): ErrorAnswer {
   const message =
     'The request was executed before, at details.sequence, and not again. Its answer cannot be read now: repeat the request with the same key.';

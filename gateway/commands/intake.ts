@@ -34,7 +34,7 @@ import {
   UNAVAILABLE,
 } from './errors.js';
 
-/** What a request needs to know of the exchange. */
+/** The parts of the exchange that admission uses. */
 export interface Intake {
   readonly sequencer: { readonly engine: Engine };
   readonly sessions: Sessions;
@@ -142,7 +142,8 @@ export function admitOrder(
   bill: Bill,
   { quota, units }: Cost,
 ): Admission {
-  // In the order of fields of other transports, so that V8 compiles `admit` for one shape.
+  // The fields have the same order as in the other transports, so V8 compiles `admit` for one
+  // shape.
   const wanted: Wanted = {
     quota,
     units,
@@ -161,7 +162,10 @@ function limited(paid: RateLimitState & { waitMs: number }): Admission {
   return refused(error, retryAfter, paid);
 }
 
-/** Whether too much waits for the disk. What is not counted is never refused for it. */
+/**
+ * Whether too much waits for the disk. A request that is not counted is never refused for
+ * overload.
+ */
 function isOverloaded(overload: Overload, quota: Quota | null): boolean {
   if (quota === null) return false;
   if (quota === 'reads') return overload.refusesRead();

@@ -1,10 +1,10 @@
 /**
- * The answer to a repeated idempotency key whose result is not in memory any more: the history has
- * the result (persistence/history/runs/keyed-results.ts), from which the answer is written as the
- * first one was.
+ * The answer to a repeated idempotency key whose result is no longer in memory. The history has
+ * the result (persistence/history/runs/keyed-results.ts), and the answer is written from it like
+ * the first answer.
  *
- * Always holds: the command is not executed again. While the history cannot say, the answer is 503,
- * with the sequence at which it was executed. The asker's user pays a read.
+ * Always holds: the command is not executed again. While the history cannot give the result, the
+ * answer is 503 with the sequence of the first execution. The asker's user pays a read.
  */
 import { Code } from '../../engine/interface/codes.js';
 import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/interface/results.js';
@@ -58,7 +58,7 @@ export function recall(
   );
 }
 
-/** The engine's result is valid until the next command; a copy stays. */
+/** A copy that outlives the engine's result, which is valid until the next command. */
 export function copyOf({ values, length }: NumberBuffer): NumberBuffer {
   return bufferOf(values.subarray(0, length));
 }

@@ -147,7 +147,7 @@ async function start(options: ExchangeOptions, parts: Parts): Promise<Exchange> 
   });
   const { data, place, replicated } = locked;
   parts.add(() => data.release());
-  // A standby's follower runs already: a failed start stops it, too.
+  // A standby's follower already runs, so a failed start must also stop it.
   parts.add(async () => await follower?.close());
   const engine = await recoverEngine(data, config, log);
   engine.keepRecentResults(config.keyResultWords);
@@ -309,7 +309,7 @@ function vouch(
   }
 }
 
-/** What {@link open} is given. */
+/** The argument of {@link open}. */
 interface Recovered {
   config: Config;
   log: Log;

@@ -100,7 +100,7 @@ async function lockedFolder(folder: string): Promise<FolderLock> {
   return lockFolder(folder);
 }
 
-/** What {@link open} is given. */
+/** The argument of {@link open}. */
 interface Followed {
   config: Config;
   log: Log;

@@ -52,7 +52,7 @@ export function partsFrom(config: Config, log: Log, known = new KnownAddresses()
   };
 }
 
-/** What stops together with the servers. */
+/** Parts that stop together with the servers. */
 interface Beside {
   sources?: () => Promise<void>;
   replicas?: ReplicaListener | null;
@@ -75,11 +75,11 @@ interface PublicServer {
   readings(): ConnectionReadings;
   /** Resolves to the port. */
   listen(host: string, port: number): Promise<number>;
-  /** As Router.renewCertificate. */
+  /** Like Router.renewCertificate. */
   renewCertificate(): Promise<void>;
   /** Accepts no new connections. Resolves when all requests are answered. */
   drain(): Promise<void>;
-  /** Resolves when the clients have read what they will read: as UnsentAnswers.settled. */
+  /** Resolves when the unread answers have settled: see UnsentAnswers.settled. */
   settled(): Promise<void>;
   close(): Promise<void>;
 }
@@ -192,9 +192,9 @@ export class Servers {
   }
 
   /**
-   * Adds what serves clients. Its stop refuses new connections, waiting password hashes and
-   * incomplete requests; then stops the `sources` of commands, if there are any; answers the
-   * requests in flight; and ends the streams.
+   * Adds the servers and what they use. The stop first refuses new connections, waiting password
+   * hashes and incomplete requests, then stops the `sources` of commands (if any), answers the
+   * requests in flight, and ends the streams.
    */
   addTo(parts: Parts, { sources, replicas, forwarder }: Beside): void {
     const { gateway } = this.options;

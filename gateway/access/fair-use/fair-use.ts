@@ -6,8 +6,8 @@
  * state/access/room.ts) and in the queue for the core (edge/forwarder.ts).
  *
  * Always holds: a request pays its full price to both buckets, or nothing. So a lone client that
- * waits as long as a refusal says is served. A cost that shows only later is owed: the buckets go
- * into debt. charges.ts has the prices.
+ * waits as long as a refusal states is then served. A cost that is known only later is owed: the
+ * buckets go into debt. charges.ts has the prices.
  *
  * Reading a socket's address takes up to a tenth of an order's time. So for a signed-in user,
  * tokens of the address are taken in advance, and it is not read again until they are used up.
@@ -122,7 +122,9 @@ export class FairUse {
     return ofAddress === null ? null : { granted: true, ...address!.state, waitMs: 0 };
   }
 
-  /** Charges a further cost, without a check. Returns the state of a bucket, as {@link charge}. */
+  /**
+   * Charges a further cost, without a check. Returns the state of a bucket, like {@link charge}.
+   */
   owe(bill: Bill, count: number): RateLimitState | null {
     const { address, user } = this.buckets[bill.quota];
     const { userKey } = bill;
@@ -133,13 +135,13 @@ export class FairUse {
     return user.state;
   }
 
-  /** Whether the address exceeds its rate of free answers. Call for each. */
+  /** Counts a free answer of the address. Returns whether the address exceeds its rate. */
   floods(address: AddressKey, count = 1): boolean {
     if (this.rates.reads.address === null) return false;
     return !this.freeAnswers.take(address, count, this.elapsedMs());
   }
 
-  /** The request has paid nothing then. */
+  /** Returns all that the request has paid. */
   giveBack(bill: Bill): void {
     const { quota } = bill;
     const { address, user } = this.buckets[quota];
@@ -185,7 +187,7 @@ export class FairUse {
     return true;
   }
 
-  /** By the party with the longer wait, for a request that costs `count` in total. */
+  /** The refusal by the party with the longer wait, of a request that costs `count` in total. */
   private refusal(quota: Quota, bill: Bill, count: number, nowMs: number): RateLimitResult {
     const { address, user } = this.buckets[quota];
     const { payer, userKey } = bill;

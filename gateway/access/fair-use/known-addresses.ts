@@ -1,7 +1,8 @@
 /**
  * Known addresses: the last {@link KNOWN_MAX} that sent a correct password. Using that sign-in's
- * cookie from a known address renews it. Other tokens do not: a free account could use one
- * anywhere. Known addresses have a reserve of connections, and their own lane for password hashes.
+ * cookie from a known address renews it. Other tokens do not renew an address, because a free
+ * account could use one anywhere. Known addresses have a reserve of connections, and their own
+ * lane for password hashes.
  *
  * Always holds: an exchange's edges know the addresses that the exchange knows.
  */

@@ -38,7 +38,10 @@ export class TokenBuckets<Key> {
     return this.fullAtMs.size;
   }
 
-  /** 0: it has `count` tokens. For more than a full bucket, a full one is enough. */
+  /**
+   * Time until the bucket has `count` tokens; 0: it has them. Above the burst, a full bucket is
+   * enough.
+   */
   waitMs(key: Key, count: number, nowMs: number): number {
     this.debtMs = this.debtOf(key, nowMs);
     const neededMs = Math.min(count * this.tokenMs, this.capacityMs);
@@ -63,7 +66,7 @@ export class TokenBuckets<Key> {
     if (fullAtMs !== undefined) this.fullAtMs.set(key, fullAtMs - count * this.tokenMs);
   }
 
-  /** The last bucket used, as the values of the RateLimit headers. */
+  /** The state of the last bucket used, as values of the RateLimit headers. */
   get state(): { limit: number; remaining: number; resetSeconds: number } {
     const remaining = Math.floor((this.capacityMs - this.debtMs) / this.tokenMs + ROUNDING);
     return {

@@ -2,8 +2,8 @@
  * On the core: the commands that an edge has read. The results of one turn are sent together, once
  * they are durable.
  *
- * Always holds: an edge is sent everything in the order of the sequences that it shows. So results
- * are combined only while no other waiting target comes between them.
+ * Always holds: frames go to an edge in the order of the sequences that they show. So results are
+ * combined only while no other target waits between them.
  */
 import type { RecordBuffer } from '../../../engine/interface/records.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
@@ -81,7 +81,7 @@ export class EdgeCommands {
     return this.options.gateway;
   }
 
-  /** Begins the frame of a result, behind those before it. */
+  /** Begins a result's frame, after the earlier frames. */
   begin(kind: number, number: number, flags: number, replayed: boolean): FrameBlock {
     const { sequencer } = this.options.gateway;
     if (sequencer.waitingTargets !== this.open.waitingTargets) this.flush();

@@ -71,7 +71,7 @@ export class CoreStreams {
   /** Handles a frame; false: it is not about a stream. @throws FrameError */
   receive(frame: FrameReader): boolean {
     const read = this.readers[frame.kind];
-    // Unknown if it was ended here and the edge has not yet received that.
+    // The stream is missing if it was ended here and the edge has not received the end yet.
     read?.(frame, this.streams.get(frame.id));
     return read !== undefined;
   }

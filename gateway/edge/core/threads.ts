@@ -78,7 +78,7 @@ export class EdgeThreads {
     throw cannotListen(host, port);
   }
 
-  /** As Router.renewCertificate, once every thread has a new app. */
+  /** Like Router.renewCertificate, once every thread has a new app. */
   async renewCertificate(): Promise<void> {
     for (const thread of this.threads) thread.renewCertificate();
     const apps = await this.apps();
@@ -96,7 +96,7 @@ export class EdgeThreads {
     await Promise.all(this.threads.map((thread) => thread.asked('drain')));
   }
 
-  /** Resolves when the clients have read what they will read: as UnsentAnswers.settled. */
+  /** Resolves when the unread answers have settled: see UnsentAnswers.settled. */
   async settled(): Promise<void> {
     await Promise.all(this.threads.map((thread) => thread.settle()));
   }

@@ -75,7 +75,7 @@ export class RingLink implements BlockSink {
   waitUntil(isDone: () => boolean, limitMs: number): boolean {
     const untilMs = elapsedMs() + limitMs;
     this.writer.wakeNow();
-    // After the wait, this side is awake and looks again.
+    // After the wait, this side is awake and checks again.
     this.plan();
     while (!isDone()) {
       const leftMs = untilMs - elapsedMs();

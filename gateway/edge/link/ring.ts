@@ -8,7 +8,7 @@
  * - frames that do not fit wait with the writer, in order, until the reader has made room. The
  *   caller limits how much may wait: see {@link RingWriter.waitingBytes};
  * - the next frame wakes a sleeping reader, and free room wakes a waiting writer. Each side
- *   announces that it waits and then looks again, so no wake-up is missed.
+ *   announces that it waits and then checks again, so no wake-up is missed.
  */
 
 /** Room for about 1,500 orders. Small enough to stay in the caches of a core. */
@@ -59,7 +59,7 @@ export class RingWriter extends Ring {
 
   constructor(
     memory: SharedArrayBuffer,
-    /** Sends the reader a message that makes it look. */
+    /** Sends the reader a message that makes it check the ring. */
     private readonly wakeReader: () => void,
   ) {
     super(memory);
@@ -162,7 +162,7 @@ export class RingReader extends Ring {
 
   constructor(
     memory: SharedArrayBuffer,
-    /** Sends the writer a message that makes it look. */
+    /** Sends the writer a message that makes it check the ring. */
     private readonly wakeWriter: () => void,
   ) {
     super(memory);

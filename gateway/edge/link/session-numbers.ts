@@ -1,15 +1,18 @@
 /**
- * Numbers that replace tokens between the core and an edge, so that a command carries no token. The
- * core numbers a session when it admits a request of the session, and sends the number with the
- * answer.
+ * Numbers that replace tokens between the core and an edge, so that a command carries no token.
+ * The core numbers a session when it admits a request of the session, and sends the number with
+ * the answer.
  *
  * Always holds: a number is never reused for another session. If either side forgets a number, one
- * request is sent again with its token. A number is not a permission: the engine decides for each
- * command whether its session is valid (admission.ts).
+ * request is sent again with its token. A number is not a permission: the core checks the session
+ * of each command again (commands/intake.ts).
  */
 import type { Session } from '../../access/sessions.js';
 
-/** At the core. Beyond this, the oldest are forgotten, as at an edge. */
+/**
+ * Limit at the core, the same as at an edge (access/token-map.ts). Beyond it, the oldest are
+ * forgotten.
+ */
 const SESSIONS_MAX = 100_000;
 
 export class SessionNumbers {

@@ -174,7 +174,7 @@ class EdgeThread {
     };
   }
 
-  /** Only in one thread, for all. */
+  /** Called in one thread, which accepts connections for all. */
   private async listen(where: { host: string; port: number; apps: number[] }): Promise<void> {
     const { host, port, apps } = where;
     this.acceptor = new Acceptor(handingOut(this.task.config.tls !== null));
