@@ -136,6 +136,7 @@ export class Reads {
       parentId: users.parent(userId),
       frozen: accounts.isFrozen(userId),
       privacy: users.privacy(userId) as Privacy,
+      autoClaim: users.autoClaim(userId) === 1,
     };
   }
 

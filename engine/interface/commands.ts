@@ -293,6 +293,8 @@ export const COMMANDS = {
     number: 53,
     fields: { userId: 'user', credential: 'text', ...OPERATOR },
   },
+  /** Whether the settlement of a market pays the user's position, so that no claim is needed. */
+  setAutoClaim: { number: 54, fields: { ...USER, enabled: 'set' } },
 } as const satisfies Record<string, CommandEntry>;
 
 type Commands = typeof COMMANDS;

@@ -106,7 +106,8 @@ export const EVENT_FIELDS = {
   ],
   /**
    * Resolution closes a position. `payoutMicros` (0 for losers) and `refundMicros` (the fees, on
-   * VOID only) become claimable. `profitMicros` is payout plus refund less cost.
+   * VOID only) become claimable, or `claimed` follows. `profitMicros` is payout plus refund less
+   * cost.
    */
   positionSettled: [
     'userId',
@@ -121,7 +122,7 @@ export const EVENT_FIELDS = {
     'refundMicros',
     'profitMicros',
   ],
-  /** The lots are those that are paid. `automatic` 1: the user did not claim in time. */
+  /** The lots are those that are paid. `automatic` 1: without a claim. */
   claimed: [
     'marketId',
     'userId',
@@ -195,6 +196,7 @@ export const EVENT_FIELDS = {
   /** Money moves to another account of the family; transferredIn follows. */
   transferredOut: ['userId', 'toUserId', 'amountMicros'],
   transferredIn: ['userId', 'fromUserId', 'amountMicros'],
+  autoClaimChanged: ['userId', 'enabled'],
 } as const satisfies Record<string, readonly string[]>;
 
 export type EventName = Exclude<keyof typeof EVENT_FIELDS, 'none'>;

@@ -123,6 +123,7 @@ export const RESULT_FIELDS = {
   /** cancelAtMs 0: never. */
   setCancelAfter: ['userId', 'cancelAtMs'],
   setPrivacy: ['userId', 'privacy'],
+  setAutoClaim: ['userId', 'enabled'],
   createOrderGroup: GROUP_FIELDS,
   resetOrderGroup: GROUP_FIELDS,
   removeOrderGroup: ['groupId', 'userId', 'availableMicros', 'heldMicros', 'cancelledOrders'],

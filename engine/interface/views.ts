@@ -31,6 +31,8 @@ export interface AccountView {
   parentId: number;
   frozen: boolean;
   privacy: Privacy;
+  /** Whether the settlement of a market pays the user. */
+  autoClaim: boolean;
 }
 
 export interface AccessTokenView {

@@ -31,7 +31,7 @@ import { placeOrder } from './orders/place-order.js';
 import { Taker } from './orders/taker.js';
 import { createSubAccount, transferMoney } from './sub-accounts.js';
 import { transfer } from './transfer.js';
-import { register, setCredential, setPrivacy, setReferralCode } from './users.js';
+import { register, setAutoClaim, setCredential, setPrivacy, setReferralCode } from './users.js';
 import { claimYield, stake, unstake } from './vault.js';
 import { recordUpgrade, vouchForSnapshot } from './vouch.js';
 
@@ -81,6 +81,7 @@ const RARE: { [K in RareKind]: (state: State, command: CommandOf<K>) => number }
   claimYield,
   setReferralCode,
   setPrivacy,
+  setAutoClaim,
   createSubAccount,
   transferMoney,
   cancelDisconnected,

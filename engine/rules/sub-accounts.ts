@@ -37,6 +37,7 @@ export function createSubAccount(state: State, command: CommandOf<'createSubAcco
   accounts.setReferrer(userId, referrerId);
   accounts.joinFamily(userId, accounts.family(parentId));
   users.setPrivacy(userId, users.privacy(parentId));
+  users.setAutoClaim(userId, users.autoClaim(parentId));
   users.addSubAccount(parentId, userId);
   room.count(Pool.subAccounts, parentId, 1);
   state.events.write(EventType.userRegistered, userId, referrerId, partner, parentId);

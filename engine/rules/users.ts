@@ -1,4 +1,4 @@
-/** Commands about accounts: registration, credentials, privacy, referral codes. */
+/** Commands about accounts: registration, credentials, settings, referral codes. */
 
 import { Code } from '../interface/codes.js';
 import type { CommandOf } from '../interface/commands.js';
@@ -86,6 +86,19 @@ export function setPrivacy(state: State, command: CommandOf<'setPrivacy'>): numb
     state.events.write(EventType.privacyChanged, userId, privacy);
   }
   state.result.write(userId, privacy);
+  return Code.ok;
+}
+
+export function setAutoClaim(state: State, command: CommandOf<'setAutoClaim'>): number {
+  const { users } = state;
+  const { userId } = command;
+  if (!users.exists(userId)) return Code.user_not_found;
+  const enabled = Number(command.enabled);
+  if (users.autoClaim(userId) !== enabled) {
+    users.setAutoClaim(userId, enabled);
+    state.events.write(EventType.autoClaimChanged, userId, enabled);
+  }
+  state.result.write(userId, enabled);
   return Code.ok;
 }
 

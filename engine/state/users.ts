@@ -35,6 +35,8 @@ const ProfileTable = tableOf(64, {
   /** In markets that are not paid out. */
   positionCount: 'i32',
   privacy: 'i32',
+  /** 1: the settlement of a market pays the user's position. */
+  autoClaim: 'i32',
   /** 0: not a sub-account. */
   parent: 'i32',
   /** The user's first sub-account, and the parent's next one; 0: none. */

@@ -265,6 +265,7 @@ export type Profile = Answer<typeof accounts.Profile>;
 export type Balance = Answer<typeof accounts.Balance>;
 export type Position = Answer<typeof accounts.Position>;
 export type Positions = Answer<typeof accounts.Positions>;
+export type AutoClaim = Answer<typeof accounts.AutoClaim>;
 export type Privacy = Answer<typeof accounts.Privacy>;
 export type Referral = Answer<typeof accounts.Referral>;
 export type OwnReferral = Answer<typeof accounts.OwnReferral>;
@@ -310,6 +311,14 @@ export const privacy = route((userId: string) => get<Privacy>(path`/users/${user
 export const setPrivacy = route(
   (userId: string, body: { private: boolean; listed?: boolean | undefined }) =>
     put<Privacy>(path`/users/${userId}/privacy`, body),
+);
+/** Whether the settlement of a market pays you, without a claim. */
+export const autoClaim = route((userId: string) =>
+  get<AutoClaim>(path`/users/${userId}/auto-claim`),
+);
+/** Applies to markets that are settled later. Claim what was settled before. */
+export const setAutoClaim = route((userId: string, enabled: boolean) =>
+  put<AutoClaim>(path`/users/${userId}/auto-claim`, { enabled }),
 );
 /** Sets a new referral code. The old code still refers to you. */
 export const setReferralCode = route((userId: string, code: string) =>

@@ -245,7 +245,7 @@ function paidAnswer(
 ): ErrorAnswer {
   const amount = microsText(paid.amountMicros);
   const by = paid.automatic ? 'automatic' : 'user';
-  const how = paid.automatic ? 'by the exchange, a day after the result' : 'when you claimed it';
+  const how = paid.automatic ? 'by the exchange, without a claim' : 'when you claimed it';
   return errorAnswer(
     'already_paid',
     { ...besides, paidAtMs: paid.atMs, amount: JSON.rawJSON(amount), by },

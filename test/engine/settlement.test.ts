@@ -101,6 +101,32 @@ describe('a market with thousands of orders and positions', () => {
     expect(engine.account(2)!.availableMicros).toBe(10_000 * DOLLAR - 500_000);
   });
 
+  test('pays users with automatic claims as it settles, in slices', () => {
+    const { engine, marketId } = crowdedMarket();
+    const setAutoClaim = (userId: number, enabled: boolean) =>
+      run(engine, { kind: 'setAutoClaim', userId, enabled, idempotencyKey: null });
+    for (const userId of [1, 3, 2_001, 2_002]) setAutoClaim(userId, true);
+    setAutoClaim(3, false);
+    run(engine, price(100_001, at(END - 1_000)), at(END - 1_000));
+    for (let slice = 1; slice <= 6; slice++) run(engine, { kind: 'advanceTime' }, at(END + 2_000));
+    expect(eventsOf(engine, 'claimed')).toMatchObject([
+      { userId: 1, payoutMicros: DOLLAR, automatic: 1 },
+    ]);
+    expect(eventsOf(engine, 'positionSettled')).toHaveLength(WORK_UNITS_PER_COMMAND);
+    // What was settled before the change waits for a claim; what is settled after it is paid.
+    setAutoClaim(3, true);
+    setAutoClaim(4_001, true);
+    while (engine.nextDueMs() <= engine.nowMs) run(engine, { kind: 'advanceTime' });
+    const claim = { kind: 'claim', marketId, idempotencyKey: null } as const;
+    for (const userId of [1, 2_001, 2_002, 4_001])
+      expect(codeOf(run(engine, { ...claim, userId }))).toBe(Code.nothing_to_claim);
+    for (const userId of [3, 2_005])
+      expect(codeOf(run(engine, { ...claim, userId }))).toBe(Code.ok);
+    for (const userId of [3, 2_001, 4_001, 2_005])
+      expect(balanceOf(engine, userId)).toEqual(balanceOf(engine, 1));
+    engine.checkInvariants();
+  });
+
   test('pays a claim of the position that is to be settled next', () => {
     const { engine, marketId } = crowdedMarket();
     run(engine, price(100_001, at(END - 1_000)), at(END - 1_000));

@@ -79,8 +79,10 @@ function settlePositions(state: State, slot: number, units: number): number {
     if (left === 0) return 0;
     markets.setSettleCursor(slot, state.positions.owners.marketAfter(row));
     const owed = payoutOf(state, slot, row) + refundOf(state, slot, row);
+    const userId = state.positions.owners.userId(row);
     settlePosition(state, slot, row);
     if (owed === 0) state.positions.forget(row);
+    else if (state.users.autoClaim(userId) === 1) pay(state, slot, row, true);
     left--;
   }
   shareRestOfFees(state, slot);

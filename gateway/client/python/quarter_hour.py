@@ -500,6 +500,10 @@ class Client:
         body = {"private": private, "listed": listed}
         return self.call("PUT", self._own("privacy"), body, **options)
 
+    def set_auto_claim(self, enabled: bool, **options: Any) -> Fields:
+        """Whether the settlement of a market pays you, without a claim. Off at first."""
+        return self.call("PUT", self._own("auto-claim"), {"enabled": enabled}, **options)
+
     # Sub-accounts, for a token from their parent's sign-in
 
     def create_sub_account(self, username: str, **options: Any) -> Fields:

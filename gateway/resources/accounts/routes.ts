@@ -88,6 +88,32 @@ export const userRoutes: Route[] = [
     },
   }),
 
+  defineRoute('GET', '/users/:id/auto-claim', {
+    access: 'session',
+    summary: 'Whether you are paid without a claim when a market is settled',
+    userParameter: 'id',
+    responses: { 200: views.AutoClaim },
+    handle(call) {
+      const { autoClaim: enabled } = call.engine.account(call.userId)!;
+      call.answer(views.autoClaim, { enabled, ...call.trueAt });
+    },
+  }),
+
+  defineRoute('PUT', '/users/:id/auto-claim', {
+    access: 'session',
+    summary: 'Choose whether you are paid without a claim when a market is settled',
+    userParameter: 'id',
+    body: views.AutoClaimBody,
+    idempotent: true,
+    responses: { 200: views.AutoClaim },
+    handle(call) {
+      const { userId, idempotencyKey } = call;
+      const { enabled } = call.body;
+      const command = { kind: 'setAutoClaim', userId, idempotencyKey, enabled } as const;
+      call.execute(command, 200, views.autoClaimReceipt);
+    },
+  }),
+
   defineRoute('GET', '/users/:id/referral', {
     access: 'public',
     summary: 'The referral data of a user; earnings are shown only to that user',

@@ -63,6 +63,12 @@ export const Privacy = responseObject('Privacy', 'What others may read of an acc
   listed: isListed,
   ...response.state,
 });
+const AUTO_CLAIM = 'Whether winnings and refunds are paid without a claim';
+const enabled = z
+  .boolean()
+  .describe('Whether the settlement of a market pays your winnings and refunds; false at first');
+export const AutoClaimBody = bodyObject('AutoClaimBody', AUTO_CLAIM, { ...request.own, enabled });
+export const AutoClaim = responseObject('AutoClaim', AUTO_CLAIM, { enabled, ...response.state });
 export const Balance = responseObject('Balance', 'The money of a user', {
   userId: response.userId,
   ...response.balanceFields,
@@ -243,6 +249,11 @@ const PRIVACY: From<{ privacy: number }, Assets> = {
 };
 export const privacy = new Writer<{ privacy: number }>(Privacy, PRIVACY);
 export const privacyReceipt = receiptOf('setPrivacy', Privacy, PRIVACY);
+
+export const autoClaim = new Writer<{ enabled: boolean }>(AutoClaim);
+export const autoClaimReceipt = receiptOf('setAutoClaim', AutoClaim, {
+  enabled: ({ enabled }) => enabled === 1,
+});
 
 export const ownReferral = new Writer<ReferralView>(OwnReferral, { referredBy: 'referrerId' });
 export const othersReferral = new Writer<ReferralView>(

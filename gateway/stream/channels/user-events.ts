@@ -145,7 +145,8 @@ export const UserEvent = z.discriminatedUnion('type', [
     { ...NAMED, shares: 'sizeLots', oldShares: 'oldSizeLots' },
   ),
   fill,
-  // The payout and refund become claimable; `claimed` follows when they are paid.
+  // The payout and refund become claimable; `claimed` follows when they are paid, at once with
+  // automatic claims.
   oneUser(
     'positionSettled',
     'position_settled',

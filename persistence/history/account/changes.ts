@@ -139,6 +139,7 @@ export function changesOf(event: EventRecord): AccountChange[] {
     case 'marketPaused':
     case 'userFrozen':
     case 'privacyChanged':
+    case 'autoClaimChanged':
     case 'rulesChanged':
     case 'orderGrouped':
     case 'orderGroupCreated':

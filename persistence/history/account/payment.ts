@@ -13,7 +13,7 @@ export interface Payment {
   atMs: number;
   /** The payout and the refund. */
   amountMicros: number;
-  /** Nobody claimed it. */
+  /** Without a claim: by the settlement, or a day after the result. */
   automatic: boolean;
 }
 
@@ -21,9 +21,9 @@ export interface Payment {
 const ENTRIES_MAX = 10_000;
 
 /**
- * Looks from the automatic payment on, then from the market's result on, which is before its end if
- * an operator has made it VOID. null: the user was not paid, or claimed only after very many other
- * payments.
+ * Looks from the payment of unclaimed positions on, then from the market's result on, which is
+ * before its end if an operator has made it VOID. null: the user was not paid, or claimed only
+ * after very many other payments.
  * @param count the number of the user's payments
  * @param resolvedAtMs of the market; null or 0: it has no result
  */

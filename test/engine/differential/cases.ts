@@ -106,6 +106,7 @@ const ANSWERS: Record<CommandName, CaseName[]> = {
   createToken: ['ok', 'invalid_command', 'user_not_found', 'limit_reached'],
   setCancelAfter: USERS,
   setPrivacy: USERS,
+  setAutoClaim: USERS,
   createOrderGroup: [...USERS, 'limit_reached'],
   resetOrderGroup: [...USERS, 'order_group_not_found'],
   removeOrderGroup: [...USERS, 'order_group_not_found'],

@@ -83,6 +83,7 @@ def check_live():
                 ]
             ),
             lambda: maker.cancel_after(60),
+            lambda: maker.set_auto_claim(True),
             lambda: maker.create_order_group(5, 60),
             lambda: maker.buy(
                 MARKET,

@@ -184,6 +184,9 @@ export class ContractSession {
     await this.use('PUT /users/:id/privacy', { of, body: { private: true }, token });
     await this.use('GET /users/:id/privacy', { of, token });
     await this.use('PUT /users/:id/privacy', { of, body: { private: false }, token });
+    await this.use('PUT /users/:id/auto-claim', { of, body: { enabled: true }, token });
+    await this.use('GET /users/:id/auto-claim', { of, token });
+    await this.use('PUT /users/:id/auto-claim', { of, body: { enabled: false }, token });
     await this.use('GET /users/:userId/vaults', { of: { userId: ADA } });
     await this.subAccounts(token);
   }

@@ -133,6 +133,7 @@ const REFUSALS: Record<string, Refusal[]> = {
   'POST /users/{id}/order-groups': [],
   'PUT /users/{id}/cancel-after': [],
   'PUT /users/{id}/privacy': [],
+  'PUT /users/{id}/auto-claim': [],
   'POST /users/{id}/sub-accounts': [
     ['/users/u1/sub-accounts', { username: 'BOB' }, 'username_taken'],
   ],
@@ -314,6 +315,12 @@ test('a success is repeated byte for byte, on every operation that takes a key',
   const code = `/users/${ada.userId}/referral/code`;
   await done('PUT /users/{id}/referral/code', code, { code: 'ADA-1' }, ada);
   await done('PUT /users/{id}/privacy', `/users/${ada.userId}/privacy`, { private: true }, ada);
+  await done(
+    'PUT /users/{id}/auto-claim',
+    `/users/${ada.userId}/auto-claim`,
+    { enabled: false },
+    ada,
+  );
   const subs = `/users/${ada.userId}/sub-accounts`;
   const sub = await done('POST /users/{id}/sub-accounts', subs, { username: 'ada-sub' }, ada);
   const move = { from: ada.userId, to: sub.userId, amount: 3 };

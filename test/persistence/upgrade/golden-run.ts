@@ -178,6 +178,7 @@ class GoldenRun {
     await this.send('ada', '/vaults/flex/stake', { amount: 25 });
     const { userId, token } = await this.trader('cleo');
     await this.server.api.put(`/users/${userId}/privacy`, { private: true }, token);
+    await this.server.api.put(`/users/${userId}/auto-claim`, { enabled: true }, token);
     const username = `cleo-${market.slice(-4)}`;
     const sub = await this.send('cleo', `/users/${userId}/sub-accounts`, { username });
     const { userId: to } = JSON.parse(sub);

@@ -37,7 +37,12 @@ export function register(state: NaiveState, command: CommandOf<'register'>): Ans
   if (isNewPartner && state.partners.length >= MAX_PARTNERS) return rejectLimit('partners');
   if (isNewPartner) state.partners.push(partner);
   const fields = { username, credential, referrerId: referrer?.userId ?? 0, partner };
-  const { userId } = addUser(state, { ...fields, parentId: 0, privacy: Privacy.OPEN });
+  const { userId } = addUser(state, {
+    ...fields,
+    parentId: 0,
+    privacy: Privacy.OPEN,
+    autoClaim: false,
+  });
   userOf(state, userId)!.available = dollars(grantMicros);
   state.total = state.total.plus(dollars(grantMicros));
   state.granted = state.granted.plus(dollars(grantMicros));
@@ -56,7 +61,7 @@ function addUser(
   state: NaiveState,
   fields: Pick<
     NaiveUser,
-    'username' | 'credential' | 'referrerId' | 'partner' | 'parentId' | 'privacy'
+    'username' | 'credential' | 'referrerId' | 'partner' | 'parentId' | 'privacy' | 'autoClaim'
   >,
 ): NaiveUser {
   const userId = state.users.length + 1;
@@ -93,8 +98,8 @@ export function createSubAccount(
   if (isTaken(state, username)) return reject('username_taken');
   if (parent.parentId !== 0 || !mayTakeOne(state, 'subAccounts', parentId))
     return rejectLimit('subAccounts');
-  const { referrerId, partner, privacy } = parent;
-  const fields = { username, credential: '', referrerId, partner, parentId, privacy };
+  const { referrerId, partner, privacy, autoClaim } = parent;
+  const fields = { username, credential: '', referrerId, partner, parentId, privacy, autoClaim };
   return ok({ userId: addUser(state, fields).userId });
 }
 
@@ -218,6 +223,17 @@ export function setPrivacy(state: NaiveState, command: CommandOf<'setPrivacy'>):
   if (user.privacy !== privacy) emit(state, { type: 'privacyChanged', userId, privacy });
   user.privacy = privacy;
   return ok({ userId, privacy });
+}
+
+export function setAutoClaim(state: NaiveState, command: CommandOf<'setAutoClaim'>): Answer {
+  const user = userOf(state, command.userId);
+  if (user === undefined) return reject('user_not_found');
+  const { userId } = user;
+  const enabled = command.enabled ? 1 : 0;
+  if (user.autoClaim !== command.enabled)
+    emit(state, { type: 'autoClaimChanged', userId, enabled });
+  user.autoClaim = command.enabled;
+  return ok({ userId, enabled });
 }
 
 export function setReferralCode(state: NaiveState, command: CommandOf<'setReferralCode'>): Answer {

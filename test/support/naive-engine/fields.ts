@@ -107,6 +107,7 @@ const FORMS: Record<CommandName, Record<string, Check>> = {
   claimYield: { ...isUsers },
   setReferralCode: { ...isUsers, code: form(CODE) },
   setPrivacy: { ...isUsers, privacy: whole(0, 2) },
+  setAutoClaim: { ...isUsers, enabled: isFlag },
   createSubAccount: { ...isUsers, username: form(CODE) },
   transferMoney: { ...isUsers, amountMicros: whole(1, MAX_TRANSFER_MICROS) },
   batch: { ...isUsers, atomic: isFlag },

@@ -402,6 +402,7 @@ function settle(state: NaiveState, market: NaiveMarket, position: NaivePosition)
   }
   if (!isVoid) rewardFees(state, market, position);
   if (position.payout.plus(position.refund).eq(ZERO)) forget(market, position);
+  else if (user.autoClaim) pay(state, market, position, 1);
 }
 
 /** In a VOID market, every lot wins a half. */

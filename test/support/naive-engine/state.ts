@@ -39,6 +39,7 @@ export interface NaiveUser {
   cancelAtMs: number | null;
   frozen: boolean;
   privacy: number;
+  autoClaim: boolean;
   /** The user whose sub-account it is; 0: it is not one. */
   parentId: number;
 }

@@ -59,6 +59,7 @@ export function accountView(state: NaiveState, userId: number): AccountView | nu
     parentId: user.parentId,
     frozen: user.frozen,
     privacy: user.privacy as Privacy,
+    autoClaim: user.autoClaim,
   };
 }
 

@@ -91,6 +91,7 @@ const FIELDS: Record<Exclude<Field, `${string}${Unit}`>, Row> & Partial<Record<F
   anew: ['anew', flag],
   asset: ['asset', symbolOf],
   atomic: ['atomic', flag],
+  autoClaim: ['autoClaim', flag],
   automatic: ['automatic', flag],
   chainHash: ['chainHash', unchanged],
   clientOrderId: ['clientOrderId', unchanged],
@@ -99,6 +100,7 @@ const FIELDS: Record<Exclude<Field, `${string}${Unit}`>, Row> & Partial<Record<F
   // Credentials are secret.
   credential: ['hasCredential', (credential: string) => credential !== ''],
   depositId: ['depositId', id('d')],
+  enabled: ['enabled', flag],
   endPriceMicros: ['endPrice', endPrice],
   feeBasisPoints: ['feeRate', rate(100)],
   expiresAtMs: ['expiresAtMs', expiry],

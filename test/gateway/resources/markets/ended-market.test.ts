@@ -22,8 +22,9 @@ const VOIDED = 'btc-15m-1763702100';
 
 let server = await TestServer.withMarket();
 afterAll(() => server.stop());
-const [claimer, sleeper, loser] = [
+const [claimer, keeper, sleeper, loser] = [
   await server.register('claimer'),
+  await server.register('keeper'),
   await server.register('sleeper'),
   await server.register('loser'),
 ];
@@ -39,6 +40,11 @@ async function refused(asked: () => Promise<Answer>) {
 }
 
 async function expectPaid(): Promise<void> {
+  const settled = { paidAtMs: END_MS + 5_000, amount: 10, by: 'automatic' };
+  expect(await refused(() => claim(keeper))).toEqual({
+    code: '409 already_paid',
+    details: settled,
+  });
   const byUser = { paidAtMs: END_MS + 5_000, amount: 10, by: 'user' };
   const expected = { code: '409 already_paid', details: byUser };
   expect(await refused(() => claim(claimer))).toEqual(expected);
@@ -60,7 +66,8 @@ test('of a market that was VOID before its end, too, a claim says when it was pa
 });
 
 test('a claim that was paid says when and how much', async () => {
-  for (const who of [claimer, sleeper]) {
+  await server.api.put('/users/me/auto-claim', { enabled: true }, keeper.token);
+  for (const who of [claimer, keeper, sleeper]) {
     await server.buy(loser, { outcome: 'DOWN', shares: 10, price: 0.5, timeInForce: 'GTC' });
     expect((await server.buy(who, { outcome: 'UP', shares: 10, price: 0.5 })).status).toBe(200);
   }
@@ -82,6 +89,13 @@ test('a claim that was paid says when and how much', async () => {
   expect((await late()).text).toBe(first.text);
   expect((await claim(claimer)).json).toMatchObject({ payout: 10 });
   await expectPaid();
+  const [own, automatic] = await Promise.all(
+    [claimer, keeper].map(async ({ userId, token }) => {
+      const { json } = await server.api.read(`/users/${userId}/ledger?cause=claim`, token);
+      return json.entries.map(({ entryId, sequence, ...entry }: Record<string, unknown>) => entry);
+    }),
+  );
+  expect(automatic).toEqual(own);
   expect((await refused(() => claim(loser))).code).toBe('409 nothing_to_claim');
 });
 
