@@ -18,6 +18,7 @@ import {
   MAX_GRANTED_MICROS,
   MAX_PARTNERS,
   MAX_PASSES_PER_COMMAND,
+  MAX_QUEUE_ROWS,
   MAX_TIME_MS,
   MAX_TRANSFERS,
   MAX_USERS,
@@ -429,7 +430,7 @@ export class Reads {
     };
   }
 
-  /** Resting orders that the last command, or a quote since, examined before trading. */
+  /** Resting orders that the last command, or a quote or `lotsAhead` since, only examined. */
   get makersSeen(): number {
     return this.state.makersSeen;
   }
@@ -609,6 +610,37 @@ export class Reads {
       selfTrade: orders.selfTrade(row) as SelfTrade,
       placedAtMs: placedAtMs(this.state, row),
     };
+  }
+
+  /**
+   * By order: the lots that trade before it at its price; null: MAX_QUEUE_ROWS other orders did not
+   * tell them. All must rest.
+   */
+  lotsAhead(orderIds: Iterable<number>): Map<number, number | null> {
+    this.state.makersSeen = 0;
+    const lots = new Map<number, number | null>();
+    for (const orderId of orderIds) lots.set(orderId, this.lotsAheadOf(orderId));
+    return lots;
+  }
+
+  /** Looks in both directions from the order, because the nearer end of the queue is enough. */
+  private lotsAheadOf(orderId: number): number | null {
+    const { state } = this;
+    const { orders } = state;
+    const row = orders.find(orderId);
+    let aheadLots = 0;
+    let restLots = state.levels.lots(orders.levelRow(row)) - orders.lots(row);
+    let before = orders.before(row);
+    let after = orders.after(row);
+    while (before !== 0 && after !== 0) {
+      if (state.makersSeen >= MAX_QUEUE_ROWS) return null;
+      state.makersSeen += 2;
+      aheadLots += orders.lots(before);
+      restLots -= orders.lots(after);
+      before = orders.before(before);
+      after = orders.after(after);
+    }
+    return before === 0 ? aheadLots : restLots;
   }
 
   orderGroups(userId: number): OrderGroupView[] {

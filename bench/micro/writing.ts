@@ -119,6 +119,7 @@ function buyOf(
     total: micros(buy.valueMicros + buy.feeMicros),
     unspent: micros(buy.unspentMicros),
     restingShares: lots(buy.restingLots),
+    sharesAhead: buy.restingLots > 0 ? lots(buy.aheadLots) : null,
     originalShares: lots(sizeLots),
     price: ticks(priceTicks),
     amount: null,

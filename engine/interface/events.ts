@@ -54,6 +54,7 @@ export const EVENT_FIELDS = {
    * A command has placed an order; its trades precede this event. `restingLots` 0: the order has
    * ended, by `status`. `sizeLots` is the size; of a buy that its budget ended, the lots bought and
    * resting. expiresAtMs 0: when the market ends. `anew` 1: an amendment placed it again.
+   * `aheadLots` rest ahead of it at its price.
    */
   orderPlaced: [
     'orderId',
@@ -70,6 +71,7 @@ export const EVENT_FIELDS = {
     'selfTrade',
     'expiresAtMs',
     'anew',
+    'aheadLots',
   ],
   orderCancelled: [
     'orderId',

@@ -35,6 +35,8 @@ export const UNSIZED_LOTS = MAX_ORDER_LOTS + 1;
  * memory.
  */
 export const MAX_FILLS_PER_ORDER = 5_000;
+/** Other orders at which a read of orders looks, in all, to find their places in the queue. */
+export const MAX_QUEUE_ROWS = 5_000;
 
 export const MAX_ASSETS = 64;
 export const MAX_USERS = 4_000_000;

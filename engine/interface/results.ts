@@ -47,6 +47,8 @@ const ORDER_FIELDS = [
   /** The part of a buy's budget that is neither spent nor held. 0 for a sell. */
   'unspentMicros',
   'restingLots',
+  /** Lots ahead of it at its price when it began to rest; 0: it did not. */
+  'aheadLots',
   ...HOLDINGS,
   'fillCount',
 ] as const;

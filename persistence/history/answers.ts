@@ -40,14 +40,22 @@ const PREPARE: { readonly [Kind in StoredKind]: Prepare<Kind> } = {
     return () => readLedger(entries, end, request);
   },
   userOrders: (request, { lists, entries }, engine) => {
-    const { userId, clientOrderId } = request;
-    const end = ordersEnd(lists, userId, engine.orders(userId));
+    const { userId, clientOrderId, status, marketId } = request;
+    const resting = engine.orders(userId);
+    // Newest first, as pages are.
+    const shown = resting
+      .toReversed()
+      .filter((order) => (marketId ?? order.marketId) === order.marketId);
+    const ahead = engine.lotsAhead(status === 'closed' ? [] : shown.map(({ orderId }) => orderId));
+    const end = ordersEnd(lists, userId, resting, ahead);
     if (clientOrderId === null) return () => readOrders(entries, end, request);
     const orderId = engine.orderNamed(userId, clientOrderId);
     return () => readNamedOrder(entries, end, request, orderId);
   },
   userOrder: (request, { lists, entries }, engine) => {
-    const end = ordersEnd(lists, request.userId, engine.orders(request.userId));
+    const { userId, orderId } = request;
+    const ahead = engine.lotsAhead(engine.rests(orderId) ? [orderId] : []);
+    const end = ordersEnd(lists, userId, engine.orders(userId), ahead);
     return () => readOrder(entries, end, request);
   },
   payment: (request, database) => {

@@ -12,7 +12,7 @@ import {
   TokenState,
   WINDOW_MS,
 } from '../../engine/interface/domain.js';
-import { ORDERS_REMEMBERED } from '../../engine/interface/limits.js';
+import { MAX_QUEUE_ROWS, ORDERS_REMEMBERED } from '../../engine/interface/limits.js';
 import {
   idNumber,
   isMarketName,
@@ -65,6 +65,26 @@ test('the exchange itself has no standing, and what markets shared with the vaul
   expect([engine.vaultShareMicros(engine.nowMs), engine.market(marketId) === null]).toEqual([
     0,
     false,
+  ]);
+});
+
+test('a place in the queue is counted from its nearer end, as far as the maximum allows', () => {
+  const users = MAX_QUEUE_ROWS + 10;
+  const { engine, marketId } = openMarket(users);
+  const order = { marketId, priceTicks: 400, timeInForce: TimeInForce.GTC };
+  for (let userId = 1; userId <= users; userId++)
+    run(engine, buy({ ...order, userId, sizeLots: 2_500 + userId }));
+  const before = (orderId: number) => 2_500 * (orderId - 1) + (orderId * (orderId - 1)) / 2;
+  const half = MAX_QUEUE_ROWS / 2;
+  for (const orderId of [1, 2, half, half + 1, users - half, users - 1, users])
+    expect(engine.lotsAhead([orderId]).get(orderId)).toBe(before(orderId));
+  expect(engine.lotsAhead([half + 2])).toEqual(new Map([[half + 2, null]]));
+  expect(engine.makersSeen).toBe(MAX_QUEUE_ROWS);
+  // All orders of a read share the maximum. Both ends are known without a look.
+  expect([...engine.lotsAhead([half + 1, 2, users]).values()]).toEqual([
+    before(half + 1),
+    null,
+    before(users),
   ]);
 });
 

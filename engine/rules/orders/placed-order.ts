@@ -42,6 +42,7 @@ export function writePlacedEvent(
   values[at + Placed.selfTrade] = taker.selfTrade;
   values[at + Placed.expiresAtMs] = taker.expiresAtMs === MAX_TIME_MS ? 0 : taker.expiresAtMs;
   values[at + Placed.anew] = taker.placedAfterMs === WITH_THIS_COMMAND ? 0 : 1;
+  values[at + Placed.aheadLots] = taker.aheadLots;
   if (taker.isForAmount) {
     state.amounts.push(taker.orderId);
     state.amounts.push(amountFor(taker.budgetMicros, taker.budgetLeft, filledLots + restingLots));
@@ -84,6 +85,7 @@ export function writeOrderResult(
   values[base + OrderResult.feeMicros] = taker.feeMicros;
   values[base + OrderResult.unspentMicros] = taker.budgetLeft;
   values[base + OrderResult.restingLots] = restingLots;
+  values[base + OrderResult.aheadLots] = taker.aheadLots;
   values[base + OrderResult.availableMicros] = state.ledger.available(taker.userId);
   values[base + OrderResult.heldMicros] = state.ledger.held(taker.userId);
   values[base + OrderResult.upLots] = row === 0 ? 0 : state.positions.lots(row, Outcome.UP);

@@ -9,6 +9,7 @@ import { type CancelReason, Side, startOfMarketMs, WINDOW_MS } from '../../inter
 import { beginEvent, EventSlot, EventType } from '../../interface/events.js';
 import { MAX_ORDER_LOTS } from '../../interface/limits.js';
 import { cancelledFor } from '../../state/book/recent-orders.js';
+import { levelRow } from '../../state/levels.js';
 import { outcomeOf, ownTicks, sideOf } from '../../state/orders.js';
 import type { State } from '../../state/state.js';
 import { type Taker, WITH_THIS_COMMAND } from './taker.js';
@@ -42,6 +43,7 @@ export function restOrder(state: State, taker: Taker): number {
       ? state.nowMs - startOfMarketMs(taker.marketId)
       : taker.placedAfterMs,
   );
+  taker.aheadLots = state.levels.lots(levelRow(taker.ladder, taker.level)) - lots;
   if (taker.isForAmount) {
     const isMost = state.orders.originalLots(row) === MAX_ORDER_LOTS;
     state.orders.noteUnspent(row, isMost ? 0 : taker.budgetLeft);

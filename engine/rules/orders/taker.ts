@@ -63,6 +63,8 @@ export class Taker {
   valueMicros = 0;
   feeMicros = 0;
   fillCount = 0;
+  /** Lots ahead of the remainder at its price when it begins to rest. */
+  aheadLots = 0;
   isStopped = false;
   /** The order's fills have tripped its group, which stops the order. */
   hasTripped = false;
@@ -119,6 +121,7 @@ export class Taker {
     this.valueMicros = 0;
     this.feeMicros = 0;
     this.fillCount = 0;
+    this.aheadLots = 0;
     this.isStopped = false;
     this.hasTripped = false;
     this.lastTradeAt = 0;

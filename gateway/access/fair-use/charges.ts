@@ -106,9 +106,9 @@ export const CHARGES: readonly Charge[] = [
     kind: 'reads',
     input:
       'a read; signing out; each question to the history about a refused operation, once per command, or about a repeated key',
-    cost: '1; a page of past markets its `limit`; and 1 per KiB of the answer (16 KiB of bytes that are only copied), and per 200 entries of the list that it is a page of',
+    cost: '1; a page of past markets its `limit`; and 1 per KiB of the answer (16 KiB of bytes that are only copied), and per 200 entries of the list that it is a page of, or resting orders that it looked at',
     payer: 'user and address; without a session the address',
-    most: '200 entries, about 100 units, 100 KiB; 32 parameters',
+    most: '200 entries, about 100 units, 100 KiB; 5,000 orders looked at; 32 parameters',
     beyond: REFUSED,
   },
   {

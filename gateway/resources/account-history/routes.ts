@@ -5,6 +5,7 @@
  */
 import { idNumber } from '../../../engine/interface/notation.js';
 import type { OrderRecord, OrdersRequest } from '../../../persistence/history/account/orders.js';
+import { unitsOfSeen } from '../../access/fair-use/charges.js';
 import type { Call } from '../../http/call.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { answerList, LIST_TYPES } from '../csv.js';
@@ -85,7 +86,9 @@ function answerResting(call: OrdersCall): void {
     newestFirst: false,
   });
   if (page === null) return;
-  const orders = page.entries.map((id) => views.restingOrder(engine.order(id)));
+  const ahead = engine.lotsAhead(page.entries);
+  call.owes(unitsOfSeen(engine.makersSeen));
+  const orders = Array.from(ahead, ([id, lots]) => views.restingOrder(engine.order(id), lots));
   answerOrders(call, orders, { nextCursor: page.nextCursor, ...call.trueAt });
 }
 

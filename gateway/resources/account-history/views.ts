@@ -102,6 +102,12 @@ export const OrderRecord = responseObject('OrderRecord', 'An order, open or clos
   originalShares: receipts.originalShares,
   filledShares: response.shares.describe('The shares traded'),
   restingShares: response.shares.describe('The shares that rest in the book'),
+  sharesAhead: response.shares
+    .nullable()
+    .optional()
+    .describe(
+      'Shares of other orders at its price that trade before it; null: it is closed, or the answer would have to look at very many orders: read it alone. Not in snapshots of the stream and answers to operators',
+    ),
   averagePrice: response.averagePrice
     .nullable()
     .describe('US dollars per share; null if there are no shares'),
@@ -184,6 +190,7 @@ export const ledger = {
 const isBuy = ({ side }: Record) => side === Side.BUY;
 const ORDER: From<Record, Assets> = {
   shares: 'restingLots',
+  sharesAhead: 'aheadLots',
   averagePrice: ({ valueMicros, filledLots }) => averagePriceMicros(valueMicros, filledLots),
   spent: (order) => (isBuy(order) ? order.valueMicros : null),
   received: (order) => (isBuy(order) ? null : order.valueMicros),
@@ -197,11 +204,12 @@ export const orderRecord = new Writer<Record & TrueAt>(OrderRecord, ORDER);
 export const orders = { name: 'orders', entry: new Writer<Record>(ListedOrder, ORDER) };
 
 /** A resting order from the engine, which knows when it last came to rest. */
-export function restingOrder(order: OrderView): Record {
+export function restingOrder(order: OrderView, aheadLots?: number | null): Record {
   return {
     ...order,
     timeInForce: TimeInForce.GTC,
     restingLots: order.sizeLots,
+    aheadLots,
     end: OrderState.OPEN,
     reason: 0,
     closedAtMs: null,

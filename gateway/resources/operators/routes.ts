@@ -167,7 +167,11 @@ interface ShownUser extends AccountView {
 const OPERATOR_USER = new Writer<ShownUser, Engine>(schemas.OperatorUser, {
   cancelAtMs: ({ userId }, engine) => engine.cancelAtMs(userId),
   balance,
-  orders: ({ userId }, engine) => orders.entry.all(engine.orders(userId).map(restingOrder), engine),
+  orders: ({ userId }, engine) =>
+    orders.entry.all(
+      engine.orders(userId).map((order) => restingOrder(order)),
+      engine,
+    ),
   positions: ({ positions, userId }, engine) =>
     new Json(`[${positions.map((position) => positionText(engine, position, userId)).join(',')}]`),
 });

@@ -73,6 +73,8 @@ const UNSPENT = ascii(',"unspent":');
 const NOTHING_BOUGHT = ascii('0,"averagePrice":null,"spent":0,"fee":0,"total":0,"unspent":');
 const NOTHING_SOLD = ascii('0,"averagePrice":null,"received":0,"fee":0,"total":0,"unspent":');
 const RESTING_SHARES = ascii(',"restingShares":');
+const SHARES_AHEAD = ascii(',"sharesAhead":');
+const NONE_AHEAD = ascii(',"sharesAhead":null');
 const ORIGINAL_SHARES = ascii(',"originalShares":');
 const LIMIT = ascii(',"price":');
 const AMOUNT = ascii(',"amount":');
@@ -118,6 +120,7 @@ export function writeOrderReceipt(
   writeClientOrderId(out, command.clientOrderId ?? null);
   writePlace(out, assets, values, at);
   writeOrder(out, values, at, values[at + ResultHead.kind] === CommandKind.buy);
+  writeAhead(out, values, at, true);
   writeTerms(out, values, at, command);
   writeEnd(out, values, at);
   writeTime(out, values, at);
@@ -140,6 +143,7 @@ export function writeAmendReceipt(
   out.put(keptPriority === 1 ? KEPT_PRIORITY : LOST_PRIORITY);
   writePlace(out, assets, values, order);
   writeOrder(out, values, order, side === Side.BUY);
+  writeAhead(out, values, order, keptPriority === 0);
   if (sizeLots === 0) out.put(NOT_ASKED.shares);
   else out.lots(ORIGINAL_SHARES, sizeLots);
   if (priceTicks === 0) out.put(NOT_ASKED.price);
@@ -202,6 +206,13 @@ function writeOrder(out: AsciiWriter, values: Float64Array, at: number, isBuy: b
     out.micros(isBuy ? NOTHING_BOUGHT : NOTHING_SOLD, values[at + OrderResult.unspentMicros]!);
   }
   out.lots(RESTING_SHARES, restingLots);
+}
+
+/** `isAtBack`: the order is placed, so what rests is at the back of the queue. */
+function writeAhead(out: AsciiWriter, values: Float64Array, at: number, isAtBack: boolean): void {
+  if (isAtBack && values[at + OrderResult.restingLots]! > 0)
+    out.lots(SHARES_AHEAD, values[at + OrderResult.aheadLots]!);
+  else out.put(NONE_AHEAD);
 }
 
 /** Writes the fields from fills to position. */

@@ -60,6 +60,11 @@ const paid = {
   total: response.money.describe('US dollars: spent plus fee, or received'),
   unspent: response.money.describe('US dollars of the amount that were neither spent nor held'),
   restingShares: response.shares.describe('Shares left in the book'),
+  sharesAhead: response.shares
+    .nullable()
+    .describe(
+      'Shares of other orders at the price that trade before what rests; null: nothing rests, or an amendment kept the place of the order: read the order',
+    ),
 };
 const settled = {
   fills: z

@@ -97,7 +97,10 @@ const NAMED = {
 };
 const { marketId, money, shares } = fields;
 
-const orderRested = typed('order_rested', order);
+const orderRested = typed('order_rested', {
+  ...order,
+  sharesAhead: shares.describe('Shares at the price that trade before it'),
+});
 const orderEnded = typed('order_ended', {
   orderId: fields.orderId,
   clientOrderId: fields.clientOrderId,
@@ -238,7 +241,11 @@ export const UserEvent = z.discriminatedUnion('type', [
   ),
 ]);
 
-const restedText = textOf('orderPlaced', orderRested, { ...NAMED, shares: 'restingLots' });
+const restedText = textOf('orderPlaced', orderRested, {
+  ...NAMED,
+  shares: 'restingLots',
+  sharesAhead: 'aheadLots',
+});
 const endedText = textOf('orderPlaced', orderEnded, {
   ...NAMED,
   reason: ({ status }) => END_REASONS[status],

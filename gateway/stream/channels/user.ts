@@ -75,7 +75,7 @@ class UserChannel extends Channel {
 
   snapshotData(): string {
     const { engine, userId } = this;
-    const resting = engine.orders(userId).map(restingOrder);
+    const resting = engine.orders(userId).map((order) => restingOrder(order));
     const { text: listed } = orders.entry.all(resting, engine);
     const markets = new Set(engine.positions(userId).map(({ marketId }) => marketId));
     return `{${this.accountText()},"orders":${listed},"positions":[${this.positionsText(markets)}]}`;

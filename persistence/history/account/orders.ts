@@ -67,6 +67,11 @@ export interface OrderRecord {
   filledLots: number;
   /** What rests now; 0 of a closed order. */
   restingLots: number;
+  /**
+   * Lots that trade before it at its price; null: it is closed, or they are not known. undefined:
+   * nothing has looked.
+   */
+  aheadLots: number | null | undefined;
   /** Spent or received, without the fee. */
   valueMicros: number;
   feeMicros: number;
@@ -106,17 +111,21 @@ export interface OrdersEnd {
   orders: number;
   trades: number;
   resting: ReadonlyMap<number, OrderView>;
+  /** By order, of those that the answer may show: the lots ahead of it. */
+  ahead: ReadonlyMap<number, number | null>;
 }
 
 export function ordersEnd(
   lists: CommittedLists,
   userId: number,
   resting: readonly OrderView[],
+  ahead: OrdersEnd['ahead'],
 ): OrdersEnd {
   return {
     orders: lists.lengths.userOrder.of(userId),
     trades: lists.lengths.userTrade.of(userId),
     resting: new Map(resting.map((order) => [order.orderId, order])),
+    ahead,
   };
 }
 
@@ -211,7 +220,7 @@ async function recordsOf(
     const { orderId } = order;
     const record = placedRecord(order);
     const resting = end.resting.get(orderId);
-    if (resting !== undefined) show(record, resting);
+    if (resting !== undefined) show(record, resting, end.ahead.get(orderId) ?? null);
     else if (order.restingLots > 0) {
       const amended = originals.get(orderId);
       if (amended !== undefined)
@@ -264,6 +273,7 @@ function placedRecord(order: Placed): OrderRecord {
     originalLots: order.sizeLots,
     filledLots: 0,
     restingLots: 0,
+    aheadLots: null,
     valueMicros: 0,
     feeMicros: 0,
     end: OrderState.OPEN,
@@ -274,10 +284,10 @@ function placedRecord(order: Placed): OrderRecord {
 }
 
 /** Copies all but the placing time: in the engine, placing an amended order again changes it. */
-function show(record: OrderRecord, resting: OrderView): void {
+function show(record: OrderRecord, resting: OrderView, aheadLots: number | null): void {
   const { priceTicks, amountMicros, originalLots, filledLots, valueMicros, feeMicros } = resting;
   const terms = { priceTicks, amountMicros, originalLots, restingLots: resting.sizeLots };
-  Object.assign(record, { ...terms, filledLots, valueMicros, feeMicros });
+  Object.assign(record, { ...terms, aheadLots, filledLots, valueMicros, feeMicros });
 }
 
 function endInBook(record: OrderRecord, entry: EndEntry): void {

@@ -142,6 +142,8 @@ export class Duel {
     same('payer', engine.payer(userId), parentId || userId);
     same('cancelAtMs', engine.cancelAtMs(userId), naive.cancelAtMs(userId));
     same('orders', engine.orders(userId), naive.orders(userId));
+    for (const { orderId } of naive.orders(userId).slice(0, 40))
+      same('lots ahead', engine.lotsAhead([orderId]).get(orderId), naive.lotsAhead(orderId));
     same('positions', engine.positions(userId), naive.positions(userId));
     same('deposits', engine.vaultDeposits(userId), naive.deposits(userId));
     const username = naive.account(userId)?.username.toUpperCase() ?? 'no such user';

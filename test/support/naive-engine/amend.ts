@@ -77,6 +77,7 @@ function shrink(
     feeMicros: 0,
     unspentMicros: 0,
     restingLots: leftLots,
+    aheadLots: 0,
     fillCount: 0,
     ...holdings(market, userOf(state, order.userId)!),
   });

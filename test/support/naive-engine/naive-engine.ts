@@ -48,7 +48,14 @@ import { micros } from './decimal.js';
 import { isKey, isWellFormed } from './fields.js';
 import { claim, listMarkets, nextDueMs, passTime } from './market.js';
 import { keyOf, NaiveMemory, sameCommand } from './memory.js';
-import { cancel, cancelAll, cancelDisconnected, cancelEverywhere, placeOrder } from './orders.js';
+import {
+  cancel,
+  cancelAll,
+  cancelDisconnected,
+  cancelEverywhere,
+  lotsAhead,
+  placeOrder,
+} from './orders.js';
 import { merge, split } from './sets.js';
 import { type Answer, type NaiveMarket, NaiveState, ok, reject, userOf } from './state.js';
 import { claimYield, stake, unstake } from './vault.js';
@@ -267,6 +274,7 @@ export class NaiveEngine {
   position = (userId: number, marketId: number) =>
     this.positions(userId).find((position) => position.marketId === marketId) ?? null;
   orders = (userId: number) => views.orderViews(this.state, userId);
+  lotsAhead = (orderId: number) => lotsAhead(this.state, orderId);
   orderGroups = (userId: number) => views.groupViews(this.state, userId);
 
   rules = () => this.state.rules;

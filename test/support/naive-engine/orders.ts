@@ -18,6 +18,7 @@ import { MAX_ORDER_LOTS, MAX_TIME_MS, UNSIZED_LOTS } from '../../../engine/inter
 import { isFull, mayTakeOne } from './access/room.js';
 import {
   filledNow,
+  isBid,
   ordersIn,
   type Plan,
   planOrder,
@@ -241,7 +242,8 @@ export function carryOut(
   const mayRest = order.timeInForce === TimeInForce.GTC;
   const restingLots = mayRest ? rest(state, market, { order, taker, plan, fee: charged }) : 0;
   if (restingLots === 0) state.history[orderId - 1]!.end = endOf(plan, order);
-  emitPlaced(state, market, { order, taker, plan, restingLots });
+  const aheadLots = restingLots === 0 ? 0 : lotsAhead(state, orderId);
+  emitPlaced(state, market, { order, taker, plan, restingLots, aheadLots });
   const heldByRest = taker.side === Side.BUY ? tradeValue(restingLots, taker.priceTicks) : ZERO;
   const unspent = taker.budget === null ? 0 : micros(taker.budget.minus(spent).minus(heldByRest));
   return {
@@ -255,6 +257,7 @@ export function carryOut(
       feeMicros: micros(charged),
       unspentMicros: unspent,
       restingLots,
+      aheadLots,
       fillCount: plan.fills.length,
       ...holdings(market, user),
     },
@@ -306,12 +309,27 @@ interface Carried {
   taker: Taker;
   plan: Plan;
   restingLots: number;
+  aheadLots: number;
+}
+
+/** The lots of the orders on the same side of the book, at the same price, that rest longer. */
+export function lotsAhead({ markets }: NaiveState, orderId: number): number {
+  const ticksOf = ({ outcome, priceTicks }: NaiveOrder) => upTicksOf(outcome, priceTicks);
+  const isIt = (order: NaiveOrder) => order.orderId === orderId;
+  const { orders } = markets.find((market) => market.orders.some(isIt))!;
+  const order = orders.find(isIt)!;
+  let lots = 0;
+  for (const other of orders) {
+    const isLevel = isBid(other) === isBid(order) && ticksOf(other) === ticksOf(order);
+    if (isLevel && other.restNumber < order.restNumber) lots += other.sizeLots;
+  }
+  return lots;
 }
 
 function emitPlaced(
   state: NaiveState,
   { marketId }: NaiveMarket,
-  { order, taker, plan, restingLots }: Carried,
+  { order, taker, plan, restingLots, aheadLots }: Carried,
 ): void {
   const { orderId, clientOrderId, expiresAtMs, timeInForce, before } = order;
   const { userId, side, outcome, priceTicks, selfTrade } = taker;
@@ -334,6 +352,7 @@ function emitPlaced(
     selfTrade,
     expiresAtMs: expiresAtMs === MAX_TIME_MS ? 0 : expiresAtMs,
     anew: Number(before.isAnew),
+    aheadLots,
   });
   if (clientOrderId !== null && !before.isAnew)
     emit(state, { type: 'orderNamed', orderId, userId, ...namePieces(clientOrderId) });

@@ -69,6 +69,7 @@ function orderRecord(of: Numbers, name: string | null): OrderRecord {
     originalLots: of(0, 2 ** 40),
     filledLots: of(1, 2 ** 40),
     restingLots: of(2, 2 ** 40),
+    aheadLots: of(2, 2) === 0 ? null : of(1, 2 ** 40),
     valueMicros: of(3, 2 ** 50),
     feeMicros: of(4, 2 ** 40),
     end: of(5, 6) as OrderState,

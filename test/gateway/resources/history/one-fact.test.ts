@@ -29,7 +29,7 @@ const COMPARED = {
     'amount averagePrice clientOrderId closedAtMs expiresAtMs fee filledShares groupId isOpen',
     'marketId orderId',
     'originalShares outcome placedAtMs postOnly price reason received restingShares selfTrade',
-    'shares side spent status timeInForce userId',
+    'shares sharesAhead side spent status timeInForce userId',
   ],
   trade: ['atMs matchType outcome price shares side tradeId value'],
   position: [

@@ -26,6 +26,42 @@ const own = () => desk!.orders(ada);
 const take = (shares: number, trader: Trader) =>
   desk!.buy(trader, { outcome: 'DOWN', shares, price: 0.6 });
 
+test('sharesAhead is the same in receipts, lists and single orders', async () => {
+  const one = async ({ userId, token }: Trader, orderId: string) =>
+    (await desk!.server.api.read(`/users/${userId}/orders/${orderId}`, token)).json.sharesAhead;
+  const listed = async (trader: Trader) => {
+    const { userId, token } = trader;
+    const path = `/users/${userId}/orders?status=all`;
+    const { json } = await desk!.server.api.read(path, token);
+    const resting = (await desk!.orders(trader)).map((order) => order.sharesAhead);
+    return [resting, json.orders.map((order: { sharesAhead: number }) => order.sharesAhead)];
+  };
+  const ask = { outcome: 'DOWN', shares: 5, price: 0.6, timeInForce: 'IOC' };
+  const sent = [
+    [ada, { ...RESTING, shares: 3 }, 20],
+    [bob, { ...RESTING, shares: 2 }, 23],
+    [bob, { ...RESTING, price: 0.39 }, 0],
+    [bob, ask, null],
+  ] as const;
+  for (const [trader, order, sharesAhead] of sent)
+    expect((await desk!.buy(trader, order)).json).toMatchObject({ sharesAhead });
+  expect(await listed(bob)).toEqual([
+    [5, 18, 0],
+    [null, 0, 18, 5],
+  ]);
+  expect(await listed(ada)).toEqual([
+    [0, 15],
+    [15, 0],
+  ]);
+
+  const kept = await desk!.amend(ada, ADA, { shares: 8 });
+  expect(kept.json).toMatchObject({ keptPriority: true, restingShares: 3, sharesAhead: null });
+  expect(await one(bob, 'o2')).toBe(3);
+  const moved = await desk!.amend(ada, ADA, { shares: 9 });
+  expect(moved.json).toMatchObject({ keptPriority: false, restingShares: 4, sharesAhead: 15 });
+  expect([await one(ada, ADA), await one(bob, 'o2')]).toEqual([15, 0]);
+});
+
 test('postOnly and clientOrderId of the order stay', async () => {
   await desk!.buy(bob, { outcome: 'DOWN', shares: 4, price: 0.5, timeInForce: 'GTC' });
   const order = { ...RESTING, postOnly: true, clientOrderId: 'mine' };
