@@ -47,6 +47,7 @@ const TRIALS: Readonly<Record<string, Trial>> = {
   'fault-table': longer('persistence/fault-table'),
   history: longer('persistence/history/history'),
   'long-journal': own('long-journal'),
+  'a-year': own('a-year'),
   'real-day': own('real-day'),
   house: own('house'),
   site: own('site'),
