@@ -1,4 +1,4 @@
-/** A million orders come to rest: the longest command of each round, and the rate. */
+/** Growth to a million resting orders: the longest command of each round, and the rate. */
 import { Side, TimeInForce } from '../../engine/interface/domain.js';
 import { MAX_OPEN_ORDERS_PER_USER, MICROS_PER_DOLLAR } from '../../engine/interface/limits.js';
 import { ResultHead } from '../../engine/interface/results.js';

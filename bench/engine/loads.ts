@@ -23,7 +23,7 @@ export function mixedLoad(workload: Workload): Load {
   return { ...workload, figure: 'mixed', title: 'Mixed workload', prepare };
 }
 
-/** In the shape of public benchmarks. */
+/** Messages in the shape of public benchmarks. */
 export function messagesLoad(seed: string, count: number): Load {
   return {
     ...planMessages({ seed, count, shape: 'static', lifetime: MESSAGE_LIFETIME }),
@@ -33,7 +33,7 @@ export function messagesLoad(seed: string, count: number): Load {
   };
 }
 
-/** With its maximum room reserved, as in an exchange. */
+/** Reserves the maximum room, like an exchange. */
 export function roomy(engine: Engine): Engine {
   engine.reserve();
   return engine;

@@ -78,7 +78,7 @@ function summaryOf(cold: Phase, later: readonly Phase[]) {
     p50Ms: all.percentile(0.5),
     coldLongestMs: Math.max(...cold.latencyMs),
     longestMs: all.max(),
-    /** The longest when each command counts with its fastest round: the engine, not the machine. */
+    /** The longest of the commands' fastest times: the engine's doing, not the machine's. */
     floorLongestMs: floor.max(),
   };
 }

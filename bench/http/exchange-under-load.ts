@@ -146,8 +146,8 @@ export class ExchangeUnderLoad {
   }
 
   /**
-   * Makers bid 0.499 for both outcomes, each with nearly half of their funds, which offers both at
-   * 0.501: more than all benchmarks take. {@link LEVELS} more levels rest behind.
+   * Makers bid 0.499 for both outcomes, each with nearly half of their funds. The bids offer both
+   * outcomes at 0.501, more than all benchmarks take. {@link LEVELS} more levels rest behind.
    */
   private async fillBook(): Promise<void> {
     for (let i = 0; i < MAKERS; i++) await this.rest(`maker-${i}`, 0.9 * FUNDS, [499]);

@@ -24,7 +24,7 @@ export interface LoopOptions {
   seconds: number;
   /** Called after each commit. */
   onCommit?: (durableSequence: number) => void;
-  /** While true, no command is submitted, as an exchange would refuse it. */
+  /** While true, no command is submitted; an exchange would refuse the command. */
   isHeld?: () => boolean;
 }
 

@@ -50,8 +50,8 @@ export function marketNumber(assets: Assets, name: string): number {
 }
 
 /**
- * Whether a thing may have this id; false: refused, because 0 stands for no id. With an idempotency
- * key, the engine refuses it, so that the refusal is stored.
+ * Whether `id` can exist; false: refused, because 0 is no thing's id. A request with an
+ * idempotency key is left to the engine, so that the refusal is stored.
  */
 export function mayExist(call: Call, id: number, code: ErrorCode): boolean {
   return id !== 0 || call.idempotencyKey !== null || call.refuseWhenDurable(errorAnswer(code));

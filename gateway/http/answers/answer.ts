@@ -37,7 +37,10 @@ export interface AnsweredRoute extends RouteName {
    * clients that send If-None-Match themselves profit.
    */
   caching?: 'public' | 'private';
-  /** What a request counts as for fair use; null: it is not counted. See {@link quotaOf}. */
+  /**
+   * What a request counts as for fair use; null: it is not counted. Default: see quotaOf in
+   * call.ts.
+   */
   quota?: Quota | null | ((body: AskedBody) => Quota);
 }
 

@@ -203,7 +203,7 @@ const ORDER: From<Record, Assets> = {
 export const orderRecord = new Writer<Record & TrueAt>(OrderRecord, ORDER);
 export const orders = { name: 'orders', entry: new Writer<Record>(ListedOrder, ORDER) };
 
-/** A resting order from the engine, which knows when it last came to rest. */
+/** The record of a resting order, from the engine's view of the order. */
 export function restingOrder(order: OrderView, aheadLots?: number | null): Record {
   return {
     ...order,

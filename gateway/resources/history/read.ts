@@ -10,7 +10,9 @@ import { HISTORY_PRUNED, HISTORY_UNAVAILABLE } from '../../commands/errors.js';
 import type { Call } from '../../http/call.js';
 import { cursorOf, type PageEnd, type PageRequest, startOf } from '../paging.js';
 
-/** {@link askHistory} for a request, which `refuse` refuses if the history is unavailable. */
+/**
+ * {@link askHistory} for a request. `refuse` answers the request if the history is unavailable.
+ */
 export function readHistory<Kind extends HistoryKind>(
   call: Call,
   request: RequestOf<Kind>,

@@ -258,7 +258,7 @@ function writeTraded(
 }
 
 /**
- * Writes fills from triples of trade id, ticks and lots. The piece after it begins with the closing
+ * Writes fills from triples of trade id, ticks and lots. The next piece begins with the closing
  * bracket.
  */
 function writeFills(out: AsciiWriter, values: Float64Array, start: number, count: number): void {

@@ -106,7 +106,7 @@ export const partnerRoutes: Route[] = [
 const OWN_USER = new Writer<AccountView>(PartnerUser, {
   total: ({ availableMicros, heldMicros }) => availableMicros + heldMicros,
 });
-/** Of a user that this partner did not register, the balance is not shown. */
+/** Omits the balance: this partner did not register the user. */
 const OTHER_USER = new Writer<AccountView>(PartnerUser, {
   available: () => null,
   held: () => null,

@@ -183,7 +183,9 @@ export const signInRoutes: Route[] = [
   }),
 ];
 
-/** The hash; null: the client has left, or the request was refused because of too many others. */
+/**
+ * The hash; null: the client has left, or the request was refused because too many passwords wait.
+ */
 async function hashOrRefuse(call: Call, password: string): Promise<string | null> {
   const credential = await call.gateway.passwords.hash(password, call);
   if (call.isOver) return null;

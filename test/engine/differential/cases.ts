@@ -2,11 +2,11 @@
  * Every case that a run of the differential test must cover: the results of each command, and the
  * events. A run must cover exactly these, so that a lost case and an unlisted one both fail.
  *
- * Not covered, because a test cannot reach them in a minute: `limit_reached` for 4,000,000 users (a
- * registration reaches the maximum total money first), 4,000,000 resting orders, 8,000,000
+ * Not covered, because a test cannot reach them in a minute: `limit_reached` for 4,000,000 users
+ * (a registration reaches the maximum total money first), 4,000,000 resting orders, 8,000,000
  * positions, 5,000,000 vault deposits and 10,000,000 transfers; and forgetting the oldest of
  * 100,001 closed vault deposits (vault.test.ts does). The limits of idempotency keys are covered
- * with small numbers; maxima.test.ts reaches the stated ones.
+ * with small numbers; test/trials/maxima reaches the stated ones.
  */
 import type { CodeName } from '../../../engine/interface/codes.js';
 import type { BatchOperation, CommandName } from '../../../engine/interface/commands.js';
