@@ -49,7 +49,7 @@ export class EndCheck {
     }
   }
 
-  /** Up to which the journal is checked. */
+  /** The sequence up to which the journal is checked. */
   get sequence(): number {
     return this.follower.position.sequence;
   }

@@ -21,7 +21,7 @@ import { DERIVED_PARTS, type DerivedPart, type FollowerLog } from './troubles.js
 const RESTARTS_MAX = 5;
 const RESTARTS_WITHIN_MS = 600_000;
 const RESTART_AFTER_MS = 1_000;
-/** How long a process that exits waits for the thread to finish what it does. */
+/** How long a process that exits waits for the thread to finish what it is doing. */
 const EXIT_WAIT_MS = 5_000;
 
 export interface FollowerOptions {
@@ -59,7 +59,7 @@ export interface FollowerStatus {
   snapshotSequence: number;
   /** Entries of lists in the history, and markets. */
   historyEntries: number;
-  /** What cannot be made now, and why; and how often that was, since the start. */
+  /** The parts that cannot be made now, each with the reason; and the failures since the start. */
   troubles: ReadonlyMap<DerivedPart, string>;
   troubleCounts: Readonly<Record<DerivedPart, number>>;
 }
@@ -144,7 +144,7 @@ export class Follower {
     this.end('the exchange is closing');
     if (this.restart !== null) clearTimeout(this.restart);
     if (this.board.close()) {
-      // It cannot say when it has ended.
+      // A terminated thread cannot report its end.
       process.off('exit', this.endAtExit);
       void this.thread.terminate();
     } else this.send({ kind: 'close' });
@@ -236,7 +236,7 @@ export class Follower {
     const afterMs = isOften ? RESTARTS_WITHIN_MS : RESTART_AFTER_MS;
     const problem = String(error.stack);
     log.error({ problem, afterMs }, "the follower's thread has ended and will be restarted");
-    // A thread that could not start has not failed: there was no file descriptor for it, say.
+    // A thread that could not start, for lack of a file descriptor, say, does not count as failed.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_WORKER_INIT_FAILED')
       this.restartedAtMs.push(nowMs);
     this.history.end('the follower is being restarted');

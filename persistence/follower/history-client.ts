@@ -3,8 +3,8 @@
  *
  * Always holds: each request is answered once, never as of an earlier sequence than it asked for.
  * When the follower is more than 2 s behind, or takes longer, the reply is `unavailable`. The
- * number of requests that the follower has not answered is bounded, those that were given up
- * included: in all, and for each reader, so that one reader takes a small share of them.
+ * number of requests that the follower has not answered, including those given up, is bounded: in
+ * all, and for each reader, so that one reader takes a small share of them.
  */
 import type { Reader } from '../history/read-turns.js';
 import type { HistoryKind, HistoryReply, HistoryRequest, RequestOf } from '../history/requests.js';
@@ -19,7 +19,7 @@ type Done = (reply: HistoryReply) => void;
 
 export interface HistoryLink {
   send(id: number, request: HistoryRequest, minSequence: number, reader: Reader): void;
-  /** Nobody waits any more for the request with this id: its reading ends. */
+  /** The client has given up the request with this id: its reading ends. */
   giveUp(id: number): void;
   /** Time since the oldest commit that is not in the history. */
   lagMs(): number;
@@ -36,7 +36,7 @@ interface PendingRead {
 }
 
 export class HistoryClient {
-  /** By id, in order: what the follower has not answered. */
+  /** By id, in the order sent: the requests that the follower has not answered. */
   private readonly pending = new Map<number, PendingRead>();
   /** How many of these each reader has. */
   private readonly pendingOf = new Map<Reader, number>();
@@ -48,8 +48,8 @@ export class HistoryClient {
   /**
    * Sends a request. `done` is called once, possibly before this returns. `minSequence` is the
    * durable sequence when the request came, so the answer includes all that the client was told.
-   * Reads of one reader are served one after another. Returns what gives the request up: `done` is
-   * not called any more then.
+   * Reads of one reader are served one after another. Returns a function that gives the request up:
+   * afterwards `done` is not called.
    */
   read<Kind extends HistoryKind>(
     request: RequestOf<Kind>,

@@ -1,11 +1,10 @@
 /**
- * Reads of single batches of the journal, for those who want to check it. They have a reader of
- * their own, opened when the first one comes, and take turns, so the follower's own reading goes on
- * meanwhile.
+ * Reads of single batches of the journal, for clients that check it. They share one reader, opened
+ * for the first of them, and take turns on it. The follower has its own, so it reads on meanwhile.
  *
- * Always holds: every read is answered once. What cannot be read is `unavailable`: damage is for
- * the follower to find, which reads the whole journal. A node of PostgreSQL that is lost is
- * replaced by another one, and one that is behind has a moment to receive what was committed.
+ * Always holds: every read is answered once. A batch that cannot be read is `unavailable`: finding
+ * damage is left to the follower, which reads the whole journal. If a node of PostgreSQL is lost,
+ * another one is read; one that is behind has a moment to receive what was committed.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { JournalUnavailable } from '../journal/errors.js';
@@ -33,7 +32,7 @@ export class JournalBatches {
           throw new JournalUnavailable(`the journal has no sequence ${sequence} yet`);
         const { firstSequence, lastSequence, digest, hash } = batch;
         const answer = { firstSequence, lastSequence, digest, hash: hash.toString('hex') };
-        // It shows no state, so its time is nobody's.
+        // The answer shows no state, so no reader uses its time.
         done({ status: 'ok', sequence: lastSequence, atMs: 0, answer });
       } catch (error) {
         done({ status: 'unavailable', reason: (error as Error).message });

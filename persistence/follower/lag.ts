@@ -1,6 +1,8 @@
 /** The follower's lag: how long the oldest commit that is not in the history has been durable. */
 
-/** Commits within this time share the time of the first: the lag is at most so much too large. */
+/**
+ * Commits within this time share the time of the first: the lag is too large by at most this much.
+ */
 const MARK_MS = 100;
 /** Seven minutes. The last mark then grows: by then it is enough that the lag is not too small. */
 const MARKS_MAX = 4_096;
@@ -16,7 +18,9 @@ export class CommitMarks {
   private marks: Mark[] = [];
   private lastSequence = 0;
 
-  /** What the history has needs no mark: it goes here too, because nobody may read the lag. */
+  /**
+   * Notes a commit, and drops the marks that the history has passed: `lagMs` may never be called.
+   */
   committed(sequence: number, projectedSequence: number, nowMs: number): void {
     this.lastSequence = sequence;
     const last = this.marks.at(-1);

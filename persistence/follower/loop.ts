@@ -38,10 +38,7 @@ import { snapshotRemedy } from './snapshots.js';
 /** The pause after a failure; doubled for each further one, up to the longest. */
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 10_000;
-/**
- * The same program fails at the same command again, and comes to it from an older snapshot each
- * time.
- */
+/** The same program fails at the same command again, after a replay from a snapshot before it. */
 const FAULT_WAIT_MS = 3_600_000;
 /** Failures in a row, which take several seconds, after which the second engine starts. */
 const FAILURES_WITHOUT_CHECK = 5;
@@ -153,7 +150,7 @@ export class FollowerLoop {
     return `It is tried again. If it stays, see the disk and the rights of ${folder}: npm run doctor -- --data ${folder}`;
   }
 
-  /** Without the folder there are no snapshots, and everything else works. */
+  /** If it fails, there are no snapshots; everything else works. */
   private async prepareSnapshots(): Promise<void> {
     const { folder, troubles } = this.options;
     try {
@@ -166,7 +163,7 @@ export class FollowerLoop {
     }
   }
 
-  /** Whether only the history needs what is damaged. The other engine finds what is after it. */
+  /** Whether only the history needs the damaged segment. The second engine finds later damage. */
   private isBeforeSnapshot({ file, firstBadSequence }: JournalError): boolean {
     return file !== null && firstBadSequence! <= newestSnapshot(this.options);
   }

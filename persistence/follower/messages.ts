@@ -21,7 +21,7 @@ export type ToFollower =
   /** There are durable commands that the follower has not applied. */
   | { kind: 'wake' }
   | { kind: 'read'; id: number; request: HistoryRequest; minSequence: number; reader: Reader }
-  /** The answer to this read is not waited for any more. */
+  /** The client has given this read up. */
   | { kind: 'giveUp'; id: number }
   | { kind: 'close' };
 

@@ -69,7 +69,7 @@ export async function rebuildPart(
   }
 }
 
-/** The numbers from which a part's entries count, out of the places of the parts before it. */
+/** What a part's entries are numbered from, by the places of the parts before it. */
 async function stateBefore(
   catalogue: Catalogue,
   part: number,

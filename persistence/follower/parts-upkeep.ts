@@ -98,7 +98,7 @@ export class PartsUpkeep {
     }
   }
 
-  /** Null: there is nothing to do now. Sealing comes first: until then the open part cannot end. */
+  /** null: there is nothing to do now. Sealing comes first: until then the open part cannot end. */
   private next(): { part: number; work: () => Promise<void> } | null {
     const { parts } = this.store;
     const { lost, unsealed } = parts;

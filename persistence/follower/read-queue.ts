@@ -2,10 +2,10 @@
  * The queue of reads. Leaderboards are served when the follower's engine has reached the requested
  * sequence and the board is ready. Reads of the database begin when the history is at the engine's
  * sequence: then the lengths of the lists and what may still change are noted, so each answer is
- * true at one sequence. They go on while the history grows, because entries never change.
+ * true at one sequence. They continue while the history grows, because entries never change.
  *
- * Always holds: every read is answered once; if its session ends first, with `unavailable`. Of one
- * reader (read-turns.ts), one read of the database is under way; the others wait for it.
+ * Always holds: every read is answered once; if its session ends first, with `unavailable`. Each
+ * reader (read-turns.ts) has at most one read of the database under way; further ones wait.
  */
 import type { Engine } from '../../engine/engine.js';
 import { isStored, prepareAnswer, type StoredRequest } from '../history/answers.js';
@@ -33,7 +33,7 @@ export interface WaitingRead<Request = HistoryRequest> {
   minSequence: number;
   reader: Reader;
   done: Answered;
-  /** Whether nobody waits for the answer any more: then it is not worked out. */
+  /** Whether the client has given the read up: then the work on it ends. */
   isGivenUp: () => boolean;
 }
 
@@ -139,7 +139,7 @@ export class FollowerReads {
           ? { status: 'pruned', reason: message }
           : { status: 'unavailable', reason: isExpected ? message : String(stack) };
     }
-    // After the end, it has its answer.
+    // If the session has ended, `end` has answered the read.
     if (!this.running.delete(reader)) return;
     done(reply);
     if (failure === null) readEnded();

@@ -9,13 +9,13 @@
  * - the history answers as soon as it is at the journal's end; its older parts are sealed, checked
  *   and rebuilt in the background (parts-upkeep.ts);
  * - history is written in whole batches, one transaction at a time. Waiting entries are bounded:
- *   beyond the limit the next batch is not read before the transaction is done.
+ *   beyond the limit the next batch is read only after the transaction;
  * - while another engine checks the journal's end (end-check.ts), this one takes no snapshots;
  * - a transaction does not begin within half a second of the one before, unless a read of the
  *   database or a snapshot needs it, or many entries wait.
  *
- * A read of the journal and a transaction cost about as much as hundreds of commands, however few
- * they are for. So the follower waits a moment for commits to collect and then follows them
+ * A read of the journal and a transaction cost about as much as hundreds of commands, even when
+ * they cover few. So the follower waits a moment for commits to collect and then follows them
  * together, unless a read waits for them. A user's entries of one transaction share a row, so few
  * large transactions cost less than many small ones. On a machine with few cores this leaves more
  * time to the trading thread.
@@ -61,10 +61,10 @@ export const GATHER_MS = 100;
 const GATHER_FOR_READS_MS = 10;
 /** The time from the start of a transaction to the next that nothing demands. */
 const TRANSACTION_EVERY_MS = 500;
-/** A transaction is begun at once when this many entries or commands wait for it. */
+/** A transaction begins at once when this many entries or commands wait for it. */
 const TRANSACTION_ENTRIES = 1_000_000;
 const TRANSACTION_COMMANDS = 500_000;
-/** The most entries that wait for a transaction; beyond, the journal is not read on. */
+/** The most entries that wait for a transaction; beyond that, reading of the journal pauses. */
 const PENDING_ENTRIES_MAX = 2_000_000;
 /** When a node that is behind counts as unavailable; another one is tried then. */
 const LAG_MS_MAX = 2_000;
@@ -84,7 +84,7 @@ export interface SessionOptions extends SnapshotsOptions {
   stepEnded: (step: string, fields: object) => void;
 }
 
-/** What checks the journal's end meanwhile (end-check.ts), and how far it is. */
+/** The check of the journal's end that runs meanwhile (end-check.ts), and how far it is. */
 interface CheckedEnd {
   readonly sequence: number;
 }
@@ -127,9 +127,9 @@ export class FollowerSession {
   private pause: NodeJS.Timeout | null = null;
   private failure: unknown = null;
   private stopping = false;
-  /** How long the node has been behind what was committed. */
+  /** How long the node that is read has been behind the commits. */
   private waitedMs = 0;
-  /** Ends the sleep, or the time in which commits collect. */
+  /** Ends the wait for a commit, or for more commits to collect. */
   private wakeUp: (() => void) | null = null;
 
   private constructor(
@@ -141,7 +141,7 @@ export class FollowerSession {
     const { start, checked, store, files } = opened;
     this.board = options.board;
     this.engine = start.engine;
-    // Nobody asks this engine.
+    // Results of recent commands are asked of the trading thread's engine, not of this one.
     this.engine.keepRecentResults(0);
     this.lists = checked.lists;
     this.follower = new JournalFollower(this.engine, start.position, {
@@ -302,7 +302,7 @@ export class FollowerSession {
     if (pendingEntries >= TRANSACTION_ENTRIES || pendingCommands >= TRANSACTION_COMMANDS)
       this.startCommit();
     if (pendingEntries > PENDING_ENTRIES_MAX) await this.committing;
-    // Asked after every batch, also where none can be taken.
+    // Asked after every batch, even when no snapshot can be taken.
     const isDue = this.snapshots.isDue(this.engine);
     if (isDue && this.projection !== null && this.endCheck() === null) await this.takeSnapshot();
     await this.serveDueReads();
@@ -457,7 +457,7 @@ export class FollowerSession {
       this.reads.serve(this.board.get('projected'));
   }
 
-  /** The next read of the same reader may need what is not in the history yet. */
+  /** The reader's next read may need commands that are not in the history yet. */
   private readEnded(): void {
     this.serve();
     if (this.reads.areWaiting) this.wake();
@@ -492,7 +492,7 @@ export class FollowerSession {
     throw removedEnd(before, durable);
   }
 
-  /** What was committed is not on the node yet from which this follower reads. */
+  /** Waits until the node from which this follower reads has received what was committed. */
   private async awaitNode(durable: number): Promise<void> {
     if (this.waitedMs >= LAG_MS_MAX) {
       throw new JournalUnavailable(

@@ -11,13 +11,13 @@
  * an older snapshot, or an empty engine.
  *
  * The state is written to the file without a copy in memory, and the file is then read back in a
- * thread of its own, one after another. One that is due meanwhile is written then and waits; a
- * further one is left out, which only lets a restart replay more.
+ * thread of its own, one after another. One that falls due meanwhile is written and waits to be
+ * read back; a further one is left out, which only makes a restart replay more.
  *
- * The exchange is asked to journal the hash of each. When the follower has met that command in the
- * journal, the snapshot counts.
+ * The exchange is asked to journal the hash of each. A snapshot counts once the follower has read
+ * that command in the journal.
  *
- * An engine that catches up with a long journal takes none but the last: they would soon be
+ * An engine that catches up with a long journal takes only the last one: the others would soon be
  * outdated. If that is because the history is far behind the newest snapshot, another engine takes
  * them (end-check.ts).
  */
@@ -86,7 +86,7 @@ export class FollowerSnapshots {
 
   /**
    * Whether a snapshot of the engine should be taken now. Cheap: to be called after every batch,
-   * also where none can be taken.
+   * even when none can be taken.
    * @throws JournalError when the journal vouches for other bytes than this follower has written.
    */
   isDue(engine: Engine): boolean {
@@ -152,7 +152,10 @@ export class FollowerSnapshots {
     );
   }
 
-  /** When the journal vouches for a snapshot, and when one is written: the leader may be faster. */
+  /**
+   * Called when the journal vouches for a snapshot and when one is written: the leader may be
+   * first.
+   */
   private judge({ snapshotSequence, snapshotHash }: CommandOf<'vouchForSnapshot'>): void {
     const { board, folder, log } = this.options;
     const isOwn = this.last?.sequence === snapshotSequence;

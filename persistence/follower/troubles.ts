@@ -1,7 +1,8 @@
 /**
- * What is made from the journal, and why a part of it cannot be made now. Trading depends on none
- * of it: a part that fails is logged with what mends it, counted, and tried again. For `doctor`,
- * the failing parts are in a file of the data folder, which exists only while there are any.
+ * The parts that are made from the journal (DERIVED_PARTS), and why one cannot be made now. Trading
+ * depends on none of them: a part that fails is logged with its remedy, counted, and tried again.
+ * For `doctor`, the failing parts are in a file of the data folder, which exists only while there
+ * are any.
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -53,7 +54,7 @@ export class Troubles {
     const ofFile = isOfFile(error) ? told.remedy : null;
     const remedy = ofFile ?? otherwise;
     const where = ofFile !== null ? { file: told.file } : { stack: (error as Error).stack };
-    // What fails at each try in the same way is logged once.
+    // A failure that repeats at each attempt is logged once.
     if (this.failing.get(part)?.problem !== problem)
       this.log.error(
         { part, problem, remedy, ...where },
@@ -62,7 +63,7 @@ export class Troubles {
     this.note({ part, problem, remedy });
   }
 
-  /** A part cannot be made now, and the caller has logged it. */
+  /** Records and reports a failure that the caller has logged. */
   note(trouble: PartTrouble): void {
     const { part, problem } = trouble;
     this.failing.set(part, trouble);
@@ -93,7 +94,7 @@ export function readTroubles(folder: string): PartTrouble[] {
     const troubles: PartTrouble[] = JSON.parse(readFileSync(join(folder, TROUBLES_FILE), 'utf8'));
     return troubles.filter(({ part }) => DERIVED_PARTS.includes(part));
   } catch {
-    // None, or a file that a crash has cut.
+    // There is no file, or a crash has cut it.
     return [];
   }
 }

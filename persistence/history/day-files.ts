@@ -1,7 +1,7 @@
 /**
  * The files of days: for each asset and UTC day, the events of all its markets as lines of JSON, in
- * days/<asset>/<date>.jsonl.gz of the data folder. A market is a line of its own, and what follows
- * are its events, as GET /markets/15m/:marketId/events has them.
+ * days/<asset>/<date>.jsonl.gz of the data folder. Each market has a line of its own, followed by
+ * its events as GET /markets/15m/:marketId/events shows them.
  *
  * Always holds: a file is whole, because it gets its name when it is durable, and never changes. It
  * is made once the last market of its day is resolved. What a crash leaves behind is written again.
@@ -35,7 +35,7 @@ import type { MarketRecord } from './runs/format.js';
 
 const DAY_MS = 86_400_000;
 const MARKETS_IN_DAY = DAY_MS / WINDOW_MS;
-/** Read and written at once: what the thread does not interrupt. */
+/** Events that are read and written without giving other work of the thread a turn. */
 const PAGE_EVENTS = 1_000;
 /** What a file leaves free for the journal. */
 const FREE_BYTES_MIN = 1024 ** 3;
@@ -118,7 +118,7 @@ export class DayFiles {
       });
   }
 
-  /** Settles when nothing is read any more. */
+  /** Settles when reading has ended. */
   async close(): Promise<void> {
     this.isClosed = true;
     await this.making;

@@ -1,6 +1,6 @@
 /**
  * A failure to make the history from a journal that is sound. It is a fault of the program: the
- * same commands fail again, and a fixed program goes on from where the history ends.
+ * same commands fail again, and a fixed program continues where the history ends.
  */
 export class HistoryFault extends Error {
   override name = 'HistoryFault';
@@ -17,7 +17,7 @@ export class HistoryFault extends Error {
   }
 }
 
-/** An exchange trades without a history meanwhile. */
+/** Meanwhile the exchange trades without a history. */
 export const FAULT_REMEDY =
   'Nothing is lost, and trading does not depend on it. Report it, install a version of the program that can make ' +
   'the history, and start that: it continues from where the history ends.';

@@ -22,7 +22,7 @@ import {
 } from './runs/format.js';
 import { type Pieces, RunWriter } from './runs/writer.js';
 
-/** Entries are kept in blocks of so many, as a power of two: a larger array would be copied. */
+/** The entries of a block, as a power of two: one array of all would be copied as it grows. */
 const BLOCK_BITS = 15;
 const IN_BLOCK = (1 << BLOCK_BITS) - 1;
 /**
@@ -36,12 +36,12 @@ export const MAX_LIST_ID = 2 ** 32 - 1;
 const ID_BITS = 32;
 const DIGIT_BITS = 11;
 const DIGIT = (1 << DIGIT_BITS) - 1;
-/** After so many entries, the work of putting them in order may pause. */
+/** After this many entries, the work of putting them in order may pause. */
 const ENTRIES_IN_PIECE = 65_536;
-/** Entries are read into the cache so many at once, and as far apart as its lines are long. */
+/** How many entries are read into the cache at once, and how far apart: the length of its lines. */
 const TOUCHED = 16;
 const LINE = 8;
-/** After so many runs, the work of a transaction may pause. */
+/** After this many runs, the work of a transaction may pause. */
 const RUNS_IN_PIECE = 256;
 
 const FIRST_IDS = 1_024;
@@ -150,7 +150,7 @@ export class PendingLists {
   private ordinals = new Float64Array(FIRST_ENTRIES);
   private readonly width: number;
   private readonly writer: RunWriter;
-  /** Without a meaning: what {@link touch} reads must be used, or it is not read. */
+  /** Holds nothing useful: values that {@link touch} reads must be used, or they are not read. */
   protected touched = 0;
 
   constructor(readonly layout: ListLayout) {
@@ -230,7 +230,7 @@ export class PendingLists {
   }
 
   /**
-   * Reads something of entries that are written soon. The entries of a list are far apart: one by
+   * Reads a value of entries that will soon be written. The entries of a list are far apart: one by
    * one, each would wait for memory longer than it takes to write it.
    */
   private touch(entries: Uint32Array, from: number): void {

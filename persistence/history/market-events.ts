@@ -33,7 +33,7 @@ export type MarketEvent =
   | { type: 'book'; entry: Omit<Book, 'marketId' | 'ordinal'> }
   | { type: 'price'; entry: Price };
 
-/** After so many events of a sequence. */
+/** The sequence of the last event returned, and how many of its events were returned. */
 export interface EventCursor {
   sequence: number;
   events: number;
@@ -76,7 +76,7 @@ export async function readMarketEvents(
   const { marketId: id, tradeCount, bookCount } = market;
   const from = cursor ?? { sequence: 0, events: 0 };
   const prices = await priceSpan(lists, market, priceCount);
-  /** Where the events of a list go on, and how many are of the cursor's sequence. */
+  /** Where a list continues, and how many of its events have the cursor's sequence. */
   const startIn = async <Layout extends ListLayout & { columns: readonly string[] }>(
     layout: Layout,
     list: { id: number; first: number; last: number },
@@ -95,7 +95,7 @@ export async function readMarketEvents(
   // A cursor skips no more events than its sequence has: a forged one costs no more than another.
   const all = 2 * tradeList.atCursor + bookList.atCursor + priceList.atCursor;
   const skipped = Math.min(from.events, all);
-  // Enough of each list: the page is among them, whatever list its events are of.
+  // Enough of each list: all of the page may come from any one of them.
   const most = limit + skipped + 1;
   const pageOf = <Layout extends ListLayout>(
     layout: Layout,

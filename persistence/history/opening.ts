@@ -1,8 +1,8 @@
 /**
  * The state of a history when it is opened: what new entries are numbered from, and what readers
- * must find. It is read from the catalogue and the open part, from the stored lengths of the lists
- * (runs/lengths.ts) and from the markets, so its time depends on the number of users and markets,
- * not on the number of commands or parts.
+ * expect to find. It is read from the catalogue and the open part, from the stored lengths of the
+ * lists (runs/lengths.ts) and from the markets, so its time depends on the number of users and
+ * markets, not on the number of commands or parts.
  *
  * Always holds: the lists have as many entries as `progress` says, and every market follows the
  * previous one of its asset. Anything else is a {@link HistoryDamage}.

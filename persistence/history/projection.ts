@@ -58,7 +58,7 @@ export interface HistoryChanges extends MarketChanges {
   pieces: RunPiece[];
   added: Record<CountedName, number>;
   keyedResults: ResultsRow[];
-  /** The results of earlier commands are not asked for any more. */
+  /** The results of earlier commands can no longer be asked for. */
   keyedFrom: number;
 }
 

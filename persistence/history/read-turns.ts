@@ -6,18 +6,18 @@
  * Always holds: a read that was given up gets no further turn.
  */
 
-/** Who asks: a user, with its sub-accounts, or an address. */
+/** The source of requests: a user with its sub-accounts, or an address. */
 export type Reader = number | string;
 
 /** Runs a query in the read's turn. @throws ReadStopped */
 export type Turn = <Rows>(query: () => Promise<Rows>) => Promise<Rows>;
 
-/** The answer is not waited for any more, or the session ends. */
+/** The read was given up, or the session ends. */
 export class ReadStopped extends Error {
   override name = 'ReadStopped';
 }
 
-/** The counts of turns are halved after so many. */
+/** The counts of turns are halved after this many. */
 const REMEMBERED_TURNS = 256;
 
 interface Waiting {

@@ -3,8 +3,8 @@
  * lengths of its lists are noted, and the markets that may still change. Everything else that it
  * reads afterwards, query by query, never changes.
  *
- * Always holds: an answer is complete and as written. A gap in the ordinals of a page, or a missing
- * market, is a {@link HistoryDamage}, never a shorter list.
+ * Always holds: an answer is complete and unchanged since it was written. A gap in the ordinals of
+ * a page, or a missing market, is a {@link HistoryDamage}, never a shorter list.
  */
 import {
   assetOfMarket,

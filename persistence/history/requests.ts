@@ -190,8 +190,8 @@ export interface HistoryAnswers {
 
 /**
  * `ok`: the answer, true at a sequence that is at least the requested one. `unavailable`: the
- * history is behind or being rebuilt; the reason is for the log. `pruned`: what was asked for is
- * not in the history any more.
+ * history is behind or being rebuilt; the reason is for the log. `pruned`: what was asked for is no
+ * longer in the history.
  */
 export type HistoryReply<Kind extends HistoryKind = HistoryKind> =
   | ({ status: 'ok'; answer: HistoryAnswers[Kind] } & TrueAt)

@@ -13,7 +13,7 @@ import type { BatchEnd, Progress } from './parts/progress.js';
 import type { HistoryChanges } from './projection.js';
 import { readLengths, writeLengths } from './runs/lengths.js';
 
-/** The commands after which a part is over: it is made again in a minute, and its file is small. */
+/** The commands after which a part is over: rebuilding it takes a minute, and its file is small. */
 const PART_COMMANDS = 10_000_000;
 const DAY_MS = 86_400_000;
 /** How many runs are written before the lengths are stored again, for few lists and for many. */
@@ -66,7 +66,7 @@ export class HistoryStore {
     return this.writer.progress;
   }
 
-  /** Where the oldest part begins that is not sealed: it may have to be made again. */
+  /** Where the oldest part that is not sealed begins: it may have to be rebuilt. */
   get partSequence(): number {
     const { parts } = this;
     return parts.endOf(parts.unsealed.at(-1)! - 1).sequence;
@@ -83,7 +83,7 @@ export class HistoryStore {
     await this.writer.commit(changes, end);
   }
 
-  /** Syncs what was committed, except what a reader holds back. */
+  /** Syncs committed transactions, except those that a reader holds back. */
   sync(): Promise<void> {
     return this.writer.sync();
   }

@@ -1,4 +1,4 @@
-/** The sequence of the journal at which what is shown is true, and the exchange's time then. */
+/** The sequence of the journal at which an answer is true, and the exchange's time then. */
 
 export interface TrueAt {
   sequence: number;

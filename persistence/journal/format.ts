@@ -5,7 +5,7 @@
  *   journal.db        a SQLite database; beside it, while it is open or after a crash,
  *                     journal.db-wal and journal.db-shm, which are part of it and must be copied
  *                     and kept with it
- *   journal-000002.db and so on: the journal goes on there when journal.db is full (segments.ts)
+ *   journal-000002.db and so on: the journal continues there when journal.db is full (segments.ts)
  *   journal.head      how far the journal reached (head-mark.ts)
  *   journal.lock      one exchange per folder (folder-lock.ts)
  *

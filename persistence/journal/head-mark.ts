@@ -15,9 +15,9 @@
  * is released. It needs no fsync: if the process is killed, the operating system still writes it;
  * if the power fails, the mark on disk may be older than the journal, never newer, and only the
  * slot being written can be torn. So no crash makes a valid journal look incomplete. It is not much
- * older either ({@link BEHIND_MAX}), because it is synced in the background, now and then. (With a
- * durability other than `full` a power cut can lose commits, and the mark shows the loss.) The file
- * gets its name when it is complete and on disk, so an empty or torn mark is damage.
+ * older either ({@link BEHIND_MAX}), because it is synced in the background from time to time.
+ * (With a durability other than `full` a power cut can lose commits, and the mark shows the loss.)
+ * The file gets its name when it is complete and on disk, so an empty or torn mark is damage.
  */
 import { hash } from 'node:crypto';
 import {

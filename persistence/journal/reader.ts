@@ -1,5 +1,5 @@
 /**
- * Reads a journal, segment by segment (segments.ts), also while an exchange writes it.
+ * Reads a journal, segment by segment (segments.ts), even while an exchange writes it.
  *
  * Always holds: a batch is returned only if it continues the hash chain, across segments; the first
  * that does not is named by a {@link JournalError}. Nothing is skipped: a missing or unopenable

@@ -1,5 +1,5 @@
 /**
- * Reads one segment of a journal on a connection that cannot write, also while an exchange writes
+ * Reads one segment of a journal on a connection that cannot write, even while an exchange writes
  * it. SQLite shows a commit to other connections only when it is synced.
  *
  * Always holds: a batch is returned only if it continues the hash chain; the first that does not is

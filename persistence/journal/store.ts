@@ -42,7 +42,7 @@ export interface CommitLog {
   whenSole?(again: () => void): void;
 }
 
-/** One of any number of readers, also while the journal grows. */
+/** One of any number of readers, which may read while the journal grows. */
 export interface JournalSource {
   /** Whether the end may be behind another reader's: on a standby, say. */
   readonly mayLag: boolean;

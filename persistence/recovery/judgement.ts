@@ -30,7 +30,7 @@ import { vouchedHash } from './snapshot/vouched.js';
 
 export interface JudgementOptions {
   acceptMissingMark: boolean;
-  /** Check all segments of the journal, also those that a start does not need. */
+  /** Check all segments of the journal, even those that a start does not need. */
   checkAll?: boolean;
   acceptUnfinished?: boolean;
   /** The required version. Default: the present one. */

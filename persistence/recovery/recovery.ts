@@ -105,7 +105,7 @@ const TURN_WORK = 20_000;
 const COMMAND_WORK = 8;
 
 /**
- * An engine that follows a journal. The thread answers messages between turns, also within a batch:
+ * An engine that follows a journal. The thread answers messages between turns, even within a batch:
  * state read then is durable and chained, but its digest is compared at the batch's end.
  */
 export class JournalFollower {

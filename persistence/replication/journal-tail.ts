@@ -3,16 +3,16 @@
  * a replica serve reads. The engine starts from the newest usable snapshot of the node's own folder
  * and is at the end of what is there when {@link JournalTail.open} returns.
  *
- * It reads from a standby of the cluster, if there is one: a standby shows only what is on two
- * machines. A lost connection, another leader, another primary and a node that has fallen behind
- * are all survived: it looks for the node that has most and goes on from its own position.
+ * The tail reads from a standby of the cluster, if there is one: a standby shows only what is on
+ * two machines. It survives a lost connection, another leader, another primary, and a node that
+ * falls behind: it finds the node with the most and continues from its own position.
  *
  * Always holds: the engine has the batches of one chain of hashes, and after each the digest that
  * the leader had. Only a journal that cannot be read now is tried again. If the journal leads
  * elsewhere, if the cluster lost what this engine has, or if a watcher throws, which is a bug, the
  * tail ends and `onFatal` is called: the process must end. Its next start begins with a snapshot.
  *
- * A batch may have tens of thousands of commands. A read between two turns of the follower sees a
+ * A batch may have tens of thousands of commands. A request between two turns of the tail may see a
  * state in the middle of a batch: it is durable and chained, but its digest is only compared at the
  * end of the batch.
  */
@@ -32,7 +32,7 @@ import { type JournalHead, PostgresSource } from './postgres/postgres-source.js'
 import { PasswordRefused } from './postgres/server.js';
 
 const POLL_EVERY_MS = 5;
-/** The pause after a failed read, before a node is looked for. */
+/** The pause after a failed read, before the search for a node. */
 const RETRY_AFTER_MS = 50;
 /** The same, when the password was refused. */
 const REFUSED_AFTER_MS = 1_000;
@@ -47,7 +47,7 @@ export interface TailOptions {
   log: RecoveryLog;
   /** Milliseconds on any clock that does not go back. */
   elapsedMs: () => number;
-  /** The pause between two looks at the journal. Default: 5 ms. */
+  /** The pause between two polls of the journal. Default: 5 ms. */
   pollEveryMs?: number;
 }
 
@@ -56,22 +56,22 @@ export interface TailWatcher {
   applied?: Applied;
   /** After the last command of each batch. Its bytes are valid until the call returns. */
   batchApplied?: (batch: JournalBatch) => void;
-  /** After each look at the journal: who leads, and where. Also without anything new. */
+  /** After each poll of the journal, even if it has nothing new: who leads, and where. */
   seen?: (head: JournalHead) => void;
-  /** Once: the engine must not be used any more, and the process must end. */
+  /** Called once: from then on the engine must not be used, and the process must end. */
   onFatal: (error: Error) => void;
 }
 
 export class JournalTail {
   readonly engine: Engine;
   private source: PostgresSource | null;
-  /** Whether it has been seen that the source has the batch at the engine's end. */
+  /** Whether the source is known to have the batch at the engine's end. */
   private isProven = true;
   private readonly follower: JournalFollower;
   private watcher: TailWatcher | null = null;
   head: JournalHead;
   private headAtMs: number;
-  /** Why it cannot read now (it retries), null: it can. */
+  /** Why it cannot read now (it retries); null: it can. */
   trouble: string | null = null;
   /** The troubles that were logged since it could last read. */
   private readonly told = new Set<string>();
@@ -252,7 +252,7 @@ export class JournalTail {
     );
   }
 
-  /** Why a connection was lost is often said only by the next attempt. */
+  /** Often only the next attempt shows why a connection was lost. */
   private failed({ message }: JournalUnavailable): void {
     if (!this.told.has(message) && this.told.size < TOLD_MAX) {
       this.told.add(message);

@@ -2,9 +2,9 @@
  * The data folder of an exchange whose journal is on PostgreSQL: it has no journal. Snapshots and
  * the history can be made again from the journal; the secret of the sessions cannot.
  *
- * Always holds: the engine follows the journal until this process leads, so that it can be checked
- * before. Once the epoch is replicated, what is there cannot be lost, and the engine takes the
- * rest. Nothing is written to the journal before that.
+ * Always holds: the engine follows the journal until this process leads, so that the engine can be
+ * checked first. Once the epoch is replicated, what is in the journal cannot be lost, and the
+ * engine applies the rest. Nothing is written to the journal before that.
  */
 import type { Engine } from '../../engine/engine.js';
 import { JournalError } from '../journal/errors.js';
@@ -36,7 +36,7 @@ export async function lockReplicatedFolder(folder: string): Promise<FolderLock> 
 }
 
 export class ReplicatedFolder {
-  /** The operator need not know anything about it. */
+  /** There is nothing unusual to tell the operator. */
   readonly notice = null;
   readonly remark = null;
   readonly damage = null;
@@ -46,7 +46,7 @@ export class ReplicatedFolder {
   private constructor(
     private readonly options: ReplicatedFolderOptions,
     private readonly folderLock: FolderLock,
-    /** What this process says in the journal, and hears. */
+    /** What this process writes to the journal, and reads there as the leader. */
     readonly leader: PostgresJournal,
     /** The tail that was followed until it led; null: there was no journal. */
     private readonly tail: JournalTail | null,

@@ -1,4 +1,4 @@
-/** Where a journal is, as a message to a thread can say it, and how to read it there. */
+/** Where a journal is, in a form that can be sent to a thread, and how to read it there. */
 
 import { openJournalReader } from '../journal/reader.js';
 import type { JournalSource } from '../journal/store.js';

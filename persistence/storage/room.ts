@@ -18,7 +18,7 @@ export function freeBytesAt(folder: string): number | null {
   }
 }
 
-/** Writes a file and removes it: quotas and limits of the process count. @throws */
+/** Writes a file and removes it, because quotas and limits of the process count, too. @throws */
 export function proveRoom(folder: string): void {
   const path = join(folder, 'room.tmp');
   try {

@@ -27,7 +27,7 @@ export async function openDatabase(path: string, mode: number): Promise<sqlite3.
   return database!;
 }
 
-/** The path of a database, also if it was opened by a URI. */
+/** The path of a database, even if it was opened by a URI. */
 function fileOf(database: sqlite3.Database): string {
   const { filename } = database as unknown as { filename: string };
   return filename.startsWith('file:') ? fileURLToPath(filename.split('?', 1)[0]!) : filename;

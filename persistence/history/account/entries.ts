@@ -1,6 +1,6 @@
 /**
- * The part of the projection that tells an account's story: its trades, its orders, what they hold,
- * its payments, its closed positions, and its balance from time to time.
+ * The part of the projection that records an account: its trades, its orders, what they hold, its
+ * payments, its closed positions, and its balance from time to time.
  *
  * Always holds: every change of an account's money and shares is in exactly one entry of userTrade,
  * userHold, userPayment or closedPosition, and the numbers of these entries follow the order of the
@@ -54,7 +54,7 @@ const Balance = columnsOf(USER_BALANCE);
 const MAKER = 1;
 const NAME_FIELDS = EVENT_FIELDS.orderNamed.length + 1 - Named.name1;
 
-/** By type of event: where it names the user in whose userPayment it is; 0: in nobody's. */
+/** By type of event: where it names the user in whose userPayment it is; 0: in none. */
 const PAYS_AT: number[] = EVENT_LENGTHS.map(() => 0);
 for (const [name, user] of Object.entries(USER_PAYMENTS)) {
   const slots: Readonly<Record<string, number>> = EventSlot[name as keyof typeof USER_PAYMENTS];
@@ -174,7 +174,7 @@ export class AccountEntries {
     entries[to + Order.sequence] = engine.sequence;
   }
 
-  /** The entry of the order that the event, which follows its orderPlaced, tells more of. */
+  /** The entry of the order to which the event, following its orderPlaced, adds details. */
   private detailOf(values: Float64Array, at: number): number {
     if (this.orders.values[this.orderAt + Order.orderId] !== values[at + Named.orderId])
       throw new Error(`order ${values[at + Named.orderId]} was not placed before its details`);

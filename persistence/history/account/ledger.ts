@@ -1,7 +1,7 @@
 /**
  * The statement of an account, newest first: the changes of its trades, its orders' holds, its
- * payments and its closed positions, by their numbers. A balance is stored now and then, from which
- * the lines after it are added up.
+ * payments and its closed positions, by their numbers. From time to time the balance is stored; the
+ * balances after later lines are added up from it.
  *
  * Always holds: between two stored balances, and up to the engine's own balance, the lines add up,
  * or the answer is a {@link HistoryDamage}. A line's position never changes.

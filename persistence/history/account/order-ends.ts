@@ -1,5 +1,5 @@
 /**
- * The part of the projection that notes how orders end that have rested, so that an order is found
+ * The part of the projection that records how orders that rested end, so that an order is found
  * complete however long it rested and whatever its account did meanwhile.
  *
  * Always holds: an order that has rested, and rests no more, has an entry in orderEnd, and the last

@@ -1,8 +1,7 @@
 /**
- * The orders of an account, open and closed, newest first, as they were placed and, of orders that
- * have rested, as they ended (order-ends.ts). What an order that ended at once has
- * filled is in the trades of its command. What the engine knows of an order that rests is the
- * engine's.
+ * The orders of an account, open and closed, newest first: as they were placed and, if they rested,
+ * as they ended (order-ends.ts). What an order filled that ended at once is in the trades of its
+ * command. What an order that rests has filled, and what is left of it, comes from the engine.
  */
 import {
   CancelReason,
@@ -31,10 +30,10 @@ import { ENTRIES_MAX, type ListReader } from '../runs/reader.js';
 import { blockOf } from './order-ends.js';
 
 /**
- * How an order stands. OPEN: it rests. UNFILLED: it traded at once, and the rest was dropped, as
- * nothing was left to trade with or, by its reason, as it met an order of the same user or tripped
- * its group.
- * TRADE_LIMIT and TOO_SMALL_TO_REST: it was dropped for that (OrderStatus).
+ * The state of an order. OPEN: it rests. UNFILLED: it did not rest; what had not traded was dropped
+ * because nothing was left to trade with or, as its reason says, because it met an order of the
+ * same user or tripped its group. TRADE_LIMIT and TOO_SMALL_TO_REST: it was dropped for that
+ * (OrderStatus).
  */
 export const OrderState = {
   OPEN: 0,
@@ -76,7 +75,7 @@ export interface OrderRecord {
   valueMicros: number;
   feeMicros: number;
   end: OrderState;
-  /** A CancelReason: of a cancellation, or of an order that is UNFILLED for that; 0: not so. */
+  /** A CancelReason: why the order was cancelled, or why it is UNFILLED; 0: neither applies. */
   reason: number;
   placedAtMs: number;
   /** null: it is open. */
@@ -139,7 +138,7 @@ export async function readOrders(
   const bound = (value: number) =>
     lists.firstFrom(USER_ORDER, { id, count: end.orders, column: 'atMs', value, from });
   const first = fromMs === null ? from : await bound(fromMs);
-  // The page that ends where orders were pruned is followed by one that says so.
+  // A page that ends where orders were pruned has a cursor; the next page says so.
   const isCut = first === from && from > 1;
   if (isCut && cursor !== null && cursor <= from) throw pruned(from);
   let last = toMs === null ? end.orders : (await bound(toMs + 1)) - 1;
@@ -235,7 +234,7 @@ async function recordsOf(
   return records.reverse();
 }
 
-/** It may have been pruned just now. */
+/** Throws: the order was pruned meanwhile, or its end is missing. */
 async function withoutEnd(lists: ListReader, { userId, orderId, ordinal }: Placed): Promise<never> {
   const last = await lists.files.lastPruned(USER_ORDER.list, userId);
   if (ordinal <= last) throw pruned(last + 1);

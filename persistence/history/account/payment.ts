@@ -21,7 +21,7 @@ export interface Payment {
 const ENTRIES_MAX = 10_000;
 
 /**
- * Looks from the payment of unclaimed positions on, then from the market's result on, which is
+ * Searches from the payment of unclaimed positions on, then from the market's result on, which is
  * before its end if an operator has made it VOID. null: the user was not paid, or claimed only
  * after very many other payments.
  * @param count the number of the user's payments

@@ -2,8 +2,8 @@
  * The leaderboards: users by profit, volume or points, over all time, the current UTC day or week
  * of the exchange's time, from the follower's engine.
  *
- * A private user is listed only if they want that, with the figures as they were when the day
- * began.
+ * A private user is listed only if they choose to be, with their figures from the beginning of the
+ * day.
  *
  * By profit, a user of the day or week is listed after their first trade, split, merge, settlement
  * or points in it, and one of all time with a trade, points or a profit other than 0; by volume or
@@ -13,8 +13,8 @@
  * Always holds: a board is up to date when it answers. Before its first request it costs nothing;
  * then each user who changes is noted, and moved at the next request.
  *
- * To rank a million users takes a second or two. `prepare` does it in turns, in which the engine
- * goes on: users who change meanwhile are noted and moved at the end.
+ * To rank a million users takes a second or two. `prepare` does it in turns, between which the
+ * engine applies commands: users who change meanwhile are noted and moved at the end.
  */
 import type { Engine } from '../../../engine/engine.js';
 import { dayOf, Metric, Period } from '../../../engine/state/accounts.js';
@@ -116,7 +116,7 @@ class Board {
       .catch(failed);
   }
 
-  /** Brings the board up to date in pieces, in between which the engine may go on. */
+  /** Brings the board up to date in pieces, between which the engine may apply commands. */
   private *refresh(): Work<void> {
     for (;;) {
       const day = dayOf(this.engine.nowMs);

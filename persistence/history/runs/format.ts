@@ -21,7 +21,7 @@
  * each: up to RUN_ENTRIES consecutive entries of one list, written in one transaction. A run has
  * their number, the ordinal of the first, and `entries`: signed integers (bytes.ts), entry by
  * entry, column by column. An integer is the difference from the same column of the previous entry
- * in the run (from 0 in the first). In columns that may be negative it is the value: there, a
+ * in the run (from 0 in the first). For a column that may be negative it is the value itself: a
  * difference could exceed 2^53. The division into runs depends on the transactions; the entries do
  * not. Only the ordinals of orderEnd have gaps: they are of one counter for all orders.
  *
@@ -120,7 +120,7 @@ export const USER_ORDER = layoutOf(
   'orderId marketId side outcome priceTicks restingLots sizeLots status timeInForce postOnly selfTrade expiresAtMs amountMicros groupId name1 name2 name3 name4 name5 name6 name7 name8 name9 name10 name11 atMs sequence',
 );
 
-/** What an order holds of its user's money or, below 0, releases. Its trades are not in it. */
+/** The money of its user that an order holds or, below 0, releases. Its trades are not included. */
 export const USER_HOLD = layoutOf(
   'userHold',
   [6, 'userId'],
@@ -169,7 +169,7 @@ export const USER_BALANCE = layoutOf(
 );
 
 /**
- * Orders that came to rest or were cancelled, as changes of a price level. bookSide 0: bids, 1:
+ * Orders that entered the book or were cancelled, as changes of a price level. bookSide 0: bids, 1:
  * asks of UP.
  */
 export const MARKET_BOOK = layoutOf(
@@ -191,9 +191,9 @@ export const ORDERS_IN_BLOCK = 1_024;
 /**
  * How orders ended that had rested, in lists of ORDERS_IN_BLOCK consecutive order numbers. If an
  * order has several entries, the last counts; those of its amendments are apart. `how`: a
- * CancelReason, or one of the numbers below; `leftLots`: what was left of it, at `priceTicks`;
- * `filledLots`, with value and fee: what it had filled before it last came to rest, or, ENDED_ANEW,
- * all.
+ * CancelReason, or one of the numbers below; `leftLots`: the lots left of it, at `priceTicks`;
+ * `filledLots`, with value and fee: what it had filled before it last entered the book or, if
+ * ENDED_ANEW, in all.
  */
 export const ORDER_END = layoutOf(
   'orderEnd',
@@ -203,7 +203,7 @@ export const ORDER_END = layoutOf(
 /** It was amended, and leftLots are all that it was to fill from then on. */
 export const AMENDED = 62;
 export const FILLED_IN_BOOK = 63;
-/** It was amended, placed anew, and did not come to rest. The OrderStatus is added. */
+/** It was amended, placed anew, and did not enter the book. The OrderStatus is added. */
 export const ENDED_ANEW = 64;
 
 /** As of its last event. */
@@ -251,7 +251,9 @@ export const LISTS = [
 ] as const;
 export type ListName = (typeof LISTS)[number]['name'];
 
-/** What is large, and may be pruned: how orders were placed and ended, and the books of markets. */
+/**
+ * The large lists, which may be pruned: how orders were placed and ended, and the markets' books.
+ */
 const PRUNABLE: readonly ListLayout[] = [USER_ORDER, ORDER_END, MARKET_BOOK];
 export const KEPT: readonly ListLayout[] = LISTS.filter((layout) => !PRUNABLE.includes(layout));
 

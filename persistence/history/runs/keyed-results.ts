@@ -1,6 +1,6 @@
 /**
- * The results of commands with a new idempotency key, from which a
- * repeated key is answered after the engine has dropped the result.
+ * The results of commands with a new idempotency key. They answer a repeated key after the engine
+ * has dropped the result.
  *
  * Always holds: a result is read as the integers that the engine made, or a HistoryDamage names the
  * row.
@@ -11,7 +11,7 @@ import { checkedValue, type ValueRow } from '../rows.js';
 /** A table of the catalogue. */
 export const KEYED_RESULT = { name: 'keyedResult', key: 'sequence', type: 'BLOB' } as const;
 
-/** So much fits into a page of 16 KiB. A longer result has a row of its own. */
+/** This many fit into a page of 16 KiB. A longer result has a row of its own. */
 const ROW_WORDS = 4_000;
 /** Before a result: its sequence less the row's sequence, and the number of its words. */
 const HEAD_WORDS = 2;
@@ -29,7 +29,7 @@ export class PendingResults {
   private length = 0;
   private first = 0;
 
-  /** About as many entries of lists, by their bytes. */
+  /** The number of list entries with about as many bytes. */
   get count(): number {
     return this.rows.length * (ROW_WORDS / 16);
   }

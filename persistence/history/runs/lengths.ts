@@ -1,6 +1,6 @@
 /**
- * The lengths of the lists, stored so that a start need not count entries: in the catalogue the
- * lengths at the beginning of the open part, in that part, now and then, what they are in it.
+ * The lengths of the lists, stored so that a start need not count entries: in the catalogue as of
+ * the beginning of the open part; in that part, from time to time, the current ones.
  *
  * Always holds: the stored lengths of a list count its runs up to a rowid that is stored with them,
  * and no run after it. A start adds the runs after that.
@@ -45,8 +45,8 @@ export async function readLengths(
 }
 
 /**
- * Returns how many lists the lengths are of. @param row the last run that they count; 0: of the
- * parts before this one.
+ * Returns the number of lists whose lengths were written. @param row the last run that they count;
+ * 0: of the parts before this one.
  */
 export async function writeLengths(
   database: sqlite3.Database,

@@ -2,8 +2,8 @@
  * Reads entries of the lists by their ordinals, out of their runs (format.ts). A list is read from
  * the newest part backwards; of the sealed ones, only those in which it has entries are opened.
  *
- * Always holds: an answer has every entry that was asked for, as written, or a
- * {@link HistoryDamage} names the first that is missing or changed.
+ * Always holds: an answer has every requested entry, as it was written, or a {@link HistoryDamage}
+ * names the first that is missing or changed.
  */
 import { inflateRawSync } from 'node:zlib';
 import { ByteReader, MalformedBytes } from '../../storage/bytes.js';
@@ -22,7 +22,7 @@ import {
 /** A page with filters ends, perhaps not full, when it has read this many entries. */
 export const ENTRIES_MAX = 30_000;
 
-/** Where the lists are; each query has its turn. */
+/** The files of the lists; each query waits for its turn. */
 export type ListFiles = Pick<HistoryFiles, 'query' | 'holding' | 'lastPruned' | 'parts'>;
 
 interface Place {
@@ -41,12 +41,12 @@ interface Search<Layout extends ListLayout> {
   /** A column that never decreases. */
   column: Layout['columns'][number];
   value: number;
-  /** The first entry that is looked at; 1 if left out. */
+  /** The first entry that is searched; 1 if left out. */
   from?: number;
 }
 
 export class ListReader {
-  /** The run that {@link at} read last: the end of a search is within one. */
+  /** The run that {@link at} read last: a search ends within one run. */
   private last: { layout: ListLayout; id: number; entries: { ordinal: number }[] } | null = null;
 
   constructor(readonly files: ListFiles) {}
@@ -110,7 +110,7 @@ export class ListReader {
   }
 
   /**
-   * All entries of a list whose ordinals have gaps, oldest first, but for those that were pruned.
+   * All entries of a list whose ordinals have gaps, oldest first, except those that were pruned.
    */
   async all<Layout extends ListLayout>(layout: Layout, id: number): Promise<EntryOf<Layout>[]> {
     const { files } = this;
@@ -149,7 +149,7 @@ export class ListReader {
       if (place.lastOrdinal < wanted) break;
       await readPart(place.part);
       if (wanted < first) return found;
-      // It may have been pruned just now.
+      // The part may have been pruned meanwhile.
       if (place.part <= files.parts.prunedTo && !KEPT.includes(layout))
         throw new HistoryPruned(`${layout.name} of part ${place.part} was pruned`);
       if (wanted >= place.firstOrdinal) throw missingEntry(layout, id, wanted).in(place.part);

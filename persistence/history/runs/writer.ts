@@ -1,5 +1,5 @@
 /**
- * Writes runs (format.ts), as what one statement inserts.
+ * Writes runs (format.ts), in pieces that one statement inserts.
  *
  * Always holds: a value that could not be read back is refused (RangeError).
  */
@@ -13,7 +13,7 @@ const PIECE_BYTES = 1024 * 1024;
 const PIECE_RUNS = 8_192;
 /** Fewer bytes are not deflated: it would take longer than reading them. */
 const DEFLATED_BYTES_MIN = 64;
-/** More effort makes such short bytes hardly shorter. */
+/** At this length, a higher level saves hardly any bytes. */
 const QUICKLY = { level: 1 };
 
 /**

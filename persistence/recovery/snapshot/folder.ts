@@ -9,7 +9,7 @@ import { createPrivateFolder, syncPath } from '../../storage/files.js';
 
 const KEPT = 3;
 const NAME = /^snapshot-(\d{16})\.bin$/;
-/** Also those of an upgrade. */
+/** Includes the temporary files of an upgrade. */
 const TEMPORARY = /^snapshot-\d{16}\.bin\.(?:tmp|upgrade(?:\.tmp)?)$/;
 
 export interface SnapshotName {

@@ -1,6 +1,6 @@
 /**
- * Where a journal on PostgreSQL is: a URL that may name several nodes of one cluster, as libpq has
- * it: `postgres://exchange@10.0.0.1:5432,10.0.0.2:5432/exchange`. A password is in a file,
+ * Where a journal on PostgreSQL is: a URL in libpq's format, which may name several nodes of one
+ * cluster: `postgres://exchange@10.0.0.1:5432,10.0.0.2:5432/exchange`. A password is in a file,
  * never in the URL, which other users of the machine can see. Each connection reads the files
  * again, so they can be replaced while the exchange runs.
  */

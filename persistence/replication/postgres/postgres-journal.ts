@@ -4,12 +4,12 @@
  * Always holds: a batch is reported as committed only when the statement that inserted it has
  * returned one row, which PostgreSQL does when a quorum of standbys has it on disk. Each statement
  * returns the settings under which it was committed, and a batch that took long is reported only
- * after a later statement has returned them again: a change of the settings lets the statements
- * that wait go on. What others may see of it is answered only within the lease, as counted from
- * when its last renewal was sent, on a clock that also counts the time in which the process was
- * paused: afterwards another exchange may lead. After the first failure nothing is written any
- * more. What became of a batch whose connection was lost is unknown: it is never reported, and the
- * next leader reads what is there before it answers anything.
+ * after a later statement has returned them again: a change of the settings lets waiting statements
+ * continue. Answers are released only within the lease, as counted from when its last renewal was
+ * sent, on a clock that also counts the time in which the process was paused: afterwards another
+ * exchange may lead. After the first failure nothing more is written. The fate of a batch whose
+ * connection was lost is unknown: it is never reported, and the next leader reads what is there
+ * before it answers anything.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -40,11 +40,11 @@ import {
 
 /** How long a leader may be silent before another may take over without being told to. */
 export const LEASE_MS = 5_000;
-/** Readers see by it how old their state is, and the leader sees whether it is to hand over. */
+/** It shows readers how old their state is, and the leader whether it is to hand over. */
 const RENEW_EVERY_MS = 250;
 /** When a statement has no answer for this long, the other nodes are asked who leads. */
 const UNANSWERED_MS = 2_000;
-/** Asking for a lease that is not over changes nothing and costs one look at a row. */
+/** Asking for a lease that is not over changes nothing and costs one read of a row. */
 const ASK_EVERY_MS = 20;
 const LOOK_EVERY_MS = 1_000;
 /** How often a process that waits proves that it can still connect. */
@@ -61,7 +61,7 @@ export interface PostgresJournalOptions {
   isForced?: boolean;
   /** Called while another leader's lease runs, and again when what is known of it changes. */
   onWaiting?: (leader: Leader) => void;
-  /** Says in the journal, while it waits, that it is ready to take over. */
+  /** Announces in the journal, while it waits, that it is ready to take over. */
   standby?: Standby;
   /** Whether it may take over. Default: it may. */
   candidate?: Candidate;
@@ -105,7 +105,7 @@ export class PostgresJournal implements CommitLog {
   private renewal: NodeJS.Timeout | undefined;
   private renewing: Promise<void> | null = null;
   standbys = 0;
-  /** What each renewal says. */
+  /** What each renewal announces. */
   private said = { address: '', serving: '', secret: '' };
   private isWatching = false;
   private readonly copiesWatch: CopiesWatch;
@@ -209,13 +209,13 @@ export class PostgresJournal implements CommitLog {
     this.asked = asked;
   }
 
-  /** Says where this leader takes the requests of replicas, as `host:port`. */
+  /** Announces where this leader takes the requests of replicas, as `host:port`. */
   advertise(address: string): void {
     this.said = { ...this.said, address };
     this.renewNow();
   }
 
-  /** Says where this leader serves clients, which it does from now on, and with which secret. */
+  /** Announces that this leader serves clients from now on: where, and with which secret. */
   serves(serving: string, secret: string): void {
     this.said = { ...this.said, serving, secret };
     this.renewNow();
@@ -274,7 +274,7 @@ export class PostgresJournal implements CommitLog {
     this.renewal.unref();
   }
 
-  /** An append renews the lease, too; this is for the time in which nothing happens. */
+  /** An append renews the lease, too; this renews it while there is none. */
   private renew(): void {
     clearTimeout(this.renewal);
     const sent = this.said;
@@ -348,7 +348,7 @@ export class PostgresJournal implements CommitLog {
       const { epoch } = await source.head().finally(() => source.close());
       if (epoch > this.epoch) this.fail(takenOver(this.epoch));
     } catch {
-      // Nobody knows more.
+      // No node answers, so nothing is known: the statement waits on.
     }
   }
 

@@ -1,6 +1,6 @@
 /**
- * Reads a journal on PostgreSQL, also while a leader writes it. PostgreSQL shows a commit to others
- * only when the leader's statement has returned, so when it is replicated.
+ * Reads a journal on PostgreSQL, even while a leader writes it. PostgreSQL shows a commit to others
+ * only when the leader's statement has returned, which is when the commit is replicated.
  *
  * Always holds: a batch is returned only if it continues the hash chain; the first that does not is
  * a {@link JournalError} that names it.
@@ -16,7 +16,7 @@ import { connect, hasTables, type NodeKind } from './server.js';
 
 const PAGE_ROWS = 256;
 const PAGE_BYTES = 2 * 1024 * 1024;
-/** A leader renews its lease several times a second: one that has not for so long may be dead. */
+/** A leader renews its lease several times a second: one that has not for this long may be dead. */
 const SILENT_MS = 2_000;
 
 export interface JournalHead {
@@ -99,7 +99,7 @@ export class PostgresSource implements JournalSource {
         }
       }
     } finally {
-      // No read is under way when the caller goes on.
+      // When the caller continues, no read may be under way.
       await next.catch(() => {});
     }
   }

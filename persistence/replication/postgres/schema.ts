@@ -5,11 +5,12 @@
  *             takeover lock this row, so each append is wholly before or after a takeover.
  *             `address` is where the leader takes the requests of replicas and `serving` where it
  *             takes requests of clients, both empty until it does; `secret` is a fingerprint of the
- *             secret with which it signs sessions, from which nobody gets the secret; `renewed` is
- *             the time of the last change, which a leader makes several times a second. `successor`
- *             is the standby that is asked to take over, empty without such a request: the leader
- *             then ends its lease, and for a while only that standby may lead.
- *   standby   a row for each exchange that waits to take over: how far it is, and when it said so
+ *             secret with which it signs sessions, which does not reveal it; `renewed` is the time
+ *             of the last change, which a leader makes several times a second. `successor` is the
+ *             standby that is asked to take over, empty without such a request: the leader then
+ *             ends its lease, and for a while only that standby may lead.
+ *   standby   a row for each exchange that waits to take over: how far it is, and when it last
+ *             reported that
  *   batch     the rows of the journal as format.ts has them, and the epoch that wrote each
  *
  * Always holds: a batch is inserted only in the statement that moves `writer` from the end of the
@@ -143,7 +144,7 @@ export const WAITING_SQL = `
   FROM (SELECT set_config('synchronous_commit', 'local', true)) AS not_replicated
   ON CONFLICT (id) DO UPDATE SET address = $2, sequence = $3, seen = now()`;
 
-/** The standbys that have said so lately, the one that is furthest first. */
+/** The standbys that reported in the last seconds, the furthest first. */
 export const STANDBYS_SQL = `
   SELECT id, address, sequence FROM standby WHERE seen > now() - interval '5 seconds'
   ORDER BY sequence DESC, id`;

@@ -43,7 +43,7 @@ const ASK_SQL = `
     coalesce(pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0'), 0)::float8 AS "receivedBytes"`;
 
 /**
- * A connection to the best node of that kind. All are asked at a time, so one that does not answer
+ * A connection to the best node of that kind. All are asked at once, so one that does not answer
  * costs no time. Only a writer's connection waits for an answer without limit.
  * @throws JournalUnavailable when there is none.
  */
@@ -89,7 +89,7 @@ export async function connect(address: PostgresAddress, kind: NodeKind): Promise
   });
 }
 
-/** What the driver says when it has no password means nothing to an operator. */
+/** The driver's message for a missing password, in words that an operator understands. */
 function inWords({ message }: Error): string {
   if (!message.includes('client password must be a string')) return message;
   return 'asks for a password: name a file with it in JOURNAL_PASSWORD_FILE (--password-file)';

@@ -1,5 +1,5 @@
 /**
- * Moves sealed segments of a journal to an archive folder, compressed, and brings them back, also
+ * Moves sealed segments of a journal to an archive folder, compressed, and brings them back, even
  * while the exchange trades.
  *
  * Always holds: a segment is removed from the folder only after the archive has it on disk and it

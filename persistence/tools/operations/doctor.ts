@@ -32,7 +32,7 @@ interface DoctorRequest {
 
 export interface Diagnosis {
   starts: boolean;
-  /** Whether the exchange's last try made all that comes from the journal, and none is lost. */
+  /** Whether the last attempt made all that comes from the journal, and none of it is lost. */
   isComplete: boolean;
   /** Why the exchange does not start; null: it does. */
   trouble: Trouble | null;

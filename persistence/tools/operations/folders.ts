@@ -2,7 +2,7 @@
  * Copies of a data folder: the journal, the session secret, and the newest snapshot for which the
  * copied journal vouches. Everything else is rebuilt.
  *
- * Always holds: the original is only read, also while an exchange trades on it.
+ * Always holds: the original is only read, even while an exchange trades on it.
  */
 import {
   chmodSync,
@@ -78,7 +78,7 @@ export function mustBeApart(from: string, to: string): void {
   throw new OperationRefused(`${from} and ${to} are not apart: name a folder elsewhere`);
 }
 
-/** The path without links, also of a folder that does not exist yet. */
+/** The path without links, even of a folder that does not exist yet. */
 function realPath(path: string): string {
   const whole = resolve(path);
   return existsSync(whole) ? realpathSync(whole) : join(realPath(dirname(whole)), basename(whole));

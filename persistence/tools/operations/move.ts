@@ -41,7 +41,7 @@ export async function move({ from, to, isUnreplicated }: Move): Promise<JournalP
   return 'folder' in to ? orNothing(to.folder, copy) : copy();
 }
 
-/** Copies the present journal on PostgreSQL, also while an exchange leads. Returns its end. */
+/** Copies the present journal on PostgreSQL, even while an exchange leads. Returns its end. */
 export function copyForAudit(from: PostgresAddress, folder: string): Promise<JournalPosition> {
   mustBeNew(folder);
   return orNothing(folder, async () => {

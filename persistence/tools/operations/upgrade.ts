@@ -1,5 +1,5 @@
 /**
- * Makes the data of an exchange ready for this program, also while an older program trades on it:
+ * Makes the data of an exchange ready for this program, even while an older program trades on it:
  * the journal is replayed meanwhile and followed until the older program stops.
  *
  * With a new folder, for a journal of the version before this one: a copy of the journal, with a
@@ -11,8 +11,9 @@
  * leads to the digest that it has. The way back is to start the older program on the old folder,
  * which has at most one command more.
  *
- * No version was released before 1, so version 0 stands for the way: it differs from version 1 in
- * its number alone. When there is a version 2, what differs in version 1 is translated here.
+ * No version was released before 1, so version 0 stands in for an older one: it differs from
+ * version 1 in its number alone. Once there is a version 2, what differs in version 1 is translated
+ * here.
  */
 import { existsSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';

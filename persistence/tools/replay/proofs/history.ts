@@ -136,7 +136,7 @@ export class HistoryComparison {
     return this.history!.database;
   }
 
-  /** Whether the exchange writes to the part no more. */
+  /** Whether the exchange no longer writes to the part. */
   private get isOver(): boolean {
     return this.part < this.parts.open;
   }
