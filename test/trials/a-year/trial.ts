@@ -58,7 +58,8 @@ const SLOPES: Readonly<Record<string, readonly [share: number, more: number]>> =
   'snapshot bytes an account': [0.2, 200],
   'catalogue bytes a market': [0.1, 500],
   'history bytes a command': [0.1, 2],
-  transfers: [0.05, 0],
+  // Withdrawals begin after two months, and are remembered for three.
+  transfers: [0.1, 0],
   openOrders: [0.5, 200],
   positions: [0.5, 1_000],
 };
