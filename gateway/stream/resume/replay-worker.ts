@@ -8,6 +8,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Engine } from '../../../engine/engine.js';
+import { JournalUnavailable } from '../../../persistence/journal/errors.js';
 import { JournalReader } from '../../../persistence/journal/reader.js';
 import type { JournalSource } from '../../../persistence/journal/store.js';
 import { JournalFollower } from '../../../persistence/recovery/recovery.js';
@@ -136,7 +137,10 @@ function farWishes(
   });
 }
 
-/** Returns false if the expected snapshot is unusable. */
+/**
+ * Returns false if the expected snapshot is unusable.
+ * @throws JournalUnavailable if the node has not received everything up to `through` yet.
+ */
 async function collect(
   { folder, through, commandsMax, windowBytes, stopped }: ReplayTask,
   reader: JournalSource,
@@ -159,6 +163,11 @@ async function collect(
       !wanted.every(({ isFull }) => isFull),
   });
   await follower.follow(reader);
+  const isCutShort = Atomics.load(stopped, 0) === 1 || wanted.every(({ isFull }) => isFull);
+  const { sequence } = follower.position;
+  // Otherwise the windows would count as complete, and the client would never learn of the rest.
+  if (sequence < through && !isCutShort)
+    throw new JournalUnavailable(`the node ends at sequence ${sequence}, before ${through}`);
   return true;
 }
 

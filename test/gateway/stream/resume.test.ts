@@ -7,6 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { TimeInForce } from '../../../engine/interface/domain.js';
+import { createLog } from '../../../gateway/observe/log.js';
+import { STREAM_LIMITS } from '../../../gateway/stream/limits.js';
+import { JournalReplays } from '../../../gateway/stream/resume/journal-replays.js';
 import { archiveSegments } from '../../../persistence/tools/operations/archive.js';
 import { batch, buy } from '../../support/engine-support.js';
 import { eventually } from '../../support/eventually.js';
@@ -160,6 +163,26 @@ test('what is in an archive is too far back, also beside a resume that is not', 
   );
   expect(answers.map(({ type }) => type)).toEqual(['replayed', 'gap', 'replayed']);
   await rm(archive, { recursive: true });
+});
+
+test('a node that has not received everything gives nothing, not a part that counts as all', async () => {
+  server = await TestServer.withMarket(streamLimits(LIMITS));
+  await traders();
+  await trade(trading('behind'), 50);
+  const { folder } = server;
+  const { sequence } = server.exchange.sequencer.engine;
+  const replayed = (durable: number) => {
+    const { replayedCommands: commandsMax, replayWindowBytes: windowBytes } = STREAM_LIMITS;
+    const replays = new JournalReplays({
+      ...{ folder, journal: { folder }, commandsMax, windowBytes, elapsedMs: () => 0 },
+      durableSequence: () => durable,
+      log: createLog('warn', { write: () => {} }),
+    });
+    const wish = { userId: 1, after: 1, place: 1, key: 1, isNewcomer: false, isOver: () => false };
+    return new Promise((done) => replays.read({ ...wish, done }));
+  };
+  expect(await replayed(sequence)).toMatchObject({ window: { through: sequence } });
+  expect(await replayed(sequence + 1)).toBe('failed');
 });
 
 test('requests that make no sense are refused', async () => {
