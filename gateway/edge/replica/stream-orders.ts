@@ -8,6 +8,7 @@
  *   key. Otherwise, or if the next leader refuses it unexamined, the client gets the error
  *   `outcome_unknown`;
  * - waiting requests are bounded: per connection as on the leader, in total bytes, and in time;
+ * - the end of a client with `cancelOnDisconnect` reaches a leader, the next one if there is none;
  * - a receipt is sent once this replica's state includes it, so the messages of `user` come first.
  */
 import type { Assets } from '../../../engine/interface/notation.js';
@@ -60,6 +61,8 @@ export class StreamOrders implements OrdersElsewhere {
   private readonly writer = new FrameWriter();
   private readonly clients = new Map<Connection, Client>();
   private readonly byNumber = new Map<number, Client>();
+  /** By user: clients that left while there was no leader to cancel their orders. */
+  private readonly departed = new Map<number, Client>();
   private lastClient = 0;
   private lastRequest = 0;
   private bytes = 0;
@@ -102,9 +105,9 @@ export class StreamOrders implements OrdersElsewhere {
     this.clients.delete(connection);
     this.byNumber.delete(client.number);
     for (const number of client.pending.keys()) this.take(client, number);
-    const { link } = this.options;
-    if (link.isOpen && client.isOpened)
-      link.send(this.writer.begin(ToCore.streamClosed, client.number));
+    if (!this.options.link.isOpen) {
+      if (connection.cancelOnDisconnect) this.departed.set(connection.userId, client);
+    } else if (client.isOpened) this.close(client);
   }
 
   /** Handles a frame if it is about a client of the stream. */
@@ -131,6 +134,11 @@ export class StreamOrders implements OrdersElsewhere {
 
   /** A connection to a leader is open. */
   linkOpened(): void {
+    for (const client of this.departed.values()) {
+      this.open(client);
+      this.close(client);
+    }
+    this.departed.clear();
     for (const client of this.clients.values()) {
       if (client.pending.size === 0 && !client.connection.cancelOnDisconnect) continue;
       if (!client.isOpened) this.open(client);
@@ -176,6 +184,10 @@ export class StreamOrders implements OrdersElsewhere {
     writer.begin(ToCore.streamJoined, number, { flags }).text(connection.token);
     this.options.link.send(writer.content(connection.addressBytes));
     client.isOpened = true;
+  }
+
+  private close({ number }: Client): void {
+    this.options.link.send(this.writer.begin(ToCore.streamClosed, number));
   }
 
   private sendNow(client: Client, number: number, pending: Pending): void {

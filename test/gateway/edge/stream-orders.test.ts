@@ -25,6 +25,7 @@ class Scene {
   readonly answers: string[] = [];
   readonly endings: string[] = [];
   readonly connection = {
+    userId: 1,
     session: { tokenId: 0 },
     token: 'token',
     addressBytes: new Uint8Array(16),
@@ -197,6 +198,21 @@ test('an answer waits until this replica includes it, and later ones wait behind
   scene.durableSequence = 11;
   scene.waits.look();
   expect(scene.answers).toEqual(['a order_not_found', 'b unavailable']);
+});
+
+test('a client whose end cancels its orders, and that left without a leader, is reported to the next', () => {
+  const client = scene.connection as unknown as Connection;
+  scene.connection.cancelOnDisconnect = true;
+  scene.orders.signedIn(client);
+  scene.loseLeader();
+  scene.orders.closed(client);
+  scene.taken();
+  const closed = [ToCore.streamClosed, 0];
+  for (const told of [[JOINED, closed], []]) {
+    scene.findLeader();
+    expect(scene.taken()).toEqual(told);
+    scene.loseLeader();
+  }
 });
 
 test('what waits is bounded in bytes', () => {
