@@ -2,14 +2,18 @@
  * Requests that need a sequence that this process has not reached wait here, for a bounded time.
  *
  * Always holds: the number of waits for sequences that clients name is limited, because a client
- * may name a sequence that will never be reached. Other waits are limited only by the answers that
- * wait, one each: they always wait, in order.
+ * may name a sequence that will never be reached: in all, and for each reader, so that one reader
+ * takes a small share of them. Other waits are limited only by the answers that wait, one each:
+ * they always wait, in order.
  */
+import type { Reader } from '../../persistence/history/read-turns.js';
+import { Tally } from '../access/fair-use/tally.js';
 import { elapsedMs } from '../observe/clock.js';
 
 const REACH_MS = 1_000;
 const LOOK_MS = 5;
-const NAMED_MAX = 10_000;
+export const NAMED_MAX = 10_000;
+export const NAMED_MAX_OF_ONE = NAMED_MAX / 20;
 
 type Done = (isReached: boolean) => void;
 
@@ -24,6 +28,7 @@ export class SequenceWaits {
   private waiting: Waiting[] = [];
   private timer: NodeJS.Timeout | null = null;
   private named = 0;
+  private readonly namedBy = new Tally<Reader>();
 
   constructor(
     private readonly sequence: () => number,
@@ -39,14 +44,16 @@ export class SequenceWaits {
   /**
    * Waits for a sequence that a client named; if too many such waits exist, refuses immediately.
    */
-  waitForNamed(sequence: number, done: Done): void {
-    if (this.named >= NAMED_MAX) {
+  waitForNamed(sequence: number, reader: Reader, done: Done): void {
+    if (this.named >= NAMED_MAX || this.namedBy.of(reader) >= NAMED_MAX_OF_ONE) {
       done(false);
       return;
     }
     this.named++;
+    this.namedBy.add(reader);
     this.wait(sequence, (isReached) => {
       this.named--;
+      this.namedBy.remove(reader);
       done(isReached);
     });
   }

@@ -58,7 +58,8 @@ function runWhenReached(call: Call, route: Route): void {
       gateway.fail(error);
     }
   };
-  if (call.namesSequence) gateway.waits.waitForNamed(minSequence, go);
+  const reader = session?.payerId ?? call.address;
+  if (call.namesSequence) gateway.waits.waitForNamed(minSequence, reader, go);
   else gateway.waits.wait(minSequence, go);
 }
 

@@ -343,7 +343,8 @@ export class Protocol {
     bill: Bill,
     number: number,
   ): void {
-    this.options.gateway.waits.waitForNamed(number, () => {
+    const reader = connection.session?.payerId ?? connection.address;
+    this.options.gateway.waits.waitForNamed(number, reader, () => {
       if (connection.isOpen) this.resume(connection, { ...request, isLate: true }, bill);
     });
   }
