@@ -14,6 +14,7 @@ import {
   MAX_USERS,
   RECENT_RESULT_WORDS,
 } from '../interface/limits.js';
+import { UPCOMING_WINDOWS } from '../interface/parameters.js';
 import type { Archive } from '../storage/archive.js';
 import { NumberBuffer } from '../storage/number-buffer.js';
 import type { Work } from '../storage/pieces.js';
@@ -46,8 +47,11 @@ import { Transfers } from './transfers.js';
 import { Users } from './users.js';
 import { Vault } from './vault.js';
 
-/** The active market, the ended one, and an earlier one whose orders are still being cancelled. */
-const BOOKS_PER_ASSET = 3;
+/**
+ * The active market, the ended one, an earlier one whose orders are still being cancelled, and the
+ * upcoming ones.
+ */
+const BOOKS_PER_ASSET = 3 + UPCOMING_WINDOWS;
 /** Users for whom the indexes have chains in advance; further chains are added one by one. */
 const INDEXED_USERS = 1_000_000;
 
