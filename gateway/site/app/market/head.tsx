@@ -18,6 +18,7 @@ import {
 import { averageSoFar, pointsVersion, price, SETTLEMENT_MS } from '../model/prices.js';
 import { isExpected } from '../model/session.js';
 import { results } from '../model/slots.js';
+import { volume } from '../model/tape.js';
 import { Choice } from '../parts/action.js';
 import {
   assetPrice,
@@ -39,6 +40,7 @@ export function MarketHead() {
         <Target />
         <PriceNow />
         <Average />
+        <Volume />
       </dl>
       <LastResult />
       <Windows />
@@ -212,6 +214,18 @@ function Average() {
       label="Last-minute average"
       value={value === null ? UNKNOWN : assetPrice(value)}
       note={leads ?? 'Decides who wins'}
+    />
+  );
+}
+
+function Volume() {
+  const micros = volume.value;
+  return (
+    <Figure
+      label="Volume"
+      name="volume"
+      value={micros === null ? UNKNOWN : dollars(micros)}
+      note="In this window"
     />
   );
 }

@@ -151,10 +151,10 @@ function followMarket(from: Stream | null, marketId: string | null): (() => void
       onEnd,
     }),
     from.subscribe(`trades:${marketId}`, {
-      onMessage({ type, data }) {
+      onMessage({ type, data, sequence }) {
         // A snapshot has no trades, so read the earlier ones.
         if (type === 'snapshot') void quietly(readTape(marketId));
-        else observeTrades(marketId, data.trades);
+        else observeTrades(marketId, data.trades, sequence);
       },
       onEnd,
     }),

@@ -1,6 +1,12 @@
-/** The newest public trades of the shown market, newest first. */
+/** The public trades of the shown market: the newest ones, newest first, and the sum of all. */
 import { computed, signal } from '@preact/signals';
-import { marketTrades, toLots, toTicks } from '../../../client/index.js';
+import {
+  marketTrades,
+  market as readMarket,
+  toLots,
+  toMicros,
+  toTicks,
+} from '../../../client/index.js';
 import type { OutcomeName } from './book.js';
 import { publicApi } from './exchange.js';
 import { beforePaint } from './frame.js';
@@ -17,31 +23,60 @@ interface TapeTrade {
 
 type PublicTrade = Omit<TapeTrade, 'ticks' | 'lots'> & { price: number; shares: number };
 
+interface Traded {
+  sequence: number;
+  micros: number;
+}
+
 const KEPT = 40;
 
 let marketId = '';
 let newest: TapeTrade[] = [];
-const shown = signal<{ marketId: string; trades: readonly TapeTrade[] }>({
-  marketId: '',
-  trades: [],
-});
+let reads = 0;
+/** The value of all trades up to a sequence; null: being read. */
+let traded: Traded | null = null;
+/** Trades that arrived meanwhile. */
+let meanwhile: Traded[] = [];
+const nothing = { marketId: '', trades: [] as readonly TapeTrade[], volume: null as number | null };
+const shown = signal(nothing);
 
-export const tape = computed(() => {
-  const { marketId: of, trades } = shown.value;
-  return of === market.value?.id ? trades : [];
-});
+const ofMarket = computed(() =>
+  shown.value.marketId === market.value?.id ? shown.value : nothing,
+);
+export const tape = computed(() => ofMarket.value.trades);
+/** In micro-dollars; null: unknown. */
+export const volume = computed(() => ofMarket.value.volume);
 
 /** Starts a market's tape with its earlier trades, or adds missing ones. */
 export async function readTape(of: string): Promise<void> {
   if (marketId !== of) newest = [];
   marketId = of;
+  traded = null;
+  meanwhile = [];
   beforePaint(show);
-  const { trades } = await marketTrades(publicApi, of, { limit: KEPT });
-  if (marketId === of) merge(trades);
+  const read = ++reads;
+  const [{ sequence, volume: dollars }, { trades }] = await Promise.all([
+    readMarket(publicApi, of),
+    marketTrades(publicApi, of, { limit: KEPT }),
+  ]);
+  if (read !== reads) return;
+  traded = { sequence, micros: toMicros(dollars) };
+  for (const each of meanwhile) add(each);
+  merge(trades);
 }
 
-export function observeTrades(of: string, trades: readonly PublicTrade[]): void {
-  if (of === marketId) merge([...trades].reverse());
+/** `sequence`: of the command that made the trades. */
+export function observeTrades(of: string, trades: readonly PublicTrade[], sequence: number): void {
+  if (of !== marketId) return;
+  const values = trades.map(({ price, shares }) => toTicks(price) * toLots(shares));
+  add({ sequence, micros: values.reduce((sum, value) => sum + value, 0) });
+  merge([...trades].reverse());
+}
+
+function add(later: Traded): void {
+  if (traded === null) meanwhile.push(later);
+  else if (later.sequence > traded.sequence)
+    traded = { sequence: later.sequence, micros: traded.micros + later.micros };
 }
 
 function merge(trades: readonly PublicTrade[]): void {
@@ -61,5 +96,5 @@ function numberOf({ tradeId }: TapeTrade): number {
 }
 
 function show(): void {
-  shown.value = { marketId, trades: newest };
+  shown.value = { marketId, trades: newest, volume: traded?.micros ?? null };
 }
