@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { crc32, deflateSync } from 'node:zlib';
 import { build, type Metafile } from 'esbuild';
 import { programFolder } from '../../persistence/storage/program-folder.js';
 import { buildFile } from '../contract/static-file.js';
@@ -41,6 +42,51 @@ async function main(): Promise<void> {
   const icon = writeHashed('icon', 'svg', readFileSync(join(APP, 'icon.svg')));
   const manifest = writeHashed('manifest', 'webmanifest', JSON.stringify(manifestWith(icon)));
   write('index.html', page(metafile, icon, manifest));
+  // Without a hash: the exchange's answers name them (resources/markets/card.ts).
+  write('card-up.png', picture({ up: [165, 300] }));
+  write('card-down.png', picture({ down: [165, 300] }));
+  for (const name of ['open', 'void'])
+    write(`card-${name}.png`, picture({ up: [125, 180], down: [325, 180] }));
+}
+
+/** As previews show them, in pixels. */
+const [WIDTH, HEIGHT] = [1_200, 630];
+/** Red, green and blue of the site's ground and of the outcomes. */
+const COLOURS = [0x0b0e13, 0x3fcf9b, 0xff8a6b].flatMap((rgb) => [rgb >> 16, rgb >> 8, rgb]);
+type Place = readonly [top: number, height: number];
+
+/** A triangle for each outcome, as a PNG with a palette (https://www.w3.org/TR/png-3/). */
+function picture({ up, down }: { up?: Place; down?: Place }): Buffer {
+  const rows = Buffer.alloc((WIDTH + 1) * HEIGHT);
+  const fill = (colour: number, from: number, height: number, widthAt: (row: number) => number) => {
+    for (let row = 0; row < height; row++) {
+      const middle = (from + row) * (WIDTH + 1) + 1 + WIDTH / 2;
+      rows.fill(colour, middle - widthAt(row), middle + widthAt(row));
+    }
+  };
+  if (up !== undefined) fill(1, ...up, (row) => row);
+  if (down !== undefined) fill(2, ...down, (row) => down[1] - row);
+  const head = Buffer.alloc(13);
+  head.writeUInt32BE(WIDTH, 0);
+  head.writeUInt32BE(HEIGHT, 4);
+  // Eight bits a pixel, which index the palette.
+  head.set([8, 3], 8);
+  return Buffer.concat([
+    Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
+    chunk('IHDR', head),
+    chunk('PLTE', Buffer.from(COLOURS)),
+    chunk('IDAT', deflateSync(rows)),
+    chunk('IEND', Buffer.alloc(0)),
+  ]);
+}
+
+function chunk(type: string, data: Buffer): Buffer {
+  const content = Buffer.concat([Buffer.from(type, 'latin1'), data]);
+  const framed = Buffer.alloc(content.length + 8);
+  framed.writeUInt32BE(data.length, 0);
+  framed.set(content, 4);
+  framed.writeUInt32BE(crc32(content), content.length + 4);
+  return framed;
 }
 
 /** Makes the site installable (https://www.w3.org/TR/appmanifest/). */

@@ -3,7 +3,8 @@
  * text/html gets the page at /; other clients get a pointer to the API.
  *
  * Always holds: a file's name below /site contains a hash of its content, so caches keep it
- * forever. Caches check the page every time. Neither loads or runs anything from another host.
+ * forever, except pictures of results. Caches check those and the page every time. Neither loads or
+ * runs anything from another host.
  */
 import { readdirSync } from 'node:fs';
 import { programFolder } from '../../persistence/storage/program-folder.js';
@@ -24,6 +25,7 @@ const CONTENT_TYPES: Record<string, string> = {
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
   svg: 'image/svg+xml',
+  png: 'image/png',
   webmanifest: 'application/manifest+json',
 };
 const IMMUTABLE = 'public, max-age=31536000, immutable';
@@ -95,8 +97,9 @@ export function siteFiles(): Site {
   for (const name of readdirSync(new URL('dist/site/', programFolder()))) {
     const contentType = CONTENT_TYPES[name.slice(name.lastIndexOf('.') + 1)];
     if (contentType === undefined) continue;
-    const file = { ...builtFile(`site/${name}`, contentType), cacheControl: IMMUTABLE };
-    files.set(`/site/${name}`, file);
+    const file = builtFile(`site/${name}`, contentType);
+    const isHashed = !name.endsWith('.png');
+    files.set(`/site/${name}`, isHashed ? { ...file, cacheControl: IMMUTABLE } : file);
   }
   read = { page, files };
   return read;

@@ -7,7 +7,7 @@ import {
   MIN_PRICE_TICKS,
 } from '../../../engine/interface/limits.js';
 import type { HashedText } from '../../../persistence/history/requests.js';
-import { stateText, type TrueAt } from '../../../persistence/history/true-at.js';
+import { stateText } from '../../../persistence/history/true-at.js';
 import { unitsOfSeen } from '../../access/fair-use/charges.js';
 import { HISTORY_UNAVAILABLE } from '../../commands/errors.js';
 import { endedAnswer } from '../../commands/explained.js';
@@ -18,6 +18,7 @@ import { defineRoute, type Route } from '../../http/route.js';
 import { isListed, marketNumber, refuseWithoutMarket } from '../find.js';
 import { readHistory } from '../history/read.js';
 import { startOf } from '../paging.js';
+import { cardPage, HTML_TYPE } from './card.js';
 import { answerMarkets, listName } from './list.js';
 import { orderbookBytes } from './orderbook.js';
 import * as schemas from './schemas.js';
@@ -68,14 +69,28 @@ export const marketRoutes: Route[] = [
     responses: { 200: schemas.MarketDetail },
     errors: ['market_not_found', 'history_unavailable'],
     handle(call) {
-      const { engine } = call;
-      const marketId = marketNumber(engine, call.parameter('id'));
-      const request = { kind: 'marketText', marketId } as const;
-      const respond = (text: HashedText | null, { sequence }: TrueAt) => {
-        if (call.finds(text, 'market_not_found'))
-          answerCoded(call, sequence, text.bytes, hashTag(text.contentHash));
+      const respond = ({ bytes, contentHash }: HashedText, sequence: number) =>
+        answerCoded(call, sequence, bytes, hashTag(contentHash));
+      readMarket(call, respond, (marketId) => answerWithoutHistory(call, marketId));
+    },
+  }),
+
+  defineRoute('GET', '/markets/:id/card', {
+    access: 'public',
+    summary:
+      'A page for previews of a link to the market (Open Graph); browsers continue to the site',
+    caching: 'public',
+    produces: [HTML_TYPE],
+    responses: { 200: schemas.MarketCard },
+    errors: ['market_not_found', 'history_unavailable'],
+    handle(call) {
+      const respond = ({ bytes }: HashedText, sequence: number) => {
+        const scheme = call.isSecure ? 'https' : 'http';
+        const market = JSON.parse(Buffer.from(bytes).toString());
+        call.addHeader('Content-Security-Policy', "default-src 'none'");
+        answerCoded(call, sequence, cardPage(market, { scheme, host: call.request.host }));
       };
-      readHistory(call, request, respond, () => answerWithoutHistory(call, marketId));
+      readMarket(call, respond, () => call.refuseNow(HISTORY_UNAVAILABLE));
     },
   }),
 
@@ -129,6 +144,23 @@ export const marketRoutes: Route[] = [
     },
   }),
 ];
+
+/** Reads the market that the path names, ended or not. */
+function readMarket(
+  call: Call,
+  respond: (text: HashedText, sequence: number) => void,
+  withoutHistory: (marketId: number) => void,
+): void {
+  const marketId = marketNumber(call.engine, call.parameter('id'));
+  readHistory(
+    call,
+    { kind: 'marketText', marketId },
+    (text, { sequence }) => {
+      if (call.finds(text, 'market_not_found')) respond(text, sequence);
+    },
+    () => withoutHistory(marketId),
+  );
+}
 
 /** Without the history, only a market before its end is complete. */
 function answerWithoutHistory(call: Call, marketId: number): void {

@@ -164,6 +164,11 @@ export const MarketDetail = responseObject('MarketDetail', 'A market with its pr
     .describe('null while the history of an active market is unavailable; the rest is current'),
   ...response.state,
 });
+export const MarketCard = responseSchema(
+  'MarketCard',
+  'A page of HTML with the result for previews of links (Open Graph)',
+  z.string(),
+);
 export const Markets = responseObject('Markets', 'Markets', {
   markets: z.array(Market).describe('The markets'),
   ...response.pageEnd,

@@ -78,6 +78,7 @@ export function Shell() {
         tabIndex={-1}
         class={`${isLost.value ? 'stale' : ''} ${shown === 'market' ? '' : 'page'}`}
       >
+        {shown !== 'market' && <Results />}
         <Shown of={shown} />
       </main>
       <footer class="bottom">
@@ -179,7 +180,6 @@ function ConnectionBar() {
 function Notice() {
   return (
     <div class="notice" role="status">
-      <Results />
       {notice.value !== '' && (
         <p>
           {notice.value}{' '}

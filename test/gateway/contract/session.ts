@@ -64,7 +64,8 @@ export class ContractSession {
     await this.use('GET /vaults');
     await this.trade(bob, ada);
     for (const path of ['/markets', '/markets/15m', '/history']) await this.use(`GET ${path}`);
-    await this.use('GET /markets/:id', { of: { id: MARKET } });
+    for (const part of ['', '/card'])
+      await this.use(`GET /markets/:id${part}`, { of: { id: MARKET } });
     await this.use('GET /markets/15m/:marketId/trades', { of: { marketId: MARKET } });
     await this.readUser(ada);
     await this.server.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 101_250.5);
@@ -243,10 +244,10 @@ export class ContractSession {
   }
 }
 
-/** For the metrics, which are not JSON: one metric that never changes. */
+/** For what is not JSON: a metric that never changes, or a page's head up to its title. */
 function exampleOf({ json, text }: Answer): unknown {
   if (json !== undefined) return JSON.parse(text, masked);
-  return /# HELP exchange_users .*\n.*\n.*\n/.exec(text)?.[0];
+  return /# HELP exchange_users .*\n.*\n.*\n|^<!doctype[\s\S]*<\/title>/.exec(text)?.[0];
 }
 
 /** For a long list: the first two entries and the last. */

@@ -194,7 +194,7 @@ test('sell all and claim, by their keys', async () => {
   }
   await page.setViewportSize(usual);
   await button(/^Sell all UP/).click();
-  await page.getByText('You get').waitFor();
+  await page.getByText('You get', { exact: true }).waitFor();
   await expect.poll(() => send.evaluate((it) => it === it.ownerDocument.activeElement)).toBe(true);
   expect(await page.locator('#size').inputValue()).toBe('2');
   await visitor.isAccessibleInEveryForm('a sale of all');
@@ -217,8 +217,14 @@ test('sell all and claim, by their keys', async () => {
   await button(/^Claim UP/).waitFor();
   // A receipt keeps what became of its order.
   expect(await cancelled.count()).toBe(1);
-  const result = page.getByText(/: UP won. You had 2 UP, which pays \$2.00. Loss: /);
-  await result.waitFor();
+  const result = page.locator('.result');
+  await expect.poll(() => result.textContent()).toMatch(/: *UP won.*You had2 UPYou get\$2.00/);
+  // It covers neither the positions nor the ticket.
+  const card = (await result.boundingBox())!;
+  const positions = (await page.getByRole('region', { name: 'Positions' }).first().boundingBox())!;
+  expect(card.y + card.height).toBeLessThanOrEqual(positions.y);
+  const ticket = (await page.locator('.ticket-panel').boundingBox())!;
+  expect(card.x + card.width).toBeLessThanOrEqual(ticket.x);
   await visitor.view('past');
   await result.waitFor();
   await page.reload();

@@ -42,10 +42,12 @@ test('a position that lost is told on every page until it is read, with the same
     await server.passTime(server.clock.nowMs() + 7_301, 100_000 + n);
   await server.advance();
   await page.getByText('Ended with the market: buy DOWN').waitFor();
-  const result = page.getByText(/: UP won. You had 20 DOWN, which pays nothing. Loss: −\$10\.05\./);
-  await result.waitFor();
+  const result = page.locator('.result');
+  await expect
+    .poll(() => result.textContent())
+    .toMatch(/: *UP won.*You had20 DOWNYou get\$0.00Profit, fees included−\$10.05/);
   const told = () => past.locator('body').getAttribute('data-told');
-  await expect.poll(told).toMatch(/: UP won. You had 20 DOWN/);
+  await expect.poll(told).toMatch(/: UP won. You had: 20 DOWN. You get \$0.00. Profit: −\$10.05./);
   // Its list of past markets was open, and has it.
   await past.getByRole('cell', { name: '−$10.05' }).waitFor();
   await past.close();
@@ -61,6 +63,19 @@ test('a position that lost is told on every page until it is read, with the same
   await page.getByRole('cell', { name: '−$10.05' }).waitFor();
   await page.reload();
   await result.waitFor();
+  // A link to the public result has a preview with a picture, and leads people to the site.
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await button('Share').click();
+  await page.getByText('Link copied.').waitFor();
+  const link = (await page.evaluate('navigator.clipboard.readText()')) as string;
+  const preview = await (await fetch(link)).text();
+  expect(preview).toContain('<meta property="og:title" content="BTC up or down, ');
+  expect(preview).toContain(' UTC: UP won">');
+  const [, picture] = /property="og:image" content="([^"]+)"/.exec(preview)!;
+  expect((await fetch(picture!)).headers.get('content-type')).toBe('image/png');
+  await page.goto(link);
+  await page.getByRole('heading', { level: 1, name: /^BTC, / }).waitFor();
+  await visitor.view('past');
   await button('Dismiss').click();
   await page.reload();
   await page.getByRole('cell', { name: '−$10.05' }).waitFor();

@@ -85,6 +85,12 @@ test('the scripts are small: the first view, and all of them, compressed', async
   expect(bytes(scripts)).toBeLessThanOrEqual(80_000);
 });
 
+test('the pictures of results are images, which caches check', async () => {
+  const { header } = await get('/site/card-void.png');
+  expect(header('content-type')).toBe('image/png');
+  expect(header('cache-control')).toBe('no-cache');
+});
+
 test('only what was built is served', async () => {
   const built = readdirSync(new URL('dist/site/', programFolder()));
   expect(built).toContain('index.html.br');

@@ -3,9 +3,12 @@
  * wants, as the browser's notifications.
  */
 import { effect } from '@preact/signals';
+import { notice } from '../model/notice.js';
 import { user } from '../model/session.js';
 import { kept } from '../model/settings.js';
+import { Action } from '../parts/action.js';
 import { dollars, gain, shares, slotName } from '../parts/format.js';
+import { Figure, Gain, Money, Outcome } from '../parts/panel.js';
 import { markRead, type Settlement, unread } from './settlements.js';
 
 /** Whether the browser notifies of results while the page is in the background. */
@@ -23,47 +26,91 @@ effect(() => {
   for (const each of added) new Notification(sentence(each), { tag: each.marketId });
 });
 
+/** Always there for a user, so that screen readers announce what comes into it. */
 export function Results() {
+  if (user.value === null) return null;
   const own = ownUnread();
   const newest = own.at(-1);
   const more = own.length - 1;
-  if (newest === undefined) return null;
-  // Show only one: more would cover the page.
+  // Only one: more would push the page down.
   return (
-    <>
-      <p key={newest.marketId}>
-        <span>
-          {sentence(newest)} <a href={`#/market/${newest.marketId}`}>See result</a>
-        </span>
-        <button type="button" class="plain" onClick={() => markRead([newest])}>
-          Dismiss
-        </button>
-      </p>
+    <div class="results" role="status">
+      {newest !== undefined && <Card key={newest.marketId} of={newest} />}
       {more > 0 && (
-        <p>
-          {`${more} more ${more === 1 ? 'result' : 'results'}.`}
-          <button type="button" class="plain" onClick={() => markRead(own)}>
+        <p class="soft">
+          {`${more} more ${more === 1 ? 'result' : 'results'}. `}
+          <button type="button" class="link" onClick={() => markRead(own)}>
             Dismiss all
           </button>
         </p>
       )}
-    </>
+    </div>
   );
 }
 
-/** What was decided, what the user had, and what it brought. */
+function Card({ of }: { of: Settlement }) {
+  const { marketId, resolution, voidReason, sums } = of;
+  const isLoss = sums !== null && sums.profitMicros < 0;
+  return (
+    <section class={`panel result ${isLoss ? 'loss' : ''}`} aria-label={slotName(marketId)}>
+      <header class="panel-head">
+        <span class="figure-value">
+          {slotName(marketId)}: <Outcome of={resolution} /> {resolution !== 'VOID' && 'won'}
+        </span>
+        <span class="actions">
+          <Action isLocal={true} run={() => share(of)}>
+            Share
+          </Action>
+          <button type="button" class="plain" onClick={() => markRead([of])}>
+            Dismiss
+          </button>
+        </span>
+      </header>
+      {voidReason && <p class="panel-body">Declared by an operator: {voidReason}</p>}
+      {sums === null ? (
+        <p class="panel-body">{MANY}</p>
+      ) : (
+        <dl class="figures panel-body">
+          <Figure label="You had" value={hadText(sums)} />
+          <Figure label="You get" value={<Money micros={sums.payoutMicros} />} />
+          <Figure label="Profit, fees included" value={<Gain micros={sums.profitMicros} />} />
+        </dl>
+      )}
+      <p class="panel-body">
+        <a href={`#/market/${marketId}`}>See result</a>
+      </p>
+    </section>
+  );
+}
+
+const MANY = 'You traded too often in it to add up your result here.';
+
+function hadText({ lots }: NonNullable<Settlement['sums']>): string {
+  const had = (['UP', 'DOWN'] as const).filter((each) => lots[each] > 0);
+  return had.map((each) => `${shares(lots[each])} ${each}`).join(' and ') || 'No shares';
+}
+
+/** Shares the public result, with the device's own dialog if there is one. */
+async function share({ marketId, resolution }: Settlement): Promise<void> {
+  const url = `${location.origin}/api/markets/${marketId}/card`;
+  const title = titleOf(marketId, resolution);
+  // A user who closes the dialog has shared nothing.
+  if (navigator.share !== undefined) await navigator.share({ title, url }).catch(() => {});
+  else {
+    await navigator.clipboard.writeText(url);
+    notice.value = 'Link copied.';
+  }
+}
+
+function titleOf(marketId: string, resolution: Settlement['resolution']): string {
+  return `${slotName(marketId)}: ${resolution === 'VOID' ? 'void' : `${resolution} won`}`;
+}
+
+/** The card as a sentence. */
 function sentence({ marketId, resolution, voidReason, sums }: Settlement): string {
   const why = voidReason ? `, declared by an operator: ${voidReason}` : '';
-  const result = `${slotName(marketId)}: ${resolution === 'VOID' ? `void${why}` : `${resolution} won`}.`;
-  if (sums === null) return `${result} You traded too often in it to add up your result here.`;
-  const { lots, payoutMicros, profitMicros } = sums;
-  const had = (['UP', 'DOWN'] as const)
-    .filter((each) => lots[each] > 0)
-    .map((each) => `${shares(lots[each])} ${each}`)
-    .join(' and ');
-  const pays = payoutMicros === 0 ? 'nothing' : dollars(payoutMicros);
-  const sum = `${profitMicros < 0 ? 'Loss' : 'Profit'}: ${gain(profitMicros)}.`;
-  // A VOID market refunds its fees, even without shares.
-  const owned = had === '' ? 'Its fees come back' : `You had ${had}`;
-  return `${result} ${owned}, which pays ${pays}. ${sum}`;
+  const result = `${titleOf(marketId, resolution)}${why}.`;
+  if (sums === null) return `${result} ${MANY}`;
+  const { payoutMicros, profitMicros } = sums;
+  return `${result} You had: ${hadText(sums)}. You get ${dollars(payoutMicros)}. Profit: ${gain(profitMicros)}.`;
 }
