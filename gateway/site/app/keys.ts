@@ -5,7 +5,7 @@ import { asset, assets, remember } from './model/markets.js';
 import { notice, tell } from './model/notice.js';
 import { go, route } from './model/route.js';
 import { kept } from './model/settings.js';
-import { isLimit, isOpen, outcome, choose as write } from './model/ticket.js';
+import { hasChosen, isLimit, isOpen, outcome, choose as write } from './model/ticket.js';
 import { closeTicket } from './ticket/answers.js';
 import { takeBack } from './ticket/confirm.js';
 import { sellAll } from './ticket/sell-all.js';
@@ -23,6 +23,7 @@ function focus(id: string): void {
 }
 
 function choose(chosen: 'UP' | 'DOWN'): void {
+  hasChosen.value = true;
   outcome.value = chosen;
   focus('size');
 }

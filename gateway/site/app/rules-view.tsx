@@ -54,8 +54,8 @@ export function RulesView() {
           </p>
           <p>
             You can sell before the end, if there are bids. The value of a position is what selling
-            it now would bring. Claim your winnings in your portfolio. Unclaimed winnings are paid
-            after 24 hours.
+            it now would bring: less than you paid, at first, by the spread between offers and bids.
+            Claim your winnings in your portfolio. Unclaimed winnings are paid after 24 hours.
           </p>
           <p>
             A confirmed order is final: the exchange has saved it to disk. "Verify" shows the hash

@@ -9,3 +9,4 @@ export { LeaderboardView as leaderboard } from './people/leaderboard-view.js';
 export { ProfileView as user } from './people/profile-view.js';
 export { RulesView as rules } from './rules-view.js';
 export { StatusView as status } from './status/status-view.js';
+export { Guide as guide } from './ticket/guide.js';

@@ -53,12 +53,18 @@ test('register, look at the keys, buy, place and cancel an order, sell, by keys 
   expect(await page.locator('body').getAttribute('data-focused')).toBe('content');
 
   // A purchase: UP, the amount, sent and confirmed.
+  // The guide of a new user goes along, and ends with the first trade.
+  const guide = page.getByRole('region', { name: 'Your first trade' });
+  await guide.getByText('step 1 of 3').waitFor();
   await keyboard.press('u');
+  await guide.getByText('Enter how much to spend. The fee of 0.5% comes on top').waitFor();
   await keyboard.type('11');
+  await guide.getByText('You pay at most 57¢ a share').waitFor();
   await keyboard.press('Enter');
   await page.getByRole('button', { name: 'Confirm: $11.06 for 20 UP' }).waitFor();
   await keyboard.press('Enter');
   await page.getByText(/Bought 20 UP/).waitFor();
+  await expect.poll(() => guide.count()).toBe(0);
   // What is typed for the next one takes the place of the amount.
   await keyboard.press('Escape');
   await keyboard.press('u');

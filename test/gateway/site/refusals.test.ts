@@ -47,6 +47,15 @@ test('registration', async () => {
   await page.getByLabel(/Referral code/).fill('');
   await submit.click();
   await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  // The guide to the first trade can be skipped, for good.
+  const guide = page.getByRole('region', { name: 'Your first trade' });
+  await guide.waitFor();
+  await visitor.isAccessibleInEveryForm('the guide');
+  await guide.getByRole('button', { name: 'Skip' }).click();
+  await expect.poll(() => guide.count()).toBe(0);
+  await page.reload();
+  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  expect(await guide.count()).toBe(0);
 });
 
 test('signing in', async () => {
@@ -166,6 +175,11 @@ test('a double click does not confirm, and a part that fills is said to be one',
   await visitor.isAccessible('an order that is to be confirmed');
   await confirm.press('Enter');
   await page.getByText('Only $47.65 of $500.00 filled.').waitFor();
+  // All of the 100 shares at 0.6, as the page saw them or reads them.
+  const volume = page.locator('[data-figure=volume]');
+  await expect.poll(() => volume.textContent()).toBe('$60.00');
+  await page.reload();
+  await expect.poll(() => volume.textContent()).toBe('$60.00');
 });
 
 test('a price that moves is told, and the order is asked for again', async () => {

@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { closeDialog, openDialog } from '../model/dialog.js';
 import { signIn, signInWithCode, signUp } from '../model/session.js';
+import { isGuided } from '../model/ticket.js';
 import { Dialog, Form, TextField } from '../parts/form.js';
 
 const NAMES = {
@@ -24,8 +25,10 @@ function Entrance({ isNew }: { isNew: boolean }) {
   const password = useSignal('');
   const referralCode = useSignal(new URLSearchParams(location.search).get('ref') ?? '');
   const send = async () => {
-    if (isNew) await signUp(username.peek(), password.peek(), referralCode.peek().trim());
-    else await signIn(username.peek(), password.peek());
+    if (isNew) {
+      await signUp(username.peek(), password.peek(), referralCode.peek().trim());
+      isGuided.value = 'yes';
+    } else await signIn(username.peek(), password.peek());
     closeDialog();
     return undefined;
   };

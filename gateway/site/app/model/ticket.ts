@@ -37,6 +37,11 @@ export const tolerance = kept('tolerance', '20', TOLERANCES);
 /** Whether orders are sent without a second click. */
 export const oneClick = kept<'on' | 'off'>('one-click', 'off', ['on', 'off']);
 
+/** Whether a new user is led to the first trade (ticket/guide.tsx). */
+export const isGuided = kept<'yes' | 'no'>('guided', 'no', ['yes', 'no']);
+/** Whether the user has chosen an outcome, other than by leaving the one in the ticket. */
+export const hasChosen = signal(false);
+
 export const isInShares = computed(() => side.value === 'SELL' || unit.value === 'shares');
 
 /** Changes the side or the unit. An amount in dollars is not a number of shares. */

@@ -6,7 +6,7 @@ import { batch } from '@preact/signals';
 import { chances } from '../chart/odds.js';
 import { best, type OutcomeName } from '../model/book.js';
 import { market } from '../model/markets.js';
-import { choose, isOpen, outcome } from '../model/ticket.js';
+import { choose, hasChosen, isOpen, outcome } from '../model/ticket.js';
 import { cents } from '../parts/format.js';
 import { Sign } from '../parts/panel.js';
 import { clear } from './send.js';
@@ -17,6 +17,7 @@ function open(of: OutcomeName, button: HTMLElement): void {
   opener = button;
   batch(() => {
     clear();
+    hasChosen.value = true;
     choose({ side: 'BUY' });
     outcome.value = of;
     isOpen.value = true;

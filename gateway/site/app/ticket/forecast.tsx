@@ -45,13 +45,19 @@ function shortfall(sent: PlannedOrder, { isShort, lots, valueMicros }: Plan): st
 /** The limit of a market order. */
 function limitRow({ side: of, limitTicks }: PlannedOrder): Row[] {
   if (isLimit.value || limitTicks === null) return [];
-  return [[of === 'BUY' ? 'Highest price' : 'Lowest price', cents(limitTicks)]];
+  return [
+    [
+      of === 'BUY' ? 'You pay at most, per share' : 'You get at least, per share',
+      cents(limitTicks),
+    ],
+  ];
 }
 
 type Row = readonly [label: string, value: ComponentChildren, kind?: 'strong' | 'win'];
 
 const DASH = '\u2013';
-const feeLabel = () => (market.value === null ? 'Fee' : `Fee, ${feeBasisPoints.value / 100}%`);
+const feeLabel = () =>
+  market.value === null ? 'Fee' : `Fee on top, ${feeBasisPoints.value / 100}%`;
 
 const emptyRows = (): Row[] => [
   [side.value === 'BUY' ? `Payout if ${outcome.value} wins` : 'You get', DASH, 'win'],

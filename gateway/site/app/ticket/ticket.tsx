@@ -14,6 +14,8 @@ import {
   asked,
   choose,
   feeBasisPoints,
+  hasChosen,
+  isGuided,
   isInShares,
   isLimit,
   isOpen,
@@ -36,6 +38,7 @@ import {
 } from '../model/ticket.js';
 import { Choice } from '../parts/action.js';
 import { dollars, shares, slotName, typedCents } from '../parts/format.js';
+import { Later } from '../parts/later.js';
 import { Panel } from '../parts/panel.js';
 import { AnswerText, closeTicket } from './answers.js';
 import { ask, summary } from './confirm.js';
@@ -44,6 +47,8 @@ import { OwnPosition } from './own-position.js';
 import { ReceiptView } from './receipt.js';
 import { checkTyped, type Field, firstProblem, refusal } from './refusal.js';
 import { clear, isRolling, isSending, receipt, send } from './send.js';
+
+const loadViews = () => import('../views.js');
 
 const SIDES = [
   { value: 'BUY', label: 'Buy' },
@@ -124,6 +129,7 @@ export function Ticket() {
       }
     >
       <OwnPosition />
+      {isGuided.value === 'yes' && <Later load={loadViews} name="guide" />}
       <form class="ticket" id="ticket" onSubmit={submit} onKeyDown={ignoreHeldKey} noValidate>
         <Outcomes />
         <Choice
@@ -182,6 +188,7 @@ function Outcomes() {
             aria-pressed={outcome.value === each}
             onClick={() => {
               clear();
+              hasChosen.value = true;
               outcome.value = each;
               prefillPrice();
             }}
