@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, expect, test } from 'vitest';
 import { MARKET } from '../../support/server.js';
-import { openSite, page, server, visitor } from './browser.js';
+import { openSite, page, server, Visitor, visitor } from './browser.js';
 
 openSite({ startingBalanceMicros: 1_000_000_000 });
 let token: string;
@@ -90,6 +90,27 @@ test('an account is made private, is so for others, and is public again', async 
   await page.getByRole('alert').filter({ hasText: /\w/ }).waitFor();
   expect(await toggle.isChecked()).toBe(false);
   await page.unroute('**/privacy');
+});
+
+test('automatic payout is chosen at sign-up, and turned off and on', async () => {
+  const ofNew = await Visitor.open(page.context().browser()!, server.exchange.address);
+  await ofNew.page.getByRole('button', { name: 'Sign up', exact: true }).click();
+  await ofNew.page.getByLabel('Pay my winnings automatically').check();
+  await ofNew.page.getByLabel('Username').fill('grace');
+  await ofNew.page.getByLabel('Password', { exact: true }).fill('correct horse battery');
+  await ofNew.page.getByRole('button', { name: 'Create account' }).click();
+  await ofNew.page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await ofNew.view('account/settings');
+  const toggle = ofNew.page.getByLabel('Automatic payout');
+  await expect.poll(() => toggle.isChecked()).toBe(true);
+  const own = await ofNew.token();
+  const enabled = async () => (await server.api.get('/users/me/auto-claim', own)).json.enabled;
+  for (const wanted of [false, true]) {
+    await toggle.press('Space');
+    await expect.poll(enabled).toBe(wanted);
+  }
+  await ofNew.isAccessible('automatic payout');
+  await ofNew.close();
 });
 
 test('a token is made, shown once, works, and is revoked', async () => {

@@ -9,7 +9,7 @@ import { CancelAfterPanel } from './cancel-after.js';
 import { OrdersList } from './orders.js';
 import { PasswordForm } from './password.js';
 import { PointsList } from './points.js';
-import { PrivacyPanel } from './privacy.js';
+import { PayoutPanel, PrivacyPanel } from './privacy.js';
 import { ReferralPanel } from './referral.js';
 import { StatementPanel } from './statement.js';
 import { TokensPanel } from './tokens.js';
@@ -72,6 +72,7 @@ function Settings() {
   return (
     <div class="columns">
       <PasswordForm />
+      <PayoutPanel />
       <PrivacyPanel />
       <NotificationsPanel />
       <CancelAfterPanel />

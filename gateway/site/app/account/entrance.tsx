@@ -1,6 +1,9 @@
 /** Registration, sign-in and password recovery. */
 import { useSignal } from '@preact/signals';
+import { setAutoClaim } from '../../../client/index.js';
 import { closeDialog, openDialog } from '../model/dialog.js';
+import { api } from '../model/exchange.js';
+import { notice } from '../model/notice.js';
 import { signIn, signInWithCode, signUp } from '../model/session.js';
 import { isGuided } from '../model/ticket.js';
 import { Dialog, Form, TextField } from '../parts/form.js';
@@ -13,6 +16,13 @@ const NAMES = {
   referralCode: 'The code',
 };
 
+/** The account exists in any case, so a failure is no problem of the form. */
+async function payOut(): Promise<void> {
+  await setAutoClaim(api, 'me', true).catch(() => {
+    notice.value = 'Automatic payout could not be turned on. It is in the settings.';
+  });
+}
+
 const WRONG_CODE =
   'The username or the code is wrong, or the code was used or is older than an hour.';
 
@@ -24,10 +34,12 @@ function Entrance({ isNew }: { isNew: boolean }) {
   const username = useSignal('');
   const password = useSignal('');
   const referralCode = useSignal(new URLSearchParams(location.search).get('ref') ?? '');
+  const paysOut = useSignal(false);
   const send = async () => {
     if (isNew) {
       await signUp(username.peek(), password.peek(), referralCode.peek().trim());
       isGuided.value = 'yes';
+      if (paysOut.peek()) await payOut();
     } else await signIn(username.peek(), password.peek());
     closeDialog();
     return undefined;
@@ -77,11 +89,23 @@ function Entrance({ isNew }: { isNew: boolean }) {
           hint={isNew ? 'At least 8 characters' : undefined}
         />
         {isNew && (
-          <TextField
-            label="Referral code, if you have one"
-            name="referralCode"
-            value={referralCode}
-          />
+          <>
+            <TextField
+              label="Referral code, if you have one"
+              name="referralCode"
+              value={referralCode}
+            />
+            <label class="check">
+              <input
+                type="checkbox"
+                checked={paysOut.value}
+                onChange={({ currentTarget }) => {
+                  paysOut.value = currentTarget.checked;
+                }}
+              />
+              Pay my winnings automatically
+            </label>
+          </>
         )}
       </Form>
     </Dialog>

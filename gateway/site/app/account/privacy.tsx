@@ -1,21 +1,23 @@
-/** Settings: whether others can see the account's holdings and trades, and leaderboards list it. */
+/**
+ * Settings: whether others can see the account's holdings and trades, and leaderboards list it; and
+ * whether winnings are paid without a claim.
+ */
 import { useSignal } from '@preact/signals';
-import { privacy, setPrivacy } from '../../../client/index.js';
+import { autoClaim, privacy, setAutoClaim, setPrivacy } from '../../../client/index.js';
 import { api, isLost, sentenceOf } from '../model/exchange.js';
 import { user } from '../model/session.js';
 import { Panel } from '../parts/panel.js';
 import { Read, useReading } from '../parts/reading.js';
 
-export function PrivacyPanel() {
-  const userId = user.value?.userId ?? '';
-  const reading = useReading(() => privacy(api, userId), userId);
+/** Sends what a box says. A refusal sets the box back. */
+function useSaving() {
   const isSending = useSignal(false);
   const problem = useSignal('');
-  const choose = async (box: HTMLInputElement, wanted: { private: boolean; listed?: boolean }) => {
+  const save = async (box: HTMLInputElement, run: () => Promise<void>) => {
     isSending.value = true;
     problem.value = '';
     try {
-      reading.set(await setPrivacy(api, userId, wanted));
+      await run();
     } catch (error) {
       problem.value = sentenceOf(error);
       box.checked = !box.checked;
@@ -23,6 +25,50 @@ export function PrivacyPanel() {
       isSending.value = false;
     }
   };
+  return { isSending, problem, save };
+}
+
+export function PayoutPanel() {
+  const userId = user.value?.userId ?? '';
+  const reading = useReading(() => autoClaim(api, userId), userId);
+  const { isSending, problem, save } = useSaving();
+  const choose = (box: HTMLInputElement) =>
+    save(box, async () => reading.set(await setAutoClaim(api, userId, box.checked)));
+  return (
+    <Panel title="Payout">
+      <div class="entrance panel-body">
+        <Read of={reading}>
+          {({ enabled }) => (
+            <label class="check">
+              <input
+                type="checkbox"
+                checked={enabled}
+                aria-describedby="payout-hint"
+                disabled={isSending.value || isLost.value}
+                onChange={({ currentTarget: box }) => void choose(box)}
+              />
+              Automatic payout
+            </label>
+          )}
+        </Read>
+        <p class="soft" id="payout-hint">
+          Winnings are paid when a market is decided, without a claim. This does not change markets
+          that are decided already.
+        </p>
+        <p class="problem" role="alert">
+          {problem.value}
+        </p>
+      </div>
+    </Panel>
+  );
+}
+
+export function PrivacyPanel() {
+  const userId = user.value?.userId ?? '';
+  const reading = useReading(() => privacy(api, userId), userId);
+  const { isSending, problem, save } = useSaving();
+  const choose = (box: HTMLInputElement, wanted: { private: boolean; listed?: boolean }) =>
+    save(box, async () => reading.set(await setPrivacy(api, userId, wanted)));
   return (
     <Panel title="Privacy">
       <div class="entrance panel-body">
