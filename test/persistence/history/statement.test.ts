@@ -192,9 +192,11 @@ describe('the orders', () => {
       const expected = expectedOf(userId);
       const found = await read(userId, 50);
       expect(found.map(({ orderId }) => orderId)).toEqual(expected.map(({ orderId }) => orderId));
-      for (const [i, { end, reason, ...order }] of found.entries()) {
+      const ahead = oracle.engine.lotsAhead(oracle.engine.orderIds(userId));
+      for (const [i, { end, reason, aheadLots, ...order }] of found.entries()) {
         const { reason: wanted, ...rest } = expected[i]!;
         expect(order, `o${order.orderId}`).toEqual(rest);
+        expect(aheadLots).toBe(ahead.get(order.orderId) ?? null);
         ends.add(end);
         expect(end === OrderState.OPEN).toBe(rest.closedAtMs === null);
         const dropped = reason === 0 ? null : reason;
