@@ -31,20 +31,20 @@ export const ERRORS = {
     missing_token:
       'This route requires a session. Send the token in the x-user-token header or the service-session cookie. Authorization: Bearer does not authenticate users.',
     invalid_token:
-      'The token was not issued by this exchange, or with a session secret that was replaced. Sign in again.',
+      'This exchange did not issue the token, or has replaced its session secret. Sign in again.',
     token_revoked:
       'The token was revoked, or the password was changed after it was issued. Sign in again.',
-    token_expired: 'The token has expired. Create another one with a token that signs in.',
+    token_expired: 'The token has expired. Sign in and create another one.',
     wrong_credentials: 'The username or password is wrong.',
   }),
   ...entries(403, {
-    user_mismatch: 'The request names a user other than the one who is signed in.',
+    user_mismatch: 'The request names another user than the owner of the token.',
     cross_site_request:
       'A change authenticated by the session cookie must come from the same site. Other clients must send x-user-token.',
     operator_key_required:
       'This route is for operators. Send a valid operator key as Authorization: Bearer <key>.',
     scope_insufficient:
-      'The scope of this token does not allow the request. A read token changes nothing; credentials can only be handled with the token of a sign-in.',
+      'The scope of this token does not allow the request. A read token changes nothing; only the token of a sign-in can change the password, named tokens and sub-accounts.',
     address_not_allowed: 'The token may not be used from this address.',
     partner_key_required:
       'This route is for partners. Send a valid partner key as Authorization: Bearer <key>.',
@@ -66,31 +66,31 @@ export const ERRORS = {
     market_paused:
       'An operator has paused the market. Orders can be cancelled, but no new ones are accepted.',
     user_frozen:
-      'An operator has frozen the account. It cannot trade, stake, transfer money or be withdrawn from.',
+      'An operator has frozen the account. Trades, stakes, transfers and withdrawals are refused.',
     order_group_tripped:
-      'The orders of the group have filled as much as it allows, and the rest was cancelled. It takes no orders until you reset it. Nothing was traded.',
+      'The orders of the group have filled its maxFilledShares, and the others were cancelled. Nothing was traded. Reset the group to use it again.',
     market_not_resolved: 'The market is not resolved yet. Try again when its status is "resolved".',
     nothing_to_claim: 'There is nothing to claim.',
-    already_paid: 'The winnings were paid already.',
+    already_paid: 'The winnings have already been paid.',
     insufficient_liquidity:
       'Not enough orders match at an acceptable price. Nothing was traded or charged.',
     post_only_would_trade:
-      'The order would trade at once at its price, and is postOnly or in a market that has not opened. Nothing was traded.',
+      'The order is postOnly and would trade at once at its price. Nothing was traded.',
     price_not_met: 'The FOK order cannot be filled completely at its price. Nothing was traded.',
     deadline_passed:
       'The order arrived after its validUntilMs, or not before its expiresAtMs. Nothing was traded.',
     order_closed: 'The order is no longer resting.',
     client_order_id_reused:
-      'You have another resting or recent order with this clientOrderId. Nothing was traded.',
+      'Another resting or recent order of yours has this clientOrderId: details.orderId. Nothing was traded. Use a new id.',
     client_sequence_stale:
-      'The number is not greater than that of an executed request of this token. This request was not executed.',
+      'The number is not greater than details.last, the last number that this token has used. The request was not executed.',
     username_taken: 'The username is taken. Choose another.',
     referral_code_taken: 'The referral code is taken. Choose another.',
     deposit_closed: 'The vault deposit has already been unstaked.',
   }),
   ...entries(410, {
     history_pruned:
-      'What you asked for is older than the exchange keeps orders and books. Trades, statements and claims are kept.',
+      'The exchange has removed orders and books of this age. It keeps trades, statements and claims.',
   }),
   ...entries(413, { body_too_large: 'The body is larger than 64 KiB.' }),
   ...entries(415, {
@@ -100,24 +100,24 @@ export const ERRORS = {
     insufficient_balance: 'The available balance is too low.',
     insufficient_shares: 'Not enough shares are available.',
     too_small_to_rest:
-      'The order would rest in the book, and is worth less than a resting order must be. Nothing was traded.',
+      'The order would rest in the book, but is worth less than restingOrderValue of GET /limits. Nothing was traded.',
     idempotency_key_reused:
-      'The key or reference was already used for a different request. Use a new one for each request.',
-    limit_reached: 'A limit of the exchange has been reached: details.limit says which.',
+      'The key or reference was already used for a different request. Use a new key for each request.',
+    limit_reached: 'A limit has been reached: details.limit names it.',
   }),
   ...entries(429, {
     rate_limited: 'Too many requests. Wait for the number of seconds in the Retry-After header.',
     idempotency_full:
-      'There is no room to remember another idempotency key, so the request was not executed. Wait for the number of seconds in the Retry-After header, or send the request without a key, or with Client-Sequence.',
+      'The exchange has no room for another idempotency key. The request was not executed. Wait for the number of seconds in the Retry-After header, or send it without a key or with Client-Sequence.',
   }),
   ...entries(503, {
     unavailable: 'The exchange cannot process the request now. Nothing was executed; try again.',
     history_unavailable:
-      'The history cannot be read now, because it is being made or repaired. Trading does not depend on it; try again.',
+      'The history is behind or being repaired, and cannot be read now. Trading does not depend on it. Try again later.',
   }),
   ...entries(504, {
     outcome_unknown:
-      'The connection to the exchange was lost before its answer came: the request may have been executed. Read your orders and balance before you send it again. With an Idempotency-Key it can be sent again as it is.',
+      'The connection to the leader was lost before its answer came, so the request may have been executed. If it has an Idempotency-Key, send it again unchanged. Otherwise read your orders and balance first.',
   }),
 };
 
@@ -212,14 +212,14 @@ const TRANSLATED: Partial<Record<CodeName, ErrorAnswer>> = {
   reference_reused: errorAnswer(
     'idempotency_key_reused',
     {},
-    'The reference was already used for a different transfer. Use a new one.',
+    'The reference was already used for a different transfer. Use a new reference.',
   ),
 };
 
 /** The refusal of a process that does not lead. Retrying at the same process does not help. */
 export function notLeading(role: 'standby' | 'replica', leader: string | null): ErrorAnswer {
-  const where = leader === null ? 'It knows of no leader now' : `The leader is ${leader}`;
-  const message = `This exchange is a ${role}, and executed nothing. ${where}.`;
+  const where = leader === null ? 'No leader is known now.' : `The leader is ${leader}.`;
+  const message = `This exchange is a ${role}, not the leader. Nothing was executed. ${where}`;
   return errorAnswer('unavailable', { executed: false, reason: role, leader }, message);
 }
 
@@ -279,7 +279,7 @@ function batchRejection(
 /** The answer to a repeated key while the history cannot give the first answer. */
 function executedBefore(sequence: number): ErrorAnswer {
   const message =
-    'The request was executed before, at details.sequence, and not again. Its answer cannot be read now: repeat the request with the same key.';
+    'An earlier request with this key was executed, at details.sequence; this one was not. The answer cannot be read now: repeat the request with the same key.';
   return errorAnswer('history_unavailable', { executed: true, sequence }, message);
 }
 
@@ -298,25 +298,26 @@ export function refusalAnswer({ code, required, available, operation }: Refusal)
 
 /** Messages of `limit_reached`, by details.limit. */
 const LIMIT_TEXTS: Record<LimitName, string> = {
-  orderAmount: 'The order is larger than an order may be (orderAmount of GET /limits).',
-  openOrders: 'You have as many resting orders as you may. Cancel some.',
-  positions: 'You have as many positions as you may. Claim those of resolved markets.',
-  trades: 'The batch has met as many orders as it may. Send this order in another request.',
-  expiredOrders: 'Too many orders that have just expired stand ahead. Try again.',
-  deposits: 'The exchange holds as much deposited money as it may.',
-  playMoney: 'The exchange has given as much play money as it may, so it opens no account.',
-  accounts: 'The exchange has as many accounts as it may.',
-  partners: 'The exchange has as many partners with users as it may.',
+  orderAmount: 'The order is larger than orderAmount of GET /limits.',
+  openOrders: 'You have reached your limit of resting orders. Cancel some.',
+  positions: 'You have reached your limit of positions. Claim those of resolved markets.',
+  trades:
+    'The batch has traded with as many orders as a batch can. Send this order in another request.',
+  expiredOrders: 'Too many orders that have just expired are ahead of this one. Try again.',
+  deposits: 'The exchange has reached its limit of deposited money.',
+  playMoney: 'The exchange has reached its limit of play money, and opens no more accounts.',
+  accounts: 'The exchange has reached its limit of accounts.',
+  partners: 'The exchange has reached its limit of partners with users.',
   transfers:
-    'The exchange remembers as many references of transfers as it may, so it takes no deposit until the oldest are forgotten. It takes withdrawals.',
-  subAccounts: 'You have as many sub-accounts as you may, or this account is one.',
-  referralCodes: 'You have chosen as many referral codes as you may.',
-  tokens: 'You have as many tokens as you may. Revoke one.',
-  orderGroups: 'You have as many order groups as you may. Delete one.',
-  vaultDeposits: 'You have as many vault deposits as you may. Unstake one.',
-  assets: 'The exchange has as many assets as it may.',
-  prices: 'The asset has as many prices as it may.',
-  priceSources: 'The asset has as many sources of prices as it may.',
+    'The exchange has reached its limit of remembered transfers. It refuses deposits until it has forgotten the oldest transfers; it accepts withdrawals.',
+  subAccounts: 'You have reached your limit of sub-accounts, or this account is a sub-account.',
+  referralCodes: 'You have reached your limit of chosen referral codes.',
+  tokens: 'You have reached your limit of named tokens. Revoke one.',
+  orderGroups: 'You have reached your limit of order groups. Delete one.',
+  vaultDeposits: 'You have reached your limit of vault deposits. Unstake one.',
+  assets: 'The exchange has reached its limit of assets.',
+  prices: 'The exchange has reached its limit of prices for this asset.',
+  priceSources: 'The exchange has reached its limit of price sources for this asset.',
 };
 const LIMIT_NAMES = new Map(
   Object.entries(Limit).map(([name, limit]) => [limit, name as LimitName] as const),
@@ -331,7 +332,8 @@ const SHARED: readonly LimitName[] = [
   'orderGroups',
   'vaultDeposits',
 ];
-const OF_ALL = ' You may have more when others have less, or once you have paid a dollar of fees.';
+const OF_ALL =
+  ' The limit rises when other users have less, or once you have paid a dollar of fees.';
 
 /** The message and the details of a refusal that reports more than its code. */
 interface Wording {
@@ -358,7 +360,7 @@ function wordingOf(code: ErrorCode, required: number, available: number): Wordin
   }
   if (code === 'too_small_to_rest') {
     const [least, value] = [microsText(required), microsText(available)];
-    const message = `The order would rest in the book and is worth $${value} at its price; the least is $${least}, or all shares of a position. Nothing was traded.`;
+    const message = `The order would rest in the book, but is worth only $${value} at its price. The minimum is $${least}, or all shares of a position. Nothing was traded.`;
     return { message, details: `"required":${least},"value":${value}` };
   }
   if (code === 'client_order_id_reused') {
@@ -413,7 +415,7 @@ export const ErrorBody = responseObject('ErrorBody', 'An error', {
       details: z
         .record(z.string(), z.unknown())
         .describe(
-          'For invalid_request: each field and its problem; for insufficient_balance and insufficient_shares: required and available; for limit_reached: limit, its name; for unavailable and history_unavailable: executed, which is false; it is true only if the same key was used before, and then sequence is that of the first time',
+          'For invalid_request: each field and its problem; for insufficient_balance and insufficient_shares: required and available; for limit_reached: limit, its name; for unavailable and history_unavailable: executed, which is false, or true if an earlier request with the same key was executed, at sequence',
         ),
     })
     .describe('What went wrong'),

@@ -43,7 +43,7 @@ export function endedAnswer(
     resolution === null
       ? 'It is not resolved yet.'
       : resolution === 'VOID'
-        ? 'It is VOID, and its shares and fees were paid back.'
+        ? 'It is VOID: each share paid half a dollar, and the fees were refunded.'
         : `${resolution} won.`;
   const message = `${code === 'nothing_to_claim' ? 'There is nothing to claim' : 'The market has ended'}. ${became}`;
   const details = { ...besides, status: statusName(status), resolution, endsAtMs, resolvedAtMs };
@@ -55,7 +55,7 @@ type Respond = (error: ErrorAnswer | null) => void;
 
 export function unsaid(besides: Besides): ErrorAnswer {
   const message =
-    'Nothing was executed. What became of the market cannot be read now, or your reads are used up; try again.';
+    'Nothing was executed. The result of the market cannot be read now, or your reads are used up. Try again.';
   return errorAnswer('history_unavailable', { ...besides, executed: false }, message);
 }
 
@@ -249,6 +249,6 @@ function paidAnswer(
   return errorAnswer(
     'already_paid',
     { ...besides, paidAtMs: paid.atMs, amount: JSON.rawJSON(amount), by },
-    `$${amount} was paid already, ${how}.`,
+    `$${amount} has already been paid, ${how}.`,
   );
 }

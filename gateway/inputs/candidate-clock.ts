@@ -86,9 +86,9 @@ export class CandidateClock {
     if (worst === null || Math.abs(worst.aheadMs) <= DIFFERENCE_MS_MAX) return null;
     const seconds = (Math.abs(worst.aheadMs) / 1_000).toFixed(1);
     return (
-      `the clock of this machine is ${seconds} s ${worst.aheadMs > 0 ? 'ahead of' : 'behind'} ${worst.name}, and at most ` +
-      `${DIFFERENCE_MS_MAX / 1_000} s are allowed to a leader. Correct the clock that is wrong: they are compared all ` +
-      'the time. If it is the other one and cannot be corrected, start this exchange once with ACCEPT_CLOCK=on.'
+      `the clock of this machine is ${seconds} s ${worst.aheadMs > 0 ? 'ahead of' : 'behind'} ${worst.name}. A leader may ` +
+      `differ by at most ${DIFFERENCE_MS_MAX / 1_000} s. Correct the clock that is wrong; a restart is not needed. If it is ` +
+      "not this machine's and cannot be corrected, start this exchange once with ACCEPT_CLOCK=on."
     );
   }
 

@@ -33,7 +33,7 @@ export function warnOfOpenAddresses(config: Config, log: Log): void {
     open.push(`OPERATIONS_HOST=${operationsHost}`);
   for (const address of open)
     log.warn(
-      `${address} IS NOT ENCRYPTED: whoever is on the way can read tokens and keys. Set TLS_CERT_FILE and ` +
+      `${address} IS NOT ENCRYPTED: other machines of the network can read tokens and keys. Set TLS_CERT_FILE and ` +
         'TLS_KEY_FILE, or put a proxy with HTTPS in front and set TRUST_PROXY=on',
     );
 }
@@ -57,5 +57,5 @@ function checkKey(path: string, certificate: X509Certificate): void {
     throw new Error(problem, { cause: error });
   }
   if (!certificate.checkPrivateKey(key))
-    throw new Error(`${path} is the key of another certificate than that in TLS_CERT_FILE`);
+    throw new Error(`${path} is the key of another certificate than TLS_CERT_FILE`);
 }

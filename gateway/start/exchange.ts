@@ -401,7 +401,7 @@ async function warnIfNotReached(address: string, log: Log): Promise<void> {
     const signal = AbortSignal.timeout(REACH_MS);
     const { status } = await fetch(`http://${address}/`, { signal });
     if (status === NOT_FOUND) return;
-    log.error({ address }, 'ADVERTISE_ADDRESS: something else than this exchange answers there');
+    log.error({ address }, 'ADVERTISE_ADDRESS: another program answers there');
   } catch (error) {
     const { cause, message } = error as Error;
     const problem = cause instanceof Error ? cause.message : message;

@@ -159,7 +159,7 @@ export function registerVenues(metrics: Metrics, venues: readonly ConnectedVenue
   );
   metrics.counters(
     'exchange_feed_malformed_total',
-    'Messages and prices of a source that are not as they should be',
+    'Malformed messages and prices of a source',
     'source',
     bySource(({ malformed }) => malformed),
   );

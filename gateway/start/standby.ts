@@ -200,7 +200,7 @@ async function retried<T>(work: () => Promise<T>, { signal, log }: StandbyOption
       const { message } = error;
       // Two problems may alternate.
       if (!logged.includes(message)) {
-        log.warn({ problem: message }, 'the standby cannot go on; retrying');
+        log.warn({ problem: message }, 'the standby cannot continue; it tries again');
         logged.push(message);
         if (logged.length > 2) logged.shift();
       }

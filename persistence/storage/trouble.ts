@@ -79,7 +79,7 @@ export function troubleOf(error: unknown): Trouble {
   const file = typeof path === 'string' ? resolve(path) : null;
   if (NO_DESCRIPTORS.includes(code))
     return {
-      problem: `${said}: this program has as many files open as it may`,
+      problem: `${said}: this program has reached its limit on open files`,
       file,
       remedy: 'Raise the limit on open files: ulimit -n, or LimitNOFILE= in systemd',
     };

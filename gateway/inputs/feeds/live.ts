@@ -239,7 +239,7 @@ export class LiveFeed implements PriceFeed {
     const nowMs = this.options.clock.nowMs();
     if (ticker.tradedAtMs > nowMs + MAX_AHEAD_MS) {
       const time = new Date(ticker.tradedAtMs).toISOString();
-      this.countMalformed(`a trade of ${ticker.productId} at ${time}, which is still to come`);
+      this.countMalformed(`a trade of ${ticker.productId} at ${time}, which is in the future`);
       this.drop(product);
       return;
     }

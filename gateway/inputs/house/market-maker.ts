@@ -207,7 +207,7 @@ export class MarketMaker {
     if (isNew && isReached)
       this.options.log.error(
         { realizedProfitMicros },
-        'house: it has lost what it may lose in an hour or a day, and quotes nothing until that is over',
+        'house: it has reached its loss limit, and does not quote until the next hour or day',
       );
     else if (isNew) this.options.log.warn({}, 'house: it quotes again after its losses');
     return !isReached;

@@ -36,7 +36,7 @@ export function advice(places: Places): Advice {
   if (steps.length === 0) return { lines: [withoutSteps(places)], steps };
   const lines = [
     ...inAnArchive(places.data),
-    `Change nothing in ${folder} by hand. What is possible, the best first:`,
+    `Change nothing in ${folder} by hand. Possible commands, the best first:`,
     ...steps.flatMap(({ keeps, commands }) => [
       `  keeps everything up to ${keeps}; ${lossText(places.data, keeps)}`,
       ...commands.map((command) => `    ${command}`),
@@ -93,7 +93,7 @@ function whenItStarts(places: Places, { end: { sequence: end }, isNew }: FoundJo
   ];
   if (damage !== null)
     lines.push(
-      `It goes on at sequence ${end}. The damage is in an older part, which a start does not need: do`,
+      `It continues at sequence ${end}. The damage is in an older part, which a start does not need: do`,
       'not repair or restore, which would lose what came after it.',
       ...olderDamage(places, damage, end),
     );

@@ -108,7 +108,7 @@ export async function archiveSegments(request: ArchiveRequest): Promise<Archived
 function mustBeArchive(folder: string, archive: string): void {
   mustBeApart(folder, archive);
   if (listSegments(archive).length > 0)
-    throw new OperationRefused(`${archive} is a data folder, or a backup, and no archive`);
+    throw new OperationRefused(`${archive} is a data folder or a backup, not an archive`);
 }
 
 /** Records the segment's size, which bounds how much is unpacked. An empty mark is valid. */

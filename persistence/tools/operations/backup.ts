@@ -130,7 +130,7 @@ async function mustReach(reader: JournalReader, at: CopyEnd, endSequence: number
   const point = 'sequence' in at ? at.sequence : new Date(at.atMs).toISOString();
   throw new OperationRefused(
     `the journal ends at sequence ${endSequence}, ${new Date(endMs).toISOString()}, before ` +
-      `${point}. Nothing was changed. Name an earlier point, or take what is there: --or-earlier`,
+      `${point}. Nothing was changed. Name an earlier point, or restore all of it: --or-earlier`,
   );
 }
 

@@ -152,7 +152,7 @@ function addUpgrade(program: Command, say: Say): void {
     .command('upgrade')
     .description('make an exchange ready for this program, also while an older one trades on it')
     .requiredOption('--data <folder>', "the exchange's data folder")
-    .option('--to <folder>', 'a new folder, for a journal of the version before this one')
+    .option('--to <folder>', 'a new folder, for a journal of the previous version')
     .action(async ({ data, to = null }: { data: string; to?: string | null }) => {
       const { sequence, digest } = await upgrade({ from: data, to, say });
       const replayed = `The journal was replayed to its end at sequence ${sequence}, digest ${digest}`;

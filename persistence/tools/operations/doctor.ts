@@ -90,7 +90,7 @@ export async function diagnose(
   if (parts > 0 || problems.length > 0)
     lines.push('', `The history: ${parts} parts, usable up to sequence ${sequence}`);
   for (const problem of problems)
-    lines.push(`  problem: ${problem}. An exchange makes it again from the journal`);
+    lines.push(`  problem: ${problem}. An exchange rebuilds it from the journal`);
   lines.push(...failing.map(partTroubleText));
   const trouble = ofData.asStart instanceof JournalError ? ofData.asStart : null;
   const [starts, isComplete] = [trouble === null, failing.length + problems.length === 0];
@@ -99,7 +99,7 @@ export async function diagnose(
 
 async function examineBackup(data: string, backup: string | null, lines: string[]) {
   if (backup === null) return null;
-  if (isArchive(backup)) throw new OperationRefused(`${backup} is an archive, and no backup`);
+  if (isArchive(backup)) throw new OperationRefused(`${backup} is an archive, not a backup`);
   if (existsSync(backup)) return examine(backup, null);
   lines.push(
     `There is no backup ${backup}. To make one from a good folder: ` +

@@ -152,9 +152,7 @@ describe.each([0, 2])('with EDGE_THREADS=%i', (threads) => {
     writeCertificate(folder, { cert: SECOND.cert, key: FIRST.key });
     await server!.hangUp(STAYS);
     expect(server!.stderr).toContain(KEYS_AGAIN);
-    expect(server!.stderr).toContain(
-      'is the key of another certificate than that in TLS_CERT_FILE',
-    );
+    expect(server!.stderr).toContain('is the key of another certificate than TLS_CERT_FILE');
     expect(await shown(api.url)).toBe('first');
     expect(await register('zenith', 'one')).toBe(201);
 
@@ -219,7 +217,7 @@ const WRONG: [name: string, change: (folder: string) => void, message: string][]
   [
     'the key of another certificate',
     (at) => writeFileSync(join(at, 'tls.key'), SECOND.key),
-    'tls.key is the key of another certificate than that in TLS_CERT_FILE',
+    'tls.key is the key of another certificate than TLS_CERT_FILE',
   ],
 ];
 
