@@ -71,7 +71,7 @@ export class HistoryFiles {
     if (part !== null && this.parts.lost.has(part))
       throw new PartUnavailable(`part ${part} of the history is being rebuilt`);
     try {
-      const database = part === null ? this.catalogue : await this.fileOf(part);
+      const database = part === null ? this.catalogue : await this.fileOf(part).database;
       return await query<Row>(database, sql, parameters);
     } catch (error) {
       throw asDamage(error, part);
@@ -97,7 +97,10 @@ export class HistoryFiles {
     return row!.last ?? 0;
   }
 
-  /** The next query opens the part again. */
+  /**
+   * The next query opens the part again. Queries that have its file already come first: they wait
+   * for `database`, and this for a promise that is settled after it.
+   */
   async closeFile(part: number): Promise<void> {
     const file = this.files.get(part);
     this.files.delete(part);
@@ -111,19 +114,24 @@ export class HistoryFiles {
     await closeDatabase(this.catalogue);
   }
 
-  private async fileOf(part: number): Promise<sqlite3.Database> {
+  private fileOf(part: number): PartFile {
     const path = this.parts.pathOf(part);
     let file = this.files.get(part);
-    if (file !== undefined && file.path !== path) await this.closeFile(part);
-    file = this.files.get(part) ?? { path, database: openPart(path, part) };
+    if (file !== undefined && file.path !== path) void this.closeFile(part);
+    file = this.files.get(part) ?? this.openFile(part, path);
     this.files.delete(part);
     this.files.set(part, file);
     const [oldest] = this.files.keys();
     if (this.files.size > FILES_MAX) void this.closeFile(oldest!);
-    return file.database.catch((error: unknown) => {
-      this.files.delete(part);
-      throw error;
+    return file;
+  }
+
+  private openFile(part: number, path: string): PartFile {
+    const file = { path, database: openPart(path, part) };
+    file.database.catch(() => {
+      if (this.files.get(part) === file) this.files.delete(part);
     });
+    return file;
   }
 }
 

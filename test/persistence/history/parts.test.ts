@@ -169,6 +169,21 @@ describe('a history in parts', () => {
 });
 
 describe('a part', () => {
+  it('is closed after the queries that were asked before', async () => {
+    const folder = folders.copy(inParts);
+    const store = await HistoryStore.open(folder, null);
+    const files = await HistoryFiles.open(folder, store.parts);
+    for (let i = 0; i < 3; i++) {
+      const asked = files.query<{ found: number }>(2, 'SELECT 1 AS found', []);
+      const closed = files.closeFile(2);
+      expect(await asked).toEqual([{ found: 1 }]);
+      await files.query(2, 'SELECT 1', []);
+      await closed;
+    }
+    await files.close();
+    await store.close();
+  });
+
   it.each([
     ['lost', (path: string) => rmSync(path)],
     ['cut', (path: string) => writeFileSync(path, readFileSync(path).subarray(0, 40_000))],
