@@ -22,8 +22,8 @@ import { Random } from '../support/workload/random.js';
 
 const KILLS = extent(100, 2);
 const CLIENTS = 24;
-/** A market lasts 7.5 s, and a key 30 s: longer than a slow machine takes to send it again. */
-const SPEED = 120;
+/** A market lasts 15 s, and a key 60 s: longer than a slow machine takes to send it again. */
+const SPEED = 60;
 const LIMIT_MS = 120_000 + KILLS * 40_000;
 const SNAPSHOT_WAIT_MS = 2_000;
 
