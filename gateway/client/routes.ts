@@ -12,6 +12,7 @@ import type * as accounts from '../resources/accounts/views.js';
 import type * as batches from '../resources/batch/schemas.js';
 import type * as cancelAfters from '../resources/cancel-after/routes.js';
 import type * as dayFileRoutes from '../resources/day-files/routes.js';
+import type * as candles from '../resources/history/candles.js';
 import type * as history from '../resources/history/views.js';
 import type * as eventRoutes from '../resources/market-events/routes.js';
 import type * as marketSchemas from '../resources/markets/schemas.js';
@@ -53,10 +54,13 @@ export type BuyQuote = Answer<typeof marketSchemas.BuyQuote>;
 export type SellQuote = Answer<typeof marketSchemas.SellQuote>;
 export type PastMarkets = Answer<typeof history.PastMarkets>;
 export type MarketTrades = Answer<typeof history.MarketTrades>;
+export type MarketCandles = Answer<typeof candles.MarketCandles>;
+export type AssetCandles = Answer<typeof candles.AssetCandles>;
 export type MarketEvents = Answer<typeof eventRoutes.MarketEvents>;
 export type MarketEvent = MarketEvents['events'][number];
 export type MarketTicks = Answer<typeof eventRoutes.MarketTicks>;
 
+type Candles = Paging & Times & { interval?: '5s' | '1m' | undefined };
 type OfAsset = { asset?: string | undefined };
 type Times = Pick<AccountFilter, 'fromMs' | 'toMs'>;
 
@@ -92,6 +96,14 @@ export const sellQuote = route(
 /** A market's trades, newest first. The time range includes both ends. */
 export const marketTrades = route((marketId: string, query?: Paging & Times) =>
   get<MarketTrades>(path`/markets/15m/${marketId}/trades`, query),
+);
+/** Every interval of a market, newest first; `fromMs` and `toMs` refer to their beginnings. */
+export const marketCandles = route((marketId: string, query?: Candles) =>
+  get<MarketCandles>(path`/markets/15m/${marketId}/candles`, query),
+);
+/** Every interval of an asset, with the trades of all its markets, newest first. */
+export const assetCandles = route((asset: string, query?: Candles) =>
+  get<AssetCandles>(path`/assets/${asset}/candles`, query),
 );
 /** A resolved market's events, oldest first. */
 export const marketEvents = route((marketId: string, paging?: Paging) =>

@@ -20,6 +20,11 @@ const MARKET: PathParameter = {
 const PATH_PARAMETERS: Record<string, PathParameter> = {
   markets: MARKET,
   '15m': MARKET,
+  assets: {
+    description: 'The symbol of the asset, in any case',
+    schema: { type: 'string', pattern: '^[A-Za-z0-9]{2,10}$' },
+    example: 'BTC',
+  },
   users: numbered('The user id', 'u', 2),
   orders: numbered('The order id', 'o', 1),
   'order-groups': numbered('The order group id', 'g', 1),

@@ -5,6 +5,7 @@ import { userRoutes } from './accounts/routes.js';
 import { batchRoutes } from './batch/routes.js';
 import { cancelAfterRoutes } from './cancel-after/routes.js';
 import { dayFileRoutes } from './day-files/routes.js';
+import { candleRoutes } from './history/candles.js';
 import { historyRoutes } from './history/routes.js';
 import { marketEventRoutes } from './market-events/routes.js';
 import { marketRoutes } from './markets/routes.js';
@@ -25,6 +26,7 @@ export function routesOf(hasOperations: boolean): readonly Route[] {
 export const ROUTES: readonly Route[] = [
   ...marketRoutes,
   ...historyRoutes,
+  ...candleRoutes,
   ...marketEventRoutes,
   ...dayFileRoutes,
   ...accountHistoryRoutes,

@@ -73,6 +73,7 @@ const PREPARE: { readonly [Kind in StoredKind]: Prepare<Kind> } = {
   keyedResult: (request, database) => database.keyedResult(request),
   marketTrades: (request, database) => database.marketTrades(request),
   marketEvents: (request, database) => database.marketEvents(request),
+  candles: (request, database, engine) => database.candles(request, engine.nowMs),
   marketTicks: (request, database) => database.marketTicks(request),
   pastMarkets: (request, database) => database.pastMarkets(request),
   pastMarketTexts: (request, database, engine) => {

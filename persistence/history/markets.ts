@@ -1,5 +1,6 @@
 /**
- * Markets of the history, made from their events alone: a row each, and a price history.
+ * Markets of the history, made from their events alone: a row each, a price history, and the
+ * candles of their trades (runs/candles.ts).
  *
  * A price history has a point at every 5 s mark from the market's opening to its end, both
  * included. A point shows the state after the last command before the mark; before a market was
@@ -19,6 +20,7 @@ import {
 import { EventSlot } from '../../engine/interface/events.js';
 import { addSaturating } from '../../engine/storage/arithmetic.js';
 import { NO_PRICE, upPrice } from './market-json/market.js';
+import { addTrade, candleBytes } from './runs/candles.js';
 import type { MarketRecord } from './runs/format.js';
 
 const MARK_MS = 5_000;
@@ -49,6 +51,8 @@ export class MarketHistory implements MarketRecord {
   halfTicksBefore = NO_PRICE;
   /** In triples: time, UP's price in half ticks or NO_PRICE, the asset's in micros (0: none). */
   readonly points: number[] = [];
+  /** As {@link addTrade} makes them. */
+  readonly candles: number[] = [];
 
   constructor(readonly marketId: number) {}
 
@@ -58,17 +62,19 @@ export class MarketHistory implements MarketRecord {
 
   /** Copies. */
   get record(): MarketRecord {
-    const { points: _, halfTicksBefore: __, ...record } = this;
+    const { points: _, candles: __, halfTicksBefore: ___, ...record } = this;
     return record;
   }
 
-  get stored(): StoredMarket {
-    return { market: this.record, points: Float64Array.from(this.points) };
+  get stored(): OpenMarket {
+    const { record: market, points, candles } = this;
+    return { market, points: Float64Array.from(points), candles: [...candles] };
   }
 
-  static from({ market, points }: StoredMarket): MarketHistory {
+  static from({ market, points, candles }: OpenMarket): MarketHistory {
     const history = Object.assign(new MarketHistory(market.marketId), market);
     history.points.push(...points);
+    history.candles.push(...candles);
     return history;
   }
 }
@@ -77,6 +83,11 @@ export class MarketHistory implements MarketRecord {
 export interface StoredMarket {
   market: MarketRecord;
   points: Float64Array;
+}
+
+/** With its candles, as {@link addTrade} makes them. */
+export interface OpenMarket extends StoredMarket {
+  candles: readonly number[];
 }
 
 export type MarketsEngine = Pick<
@@ -93,8 +104,9 @@ export interface MarketsState {
 
 export interface MarketChanges {
   markets: MarketRecord[];
-  /** Whole price histories, which replace what was stored. */
+  /** Whole price histories and candles, which replace what was stored. */
   prices: { marketId: number; points: Float64Array<ArrayBuffer> }[];
+  candles: { marketId: number; bytes: Buffer }[];
   addedIds: number[];
   endedIds: number[];
 }
@@ -105,6 +117,7 @@ export class Markets {
   private endedIds: number[] = [];
   private readonly changed = new Set<MarketHistory>();
   private readonly changedPoints = new Set<MarketHistory>();
+  private readonly changedCandles = new Set<MarketHistory>();
 
   private readonly known = new Map<number, MarketHistory>();
   private readonly active = new Set<MarketHistory>();
@@ -139,7 +152,7 @@ export class Markets {
   }
 
   /** A copy of a market that the engine still has. */
-  stored(marketId: number): StoredMarket | null {
+  stored(marketId: number): OpenMarket | null {
     return this.known.get(marketId)?.stored ?? null;
   }
 
@@ -152,7 +165,10 @@ export class Markets {
     return market;
   }
 
-  /** Adds an upcoming market, newer than all others of its asset. Its price history is empty. */
+  /**
+   * Adds an upcoming market, newer than all others of its asset. Its price history and its candles
+   * are empty.
+   */
   list(marketId: number): void {
     const { lastMarketIds } = this.state;
     const market = new MarketHistory(marketId);
@@ -163,6 +179,7 @@ export class Markets {
     this.upcoming.add(market);
     this.addedIds.push(marketId);
     this.changedPoints.add(market);
+    this.changedCandles.add(market);
     this.change(marketId);
   }
 
@@ -199,7 +216,10 @@ export class Markets {
     const matchType = values[at + Trade.matchType]!;
     market.tradeCount++;
     market.lastTradeTicks = upTicks;
-    market.volumeMicros = addSaturating(market.volumeMicros, sizeLots * takerTicks);
+    const valueMicros = sizeLots * takerTicks;
+    market.volumeMicros = addSaturating(market.volumeMicros, valueMicros);
+    addTrade(market.candles, { atMs: this.engine.nowMs, upTicks, valueMicros });
+    this.changedCandles.add(market);
     if (matchType === MatchType.MINT) market.openInterestLots += sizeLots;
     else if (matchType === MatchType.MERGE) market.openInterestLots -= sizeLots;
     return market;
@@ -231,12 +251,17 @@ export class Markets {
       marketId,
       points: Float64Array.from(points),
     }));
+    const candles = Array.from(this.changedCandles, ({ marketId, candles }) => ({
+      marketId,
+      bytes: candleBytes(candles),
+    }));
     const { addedIds, endedIds } = this;
     this.changed.clear();
     this.changedPoints.clear();
+    this.changedCandles.clear();
     this.addedIds = [];
     this.endedIds = [];
-    return { markets, prices, addedIds, endedIds };
+    return { markets, prices, candles, addedIds, endedIds };
   }
 
   private upHalfTicks(marketId: number): number {

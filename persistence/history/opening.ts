@@ -22,7 +22,15 @@ import {
   selectValues,
   type ValueRow,
 } from './rows.js';
-import { type CountedName, MARKET, MARKET_PRICES, type MarketRecord } from './runs/format.js';
+import { candlesIn } from './runs/candles.js';
+import {
+  type CountedName,
+  MARKET,
+  MARKET_CANDLES,
+  MARKET_PRICES,
+  type MarketRecord,
+  type ValueTable,
+} from './runs/format.js';
 import { readLengths } from './runs/lengths.js';
 import type { HistoryStore } from './store.js';
 
@@ -106,7 +114,7 @@ async function readMarkets(old: sqlite3.Database, open: sqlite3.Database): Promi
   for await (const market of recordsIn(open)) changed.set(market.marketId, market);
   const add = async (market: MarketRecord, database: sqlite3.Database) => {
     markets.add(market);
-    if (market.isClosed === 0) markets.open.push(await withPoints(market, database));
+    if (market.isClosed === 0) markets.open.push(await openMarket(market, database));
   };
   for await (const market of recordsIn(old)) {
     const newer = changed.get(market.marketId);
@@ -130,12 +138,14 @@ async function* recordsIn(database: sqlite3.Database): AsyncGenerator<MarketReco
   }
 }
 
-async function withPoints(market: MarketRecord, database: sqlite3.Database) {
+async function openMarket(market: MarketRecord, database: sqlite3.Database) {
   const { marketId } = market;
-  const sql = `${selectValues(MARKET_PRICES)} WHERE marketId = ?`;
-  const [row] = await query<ValueRow<Buffer>>(database, sql, [marketId]);
-  return MarketHistory.from({
-    market,
-    points: pointsIn(checkedValue(MARKET_PRICES, row, marketId)),
-  });
+  const valueIn = async (table: ValueTable) => {
+    const sql = `${selectValues(table)} WHERE marketId = ?`;
+    const [row] = await query<ValueRow<Buffer>>(database, sql, [marketId]);
+    return checkedValue(table, row, marketId);
+  };
+  const points = pointsIn(await valueIn(MARKET_PRICES));
+  const candles = candlesIn(await valueIn(MARKET_CANDLES));
+  return MarketHistory.from({ market, points, candles });
 }

@@ -22,7 +22,7 @@ import {
   Markets,
   type MarketsEngine,
   type MarketsState,
-  type StoredMarket,
+  type OpenMarket,
 } from './markets.js';
 import {
   ASSET_PRICE,
@@ -119,7 +119,7 @@ export class Projection {
   }
 
   /** A copy of a market that the engine still has. */
-  openMarket(marketId: number): StoredMarket | null {
+  openMarket(marketId: number): OpenMarket | null {
     return this.markets.stored(marketId);
   }
 

@@ -9,15 +9,17 @@
 import {
   assetOfMarket,
   MarketStatus,
+  marketIdOf,
   startOfMarketMs,
   WINDOW_MS,
 } from '../../engine/interface/domain.js';
 import { MAX_TIME_MS } from '../../engine/interface/limits.js';
 import { UPCOMING_WINDOWS } from '../../engine/interface/parameters.js';
+import { readCandles, widestSpan, windowsTradedIn } from './candles.js';
 import type { MEASURED } from './lists.js';
 import { readMarketEvents, readMarketTicks } from './market-events.js';
 import { bytesOf, type HashedParts, type MarketAssets, marketParts } from './market-json/market.js';
-import type { StoredMarket } from './markets.js';
+import type { OpenMarket, StoredMarket } from './markets.js';
 import type { CommittedLists } from './opening.js';
 import type { HistoryFiles } from './parts/files.js';
 import type { Turn } from './read-turns.js';
@@ -29,10 +31,12 @@ import {
   viewOfPast,
 } from './requests.js';
 import { checkedValue, pointsIn, selectValues, type ValueRow } from './rows.js';
+import { candlesIn } from './runs/candles.js';
 import {
   type EntryOf,
   type ListLayout,
   MARKET,
+  MARKET_CANDLES,
   MARKET_PRICES,
   MARKET_TRADE,
   type MarketRecord,
@@ -61,7 +65,7 @@ export interface ReadState {
   /** As of the last transaction. */
   lists: CommittedLists;
   /** A copy of a market that may still change, if it is one. */
-  openMarket: (marketId: number) => StoredMarket | null;
+  openMarket: (marketId: number) => OpenMarket | null;
 }
 
 export class HistoryReads {
@@ -133,6 +137,20 @@ export class HistoryReads {
     return this.ofMarket(marketId, (market, prices) =>
       readMarketTicks(this.entries, market, prices),
     );
+  }
+
+  /** null: there never was such a market. @param nowMs as of the engine. */
+  candles(request: RequestOf<'candles'>, nowMs: number): Read<HistoryAnswers['candles']> {
+    const { asset, marketId, intervalMs } = request;
+    const { knownMarketIds, lengths } = this.lists;
+    if (marketId !== null && !knownMarketIds.has(marketId)) return async () => null;
+    const span = widestSpan(request, nowMs);
+    const ofAsset = () => windowsTradedIn(span, intervalMs).map((ms) => marketIdOf(asset, ms));
+    const ids = marketId === null ? ofAsset().filter((id) => knownMarketIds.has(id)) : [marketId];
+    const priceCount = lengths.assetPrice.of(asset);
+    const read = this.ofMarkets(ids, MARKET_CANDLES, ({ candles }) => candles, candlesIn);
+    return async () =>
+      readCandles(request, span, { lists: this.entries, priceCount, traded: await read() });
   }
 
   market(marketId: number): Read<StoredMarket | null> {
@@ -257,13 +275,25 @@ export class HistoryReads {
     return { entries, nextCursor: ids.length > limit ? entries.at(-1)! : null };
   }
 
-  /** In the order of the ids, which are known. */
   private marketRows(ids: readonly number[]): Read<MarketRecord[]> {
-    const open = new Map(ids.map((id) => [id, this.state.openMarket(id)?.market]));
-    const closed = ids.filter((id) => open.get(id) === undefined);
+    return this.ofMarkets(ids, MARKET, ({ market }) => market, JSON.parse);
+  }
+
+  /** Something of each market, in the order of the ids, which are known. */
+  private ofMarkets<Value extends string | Buffer, Found>(
+    ids: readonly number[],
+    table: ValueTable,
+    inOpen: (market: OpenMarket) => Found,
+    inValue: (value: Value) => Found,
+  ): Read<Found[]> {
+    const open = new Map(ids.map((id) => [id, this.state.openMarket(id)]));
+    const closed = ids.filter((id) => open.get(id) === null);
     return async () => {
-      const texts = await this.valuesOf<string>(MARKET, closed);
-      return ids.map((id) => open.get(id) ?? (JSON.parse(texts.get(id)!) as MarketRecord));
+      const values = await this.valuesOf<Value>(table, closed);
+      return ids.map((id) => {
+        const market = open.get(id) ?? null;
+        return market === null ? inValue(values.get(id)!) : inOpen(market);
+      });
     };
   }
 

@@ -14,6 +14,7 @@ import type { AccountView, MarketView } from '../../engine/interface/views.js';
 import type { LedgerPage, LedgerRequest } from './account/ledger.js';
 import type { OrderRecord, OrdersPage, OrdersRequest } from './account/orders.js';
 import type { Payment } from './account/payment.js';
+import type { Candle, CandlesRequest } from './candles.js';
 import type {
   LeaderboardCursor,
   MetricName,
@@ -65,6 +66,8 @@ export type HistoryRequest =
   | ({ kind: 'marketTrades'; marketId: number } & PageRequest & Omit<EntryFilter, 'marketId'>)
   /** The events of a market, oldest first. */
   | ({ kind: 'marketEvents' } & MarketEventsRequest)
+  /** Of a market, or of an asset; newest first. */
+  | ({ kind: 'candles' } & CandlesRequest)
   /** The prices that a market's start and end are averages of. */
   | { kind: 'marketTicks'; marketId: number }
   /** Markets that have ended, of one asset or (null) all, newest first. */
@@ -176,6 +179,8 @@ export interface HistoryAnswers {
   /** null: there never was such a market; `market` shows whether it has ended. */
   marketEvents: (MarketEventsPage & { market: MarketRecord }) | null;
   marketTicks: MarketTicks | null;
+  /** May hold fewer than its limit, and still have a next page; null: no such market. */
+  candles: Page<Candle> | null;
   pastMarkets: Page<MarketRecord>;
   pastMarketTexts: MarketTextsPage;
   /** null: there never was such a market. */

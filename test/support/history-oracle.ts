@@ -15,6 +15,7 @@ import {
 } from '../../engine/interface/domain.js';
 import { decodeEvents, type EventRecord } from '../../engine/interface/events.js';
 import { changesOf } from '../../persistence/history/account/changes.js';
+import type { Candle, PriceRange } from '../../persistence/history/candles.js';
 import { type MarketRecord, USER_PAYMENTS } from '../../persistence/history/runs/format.js';
 import { planWorkload, STANDARD, type TimedCommand } from './workload/workload.js';
 
@@ -88,7 +89,51 @@ export interface ExpectedHistory {
   /** Every market that was ever opened, oldest first, then by asset. */
   markets: MarketRecord[];
   points: Map<number, number[]>;
+  /** By asset, oldest first, with the times of their arrival. */
+  prices: Map<number, Entry[]>;
   engine: Engine;
+}
+
+/** Every candle of a market, or of an asset, newest first. */
+export function expectedCandles(
+  { engine, marketTrades, prices }: ExpectedHistory,
+  { asset, marketId }: { asset: number; marketId: number | null },
+  intervalMs: number,
+): Candle[] {
+  const ids = [...marketTrades.keys()].filter((id) =>
+    marketId === null ? assetOfMarket(id) === asset : id === marketId,
+  );
+  const trades = ids.flatMap((id) => marketTrades.get(id)!);
+  trades.sort((a, b) => a['tradeId']! - b['tradeId']!);
+  const observed = prices.get(asset) ?? [];
+  const startMs = marketId === null ? observed[0]!['atMs']! : startOfMarketMs(marketId);
+  const firstMs = marketId === null ? startMs : Math.min(startMs, trades[0]?.['atMs'] ?? startMs);
+  const endMs = marketId === null ? engine.nowMs : Math.min(startMs + WINDOW_MS - 1, engine.nowMs);
+  const intervalOf = ({ atMs }: Entry) => Math.floor(atMs! / intervalMs);
+  const [tradesIn, pricesIn] = [new Map<number, Entry[]>(), new Map<number, Entry[]>()];
+  for (const trade of trades) add(tradesIn, intervalOf(trade), trade);
+  for (const price of observed) add(pricesIn, intervalOf(price), price);
+  const candles: Candle[] = [];
+  for (let at = Math.floor(endMs / intervalMs); at * intervalMs > firstMs - intervalMs; at--) {
+    const traded = tradesIn.get(at) ?? [];
+    const ups = traded.map(({ upTicks }) => upTicks!);
+    candles.push({
+      atMs: at * intervalMs,
+      up: marketId === null ? null : rangeOf(ups),
+      assetPrice: rangeOf((pricesIn.get(at) ?? []).map(({ priceMicros }) => priceMicros!)),
+      volumeMicros: traded.reduce((sum, { sizeLots, upTicks, takerOutcome }) => {
+        return sum + sizeLots! * (takerOutcome === 0 ? upTicks! : 1_000 - upTicks!);
+      }, 0),
+      trades: traded.length,
+    });
+  }
+  return candles;
+}
+
+function rangeOf(values: number[]): PriceRange | null {
+  if (values.length === 0) return null;
+  const [open, close] = [values[0]!, values.at(-1)!];
+  return { open, high: Math.max(...values), low: Math.min(...values), close };
 }
 
 /** What the API shows of a market from the history, computed in the simplest way. */
@@ -132,6 +177,7 @@ class Oracle {
   private readonly pointsCredits = new Map<number, Entry[]>();
   private readonly closedPositions = new Map<number, Entry[]>();
   private readonly marketTrades = new Map<number, Entry[]>();
+  private readonly prices = new Map<number, Entry[]>();
   private readonly numbers = new Map<number, number>();
   private readonly markets = new Map<number, MarketRecord>();
   private readonly lateAtMs = new Map<number, { atMs: number; up: number; price: number }>();
@@ -156,8 +202,9 @@ class Oracle {
   finish(): ExpectedHistory {
     const markets = [...this.markets.values()].sort((a, b) => a.marketId - b.marketId);
     const points = new Map(markets.map((market) => [market.marketId, this.pointsOf(market)]));
-    const { userTrades, pointsCredits, closedPositions, marketTrades, engine } = this;
-    return { userTrades, pointsCredits, closedPositions, marketTrades, markets, points, engine };
+    const { userTrades, pointsCredits, closedPositions, marketTrades, prices, engine } = this;
+    const lists = { userTrades, pointsCredits, closedPositions, marketTrades, prices };
+    return { ...lists, markets, points, engine };
   }
 
   private note(event: EventRecord, before: EventRecord[]): void {
@@ -234,6 +281,9 @@ class Oracle {
         add(this.pointsCredits, event.userId, { ...fields, ...stamp });
         break;
       }
+      case 'priceObserved':
+        add(this.prices, event.asset, { priceMicros: event.priceMicros, ...stamp });
+        break;
       case 'marketListed':
         this.addMarket(event.marketId);
         break;

@@ -361,6 +361,15 @@ class Client:
     def orderbook(self, market_id: str, depth: int = 20) -> Fields:
         return self.get(_path("markets", "15m", market_id, "orderbook"), depth=depth)
 
+    def candles(self, market_id: str, interval: str = "1m", **query: Any) -> Iterator[Fields]:
+        """Every interval ("5s" or "1m") of a market, newest first; filters: fromMs, toMs."""
+        path = _path("markets", "15m", market_id, "candles")
+        return self.pages(path, "candles", interval=interval, **query)
+
+    def asset_candles(self, asset: str, interval: str = "1m", **query: Any) -> Iterator[Fields]:
+        """Every interval of an asset, with the trades of all its markets, newest first."""
+        return self.pages(_path("assets", asset, "candles"), "candles", interval=interval, **query)
+
     def day_files(self, asset: Optional[str] = None) -> List[Fields]:
         """The files with all events of an asset on a UTC day."""
         return self.get("/history", asset=asset)["files"]

@@ -27,6 +27,7 @@ export function readHistory<Kind extends HistoryKind>(
 
 /** Kinds whose answer is a page, with a single number as position. */
 type PagedKind =
+  | 'candles'
   | 'ledger'
   | 'marketTrades'
   | 'pastMarketTexts'

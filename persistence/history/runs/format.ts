@@ -9,6 +9,7 @@
  *   market        a row per market that changed in this part, as JSON ({@link MarketRecord})
  *   marketPrices  the price history of a market: 64-bit floats, little-endian, in triples of
  *                 (time, UP's price in half ticks, the asset's price in micros, 0: none yet)
+ *   marketCandles the candles of a market's trades (candles.ts)
  *   listLength    the lengths of the lists that are MEASURED, up to a run of this part (lengths.ts)
  *   progress      one row, JSON: the end of the last journal batch in the tables, and the number of
  *                 entries in the lists of each kind, and of markets, in this part and before it
@@ -273,7 +274,10 @@ export function columnsOf<Layout extends ListLayout>({
   return offsetsOf(columns);
 }
 
-export function negativesOf({ columns, negatives }: ListLayout): boolean[] {
+export function negativesOf({
+  columns,
+  negatives,
+}: Pick<ListLayout, 'columns' | 'negatives'>): boolean[] {
   return columns.map((column) => negatives.includes(column));
 }
 
@@ -298,6 +302,9 @@ export interface ValueTable {
 
 export const MARKET = { name: 'market', key: 'marketId', type: 'TEXT' } as const;
 export const MARKET_PRICES = { name: 'marketPrices', key: 'marketId', type: 'BLOB' } as const;
+export const MARKET_CANDLES = { name: 'marketCandles', key: 'marketId', type: 'BLOB' } as const;
+/** By market. */
+export const MARKET_TABLES: readonly ValueTable[] = [MARKET, MARKET_PRICES, MARKET_CANDLES];
 export const LIST_LENGTH = { name: 'listLength', key: 'list', type: 'BLOB' } as const;
 export const PROGRESS = { name: 'progress', key: 'id', type: 'TEXT' } as const;
 
@@ -308,12 +315,13 @@ export function valuesSql({ name, key, type }: ValueTable): string {
 /** The texts in sqlite_schema, in order. (The index on the keys of runs has none.) */
 export const SCHEMA: readonly string[] = [
   RUN_SQL,
-  ...[MARKET, MARKET_PRICES, LIST_LENGTH, PROGRESS].map(valuesSql),
+  ...[...MARKET_TABLES, LIST_LENGTH, PROGRESS].map(valuesSql),
 ];
 
 /** @param head names the table and the other columns. */
 export function checksumOf(head: string, rest: Uint8Array | string): number {
-  return crc32(rest, crc32(head));
+  // Of no bytes, zlib gives another sum if they are at no address.
+  return rest.length === 0 ? crc32(head) : crc32(rest, crc32(head));
 }
 
 export function runChecksum(

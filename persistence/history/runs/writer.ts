@@ -36,7 +36,7 @@ export class RunWriter {
   /** The previous entry; 0 in those columns. */
   private readonly previous: Float64Array;
 
-  constructor(layout: ListLayout) {
+  constructor(layout: Pick<ListLayout, 'columns' | 'negatives'>) {
     this.negatives = negativesOf(layout).reduce((bits, is, i) => bits | (Number(is) << i), 0);
     this.previous = new Float64Array(layout.columns.length);
   }

@@ -139,6 +139,8 @@ def check_changes():
         )
         assert stale.details["last"] == 7
         assert len(list(exchange.orders())) == 3
+        assert next(exchange.candles(MARKET, "5s"))["assetPrice"]["close"] == 100_000
+        assert next(exchange.asset_candles("BTC"))["assetPrice"]["low"] == 100_000
         exchange.cancel_all()
         error = refused("insufficient_balance", lambda: exchange.buy(MARKET, "UP", amount=20_000))
         assert error.details["required"] > error.details["available"]

@@ -109,6 +109,10 @@ test('every route of the API is a function that gets its answer', async () => {
   const sold = await client.sell(api, MARKET, sale);
   expect(sold.received).toBe(saleQuote.received);
   expect((await client.marketTrades(api, MARKET)).trades).toHaveLength(2);
+  const [candle] = (await client.marketCandles(api, MARKET, { interval: '5s' })).candles;
+  expect(candle).toMatchObject({ UP: { open: quote.averagePrice }, trades: 2 });
+  const { candles } = await client.assetCandles(api, 'btc', { limit: 1 });
+  expect(candles).toMatchObject([{ volume: candle!.volume, trades: 2 }]);
   const trades = client.pages((paging) => client.userTrades(api, userId, paging), 'trades', 1);
   const sides: string[] = [];
   for await (const trade of trades) sides.push(trade.side);

@@ -67,6 +67,9 @@ export class ContractSession {
     for (const part of ['', '/card'])
       await this.use(`GET /markets/:id${part}`, { of: { id: MARKET } });
     await this.use('GET /markets/15m/:marketId/trades', { of: { marketId: MARKET } });
+    const query = '?limit=2';
+    await this.use('GET /markets/15m/:marketId/candles', { of: { marketId: MARKET }, query });
+    await this.use('GET /assets/:symbol/candles', { of: { symbol: 'BTC' }, query });
     await this.readUser(ada);
     await this.server.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 101_250.5);
     await this.afterTheEnd(ada, depositId);

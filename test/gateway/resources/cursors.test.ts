@@ -43,7 +43,10 @@ const lists = [
     path: `/markets${query}`,
   })),
   ...['', '?asset=BTC', '?asset=ETH'].map((query) => ({ path: `/markets/15m/history${query}` })),
-  ...['trades', 'events'].flatMap((part) =>
+  ...['btc/candles', 'btc/candles?interval=5s', 'eth/candles'].map((list) => ({
+    path: `/assets/${list}`,
+  })),
+  ...['trades', 'events', 'candles'].flatMap((part) =>
     traded.slice(0, 2).map(({ id }: { id: string }) => ({ path: `/markets/15m/${id}/${part}` })),
   ),
   ...['profit', 'volume', 'points'].flatMap((metric) =>

@@ -15,6 +15,7 @@ import {
   WINDOW_MS,
 } from '../../../engine/interface/domain.js';
 import { atOnce } from '../../../engine/storage/pieces.js';
+import { INTERVALS_MS } from '../../../persistence/history/candles.js';
 import { PendingLists } from '../../../persistence/history/lists.js';
 import type { EventCursor } from '../../../persistence/history/market-events.js';
 import { openHistory } from '../../../persistence/history/opening.js';
@@ -59,6 +60,7 @@ import {
 import {
   dayOfCommands,
   type ExpectedHistory,
+  expectedCandles,
   expectedHistory,
   shownMarket,
   type TimedCommand,
@@ -103,6 +105,25 @@ function shown(market: ExpectedHistory['markets'][number]): object {
   return shownMarket(market, expected.points.get(market.marketId)!);
 }
 
+type Of = { asset: number; marketId: number | null };
+
+async function expectCandles(follower: TestFollower, of: Of, intervalMs: number): Promise<void> {
+  const wanted = expectedCandles(expected, of, intervalMs);
+  const [fromMs, toMs] = [wanted.at(-1)!.atMs, wanted[0]!.atMs];
+  const read = async (filter: { fromMs: number | null; toMs: number | null }, limit: number) =>
+    all(async (cursor) => {
+      const request = { kind: 'candles', ...of, intervalMs, ...filter, limit, cursor } as const;
+      return (await follower.read(request))!;
+    });
+  const what = `candles of ${JSON.stringify(of)}, ${intervalMs} ms`;
+  const found = await read({ fromMs: null, toMs: null }, 200);
+  expect(found.length, what).toBe(wanted.length);
+  // The difference of long lists would take minutes.
+  for (const [i, candle] of wanted.entries()) expect(found[i], what).toEqual(candle);
+  const inside = { fromMs: fromMs + 1, toMs: toMs - 1 };
+  expect(await read(inside, 199), what).toHaveLength(Math.max(0, wanted.length - 2));
+}
+
 async function expectEverything(follower: TestFollower, limit = 200): Promise<void> {
   for (const kind of ['userTrades', 'pointsCredits', 'closedPositions'] as const) {
     for (let userId = 1; userId <= expected.engine.userCount; userId++) {
@@ -116,9 +137,14 @@ async function expectEverything(follower: TestFollower, limit = 200): Promise<vo
       return (await follower.read({ kind: 'marketTrades', marketId, limit, cursor }))!;
     });
     expect(trades).toEqual((expected.marketTrades.get(marketId) ?? []).toReversed());
+    const of = { marketId, asset: assetOfMarket(marketId) };
+    for (const intervalMs of Object.values(INTERVALS_MS))
+      await expectCandles(follower, of, intervalMs);
     const text = await follower.read({ kind: 'marketText', marketId });
     expect(jsonOf(text!.bytes), `market ${marketId}`).toMatchObject(shown(market));
   }
+  for (const asset of [0, 1])
+    await expectCandles(follower, { asset, marketId: null }, INTERVALS_MS['1m']);
   const past = expected.markets
     .filter((market) => market.status !== MarketStatus.ACTIVE)
     .toReversed();

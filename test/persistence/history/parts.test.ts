@@ -13,6 +13,7 @@ import fs, {
 import { syncBuiltinESMExports } from 'node:module';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
+import { assetOfMarket } from '../../../engine/interface/domain.js';
 import { openHistory } from '../../../persistence/history/opening.js';
 import {
   cataloguePath,
@@ -119,6 +120,8 @@ function requestsOf({ engine, markets }: ReturnType<typeof expectedHistory>): Hi
   for (const { marketId } of markets) {
     found.push({ kind: 'marketTrades', marketId, ...page });
     found.push({ kind: 'marketEvents', marketId, limit: 200, cursor: null });
+    const of = { marketId, asset: assetOfMarket(marketId), intervalMs: 60_000 };
+    found.push({ kind: 'candles', ...of, ...page, fromMs: null, toMs: null });
     found.push({ kind: 'marketTicks', marketId }, { kind: 'marketText', marketId });
   }
   return [...found, { kind: 'pastMarkets', asset: null, ...page }];

@@ -7,8 +7,7 @@ import {
   KEPT,
   LISTS,
   type ListLayout,
-  MARKET,
-  MARKET_PRICES,
+  MARKET_TABLES,
   ORDER_END,
   PROGRESS,
   type ValueTable,
@@ -39,7 +38,7 @@ export interface ComparedTable {
  */
 export const OF_SEALED: readonly ComparedTable[] = LISTS.map(listOf);
 export const OF_PRUNED: readonly ComparedTable[] = KEPT.map(listOf);
-export const OF_CATALOGUE: readonly ComparedTable[] = [MARKET, MARKET_PRICES].map(tableOf);
+export const OF_CATALOGUE: readonly ComparedTable[] = MARKET_TABLES.map(tableOf);
 export const OF_OPEN: readonly ComparedTable[] = [...OF_SEALED, ...OF_CATALOGUE, tableOf(PROGRESS)];
 
 function listOf(layout: ListLayout): ComparedTable {

@@ -86,6 +86,52 @@ describe('ticks', () => {
   });
 });
 
+describe('candles', () => {
+  const candlesOf = (path: string, interval: string, limit = 200) =>
+    server.api.all(`${path}/candles?interval=${interval}&`, 'candles', undefined, limit);
+
+  test('have all trades of the market and all prices, in pages of any size', async () => {
+    const prices = (await eventsOf('?limit=200')).json.events.filter(
+      ({ type, atMs }: Event) => type === 'price' && atMs < WINDOW_START_MS + WINDOW_MS,
+    );
+    const { json: market } = await read(`/markets/${MARKET}`);
+    const { trades: tape } = (await read(`/markets/15m/${MARKET}/trades`)).json;
+    for (const [path, interval, count] of [
+      [`/markets/15m/${MARKET}`, '5s', 180],
+      [`/markets/15m/${MARKET}`, '1m', 15],
+      ['/assets/btc', '1m', 16],
+    ] as const) {
+      const all: Event[] = await candlesOf(path, interval);
+      expect(all).toHaveLength(count);
+      expect(await candlesOf(path, interval, 7)).toEqual(all);
+      const [first] = all.slice(-1);
+      expect(first.atMs).toBe(WINDOW_START_MS);
+      expect(all.reduce((sum, { trades }) => sum + trades, 0)).toBe(tape.length);
+      expect(all.reduce((sum, { volume }) => sum + volume, 0)).toBeCloseTo(market.volume, 6);
+      const known = all.flatMap(({ assetPrice }) => (assetPrice === null ? [] : [assetPrice]));
+      expect(known.at(-1).open).toBe(prices[0].price);
+      expect(Math.max(...known.map(({ high }) => high))).toBe(
+        Math.max(...prices.map(({ price }: Event) => price)),
+      );
+    }
+    const up: Event[] = (await candlesOf(`/markets/15m/${MARKET}`, '5s')).map(({ UP }) => UP);
+    expect(up.at(-1)).toMatchObject({ open: 0.5 });
+    expect(up[0]).toBe(null);
+  });
+
+  test('are refused for a market and an asset that never were, and other intervals', async () => {
+    for (const [path, status] of [
+      [`/markets/15m/${UNKNOWN_MARKET}/candles`, 404],
+      ['/assets/doge/candles', 400],
+      ['/assets/x/candles', 400],
+      ['/assets/btc/candles?interval=15m', 400],
+      [`/markets/15m/${MARKET}/candles?fromMs=1763700300001&toMs=1763700300000`, 400],
+      [`/markets/15m/${MARKET}/candles?cursor=x`, 400],
+    ] as const)
+      expect([path, (await read(path)).status]).toEqual([path, status]);
+  });
+});
+
 describe('events', () => {
   test('are all there, oldest first, in pages of any size', async () => {
     const path = `/markets/15m/${MARKET}/events?`;

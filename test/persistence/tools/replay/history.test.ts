@@ -81,7 +81,7 @@ async function countEntries(folder: string): Promise<number> {
   let count = 0;
   const counted = [
     ['run', 'coalesce(sum(count), 0)'],
-    ...['market', 'marketPrices', 'progress'].map((name) => [name, 'count(*)']),
+    ...['market', 'marketPrices', 'marketCandles', 'progress'].map((name) => [name, 'count(*)']),
   ];
   await withDatabase(openPath(folder, 1), async (database) => {
     for (const [name, sum] of counted) {

@@ -1,0 +1,57 @@
+/**
+ * The candles of a market's trades: one for each interval of 5 s that has a trade, oldest first.
+ * They are kept as integers, so many a candle as there are {@link COLUMNS}, and stored as the
+ * entries of a run are (format.ts).
+ */
+import { addSaturating } from '../../../engine/storage/arithmetic.js';
+import { ByteReader, ByteWriter } from '../../storage/bytes.js';
+import { RunWriter } from './writer.js';
+
+const INTERVAL_MS = 5_000;
+/** All but the time, the value and the number of trades are prices of UP, in ticks. */
+const COLUMNS = ['atMs', 'open', 'high', 'low', 'close', 'valueMicros', 'trades'] as const;
+export const CANDLE_WIDTH = COLUMNS.length;
+const BYTES = 256;
+
+interface NewTrade {
+  atMs: number;
+  upTicks: number;
+  valueMicros: number;
+}
+
+/** Adds a trade, not older than those before it, to the candles of a market. */
+export function addTrade(candles: number[], { atMs, upTicks, valueMicros }: NewTrade): void {
+  const fromMs = startOf(atMs, INTERVAL_MS);
+  const at = candles.length - CANDLE_WIDTH;
+  if (candles[at] !== fromMs) {
+    candles.push(fromMs, upTicks, upTicks, upTicks, upTicks, valueMicros, 1);
+    return;
+  }
+  candles[at + 2] = Math.max(candles[at + 2]!, upTicks);
+  candles[at + 3] = Math.min(candles[at + 3]!, upTicks);
+  candles[at + 4] = upTicks;
+  candles[at + 5] = addSaturating(candles[at + 5]!, valueMicros);
+  candles[at + 6]!++;
+}
+
+/** As the entries of a run (format.ts). */
+export function candleBytes(candles: readonly number[]): Buffer {
+  const writer = new RunWriter({ columns: COLUMNS, negatives: [] });
+  const bytes = new ByteWriter(BYTES);
+  const values = Float64Array.from(candles);
+  writer.begin();
+  for (let at = 0; at < values.length; at += CANDLE_WIDTH) writer.append(bytes, values, at);
+  return bytes.buffer.subarray(0, bytes.length);
+}
+
+export function candlesIn(bytes: Buffer): number[] {
+  const reader = new ByteReader(bytes);
+  const values: number[] = [];
+  while (!reader.atEnd) values.push((values.at(0 - CANDLE_WIDTH) ?? 0) + reader.signed());
+  return values;
+}
+
+/** When the interval with this time begins. */
+export function startOf(atMs: number, intervalMs: number): number {
+  return atMs - (atMs % intervalMs);
+}
