@@ -17,6 +17,7 @@ import { closeStreams, type Operation, type Told, TRANSPORTS } from './transport
 const LIMIT = 1_000_000;
 const DAY_MS = 86_400_000;
 const all = { user: only(LIMIT), address: only(LIMIT) };
+const ANOTHER = { op: 'cancel', marketId: MARKET, orderId: 'o999' };
 const NO_OVERLOAD = { backlogBytes: 1e9, stallMs: 1e6, waitingAnswers: 1e6, backlogCommands: 1e6 };
 
 interface Seen {
@@ -31,6 +32,7 @@ export function conform(name: keyof typeof PLACES): void {
   const overload = { ...NO_OVERLOAD };
   let place: Place;
   let ada: Trader;
+  let bob: Trader;
   let tokens: Record<Who, string | undefined>;
   let made = 0;
   let keys = 0;
@@ -44,7 +46,7 @@ export function conform(name: keyof typeof PLACES): void {
     });
     const { leader } = place;
     ada = await leader.register('ada');
-    const bob = await leader.register('bob');
+    bob = await leader.register('bob');
     const resting = { outcome: 'DOWN', shares: 5, price: 0.3, timeInForce: 'GTC' };
     expect((await leader.buy(bob, resting)).status).toBe(200);
     await leader.api.post(`/markets/15m/${MARKET}/split`, { shares: 50 }, ada.token);
@@ -99,6 +101,10 @@ export function conform(name: keyof typeof PLACES): void {
     const operation =
       typeof row.operation === 'function' ? row.operation(await make()) : row.operation;
     if (row.makes && typeof row.operation !== 'function') await make();
+    if (row.meets !== undefined) {
+      const bid = { outcome: row.meets, shares: 1, price: 0.5, timeInForce: 'GTC' };
+      expect((await place.leader.buy(bob, bid)).status).toBe(200);
+    }
     const quota = !isAtomic && operation.op.startsWith('cancel') ? 'cancels' : 'orders';
     const token = tokens[row.who ?? 'ada'];
     const paysAsUser = ['ada', 'reader', 'elsewhere'].includes(row.who ?? 'ada');
@@ -137,7 +143,7 @@ export function conform(name: keyof typeof PLACES): void {
     if (row.code !== undefined) expect(isUnchanged).toBe(true);
   }
 
-  /** The same key gets the same answer again, from memory or from the history. */
+  /** The same key gets the same answer again, from memory or from the history, and no other one. */
   async function expectRepeated(row: Row, way: string, { told, operation }: Seen, key: string) {
     if (row.isForgotten) {
       await place.leader.followed();
@@ -150,6 +156,10 @@ export function conform(name: keyof typeof PLACES): void {
     // An error message of the stream does not say it; the receipt of a batch with errors does.
     const isError = way.includes('stream') && !way.startsWith('a batch');
     expect(again.isReplayed).toBe(row.code === undefined || !isError);
+    if (!row.isForgotten) return;
+    const other = { ...sent, operation: ANOTHER };
+    const reused = await TRANSPORTS[way]!.transport(place, other);
+    expect(reused.code).toBe('idempotency_key_reused');
   }
 
   const tests = (rows: readonly Row[], ways = Object.keys(TRANSPORTS)) =>

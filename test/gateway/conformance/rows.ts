@@ -37,6 +37,8 @@ export interface Row {
   journal?: number;
   /** Whether an order rests that the request may name. */
   makes?: boolean;
+  /** The outcome for which Bob then bids half a dollar for a share. */
+  meets?: 'UP' | 'DOWN';
   /** The handshake of a stream refuses the token. */
   atHandshake?: boolean;
   /** Whether the engine forgets the result before the request is repeated. */
@@ -70,6 +72,18 @@ const EXECUTED: Row[] = [
     receipt: { restingShares: 10.5 },
   },
   {
+    name: 'a buy trades',
+    meets: 'DOWN',
+    operation: buy({ shares: 1, price: 0.5 }),
+    receipt: { status: 'filled', shares: 1, fills: [{ price: 0.5, shares: 1 }] },
+  },
+  {
+    name: 'a sell trades in part, and the rest of it rests',
+    meets: 'UP',
+    operation: sell({ shares: 2, price: 0.5, timeInForce: 'GTC' }),
+    receipt: { status: 'resting', shares: 1, restingShares: 1 },
+  },
+  {
     name: 'an offer rests',
     operation: sell({ ...bid, shares: 3, price: 0.9 }),
     receipt: { status: 'resting' },
@@ -93,6 +107,12 @@ const EXECUTED: Row[] = [
     makes: true,
     operation: ({ orderId }) => amend({ orderId, shares: 8 }),
     receipt: { keptPriority: true, restingShares: 8 },
+  },
+  {
+    name: 'an order is amended by its name, and loses its place',
+    makes: true,
+    operation: ({ clientOrderId }) => amend({ clientOrderId, price: 0.15 }),
+    receipt: { keptPriority: false, restingShares: 10 },
   },
   {
     name: 'all orders of a market are cancelled',
@@ -170,6 +190,11 @@ const REJECTED: Row[] = [
   {
     name: 'no order to amend',
     operation: amend({ orderId: 'o999', shares: 1 }),
+    code: 'order_not_found',
+  },
+  {
+    name: 'no order of that name to amend',
+    operation: amend({ clientOrderId: 'nobody-s', shares: 1 }),
     code: 'order_not_found',
   },
   { name: 'a market without a result', operation: claim, code: 'market_not_resolved' },

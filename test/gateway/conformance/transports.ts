@@ -20,6 +20,8 @@ export interface Told {
   receipt: Json;
   /** Seconds; only HTTP has this header. */
   retryAfter?: string | undefined;
+  /** The whole answer; only over HTTP it has nothing of the transport. */
+  text?: string;
   isReplayed: boolean;
 }
 
@@ -57,7 +59,9 @@ function told(json: Json, { prefix }: Field, more: Partial<Told> = {}): Told {
 
 /** What belongs to one execution, or to one of several in a batch. */
 const OF_MOMENT = new Set(
-  'id type replayed sequence atMs orderId clientOrderId cancelled balance position'.split(' '),
+  'id type replayed sequence atMs orderId clientOrderId tradeId cancelled balance position'.split(
+    ' ',
+  ),
 );
 
 function receiptOf(json: Json): Json {
@@ -105,6 +109,7 @@ async function http(
   const answer = await api.send(method, path, undefined, options);
   const more = {
     retryAfter: answer.headers['retry-after'] as string | undefined,
+    text: answer.text,
     isReplayed: answer.headers['idempotency-replayed'] === 'true',
   };
   return { json: answer.json, more };

@@ -68,32 +68,6 @@ test('serves 100 connections at once, each its own answers in order, each order 
   expect(again.headers['idempotency-replayed']).toBe('true');
 });
 
-test('answers a key whose result is not in memory from the history, over HTTP and in turn on a stream', async () => {
-  const http = connect();
-  await http.send(buyText('dropped'));
-  const [first] = await http.answers(1);
-  const client = await connectAs(ada);
-  const order = { op: 'buy', marketId: MARKET, ...ORDER };
-  const asked = (id: string, idempotencyKey: string) =>
-    client.send({ op: 'order', id, idempotencyKey, operation: order });
-  asked('0', 'dropped-too');
-  const receipt = await client.next(({ id }) => id === '0');
-  await server.followed();
-  server.dropResults();
-  const before = ordersOfAda();
-  await http.send(buyText('dropped'));
-  asked('1', 'dropped-too');
-  asked('2', 'new');
-  const answers = [];
-  for (let i = 1; i <= 2; i++) answers.push(await client.next(({ id }) => ['1', '2'].includes(id)));
-  expect(answers.map(({ id }) => id)).toEqual(['1', '2']);
-  expect(answers[0]).toEqual({ ...receipt, id: '1', replayed: true });
-  expect(answers[1]).toMatchObject({ type: 'receipt', replayed: false });
-  const again = (await http.answers(2))[1]!;
-  expect([again.text, again.headers['idempotency-replayed']]).toEqual([first!.text, 'true']);
-  expect(ordersOfAda()).toBe(before + 1);
-});
-
 test('gives the answers of a stream in their order, wherever they come from', async () => {
   const client = await connectAs(ada);
   const order = { op: 'buy', marketId: MARKET, ...ORDER };
