@@ -74,20 +74,24 @@ export class ExchangeUnderLoad {
   private readonly client: Client;
   marketId = '';
 
-  private constructor(private readonly process: ExchangeProcess) {
+  private constructor(
+    private readonly process: ExchangeProcess,
+    readonly dataFolder: string,
+  ) {
     this.client = new Client({ port: this.port, isSecure: process.isSecure });
   }
 
   static async start(
     folder: string,
     { variables, profileFolder, program }: Omit<BenchOptions, 'parent' | 'seconds'>,
-    started: (process: ExchangeProcess) => ExchangeProcess,
+    started: (process: Stoppable) => unknown,
   ): Promise<ExchangeUnderLoad> {
     const environment = { ...environmentIn(folder), ...variables };
     const nodeOptions =
       profileFolder === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`];
-    const process = started(await ExchangeProcess.start({ environment, nodeOptions, program }));
-    const exchange = new ExchangeUnderLoad(process);
+    const process = await ExchangeProcess.start({ environment, nodeOptions, program });
+    started({ stop: () => process.mustStop() });
+    const exchange = new ExchangeUnderLoad(process, environment.DATA_FOLDER);
     exchange.marketId = await exchange.openMarket();
     await exchange.fillBook();
     return exchange;
@@ -103,10 +107,6 @@ export class ExchangeUnderLoad {
 
   get pid(): number {
     return this.process.pid;
-  }
-
-  get dataFolder(): string {
-    return this.process.dataFolder;
   }
 
   /** @throws Error unless the exchange answers with success. */

@@ -13,7 +13,8 @@ import { misspelt } from '../../gateway/start/misspelt.js';
 import { STREAM_LIMITS } from '../../gateway/stream/limits.js';
 import { eventually, NO_MARKET_MS } from '../support/eventually.js';
 import { lockJournal } from '../support/journal-fixture.js';
-import { type ChildServer, Exchanges, freePort } from '../support/programs.js';
+import { freePort } from '../support/processes/free-port.js';
+import { type ChildServer, Exchanges } from '../support/programs.js';
 import { PASSWORD } from '../support/server.js';
 import { DAY_FILE } from '../trials/real-day/day-prices.js';
 

@@ -38,7 +38,7 @@ import { eventually } from '../support/eventually.js';
 import { mounted } from '../support/folders/full-disk.js';
 import { silentLog } from '../support/house-support.js';
 import { append } from '../support/journal-fixture.js';
-import { freePort } from '../support/programs.js';
+import { freePort } from '../support/processes/free-port.js';
 import { TestServer } from '../support/server.js';
 import { DAY_FILE } from '../trials/real-day/day-prices.js';
 

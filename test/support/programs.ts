@@ -3,29 +3,32 @@
  * They have their own file because tests that start no process share their workers
  * (vitest.config.ts).
  */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { eventually } from './eventually.js';
+import { ExchangeProcess } from './processes/exchange-process.js';
 import { goodOutput, type ToolRun } from './replay-tool.js';
 import { ApiClient, EDGE_THREADS } from './server.js';
 
 export const EDGE_VARIABLES: Readonly<Record<string, string>> =
   EDGE_THREADS === 0 ? {} : { EDGE_THREADS: `${EDGE_THREADS}` };
 const ENDING_MS = 10_000;
-const MAIN = fileURLToPath(new URL('../../dist/gateway/main.js', import.meta.url));
 
-export class ChildServer {
-  readonly child: ChildProcess;
-  stdout = '';
-  stderr = '';
-  private readonly exited: Promise<number | null>;
-
-  private constructor(variables: Record<string, string>, limits: readonly string[], uid?: number) {
+/** An exchange with the defaults of tests. */
+export class ChildServer extends ExchangeProcess {
+  /**
+   * `variables` must include `DATA_FOLDER`. `limits` are prlimit options, such as --nofile=256.
+   * Does not wait.
+   */
+  static spawn(
+    variables: Record<string, string>,
+    limits: readonly string[] = [],
+    uid?: number,
+  ): ChildServer {
     const { PATH = '' } = process.env;
     const environment = {
       PATH,
@@ -36,38 +39,12 @@ export class ChildServer {
       ...(variables['ROLE'] === 'replica' ? {} : EDGE_VARIABLES),
       ...variables,
     };
-    const limited = limits.length === 0 ? [] : ['prlimit', ...limits];
-    const [command, ...args] = [...limited, process.execPath, MAIN];
-    this.child = spawn(command!, args, {
-      env: environment,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      ...(uid === undefined ? {} : { uid, gid: uid }),
-    });
-    this.child.stdout!.on('data', (data) => (this.stdout += data));
-    this.child.stderr!.on('data', (data) => (this.stderr += data));
-    this.exited = new Promise((resolve) => this.child.on('close', resolve));
-  }
-
-  /**
-   * `variables` must include `DATA_FOLDER`. `limits` are prlimit options, such as --nofile=256.
-   * Does not wait.
-   */
-  static spawn(
-    variables: Record<string, string>,
-    limits: readonly string[] = [],
-    uid?: number,
-  ): ChildServer {
-    return new ChildServer(variables, limits, uid);
+    return new ChildServer({ environment, limits, uid });
   }
 
   /** Resolves when the program listens. Rejects with its output if it exits first. */
   async listening(tls: { ca: string[] } | null = null): Promise<ApiClient> {
-    const address = () => /open at (\S+)\/api/.exec(this.stdout)?.[1];
-    await eventually(() => address() !== undefined || this.child.exitCode !== null);
-    const url = address();
-    if (url === undefined)
-      throw new Error(`the program ended with ${this.child.exitCode}: ${this.stderr}`);
-    return new ApiClient(url, tls);
+    return new ApiClient(await this.opened(), tls);
   }
 
   /** Makes it read its keys and files again, and waits for the message `says`. */
@@ -76,17 +53,6 @@ export class ChildServer {
     const before = count();
     this.child.kill('SIGHUP');
     await eventually(() => count() > before);
-  }
-
-  /** Sends a signal and resolves to the exit code; null if the signal killed it. */
-  stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
-    this.child.kill(signal);
-    return this.exited;
-  }
-
-  /** The exit code of a program that exits on its own. */
-  end(): Promise<number | null> {
-    return this.exited;
   }
 }
 
@@ -169,26 +135,4 @@ export function runProgram(...args: string[]): Promise<ToolRun> {
 // biome-ignore lint/suspicious/noExplicitAny: tests read only the fields they expect
 export async function programJson(folder: string, ...args: string[]): Promise<any> {
   return JSON.parse(goodOutput(await replayProgram(folder, ...args, '--json')));
-}
-
-/** Below the ports of clients, so that no client takes an exchange's port between two starts. */
-const PORTS = { first: 20_000, count: 10_000 };
-let tried = process.pid;
-
-/**
- * A free port of 127.0.0.1. A port that the system chose could not be reused by a restarted
- * exchange while connections to it linger: uSockets sets SO_REUSEADDR only for a given port.
- */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = PORTS.first + (++tried % PORTS.count);
-    const server = createServer();
-    const isFree = await new Promise<boolean>((resolve) => {
-      server.once('error', () => resolve(false));
-      server.listen(port, '127.0.0.1', () => resolve(true));
-    });
-    if (!isFree) continue;
-    await new Promise((resolve) => server.close(resolve));
-    return port;
-  }
 }

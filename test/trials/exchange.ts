@@ -4,6 +4,9 @@ import { HOST } from '../support/http/messages.js';
 import { ExchangeProcess } from '../support/processes/exchange-process.js';
 import { EDGE_VARIABLES } from '../support/programs.js';
 
+/** It may have a long journal to replay. */
+const PATIENCE_MS = 5 * 60_000;
+
 export interface TrialExchange {
   process: ExchangeProcess;
   data: string;
@@ -18,27 +21,28 @@ export async function startExchange(
   variables: Readonly<Record<string, string>> = {},
 ): Promise<TrialExchange> {
   const data = join(folder, 'data');
-  const process = await ExchangeProcess.start({
-    environment: {
-      PORT: '0',
-      HOST,
-      DATA_FOLDER: data,
-      FEED_SEED: '1',
-      FEED_SPEED: `${speed}`,
-      STARTING_BALANCE: '1000000',
-      HOUSE_FUNDS: '10000000',
-      PASSWORD_COST_LOG2: '10',
-      FAIR_USE: 'off',
-      CONNECTIONS_PER_ADDRESS: '0',
-      LOG_LEVEL: 'warn',
-      ...EDGE_VARIABLES,
-      ...variables,
+  const process = await ExchangeProcess.start(
+    {
+      environment: {
+        PORT: '0',
+        HOST,
+        DATA_FOLDER: data,
+        FEED_SEED: '1',
+        FEED_SPEED: `${speed}`,
+        STARTING_BALANCE: '1000000',
+        HOUSE_FUNDS: '10000000',
+        PASSWORD_COST_LOG2: '10',
+        FAIR_USE: 'off',
+        CONNECTIONS_PER_ADDRESS: '0',
+        LOG_LEVEL: 'warn',
+        ...EDGE_VARIABLES,
+        ...variables,
+      },
+      logFile: join(folder, 'log.ndjson'),
+      nodeOptions: ['--enable-source-maps'],
     },
-    logFile: join(folder, 'log.ndjson'),
-    nodeOptions: ['--enable-source-maps'],
-    // It may have a long journal to replay.
-    killAfterMs: 5 * 60_000,
-  });
+    PATIENCE_MS,
+  );
   return { process, data, url: `http://${HOST}:${process.port}/api` };
 }
 

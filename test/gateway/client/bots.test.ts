@@ -11,7 +11,8 @@ import { afterAll, expect, test } from 'vitest';
 import { eventually } from '../../support/eventually.js';
 import { extent, SEED } from '../../support/extent.js';
 import { Bot, findPython } from '../../support/load/bots.js';
-import { ChildServer, freePort } from '../../support/programs.js';
+import { freePort } from '../../support/processes/free-port.js';
+import { ChildServer } from '../../support/programs.js';
 import { Random } from '../../support/workload/random.js';
 
 const OPERATOR_KEY = 'operator-key-of-the-bots';

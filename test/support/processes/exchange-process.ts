@@ -8,7 +8,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { compiledFile } from '../../../persistence/storage/program-folder.js';
 
 export const MAIN = compiledFile('gateway/main.js');
@@ -16,34 +15,75 @@ export const MAIN = compiledFile('gateway/main.js');
 const PATIENCE_MS = 60_000;
 
 export interface StartOptions {
-  environment: Readonly<Record<string, string>> & { readonly DATA_FOLDER: string };
-  /** The file for its log. Default: standard error. */
+  environment: Readonly<Record<string, string>>;
+  /** The file for its log. Default: {@link ExchangeProcess.stderr}. */
   logFile?: string;
   nodeOptions?: readonly string[];
   /** Its main module, if from another build. */
   program?: string | undefined;
-  /** The process is killed if it is not open after this time. */
-  killAfterMs?: number | undefined;
+  /** Options of prlimit, such as --nofile=256. */
+  limits?: readonly string[];
+  uid?: number | undefined;
 }
 
-export class ExchangeProcess {
-  private constructor(
-    private readonly options: StartOptions,
-    private readonly child: ChildProcess,
-    readonly port: number,
-  ) {}
+const running = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
 
-  /** Resolves when it is open. @throws Error with the reason why it did not start */
-  static async start(options: StartOptions): Promise<ExchangeProcess> {
-    const child = spawnExchange(options);
-    const kill = () => child.kill('SIGKILL');
-    const timer = setTimeout(kill, options.killAfterMs ?? PATIENCE_MS);
-    const port = await portFromOutput(child);
+export class ExchangeProcess {
+  readonly child: ChildProcess;
+  stdout = '';
+  stderr = '';
+  private readonly exited: Promise<number | null>;
+
+  /** Does not wait until it is open. */
+  constructor(private readonly options: StartOptions) {
+    const { environment, logFile, nodeOptions = [], program = MAIN, limits = [], uid } = options;
+    const limited = limits.length === 0 ? [] : ['prlimit', ...limits];
+    const [command, ...args] = [...limited, process.execPath, ...nodeOptions, program];
+    const log = logFile === undefined ? null : openSync(logFile, 'a');
+    this.child = spawn(command!, args, {
+      env: environment,
+      stdio: ['ignore', 'pipe', log ?? 'pipe'],
+      ...(uid === undefined ? {} : { uid, gid: uid }),
+    });
+    if (log !== null) closeSync(log);
+    running.add(this.child);
+    this.child.once('exit', () => running.delete(this.child));
+    this.child.stdout!.on('data', (data) => (this.stdout += data));
+    this.child.stderr?.on('data', (data) => (this.stderr += data));
+    this.exited = new Promise((resolve) => this.child.once('close', resolve));
+  }
+
+  /**
+   * Resolves when it is open. It is killed if it is not open after `patienceMs`.
+   * @throws Error with the reason why it did not start
+   */
+  static async start(options: StartOptions, patienceMs = PATIENCE_MS): Promise<ExchangeProcess> {
+    const exchange = new ExchangeProcess(options);
+    await exchange.opened(patienceMs);
+    return exchange;
+  }
+
+  /** Its address, once it is open. As {@link start}. */
+  async opened(patienceMs = PATIENCE_MS): Promise<string> {
+    const timer = setTimeout(() => this.child.kill('SIGKILL'), patienceMs);
+    const told = new Promise<void>((resolve) => {
+      this.child.stdout!.on('data', () => this.address !== undefined && resolve());
+    });
+    if (this.address === undefined) await Promise.race([told, this.exited]);
     clearTimeout(timer);
-    if (port !== null) return new ExchangeProcess(options, child, port);
-    const code = await endOf(child, 'SIGKILL');
-    const why = lastLine(logOf(options));
-    throw new Error(`the exchange did not start (exit code ${code}): ${why}`);
+    if (this.address !== undefined) return this.address;
+    throw new Error(`the exchange ended with ${await this.exited}: ${this.log.slice(-2_000)}`);
+  }
+
+  private get address(): string | undefined {
+    return /^The exchange is open at (\S+)\/api/m.exec(this.stdout)?.[1];
+  }
+
+  get port(): number {
+    return Number(new URL(this.address!).port);
   }
 
   get pid(): number {
@@ -54,70 +94,31 @@ export class ExchangeProcess {
     return 'TLS_CERT_FILE' in this.options.environment;
   }
 
-  get dataFolder(): string {
-    return this.options.environment.DATA_FOLDER;
-  }
-
   get isRunning(): boolean {
     return this.child.exitCode === null && this.child.signalCode === null;
   }
 
-  /** The log in its file. */
   get log(): string {
-    return logOf(this.options);
+    const { logFile } = this.options;
+    return logFile === undefined ? this.stderr : readFileSync(logFile, 'utf8');
+  }
+
+  /** Sends a signal and resolves to the exit code; null: a signal ended it. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    await endOf(this.child, signal);
+    return this.exited;
   }
 
   /** Asks it to stop, and waits for its end. @throws Error if the exit code is not 0 */
-  async stop(): Promise<void> {
-    const code = await endOf(this.child, 'SIGTERM');
-    if (code !== 0) throw new Error(`the exchange ended with ${code}: ${lastLine(this.log)}`);
+  async mustStop(): Promise<void> {
+    const code = await this.stop();
+    if (code !== 0) throw new Error(`the exchange ended with ${code}: ${this.log.slice(-2_000)}`);
   }
 
-  async kill(): Promise<void> {
-    await endOf(this.child, 'SIGKILL');
+  /** The exit code of a program that exits on its own. */
+  end(): Promise<number | null> {
+    return this.exited;
   }
-}
-
-const running = new Set<ChildProcess>();
-process.on('exit', () => {
-  for (const child of running) child.kill('SIGKILL');
-});
-
-function spawnExchange(options: StartOptions) {
-  const { environment, logFile, nodeOptions = [], program = MAIN } = options;
-  const log = logFile === undefined ? null : openSync(logFile, 'a');
-  try {
-    const child = spawn(process.execPath, [...nodeOptions, program], {
-      env: environment,
-      stdio: ['ignore', 'pipe', log ?? 'inherit'],
-    });
-    running.add(child);
-    child.once('exit', () => running.delete(child));
-    return child;
-  } finally {
-    if (log !== null) closeSync(log);
-  }
-}
-
-/** The port that the exchange prints when it opens; null: it ended first. */
-async function portFromOutput(child: ChildProcess): Promise<number | null> {
-  try {
-    for await (const line of createInterface({ input: child.stdout! })) {
-      const found = /^The exchange is open at https?:\/\/\S+:(\d+)\//.exec(line);
-      if (found !== null) return Number(found[1]);
-    }
-    return null;
-  } finally {
-    child.stdout!.resume();
-  }
-}
-
-function logOf({ logFile }: StartOptions): string {
-  return logFile === undefined ? '' : readFileSync(logFile, 'utf8');
-}
-
-export function lastLine(text: string): string {
-  return text.trim().split('\n').at(-1)!;
 }
 
 /** Sends the signal and waits for the end. Returns the exit code; null: a signal ended it. */

@@ -6,13 +6,6 @@ const TICKS_PER_SECOND = 100;
 const UTIME = 11;
 const STIME = 12;
 
-/** CPU time of all threads of these processes so far, without processes that have ended. */
-export function cpuMsOf(pids: readonly number[]): number {
-  return (
-    pids.reduce((sum, pid) => sum + ticksOf(`/proc/${pid}/stat`), 0) * (1_000 / TICKS_PER_SECOND)
-  );
-}
-
 /** The time of a process's main thread, on which it trades or serves. */
 export function mainThreadCpuMsOf(pid: number): number {
   return ticksOf(`/proc/${pid}/task/${pid}/stat`) * (1_000 / TICKS_PER_SECOND);

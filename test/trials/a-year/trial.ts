@@ -134,7 +134,7 @@ async function measureStart(folder: string, data: string): Promise<Month> {
     'resident MB': Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)![1]) / 1_000),
     descriptors: readdirSync(`/proc/${process.pid}/fd`).length,
   };
-  await process.stop();
+  await process.mustStop();
   removeFolder(start);
   return found;
 }

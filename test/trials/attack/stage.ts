@@ -105,7 +105,7 @@ export function onStage(
       const grownBytes = stage.residentBytes() - beforeBytes;
       await others.stop();
       await stage.api.close();
-      await process.stop();
+      await process.mustStop();
       expect(grownBytes).toBeLessThan(ALLOWED_BYTES);
       expect(others.longestMs).toBeLessThan(LONGEST_WAIT_MS);
       const executions = new Executions();
@@ -116,7 +116,7 @@ export function onStage(
       const grown = `${Math.round(grownBytes / 2 ** 20)} MiB more memory`;
       return `${told}; others waited ${others.longestMs.toFixed(0)} ms at most; ${grown}`;
     } finally {
-      await exchange.process.kill();
+      await exchange.process.stop('SIGKILL');
     }
   });
 }

@@ -75,11 +75,13 @@ test('a long journal verifies, and an exchange starts on it', ({ annotate }) =>
     expect(await programJson(data, 'verify')).toMatchObject({ good: true, findings: [] });
     await annotate(`verified in ${seconds(verifiedMs)} s`);
     const startedMs = performance.now();
-    const exchange = await ExchangeProcess.start({
-      environment: { DATA_FOLDER: data, PORT: '0', ACCEPT_CLOCK: 'on' },
-      logFile: join(folder, 'log'),
-      killAfterMs: START_MS_MAX,
-    });
+    const exchange = await ExchangeProcess.start(
+      {
+        environment: { DATA_FOLDER: data, PORT: '0', ACCEPT_CLOCK: 'on' },
+        logFile: join(folder, 'log'),
+      },
+      START_MS_MAX,
+    );
     await annotate(`open after ${seconds(startedMs)} s`);
-    await exchange.stop();
+    await exchange.mustStop();
   }));

@@ -37,7 +37,7 @@ export async function withExchange(
     exchange = await ExchangeProcess.start({ environment });
     await work(`http://127.0.0.1:${exchange.port}`);
   } finally {
-    await exchange?.stop();
+    await exchange?.mustStop();
     await rm(folder, { recursive: true });
   }
 }

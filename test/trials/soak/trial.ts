@@ -24,9 +24,9 @@ import { replayJournal } from '../../support/journal-fixture.js';
 import { Bot } from '../../support/load/bots.js';
 import { Executions, judge, NO_PROBLEM } from '../../support/load/judge.js';
 import { Load } from '../../support/load/load.js';
+import { freePort } from '../../support/processes/free-port.js';
 import { inFolder } from '../../support/processes/machine.js';
 import { replayProblems } from '../../support/processes/replay-tool.js';
-import { freePort } from '../../support/programs.js';
 import { Random } from '../../support/workload/random.js';
 import { errorsIn, metricOf, startExchange } from '../exchange.js';
 import { judgeLevel, KINDS, type Kind, type Sample } from './level.js';
@@ -133,7 +133,7 @@ async function upgrade(backup: string, folder: string): Promise<void> {
   await setVersion(from, FORMAT_VERSION);
   for (const each of [after!, before!]) {
     const started = await startExchange(each, SPEED, { ASSETS, HOUSE: 'off' });
-    await started.process.stop();
+    await started.process.mustStop();
     expect(errorsIn(started.process.log)).toEqual([]);
     expect(await replayProblems(started.data)).toEqual([]);
   }
@@ -238,7 +238,7 @@ test('nothing acknowledged is lost or doubled, books agree, and nothing grows', 
       const trades = (await Promise.all(bots.map((bot) => bot.reconciled()))).map(
         ({ counts }) => (counts['fill as maker'] ?? 0) + (counts['fill as taker'] ?? 0),
       );
-      await exchange.stop();
+      await exchange.mustStop();
       expect(errorsIn(exchange.log)).toEqual([]);
 
       const [backup, archive] = ['backup', 'archive'].map((name) => join(folder, name));
@@ -274,6 +274,6 @@ test('nothing acknowledged is lost or doubled, books agree, and nothing grows', 
       }
     } finally {
       for (const bot of bots) await bot.stop('SIGKILL');
-      await exchange.kill();
+      await exchange.stop('SIGKILL');
     }
   }));

@@ -61,12 +61,14 @@ async function measure(folder: string, annotate: Annotate): Promise<StandStill[]
   await writeFolder(dataFolder, large());
   const startedMs = performance.now();
   const standStills = join(folder, 'standstill.ndjson');
-  const exchange = await ExchangeProcess.start({
-    environment: { ...environment(folder, dataFolder), STANDSTILL_FILE: standStills },
-    logFile: join(folder, 'log.ndjson'),
-    nodeOptions: ['--enable-source-maps', '--import', PROBE],
-    killAfterMs: START_MS_MAX,
-  });
+  const exchange = await ExchangeProcess.start(
+    {
+      environment: { ...environment(folder, dataFolder), STANDSTILL_FILE: standStills },
+      logFile: join(folder, 'log.ndjson'),
+      nodeOptions: ['--enable-source-maps', '--import', PROBE],
+    },
+    START_MS_MAX,
+  );
   try {
     const openMs = Date.now();
     await annotate(`${USERS} users, started in ${Math.round(performance.now() - startedMs)} ms`);
@@ -74,7 +76,7 @@ async function measure(folder: string, annotate: Annotate): Promise<StandStill[]
     await annotate(`${commands} commands were answered; its log: ${countedMessages(exchange.log)}`);
     return await judgedOf(standStills, openMs, annotate);
   } finally {
-    await exchange.kill();
+    await exchange.stop('SIGKILL');
   }
 }
 
