@@ -3,7 +3,8 @@ import { createServer } from 'node:net';
 
 /** Below the ports of clients, so that no client takes an exchange's port between two starts. */
 const PORTS = { first: 20_000, count: 10_000 };
-let tried = process.pid;
+/** Far from that of the test file beside it, whose process has a number close to this one's. */
+let tried = process.pid * 101;
 
 /**
  * A free port of 127.0.0.1. A port that the system chose could not be reused by a restarted
