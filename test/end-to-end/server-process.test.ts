@@ -50,6 +50,7 @@ describe('a start', () => {
     async () => {
       const server = spawnServer();
       await listening(server);
+      await eventually(() => server.stdout.endsWith('; echo\n'));
       const pasted = server.stdout.slice(server.stdout.indexOf('  API='));
       const trade = async () => {
         const { stdout, stderr } = await run('bash', pasted);
