@@ -69,11 +69,6 @@ export const markets = route((query?: Paging & OfAsset & { status?: MarketStatus
   get<Markets>('/markets', query),
 );
 export const market = route((marketId: string) => get<MarketDetail>(path`/markets/${marketId}`));
-/** A page with the market's result, for previews of a link to it. */
-export const marketCard = route((marketId: string) => ({
-  ...get<string>(path`/markets/${marketId}/card`),
-  asText: true,
-}));
 /** The markets that trade now, with the exchange's time. */
 export const activeMarkets = route((query?: OfAsset) => get<ActiveMarkets>('/markets/15m', query));
 /** Ended markets, newest first. `fromMs` and `toMs` refer to the start of a market. */

@@ -361,7 +361,7 @@ describe('inventory and money', () => {
     const lost = -exchange.engine.account(houseId())!.realizedProfitMicros;
     expect(lost).toBeGreaterThan(100 * DOLLAR);
     expect(lost).toBeLessThan(260 * DOLLAR);
-    expect(logged.filter((entry) => entry.msg.includes('may lose'))).toHaveLength(1);
+    expect(logged.filter((entry) => entry.msg.includes('loss limit'))).toHaveLength(1);
   });
 
   test('stays behind other orders in the book and takes nothing', async () => {

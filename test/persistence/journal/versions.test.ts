@@ -64,7 +64,7 @@ it('the same commands give the bytes of version 1', async () => {
     'HISTORY_VERSION of history/runs/format.ts',
   ).toEqual({
     HISTORY_VERSION: 1,
-    schema: '7ce5cb9ec111f6c7d0098b514453798a',
+    schema: '4983a61e56c547809ac5c79ad4caebc6',
     runs: 'd4cff91667bcd9472413e761aa0ad4ad',
   });
 });
