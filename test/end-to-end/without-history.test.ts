@@ -104,7 +104,7 @@ test('every read of history is unavailable at once', async () => {
     ({ method, path, errors }) =>
       method === 'GET' && !WITHOUT_IT.includes(path) && errors?.includes('history_unavailable'),
   );
-  expect(routes.length).toBe(13);
+  expect(routes.length).toBe(16);
   for (const { path } of routes) {
     const filled = pathOf({ path }, ada);
     const asked = `${filled}${QUERIES[path] ?? ''}`;

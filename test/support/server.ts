@@ -222,7 +222,12 @@ export function routeOf(method: string, path: string): Route | undefined {
 
 /** The path of a route, with ids that exist or could exist. */
 export function pathOf({ path }: Pick<Route, 'path'>, { userId }: { userId: string }): string {
-  const ids: Record<string, string> = { orderId: 'o1', depositId: 'd1', tokenId: 'k1' };
+  const ids: Record<string, string> = {
+    orderId: 'o1',
+    depositId: 'd1',
+    tokenId: 'k1',
+    symbol: 'BTC',
+  };
   return path
     .replace(/^\/markets\/:id|:marketId/, (place) => place.replace(/:\w+/, MARKET))
     .replace(/:(\w+)/g, (_, name: string) => ids[name] ?? userId);

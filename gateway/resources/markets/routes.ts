@@ -87,7 +87,6 @@ export const marketRoutes: Route[] = [
       const respond = ({ bytes }: HashedText, sequence: number) => {
         const scheme = call.isSecure ? 'https' : 'http';
         const market = JSON.parse(Buffer.from(bytes).toString());
-        call.addHeader('Content-Security-Policy', "default-src 'none'");
         answerCoded(call, sequence, cardPage(market, { scheme, host: call.request.host }));
       };
       readMarket(call, respond, () => call.refuseNow(HISTORY_UNAVAILABLE));
