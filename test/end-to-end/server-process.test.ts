@@ -50,7 +50,7 @@ describe('a start', () => {
     async () => {
       const server = spawnServer();
       await listening(server);
-      await eventually(() => server.stdout.endsWith('; echo\n'));
+      await eventually(() => /; echo\s+$/.test(server.stdout));
       const pasted = server.stdout.slice(server.stdout.indexOf('  API='));
       const trade = async () => {
         const { stdout, stderr } = await run('bash', pasted);
