@@ -86,8 +86,8 @@ export class Engine extends Reads {
   }
 
   /**
-   * Whether the last command had the idempotency key or the reference of an earlier one. Its
-   * result is the earlier one's; if that result is no longer in memory, `executed_before`.
+   * Whether the last command repeated the idempotency key or the reference of an earlier one. Its
+   * result is that of the earlier command, or `executed_before` if memory no longer has it.
    */
   get replayed(): boolean {
     return this.state.replayed;

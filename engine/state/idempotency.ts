@@ -106,7 +106,7 @@ export class Idempotency {
     return this.sequenceOf(this.found, now);
   }
 
-  /** Appends the found key's result; false: the result is no longer in memory. */
+  /** Appends the result of the key that was found; false: memory no longer has it. */
   readFound(result: NumberBuffer): boolean {
     const age = this.queue.distance(this.found - 1, this.queue.end) / ENTRY_WORDS - 1;
     return this.recent.read(age, result);

@@ -1,5 +1,6 @@
 /** Reads of the history for a client, over any transport. */
 import type { HistoryClient } from '../../persistence/follower/history-client.js';
+import type { Reader } from '../../persistence/history/read-turns.js';
 import type {
   HistoryAnswers,
   HistoryKind,
@@ -35,6 +36,11 @@ export interface Asker {
   onLeft: (() => void) | null;
 }
 
+/** Whose reads, and waits for them, are counted together: the user's, or the address's. */
+export function readerOf({ session, address }: Pick<Asker, 'session' | 'address'>): Reader {
+  return session?.payerId ?? address;
+}
+
 /**
  * Reads the history. An answer is consistent at its sequence, which is at least the sequence that
  * was durable when the request arrived, and at least one that the client named. `refuse`: called
@@ -58,7 +64,7 @@ export function askHistory<Kind extends HistoryKind>(
   };
   // While a batch is being applied, the engine is ahead of what is durable.
   const minSequence = Math.max(sequencer.durableSequence, asker.minSequence);
-  const reader = asker.session?.payerId ?? asker.address;
+  const reader = readerOf(asker);
   const answered = (reply: HistoryReply<Kind>) => {
     if (asker.isOver) return;
     if (reply.status !== 'ok') {

@@ -38,7 +38,7 @@ export const ERRORS = {
     wrong_credentials: 'The username or password is wrong.',
   }),
   ...entries(403, {
-    user_mismatch: 'The request names another user than the owner of the token.',
+    user_mismatch: 'The request names a user other than the owner of the token.',
     cross_site_request:
       'A change authenticated by the session cookie must come from the same site. Other clients must send x-user-token.',
     operator_key_required:

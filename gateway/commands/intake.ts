@@ -1,7 +1,7 @@
 /**
- * Admission of requests, in one order over every transport: does the exchange take requests, is it
- * overloaded, who sends the request, can the sender pay, and may the sender do this. A transport
- * turns bytes into a {@link Wanted}, and an {@link Admission} into bytes.
+ * Admission of requests. Every transport asks the same questions in the same order: is the exchange
+ * open, is it overloaded, who is the sender, can the sender pay, and may the sender do this? A
+ * transport turns bytes into a {@link Wanted}, and an {@link Admission} into bytes.
  *
  * Always holds: a request that is refused for overload or for a rate pays nothing. Every other
  * request pays in full, whether it is admitted or refused.

@@ -1,7 +1,7 @@
 /**
- * The answer to a repeated idempotency key whose result is no longer in memory. The history has
- * the result (persistence/history/runs/keyed-results.ts), and the answer is written from it like
- * the first answer.
+ * Answers a repeated idempotency key whose result memory no longer has. The result comes from the
+ * history (persistence/history/runs/keyed-results.ts), and the answer is written from it like the
+ * first one.
  *
  * Always holds: the command is not executed again. While the history cannot give the result, the
  * answer is 503 with the sequence of the first execution. The asker's user pays a read.
@@ -9,7 +9,7 @@
 import { Code } from '../../engine/interface/codes.js';
 import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/interface/results.js';
 import { NumberBuffer } from '../../engine/storage/number-buffer.js';
-import { type Asker, chargeRead } from './asking.js';
+import { type Asker, chargeRead, readerOf } from './asking.js';
 
 /** Whether the engine has executed the command before, and its result is not in memory. */
 export function isForgotten({ values }: NumberBuffer): boolean {
@@ -26,7 +26,7 @@ export function recall(
   result: NumberBuffer,
   then: (result: NumberBuffer) => void,
 ): void {
-  const { gateway, session, address } = asker;
+  const { gateway } = asker;
   const given = copyOf(result);
   const respond = (found: NumberBuffer) => {
     if (asker.isOver) return;
@@ -42,7 +42,7 @@ export function recall(
   }
   const sequence = result.values[RESULT_HEAD_LENGTH]!;
   const request = { kind: 'keyedResult', sequence } as const;
-  const reader = session?.payerId ?? address;
+  const reader = readerOf(asker);
   asker.onLeft = gateway.history.read(
     request,
     sequence,

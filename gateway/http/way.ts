@@ -4,6 +4,7 @@
  * refuses the request or passes it on.
  */
 
+import { readerOf } from '../commands/asking.js';
 import { errorAnswer } from '../commands/errors.js';
 import { admitCall } from './admission.js';
 import type { ReceivedBody } from './body.js';
@@ -58,8 +59,7 @@ function runWhenReached(call: Call, route: Route): void {
       gateway.fail(error);
     }
   };
-  const reader = session?.payerId ?? call.address;
-  if (call.namesSequence) gateway.waits.waitForNamed(minSequence, reader, go);
+  if (call.namesSequence) gateway.waits.waitForNamed(minSequence, readerOf(call), go);
   else gateway.waits.wait(minSequence, go);
 }
 

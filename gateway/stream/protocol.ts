@@ -18,6 +18,7 @@ import {
 } from '../access/fair-use/charges.js';
 import { Bill, type Quota } from '../access/fair-use/fair-use.js';
 import type { Session } from '../access/sessions.js';
+import { readerOf } from '../commands/asking.js';
 import { costOf, costOfUnread } from '../commands/cancels.js';
 import {
   type ErrorAnswer,
@@ -343,8 +344,7 @@ export class Protocol {
     bill: Bill,
     number: number,
   ): void {
-    const reader = connection.session?.payerId ?? connection.address;
-    this.options.gateway.waits.waitForNamed(number, reader, () => {
+    this.options.gateway.waits.waitForNamed(number, readerOf(connection), () => {
       if (connection.isOpen) this.resume(connection, { ...request, isLate: true }, bill);
     });
   }

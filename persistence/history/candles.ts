@@ -62,8 +62,12 @@ export function widestSpan(request: CandlesRequest, nowMs: number): Span {
     request.marketId === null ? nowMs : startOfMarketMs(request.marketId) + WINDOW_MS - 1;
   const lastMs = Math.min(nowMs, endMs, request.toMs ?? MAX_TIME_MS, (cursor ?? MAX_TIME_MS) - 1);
   const toMs = startOf(lastMs, intervalMs);
-  const firstMs = startOf((request.fromMs ?? 0) + intervalMs - 1, intervalMs);
-  return { fromMs: Math.max(firstMs, toMs - (limit - 1) * intervalMs), toMs };
+  return { fromMs: Math.max(firstWanted(request), toMs - (limit - 1) * intervalMs), toMs };
+}
+
+/** The first interval that begins at `fromMs` or later. */
+function firstWanted({ fromMs, intervalMs }: CandlesRequest): number {
+  return startOf((fromMs ?? 0) + intervalMs - 1, intervalMs);
 }
 
 /** The starts of the windows whose markets can have traded in a time. */
@@ -107,7 +111,7 @@ export async function readCandles(
       const candle = candles.get(startOf(values[at]!, intervalMs));
       if (candle !== undefined) addStored(candle, values, at, marketId !== null);
     }
-  const oldestMs = Math.max(beganMs, startOf((request.fromMs ?? 0) + intervalMs - 1, intervalMs));
+  const oldestMs = Math.max(beganMs, firstWanted(request));
   return { entries: [...candles.values()], nextCursor: completeMs > oldestMs ? completeMs : null };
 }
 
@@ -144,17 +148,10 @@ async function pricesIn(
 }
 
 function addStored(candle: Candle, values: readonly number[], at: number, ofMarket: boolean): void {
-  const [open, high, low, close, valueMicros, trades] = values.slice(at + 1, at + CANDLE_WIDTH) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
-  if (ofMarket) candle.up = followedBy(candle.up, { open, high, low, close });
-  candle.volumeMicros = addSaturating(candle.volumeMicros, valueMicros);
-  candle.trades += trades;
+  const [open, high, low] = [values[at + 1]!, values[at + 2]!, values[at + 3]!];
+  if (ofMarket) candle.up = followedBy(candle.up, { open, high, low, close: values[at + 4]! });
+  candle.volumeMicros = addSaturating(candle.volumeMicros, values[at + 5]!);
+  candle.trades += values[at + 6]!;
 }
 
 function followedBy(range: PriceRange | null, next: PriceRange): PriceRange {

@@ -9,7 +9,6 @@ import { type CancelReason, Side, startOfMarketMs, WINDOW_MS } from '../../inter
 import { beginEvent, EventSlot, EventType } from '../../interface/events.js';
 import { MAX_ORDER_LOTS } from '../../interface/limits.js';
 import { cancelledFor } from '../../state/book/recent-orders.js';
-import { levelRow } from '../../state/levels.js';
 import { outcomeOf, ownTicks, sideOf } from '../../state/orders.js';
 import type { State } from '../../state/state.js';
 import { type Taker, WITH_THIS_COMMAND } from './taker.js';
@@ -43,7 +42,7 @@ export function restOrder(state: State, taker: Taker): number {
       ? state.nowMs - startOfMarketMs(taker.marketId)
       : taker.placedAfterMs,
   );
-  taker.aheadLots = state.levels.lots(levelRow(taker.ladder, taker.level)) - lots;
+  taker.aheadLots = state.levels.lots(state.orders.levelRow(row)) - lots;
   if (taker.isForAmount) {
     const isMost = state.orders.originalLots(row) === MAX_ORDER_LOTS;
     state.orders.noteUnspent(row, isMost ? 0 : taker.budgetLeft);

@@ -133,7 +133,7 @@ export class HashIndex {
     const mask = old.length / 2 - 1;
     let slot = hash & mask;
     while (old[slot * 2 + 1] !== number) {
-      // If there is no old table, this is undefined.
+      // Undefined without an old table.
       if (!old[slot * 2 + 1]) throw new Error(`the index does not have ${number}`);
       slot = (slot + 1) & mask;
     }
