@@ -1,4 +1,4 @@
-/** Queries of the engine's state. Always holds: no query affects the digest or the archive. */
+/** Queries of the engine's state. Invariant: no query affects the digest or the archive. */
 
 import {
   MarketStatus,

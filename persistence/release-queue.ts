@@ -1,7 +1,7 @@
 /**
  * Answers, reads and stream messages that wait until their sequence is durable.
  *
- * Always holds: targets are released by sequence, then in the order in which they were added. The
+ * Invariant: targets are released by sequence, then in the order in which they were added. The
  * queue is a ring of two arrays that grow and are reused, so waiting allocates nothing.
  */
 

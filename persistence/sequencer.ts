@@ -16,7 +16,7 @@
  * if a few orders have thousands of subscribers: the release writes to all of them before the next
  * batch begins.
  *
- * Always holds:
+ * Invariants:
  * - the record of a command is in the open batch before the engine sees it, and the engine reads it
  *   there, so a command that cannot be journalled changes nothing;
  * - a command's sequence is its place in the journal: the engine is ahead of the journal only by

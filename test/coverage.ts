@@ -5,7 +5,7 @@
  * none. Prints each file's missed branches by line. Exit status 1: a test failed, or a folder is
  * below its threshold.
  *
- * Always holds: the seed is fixed, so a run is repeatable but for a branch or two that depend on
+ * Invariant: the seed is fixed, so a run is repeatable but for a branch or two that depend on
  * moments. A branch that only throws a plain Error, or passes on one that nothing there expects, is
  * an assertion: it cannot be taken unless there is a bug, and does not count.
  */

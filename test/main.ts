@@ -1,7 +1,7 @@
 /**
  * `npm test`: looks for everything that the tests need, runs them, and ends what they have started.
  *
- * Always holds: a run that lacks something says all of it before any time is spent (exit status
+ * Invariant: a run that lacks something says all of it before any time is spent (exit status
  * 2). When it has ended or was interrupted, no process of it is left, and none of its folders: the
  * processes are in a group of their own, and nodes of PostgreSQL, which leave it, have their
  * folders in that of the run.

@@ -3,7 +3,7 @@
  * users, money, positions, events, results, undo or digest. It shows the cost of matching alone on
  * this machine; the engine's figures are stated relative to it.
  *
- * Always holds: on the same tape it makes the same trades as the engine.
+ * Invariant: on the same tape it makes the same trades as the engine.
  */
 import { MICROS_PER_SET } from '../../engine/interface/limits.js';
 import {

@@ -2,7 +2,7 @@
  * A workload's commands as clients send them: runs of one user's commands become batches, and some
  * commands get an idempotency key that is never reused.
  *
- * Always holds: an engine that applies them has the workload's events, with the same numbers.
+ * Invariant: an engine that applies them has the workload's events, with the same numbers.
  */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';

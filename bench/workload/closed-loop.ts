@@ -3,7 +3,7 @@
  * each command that becomes durable is followed by the next, until the time or the command list
  * ends.
  *
- * Always holds: every submitted command was released. A loop that ran the whole list ends with the
+ * Invariant: every submitted command was released. A loop that ran the whole list ends with the
  * plan's digest.
  */
 import { Engine } from '../../engine/engine.js';

@@ -2,7 +2,7 @@
  * The events of one command, in order, in a buffer of integers. An event is its number (EventType)
  * followed by its fields, in engine units and in the order of EVENT_FIELDS.
  *
- * Always holds: events contain everything that history and streams need, including every change of
+ * Invariant: events contain everything that history and streams need, including every change of
  * money and shares.
  */
 import { type NumberBuffer, offsetsOf } from '../storage/number-buffer.js';

@@ -34,7 +34,7 @@
  *   512      EXPIRES
  *   1024, 2048  selfTrade; 3: the command named an unknown one
  *
- * Always holds: equal commands at equal times have equal bytes, and a written command reads back
+ * Invariant: equal commands at equal times have equal bytes, and a written command reads back
  * equal. Exceptions are -0, user ids that are not an i32, unknown outcomes, times in force and
  * self-trade modes, and optional fields with their defaults, which are left out. If no record can
  * hold a command, the encoder throws a {@link RecordError} and writes nothing.

@@ -1,7 +1,7 @@
 /**
  * The rule of each kind of command except batches, which engine.ts runs.
  *
- * Always holds: each rule, here and in the folders, first checks everything, then changes the state
+ * Invariant: each rule, here and in the folders, first checks everything, then changes the state
  * and writes the fields of its result, whose head is at `base`. It returns the code.
  */
 import { Code } from '../interface/codes.js';

@@ -3,7 +3,7 @@
  * which it was executed. recent-results.ts has the latest results; the history has the results of
  * all keys.
  *
- * Always holds: a key is not forgotten within IDEMPOTENCY_KEPT_MS of its command. Keys take room
+ * Invariant: a key is not forgotten within IDEMPOTENCY_KEPT_MS of its command. Keys take room
  * (room.ts) until they are forgotten; a command with a new key for which its user has no room is
  * refused before it is executed. Each command first forgets expired keys, oldest first: at most
  * FORGOTTEN_PER_COMMAND, far more than can expire between two commands.

@@ -1,7 +1,7 @@
 /**
  * All money. Every micro-dollar is in exactly one of these pots.
  *
- * Always holds: no pot is negative, and after every command
+ * Invariant: no pot is negative, and after every command
  *
  *   Σ available + Σ held + Σ collateral + Σ fee escrow + stake + yield due + treasury = deposits −
  *   withdrawals.

@@ -2,7 +2,7 @@
  * The markets that the engine knows, from listing or opening until all winnings are paid. A market
  * has a slot, a row that later markets reuse, and a book while orders can rest in it.
  *
- * Always holds: until a market is resolved, its outstanding UP shares equal its DOWN shares
+ * Invariant: until a market is resolved, its outstanding UP shares equal its DOWN shares
  * (`setLots`), and its collateral is 1,000 micros per set.
  */
 

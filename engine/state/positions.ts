@@ -2,7 +2,7 @@
  * Positions: one row per user and market, added at the user's first trade or split in the market,
  * and forgotten when the position is paid, or settled with nothing to pay.
  *
- * Always holds: 0 ≤ heldLots ≤ lots. Resting sells hold `heldLots` of the user's `lots`. A trade
+ * Invariant: 0 ≤ heldLots ≤ lots. Resting sells hold `heldLots` of the user's `lots`. A trade
  * needs one row of 64 bytes. The owner and the links of the lists, which only settlement and
  * listings need, are in a second table under the same row number.
  */

@@ -3,7 +3,7 @@
  * keys are answered from here. The results are not part of the state: an archive does not contain
  * them, and the digest does not depend on their number.
  *
- * Always holds: the results are the newest, in the order of their keys, and take at most
+ * Invariant: the results are the newest, in the order of their keys, and take at most
  * `mostWords` words.
  */
 import { type NumberBuffer, readNumbers, writeNumbers } from '../storage/number-buffer.js';

@@ -1,7 +1,7 @@
 /**
  * The whole state of the engine, and the buffers of one command.
  *
- * Always holds: everything that affects later commands is in the state and in its archive.
+ * Invariant: everything that affects later commands is in the state and in its archive.
  */
 
 import { Code } from '../interface/codes.js';

@@ -1,7 +1,7 @@
 /**
  * A growing buffer of integers, to which the engine writes results and events without allocating.
  *
- * Always holds: every entry is a safe integer and not -0, so that equal buffers have equal bits.
+ * Invariant: every entry is a safe integer and not -0, so that equal buffers have equal bits.
  * Code that writes to `values` directly must not write -0.
  */
 export class NumberBuffer {

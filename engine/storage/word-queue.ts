@@ -3,7 +3,7 @@
  * ever moves, so no command pays for growth. Emptied pages are reused, so memory follows the
  * queue's greatest length.
  *
- * Always holds: fewer than 2^30 words are in the queue. A position is a number of 30 bits that
+ * Invariant: fewer than 2^30 words are in the queue. A position is a number of 30 bits that
  * wraps around.
  */
 import type { Archive } from './archive.js';

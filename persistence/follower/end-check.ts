@@ -4,7 +4,7 @@
  * snapshot, follows the journal and takes the snapshots, until the engine of the history has caught
  * up with it.
  *
- * Always holds: after each batch the engine has the digest that the exchange had, and the chain is
+ * Invariant: after each batch the engine has the digest that the exchange had, and the chain is
  * unbroken, as in a session of the follower.
  */
 import { setTimeout as delay } from 'node:timers/promises';

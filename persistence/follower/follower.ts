@@ -3,7 +3,7 @@
  * alone, which checks that the journal leads to the exchange's state, writes snapshots, and keeps
  * the history and the leaderboards.
  *
- * Always holds: the trading thread never waits for the follower, and no failure here stops a
+ * Invariant: the trading thread never waits for the follower, and no failure here stops a
  * change. Only if the journal disagrees with the exchange, `onDisagreement` is called, once. A
  * thread that fails is restarted and continues where it was: after a second, and after ten minutes
  * once it has failed RESTARTS_MAX times within them.

@@ -1,7 +1,7 @@
 /**
  * The trading thread's client of the history and the leaderboards. Nothing here blocks.
  *
- * Always holds: each request is answered once, never as of an earlier sequence than it asked for.
+ * Invariant: each request is answered once, never as of an earlier sequence than it asked for.
  * When the follower is more than 2 s behind, or takes longer, the reply is `unavailable`. The
  * number of requests that the follower has not answered, including those given up, is bounded: in
  * all, and for each reader, so that one reader takes a small share of them.

@@ -2,7 +2,7 @@
  * Reads of single batches of the journal, for clients that check it. They share one reader, opened
  * for the first of them, and take turns on it. The follower has its own, so it reads on meanwhile.
  *
- * Always holds: every read is answered once. A batch that cannot be read is `unavailable`: finding
+ * Invariant: every read is answered once. A batch that cannot be read is `unavailable`: finding
  * damage is left to the follower, which reads the whole journal. If a node of PostgreSQL is lost,
  * another one is read; one that is behind has a moment to receive what was committed.
  */

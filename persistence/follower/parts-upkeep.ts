@@ -2,7 +2,7 @@
  * Background maintenance of the history's parts, one task at a time: it seals finished parts,
  * rebuilds damaged or lost ones, prunes old ones, and slowly verifies the checksums of the rest.
  *
- * Always holds: none of this stops the follower, trading, or reads of other parts. While a part
+ * Invariant: none of this stops the follower, trading, or reads of other parts. While a part
  * whose task failed waits for the next attempt, other parts have their turns.
  */
 import { existsSync } from 'node:fs';

@@ -4,7 +4,7 @@
  * sequence: then the lengths of the lists and what may still change are noted, so each answer is
  * true at one sequence. They continue while the history grows, because entries never change.
  *
- * Always holds: every read is answered once; if its session ends first, with `unavailable`. Each
+ * Invariant: every read is answered once; if its session ends first, with `unavailable`. Each
  * reader (read-turns.ts) has at most one read of the database under way; further ones wait.
  */
 import type { Engine } from '../../engine/engine.js';

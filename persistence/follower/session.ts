@@ -3,7 +3,7 @@
  * and the snapshots made from it. It begins with the history and the newest snapshot that is not
  * after it, and follows the journal until it is stopped or fails.
  *
- * Always holds:
+ * Invariants:
  * - after each batch the engine has the digest that the exchange had (recovery.ts), and the chain
  *   is unbroken;
  * - the history answers as soon as it is at the journal's end; its older parts are sealed, checked

@@ -2,7 +2,7 @@
  * Answers from the database, completed with state of the engine: asset prices, a market's book,
  * points.
  *
- * Always holds: an answer is true at one sequence. The engine's state is read at once, when the
+ * Invariant: an answer is true at one sequence. The engine's state is read at once, when the
  * history is at the same sequence; the rest is read later, in a transaction begun at that sequence.
  */
 import type { Engine } from '../../engine/engine.js';

@@ -3,7 +3,7 @@
  * Those of a market are made of the candles of 5 s that are stored (runs/candles.ts). The prices of
  * an asset are read from their list, so an asset's candles need no storage.
  *
- * Always holds: a page has a candle for every interval, also for one in which nothing happened. A
+ * Invariant: a page has a candle for every interval, also for one in which nothing happened. A
  * read looks at some 30,000 prices at most, unless a single interval has more.
  */
 import { startOfMarketMs, WINDOW_MS } from '../../engine/interface/domain.js';

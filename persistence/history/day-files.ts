@@ -3,7 +3,7 @@
  * days/<asset>/<date>.jsonl.gz of the data folder. Each market has a line of its own, followed by
  * its events as GET /markets/15m/:marketId/events shows them.
  *
- * Always holds: a file is whole, because it gets its name when it is durable, and never changes. It
+ * Invariant: a file is whole, because it gets its name when it is durable, and never changes. It
  * is made once the last market of its day is resolved. What a crash leaves behind is written again.
  */
 import { createWriteStream } from 'node:fs';

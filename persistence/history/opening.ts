@@ -4,7 +4,7 @@
  * lists (runs/lengths.ts) and from the markets, so its time depends on the number of users and
  * markets, not on the number of commands or parts.
  *
- * Always holds: the lists have as many entries as `progress` says, and every market follows the
+ * Invariant: the lists have as many entries as `progress` says, and every market follows the
  * previous one of its asset. Anything else is a {@link HistoryDamage}.
  */
 import type sqlite3 from 'sqlite3';

@@ -6,7 +6,7 @@
  * `applying` is called before the engine applies a command and `applied` after it. At the end of a
  * journal batch, `drain` returns the changes, which are written in one transaction (store.ts).
  *
- * Always holds: whatever fails here is thrown as a {@link HistoryFault}, which is about the history
+ * Invariant: whatever fails here is thrown as a {@link HistoryFault}, which is about the history
  * and never about the journal. The projection must not be used afterwards.
  */
 import type { Engine } from '../../engine/engine.js';

@@ -3,7 +3,7 @@
  * goes to the reader with the fewest of the last turns, so a reader with long reads delays others
  * by the query that runs, and itself by all that it asks for.
  *
- * Always holds: a read that was given up gets no further turn.
+ * Invariant: a read that was given up gets no further turn.
  */
 
 /** The source of requests: a user with its sub-accounts, or an address. */

@@ -3,7 +3,7 @@
  * lengths of its lists are noted, and the markets that may still change. Everything else that it
  * reads afterwards, query by query, never changes.
  *
- * Always holds: an answer is complete and unchanged since it was written. A gap in the ordinals of
+ * Invariant: an answer is complete and unchanged since it was written. A gap in the ordinals of
  * a page, or a missing market, is a {@link HistoryDamage}, never a shorter list.
  */
 import {

@@ -1,7 +1,7 @@
 /**
  * Rows of values in the history, each checked before it is used.
  *
- * Always holds: a row is read as it was written, or a {@link HistoryDamage} names it.
+ * Invariant: a row is read as it was written, or a {@link HistoryDamage} names it.
  */
 import type sqlite3 from 'sqlite3';
 import { query } from '../storage/sqlite.js';

@@ -2,7 +2,7 @@
  * The one writer of the history: of its catalogue (parts/catalogue.ts), and of the part that is
  * open (parts/part.ts).
  *
- * Always holds: a part is over when it has PART_COMMANDS commands, or when the next one is of
+ * Invariant: a part is over when it has PART_COMMANDS commands, or when the next one is of
  * another UTC day, but not before the part before it is sealed. The next part is there before the
  * catalogue says that a part is over. A start reads little of the history, however large it is
  * (opening.ts).

@@ -1,7 +1,7 @@
 /**
  * One exchange per data folder: an exclusive SQLite transaction on `journal.lock`, an empty file.
  *
- * Always holds: the lock is the operating system's (fcntl), so it ends with the process and never
+ * Invariant: the lock is the operating system's (fcntl), so it ends with the process and never
  * goes stale. The folder must be on a local file system: some network file systems lack such locks.
  */
 import { existsSync } from 'node:fs';

@@ -11,7 +11,7 @@
  * bytes), SHA-256 of the 48 bytes before it. Slots are written alternately. The mark is the valid
  * slot with the higher sequence.
  *
- * Always holds: the mark is written after its commit is on disk, and before anything of that commit
+ * Invariant: the mark is written after its commit is on disk, and before anything of that commit
  * is released. It needs no fsync: if the process is killed, the operating system still writes it;
  * if the power fails, the mark on disk may be older than the journal, never newer, and only the
  * slot being written can be torn. So no crash makes a valid journal look incomplete. It is not much

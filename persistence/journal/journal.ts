@@ -2,7 +2,7 @@
  * The journal that an exchange writes: one SQLite transaction per batch, one at a time (format.ts),
  * into the last segment. When a segment is full, the next batch begins another (segments.ts).
  *
- * Always holds: a batch is reported as committed only when SQLite has synced it to disk (durability
+ * Invariant: a batch is reported as committed only when SQLite has synced it to disk (durability
  * `full`) and the head mark names it. After the first failure nothing more is written, and every
  * later call fails with that failure.
  */

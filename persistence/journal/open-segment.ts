@@ -1,7 +1,7 @@
 /**
  * The segment being written: its file, created if missing, and its connection.
  *
- * Always holds: a file gets a segment's name only when its tables and head are on disk, so no crash
+ * Invariant: a file gets a segment's name only when its tables and head are on disk, so no crash
  * leaves a segment without them.
  */
 import { renameSync, rmSync, statSync } from 'node:fs';

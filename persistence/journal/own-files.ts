@@ -2,7 +2,7 @@
  * Checks that the journal's open files are still under their names. If a file was removed or
  * replaced, writes still succeed, but the file is unreachable.
  *
- * Always holds: the check runs once a second, even without commits, so commits have no extra cost.
+ * Invariant: the check runs once a second, even without commits, so commits have no extra cost.
  */
 import { statSync } from 'node:fs';
 import { FilesGone } from './errors.js';

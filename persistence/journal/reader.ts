@@ -1,7 +1,7 @@
 /**
  * Reads a journal, segment by segment (segments.ts), even while an exchange writes it.
  *
- * Always holds: a batch is returned only if it continues the hash chain, across segments; the first
+ * Invariant: a batch is returned only if it continues the hash chain, across segments; the first
  * that does not is named by a {@link JournalError}. Nothing is skipped: a missing or unopenable
  * segment ends the read where it would begin. If it would be the first, the read is refused with
  * {@link MissingSegments}.

@@ -2,7 +2,7 @@
  * Seals full segments: moves each one's write-ahead log into its file, syncs it, and makes it
  * read-only.
  *
- * Always holds: every step can be repeated, so the next start completes a sealing that a crash or
+ * Invariant: every step can be repeated, so the next start completes a sealing that a crash or
  * an error interrupted. Until then the segment is read like any other. A segment that cannot be
  * sealed delays no other, keeps no file open between attempts, and is retried until it is sealed.
  */

@@ -2,7 +2,7 @@
  * Reads one segment of a journal on a connection that cannot write, even while an exchange writes
  * it. SQLite shows a commit to other connections only when it is synced.
  *
- * Always holds: a batch is returned only if it continues the hash chain; the first that does not is
+ * Invariant: a batch is returned only if it continues the hash chain; the first that does not is
  * named by a {@link JournalError}. Nothing is skipped. Memory is bounded by two pages of rows: the
  * current one, and the next, which SQLite reads in the background.
  */

@@ -9,7 +9,7 @@
  *     previousHash      the hash of the row that ends there, the previous hash of its first row
  *     previousDigest    the digest of that row
  *
- * Always holds: the chain of hashes runs through all segments, and alone proves each of them. A
+ * Invariant: the chain of hashes runs through all segments, and alone proves each of them. A
  * segment is sealed when its write-ahead log is empty and its file is read-only. A file gets its
  * name when its tables are on disk (open-segment.ts); an empty one is not a segment.
  */

@@ -1,7 +1,7 @@
 /**
  * A data folder that only this process holds: locked, judged, recovered from, then written to.
  *
- * Always holds: nothing in the folder is changed before {@link DataFolder.openJournal}, except that
+ * Invariant: nothing in the folder is changed before {@link DataFolder.openJournal}, except that
  * a killed process's writes are synced before they count as committed. The judgement changes no
  * file: closing a connection that can write would fold journal.db-wal into journal.db and drop a
  * torn end.

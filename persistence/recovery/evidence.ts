@@ -2,7 +2,7 @@
  * Whether a data folder has a journal, or had one, from the names of its files. `journal.head` and
  * a journal's log prove commands; a snapshot, a backup or an archive shows that there were some.
  *
- * Always holds: nothing in the folder is created, changed or deleted.
+ * Invariant: nothing in the folder is created, changed or deleted.
  */
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -11,7 +11,7 @@
  *   6. it is not a copy that was interrupted.
  * The replay that follows (recovery.ts) checks whether the commands lead to the digests.
  *
- * Always holds: nothing in the folder is created, changed or deleted (read-only.ts).
+ * Invariant: nothing in the folder is created, changed or deleted (read-only.ts).
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -2,7 +2,7 @@
  * An engine fed by a journal: at a start, in the follower's thread, on a standby, in the replay
  * tool.
  *
- * Always holds: after each batch the engine has the exchange's sequence and digest. Otherwise a
+ * Invariant: after each batch the engine has the exchange's sequence and digest. Otherwise a
  * {@link JournalError} names where they differ, and the engine must not be used again. The engine
  * at the end is the same from a snapshot as from the first command.
  */

@@ -7,7 +7,7 @@
  * two machines. It survives a lost connection, another leader, another primary, and a node that
  * falls behind: it finds the node with the most and continues from its own position.
  *
- * Always holds: the engine has the batches of one chain of hashes, and after each the digest that
+ * Invariant: the engine has the batches of one chain of hashes, and after each the digest that
  * the leader had. Only a journal that cannot be read now is tried again. If the journal leads
  * elsewhere, if the cluster lost what this engine has, or if a watcher throws, which is a bug, the
  * tail ends and `onFatal` is called: the process must end. Its next start begins with a snapshot.

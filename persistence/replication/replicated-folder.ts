@@ -2,7 +2,7 @@
  * The data folder of an exchange whose journal is on PostgreSQL: it has no journal. Snapshots and
  * the history can be made again from the journal; the secret of the sessions cannot.
  *
- * Always holds: the engine follows the journal until this process leads, so that the engine can be
+ * Invariant: the engine follows the journal until this process leads, so that the engine can be
  * checked first. Once the epoch is replicated, what is in the journal cannot be lost, and the
  * engine applies the rest. Nothing is written to the journal before that.
  */

@@ -1,7 +1,7 @@
 /**
  * Signed integers as bytes: a growing write buffer, and a read cursor.
  *
- * Always holds: a value reads back identical, bit for bit, or writing it throws RangeError. Reading
+ * Invariant: a value reads back identical, bit for bit, or writing it throws RangeError. Reading
  * does not detect changed bytes: a checksum must.
  *
  *   -(2^53 - 1) to 2^53 - 1. The first byte has the lowest six bits of the magnitude, then the sign

@@ -1,5 +1,5 @@
 /**
- * The folder in which this program is installed. Always holds: the answers are the same for source
+ * The folder in which this program is installed. Invariant: the answers are the same for source
  * (in tests), compiled code and bundles.
  */
 import { existsSync, readFileSync } from 'node:fs';

@@ -12,7 +12,7 @@
  * A -wal with only its header, as after a kill or a power cut, counts as empty: with
  * `readonly_shm`, SQLite would try to read it for ten seconds and then fail (SQLITE_PROTOCOL).
  *
- * Always holds: no file of the folder is created, changed or deleted, and no mtime changes. A read
+ * Invariant: no file of the folder is created, changed or deleted, and no mtime changes. A read
  * without locks is valid only if the file was not written meanwhile; each handle can tell.
  */
 import { constants, existsSync, statSync } from 'node:fs';

@@ -2,7 +2,7 @@
  * The sqlite3 package with promises instead of callbacks. Calls on one connection run in order, on
  * libuv's thread pool.
  *
- * Always holds: a query's statement is finalized when its promise settles. An open read would keep
+ * Invariant: a query's statement is finalized when its promise settles. An open read would keep
  * the write-ahead log from being reused, and it would grow without bound.
  */
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -2,7 +2,7 @@
  * Failures as fields for the operator: problem, file and remedy. For a file that this program may
  * not use, the remedy is the command that makes it usable.
  *
- * Always holds: only this file puts errors of the operating system and of SQLite into words, when a
+ * Invariant: only this file puts errors of the operating system and of SQLite into words, when a
  * program is about to print or log them.
  */
 import {

@@ -7,7 +7,7 @@
  * the last one is answered and at most {@link MAX_IN_FLIGHT} messages are undelivered, which shows
  * the highest rate of delivery.
  *
- * Always holds: each reader gets every message once and in order; otherwise the load fails.
+ * Invariant: each reader gets every message once and in order; otherwise the load fails.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';

@@ -2,7 +2,7 @@
  * The dead man's switch: unless a user repeats the command in time, all of the user's resting
  * orders are cancelled.
  *
- * Always holds: it cancels exactly the orders that were placed before its time. Cancelling is
+ * Invariant: it cancels exactly the orders that were placed before its time. Cancelling is
  * pending work, so later orders of the same user may rest meanwhile.
  */
 

@@ -4,7 +4,7 @@
  * timer), so that a large market does not delay other commands. A claim settles its user's position
  * without waiting for its turn.
  *
- * Always holds: money is conserved after every unit.
+ * Invariant: money is conserved after every unit.
  */
 
 import { CancelReason, Resolution } from '../../interface/domain.js';

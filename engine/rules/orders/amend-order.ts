@@ -3,7 +3,7 @@
  * a size at or below its fills closes it. Any other change takes the order out of the book and
  * places its remainder anew, under the same id: it may trade at once, as a taker with the fee.
  *
- * Always holds: a refused amendment does not change the order, its place or its hold, because all
+ * Invariant: a refused amendment does not change the order, its place or its hold, because all
  * checks come before any change.
  */
 

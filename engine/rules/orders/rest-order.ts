@@ -1,7 +1,7 @@
 /**
  * Orders enter the book, and leave it by cancellation.
  *
- * Always holds: a resting buy holds its money and a resting sell its shares, and leaving the book
+ * Invariant: a resting buy holds its money and a resting sell its shares, and leaving the book
  * releases the rest of the hold.
  */
 

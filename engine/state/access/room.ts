@@ -12,7 +12,7 @@
  * A family, which is a user and its sub-accounts, may take as much of each pool as one user: their
  * sum counts.
  *
- * Always holds: `used`, `ofNewcomers` and `families` are the sums of what all users, the newcomers
+ * Invariant: `used`, `ofNewcomers` and `families` are the sums of what all users, the newcomers
  * and each family have taken.
  */
 import {

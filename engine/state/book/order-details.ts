@@ -2,7 +2,7 @@
  * Optional data of an order: its clientOrderId, its group, its expiry, and its fills before it
  * began to rest. Orders without any of these have no row here.
  *
- * Always holds: an order's details stay until the command after the one in which the order ended,
+ * Invariant: an order's details stay until the command after the one in which the order ended,
  * so that readers of a command's events find the details of every order in them.
  */
 import {

@@ -2,7 +2,7 @@
  * Order groups: orders of one user, in any market, which are cancelled together once they have
  * filled a maximum within a window. A group stays until its user removes it.
  *
- * Always holds: a tripped group has no resting order. A group's list has its resting orders, as
+ * Invariant: a tripped group has no resting order. A group's list has its resting orders, as
  * rows of order-details.ts.
  */
 import type { OrderGroupView } from '../../interface/views.js';

@@ -1,7 +1,7 @@
 /**
  * The last price of each source of an asset's price, and their median.
  *
- * Always holds: only fresh prices count, which are at most SOURCE_FRESH_MS old. A source without a
+ * Invariant: only fresh prices count, which are at most SOURCE_FRESH_MS old. A source without a
  * fresh price is forgotten.
  */
 

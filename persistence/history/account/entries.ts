@@ -2,7 +2,7 @@
  * The part of the projection that records an account: its trades, its orders, what they hold, its
  * payments, its closed positions, and its balance from time to time.
  *
- * Always holds: every change of an account's money and shares is in exactly one entry of userTrade,
+ * Invariant: every change of an account's money and shares is in exactly one entry of userTrade,
  * userHold, userPayment or closedPosition, and the numbers of these entries follow the order of the
  * events.
  */

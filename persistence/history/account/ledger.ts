@@ -3,7 +3,7 @@
  * payments and its closed positions, by their numbers. From time to time the balance is stored; the
  * balances after later lines are added up from it.
  *
- * Always holds: between two stored balances, and up to the engine's own balance, the lines add up,
+ * Invariant: between two stored balances, and up to the engine's own balance, the lines add up,
  * or the answer is a {@link HistoryDamage}. A line's position never changes.
  */
 import type { CommittedLists } from '../opening.js';

@@ -2,7 +2,7 @@
  * The part of the projection that records how orders that rested end, so that an order is found
  * complete however long it rested and whatever its account did meanwhile.
  *
- * Always holds: an order that has rested, and rests no more, has an entry in orderEnd, and the last
+ * Invariant: an order that has rested, and rests no more, has an entry in orderEnd, and the last
  * of its entries says how it ended.
  */
 import type { Engine } from '../../../engine/engine.js';

@@ -10,7 +10,7 @@
  * points, with more than 0. Higher values come first, equal values in order of registration. A rank
  * is 1 plus the number of users with a higher value, so equal values share one.
  *
- * Always holds: a board is up to date when it answers. Before its first request it costs nothing;
+ * Invariant: a board is up to date when it answers. Before its first request it costs nothing;
  * then each user who changes is noted, and moved at the next request.
  *
  * To rank a million users takes a second or two. `prepare` does it in turns, between which the

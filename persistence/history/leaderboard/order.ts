@@ -3,7 +3,7 @@
  * lookup is a binary search, and a move also copies within a block, so both hardly depend on the
  * number of users.
  *
- * Always holds: a user is listed at most once, with the value that `valueOf` returns; blocks are in
+ * Invariant: a user is listed at most once, with the value that `valueOf` returns; blocks are in
  * order, not empty, and at most {@link BLOCK} long. Values are safe integers.
  */
 import { MAX_USERS } from '../../../engine/interface/limits.js';

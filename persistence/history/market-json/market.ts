@@ -2,7 +2,7 @@
  * A market as JSON of the API. The trading thread writes the markets that its engine has; the
  * follower's thread writes the long texts, with price histories.
  *
- * Always holds: amounts are exact decimals, and both threads write the same bytes for the same
+ * Invariant: amounts are exact decimals, and both threads write the same bytes for the same
  * state.
  */
 import { createHash } from 'node:crypto';

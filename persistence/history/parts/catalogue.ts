@@ -13,7 +13,7 @@
  *                 (../runs/keyed-results.ts), by the sequence of the first. Its division into rows
  *                 depends on the transactions
  *
- * Always holds: a part that is over has a row, written in one synced transaction with the lengths
+ * Invariant: a part that is over has a row, written in one synced transaction with the lengths
  * and the markets of its end. The parts are numbered from 1, and each begins where the one before
  * it ends. The part after the last one that is over is open: it is being written (../store.ts). The
  * results of its commands are synced before its transaction, and written again after a crash.

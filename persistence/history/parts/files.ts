@@ -2,7 +2,7 @@
  * The connections on which the history is read: to the catalogue and to its parts, each opened when
  * it is needed.
  *
- * Always holds: at most FILES_MAX parts are open. A part that is sealed meanwhile, or rebuilt, is
+ * Invariant: at most FILES_MAX parts are open. A part that is sealed meanwhile, or rebuilt, is
  * read from its new file.
  */
 import { existsSync } from 'node:fs';

@@ -1,7 +1,7 @@
 /**
  * The writer of one part that is not sealed.
  *
- * Always holds: a transaction adds whole journal batches and records where they end, or changes
+ * Invariant: a transaction adds whole journal batches and records where they end, or changes
  * nothing.
  */
 import type sqlite3 from 'sqlite3';

@@ -6,7 +6,7 @@
  * RUN_ENTRIES allows, and deflated. The entries of many small transactions then take half of the
  * space, and are read in fewer steps.
  *
- * Always holds: every copied run is unchanged since it was written, and follows the one before it;
+ * Invariant: every copied run is unchanged since it was written, and follows the one before it;
  * otherwise a {@link HistoryDamage} ends the copy. The file gets its name when it is durable.
  */
 import { createHash } from 'node:crypto';

@@ -2,7 +2,7 @@
  * The results of commands with a new idempotency key. They answer a repeated key after the engine
  * has dropped the result.
  *
- * Always holds: a result is read as the integers that the engine made, or a HistoryDamage names the
+ * Invariant: a result is read as the integers that the engine made, or a HistoryDamage names the
  * row.
  */
 import { NumberBuffer, readNumbers, writeNumbers } from '../../../engine/storage/number-buffer.js';

@@ -2,7 +2,7 @@
  * The lengths of the lists, stored so that a start need not count entries: in the catalogue as of
  * the beginning of the open part; in that part, from time to time, the current ones.
  *
- * Always holds: the stored lengths of a list count its runs up to a rowid that is stored with them,
+ * Invariant: the stored lengths of a list count its runs up to a rowid that is stored with them,
  * and no run after it. A start adds the runs after that.
  */
 import type sqlite3 from 'sqlite3';

@@ -2,7 +2,7 @@
  * Reads entries of the lists by their ordinals, out of their runs (format.ts). A list is read from
  * the newest part backwards; of the sealed ones, only those in which it has entries are opened.
  *
- * Always holds: an answer has every requested entry, as it was written, or a {@link HistoryDamage}
+ * Invariant: an answer has every requested entry, as it was written, or a {@link HistoryDamage}
  * names the first that is missing or changed.
  */
 import { inflateRawSync } from 'node:zlib';

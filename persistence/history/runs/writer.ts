@@ -1,7 +1,7 @@
 /**
  * Writes runs (format.ts), in pieces that one statement inserts.
  *
- * Always holds: a value that could not be read back is refused (RangeError).
+ * Invariant: a value that could not be read back is refused (RangeError).
  */
 import { deflateRawSync } from 'node:zlib';
 import { ByteWriter, INTEGER_BYTES, MORE, NEGATIVE } from '../../storage/bytes.js';

@@ -2,7 +2,7 @@
  * Writing and reading one snapshot file (format.ts). Never call on the trading thread. Apart from
  * writing the unfinished file, all is synchronous.
  *
- * Always holds: a file with a snapshot's name is complete, on disk, and was read back with the
+ * Invariant: a file with a snapshot's name is complete, on disk, and was read back with the
  * right checksum; the engine restored from it had the right digest. Until then its name is
  * temporary.
  */

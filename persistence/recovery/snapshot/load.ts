@@ -1,7 +1,7 @@
 /**
  * Loads the newest usable snapshot of a data folder.
  *
- * Always holds: a snapshot is used only if it names the hash of the journal's batch at its
+ * Invariant: a snapshot is used only if it names the hash of the journal's batch at its
  * sequence, and the journal vouches for the file (vouched.ts). Any other snapshot is skipped with a
  * warning for the next older one, and in the end for an empty engine.
  */

@@ -4,7 +4,7 @@
  * while too few copies are there. It is reopened every ten reads, so that an expired password is
  * noticed while the writer's connection still works.
  *
- * Always holds: null means that it is not known: the primary has not answered, or hides what its
+ * Invariant: null means that it is not known: the primary has not answered, or hides what its
  * standbys do from this user, who then needs the role pg_read_all_stats.
  */
 import type pg from 'pg';

@@ -1,7 +1,7 @@
 /**
  * The journal that a leader writes to PostgreSQL: one statement per batch, one at a time.
  *
- * Always holds: a batch is reported as committed only when the statement that inserted it has
+ * Invariant: a batch is reported as committed only when the statement that inserted it has
  * returned one row, which PostgreSQL does when a quorum of standbys has it on disk. Each statement
  * returns the settings under which it was committed, and a batch that took long is reported only
  * after a later statement has returned them again: a change of the settings lets waiting statements

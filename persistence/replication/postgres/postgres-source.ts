@@ -2,7 +2,7 @@
  * Reads a journal on PostgreSQL, even while a leader writes it. PostgreSQL shows a commit to others
  * only when the leader's statement has returned, which is when the commit is replicated.
  *
- * Always holds: a batch is returned only if it continues the hash chain; the first that does not is
+ * Invariant: a batch is returned only if it continues the hash chain; the first that does not is
  * a {@link JournalError} that names it.
  */
 import type pg from 'pg';

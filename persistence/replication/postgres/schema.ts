@@ -13,7 +13,7 @@
  *             reported that
  *   batch     the rows of the journal as format.ts has them, and the epoch that wrote each
  *
- * Always holds: a batch is inserted only in the statement that moves `writer` from the end of the
+ * Invariant: a batch is inserted only in the statement that moves `writer` from the end of the
  * batch before, in the epoch of its leader. An older leader, or the same append twice, finds no row
  * to move and inserts nothing.
  */

@@ -1,7 +1,7 @@
 /**
  * The next commands to run after `doctor`'s findings.
  *
- * Always holds: steps are ordered by the commands they keep, most first; equal steps by what else
+ * Invariant: steps are ordered by the commands they keep, most first; equal steps by what else
  * they lose. No advised command would refuse the folder as found.
  */
 import { existsSync } from 'node:fs';

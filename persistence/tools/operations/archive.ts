@@ -2,7 +2,7 @@
  * Moves sealed segments of a journal to an archive folder, compressed, and brings them back, even
  * while the exchange trades.
  *
- * Always holds: a segment is removed from the folder only after the archive has it on disk and it
+ * Invariant: a segment is removed from the folder only after the archive has it on disk and it
  * was read back. It is brought back only if the journal's chain of hashes leads through it to the
  * start of the next one. No file of the archive is replaced; a data file in the way is renamed.
  * Only segments that end before the oldest vouched snapshot are moved, so every start finds what it

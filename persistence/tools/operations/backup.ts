@@ -1,7 +1,7 @@
 /**
  * Backup and restore of a data folder, both as copies of its journal.
  *
- * Always holds: a backup is a data folder on which an exchange could start. Its end was durable
+ * Invariant: a backup is a data folder on which an exchange could start. Its end was durable
  * when the backup began or later. A backup into an existing backup of the same exchange adds what
  * is missing; one of another exchange is refused.
  */

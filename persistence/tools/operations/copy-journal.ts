@@ -1,7 +1,7 @@
 /**
  * Copies a journal batch by batch, through the two interfaces of store.ts alone.
  *
- * Always holds: the reader proves each batch's hash before it is appended, and the writer's hash
+ * Invariant: the reader proves each batch's hash before it is appended, and the writer's hash
  * after it is the same, so the copy has the original's chain. A copy that ends within a batch has
  * the original's commands up to that point; a replay computes the digest of its last batch.
  */

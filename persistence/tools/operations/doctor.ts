@@ -2,7 +2,7 @@
  * `npm run doctor`: what a data folder and its backup contain, how far each is good, and the next
  * commands with what each loses, beginning with the one that keeps the most.
  *
- * Always holds: nothing is created, changed or deleted. Problems are reported in the words of a
+ * Invariant: nothing is created, changed or deleted. Problems are reported in the words of a
  * start. The commands that an advised step is said to keep were read in the same way as that step
  * reads them.
  */

@@ -2,7 +2,7 @@
  * `doctor`'s findings in a data folder: how a start judges it, the result of checking everything,
  * and how far its journal can be read.
  *
- * Always holds: nothing is created, changed or deleted. The code of a start decides whether an
+ * Invariant: nothing is created, changed or deleted. The code of a start decides whether an
  * exchange starts: the judgement, and the recovery from the newest usable snapshot.
  */
 import { join } from 'node:path';

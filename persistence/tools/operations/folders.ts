@@ -2,7 +2,7 @@
  * Copies of a data folder: the journal, the session secret, and the newest snapshot for which the
  * copied journal vouches. Everything else is rebuilt.
  *
- * Always holds: the original is only read, even while an exchange trades on it.
+ * Invariant: the original is only read, even while an exchange trades on it.
  */
 import {
   chmodSync,

@@ -2,7 +2,7 @@
  * Moves a stopped exchange between a data folder and PostgreSQL: copies the whole journal batch by
  * batch, with the same hashes and digests. The original does not change.
  *
- * Always holds: no exchange writes to the original during the move, because the move holds its lock
+ * Invariant: no exchange writes to the original during the move, because the move holds its lock
  * or its lease; the copy ends with the original's hash, or is refused. Only {@link copyForAudit}
  * copies a journal that an exchange is writing, up to the present end, without a secret.
  */

@@ -2,7 +2,7 @@
  * A planned takeover: asks the leader of a journal on PostgreSQL to hand over to a waiting standby,
  * and reports when the standby serves.
  *
- * Always holds: the request is made only if a standby has reported within seconds that it waits,
+ * Invariant: the request is made only if a standby has reported within seconds that it waits,
  * and is withdrawn if it is not met.
  */
 import { setTimeout as delay } from 'node:timers/promises';

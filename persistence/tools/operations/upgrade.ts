@@ -7,7 +7,7 @@
  * a journal that both versions read: nothing is copied. Both get a snapshot of this version at the
  * end, for which the journal vouches, so that the new program starts in seconds.
  *
- * Always holds: while another program has the folder, it is only read. Every batch is proven and
+ * Invariant: while another program has the folder, it is only read. Every batch is proven and
  * leads to the digest that it has. The way back is to start the older program on the old folder,
  * which has at most one command more.
  *

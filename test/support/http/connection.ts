@@ -2,7 +2,7 @@
  * A client's keep-alive HTTP connection on a bare socket. It costs less than the server that it
  * loads, and can hang up at a chosen moment.
  *
- * Always holds: one request is outstanding at a time, because uWebSockets.js closes a connection
+ * Invariant: one request is outstanding at a time, because uWebSockets.js closes a connection
  * that pipelines. Each request is settled exactly once, with its answer or with null. The
  * connection is then free again; if it was closed, the next request opens it.
  */

@@ -2,7 +2,7 @@
  * Clients that trade over HTTP and the stream, whatever happens to the exchange. Each sends one
  * request at a time and learns its resting orders, shares and deposits from the answers.
  *
- * Always holds: a command with a key or a number (Client-Sequence) is sent until it is answered,
+ * Invariant: a command with a key or a number (Client-Sequence) is sent until it is answered,
  * and sometimes again afterwards. A command with neither is sent once. Acknowledgements are kept
  * with their answers, for the judge.
  */

@@ -2,7 +2,7 @@
  * A client's connection to the stream. It sends orders, and reports each message about its user's
  * balance and about the books of markets.
  *
- * Always holds: an order is answered, or its promise is rejected when the connection ends.
+ * Invariant: an order is answered, or its promise is rejected when the connection ends.
  */
 import { WebSocket } from 'ws';
 import { ERRORS, type ErrorCode } from '../../../gateway/commands/errors.js';

@@ -1,7 +1,7 @@
 /**
  * The built exchange as a child process.
  *
- * Always holds: its environment contains only the given variables. The caller ends each process
+ * Invariant: its environment contains only the given variables. The caller ends each process
  * that it starts; none outlives this process, even after an error.
  */
 

@@ -3,7 +3,7 @@
  * benchmarks: the prices of an equity, 15% IOC, 20% modified, 95% cancelled, and repeated cancels.
  * Orders rest close to a middle, which is fixed (`static`) or walks (`normal`).
  *
- * Always holds: equal options give equal streams. A modification at the same price makes the order
+ * Invariant: equal options give equal streams. A modification at the same price makes the order
  * larger, so the order loses its place.
  */
 import { Random } from './random.js';

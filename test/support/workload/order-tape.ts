@@ -2,7 +2,7 @@
  * The orders and cancels of a workload without users and money, for the two books that have
  * neither: the bare ladder and the peer.
  *
- * Always holds: a book that takes the entries in order, best price first and oldest order first,
+ * Invariant: a book that takes the entries in order, best price first and oldest order first,
  * makes the trades of the plan. So the tape has the lots that an order filled and rested, not its
  * budget; a cancel for each order that the engine removed from the book (a self-trade, the end of a
  * market); and no order that the engine refused. The n-th order has the id n, as in the engine.

@@ -7,7 +7,7 @@
  * The planner runs an engine, so the plan cancels resting orders and sells owned shares. It plans
  * before anything is timed, and makes a list of commands (command-list.ts).
  *
- * Always holds: equal options give equal plans. An engine that runs the setup and the commands ends
+ * Invariant: equal options give equal plans. An engine that runs the setup and the commands ends
  * with the plan's digest. Every benchmark checks the digest, so that it measures an engine that did
  * the planned work.
  */

@@ -2,7 +2,7 @@
  * What others see of an exchange under attack: a probe asks for the time, again and again, in a
  * thread of its own, because attackers keep this one busy; and the memory is read meanwhile.
  *
- * Always holds: 99 of 100 answers come within {@link P99_MS}, whatever the machine does besides,
+ * Invariant: 99 of 100 answers come within {@link P99_MS}, whatever the machine does besides,
  * and the memory is level: in the second half of an attack it grows by at most {@link LEVEL_BYTES}.
  */
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,7 +1,7 @@
 /**
  * Where an attack takes place: an exchange in a folder of its own, in which others trade meanwhile.
  *
- * Always holds: when the attack is over, the process runs and is ready, none of the others waited
+ * Invariant: when the attack is over, the process runs and is ready, none of the others waited
  * for longer than {@link LONGEST_WAIT_MS}, the journal has what they were told, and `verify` and
  * `audit` find nothing. When it ends, its processes have ended and its folder is gone.
  */

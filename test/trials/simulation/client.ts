@@ -3,7 +3,7 @@
  * command has a key, or for some clients a number (Client-Sequence), and is sent until it is
  * answered.
  *
- * Always holds, or the simulation fails: all answers under one key are equal; of the answers to one
+ * Invariant, which the simulation checks: all answers under one key are equal; of the answers to one
  * number, at most one says that it was executed, and the others name a number at least as great.
  */
 

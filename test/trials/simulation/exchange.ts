@@ -2,7 +2,7 @@
  * One run of the program, from its recovery to its crash: the real engine and sequencer, and a
  * second engine that follows the journal, on the simulated disk.
  *
- * Always holds, or the simulation fails: a reply leaves only when its sequence is on the disk; both
+ * Invariant, which the simulation checks: a reply leaves only when its sequence is on the disk; both
  * engines agree with every digest of the journal; a recovery from a snapshot and one from the first
  * command lead to the same state, which is the one that the run before had at that sequence.
  */

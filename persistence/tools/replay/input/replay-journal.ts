@@ -1,7 +1,7 @@
 /**
  * Replays a journal from its first batch, with the exchange's own reader and recovery code.
  *
- * Always holds: `proven` is called after each batch whose hash chain, records and digest are
+ * Invariant: `proven` is called after each batch whose hash chain, records and digest are
  * verified. Nothing of a batch may be printed before that.
  */
 import { statSync } from 'node:fs';

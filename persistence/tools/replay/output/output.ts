@@ -2,7 +2,7 @@
  * The output of the replay tool: objects to standard output, as JSON or as text; findings and
  * notices to standard error. Writing large pieces at the reader's pace bounds the memory.
  *
- * Always holds: an object is written only after the journal behind it is verified (`release`).
+ * Invariant: an object is written only after the journal behind it is verified (`release`).
  */
 import type { Writable } from 'node:stream';
 import { type Finding, findingText } from './findings.js';
