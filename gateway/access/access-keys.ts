@@ -3,7 +3,7 @@
  * digests. A received key's digest is compared with all of them in constant time, so that the
  * response time reveals nothing.
  *
- * Always holds: a key that is missing from {@link AccessKeys.replace} is not valid afterwards.
+ * Invariant: a key that is missing from {@link AccessKeys.replace} is not valid afterwards.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 

@@ -1,7 +1,7 @@
 /**
  * CORS: lets pages of SITE_ORIGINS read answers and send tokens in `x-user-token`.
  *
- * Always holds: only those origins are named, and Access-Control-Allow-Credentials is never sent,
+ * Invariant: only those origins are named, and Access-Control-Allow-Credentials is never sent,
  * so no browser lets a page of another origin use the cookie.
  */
 import type { HttpResponse } from 'uWebSockets.js';

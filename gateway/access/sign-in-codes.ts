@@ -2,7 +2,7 @@
  * Codes with which a user who has forgotten the password sets a new one. An operator makes a code
  * and gives it to the user.
  *
- * Always holds: a code appears only in the answer to the operator. The journal has a credential
+ * Invariant: a code appears only in the answer to the operator. The journal has a credential
  * instead, `code$<end, in milliseconds since the epoch>$<SHA-256 of the code, base64url>`, which no
  * password matches. A code has 100 random bits, so the hash needs no salt and no cost. A code works
  * once, because the new password's credential replaces it.

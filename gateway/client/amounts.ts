@@ -3,7 +3,7 @@
  * JSON.parse makes doubles of them. These functions turn the doubles into integers, and integers
  * into exact text. Add and compare integers, never doubles.
  *
- * Always holds: no amount is rounded. Below 2^33 dollars, decimals of 6 places are further apart
+ * Invariant: no amount is rounded. Below 2^33 dollars, decimals of 6 places are further apart
  * than doubles, so the 6-place decimal nearest to a double is the amount that was sent. Larger
  * amounts, and numbers that are not such decimals, throw a RangeError.
  */

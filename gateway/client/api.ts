@@ -1,7 +1,7 @@
 /**
  * The connection to the exchange's HTTP API. It sends requests and repeats them where that is safe.
  *
- * Always holds: a change is executed at most once per call. All attempts of a call have the same
+ * Invariant: a change is executed at most once per call. All attempts of a call have the same
  * idempotency key. The exchange remembers the key for an hour, much longer than a call lasts. A
  * change without a key is repeated only if the exchange reports that it was not executed.
  */

@@ -2,7 +2,7 @@
  * Explains refusals in a market that has ended and that the engine may have removed. The history
  * gives the market's outcome and a claim that was already paid.
  *
- * Always holds: 404 `market_not_found` means that the market never existed. If the history cannot
+ * Invariant: 404 `market_not_found` means that the market never existed. If the history cannot
  * answer now, the response is 503. A command asks each question once, one after another, for at
  * most 2 s, and its user pays a read for each.
  */

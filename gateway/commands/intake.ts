@@ -3,7 +3,7 @@
  * open, is it overloaded, who is the sender, can the sender pay, and may the sender do this? A
  * transport turns bytes into a {@link Wanted}, and an {@link Admission} into bytes.
  *
- * Always holds: a request that is refused for overload or for a rate pays nothing. Every other
+ * Invariant: a request that is refused for overload or for a rate pays nothing. Every other
  * request pays in full, whether it is admitted or refused.
  *
  * What differs by transport:

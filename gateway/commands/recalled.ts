@@ -3,7 +3,7 @@
  * history (persistence/history/runs/keyed-results.ts), and the answer is written from it like the
  * first one.
  *
- * Always holds: the command is not executed again. While the history cannot give the result, the
+ * Invariant: the command is not executed again. While the history cannot give the result, the
  * answer is 503 with the sequence of the first execution. The asker's user pays a read.
  */
 import { Code } from '../../engine/interface/codes.js';

@@ -2,7 +2,7 @@
  * The repository's guides, served as Markdown, and /llms.txt, which lists them
  * (https://llmstxt.org).
  *
- * Always holds: every link in a served guide leads to a page that the exchange serves.
+ * Invariant: every link in a served guide leads to a page that the exchange serves.
  */
 import { readFileSync } from 'node:fs';
 import { programFolder } from '../../persistence/storage/program-folder.js';

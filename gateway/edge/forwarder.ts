@@ -3,7 +3,7 @@
  * command of a session that the core has numbered travels as a record; every other request travels
  * as it was sent.
  *
- * Always holds:
+ * Invariants:
  * - a request is sent again, to the next leader, only if it cannot be executed twice: it has an
  *   idempotency key, changes nothing, or was returned unexecuted;
  * - every request is answered once: by a core, here if this edge can, or, after too long a wait,

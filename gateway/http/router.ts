@@ -3,7 +3,7 @@
  * WebSocket passes the checks here. They prevent request smuggling: a request that a proxy and
  * uWebSockets.js could delimit differently never reaches a handler.
  *
- * Always holds, on every path:
+ * Invariants on every path:
  * - a request has one length, which is a number, or Transfer-Encoding: chunked, or neither. It has
  *   no Trailer header, and no header that affects handling has two different values. Any other
  *   request is refused and its connection closed;

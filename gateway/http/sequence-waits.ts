@@ -1,7 +1,7 @@
 /**
  * Requests that need a sequence that this process has not reached wait here, for a bounded time.
  *
- * Always holds: the number of waits for sequences that clients name is limited, because a client
+ * Invariant: the number of waits for sequences that clients name is limited, because a client
  * may name a sequence that will never be reached: in all, and for each reader, so that one reader
  * takes a small share of them. Other waits are limited only by the answers that wait, one each:
  * they always wait, in order.

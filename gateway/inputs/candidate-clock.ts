@@ -3,7 +3,7 @@
  * commands, the leader's lease and the database. A leader's time goes into the journal and cannot
  * be undone, so a machine that differs by more than two seconds must not lead.
  *
- * Always holds: observed times advance by elapsed time, so setting the machine's clock does not
+ * Invariant: observed times advance by elapsed time, so setting the machine's clock does not
  * move them. Slow answers do no harm: a later observation only counts if it is ahead of the earlier
  * ones.
  */

@@ -2,7 +2,7 @@
  * The scheduler: submits `advanceTime` when something is due, and once per event-loop turn while
  * ended markets have work left.
  *
- * Always holds: it never submits early. At most one timer is set. Commands that do not change the
+ * Invariant: it never submits early. At most one timer is set. Commands that do not change the
  * next deadline, as nearly all, cost nothing.
  */
 import { SubmitRefused } from '../../persistence/sequencer.js';

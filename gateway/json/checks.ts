@@ -2,7 +2,7 @@
  * Checks the input of clients, over HTTP and the stream, in one order: unknown fields and lists
  * that are too long, duplicate keys, numbers that a double cannot hold, and the schema.
  *
- * Always holds: the first failed check ends the reading, and reports at most three problems. So an
+ * Invariant: the first failed check ends the reading, and reports at most three problems. So an
  * invalid text costs no more than the largest valid request.
  */
 import { z } from 'zod';

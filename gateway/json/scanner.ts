@@ -2,7 +2,7 @@
  * Recognises plain JSON in bytes without creating values. For frequent bodies: their reader
  * converts each field directly to the engine's number.
  *
- * Always holds: it accepts less than JSON.parse, never more. It does not accept escapes, exponents,
+ * Invariant: it accepts less than JSON.parse, never more. It does not accept escapes, exponents,
  * signs, more than fifteen digits, or bytes beyond ASCII, which are legal JSON; the caller then
  * reads the text in another way. After such a byte, every method fails.
  *

@@ -2,7 +2,7 @@
  * Reusable memory for long texts. V8 counts memory outside its heap, and collects its whole heap
  * after every 64 MiB of it, which long answers can take three times a second.
  *
- * Always holds: a buffer has one user at a time. The user gives it back once, when nothing reads
+ * Invariant: a buffer has one user at a time. The user gives it back once, when nothing reads
  * the text any longer, or leaves it to the garbage collector.
  */
 

@@ -4,7 +4,7 @@
  * same name and unit: `fee` from `feeMicros`, `restingShares` from `restingLots`. A field whose
  * source has another name, or is calculated, is named to the writer.
  *
- * Always holds: a field without a source is an error, never left out. An id or a market of 0, which
+ * Invariant: a field without a source is an error, never left out. An id or a market of 0, which
  * the engine does not have, is null. An object in an object is read from the source's field with
  * its name, or else from the same source.
  */

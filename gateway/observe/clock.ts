@@ -2,7 +2,7 @@
  * The only file that reads the clock. Other files use a `Clock` for the exchange's time, or a
  * source of elapsed time. The engine receives its time as data.
  *
- * Always holds: the exchange's time never goes back, and follows changes of the machine's clock
+ * Invariant: the exchange's time never goes back, and follows changes of the machine's clock
  * only gradually. A `FeedClock` never passes the next undelivered price of its file.
  */
 // The global of the same name is a getter, which takes a third of the time of a reading.

@@ -2,7 +2,7 @@
  * The sequencer of a running exchange. It notifies watchers after each command, before the sender
  * sees the result, and can halt trading. Watchers may read the engine but must not submit commands.
  *
- * Always holds: once trading is halted, no command is executed. Commands accepted earlier become
+ * Invariant: once trading is halted, no command is executed. Commands accepted earlier become
  * durable and are answered, and the state can still be read.
  */
 import type { Command } from '../../engine/interface/commands.js';

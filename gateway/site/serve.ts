@@ -2,7 +2,7 @@
  * Serves the site: the page at /, its scripts and styles below /site. A client that accepts
  * text/html gets the page at /; other clients get a pointer to the API.
  *
- * Always holds: a file's name below /site contains a hash of its content, so caches keep it
+ * Invariant: a file's name below /site contains a hash of its content, so caches keep it
  * forever, except pictures of results. Caches check those and the page every time. Neither loads or
  * runs anything from another host.
  */

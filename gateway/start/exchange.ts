@@ -5,7 +5,7 @@
  * clock; the journal; assets and house; prices; and, once all of that is durable, the HTTP server.
  * After a fatal error nothing is answered: `onFatal` is called, and the process must end.
  *
- * Always holds: a stop first refuses new work. Every accepted command is durable and answered
+ * Invariant: a stop first refuses new work. Every accepted command is durable and answered
  * before the journal is closed, and its client receives the answer within the limits of STOP_MS.
  */
 import type { Engine } from '../../engine/engine.js';

@@ -2,7 +2,7 @@
  * The parts of a process, in the order in which they start. They stop in the opposite order, so a
  * part can use the parts before it until it has stopped.
  *
- * Always holds: each part stops once, even if others fail to stop.
+ * Invariant: each part stops once, even if others fail to stop.
  */
 import { atMost } from '../observe/clock.js';
 import type { Log } from '../observe/log.js';

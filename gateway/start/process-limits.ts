@@ -2,7 +2,7 @@
  * Checks the operating system's limits on open files and address space, which would otherwise end
  * the process later without a message.
  *
- * Always holds: connections never use the descriptors that the journal, the follower and the
+ * Invariant: connections never use the descriptors that the journal, the follower and the
  * snapshots need. Node.js has already raised the soft limit on open files to the hard limit.
  */
 import { readFileSync } from 'node:fs';

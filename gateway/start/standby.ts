@@ -3,7 +3,7 @@
  * with its progress and the leader's address (waiting-server.ts), and becomes the leader when the
  * lease ends or is handed to it.
  *
- * Always holds: temporary failures are retried without limit, because a standby is needed most
+ * Invariant: temporary failures are retried without limit, because a standby is needed most
  * while the cluster fails. Only an unusable folder or a damaged journal ends it.
  */
 import { randomUUID } from 'node:crypto';

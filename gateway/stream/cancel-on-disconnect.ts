@@ -1,7 +1,7 @@
 /**
  * Cancels a user's resting orders when a connection with cancelOnDisconnect ends.
  *
- * Always holds: exactly the orders that rest when the connection ends are cancelled; orders placed
+ * Invariant: exactly the orders that rest when the connection ends are cancelled; orders placed
  * later on a new connection stay. A refused command is retried until it succeeds or trading is
  * halted. Commands are submitted in their own event-loop turn, never inside the code that closed
  * the connection.

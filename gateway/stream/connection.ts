@@ -1,7 +1,7 @@
 /**
  * One stream connection: its user, subscriptions and outgoing messages.
  *
- * Always holds: nothing is sent after the socket has closed. A subscription receives its snapshot
+ * Invariant: nothing is sent after the socket has closed. A subscription receives its snapshot
  * or missed messages first, then every later message of its channel exactly once.
  */
 

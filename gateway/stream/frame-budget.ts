@@ -1,7 +1,7 @@
 /**
  * Limits the frames of one socket: messages, pings and pongs. Executed order entry is exempt.
  *
- * Always holds: a socket that keeps sending beyond its rate, or after the connection began to
+ * Invariant: a socket that keeps sending beyond its rate, or after the connection began to
  * close, is cut off after a bounded number of frames. One frame costs about a microsecond, and a
  * client can send 500,000 empty frames a second.
  */

@@ -2,7 +2,7 @@
  * The hub: reads the events of every applied command, makes the messages of the changed channels,
  * and sends them once the command is durable.
  *
- * Always holds:
+ * Invariants:
  * - a message shows the state after its own command: it is made before the next command is applied;
  * - messages are sent in command order, and only after their command is durable;
  * - a channel exists from the first request for it until its market closes or it has had no

@@ -2,7 +2,7 @@
  * Splits large server messages into numbered parts, sent one after the other. The joined texts of
  * the parts are the message.
  *
- * Always holds: no WebSocket message sent is larger than {@link OUTGOING_BYTES_MAX}.
+ * Invariant: no WebSocket message sent is larger than {@link OUTGOING_BYTES_MAX}.
  */
 import { partText } from './channels/message-text.js';
 

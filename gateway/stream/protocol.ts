@@ -1,7 +1,7 @@
 /**
  * Handles client messages.
  *
- * Always holds:
+ * Invariants:
  * - every message gets at least one answer, in order. An invalid message gets an `error` and
  *   changes nothing;
  * - every answer waits until the state it shows is durable, so answers and channel messages have

@@ -3,7 +3,7 @@
  * UNIT_US}. For every kind of input, the table names the cost, the payer, the maximum, and what
  * happens beyond it. CONFIGURATION.md has the same table, and a test compares the two.
  *
- * Always holds: a request costs the same whether it is refused or not, over every transport, except
+ * Invariant: a request costs the same whether it is refused or not, over every transport, except
  * that one refused for overload or for a rate pays nothing. Costs that are visible before the work
  * are charged before it; the rest is bounded, and owed afterwards.
  */

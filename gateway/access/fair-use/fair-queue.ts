@@ -5,7 +5,7 @@
  * delays others by one task per turn, and a flood from any number of unknown addresses delays a
  * known one by one task.
  *
- * Always holds:
+ * Invariants:
  * - at most `perKey` tasks of one address wait, and at most `perLane` in a lane. In a full lane, a
  *   new task replaces the last task of the address with the most tasks, if the new task's address
  *   has fewer;

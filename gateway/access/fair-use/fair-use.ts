@@ -5,7 +5,7 @@
  * elsewhere: in the queue for the disk (overload.ts), among keys (the engine's
  * state/access/room.ts) and in the queue for the core (edge/forwarder.ts).
  *
- * Always holds: a request pays its full price to both buckets, or nothing. So a lone client that
+ * Invariant: a request pays its full price to both buckets, or nothing. So a lone client that
  * waits as long as a refusal states is then served. A cost that is known only later is owed: the
  * buckets go into debt. charges.ts has the prices.
  *

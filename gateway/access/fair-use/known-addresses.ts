@@ -4,7 +4,7 @@
  * account could use one anywhere. Known addresses have a reserve of connections, and their own
  * lane for password hashes.
  *
- * Always holds: an exchange's edges know the addresses that the exchange knows.
+ * Invariant: an exchange's edges know the addresses that the exchange knows.
  */
 import type { AddressKey } from './addresses.js';
 

@@ -2,7 +2,7 @@
  * Entries that wait for a turn, in lines by key: an address or a user. The first line has the next
  * turn, and then moves to the end.
  *
- * Always holds: at most `perKey` entries of one key wait, and at most `perLane` in total. In a full
+ * Invariant: at most `perKey` entries of one key wait, and at most `perLane` in total. In a full
  * lane, a new entry replaces the last entry of the longest line, if its own line is shorter.
  */
 import type { AddressKey } from './addresses.js';

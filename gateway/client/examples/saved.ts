@@ -2,7 +2,7 @@
  * Shared by both example bots: they save their books in a file (the account at a sequence, and the
  * sums of its events), and run until they are stopped or cannot continue.
  *
- * Always holds: the file is replaced as a whole. A killed bot continues where it stopped, and the
+ * Invariant: the file is replaced as a whole. A killed bot continues where it stopped, and the
  * exchange sends the events since then. A bot that cannot continue cancels its resting orders if
  * possible, prints the reason, and exits with status 1.
  */

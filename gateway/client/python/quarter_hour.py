@@ -10,7 +10,7 @@
 Answers are dictionaries with the exchange's own fields; amounts are Decimal. Fields added by a
 newer exchange do no harm.
 
-Always holds:
+Invariants:
 - A change is executed at most once per call. All attempts have the same idempotency key. A change
   without a key is sent again only if the exchange reports that it was not executed.
 - Everything runs in the calling thread, without callbacks. With the package websockets (10 or

@@ -2,7 +2,7 @@
  * A local account: balance, resting orders and positions, built from the events of the channel
  * `user`, or of `account:<userId>` for a sub-account.
  *
- * Always holds: it equals the exchange's account at `sequence`. The events of each message must add
+ * Invariant: it equals the exchange's account at `sequence`. The events of each message must add
  * up to its balance. If they do not, or if an event is unknown, the account requests a snapshot.
  */
 import { toLots, toMicros, toTicks } from '../amounts.js';

@@ -1,7 +1,7 @@
 /**
  * A local order book of one market, or of an asset's active market.
  *
- * Always holds: it equals the exchange's book at `sequence`. Only levels of UP are stored: a bid
+ * Invariant: it equals the exchange's book at `sequence`. Only levels of UP are stored: a bid
  * for DOWN at q is an ask for UP at 1 − q.
  */
 import { toLots, toTicks } from '../amounts.js';

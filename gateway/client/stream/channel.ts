@@ -2,7 +2,7 @@
  * One channel on the subscriber's side: the states of "Following a channel" in PROTOCOL.md. The
  * Python client has the same.
  *
- * Always holds: the subscriber gets every message in order. If messages are lost, `onGap` is called
+ * Invariant: the subscriber gets every message in order. If messages are lost, `onGap` is called
  * before the snapshot that replaces them.
  */
 import type { ExchangeError } from '../errors.js';

@@ -1,7 +1,7 @@
 /**
  * The active and upcoming markets, from the stream: when one market ends, another opens.
  *
- * Always holds: every announced market ends once and is resolved once. If messages about it were
+ * Invariant: every announced market ends once and is resolved once. If messages about it were
  * lost, its state is read from the API. A market that opened and ended meanwhile ends without an
  * opening.
  */

@@ -2,7 +2,7 @@
  * One stream connection, kept open: after a loss it connects again, signs in again, and requests
  * its channels again (channel.ts).
  *
- * Always holds: every request is answered, fails, or is ended by its signal. An end without a
+ * Invariant: every request is answered, fails, or is ended by its signal. An end without a
  * callback is thrown as an uncaught exception.
  */
 import type { Api } from '../api.js';

@@ -3,7 +3,7 @@
  * the Python client with its examples, and the page that lists them. Part of `npm run build`; its
  * dependencies are needed only here.
  *
- * Always holds: the package and its types have no dependencies; types derived from the exchange's
+ * Invariant: the package and its types have no dependencies; types derived from the exchange's
  * schemas are written out. The same source gives the same bytes.
  */
 import { execFileSync } from 'node:child_process';

@@ -2,7 +2,7 @@
  * On the core: the commands that an edge has read. The results of one turn are sent together, once
  * they are durable.
  *
- * Always holds: frames go to an edge in the order of the sequences that they show. So results are
+ * Invariant: frames go to an edge in the order of the sequences that they show. So results are
  * combined only while no other target waits between them.
  */
 import type { RecordBuffer } from '../../../engine/interface/records.js';

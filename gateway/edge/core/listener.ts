@@ -2,7 +2,7 @@
  * The leader's address for replicas, which are its edges on other machines: a WebSocket for each.
  * It has its own port, which clients must not reach.
  *
- * Always holds: a connection without the replicas' key is refused, so only a replica can report a
+ * Invariant: a connection without the replicas' key is refused, so only a replica can report a
  * client's address.
  */
 import type * as uWS from 'uWebSockets.js';

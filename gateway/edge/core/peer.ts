@@ -1,7 +1,7 @@
 /**
  * The core's side of one edge, for any transport of its frames.
  *
- * Always holds:
+ * Invariants:
  * - a request passes the same admission as one on the core's own connections: its limits, token,
  *   scope, addresses and revocation are checked here, whatever the edge has checked;
  * - a record is checked to the bit, and all of it belongs to its session's user;

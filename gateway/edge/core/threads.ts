@@ -2,7 +2,7 @@
  * The core's edges in threads of its own process (EDGE_THREADS). They have all connections of the
  * public address.
  *
- * Always holds:
+ * Invariants:
  * - the threads receive only what may leave the process: an answer is written to a ring, as to a
  *   socket, once it is durable;
  * - a thread's queue is bounded: beyond the limit, answers are dropped with their connections, like

@@ -1,7 +1,7 @@
 /**
  * The number of connections of each edge thread, in shared memory, for the limit on all of them.
  *
- * Always holds: a thread stores its own number before it reads the others', so two threads cannot
+ * Invariant: a thread stores its own number before it reads the others', so two threads cannot
  * both open the last connection.
  */
 import type { OtherConnections } from '../../access/fair-use/connections.js';

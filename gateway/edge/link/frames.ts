@@ -8,7 +8,7 @@
  * length in bytes (4) and UTF-8. Between threads, frames travel in rings (ring-link.ts); between
  * machines, in the messages of a WebSocket, each frame after its length (4).
  *
- * Always holds: a reader never reads outside its frame ({@link FrameError}).
+ * Invariant: a reader never reads outside its frame ({@link FrameError}).
  */
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 

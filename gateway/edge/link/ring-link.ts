@@ -2,7 +2,7 @@
  * Frames between an edge's thread and the core, over two rings of shared memory. Both ends belong
  * to one process and one version. A frame that is too large for a ring travels in parts.
  *
- * Always holds: frames arrive in the order in which they were sent, each once. An idle side sleeps,
+ * Invariant: frames arrive in the order in which they were sent, each once. An idle side sleeps,
  * and a message wakes it.
  */
 import { elapsedMs } from '../../observe/clock.js';

@@ -2,7 +2,7 @@
  * A queue of frames from one thread to another, in shared memory: a ring of bytes with one writer
  * and one reader. It uses no locks, and no messages while both are busy.
  *
- * Always holds:
+ * Invariants:
  * - frames are read in the order in which they were written, each once;
  * - a frame is contiguous, so the reader uses its bytes in place until it has handled them;
  * - frames that do not fit wait with the writer, in order, until the reader has made room. The

@@ -3,7 +3,7 @@
  * The core numbers a session when it admits a request of the session, and sends the number with
  * the answer.
  *
- * Always holds: a number is never reused for another session. If either side forgets a number, one
+ * Invariant: a number is never reused for another session. If either side forgets a number, one
  * request is sent again with its token. A number is not a permission: the core checks the session
  * of each command again (commands/intake.ts).
  */

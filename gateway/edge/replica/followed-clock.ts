@@ -3,7 +3,7 @@
  * passed since. The exchange's time may run faster than real time (FEED_SPEED), and the machine's
  * clock may be wrong, so the machine's clock is not read.
  *
- * Always holds: it never goes back, and is ahead of the last command by at most a second of real
+ * Invariant: it never goes back, and is ahead of the last command by at most a second of real
  * time. Without new commands it stops there.
  */
 import { type Clock, elapsedMs, MAX_TIMER_MS } from '../../observe/clock.js';

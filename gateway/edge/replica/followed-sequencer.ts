@@ -3,7 +3,7 @@
  * Everything in the journal is durable. A sequence is released here when its whole batch has been
  * applied and has resulted in the leader's digest.
  *
- * Always holds: targets are released in order of sequence, and only after their batch is checked;
+ * Invariant: targets are released in order of sequence, and only after their batch is checked;
  * no command is accepted.
  */
 import type { Engine } from '../../../engine/engine.js';

@@ -2,7 +2,7 @@
  * A replica's connection to the leader: finds the leader, connects, and moves to the next leader
  * when it changes.
  *
- * Always holds: there is at most one connection, to the leader that was found last. It ends when
+ * Invariant: there is at most one connection, to the leader that was found last. It ends when
  * another leader is found, when the leader reports that it is stopping, or when it answers no
  * pings. So a replica leaves a paused leader as soon as another one leads.
  */

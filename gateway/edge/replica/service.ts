@@ -1,7 +1,7 @@
 /**
  * How a replica answers a request: a read from its own state, any other request by the leader.
  *
- * Always holds:
+ * Invariants:
  * - only the leader decides a request that may change something, and its answer is passed on
  *   unchanged;
  * - a read is answered here while this replica's state is at most {@link AGE_MS_MAX} old. If it is

@@ -1,7 +1,7 @@
 /**
  * On a replica: the orders of the stream's clients, which the leader executes.
  *
- * Always holds:
+ * Invariants:
  * - a client's requests reach a leader in the order in which they came, and each gets one answer,
  *   even if a leader that has read a request is lost before it answers;
  * - if a request's outcome is unknown, it is sent again to the next leader if it has an idempotency

@@ -2,7 +2,7 @@
  * In the thread of an edge: the sockets of streams. Passes messages between clients and the core.
  * The core sends a message for many clients once.
  *
- * Always holds: no reader exceeds its limit of unsent bytes, and all readers of this thread
+ * Invariant: no reader exceeds its limit of unsent bytes, and all readers of this thread
  * together do not exceed theirs (stream/backlogs.ts).
  */
 import type * as uWS from 'uWebSockets.js';

@@ -2,7 +2,7 @@
  * Tags and compresses answers that are large or rarely change, in a worker thread that starts on
  * first use. The trading thread only copies each body once.
  *
- * Always holds: every body is answered once. The worker's queue is bounded. If the queue is full or
+ * Invariant: every body is answered once. The worker's queue is bounded. If the queue is full or
  * the worker fails, the plain body is sent without a tag, which is always correct.
  */
 import { Worker } from 'node:worker_threads';

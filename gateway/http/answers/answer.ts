@@ -3,7 +3,7 @@
  * is a target of the release queue: an answer that shows the exchange's state is sent once
  * everything up to the answer's sequence is durable.
  *
- * Always holds: exactly one answer is written, in one cork; or none, if the client has left or the
+ * Invariant: exactly one answer is written, in one cork; or none, if the client has left or the
  * exchange has failed.
  */
 import type { HttpResponse } from 'uWebSockets.js';

@@ -3,7 +3,7 @@
  * changes. A client that sends the ETag back in If-None-Match gets 304 while the content is the
  * same.
  *
- * Always holds: an answer shows only durable state, whether coded, plain or 304. A request with
+ * Invariant: an answer shows only durable state, whether coded, plain or 304. A request with
  * `minSequence` gets a body, never 304, because a cached body has an older sequence.
  */
 import { sharedBytes } from '../../../persistence/storage/shared-bytes.js';

@@ -3,7 +3,7 @@
  * uses `tryEnd`, which leaves to the caller what the operating system does not take; `end` would
  * copy it, per connection and without a limit.
  *
- * Always holds:
+ * Invariants:
  * - at most one answer waits per connection, because uWebSockets.js closes a connection that
  *   receives the next request earlier. uWebSockets.js itself buffers at most 16 KiB of an answer;
  * - unread answers stay within the total limit and the limit per address, except for a single

@@ -1,7 +1,7 @@
 /**
  * A feed that plays a price file and drives the exchange's clock, at `speed` times real time.
  *
- * Always holds: each price is delivered when the clock shows exactly its time, in file order. The
+ * Invariant: each price is delivered when the clock shows exactly its time, in file order. The
  * clock waits for prices, never the reverse. After the last price, the clock runs freely.
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';

@@ -1,7 +1,7 @@
 /**
  * Live prices from the WebSocket feed of another exchange, a venue.
  *
- * Always holds: at most one connection is open or opening. If a connection ends, is refused, falls
+ * Invariant: at most one connection is open or opening. If a connection ends, is refused, falls
  * silent, or has only dropped prices, the feed reconnects. The delay doubles with each failure, and
  * a price resets it. No price affects later connections: sequences start anew with each connection,
  * and the latest accepted time is never ahead of the exchange's clock. At most

@@ -1,7 +1,7 @@
 /**
  * A price feed: an external source of asset prices, delivered to a sink.
  *
- * Always holds: prices are positive integers within the engine's limits. `observedAtMs` is never
+ * Invariant: prices are positive integers within the engine's limits. `observedAtMs` is never
  * later than the exchange's clock and never decreases for one asset.
  */
 import { Big } from 'big.js';

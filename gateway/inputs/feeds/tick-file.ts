@@ -4,7 +4,7 @@
  * read twice, so it must be a regular file. It is read as a stream, so it may have any size. An
  * invalid line ends reading with a `TickFileError` that names the line.
  *
- * Always holds: no price with an implausible time is returned. A journal that begins in 1970 or
+ * Invariant: no price with an implausible time is returned. A journal that begins in 1970 or
  * 2243 cannot be undone.
  */
 import { createReadStream } from 'node:fs';

@@ -3,7 +3,7 @@
  * orders usually find liquidity. This file has its account and its schedule; market-maker.ts
  * decides the quotes.
  *
- * Always holds: it submits commands only after a price, when the caller no longer needs the
+ * Invariant: it submits commands only after a price, when the caller no longer needs the
  * engine's result, and in its own turns of the event loop.
  */
 import type { Logger } from 'pino';

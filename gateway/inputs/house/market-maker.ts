@@ -3,7 +3,7 @@
  * upcoming market around half a dollar. It reads no clock and sets no timer, so a simulation can
  * run days of it.
  *
- * Always holds: all orders are post-only. After a price, no resting order is better for a taker
+ * Invariant: all orders are post-only. After a price, no resting order is better for a taker
  * than the new fair value allows; while prices are stale or held back, no order rests. The house
  * quotes to a market's end, with a wider spread where a price can still change much, so that
  * positions can be sold until then. Its exposure and money in a market are limited, and so is its

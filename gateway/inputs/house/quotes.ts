@@ -2,7 +2,7 @@
  * The house's quotes for one market: which orders should rest, and how to get there. Pure
  * functions.
  *
- * Always holds for a plan: no bid is above the fair value and no ask below it. Filling one side
+ * Invariants of a plan: no bid is above the fair value and no ask below it. Filling one side
  * does not exceed the exposure's cap. Sells are covered by the house's shares; buys cost at most
  * what it may spend. The rules in force allow each order: a quote below the minimum value of a
  * resting order is enlarged to it.

@@ -1,7 +1,7 @@
 /**
  * The list of all markets: the engine's, merged with those that only the history still has.
  *
- * Always holds: each market is listed exactly once, even if the engine removes it meanwhile. Both
+ * Invariant: each market is listed exactly once, even if the engine removes it meanwhile. Both
  * sources have the same order (window, then asset), and a cursor is a place in that order. If both
  * have a market, the engine's is newer and is used. The engine keeps a market for at least a day
  * after its end, so the newest pages do not need the history.

@@ -1,7 +1,7 @@
 /**
  * Answers that depend only on the engine's state, made once per sequence and shared by all readers.
  *
- * Always holds: a text is returned only at the sequence at which it was made, and at most TEXTS_MAX
+ * Invariant: a text is returned only at the sequence at which it was made, and at most TEXTS_MAX
  * are kept.
  */
 import type { Engine } from '../../../engine/engine.js';

@@ -2,7 +2,7 @@
  * The fields of operations. Each is declared once, with a zod schema, which describes and checks
  * the value, and a scanner, which reads the value directly from bytes.
  *
- * Always holds: the schema accepts everything that `scan` accepts, with the same value. The schemas
+ * Invariant: the schema accepts everything that `scan` accepts, with the same value. The schemas
  * have no transforms or refinements, which would cost several times as much as all other checks.
  */
 import { z } from 'zod';

@@ -2,7 +2,7 @@
  * Reads operations from bytes directly into commands. It refuses nothing: for operations that it
  * does not handle, valid or not, it returns null, and the schemas decide.
  *
- * Always holds: a command made here equals the one that the schemas make from the same bytes; a
+ * Invariant: a command made here equals the one that the schemas make from the same bytes; a
  * test compares the two on random bodies.
  */
 import type { BatchOperation } from '../../../engine/interface/commands.js';

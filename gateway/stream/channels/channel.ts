@@ -1,7 +1,7 @@
 /**
  * A channel: numbered messages, the latest ones kept for `resume`, and the subscribers.
  *
- * Always holds:
+ * Invariants:
  * - a command adds at most one message. Its number, `channelSequence`, is the command's journal
  *   sequence, so the number is the same in every process that follows the journal, and `resume`
  *   works after a restart and at another replica;

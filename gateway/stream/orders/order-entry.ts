@@ -1,7 +1,7 @@
 /**
  * Order entry over the stream: the operations of POST /batch and of the single routes.
  *
- * Always holds:
+ * Invariants:
  * - a request is charged, refused and executed like the same request over HTTP. It gets one answer,
  *   sent when everything in the answer is durable;
  * - a connection has at most `outstandingRequests` unanswered requests;

@@ -1,7 +1,7 @@
 /**
  * Reads account messages that memory no longer keeps from the journal, one window at a time.
  *
- * Always holds:
+ * Invariants:
  * - at most one thread replays at a time, at low priority and with a bounded number of commands.
  *   Wishes that arrive meanwhile share the next replays, so a thousand clients that resume after a
  *   restart cost a few dozen replays;

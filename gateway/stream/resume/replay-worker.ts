@@ -3,7 +3,7 @@
  * first wanted sequence and applies the journal; a hub makes the messages of the wanted accounts.
  * The same code makes them from the same commands, so they equal the sent messages to the byte.
  *
- * Always holds: the thread keeps at most one window of each account's messages, the oldest ones,
+ * Invariant: the thread keeps at most one window of each account's messages, the oldest ones,
  * and ends when all windows are full.
  */
 import { parentPort, workerData } from 'node:worker_threads';

@@ -3,7 +3,7 @@
  * window at a time, and are sent in pages: the next page follows when the client has read most of
  * the previous one. Then the channel continues like after any other `resume`.
  *
- * Always holds:
+ * Invariants:
  * - the messages are the sent ones (or those that would have been sent), in order and without gaps.
  *   If they are not available, the client gets a `gap` and a snapshot;
  * - one turn of the event loop sends one page to one connection. The user and the address pay for

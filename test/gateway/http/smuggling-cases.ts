@@ -3,7 +3,7 @@
  * trailer. If a proxy and a server read such bytes differently, they execute an unchecked request,
  * on a connection that many clients share.
  *
- * Always holds: a case is bytes and their expected outcome; {@link sendRaw} sends them to a local
+ * Invariant: a case is bytes and their expected outcome; {@link sendRaw} sends them to a local
  * server. The hidden text is a whole request, and the caller checks whether it was executed.
  */
 import { connect } from 'node:net';

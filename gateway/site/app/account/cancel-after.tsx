@@ -3,7 +3,7 @@
  * started again before. It keeps running when this page is closed. While open, the page can restart
  * it repeatedly.
  *
- * Always holds: the page shows the exchange's last answer. The API has no route to read the switch.
+ * Invariant: the page shows the exchange's last answer. The API has no route to read the switch.
  */
 import { effect, signal, useSignal } from '@preact/signals';
 import { cancelAfter } from '../../../client/index.js';

@@ -1,7 +1,7 @@
 /**
  * Named tokens for programs: created here, shown once, listed and revoked.
  *
- * Always holds: a token exists only in the answer that created it and on the screen until
+ * Invariant: a token exists only in the answer that created it and on the screen until
  * dismissed; the page does not store it.
  */
 import { type Signal, useSignal } from '@preact/signals';

@@ -2,7 +2,7 @@
  * Draws lines over time on a canvas: the live chart, the odds, a past market, an account's value.
  * It does not depend on what the lines mean.
  *
- * Always holds: no text is drawn over another one, except the pointer's text.
+ * Invariant: no text is drawn over another one, except the pointer's text.
  */
 export interface Point {
   atMs: number;

@@ -3,7 +3,7 @@
  * the page. At 50 changes a second, this costs half as much as the same texts as elements.
  * Invisible buttons above the drawing are for choosing levels and for screen readers.
  *
- * Always holds: a row is drawn when it changes, and all rows when the size or colours change.
+ * Invariant: a row is drawn when it changes, and all rows when the size or colours change.
  */
 import { effect, type Signal } from '@preact/signals';
 import { columnCents, wholeShares } from '../parts/format.js';

@@ -2,7 +2,7 @@
  * One outcome's book: offers above, bids below, the best ones in the middle. A bar shows the shares
  * up to each level. Choosing a level copies its price into the ticket.
  *
- * Always holds: the number of rows never changes, so nothing moves. Each row is a button whose
+ * Invariant: the number of rows never changes, so nothing moves. Each row is a button whose
  * label has the whole level; the drawing below it is only visual.
  */
 import { computed, type Signal, useComputed, useSignalEffect } from '@preact/signals';

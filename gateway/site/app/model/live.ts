@@ -2,7 +2,7 @@
  * Keeps the page current through the stream: the markets; the shown market's book, trades and
  * prices; and the signed-in user's account. Uses one connection, which the client keeps open.
  *
- * Always holds: while the connection is lost, `connection` is `lost`, and what is shown is marked
+ * Invariant: while the connection is lost, `connection` is `lost`, and what is shown is marked
  * as stale until the stream has caught up.
  */
 import { computed, effect, signal } from '@preact/signals';

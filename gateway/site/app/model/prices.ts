@@ -2,7 +2,7 @@
  * The chosen asset's price: now, over the last minutes for the chart, and its average over the
  * market's last minute, which decides the market. Prices continue from one market to the next.
  *
- * Always holds: points are in time order, at most one per {@link POINT_EVERY_MS}, none older than
+ * Invariant: points are in time order, at most one per {@link POINT_EVERY_MS}, none older than
  * {@link KEPT_MS}, and all of one asset.
  */
 import { signal } from '@preact/signals';
