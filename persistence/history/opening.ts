@@ -112,17 +112,15 @@ async function readMarkets(old: sqlite3.Database, open: sqlite3.Database): Promi
   const markets = new Markets();
   const changed = new Map<number, MarketRecord>();
   for await (const market of recordsIn(open)) changed.set(market.marketId, market);
-  const add = async (market: MarketRecord, database: sqlite3.Database) => {
+  const add = async (market: MarketRecord) => {
     markets.add(market);
-    if (market.isClosed === 0) markets.open.push(await openMarket(market, database));
+    if (market.isClosed === 0) markets.open.push(await openMarket(market, [open, old]));
   };
   for await (const market of recordsIn(old)) {
-    const newer = changed.get(market.marketId);
+    await add(changed.get(market.marketId) ?? market);
     changed.delete(market.marketId);
-    if (newer === undefined) await add(market, old);
-    else await add(newer, open);
   }
-  for (const market of changed.values()) await add(market, open);
+  for (const market of changed.values()) await add(market);
   markets.pastIds.sort((a, b) => a - b);
   markets.open.sort((a, b) => a.marketId - b.marketId);
   return markets;
@@ -138,11 +136,14 @@ async function* recordsIn(database: sqlite3.Database): AsyncGenerator<MarketReco
   }
 }
 
-async function openMarket(market: MarketRecord, database: sqlite3.Database) {
+/** Its prices and candles are where they changed last: in the first database that has them. */
+async function openMarket(market: MarketRecord, databases: readonly sqlite3.Database[]) {
   const { marketId } = market;
   const valueIn = async (table: ValueTable) => {
     const sql = `${selectValues(table)} WHERE marketId = ?`;
-    const [row] = await query<ValueRow<Buffer>>(database, sql, [marketId]);
+    let row: ValueRow<Buffer> | undefined;
+    for (const database of databases)
+      row ??= (await query<ValueRow<Buffer>>(database, sql, [marketId]))[0];
     return checkedValue(table, row, marketId);
   };
   const points = pointsIn(await valueIn(MARKET_PRICES));

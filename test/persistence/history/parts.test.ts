@@ -23,6 +23,7 @@ import {
   sealedPath,
 } from '../../../persistence/history/parts/catalogue.js';
 import { HistoryFiles } from '../../../persistence/history/parts/files.js';
+import { countsOf } from '../../../persistence/history/parts/progress.js';
 import { sealPart } from '../../../persistence/history/parts/sealing.js';
 import { HistoryReads } from '../../../persistence/history/reads.js';
 import type { HistoryRequest } from '../../../persistence/history/requests.js';
@@ -277,6 +278,20 @@ describe('a part', () => {
       lists.pastMarketIds.toReversed().slice(0, 100),
     );
     await files.close();
+    await store.close();
+  });
+
+  it('opens with the prices and candles of a market that have not changed in it', async () => {
+    const folder = folders.copy(inParts);
+    const store = await HistoryStore.open(folder, null);
+    const { state } = await openHistory(store);
+    expect(state.markets.some(({ points }) => points.length > 0)).toBe(true);
+    await store.beginPart();
+    const markets = state.markets.map(({ record }) => record);
+    const none = { pieces: [], keyedResults: [], prices: [], candles: [] };
+    const changes = { ...none, markets, addedIds: [], endedIds: [], keyedFrom: 0 };
+    await store.commit({ ...changes, added: countsOf(() => 0) }, store.progress);
+    expect((await openHistory(store)).state.markets).toEqual(state.markets);
     await store.close();
   });
 
