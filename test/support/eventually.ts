@@ -6,8 +6,8 @@ const MAX_PAUSE_MS = 10;
 type Holds = boolean | void;
 
 /**
- * Waits until `check` neither returns false nor throws. After `waitMs` it throws, with the
- * condition and the last failure.
+ * Retries `check` until it succeeds, i.e. does not throw or return false. After `waitMs` it throws,
+ * with the condition and the last failure.
  */
 export async function eventually(
   check: () => Holds | Promise<Holds>,
@@ -30,7 +30,7 @@ export async function eventually(
 }
 
 /**
- * How long there may be no open market: an exchange that starts in the last minute of a quarter
+ * The longest time without an open market: an exchange that starts in the last minute of a quarter
  * hour opens its first market in the next one.
  */
 export const NO_MARKET_MS = 180_000;

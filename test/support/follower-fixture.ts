@@ -88,7 +88,7 @@ export function jsonOf(bytes: Uint8Array, room = 0): any {
   return JSON.parse(room === 0 ? text : `${text}}`);
 }
 
-/** The entries of all pages of a list. */
+/** Reads all pages of a list and returns their entries. */
 export async function all<T>(
   page: (cursor: number | null) => Promise<{ entries: T[]; nextCursor: number | null }>,
 ): Promise<T[]> {
@@ -112,9 +112,9 @@ export interface TestFollower {
   board: ProgressBoard;
   log: Log;
   disagreements: { sequence: number; message: string }[];
-  /** The snapshots that it asked the exchange to vouch for. */
+  /** The snapshots whose hash the follower asked the exchange to journal. */
   written: { sequence: number; hash: string }[];
-  /** The problems that it reported, by part, in order; null: solved. */
+  /** The reported problems, by part, in order; null means solved. */
   troubles: Parameters<ReportTrouble>[];
   /** Reads once everything durable is projected. Throws if the history is unavailable. */
   read<Kind extends HistoryKind>(request: RequestOf<Kind>): Promise<HistoryAnswers[Kind]>;

@@ -42,8 +42,8 @@ export function dayOfCommands(seed = 'history', commands = 7_000): TimedCommand[
 }
 
 /**
- * Two windows without prices, a price in the middle of the next, a day of silence, prices again,
- * and an operator who declares one of two markets VOID.
+ * Two windows without prices, then a window with a price in its middle, a day of silence, prices
+ * again, and two markets, one of which an operator declares VOID.
  */
 function oddEnd(afterMs: number): TimedCommand[] {
   const tail: TimedCommand[] = [];
@@ -81,7 +81,7 @@ function oddEnd(afterMs: number): TimedCommand[] {
 type Entry = Record<string, number>;
 
 export interface ExpectedHistory {
-  /** By user or market id, oldest first, with the column names of the history. */
+  /** Entries by user id or market id, oldest first; fields are named as the history's columns. */
   userTrades: Map<number, Entry[]>;
   pointsCredits: Map<number, Entry[]>;
   closedPositions: Map<number, Entry[]>;
@@ -89,7 +89,7 @@ export interface ExpectedHistory {
   /** Every market that was ever opened, oldest first, then by asset. */
   markets: MarketRecord[];
   points: Map<number, number[]>;
-  /** By asset, oldest first, with the times of their arrival. */
+  /** Prices by asset, oldest first, each with its time of arrival. */
   prices: Map<number, Entry[]>;
   engine: Engine;
 }
@@ -371,7 +371,7 @@ class Oracle {
     Object.assign(this.markets.get(marketId)!, fields, { sequence: this.engine.sequence });
   }
 
-  /** At each mark, the last state before it. */
+  /** The last state before each mark. */
   private pointsOf({ marketId, openedAtMs }: MarketRecord): number[] {
     const points: number[] = [];
     const late = this.lateAtMs.get(marketId);

@@ -17,7 +17,7 @@ export interface Sent {
   kind: Command['kind'];
   code: number;
   atMs: number;
-  /** The clock's time, and when the command was due. */
+  /** The clock's time, and the time at which the command was due. */
   clockMs: number;
   dueMs: number;
   events: EventRecord[];

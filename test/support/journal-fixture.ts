@@ -45,7 +45,7 @@ export class Folders {
     return join(folder, 'data');
   }
 
-  /** Copies the present files, as after a crash of the process. */
+  /** Copies the files as they are now, as after a crash of the process. */
   copy(folder: string): string {
     const copy = this.make();
     cpSync(folder, copy, { recursive: true, filter: (path) => !path.endsWith('-shm') });
@@ -57,7 +57,9 @@ export class Folders {
   }
 }
 
-/** Periods in commands; all other commands are orders without a key, for DOWN. */
+/**
+ * Each kind of command comes every so many commands; all others are orders for DOWN, without a key.
+ */
 const EVERY = { price: 17, cancelAll: 7, key: 5, up: 3 } as const;
 
 /**
@@ -89,7 +91,7 @@ export function commandAt(sequence: number): Command {
 export interface Written {
   batches: JournalBatch[];
   end: JournalPosition;
-  /** Trades made, to prove that the journal is not trivial. */
+  /** The number of trades, to prove that the journal is not trivial. */
   tradeCount: number;
 }
 
@@ -157,8 +159,8 @@ export async function writeJournal(
 }
 
 /**
- * Writes a journal of sealed segments and an open one, and closes it. It vouches for a snapshot in
- * the middle of its fourth segment.
+ * Writes a journal of sealed segments and an open one, and closes it. It records the hash of a
+ * snapshot in the middle of its fourth segment.
  */
 export async function writeSegments(folder: string): Promise<void> {
   const journal = await openJournal({ folder, segmentBytes: 25_000 });
@@ -171,7 +173,7 @@ export async function writeSegments(folder: string): Promise<void> {
   await vouchForSnapshots(folder);
 }
 
-/** Opens the journal, recovers as an exchange does at its start, and closes the journal. */
+/** Opens the journal, recovers as an exchange does at startup, and closes the journal. */
 export async function start(folder: string, acceptMissingMark = false): Promise<Started> {
   const journal = await openJournal({ folder, acceptMissingMark });
   try {
@@ -192,7 +194,7 @@ export interface Started {
 
 export const SILENT = { info: () => {}, warn: () => {} };
 
-/** The state with which an exchange starts, before it writes. */
+/** The state of an exchange at startup, before it writes. */
 export async function recovered(folder: string, acceptMissingMark = false) {
   const data = await DataFolder.lock({ folder, acceptMissingMark });
   try {
@@ -204,7 +206,7 @@ export async function recovered(folder: string, acceptMissingMark = false) {
   }
 }
 
-/** Replays a whole journal into an empty engine. Returns the number of its batches. */
+/** Replays a whole journal into an empty engine. Returns the number of batches. */
 export async function replay(folder: string, engine: Engine): Promise<number> {
   let batches = 0;
   const proven = () => ++batches > 0;
@@ -217,7 +219,7 @@ export async function replay(folder: string, engine: Engine): Promise<number> {
   }
 }
 
-/** Passes each command as an object. */
+/** Adapts a callback that takes each command as an object. */
 export function withCommand(applied: (command: Command, atMs: number) => void): Applied {
   return (records, at) => applied(readCommand(records, at), timeOf(records, at));
 }
@@ -226,8 +228,8 @@ export function withCommand(applied: (command: Command, atMs: number) => void): 
 export type CommandApplied = (engine: Engine, command: Command, atMs: number) => void;
 
 /**
- * Replays the journal of a stopped exchange. Returns the engine as it was when it stopped. Throws
- * if a batch does not give the recorded digest.
+ * Replays the journal of a stopped exchange and returns the engine in its last state. Throws if a
+ * batch does not give the recorded digest.
  */
 export async function replayJournal(
   folder: string,

@@ -14,13 +14,13 @@ import { untilStreaming } from './copies.js';
 import { ClusterExchange, type Role } from './exchange.js';
 import { PostgresCluster } from './postgres.js';
 
-/** The first one leads at first; the other is its standby. */
+/** The first exchange leads initially; the second is its standby. */
 const EXCHANGES = ['exchange-1', 'exchange-2'] as const;
 const REPLICAS = ['replica-1', 'replica-2'] as const;
 
 export interface ClusterOptions {
   environment?: Readonly<Record<string, string>>;
-  /** For one of them, given the cluster's folder. */
+  /** Additional environment variables of an exchange or replica. */
   environmentOf?: (name: string, folder: string) => Readonly<Record<string, string>>;
   /** The built program. Default: this build's. */
   program?: string;
@@ -37,7 +37,7 @@ export class Cluster {
   private constructor(
     readonly folder: string,
     readonly postgres: PostgresCluster,
-    /** Exchanges first, then replicas. */
+    /** All exchanges, then all replicas. */
     readonly exchanges: ClusterExchange[],
   ) {}
 

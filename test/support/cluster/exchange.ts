@@ -17,7 +17,7 @@ export interface ClusterExchangeOptions {
   logFile: string;
   /** Default: this build's. */
   program?: string;
-  /** At the first start, and at a restart. */
+  /** The role at the first start and at each restart. */
   role: Role;
   roleAfterwards: Role;
   environment: Readonly<Record<string, string>>;
@@ -27,7 +27,7 @@ export interface ClusterExchangeOptions {
 
 export class ClusterExchange {
   private process: ExchangeProcess;
-  /** What its next start runs. */
+  /** The program that the next start runs. */
   program: string;
 
   constructor(private readonly options: ClusterExchangeOptions) {
@@ -76,7 +76,7 @@ export class ClusterExchange {
     this.process.child.kill(signal);
   }
 
-  /** The exit code; null: a signal ended it. */
+  /** Resolves to the exit code, or to null if a signal ended the process. */
   async stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
     this.process.child.kill('SIGCONT');
     return this.process.stop(signal);
@@ -86,26 +86,31 @@ export class ClusterExchange {
     await this.process.end();
   }
 
-  /** Whether it answers requests now. */
+  /** Whether the process answers requests. */
   async isOpen(): Promise<boolean> {
     const signal = AbortSignal.timeout(ANSWER_MS);
     const { ok } = await fetch(`${this.url}/ready`, { signal }).catch(() => ({ ok: false }));
     return ok;
   }
 
-  /** Whether it answers requests, and all is as usual. */
+  /** Whether the process answers requests and reports no trouble. */
   async isWell(): Promise<boolean> {
     const answer = await fetch(`${this.url}/ready`, { signal: AbortSignal.timeout(ANSWER_MS) });
     return answer.ok && !(await answer.text()).includes('"warning":"');
   }
 
-  /** @throws Error with the end of its log if it ends first */
+  /**
+   * Waits until the process answers. @throws Error with the end of its log if the process ends
+   * first
+   */
   async untilOpen(): Promise<void> {
     await eventually(async () => !this.isRunning || (await this.isOpen()), 60_000);
     if (!this.isRunning) throw new Error(`${this.name} has ended: ${this.log.slice(-2_000)}`);
   }
 
-  /** Until it follows with a warm engine, or leads. @throws Error if it ends first */
+  /**
+   * Waits until the process leads, or follows with a warm engine. @throws Error if it ends first
+   */
   async untilWarm(): Promise<void> {
     await eventually(async () => {
       if (!this.isRunning) throw new Error(`it has ended: ${this.log.slice(-2_000)}`);

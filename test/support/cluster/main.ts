@@ -17,7 +17,7 @@ let open: Cluster | null = null;
 let isStopping = false;
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.on(signal, () => {
-    // While it starts, it is stopped as soon as it has started.
+    // A Ctrl-C during startup takes effect once startup is complete.
     if (!isStopping && open !== null) void stop(open);
     isStopping = true;
   });

@@ -26,7 +26,7 @@ import { freePort } from '../processes/free-port.js';
 const run = promisify(execFile);
 const CONNECT_MS = 3_000;
 const NAMES = ['a', 'b', 'c'] as const;
-/** This user needs a password; others do not. */
+/** The only user that needs a password. */
 export const PASSWORD_USER = 'exchange';
 /** PostgreSQL refuses to run as root; this is `nobody` on every Linux. */
 const NOBODY = 65_534;
@@ -35,7 +35,7 @@ const isRoot = process.getuid?.() === 0;
 interface Programs {
   initdb: string;
   pg_ctl: string;
-  /** undefined: the package has none. */
+  /** Path of the program; undefined if the package does not contain it. */
   pg_basebackup?: string;
 }
 
@@ -87,18 +87,18 @@ export class PostgresCluster {
     };
   }
 
-  /** As an operator writes it. */
+  /** The journal's URL, in the form that an operator writes. */
   get url(): string {
     const hosts = this.nodes.map(({ port }) => `127.0.0.1:${port}`).join(',');
     return `postgres://postgres@${hosts}/postgres`;
   }
 
-  /** For {@link PASSWORD_USER}. */
+  /** The journal's URL for {@link PASSWORD_USER}. */
   get urlWithPassword(): string {
     return this.url.replace('postgres@', `${PASSWORD_USER}@`);
   }
 
-  /** Makes the user that needs a password, with the rights of an exchange. */
+  /** Creates the user that needs a password, with the rights of an exchange. */
   async addPasswordUser(password: string): Promise<void> {
     await this.query(
       this.primary,
@@ -108,7 +108,7 @@ export class PostgresCluster {
     );
   }
 
-  /** Ends the connections of a user on a node that runs. */
+  /** Ends a user's connections to a running node. */
   async disconnect(node: PostgresNode, user: string): Promise<void> {
     const sql = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${user}'`;
     await this.query(node, sql);
@@ -118,7 +118,7 @@ export class PostgresCluster {
     return this.nodes.filter((node) => node !== this.primary);
   }
 
-  /** The caller ends the connection. */
+  /** Opens a connection, which the caller must end. */
   async connect({ port }: PostgresNode): Promise<pg.Client> {
     const of = { host: '127.0.0.1', user: 'postgres', database: 'postgres' };
     const client = new pg.Client({ ...of, port, connectionTimeoutMillis: CONNECT_MS });
@@ -145,7 +145,7 @@ export class PostgresCluster {
     }
   }
 
-  /** `immediate` ends it like a crash. */
+  /** Stops a node. The mode `immediate` has the effect of a crash. */
   async stopNode(node: PostgresNode, mode: 'fast' | 'immediate' = 'immediate'): Promise<void> {
     await this.as(this.programs.pg_ctl, ['-D', node.folder, '-m', mode, '-w', 'stop']);
   }
@@ -161,17 +161,17 @@ export class PostgresCluster {
     return [main, ...children.split(' ').filter(Boolean).map(Number)];
   }
 
-  /** Signals the node's every process: SIGSTOP, SIGCONT or SIGKILL. */
+  /** Sends a signal (SIGSTOP, SIGCONT or SIGKILL) to every process of the node. */
   signalNode(node: PostgresNode, signal: NodeJS.Signals): void {
     for (const pid of this.processesOf(node)) signalProcess(pid, signal);
   }
 
-  /** Makes way for a new journal. Nothing may write meanwhile. */
+  /** Removes the journal, so that a new one can be created. Nothing may be writing. */
   async dropJournal(): Promise<void> {
     await this.query(this.primary, 'DROP TABLE IF EXISTS writer, batch, standby');
   }
 
-  /** Makes a standby follow another node; null: none. */
+  /** Makes a standby follow another node, or no node if `primary` is null. */
   async follow(standby: PostgresNode, primary: PostgresNode | null): Promise<void> {
     const connection = primary === null ? '' : connectionTo(primary, standby);
     await this.query(standby, `ALTER SYSTEM SET primary_conninfo = '${connection}'`);
@@ -179,8 +179,9 @@ export class PostgresCluster {
   }
 
   /**
-   * Makes a node that is not running a standby, with a copy of all that the primary has.
-   * `settings`: lines of its own. `copying`: the parameters of pg_basebackup, if there is one.
+   * Turns a stopped node into a standby with a copy of the primary's data. `settings`: the node's
+   * own lines of configuration. `copying`: parameters of pg_basebackup, if the package has that
+   * program.
    */
   async rebuild(node: PostgresNode, settings = '', copying: string[] = []): Promise<void> {
     const { pg_basebackup } = this.programs;
@@ -202,7 +203,7 @@ export class PostgresCluster {
         this.signalNode(node, 'SIGCONT');
         await this.stopNode(node);
       } catch {
-        // It is not running.
+        // The node is not running.
       }
     }
     rmSync(this.folder, { recursive: true, force: true });
@@ -254,7 +255,10 @@ export class PostgresCluster {
     }
   }
 
-  /** The primary may write meanwhile: the copy replays its log from the copy's start. */
+  /**
+   * Copies the data folder of a primary. The primary may write during the copy: the copy replays
+   * the primary's log from its own start.
+   */
   private async copyFolder(from: PostgresNode, to: PostgresNode): Promise<void> {
     rmSync(to.folder, { recursive: true, force: true });
     try {
@@ -285,7 +289,7 @@ function signalProcess(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    // It has ended since it was listed.
+    // The process has ended since it was listed.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }

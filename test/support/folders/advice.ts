@@ -11,7 +11,7 @@ export interface Followed {
   acceptMissingMark: boolean;
 }
 
-/** Follows the first step, into `folder`; null: nothing can be kept. */
+/** Follows the first step, into `folder`. Returns null if nothing can be kept. */
 export async function followSteps(
   [step]: readonly Pick<Step, 'keeps' | 'commands'>[],
   folder: string,
@@ -26,7 +26,7 @@ export async function followSteps(
   return { keeps, folder, acceptMissingMark: false };
 }
 
-/** Runs `npm run …`, with `folder` in place of the name that it asks for. */
+/** Runs `npm run …`, with `folder` in place of the placeholder in the line. */
 export async function followCommand(line: string, folder: string): Promise<void> {
   const [, tool, rest] = /npm run (\w+) -- ([^#]*)/.exec(line)!;
   const args = rest!

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Mounts a small disk on a folder; false: this user may not. */
+/** Mounts a small disk on a folder. Returns false if this user may not mount. */
 export function mounted(folder: string, size = '24m'): boolean {
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'none', folder], {
@@ -15,7 +15,7 @@ export function mounted(folder: string, size = '24m'): boolean {
   }
 }
 
-/** Fills the disk completely, in a file that can be removed. */
+/** Fills the disk completely, with a file that can be removed. */
 export function fill(folder: string): void {
   const file = openSync(join(folder, 'filler'), 'w');
   for (let bytes = 1024 * 1024; bytes > 0; ) {

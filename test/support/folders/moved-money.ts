@@ -20,7 +20,7 @@ export function moveMoney(path: string, fromId: number, toId: number): void {
   writeFileSync(path, bytes);
 }
 
-/** The place of the user's available money in the file; its value must occur once. */
+/** The offset of the user's available money in the file; its value must occur once. */
 function balanceAt(bytes: Buffer, engine: Engine, userId: number): number {
   const value = Buffer.alloc(8);
   value.writeDoubleLE(engine.account(userId)!.availableMicros);

@@ -1,4 +1,4 @@
-/** Makes up a version of the formats that differs from the present one only in its number. */
+/** Invents a version of the formats that differs from the current one only in its number. */
 import { chmodSync, statSync } from 'node:fs';
 import sqlite3 from 'sqlite3';
 import { listSegments } from '../../../persistence/journal/segments.js';

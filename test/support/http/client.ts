@@ -6,10 +6,10 @@ export const PASSWORD = 'correct horse battery';
 
 export interface Answer {
   status: number;
-  /** Status line and headers. */
+  /** The status line and headers. */
   head: string;
   text: string;
-  /** Undefined if the text is not a JSON object. */
+  /** The parsed body; undefined if the text is not a JSON object. */
   // biome-ignore lint/suspicious/noExplicitAny: the caller knows the answer's shape
   json: any;
 }
@@ -20,7 +20,7 @@ export class ConnectionLost extends Error {}
 export class Client {
   private readonly connection: HttpConnection;
 
-  /** Connects with the first request. */
+  /** Connects when the first request is sent. */
   constructor({ port, isSecure = false }: { port: number; isSecure?: boolean }) {
     this.connection = new HttpConnection(port, { isSecure });
   }
@@ -46,7 +46,7 @@ export class Client {
     );
   }
 
-  /** Registers a user. `fields`: such as a referral code. */
+  /** Registers a user. `fields`: additional fields, such as a referral code. */
   async register(username: string, fields: object = {}): Promise<Answer['json']> {
     const body = { username, password: PASSWORD, ...fields };
     return (await this.mustAsk({ method: 'POST', path: '/auth/register', body })).json;

@@ -10,13 +10,13 @@ import { connect, type Socket } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
 import { AnswerReader, HOST, type HttpAnswer } from './messages.js';
 
-/** null: the connection ended before the answer was complete. */
+/** Called with the answer, or with null if the connection ended before it was complete. */
 export type Settled = (answer: HttpAnswer | null) => void;
 
 export interface ConnectionOptions {
-  /** False: bodies are counted, not kept. True by default. */
+  /** Whether bodies are kept, or only counted. Default: true. */
   keepsBodies?: boolean;
-  /** Whether to encrypt; any certificate is accepted. False by default. */
+  /** Whether to encrypt; any certificate is accepted. Default: false. */
   isSecure?: boolean;
   /**
    * Called when the server ends the connection, even a free one, or sends a malformed answer.
@@ -25,7 +25,7 @@ export interface ConnectionOptions {
   onFailure?: (error: Error) => void;
 }
 
-/** Shared by all connections: the reader copies what it keeps. */
+/** Shared by all connections, because the reader copies everything that it keeps. */
 const readBuffer = Buffer.alloc(64 * 1024);
 
 export class HttpConnection {
@@ -55,7 +55,7 @@ export class HttpConnection {
     this.socket.write(request);
   }
 
-  /** Resets the connection, as a client that crashes does. */
+  /** Resets the connection, as a crashing client does. */
   hangUp(): void {
     // Node.js cannot reset a TLS socket.
     if (this.options.isSecure) this.socket?.destroy();
@@ -83,7 +83,7 @@ export class HttpConnection {
     return socket;
   }
 
-  /** `error`: the reason, unless this side hung up. */
+  /** `error`: the reason, or null if this side hung up. */
   private ended(error: Error | null): void {
     this.socket?.destroy();
     this.socket = null;

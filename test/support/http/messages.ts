@@ -5,10 +5,10 @@ export const HOST = '127.0.0.1';
 
 export interface RequestFields {
   method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** After /api. */
+  /** The path below /api. */
   path: string;
   headers?: Readonly<Record<string, string>>;
-  /** An object is sent as JSON, a text as it is. */
+  /** An object is sent as JSON, a text unchanged. */
   body?: object | string | undefined;
 }
 
@@ -25,7 +25,7 @@ export const requestBytes = (fields: RequestFields): Buffer => Buffer.from(reque
 
 export interface HttpAnswer {
   status: number;
-  /** Status line and headers. */
+  /** The status line and headers. */
   head: string;
   body: Buffer;
 }
@@ -37,16 +37,18 @@ const CONNECTION_CLOSE = /\r\nconnection: *close/i;
 
 /** Reads one answer at a time. */
 export class AnswerReader {
-  /** The beginning of an incomplete head. */
+  /** The first part of an incomplete head. */
   private headPiece: Buffer | null = null;
-  /** The answer whose body is being read; status 0: none. */
+  /** The status of the answer whose body is being read; 0 if there is none. */
   private status = 0;
   private head = '';
   private bodyPieces: Buffer[] = [];
-  /** Infinity: the body ends with the connection. */
+  /** The bytes that are missing. Infinity if the body ends with the connection. */
   private missingBytes = 0;
 
-  /** If bodies are not kept, their bytes are only counted, and each needs a Content-Length. */
+  /**
+   * If bodies are not kept, their bytes are only counted, and each answer needs a Content-Length.
+   */
   constructor(private readonly keepsBodies: boolean) {}
 
   /**
@@ -62,7 +64,7 @@ export class AnswerReader {
     return this.missingBytes === 0 ? this.take() : null;
   }
 
-  /** The connection has ended. Returns the answer that ends with it, if any. */
+  /** Call when the connection has ended. Returns the answer that ends with it, or null. */
   end(): HttpAnswer | null {
     const answer = this.missingBytes === Number.POSITIVE_INFINITY ? this.take() : null;
     this.headPiece = null;
@@ -71,7 +73,7 @@ export class AnswerReader {
     return answer;
   }
 
-  /** Returns the body's first bytes; null: the head is incomplete. */
+  /** Returns the first bytes of the body, or null if the head is incomplete. */
   private readHead(bytes: Buffer): Buffer | null {
     const whole = this.headPiece === null ? bytes : Buffer.concat([this.headPiece, bytes]);
     const headEnd = whole.indexOf(HEADER_END);

@@ -1,4 +1,4 @@
-/** The exact answer to a command, from the engine's result in a replay of the journal. */
+/** Computes the exact answer to a command from the engine's result in a replay of the journal. */
 import type { Command } from '../../../engine/interface/commands.js';
 import type { Assets } from '../../../engine/interface/notation.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';

@@ -16,7 +16,7 @@ const PYTHON = join(ROOT, 'gateway/client/python');
 
 export type Mode = 'stream' | 'poll';
 
-/** The Python that can stream, else any; null: there is none. */
+/** A Python that can stream, otherwise any Python, or null if there is none. */
 export async function findPython(): Promise<{ program: string; modes: Mode[] } | null> {
   let found: string | null = null;
   for (const program of ['python3', '/usr/bin/python3']) {
@@ -28,34 +28,36 @@ export async function findPython(): Promise<{ program: string; modes: Mode[] } |
   return found === null ? null : { program: found, modes: ['poll'] };
 }
 
-/** What a Python program needs to find the client in `folder`, which this fills. */
+/**
+ * Puts the Python client into `folder`, and returns the environment in which a program finds it.
+ */
 export function pythonIn(folder: string, mode: Mode): NodeJS.ProcessEnv {
   cpSync(join(PYTHON, 'quarter_hour.py'), join(folder, 'quarter_hour.py'));
   cpSync(join(PYTHON, 'examples'), folder, { recursive: true });
-  // Hides the package from those that poll.
+  // An empty package hides the installed one from bots that poll.
   mkdirSync(join(folder, 'poll'), { recursive: true });
   writeFileSync(join(folder, 'poll/websockets.py'), 'raise ImportError');
   const path = mode === 'poll' ? `${folder}:${join(folder, 'poll')}` : folder;
   return { ...process.env, PYTHONPATH: path, PYTHONDONTWRITEBYTECODE: '1' };
 }
 
-/** A bot's books, of either language. */
+/** A bot's books, in either language. */
 // biome-ignore lint/suspicious/noExplicitAny: tests read the fields of both languages
 type Books = any;
 
 export class Bot {
   errors = '';
-  /** The exit status; null: a signal ended it. */
+  /** The exit status, or null if a signal ended the bot. */
   exit: Promise<number | null> = Promise.resolve(null);
   private startedAtMs = 0;
   private child: ChildProcess | null = null;
   readonly name: string;
 
-  /** `python`: the interpreter and the mode, of a bot in Python. */
+  /** `python`: the interpreter and the mode; null for a bot in TypeScript. */
   constructor(
     private readonly program: 'market-maker' | 'taker',
     private readonly folder: string,
-    /** Ends before /api. */
+    /** The exchange's URL, without /api. */
     private readonly url: string,
     private readonly python: { program: string; mode: Mode } | null = null,
   ) {
@@ -91,14 +93,17 @@ export class Bot {
     return this.exit;
   }
 
-  /** Fails until the bot has written its books since its last start; then it obeys signals. */
+  /**
+   * Reads the bot's books. Fails until the bot has written them since its last start; from then on
+   * it obeys signals.
+   */
   books(): Books {
     const file = join(this.folder, `${this.name}.json`);
     expect(statSync(file).mtimeMs, this.errors).toBeGreaterThan(this.startedAtMs);
     return JSON.parse(readFileSync(file, 'utf8'));
   }
 
-  /** Whether it owns shares, by its books. */
+  /** Whether the bot owns shares, according to its books. */
   get hasShares(): boolean {
     const { positions } = this.books().account;
     return (Array.isArray(positions) ? positions : Object.keys(positions)).length > 0;
@@ -123,7 +128,7 @@ export class Bot {
     return { api, userId };
   }
 
-  /** The books of a bot that has ended. Fails if they differ from the exchange. */
+  /** Returns the books of a bot that has ended. Fails if they differ from the exchange's. */
   async reconciled(): Promise<Books> {
     const { api, userId } = await this.signedIn();
     const books = this.books();
@@ -140,7 +145,8 @@ export class Bot {
       const entries = client.pages((paging) => client.ledger(api, userId, paging), 'entries');
       for await (const { cause, available, held } of entries)
         stated[cause] = (stated[cause] ?? 0) + client.toMicros(available) + client.toMicros(held);
-      // A market may be settled after the bot has ended: shares that lost are an entry of no money.
+      // A market may be settled after the bot has ended; losing shares are then an entry without
+      // money.
       const moved = (sums: Record<string, number>) =>
         Object.fromEntries(Object.entries(sums).filter(([, micros]) => micros !== 0));
       expect(moved(this.causes()), this.name).toEqual(moved(stated));

@@ -11,13 +11,14 @@ import { keyName, type Load, orderName } from './load.js';
 export interface Judgement {
   lost: string[];
   doubled: string[];
-  /** Acknowledgements that differ from the journal's answer in any byte. */
+  /** Acknowledgements that differ from the journal's answer in at least one byte. */
   different: string[];
-  /** In the journal, but sent by no client. */
+  /** Commands in the journal that no client sent. */
   unsent: string[];
   /**
-   * The order of the journal contradicts time: an answer or observation arrived before the other
-   * was requested, but has a later sequence. This also finds two leaders that both acknowledge.
+   * Operations whose order in the journal contradicts time: an answer or observation arrived before
+   * another one was requested, but has a later sequence. This also finds two leaders that both
+   * acknowledge.
    */
   outOfOrder: string[];
 }
@@ -53,7 +54,10 @@ export class Executions extends Map<string, Execution> {
   }
 }
 
-/** Observations must equal the state at their sequence: see specification.ts. */
+/**
+ * Compares the answers with the journal. Observations must equal the state at their sequence
+ * (specification.ts).
+ */
 export function judge(
   executions: Executions,
   { acknowledged, sent, observed }: Pick<Load, 'acknowledged' | 'sent' | 'observed'>,
@@ -84,7 +88,7 @@ export function judge(
   return judgement;
 }
 
-/** null: not a command that a load sends. */
+/** The name that the load gave the command, or null if no load sends such a command. */
 function nameOf(command: Command): string | null {
   if (!('idempotencyKey' in command)) return null;
   const { idempotencyKey: key, userId } = command;

@@ -12,7 +12,7 @@ import type { Random } from '../workload/random.js';
 import { balanceText, bookText, type Observation, type Seen } from './observation.js';
 import { type Answer, StreamConnection } from './stream.js';
 
-/** The answer to a client: the command was executed, or refused by the engine. */
+/** The final answer to a command, which the engine executed or refused. */
 export interface Acknowledgement {
   /** Identifies the command in the journal (judge.ts). */
   name: string;
@@ -20,9 +20,9 @@ export interface Acknowledgement {
   text: string;
   /** Whether the answer repeats an earlier execution. */
   isReplayed: boolean;
-  /** Whether its number was refused, because it had already been executed. */
+  /** Whether the answer refuses a number that was already executed. */
   isStale: boolean;
-  /** When it was first sent, and when this answer arrived. */
+  /** The times at which the command was first sent and this answer arrived. */
   calledMs: number;
   receivedMs: number;
 }
@@ -36,11 +36,11 @@ export interface LoadOptions {
   pauseMs: number;
   /** The share of requests that only read. */
   reads?: number;
-  /** Whether reads are only of balances and books, and are kept. */
+  /** Whether the clients read only balances and books, and keep them. */
   observes?: boolean;
   /** The number of clients that also use the stream, and keep what it sends. */
   onStream?: number;
-  /** The share of the answers that do not reach the client. */
+  /** The share of answers that are lost on the way to the client. */
   lost?: number;
   /** Prefix of the users' names. */
   name?: string;
@@ -52,7 +52,7 @@ interface Command {
   body: object;
   headers: Readonly<Record<string, string>>;
   name: string;
-  /** When it was first sent; 0: not yet. */
+  /** The time at which the command was first sent; 0 if it has not been sent. */
   calledMs: number;
 }
 
@@ -62,7 +62,7 @@ type Json = any;
 const RETRY_MS = 100;
 const PATIENCE_MS = 5_000;
 const MARKET_EVERY_MS = 50;
-/** Orders without a key or a number carry their name as a far validUntilMs. */
+/** Orders without a key or a number carry their name in the form of a distant validUntilMs. */
 const LAST_MS = 8_640_000_000_000;
 /** The chance that a command is sent again after its answer, and how many are kept for this. */
 const AGAIN = 0.1;
@@ -125,7 +125,7 @@ export class Load {
         this.marketId = markets[0]?.id ?? '';
         return;
       } catch {
-        // The next server may know.
+        // Another server may know the answer.
       }
     }
   }
@@ -332,7 +332,7 @@ class Client {
   }
 }
 
-/** The command as a message of the stream; null: not possible. */
+/** The command as a message of the stream, or null if it can only be sent over HTTP. */
 function streamForm({ method, path, body, headers }: Command): object | null {
   const key = headers['idempotency-key'];
   const number = headers['client-sequence'];

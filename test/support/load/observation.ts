@@ -1,7 +1,7 @@
 /** Observed state: a user's balance, or a market's book, at a sequence. */
 
 export interface Seen {
-  /** The id of the user or of the market. */
+  /** The id of the observed user or market. */
   what: string;
   sequence: number;
   /** Equal texts mean equal states. */
@@ -9,7 +9,10 @@ export interface Seen {
 }
 
 export interface Observation extends Seen {
-  /** When it was requested and received. -Infinity: the exchange sent it without a request. */
+  /**
+   * The times of the request and of the answer. -Infinity if the exchange sent the state without a
+   * request.
+   */
   calledMs: number;
   receivedMs: number;
 }

@@ -42,7 +42,7 @@ export class StreamConnection {
     });
   }
 
-  /** `url`: the API's. */
+  /** `url`: the address of the API. */
   static open(url: string, token: string, seen: (seen: Seen) => void): Promise<StreamConnection> {
     const headers = { 'x-user-token': token };
     const socket = new WebSocket(`${url.replace('http', 'ws')}/stream`, { headers });
@@ -108,13 +108,13 @@ export class StreamConnection {
   }
 }
 
-/** The receipt is the one of HTTP, after an envelope. */
+/** Removes the stream's envelope: the receipt inside equals HTTP's. */
 function receiptOf(text: string, { replayed }: { replayed: boolean }): Answer {
   const envelope = /^\{"type":"receipt","id":"\d+","replayed":(?:true|false),/.exec(text)![0];
   return { status: 200, text: `{${text.slice(envelope.length)}`, isReplayed: replayed };
 }
 
-/** The stream does not report whether a refusal is repeated, so it may be. */
+/** The stream does not report whether a refusal is repeated, so the judge allows both. */
 function refusalOf(error: { code: ErrorCode; message: string; details: object }): Answer {
   const { code, message, details } = error;
   const text = JSON.stringify({ error: { code, message, details } });
