@@ -37,7 +37,7 @@ export interface ExpectedOrder {
   postOnly: boolean;
   selfTrade: SelfTrade;
   groupId: number;
-  /** null: when the market ends. */
+  /** The order's expiry, or null if only the market's end ends it. */
   expiresAtMs: number | null;
   amountMicros: number | null;
   originalLots: number;
@@ -45,7 +45,7 @@ export interface ExpectedOrder {
   restingLots: number;
   valueMicros: number;
   feeMicros: number;
-  /** A CancelReason; for a dropped rest, its negative OrderStatus; null: neither. */
+  /** A CancelReason, the negative OrderStatus of a dropped remainder, or null. */
   reason: number | null;
   placedAtMs: number;
   closedAtMs: number | null;
@@ -64,7 +64,7 @@ export interface NotedChange extends AccountChange {
 export class OrderOracle {
   readonly engine = new Engine();
   readonly orders = new Map<number, ExpectedOrder>();
-  /** By user: the balance after each command that changed it. */
+  /** Each user's balance after every command that changed it. */
   readonly balances = new Map<number, Noted[]>();
   readonly changes = new Map<number, NotedChange[]>();
   amended = 0;
@@ -99,7 +99,7 @@ export class OrderOracle {
     for (let userId = 1; userId <= engine.userCount; userId++) this.noteBalance(userId);
   }
 
-  /** A user's shares as the API shows positions: without losing outcomes. */
+  /** A user's shares, as the API shows positions: without losing outcomes. */
   shares(userId: number): Map<string, number> {
     const shares = new Map<string, number>();
     for (const { marketId, upLots, downLots } of this.engine.positions(userId)) {

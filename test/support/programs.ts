@@ -42,12 +42,12 @@ export class ChildServer extends ExchangeProcess {
     return new ChildServer({ environment, limits, uid });
   }
 
-  /** Resolves when the program listens. Rejects with its output if it exits first. */
+  /** Resolves to a client when the program listens. Rejects with its output if it exits first. */
   async listening(tls: { ca: string[] } | null = null): Promise<ApiClient> {
     return new ApiClient(await this.opened(), tls);
   }
 
-  /** Makes it read its keys and files again, and waits for the message `says`. */
+  /** Makes the program read its keys and files again, and waits for the message `says`. */
   async hangUp(says = 'keys and secrets were read again'): Promise<void> {
     const count = () => this.stderr.split(says).length;
     const before = count();

@@ -53,8 +53,8 @@ export interface Scenario {
   priceShare: number;
   outageShare: number;
   /**
-   * The largest order in lots; the spread of prices around the middle; the number of resting orders
-   * above which some are cancelled.
+   * The largest order in lots; the spread of prices around the middle; and the number of resting
+   * orders above which some are cancelled.
    */
   maxLots: number;
   spreadTicks: number;
@@ -144,7 +144,7 @@ type Made = keyof typeof WEIGHTS | 'stake' | 'unstake';
 type FieldsOf<K extends Made> = Omit<CommandOf<K>, 'kind' | 'idempotencyKey'>;
 
 const HOUR_MS = 3_600_000;
-/** Time into a window at which one minute is left. */
+/** The time within a window at which one minute is left. */
 const LEAST_LEFT_FROM_MS = 840_000;
 /** Values that are invalid for all or most fields, by type. */
 export const ODD_NUMBERS = [
@@ -187,7 +187,7 @@ const SOURCES = ['coinbase', 'kraken', 'bitstamp'];
 export class RandomCommands {
   private readonly random: Random;
   private outageUntilMs = 0;
-  /** A source's present mistake, and the number of prices that still have it. */
+  /** A source's present mistake, and the number of prices that will still have it. */
   private mistake: { source: string | null; factor: number; left: number } = {
     source: null,
     factor: 1,
@@ -245,7 +245,10 @@ export class RandomCommands {
     };
   }
 
-  /** Drifts, and sometimes jumps: anywhere, or to a price that rules depend on. */
+  /**
+   * The next middle price. It drifts and sometimes jumps: anywhere, or to a price that rules depend
+   * on.
+   */
   private nextMiddle(): number {
     const { random } = this;
     if (random.chance(0.15)) return random.pick([1, 29, 30, 31, 969, 970, 971, 999]);
@@ -269,7 +272,7 @@ export class RandomCommands {
       );
     }
     if (random.chance(scenario.deadlineShare / 2)) {
-      // Around the last moment at which a window without a price may open.
+      // Close to the last moment at which a window without a price may open.
       const leastLeftMs = Math.floor(nowMs / 900_000) * 900_000 + LEAST_LEFT_FROM_MS;
       return Math.max(nowMs, leastLeftMs + random.whole(-1, 1));
     }
@@ -327,7 +330,10 @@ export class RandomCommands {
     }
   }
 
-  /** Sometimes repeats a command: unchanged, or another one with the same key or reference. */
+  /**
+   * Sometimes repeats a command, either unchanged or with another content under the same key or
+   * reference.
+   */
   private repeated(): Command | null {
     const { random } = this;
     if (this.keyed.length > 0 && random.chance(0.025)) {
@@ -358,7 +364,7 @@ export class RandomCommands {
     return random.pick(this.keyed.filter((command) => command.kind === kind));
   }
 
-  /** The command with one changed field, and the same user and key. */
+  /** A copy of the command with one changed field, and the same user and key. */
   private altered(command: KeyedCommand): KeyedCommand {
     const fields = Object.entries(command).filter(
       ([name]) => !['kind', 'userId', 'idempotencyKey', 'operations'].includes(name),
@@ -381,7 +387,7 @@ export class RandomCommands {
     return keyed;
   }
 
-  /** A number in place of a key: mostly a token's next ones, sometimes a used one. */
+  /** A number instead of a key: mostly the token's next one, sometimes a used one. */
   private numbered(userId: number): string {
     const { random, naive } = this;
     const tokens = naive.state.tokens.filter((one) => one.userId === userId);
@@ -411,7 +417,7 @@ export class RandomCommands {
     return this.made(this.random.weighted({ ...WEIGHTS, stake, unstake }), atMs);
   }
 
-  /** A command of a kind, without a key. */
+  /** A command of the given kind, without a key. */
   private made<K extends Made>(kind: K, atMs: number): CommandOf<K> {
     const key = 'idempotencyKey' in COMMANDS[kind].fields ? { idempotencyKey: null } : {};
     return { kind, ...key, ...this.fieldsOf[kind](atMs) } as CommandOf<K>;
@@ -494,7 +500,7 @@ export class RandomCommands {
     return this.random.pick(['0f', '0F']).repeat(32);
   }
 
-  /** Mostly resumes, so that pauses are short. */
+  /** Pauses and resumes; mostly resumes, so that pauses are short. */
   private pause(): FieldsOf<'setPaused'> {
     const { random } = this;
     const paused = random.chance(0.3);
@@ -503,7 +509,10 @@ export class RandomCommands {
     return { marketId, asset, paused, ...SIGNED };
   }
 
-  /** Often returns to the first rules or to any-size rules, so that orders reach the limits. */
+  /**
+   * Often returns to the initial rules or to rules without a minimum size, so that orders reach
+   * other limits.
+   */
   private rules(): Rules {
     const { random } = this;
     if (random.chance(0.25)) return FIRST_RULES;
@@ -573,7 +582,7 @@ export class RandomCommands {
     return { userId: random.chance(0.6) ? random.whole(1, 3) : this.user(), username };
   }
 
-  /** Mostly within a family, and of less than the balance. */
+  /** A transfer, mostly within a family and of less than the balance. */
   private moneyTransfer(): FieldsOf<'transferMoney'> {
     const { random, naive } = this;
     const subs = naive.state.users.filter(({ parentId }) => parentId !== 0);
@@ -588,8 +597,8 @@ export class RandomCommands {
   }
 
   /**
-   * One of few codes, so that users take, look up and return to them; some are the generated codes
-   * of later users.
+   * One of a few codes, so that users take, look up and return to the same ones; some are the
+   * generated codes of later users.
    */
   private referralCode(): string {
     const { random, naive } = this;
@@ -606,7 +615,7 @@ export class RandomCommands {
     this.referencesMade++;
     const amountMicros = random.magnitude(this.scenario.grantMicros * 2);
     const userId = this.user();
-    // Mostly the user's own partner, because no other may withdraw.
+    // Usually the user's own partner, because no other partner may withdraw.
     const own = this.naive.account(userId)?.partner ?? null;
     const partner = own !== null && random.chance(0.7) ? own : random.pick(PARTNERS);
     return { userId, amountMicros, partner, reference: `r${this.referencesMade}` };
@@ -622,7 +631,7 @@ export class RandomCommands {
     const upcoming = naive.state.markets.filter(
       (market) => market.asset === asset && market.status === MarketStatus.UPCOMING,
     );
-    // Mostly the next one, which soon opens with its resting orders.
+    // Usually the next market, which soon opens with its resting orders.
     if (upcoming.length > 0 && random.chance(0.2))
       return (random.chance(0.8) ? upcoming[0]! : random.pick(upcoming)).marketId;
     const id = naive.activeMarket(asset);
@@ -678,7 +687,7 @@ export class RandomCommands {
     return { clientOrderId: `c-${random.whole(1, 60)}` };
   }
 
-  /** Most resting orders of users with groups are in one of them. */
+  /** A group for most resting orders of users that have groups. */
   private grouped(userId: number, { timeInForce }: { timeInForce: TimeInForce }) {
     const { random, naive } = this;
     const { groups, groupsMade } = naive.state;
@@ -725,7 +734,7 @@ export class RandomCommands {
     }
   }
 
-  /** Terms of an order that does not rest. */
+  /** The terms of an order that does not rest. */
   private atOnce() {
     const timeInForce = this.random.chance(0.8) ? TimeInForce.IOC : TimeInForce.FOK;
     return { timeInForce, postOnly: false, groupId: 0 };
@@ -758,7 +767,7 @@ export class RandomCommands {
     return { userId, marketId: order.marketId, ...this.named(order) };
   }
 
-  /** Names an order by its id, or by its client's. */
+  /** Names an order by its order id or its client order id. */
   private named({ orderId, clientOrderId }: NaiveOrder) {
     const { random } = this;
     if (clientOrderId === null || random.chance(0.5)) return { orderId };
@@ -766,7 +775,10 @@ export class RandomCommands {
     return { orderId: random.chance(0.97) ? 0 : orderId, clientOrderId: name };
   }
 
-  /** Mostly amends a resting order: smaller, larger, to its filled size, or to another price. */
+  /**
+   * An amendment, mostly of a resting order: to a smaller, larger or its filled size, or to another
+   * price.
+   */
   private amendment(): FieldsOf<'amend'> {
     const { random } = this;
     const orders = this.market()?.orders ?? [];
@@ -806,7 +818,7 @@ export class RandomCommands {
     return this.random.magnitude(this.scenario.maxLots * 20);
   }
 
-  /** Mostly merges shares that a user has, sometimes all of them. */
+  /** A merge, mostly of shares that the user has, sometimes of all. */
   private merging(): FieldsOf<'merge'> {
     const { random } = this;
     const owned = this.naive.state.markets

@@ -7,13 +7,13 @@ import { eventually } from './eventually.js';
 
 export interface RawAnswer {
   status: number;
-  /** Names are in lower case. */
+  /** The headers, with names in lower case. */
   headers: Record<string, string>;
   text: string;
 }
 
 export class RawConnection {
-  /** Everything received so far. */
+  /** Everything that has been received. */
   received = '';
   isClosed = false;
   private readonly socket: Socket;
@@ -33,7 +33,7 @@ export class RawConnection {
     });
   }
 
-  /** Resolves when the operating system has the data. */
+  /** Resolves when the data has been passed to the operating system. */
   send(text: string | Buffer): Promise<void> {
     return new Promise((resolve) => this.socket.write(text, () => resolve()));
   }
@@ -54,14 +54,14 @@ export class RawConnection {
     return eventually(() => this.isClosed);
   }
 
-  /** Resolves when at least `count` whole answers have arrived. */
+  /** Resolves to the complete answers once there are at least `count`. */
   async answers(count: number): Promise<RawAnswer[]> {
     await eventually(() => parseAnswers(this.received).length >= count);
     return parseAnswers(this.received);
   }
 }
 
-/** Parses the whole answers at the start of a text. Throws if it is not HTTP. */
+/** Parses the complete answers at the start of a text. Throws if the text is not HTTP. */
 export function parseAnswers(text: string): RawAnswer[] {
   const answers: RawAnswer[] = [];
   for (let at = 0; at < text.length; ) {

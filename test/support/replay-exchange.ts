@@ -41,7 +41,7 @@ export interface Checkpoint {
 export const IDLE_USER = USERS + 1;
 
 export class ReplayExchange {
-  /** Time of each command, from index 1. */
+  /** The time of each command, from index 1. */
   readonly times: number[] = [0];
   /** Checkpoints, one every CHECKPOINT_EVERY commands. */
   readonly checkpoints: Checkpoint[] = [];
@@ -93,7 +93,7 @@ export class ReplayExchange {
     await this.settle();
   }
 
-  /** One random command, some seconds later. */
+  /** Executes one random command, some seconds later. */
   trade(isOutage = false): void {
     this.nowMs += this.random.whole(0, 9_000);
     this.submit(!isOutage && this.random.whole(0, 4) === 0 ? this.price() : this.ask());
@@ -141,7 +141,7 @@ export class ReplayExchange {
     this.submit({ kind: 'setRules', ...rules, ...byOperator });
     for (let i = 0; i < 10; i++) this.trade();
     this.submit({ kind: 'setRules', ...FIRST_RULES, ...byOperator });
-    // The hash of the previous batch: all of these commands are in one.
+    // All of these commands share one batch, so all have the hash of the batch before.
     const chainHash = this.journal.end.hash.toString('hex');
     this.submit({ kind: 'recordUpgrade', fromVersion: 0, toVersion: 1, chainHash });
     this.submit({ kind: 'setPrivacy', userId: 1, idempotencyKey: null, privacy: 1 });
@@ -152,7 +152,7 @@ export class ReplayExchange {
     this.submit({ kind: 'listMarkets', asset: 0, ahead: false });
   }
 
-  /** An order group of one share: it trips with this order's trade or the next. */
+  /** Creates an order group of one share, which this order's trade or the next one trips. */
   private tripGroup(): void {
     const user = { userId: 3, idempotencyKey: null };
     this.submit({ kind: 'createOrderGroup', ...user, maxFilledLots: 1, windowMs: 60_000 });
@@ -187,7 +187,7 @@ export class ReplayExchange {
     this.refusals.add(this.engine.result.values[1]!);
   }
 
-  /** Resolves when everything so far is durable. */
+  /** Resolves when all commands so far are durable. */
   settle(): Promise<void> {
     return new Promise((resolve) =>
       this.sequencer.releaseAt(this.engine.sequence, { release: resolve }),
@@ -284,7 +284,7 @@ export class ReplayExchange {
     return this.engine.activeMarket(this.random.whole(0, 1)) || 1;
   }
 
-  /** A resolved market in which the user has a position, or any market. */
+  /** A resolved market in which the user has a position, otherwise any market. */
   private claimable(userId: number): number {
     const held = this.engine.positions(userId).map(({ marketId }) => this.engine.market(marketId)!);
     return held.find(({ resolution }) => resolution !== 0)?.marketId ?? this.marketId();

@@ -1,6 +1,6 @@
 /**
- * The replay tool's command line in this process, which is fast. replay.test.ts proves that the
- * built program (programs.ts) prints the same.
+ * Runs the replay tool's command line in this process, which is fast. replay.test.ts proves that
+ * the built program (programs.ts) prints the same.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
@@ -30,7 +30,7 @@ export function replayTool(folder: string, ...args: string[]): Promise<ToolRun> 
 
 export async function runTool(...args: string[]): Promise<ToolRun> {
   const [answers, notices] = [new Pipe(), new Pipe()];
-  // Terminal methods are never called on it.
+  // The tool never calls the methods of a terminal on a pipe.
   const asOutput = (pipe: Pipe) => pipe as unknown as NodeJS.WriteStream;
   const status = await run(args, { answers: asOutput(answers), notices: asOutput(notices) });
   return { status, out: answers.text, err: notices.text };
@@ -42,7 +42,7 @@ export async function replayJson(folder: string, ...args: string[]): Promise<any
   return JSON.parse(goodOutput(await replayTool(folder, ...args, '--json')));
 }
 
-/** The same for a command that prints one JSON value per line. */
+/** The output of a command that prints one JSON value per line. */
 // biome-ignore lint/suspicious/noExplicitAny: as above
 export async function replayLines(folder: string, ...args: string[]): Promise<any[]> {
   return linesOf(goodOutput(await replayTool(folder, ...args, '--json')));
@@ -62,8 +62,8 @@ export function goodOutput({ status, out, err }: ToolRun): string {
 }
 
 /**
- * Everything that a write to the folder would change: names, sizes, times, contents, and the
- * folder's own time.
+ * Traces that any write to the folder would change: names, sizes, times, contents, and the folder's
+ * own time.
  */
 export function traceOf(folder: string): string[] {
   const entries = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();

@@ -42,12 +42,12 @@ export const PARTNER_KEYS = [
  * at edges.
  */
 export const EDGE_THREADS = inject('edgeThreads') ?? 0;
-/** For intended differences at edges: see "Edges" in gateway/CONFIGURATION.md. */
+/** Marks intended differences at edges: see "Edges" in gateway/CONFIGURATION.md. */
 export const AT_EDGES = EDGE_THREADS > 0;
 
 /** A rate so slow that nothing is refilled within a test. */
 export const only = (burst: number): Rate => ({ perSecond: 0.001, burst });
-/** These limits, and no others. */
+/** The given limits, and no others. */
 export function rates(some: Partial<FairUseRates>): FairUseRates {
   const none = { user: null, address: null };
   return { orders: none, cancels: none, reads: none, signIns: none, ...some };
@@ -90,7 +90,7 @@ export function codeOf({ status, json }: Pick<Answer, 'status' | 'json'>): strin
 export interface RequestOptions {
   token?: string | undefined;
   headers?: Record<string, string>;
-  /** Sent unchanged instead of a JSON body. */
+  /** A body that is sent unchanged, instead of JSON. */
   raw?: string | Buffer;
 }
 
@@ -283,7 +283,7 @@ export class TestServer {
     const clock = new ManualClock(atMs);
     const feed = new ManualFeed(clock);
     let api: ApiClient | null = null;
-    // No more answers will come: ends the waiting requests and fails the run with the reason.
+    // No more answers will come: ends the pending requests and fails the run with the reason.
     const onFatal = (error: Error) => {
       void api?.close();
       setImmediate(() => {
@@ -310,7 +310,7 @@ export class TestServer {
     return server;
   }
 
-  /** Stops the server. Its folder stays, for another server. */
+  /** Stops the server. Its folder remains, for another server. */
   async close(): Promise<void> {
     await this.api.close();
     await this.exchange.stop();
@@ -337,8 +337,8 @@ export class TestServer {
   }
 
   /**
-   * Repeats a request that was refused for overload, as on a busy machine. The refusal executed
-   * nothing.
+   * Repeats a registration that was refused for overload, as happens on a busy machine. The refusal
+   * executed nothing.
    */
   private async registered(body: object, headers: Record<string, string>): Promise<Trader> {
     let answer = await this.api.send('POST', '/auth/register', body, { headers });
@@ -393,7 +393,10 @@ export class TestServer {
     this.exchange.sequencer.submit(command);
   }
 
-  /** As if many commands had come: the keys that were used are answered from the history. */
+  /**
+   * Drops the results of used keys from memory, as many later commands would: their answers then
+   * come from the history.
+   */
   dropResults(): void {
     const { engine } = this.exchange.sequencer;
     engine.keepRecentResults(0);

@@ -6,11 +6,11 @@ import { fileURLToPath } from 'node:url';
 export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 
 export interface Source {
-  /** Relative to the repository root. */
+  /** The path relative to the repository root. */
   path: string;
   folder: string;
   text: string;
-  /** As written: packages, and paths relative to the file. */
+  /** The imports as written: packages, and paths relative to the file. */
   imports: string[];
   /** Imports that are files of this repository. */
   targets: string[];

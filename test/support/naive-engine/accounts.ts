@@ -193,8 +193,8 @@ export function withdraw(state: NaiveState, command: Withdraw): Answer {
 }
 
 /**
- * The deposit or withdrawal that used the partner's reference. References are forgotten 90 days
- * after the end of their ten-day period.
+ * The deposit or withdrawal that used the partner's reference, if the reference is remembered: for
+ * 90 days after the end of its ten-day period.
  */
 export function earlierTransfer(state: NaiveState, { partner, reference }: Deposit | Withdraw) {
   const forgottenAtMs = (atMs: number) =>

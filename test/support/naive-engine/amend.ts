@@ -45,7 +45,7 @@ export function amend(state: NaiveState, command: Amend): Answer {
   return answer.code === 'ok' ? { ...answer, name: order.clientOrderId } : answer;
 }
 
-/** The order keeps its place, or is closed. */
+/** Makes the order smaller in place, or closes it. */
 function shrink(
   state: NaiveState,
   market: NaiveMarket,
@@ -88,7 +88,7 @@ interface NewTerms {
   priceTicks: number;
 }
 
-/** Removes the order from the book and places its rest like a new order. */
+/** Removes the order from the book and places the remainder as a new order. */
 function placeAnew(
   state: NaiveState,
   market: NaiveMarket,
@@ -133,7 +133,10 @@ function placeAnew(
   return ok({ ...fields, side, keptPriority: 0 }, fills);
 }
 
-/** The order's own hold counts as free. */
+/**
+ * The refusal for a lack of money or shares, where the order's own hold counts as available; null
+ * if there is enough.
+ */
 function missing(
   state: NaiveState,
   market: NaiveMarket,

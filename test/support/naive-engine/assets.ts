@@ -24,7 +24,7 @@ import {
 
 /** The maximum age of a source's last price. */
 const FRESH_MS = 15_000;
-/** For how long, and by how many prices, a price that is held back must be confirmed. */
+/** A price that is held back must be confirmed for this long, by this many prices. */
 const CONFIRMED_MS = 30_000;
 const CONFIRMED_TIMES = 3;
 
@@ -103,7 +103,7 @@ function areFarApart(a: Dollars, b: Dollars): boolean {
   return a.gt(b.times(5).div(4)) || b.gt(a.times(5).div(4));
 }
 
-/** The guard, then the list of prices. */
+/** Passes the price through the guard and adds it to the list of prices. */
 function take(state: NaiveState, assetNumber: number, price: Dollars, observedAtMs: number): void {
   const asset = state.assets[assetNumber]!;
   const fields = { asset: assetNumber, priceMicros: micros(price), observedAtMs };

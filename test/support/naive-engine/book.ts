@@ -23,9 +23,9 @@ export interface Taker {
   sizeLots: number;
   priceTicks: number;
   selfTrade: SelfTrade;
-  /** 0: none. */
+  /** The order's group; 0 if none. */
   groupId: number;
-  /** The id of an order that is placed anew and no longer rests. */
+  /** The order's id if it was removed from the book to be placed again. */
   orderId?: number;
 }
 
@@ -48,15 +48,15 @@ export interface Plan {
   value: Dollars;
   lotsLeft: number;
   budgetLeft: Dollars | null;
-  /** The order is complete, or the rest of its budget does not buy a lot. */
+  /** Whether the order is complete, or the rest of its budget does not buy a lot. */
   filled: boolean;
-  /** Another user's order is at an acceptable price. */
+  /** Whether another user's order is at an acceptable price. */
   hasMaker: boolean;
-  /** The order has traded with the maximum number of makers. */
+  /** Whether the order has traded with the maximum number of makers. */
   exhausted: boolean;
-  /** It met an order of the same user and stops there. */
+  /** Whether the order met an order of the same user and stops there. */
   stopped: boolean;
-  /** It tripped its own group and stops there. */
+  /** Whether the order tripped its own group and stops there. */
   tripped: boolean;
   /** Orders that would be cancelled because their groups trip. */
   groupCancels: number;
@@ -71,7 +71,7 @@ export function upTicksOf(outcome: Outcome, priceTicks: number): number {
   return outcome === Outcome.UP ? priceTicks : MICROS_PER_SET - priceTicks;
 }
 
-/** Resting orders of one side, best price first; at equal prices, in the order of resting. */
+/** Resting orders of one side, best price first; at equal prices, oldest first. */
 export function bestFirst(market: NaiveMarket, bids: boolean): NaiveOrder[] {
   const sign = bids ? -1 : 1;
   return market.orders
@@ -182,21 +182,21 @@ export function depthOf(
   return levels;
 }
 
-/** The resting orders of a group, in the order of resting. */
+/** The resting orders of a group, oldest first. */
 export function ordersIn(state: NaiveState, groupId: number): NaiveOrder[] {
   return state.markets
     .flatMap(({ orders }) => orders.filter((order) => order.groupId === groupId))
     .sort((a, b) => a.restNumber - b.restNumber);
 }
 
-/** Lots that count in the present window. */
+/** The group's filled lots in the present window. */
 export function filledNow({ nowMs }: NaiveState, group: NaiveGroup): number {
   return nowMs < group.windowEndsAtMs ? group.filledLots : 0;
 }
 
-/** Fills of groups by a planned order. */
+/** Counts the fills of groups by a planned order. */
 export class FillsOfGroups {
-  /** Orders that it would fill completely. */
+  /** Orders that the planned order would fill completely. */
   readonly gone = new Set<number>();
   private readonly lots = new Map<NaiveGroup, number>();
 
@@ -207,7 +207,7 @@ export class FillsOfGroups {
     return group !== undefined && (this.lots.get(group) ?? 0) >= group.maxFilledLots;
   }
 
-  /** Returns how many orders it would cancel. */
+  /** Adds a fill. Returns how many orders the group would then cancel. */
   add(groupId: number, lots: number): number {
     const group = this.find(groupId);
     if (group === undefined) return 0;

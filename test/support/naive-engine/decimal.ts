@@ -5,8 +5,8 @@
 import Big from 'big.js';
 
 /**
- * A separate constructor, so that its precision (sixty places where a division needs them) affects
- * no other code.
+ * A separate constructor, so that its precision (sixty places, for divisions) affects no other
+ * code.
  */
 const Decimal = Big();
 Decimal.DP = 60;

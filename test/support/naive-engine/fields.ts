@@ -45,7 +45,7 @@ const isTransfer = {
   partner: text(1, MAX_REFERENCE_LENGTH),
   reference: text(1, MAX_REFERENCE_LENGTH),
 };
-/** May be missing from a command. */
+/** A name, which a command may omit. */
 const isName: Check = (value) => value === undefined || form(/^[A-Za-z0-9_:.-]{1,64}$/)(value);
 const isSigned = { operator: text(1, MAX_REFERENCE_LENGTH), reason: text(1, 200) };
 const isUsers = { idempotencyKey: isKey };
@@ -169,7 +169,7 @@ export function isWellFormed(command: Command, nowMs: number): boolean {
   return true;
 }
 
-/** Set 1 has fixed values; set 2 has bounds for each value. */
+/** Rule set 1 has fixed values; rule set 2 has bounds for each value. */
 function areRules({
   ruleSet,
   takerFeeBasisPoints,
@@ -204,7 +204,8 @@ const OPERATIONS: CommandName[] = [
 ];
 
 /**
- * The operations have the batch's user and no keys. Any other mistake refuses only that operation.
+ * An operation with another user or a key refuses the whole batch. Any other mistake refuses only
+ * its own operation.
  */
 function isBatch(operations: BatchOperation[], userId: number): boolean {
   return (

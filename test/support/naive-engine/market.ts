@@ -1,6 +1,6 @@
 /**
  * A market's life in the naive engine: deadlines, opening, ending, resolving, settling, payouts and
- * claims. A deadline is found by searching everything, and pending work is done at once.
+ * claims. Deadlines are found by searching the whole state, and pending work is done immediately.
  */
 import type { CommandOf } from '../../../engine/interface/commands.js';
 import {
@@ -39,13 +39,13 @@ const PAYOUT_AFTER_MS = 24 * 3_600_000;
 /** A market that opens late has at least this much time left. */
 const OPEN_MIN_MS = 60_000;
 
-/** In the order in which deadlines at the same time are processed. */
+/** The kinds of deadlines, in the order in which deadlines at the same time are processed. */
 const DEADLINES = ['boundary', 'fixOrResolve', 'void', 'payout', 'tokens', 'timers'] as const;
 
 interface Deadline {
   atMs: number;
   kind: (typeof DEADLINES)[number];
-  /** Order at equal time and kind: by asset; payouts in the order of resolution. */
+  /** The order at equal time and kind: by asset; payouts by resolution. */
   turn: number;
   meet: () => void;
 }
@@ -297,7 +297,10 @@ export function priceArrived(state: NaiveState, asset: number, price: Dollars): 
   }
 }
 
-/** For lack of a price, or by an operator's decision. Ends a market that takes orders. */
+/**
+ * Makes a market VOID for lack of a price, or by an operator's decision. A market that takes orders
+ * ends first.
+ */
 export function voidNow(state: NaiveState, market: NaiveMarket): void {
   const { marketId } = market;
   const one = state.assets[market.asset]!;

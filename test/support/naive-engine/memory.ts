@@ -1,6 +1,6 @@
 /**
- * The naive engine's remembered results: plain entries, oldest first, which count until they are
- * forgotten. Below are the remembered client order ids; resting orders have further ones.
+ * The naive engine's remembered results, oldest first; an entry counts until it is forgotten. Also
+ * the remembered client order ids of orders that no longer rest.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Command, UserCommand } from '../../../engine/interface/commands.js';
@@ -16,7 +16,7 @@ interface Remembered {
 
 export type KeyedCommand = Extract<Command, UserCommand>;
 
-/** The command's key; null: none. */
+/** The command's key, or null if it has none. */
 export function keyOf(command: Command): string | null {
   return 'idempotencyKey' in command ? command.idempotencyKey : null;
 }
@@ -34,7 +34,7 @@ interface Entry extends Remembered {
 
 export class NaiveMemory {
   private readonly entries = new Set<Entry>();
-  /** By user and key, the last entry. */
+  /** The last entry of each user and key. */
   private readonly byKey = new Map<string, Entry>();
   private readonly keys = new Map<number, number>();
 
@@ -43,7 +43,7 @@ export class NaiveMemory {
     return entry === undefined || isOver(entry, nowMs) ? undefined : entry;
   }
 
-  /** 0: another key of the user can be remembered; otherwise the wait. */
+  /** How long the user must wait until another key can be remembered; 0 if there is room. */
   fullForMs(state: NaiveState, userId: number, isCancel: boolean): number {
     const keys = new Tally(state, userId, 'keys');
     for (const [owner, count] of this.keys) keys.add(owner, count);
@@ -80,7 +80,7 @@ function isOver({ atMs }: Entry, nowMs: number): boolean {
   return nowMs - atMs >= IDEMPOTENCY_KEPT_MS;
 }
 
-/** The user's resting or remembered order with this id; 0: none. */
+/** The user's resting or remembered order with this id; 0 if there is none. */
 export function orderWithClientId(
   state: NaiveState,
   userId: number,
@@ -96,7 +96,10 @@ export function orderWithClientId(
   return remembered?.orderId ?? 0;
 }
 
-/** If there is no room, first forgets the user's oldest id, or else the oldest of all. */
+/**
+ * Remembers a client order id. Without room, first forgets the user's oldest id, or else the oldest
+ * of all.
+ */
 export function rememberClientOrder(state: NaiveState, order: NaiveClientOrder): void {
   const { clientOrders } = state;
   if (!mayTakeOne(state, 'clientOrderIds', order.userId)) {

@@ -1,7 +1,7 @@
 /**
  * A second engine, written from engine/RULES.md alone, slow and obvious: plain arrays, exact
- * decimals of dollars, all pending work at once. It shares only the contract with the first engine
- * (commands, results, events, codes, limits), so what both compute follows from the rules.
+ * decimals of dollars, no deferred work. It shares only the contract with the first engine
+ * (commands, results, events, codes, limits), so where the two agree, the rules were followed.
  */
 
 import { Code } from '../../../engine/interface/codes.js';
@@ -65,10 +65,10 @@ export class NaiveEngine {
   readonly state = new NaiveState();
   /** The last command's result, in the layout of engine/interface/results.ts. */
   result: number[] = [];
-  /** Whether the last result is a remembered one. */
+  /** Whether the last result repeats a remembered one. */
   replayed = false;
   private readonly memory = new NaiveMemory();
-  /** By user and token: the greatest number of an executed command. */
+  /** The greatest executed number of each user and token. */
   private readonly numbersUsed = new Map<string, number>();
 
   constructor(sizes = POOL_SIZES) {
@@ -219,7 +219,7 @@ export class NaiveEngine {
     );
   }
 
-  /** The last result is the refusal that undid the others. */
+  /** The result of an atomic batch that was undone; the last of `results` is the refusal. */
   private aborted(command: Batch, results: number[][]): number[] {
     const all = command.operations.map((operation, index) =>
       index === results.length - 1
@@ -342,7 +342,7 @@ function perform(state: NaiveState, command: Exclude<Command, Batch>): Answer {
   return rule(state, command);
 }
 
-/** Packs four characters into a number, the first one in its lowest byte. */
+/** Packs four characters into a number, the first in its lowest byte. */
 function packed(text: string): number[] {
   const fours = text.match(/.{1,4}/g) ?? [];
   return fours.map((four) =>

@@ -133,7 +133,7 @@ function missingShares(command: Sell, market: NaiveMarket): Answer | null {
   return free < sizeLots ? reject('insufficient_shares', sizeLots, free) : null;
 }
 
-/** A refusal because of the book; null: none. */
+/** A refusal because of the book, or null. */
 export function refusal(
   command: Pick<Buy, 'postOnly' | 'timeInForce' | 'priceTicks'>,
   taker: Taker,
@@ -151,7 +151,7 @@ export function refusal(
   return null;
 }
 
-/** Refuses an order that would rest completely and is worth too little; null: not refused. */
+/** The refusal of an order that would rest completely and is worth too little, or null. */
 export function tooSmall(
   state: NaiveState,
   market: NaiveMarket,
@@ -175,7 +175,7 @@ export function smallRest(
   return value < least && !isAll ? reject('too_small_to_rest', least, value) : null;
 }
 
-/** The rest of an order, as far as its money buys it at its own price. */
+/** The remainder of an order, limited to what its money buys at its own price. */
 function leftoverLots({ priceTicks }: Taker, { lotsLeft, budgetLeft }: Plan): number {
   return budgetLeft === null ? lotsLeft : Math.min(lotsLeft, lotsFor(budgetLeft, priceTicks));
 }
@@ -276,7 +276,7 @@ export function holdings(market: NaiveMarket, user: NaiveUser): Record<string, n
   };
 }
 
-/** The end of an order that does not rest. */
+/** The reason why an order that does not rest ends. */
 function endOf(plan: Plan, { timeInForce }: Placed): number {
   if (plan.stopped) return OrderEnd.CANCELLED + CancelReason.SELF_TRADE;
   if (plan.filled) return OrderEnd.FILLED;
@@ -285,7 +285,7 @@ function endOf(plan: Plan, { timeInForce }: Placed): number {
   return timeInForce === TimeInForce.GTC ? OrderEnd.TOO_SMALL_TO_REST : OrderEnd.UNFILLED;
 }
 
-/** A buy that has used up its amount pays on the whole amount; any other, on what it spent. */
+/** The fee: on the whole amount if the buy used it up, otherwise on what the order spent. */
 export function feeOfPlan({ side, budget }: Taker, plan: Plan, rate: number): Dollars {
   if (side === Side.SELL || budget === null || plan.fills.length === 0) return ZERO;
   return feeOn(plan.filled && plan.lotsLeft > 0 ? budget : plan.value, rate);
@@ -312,7 +312,7 @@ interface Carried {
   aheadLots: number;
 }
 
-/** The lots of the orders on the same side of the book, at the same price, that rest longer. */
+/** The lots of older orders at the same price, on the same side of the book. */
 export function lotsAhead({ markets }: NaiveState, orderId: number): number {
   const ticksOf = ({ outcome, priceTicks }: NaiveOrder) => upTicksOf(outcome, priceTicks);
   const isIt = (order: NaiveOrder) => order.orderId === orderId;
@@ -360,7 +360,7 @@ function emitPlaced(
     emit(state, { type: 'orderGrouped', orderId, userId, groupId: taker.groupId });
 }
 
-/** Packs six characters into each integer, the first one in its lowest byte. */
+/** Packs six characters into each integer, the first in its lowest byte. */
 function namePieces(name: string): Omit<EventRecord<'orderNamed'>, 'type' | 'orderId' | 'userId'> {
   const pieces = Array.from({ length: 11 }, (_, i) => {
     const bytes = Buffer.alloc(6);
@@ -503,9 +503,9 @@ interface Hand {
   side: Side;
   outcome: Outcome;
   lots: number;
-  /** The price in the user's own outcome. */
+  /** The price for the user's own outcome. */
   ticks: number;
-  /** A resting buy pays from its held money. */
+  /** Whether the order pays from held money, as a resting buy does. */
   fromHeld: boolean;
 }
 
@@ -569,7 +569,10 @@ function countOfOrders(state: NaiveState, userId: number): number {
   return count;
 }
 
-/** Returns what an order holds for some of its lots. Shares are counted, not moved. */
+/**
+ * Returns the hold for some of an order's lots. Held shares are only counted, so they need no
+ * return.
+ */
 export function release(state: NaiveState, order: NaiveOrder, lots: number): void {
   if (order.side === Side.SELL) return;
   const user = userOf(state, order.userId)!;
@@ -624,7 +627,7 @@ export function cancel(state: NaiveState, command: Cancel): Answer {
   });
 }
 
-/** Why an order that does not rest can be neither cancelled nor amended. */
+/** The reason why an order that does not rest can be neither cancelled nor amended. */
 export function gone(state: NaiveState, userId: number, marketId: number, orderId: number): Answer {
   const known = state.history[orderId - 1];
   if (known === undefined || known.userId !== userId || known.marketId !== marketId)
@@ -700,7 +703,7 @@ export function cancelGroup(state: NaiveState, groupId: number): number[] {
   return orders.map(({ orderId }) => orderId);
 }
 
-/** Counts a trade for a group; 0: none. */
+/** Counts a trade for a group, if `groupId` is not 0. */
 function countFill(state: NaiveState, groupId: number, lots: number): void {
   const group = state.groups.find((one) => one.groupId === groupId);
   if (group === undefined) return;

@@ -8,7 +8,7 @@ import type { NaiveAsset } from './state.js';
 export const AVERAGED_MS = 60_000;
 /** The maximum age of the price in force when the averaged minute begins. */
 const IN_FORCE_MS = 120_000;
-/** An older price is refused, and forgotten unless it is still in force. */
+/** A price older than this is refused, and forgotten unless it is still in force. */
 export const KEPT_MS = 300_000;
 
 /** Drops prices that no reference price can need. Always keeps the last price. */
@@ -20,7 +20,7 @@ export function forgetOldPrices(asset: NaiveAsset, nowMs: number): void {
   if (needed > 0) asset.prices.splice(0, needed);
 }
 
-/** The time-weighted average over the minute before `atMs`; null: no price was known in it. */
+/** The time-weighted average over the minute before `atMs`, or null if no price was known in it. */
 export function referencePrice(asset: NaiveAsset, atMs: number): Dollars | null {
   return averagePrice(asset, { fromMs: atMs - AVERAGED_MS, toMs: atMs });
 }

@@ -81,7 +81,7 @@ export function merge(state: NaiveState, command: CommandOf<'merge'>): Answer {
   return ok({ marketId, sizeLots, costMicros, ...holdings(market, user) });
 }
 
-/** A refusal of a split or a merge; null: none. */
+/** The refusal of a split or a merge, or null. */
 function refusal(state: NaiveState, command: CommandOf<'split' | 'merge'>): Answer | null {
   const user = userOf(state, command.userId);
   if (user === undefined) return reject('user_not_found');

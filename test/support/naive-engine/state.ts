@@ -30,17 +30,17 @@ export interface NaiveUser {
   realizedProfit: Dollars;
   tradeCount: number;
   microPoints: number;
-  /** All codes that the user ever had, in upper case, the current one last. */
+  /** All codes that the user has had, in upper case, the current one last. */
   referralCodes: string[];
   referrerId: number;
   referralEarned: Dollars;
   partner: string | null;
-  /** When the dead man's switch fires; null: it is off. */
+  /** The time at which the dead man's switch fires, or null if it is off. */
   cancelAtMs: number | null;
   frozen: boolean;
   privacy: number;
   autoClaim: boolean;
-  /** The user whose sub-account it is; 0: it is not one. */
+  /** The owner of a sub-account; 0 if this is not a sub-account. */
   parentId: number;
 }
 
@@ -49,7 +49,7 @@ export interface NaiveGroup {
   userId: number;
   maxFilledLots: number;
   windowMs: number;
-  /** Lots that count in the last window, and the window's end. */
+  /** The filled lots in the last window, and that window's end. */
   filledLots: number;
   windowEndsAtMs: number;
   tripped: boolean;
@@ -65,24 +65,24 @@ export interface NaiveOrder {
   sizeLots: number;
   placedAtMs: number;
   clientOrderId: string | null;
-  /** 0: none. */
+  /** The order's group; 0 if none. */
   groupId: number;
-  /** null: placed for lots, or amended. */
+  /** The budget of a buy; null if the order was placed for lots, or amended. */
   amountMicros: number | null;
-  /** Total size, and the filled part. */
+  /** The total size and its filled part. */
   originalLots: number;
   filledLots: number;
   value: Dollars;
   fee: Dollars;
   postOnly: boolean;
   selfTrade: SelfTrade;
-  /** MAX_TIME_MS: when the market ends. */
+  /** The order's expiry; MAX_TIME_MS if only the market's end ends it. */
   expiresAtMs: number;
-  /** The order of resting. */
+  /** A later resting order has a larger number. */
   restNumber: number;
 }
 
-/** The history of every accepted order. */
+/** Every accepted order of the exchange. */
 export interface NaiveHistory {
   userId: number;
   marketId: number;
@@ -91,10 +91,10 @@ export interface NaiveHistory {
 }
 
 export interface NaivePosition {
-  /** Number in the order of creation, across all markets. */
+  /** A later market has a larger number, whatever its asset. */
   number: number;
   userId: number;
-  /** [UP, DOWN]. */
+  /** The lots of UP and of DOWN. */
   lots: [number, number];
   cost: [Dollars, Dollars];
   fees: Dollars;
@@ -112,7 +112,7 @@ export interface NaiveMarket {
   endsAtMs: number;
   status: MarketStatus;
   resolution: Resolution;
-  /** null: not opened yet. */
+  /** The asset's price at the start, or null until the market opens. */
   startPrice: Dollars | null;
   endPrice: Dollars | null;
   /** Whether the start price was fixed, at start + 2 s. */
@@ -122,17 +122,17 @@ export interface NaiveMarket {
   resolvedAtMs: number;
   /** The time of the command that resolved the market, which may be later than the due time. */
   decidedAtMs: number;
-  /** Number in the order of resolution, across all markets. */
+  /** A market that was resolved later has a larger number. */
   resolutionNumber: number;
-  /** The payout of unclaimed winnings is pending. */
+  /** Whether the payout of unclaimed winnings is pending. */
   payingOut: boolean;
   /** Whether the market itself is paused, not its asset or everything. */
   paused: boolean;
   /** Resting orders, oldest first. */
   orders: NaiveOrder[];
-  /** In order of creation. */
+  /** Positions, oldest first. */
   positions: NaivePosition[];
-  /** Outstanding complete sets; once the market is resolved, as they were at its end. */
+  /** Outstanding complete sets; once the market is resolved, the number at its end. */
   setLots: number;
   collateral: Dollars;
   feeEscrow: Dollars;
@@ -156,18 +156,18 @@ export interface NaivePrice {
 
 export interface NaiveAsset {
   symbol: string;
-  /** Whether its markets are listed ahead of their windows. */
+  /** Whether the asset's markets are listed ahead of their windows. */
   listsAhead: boolean;
-  /** By time of observation; for equal times, in order of arrival. */
+  /** Prices by time of observation; for equal times, by arrival. */
   prices: NaivePrice[];
   /** The last price of each source. */
   sources: { source: string; price: Dollars; observedAtMs: number }[];
-  /** Consecutive prices that are held back, and their arrival times. */
+  /** Consecutive prices that are held back, with their times of arrival. */
   held: { price: Dollars; atMs: number }[];
   /** The first window start after the listing. */
   firstBoundaryMs: number;
   nextBoundaryMs: number;
-  /** Start of the current window if it waits for a price. */
+  /** The start of the current window if it waits for a price, otherwise null. */
   waitingSinceMs: number | null;
 }
 
@@ -177,7 +177,7 @@ export interface NaiveDeposit {
   amount: Dollars;
   stakedAtMs: number;
   earnsFromMs: number;
-  /** The vault's yield per dollar when this deposit started to earn; null: not yet. */
+  /** The vault's yield per dollar when this deposit started to earn, or null if it has not. */
   yieldPerDollarBefore: Dollars | null;
   claimedYield: Dollars;
   closed: boolean;
@@ -185,14 +185,14 @@ export interface NaiveDeposit {
 
 export interface NaiveVault {
   deposits: NaiveDeposit[];
-  /** Total yield of one earning dollar so far. */
+  /** The total yield that one earning dollar has received. */
   yieldPerDollar: Dollars;
   yieldDue: Dollars;
   yieldPaid: Dollars;
 }
 
 export type NaiveToken = AccessTokenView;
-/** An order that a client named. */
+/** The id that a client gave an order. */
 export interface NaiveClientOrder {
   userId: number;
   clientOrderId: string;
@@ -207,9 +207,9 @@ export interface NaiveWork {
     | 'expireTokens'
     | 'fireTimers'
     | 'expireOrders';
-  /** For expireOrders: orders that expire before this time. */
+  /** For `expireOrders`: expire the orders that are due before this time. */
   beforeMs?: number;
-  /** 0: no market. */
+  /** The market of the work; 0 if none. */
   marketId: number;
 }
 
@@ -217,7 +217,7 @@ export class NaiveState {
   sequence = 0;
   /** The number of makers that the current command may still trade with. */
   fillsLeft = 0;
-  /** The time of the command, or of the deadline that is being processed. */
+  /** The time of the command, or of the deadline being processed. */
   nowMs = 0;
   /** The time of the command, even while earlier deadlines are processed. */
   commandAtMs = 0;
@@ -226,10 +226,10 @@ export class NaiveState {
   markets: NaiveMarket[] = [];
   vault: NaiveVault = { deposits: [], yieldPerDollar: ZERO, yieldDue: ZERO, yieldPaid: ZERO };
   transfers: NaiveTransfer[] = [];
-  /** In order of creation. */
+  /** Tokens, oldest first. */
   tokens: NaiveToken[] = [];
   tokensMade = 0;
-  /** In order of creation. */
+  /** Groups, oldest first. */
   groups: NaiveGroup[] = [];
   groupsMade = 0;
   pausedAssets: number[] = [];
@@ -244,21 +244,21 @@ export class NaiveState {
     maxOpenOrders: 1_000,
     minRestingMicros: 1_000_000,
   };
-  /** Partners that registered users, in order. */
+  /** Partners that have registered users, in order of the first registration. */
   partners: string[] = [];
   treasury = ZERO;
-  /** Deposits less withdrawals. */
+  /** All deposits minus all withdrawals. */
   total = ZERO;
-  /** The part of the deposits that is play money. */
+  /** The play money among the deposits. */
   granted = ZERO;
   ordersAccepted = 0;
   ordersRested = 0;
-  /** By order id, less 1. */
+  /** The history of each order, indexed by order id minus 1. */
   history: NaiveHistory[] = [];
   /** Remembered client order ids, oldest first. */
   clientOrders: NaiveClientOrder[] = [];
   poolSizes: PoolSizes = POOL_SIZES;
-  /** In an atomic batch: the last order before the batch. */
+  /** In an atomic batch: the id of the last order before the batch. */
   lastKeptOrderId = Number.POSITIVE_INFINITY;
   /** Whether any user has had a credential. */
   hadCredential = false;
@@ -283,7 +283,7 @@ export interface Answer {
   code: CodeName;
   fields: Record<string, number>;
   fills?: number[];
-  /** The clientOrderId at the end of an amendment's result. */
+  /** The client order id at the end of an amendment's result. */
   name?: string | null;
 }
 

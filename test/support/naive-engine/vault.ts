@@ -93,7 +93,7 @@ function openDeposit(
   return deposit.closed ? reject('deposit_closed') : { user, deposit };
 }
 
-/** The common fields of the three results. The balance is the one after the command. */
+/** The fields that the three results share. The balance is that after the command. */
 function fieldsOf(deposit: NaiveDeposit, user: NaiveUser): Record<string, number> {
   return {
     depositId: deposit.depositId,
@@ -111,7 +111,7 @@ export function openDeposits(state: NaiveState): NaiveDeposit[] {
   return state.vault.deposits.filter((deposit) => !deposit.closed);
 }
 
-/** A deposit's total yield, rounded down to a micro, less the paid part. */
+/** A deposit's total yield, rounded down to a micro, minus the part already paid. */
 export function accruedYield(state: NaiveState, deposit: NaiveDeposit): Dollars {
   if (deposit.closed || deposit.yieldPerDollarBefore === null) return ZERO;
   const perStakedDollar = state.vault.yieldPerDollar.minus(deposit.yieldPerDollarBefore);
@@ -128,7 +128,7 @@ function payYield(
   state.vault.yieldPaid = state.vault.yieldPaid.plus(accrued);
 }
 
-/** Shares fees among the earning deposits. Returns the part that they take. */
+/** Shares fees among the earning deposits. Returns the amount shared. */
 export function shareWithVault(state: NaiveState, offered: Dollars): Dollars {
   const { vault } = state;
   const earning = openDeposits(state).filter((deposit) => deposit.earnsFromMs <= state.nowMs);

@@ -94,7 +94,7 @@ export function marketView(state: NaiveState, marketId: number): MarketView | nu
   };
 }
 
-/** The average price of the last minute so far; null: outside that minute, or no price. */
+/** The average price of the last minute so far; null outside that minute, or without a price. */
 function averageSoFar(state: NaiveState, market: NaiveMarket): number | null {
   if (market.status !== MarketStatus.ACTIVE) return null;
   const average = averagePrice(state.assets[market.asset]!, {

@@ -16,10 +16,10 @@ const PATIENCE_MS = 60_000;
 
 export interface StartOptions {
   environment: Readonly<Record<string, string>>;
-  /** The file for its log. Default: {@link ExchangeProcess.stderr}. */
+  /** The log file. Default: {@link ExchangeProcess.stderr}. */
   logFile?: string;
   nodeOptions?: readonly string[];
-  /** Its main module, if from another build. */
+  /** The main module of another build. Default: this build's. */
   program?: string | undefined;
   /** Options of prlimit, such as --nofile=256. */
   limits?: readonly string[];
@@ -37,7 +37,7 @@ export class ExchangeProcess {
   stderr = '';
   private readonly exited: Promise<number | null>;
 
-  /** Does not wait until it is open. */
+  /** Starts the process, without waiting until it is open. */
   constructor(private readonly options: StartOptions) {
     const { environment, logFile, nodeOptions = [], program = MAIN, limits = [], uid } = options;
     const limited = limits.length === 0 ? [] : ['prlimit', ...limits];
@@ -66,7 +66,7 @@ export class ExchangeProcess {
     return exchange;
   }
 
-  /** Its address, once it is open. As {@link start}. */
+  /** Resolves to the process's address once it is open, like {@link start}. */
   async opened(patienceMs = PATIENCE_MS): Promise<string> {
     const timer = setTimeout(() => this.child.kill('SIGKILL'), patienceMs);
     const told = new Promise<void>((resolve) => {
@@ -103,13 +103,13 @@ export class ExchangeProcess {
     return logFile === undefined ? this.stderr : readFileSync(logFile, 'utf8');
   }
 
-  /** Sends a signal and resolves to the exit code; null: a signal ended it. */
+  /** Sends a signal. Resolves to the exit code, or to null if a signal ended the process. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     await endOf(this.child, signal);
     return this.exited;
   }
 
-  /** Asks it to stop, and waits for its end. @throws Error if the exit code is not 0 */
+  /** Stops the process and waits for its end. @throws Error if the exit code is not 0 */
   async mustStop(): Promise<void> {
     const code = await this.stop();
     if (code !== 0) throw new Error(`the exchange ended with ${code}: ${this.log.slice(-2_000)}`);
@@ -121,7 +121,10 @@ export class ExchangeProcess {
   }
 }
 
-/** Sends the signal and waits for the end. Returns the exit code; null: a signal ended it. */
+/**
+ * Sends the signal and waits for the end. Resolves to the exit code, or to null if a signal ended
+ * the process.
+ */
 export async function endOf(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
   if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
   const exit = once(child, 'exit');

@@ -1,9 +1,15 @@
-/** Ports for exchanges that are started again. */
+/** Finds ports for exchanges that are restarted. */
 import { createServer } from 'node:net';
 
-/** Below the ports of clients, so that no client takes an exchange's port between two starts. */
+/**
+ * A range below the system's ephemeral ports, so that no client takes an exchange's port between
+ * two starts.
+ */
 const PORTS = { first: 20_000, count: 10_000 };
-/** Far from that of the test file beside it, whose process has a number close to this one's. */
+/**
+ * Starts far from the first port of a test file that runs at the same time, whose process id is
+ * close to this one.
+ */
 let tried = process.pid * 101;
 
 /**

@@ -56,7 +56,7 @@ export class CpuWatch {
   }
 }
 
-/** The time of all cores since the machine started. */
+/** The total and idle time of all cores since the machine started. */
 function coreTimes() {
   const sum = { idleMs: 0, totalMs: 0 };
   for (const { times } of cpus()) {
@@ -111,7 +111,7 @@ export interface Disk {
 
 const SYNCS = 200;
 
-/** Measures the disk under a folder: the shortest wait of a commit. */
+/** Measures the disk under a folder: a commit takes at least this long. */
 export async function describeDisk(folder: string): Promise<Disk> {
   const { type: magic } = await statfs(folder);
   const file = openSync(join(folder, 'sync-probe'), 'w');

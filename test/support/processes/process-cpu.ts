@@ -30,7 +30,7 @@ function ticksOf(path: string): number {
   return Number(fields[UTIME] ?? 0) + Number(fields[STIME] ?? 0);
 }
 
-/** The fields after the name, which may contain spaces. Empty: no such process. */
+/** The fields after the name, which may contain spaces; empty if there is no such process. */
 function fieldsOf(path: string): string[] {
   try {
     const text = readFileSync(path, 'utf8');

@@ -22,7 +22,10 @@ export class Samples {
     for (const value of values) this.add(value);
   }
 
-  /** The least sample that at least this share (0 to 1) does not exceed; NaN without samples. */
+  /**
+   * The smallest sample that at least this share (0 to 1) of the samples does not exceed; NaN
+   * without samples.
+   */
   percentile(share: number): number {
     if (this.count === 0) return Number.NaN;
     const rank = Math.min(this.count, Math.max(1, Math.ceil(share * this.count)));
@@ -39,7 +42,7 @@ export class Samples {
     return sum;
   }
 
-  /** Ascending. The view is valid until the next add. */
+  /** The samples in ascending order. The view is valid until the next add. */
   inOrder(): Float64Array {
     const view = this.values.subarray(0, this.count);
     if (!this.sorted) view.sort();

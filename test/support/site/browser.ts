@@ -1,7 +1,7 @@
 /**
- * Chromium, driven by playwright-core. On Linux with an x64 processor it comes from the package
- * @sparticuz/chromium, with the libraries and fonts that a bare machine lacks; elsewhere the
- * system's is used. CHROMIUM selects another one.
+ * Chromium, driven by playwright-core. On x64 Linux it comes from the package @sparticuz/chromium,
+ * with the libraries and fonts that a bare machine lacks; elsewhere it is the system's. CHROMIUM
+ * selects another one.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -30,7 +30,7 @@ const UNPACK = `
   await Promise.all(archives.map((archive) => inflate(archive)));
 `;
 
-/** The package's own file names folders that exist only on its maker's platform. */
+/** Replaces the package's own file, which names folders that exist only on its maker's platform. */
 const FONTS = `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
@@ -52,7 +52,7 @@ export function findChromium(): Program {
   throw new Error('Chromium is missing: install Chromium or Chrome, or set CHROMIUM to its path');
 }
 
-/** Unpacks once, beside the package, so that a new version is unpacked anew. */
+/** Unpacks the package once, beside itself; a new version is unpacked again. */
 function fromPackage(): Program {
   const module = createRequire(import.meta.url).resolve('@sparticuz/chromium');
   const home = dirname(dirname(module));
@@ -80,12 +80,12 @@ function unpack(home: string, unpacked: string): void {
     renameSync(folder, unpacked);
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });
-    // Another process has already unpacked it.
+    // Another process has unpacked it first.
     if (!existsSync(unpacked)) throw error;
   }
 }
 
-/** Turns off the browser's own requests to its makers. */
+/** Turns off the browser's requests to its makers. */
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',

@@ -1,6 +1,6 @@
 /**
- * Commands as records (engine/interface/records.ts), ready to be applied. The garbage collector has
- * nothing to trace, and applying decodes nothing, so millions of commands can be ready before a
+ * Commands as records (engine/interface/records.ts), ready to be applied. Records need no decoding
+ * and no work of the garbage collector, so millions of commands can be prepared before a
  * measurement.
  */
 
@@ -29,7 +29,7 @@ export class CommandList {
     records.append(command, atMs);
   }
 
-  /** The start of the i-th command's record. */
+  /** The offset of the i-th command's record. */
   at(i: number): number {
     if (!(i >= 0 && i < this.length)) throw new RangeError(`the list has no command ${i}`);
     return this.starts[i]!;

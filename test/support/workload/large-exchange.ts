@@ -1,4 +1,4 @@
-/** An exchange of many users; traders have a position in the one market, and a rank. */
+/** An exchange with many users; traders have a rank, and a position in the only market. */
 import type { Command } from '../../../engine/interface/commands.js';
 import { marketIdOf, Outcome, TimeInForce } from '../../../engine/interface/domain.js';
 import { MICROS_PER_DOLLAR } from '../../../engine/interface/limits.js';
@@ -8,7 +8,7 @@ export const LARGE_USERS = 1_000_000;
 export const LARGE_AT_MS = WINDOW_START_MS + 1_000;
 const FUNDS_MICROS = 1_000 * MICROS_PER_DOLLAR;
 const PRICE_TICKS = 500;
-/** As long as the gateway's: scrypt$15$8$1$, a salt of 16 bytes and a key of 32. */
+/** A credential of the gateway's length: scrypt$15$8$1$, a salt of 16 bytes and a key of 32. */
 const CREDENTIAL = `scrypt$15$8$1$${'s'.repeat(22)}$${'k'.repeat(43)}`;
 
 export function* largeExchange(

@@ -9,12 +9,12 @@ export interface LiveOrder {
   lots: number;
 }
 
-/** Orders that are gone, kept for late cancels. */
+/** How many ended orders are kept for late cancels. */
 const GONE_REMEMBERED = 256;
 
 export interface EventCounts {
   trades: number;
-  /** By match type: transfer, mint, merge. */
+  /** Counts of matches by type: transfer, mint, merge. */
   matches: [number, number, number];
   byEvent: Map<string, number>;
 }
@@ -40,7 +40,7 @@ export class LiveOrders {
     return this.byMarket.get(marketId) ?? [];
   }
 
-  /** A recently filled or cancelled order; null: none. */
+  /** A recently filled or cancelled order, or null. */
   lastGone(index: number): LiveOrder | null {
     return this.gone.length === 0 ? null : this.gone[index % this.gone.length]!;
   }
@@ -81,7 +81,7 @@ export class LiveOrders {
   }
 }
 
-/** Further reports of `follow`: orders cancelled from the book, positions with a payout. */
+/** Further results of `follow`: orders cancelled from the book, positions with a payout. */
 export interface Followed {
   cancelled: (orderId: number) => void;
   claimable: (userId: number, marketId: number) => void;

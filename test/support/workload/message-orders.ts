@@ -27,7 +27,7 @@ export function marketForMessages() {
   return openMarket(2 * USERS_OF_A_SIDE, FUNDS_MICROS);
 }
 
-/** The commands that open it. */
+/** The commands that open the exchange. */
 export function setupForMessages() {
   return openingOf(2 * USERS_OF_A_SIDE, FUNDS_MICROS);
 }
@@ -35,13 +35,13 @@ export function setupForMessages() {
 interface Order {
   userId: number;
   isBid: boolean;
-  /** The exchange's id; 0: refused, or not sent yet. */
+  /** The exchange's order id; 0 if the message was refused or not sent. */
   orderId: number;
   filledLots: number;
 }
 
 export class MessageOrders {
-  /** By the id of the message; by the exchange's id. */
+  /** Orders by the message's id, and by the exchange's id. */
   private readonly orders: Order[] = [];
   private readonly idsOf: number[] = [];
 
@@ -91,7 +91,7 @@ export class MessageOrders {
   }
 }
 
-/** A stream as commands, the digest after them, and a tape for the ladder. */
+/** Converts a stream to commands, with the digest after them and a tape for the ladder. */
 export function planMessages(options: StreamOptions) {
   const { engine, marketId } = marketForMessages();
   const orders = new MessageOrders(marketId);

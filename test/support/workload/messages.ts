@@ -15,11 +15,11 @@ export interface StreamOptions {
   seed: string;
   count: number;
   shape: keyof typeof SHAPES;
-  /** How long an order rests, in messages: the mean of an exponential distribution. */
+  /** How many messages an order rests for: the mean of an exponential distribution. */
   lifetime: number;
 }
 
-/** About the `id`-th order. `lots` of a modification: the order's new rest. */
+/** A message about the order `id`. `lots` of a modification: the new resting size. */
 export type Message =
   | { kind: 'new'; id: number; isBid: boolean; ticks: number; lots: number; rests: boolean }
   | { kind: 'modify'; id: number; ticks: number; lots: number }

@@ -9,7 +9,7 @@ const INTEGERS = [0, 1, 2, 127, 128, 255, 256, 65_535, 65_536, 2 ** 31 - 1, 2 **
 export class Mutator {
   private readonly words: Buffer[];
 
-  /** `seeds`: sources of words and numbers. */
+  /** `seeds`: the sources of words and numbers. */
   constructor(
     private readonly random: Random,
     seeds: readonly Uint8Array[],
@@ -59,7 +59,7 @@ export class Mutator {
     }
   }
 
-  /** Replaces a word of memory by a number. */
+  /** Replaces a word of memory with a number. */
   private withNumber(bytes: Buffer, from: number): Buffer {
     const { random } = this;
     const copy = Buffer.from(bytes);

@@ -11,7 +11,7 @@ import { FIRST_RULES } from '../../../engine/interface/rule-sets.js';
 export const WINDOW_START_MS = 1_763_700_300_000;
 export const ASSET_PRICE_MICROS = 90_000 * MICROS_PER_DOLLAR;
 
-/** Rule set 1, except that orders of any size may rest, for tests that do not depend on size. */
+/** Rule set 1 without a minimum size of resting orders, for tests that do not depend on size. */
 export const ANY_SIZE_RESTS: CommandOf<'setRules'> = {
   kind: 'setRules',
   ...FIRST_RULES,

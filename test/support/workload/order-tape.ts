@@ -28,7 +28,7 @@ export interface TapeOrder {
 export class OrderTape {
   ints = new Int32Array(1 << 12);
   length = 0;
-  /** The number of orders, which is the id of the last one. */
+  /** The number of orders, which is also the last order's id. */
   orders = 0;
   /** The book's trades, and its lots after the last entry. */
   trades = 0;

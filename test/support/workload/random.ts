@@ -1,8 +1,8 @@
-/** Random choices from a seed. Equal calls in equal order make equal choices. */
+/** Random choices from a seed. The same calls in the same order give the same choices. */
 import { uniformRandom } from '../../../gateway/inputs/feeds/random.js';
 
 export class Random {
-  /** The next number from 0 (included) to 1 (excluded). */
+  /** Returns the next number in [0, 1). */
   readonly next: () => number;
 
   constructor(seed: string) {
@@ -13,7 +13,7 @@ export class Random {
     return min + Math.floor(this.next() * (max - min + 1));
   }
 
-  /** A whole number from 1 to `max`; every order of magnitude is equally likely. */
+  /** A whole number from 1 to `max`, with each order of magnitude equally likely. */
   magnitude(max: number): number {
     return Math.max(1, Math.floor(max ** this.next()));
   }
@@ -27,7 +27,7 @@ export class Random {
     return from[this.whole(0, from.length - 1)]!;
   }
 
-  /** A name, with a probability proportional to its weight. */
+  /** One of the names, with a probability proportional to its weight. */
   weighted<Name extends string>(weights: Readonly<Record<Name, number>>): Name {
     const entries = Object.entries<number>(weights) as [Name, number][];
     let left = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0);

@@ -37,13 +37,13 @@ import { Random } from './random.js';
 
 export interface WorkloadOptions {
   seed: string;
-  /** Without the setup. */
+  /** The number of commands, without the setup. */
   commands: number;
   users: number;
   assets: number;
-  /** Quarter hours; the commands end some seconds after the last one. */
+  /** The number of quarter hours; the commands end some seconds after the last one. */
   windows: number;
-  /** Resting orders per market that makers aim at. */
+  /** The number of resting orders per market that makers aim for. */
   restingTarget: number;
   /** The share of commands in runs of {@link BATCH} quotes and cancels of one user. */
   batchable: number;
@@ -64,10 +64,10 @@ export interface TimedCommand {
 }
 
 export interface Statistics {
-  /** Counts by label (`buy GTC`, `cancel`) and result code. */
+  /** Counts of commands by label (`buy GTC`, `cancel`) and result code. */
   byKind: ReadonlyMap<string, ReadonlyMap<string, number>>;
   orders: number;
-  /** Orders that traded at once. */
+  /** Orders that traded immediately. */
   crossing: number;
   events: EventCounts;
   mostResting: number;
@@ -80,7 +80,7 @@ export interface Workload {
   digest: string;
   /** The same orders and cancels for a book without users and money. */
   tape: OrderTape;
-  /** The starts of the runs of {@link BATCH} commands of one user. */
+  /** The indexes of the first commands of the runs of {@link BATCH} commands of one user. */
   batchStarts: ReadonlySet<number>;
   statistics: Statistics;
 }
@@ -90,21 +90,21 @@ const FIRST_COMMAND_AFTER_MS = 5_000;
 /** The commands continue after the last window's end, so that they include the ends. */
 const TAIL_MS = 15_000;
 const PRICE_EVERY_MS = 1_000;
-/** At most: the exchange limits the total. */
+/** The most funds of a user, because the exchange limits the total. */
 const FUNDS_MICROS = 500_000 * MICROS_PER_DOLLAR;
-/** At least; or a twentieth of the users, if that is more. */
+/** The minimum number of makers; a twentieth of the users if that is more. */
 const MAKERS = 500;
-/** Makers that send their quotes in batches. */
+/** The number of makers that send their quotes in batches. */
 const BATCHING_MAKERS = 20;
 /** The move of the asset, as a share of its price, that makes an outcome nearly certain. */
 const CERTAIN_AT = 0.004;
 
-/** Parts per thousand; the rest are claims, as long as there are any. */
+/** Weights in parts per thousand; the rest are claims, as long as there are any. */
 const WEIGHTS = { rest: 400, cancel: 330, buy: 180, sell: 70 };
-/** Cancels of orders that are gone, in parts per thousand of the cancels. */
+/** Cancels of orders that have ended, in parts per thousand of the cancels. */
 const LATE_CANCELS = 30;
 
-/** Generated for each reader, so that a million registrations take no memory. */
+/** Generated again for each reader, so that a million registrations take no memory. */
 export function setupOf(options: WorkloadOptions): Iterable<TimedCommand> {
   const fundsMicros = Math.min(FUNDS_MICROS, Math.floor(MAX_GRANTED_MICROS / options.users));
   return {
@@ -231,7 +231,7 @@ class Planner {
     return this.random.chance(batchable / (batchable + BATCH * (1 - batchable)));
   }
 
-  /** A maker cancels up to half a batch of its resting orders, and quotes anew. */
+  /** A maker cancels up to half a batch of its resting orders and places new quotes. */
   private quoteMany(marketId: number): void {
     const start = this.commands.length;
     this.batchStarts.add(start);
@@ -281,7 +281,7 @@ class Planner {
     this.give({ kind: 'cancel', userId, idempotencyKey: null, marketId, orderId });
   }
 
-  /** A taker buys for an amount: mostly at any price, sometimes with a limit, rarely FOK. */
+  /** A taker buys for an amount: usually at any price, sometimes with a limit, rarely FOK. */
   private buy(marketId: number): void {
     const userId = this.someTaker();
     const outcome = this.below(2) as Outcome;
@@ -324,7 +324,7 @@ class Planner {
     else this.give({ kind: 'claim', idempotencyKey: null, ...winner });
   }
 
-  /** The outcome's value, from the asset's distance to its start price. */
+  /** The outcome's value, derived from the distance of the asset's price to its start price. */
   private fairTicks(marketId: number, outcome: Outcome): number {
     const { asset, startPriceMicros } = this.engine.market(marketId)!;
     const moved = this.pricesMicros[asset]! / startPriceMicros! - 1;
@@ -332,7 +332,7 @@ class Planner {
     return outcome === Outcome.UP ? up : 1_000 - up;
   }
 
-  /** A few users are busy and many are idle: the square of a uniform draw. */
+  /** A few users are busy and many are idle: squares a uniform draw. */
   private someTaker(): number {
     const draw = this.random.next();
     return 1 + Math.floor(draw * draw * this.options.users);

@@ -1,15 +1,14 @@
 /**
- * The naive engine's room: each user's limit on shared resources. Everything is counted anew each
- * time.
+ * The naive engine's room: each user's limit on shared resources, counted from scratch each time.
  */
 import type { PoolSizes } from '../../../../engine/state/access/room.js';
 import { areFamily, type NaiveState, type NaiveUser, userOf } from '../state.js';
 
 type PoolName = keyof PoolSizes;
-/** Pools whose use is in the state. The memory counts the keys. */
+/** Pools whose use is counted from the state; keys are counted by the memory. */
 type SharedPool = Exclude<PoolName, 'keys'>;
 
-/** Points of a dollar of fees. */
+/** The points earned by a dollar of fees. */
 const ESTABLISHED_MICRO_POINTS = 100_000_000;
 
 /** An account without a credential is the exchange's own, unless it is a sub-account. */
@@ -21,7 +20,7 @@ function isNewcomer(user: NaiveUser): boolean {
   return user.microPoints < ESTABLISHED_MICRO_POINTS;
 }
 
-/** The owners of a pool's used places, one entry for each place. */
+/** The owner of each used place of a pool. */
 function ownersOf(state: NaiveState, pool: SharedPool): number[] {
   const ids = (all: { userId: number }[]) => all.map(({ userId }) => userId);
   switch (pool) {
@@ -64,7 +63,7 @@ export class Tally {
   private used = 0;
   private usedByNewcomers = 0;
 
-  /** For one more place of this user. */
+  /** Decides whether this user may take one more place. */
   constructor(
     private readonly state: NaiveState,
     private readonly userId: number,
