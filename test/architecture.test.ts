@@ -12,13 +12,13 @@ import { MUTATIONS } from './trials/mutations/mutations.js';
 /** The top-level folders, lowest first. Each imports from itself and from those below it. */
 const FOLDERS = ['engine', 'persistence', 'gateway', 'test', 'bench'];
 const folderOf = (path: string) => path.split('/')[0]!;
-/** Other top-level entries: the CI script, and what a checkout does not contain. */
+/** Other top-level entries: the CI script, and folders that a fresh checkout does not contain. */
 const OTHER_FOLDERS = ['.ci', '.git', 'node_modules', 'dist', 'data', 'coverage'];
 /** The engine's folders, lowest first; the last two are files. */
 const ENGINE_ROOMS = ['storage', 'interface', 'state', 'rules', 'reads', 'engine'];
 const MAX_FILES_PER_FOLDER = 16;
 
-/** Without comments and strings, which may name what code must not call. */
+/** The code without comments and strings, which may name what code must not call. */
 function codeOf(source: Source): string {
   return source.text
     .replace(/\/\*[\s\S]*?\*\//g, '')
@@ -33,12 +33,12 @@ const { default: bundles }: { default: RolldownOptions[] } = await import(
   join(ROOT, 'rolldown.config.ts')
 );
 
-/** The rank of a file's folder within the engine. */
+/** The rank of a file's folder within the engine; a higher one may import a lower one. */
 function floorOf(path: string): number {
   return ENGINE_ROOMS.indexOf(path.split('/')[1]!.replace(/\.ts$/, ''));
 }
 
-/** Files that import each other, directly or indirectly: each group is a cycle, types included. */
+/** Groups of files that import each other, directly or indirectly, including imports of types. */
 function cycles(sources: readonly Pick<Source, 'path' | 'targets'>[]): string[][] {
   const targetsOf = new Map(sources.map((source) => [source.path, source.targets]));
   const reached = new Map(
@@ -303,7 +303,7 @@ describe('bundles', () => {
   });
 });
 
-// The packages run under the Node.js that is one of them, whatever the machine has.
+// The packages run under the Node.js that npm installs, whatever version the machine has.
 test('npm ci does not warn of engines: none in the lock file needs more than Node.js 20', () => {
   const { packages } = JSON.parse(readFileSync(`${ROOT}/package-lock.json`, 'utf8'));
   const needing = Object.keys(packages).filter((path) =>

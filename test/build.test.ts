@@ -1,4 +1,4 @@
-/** A tool never changes the program that an exchange runs from: it runs what was built. */
+/** A tool runs the existing build and never changes the program that an exchange runs from. */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -41,7 +41,7 @@ test('after a change of the source a tool compiles nothing, and says so', () => 
   const { status, stderr } = run('--if-missing');
   expect([status, stderr]).toEqual([0, expect.stringContaining('the source has changed')]);
   expect(readFileSync(join(folder, 'dist/.inputs'), 'utf8')).toBe('other sources');
-  // There is no compiler here: what would compile fails.
+  // There is no compiler here, so a compilation would fail.
   expect(run().status).toBe(1);
 });
 

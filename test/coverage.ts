@@ -14,14 +14,14 @@ import type { Profiler } from 'node:inspector';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-// @ts-expect-error: it has no types.
+// @ts-expect-error: the package has no types.
 import { mergeProcessCovs } from '@bcoe/v8-coverage';
 import convert from 'ast-v8-to-istanbul';
 import { createVitest, parseAstAsync } from 'vitest/node';
 
 const ROOT = join(import.meta.dirname, '..');
 const DIST = `${pathToFileURL(join(ROOT, 'dist'))}/`;
-/** The least share of branches, in percent. */
+/** The minimum share of branches, in percent. */
 const THRESHOLDS = {
   'gateway/http': 95.5,
   'gateway/json': 98.5,
@@ -57,7 +57,7 @@ interface Branch {
   loc: Span;
   locations: Span[];
 }
-/** Of istanbul. */
+/** The coverage of a file, in istanbul's format. */
 interface FileCoverage {
   branchMap: Record<string, Branch>;
   b: Record<string, number[]>;
@@ -70,7 +70,7 @@ interface Counts {
   result: Profiler.ScriptCoverage[];
 }
 
-/** Adds the counts of the processes and threads that have ended since. */
+/** Adds the counts of the processes and threads that have ended since the last call. */
 function collect(): void {
   for (const name of readdirSync(countsFolder)) {
     const path = join(countsFolder, name);
@@ -78,7 +78,7 @@ function collect(): void {
     try {
       counts = JSON.parse(readFileSync(path, 'utf8'));
     } catch {
-      // It is still being written, or its process was killed as it wrote.
+      // The file is still being written, or its process was killed while writing.
       continue;
     }
     rmSync(path);
@@ -88,8 +88,8 @@ function collect(): void {
 }
 
 /**
- * The places where its alternatives begin, which are the same in what tsc, rolldown and vitest
- * compile; where they end is not.
+ * The places where the branch's alternatives begin. These are the same in the output of tsc,
+ * rolldown and vitest; the places where they end are not.
  */
 function alternativesOf({ type, loc, locations }: Branch): string[] {
   return locations.map(({ start }, i) => {
@@ -99,8 +99,8 @@ function alternativesOf({ type, loc, locations }: Branch): string[] {
 }
 
 /**
- * Adds what was taken in a file of dist/ to the branches of its sources. What rolldown writes in
- * another way is not found there, and counts as not taken.
+ * Credits branches taken in a file of dist/ to its source files. A branch that rolldown rewrites
+ * cannot be mapped, and counts as not taken.
  */
 async function addBuilt(map: CoverageMap, coverage: Profiler.ScriptCoverage): Promise<void> {
   const path = fileURLToPath(coverage.url);
@@ -134,7 +134,7 @@ function report(map: CoverageMap, folder: Folder): boolean {
     for (const [id, { loc, locations }] of Object.entries(branchMap)) {
       b[id]!.forEach((times, i) => {
         const { line = null, column = 0 } = locations[i]!.start;
-        // Without an else, what follows is taken in its place.
+        // Without an else, the code that follows is the other alternative.
         const rest = lines.slice(line === null ? loc.end.line! : line - 1).join('\n');
         if (times === 0 && ASSERTION.test(rest.slice(column).trim())) return;
         branches++;

@@ -1,10 +1,9 @@
 /**
- * `npm test`: looks for everything that the tests need, runs them, and ends what they have started.
- *
- * Invariant: a run that lacks something says all of it before any time is spent (exit status
- * 2). When it has ended or was interrupted, no process of it is left, and none of its folders: the
- * processes are in a group of their own, and nodes of PostgreSQL, which leave it, have their
- * folders in that of the run.
+ * `npm test`: checks the requirements of the tests, runs the tests, and ends everything that they
+ * have started. Invariant: a run that lacks something reports all of it before any time is spent
+ * (exit status 2). After a run has ended or was interrupted, none of its processes and folders is
+ * left: the processes are in a process group of their own; nodes of PostgreSQL, which leave it,
+ * have their folders inside the run's folder.
  */
 import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -14,14 +13,14 @@ import { delimiter, join } from 'node:path';
 const ROOT = join(import.meta.dirname, '..');
 /** How long vitest may take to end after an interruption. */
 const ENDING_MS = 5_000;
-/** By the Debian package that has it. */
+/** Required programs, with the Debian package of each. */
 const PROGRAMS = { bash: 'bash', mkfifo: 'coreutils', nice: 'coreutils', prlimit: 'util-linux' };
 
 function json(path: string) {
   return JSON.parse(readFileSync(join(ROOT, path), 'utf8'));
 }
 
-/** Packages that are not there, or not in the version of the lock file. */
+/** Packages that are missing, or not in the version of the lock file. */
 function missingPackages(): string[] {
   const { packages } = json('package-lock.json');
   const { dependencies, devDependencies } = packages[''];
@@ -37,7 +36,7 @@ function isInPath(program: string): boolean {
   return folders.some((folder) => existsSync(join(folder, program)));
 }
 
-/** What is missing, and what to do about it. */
+/** The missing requirements, each with its remedy. */
 async function look(): Promise<string[]> {
   const packages = missingPackages();
   if (packages.length > 0) return [`${packages.join(', ')}: run npm ci`];
@@ -64,11 +63,11 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // It has ended.
+    // The process has ended.
   }
 }
 
-/** Nodes of PostgreSQL are in sessions of their own, each with its children. */
+/** Ends nodes of PostgreSQL, which are in sessions of their own, each with its children. */
 function endDatabases(folder: string): void {
   for (const path of globSync('**/postmaster.pid', { cwd: folder })) {
     const pid = Number(readFileSync(join(folder, path), 'utf8').split('\n')[0]);

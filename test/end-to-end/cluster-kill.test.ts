@@ -1,6 +1,6 @@
 /**
- * A short form of the trial `cluster-kill`: the exchange that leads is paused, comes back, and
- * believes that it leads. And the judge, which must see what would be wrong.
+ * A short form of the trial `cluster-kill`: the leader is paused, resumes, and still believes that
+ * it leads. Also tests that the judge finds every kind of fault.
  */
 import { expect, test } from 'vitest';
 import { SEED } from '../support/extent.js';
@@ -18,7 +18,10 @@ test('who leads is paused under load: nothing is lost, doubled or led twice', as
   expect(counts.epochs).toBeGreaterThanOrEqual(2);
 });
 
-/** What is out of order or wrong: "a lie is found" in linearizable.test.ts. */
+/**
+ * The test "a lie is found" in linearizable.test.ts covers observations that are wrong or out of
+ * order.
+ */
 test('the judge finds what was lost, doubled, answered otherwise, or never sent', () => {
   const answer = { status: 200, text: '{}' };
   const acknowledgement = (key: string): Acknowledgement => ({

@@ -1,6 +1,6 @@
 /**
- * `npm run cluster` as a stranger uses it: starts, trades through both replicas, loses its leader,
- * which comes back as a standby, and stops.
+ * `npm run cluster` as a stranger uses it: the cluster starts, trades through both replicas, loses
+ * its leader, which comes back as a standby, and stops.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -33,7 +33,7 @@ function clientOf(output: string, name: string): ApiClient {
   return client;
 }
 
-/** Statuses: 200 of the one that leads, 503 of one that waits. */
+/** The statuses of /ready: 200 from the leader, 503 from a waiting exchange. */
 function readiness(exchanges: readonly ApiClient[]): Promise<number[]> {
   return Promise.all(exchanges.map(async (api) => (await api.get('/ready')).status));
 }
@@ -58,7 +58,7 @@ test('the cluster trades, survives its leader, and leaves nothing behind', async
   expect(order.answer.status, order.answer.text).toBe(200);
   expect((await first.get('/status')).json.journal).toBe('replicated');
 
-  // At the other replica, the state after the answer of this one.
+  // The other replica answers with a state that includes this order.
   const { sequence } = JSON.parse(order.answer.text);
   const read = await second.send('GET', `/users/${ada.userId}/balance`, undefined, {
     token: ada.token,
@@ -68,7 +68,7 @@ test('the cluster trades, survives its leader, and leaves nothing behind', async
   expect(read.json.sequence).toBeGreaterThanOrEqual(sequence);
   expect(read.json.available).toBeLessThan(10_000);
 
-  // What clients see of it: test/gateway/edge/replicas.test.ts.
+  // test/gateway/edge/replicas.test.ts shows what clients notice.
   process.kill(Number(/exchange-1 .*pid (\d+)/.exec(output)![1]), 'SIGKILL');
   const stake: Sent = {
     path: '/vaults/flex/stake',
@@ -81,11 +81,11 @@ test('the cluster trades, survives its leader, and leaves nothing behind', async
     stake.answer = await send(first, stake);
     expect(stake.answer.status, stake.answer.text).toBe(201);
   }, 60_000);
-  // The same session, the same key, the same answer, also at the other replica.
+  // The same session and key give the same answer, also at the other replica.
   for (const sent of [order, stake])
     for (const api of [first, second]) expect(await send(api, sent)).toEqual(sent.answer);
 
-  // What was killed has come back as a standby, perhaps soon enough to lead again.
+  // The killed exchange has come back as a standby, perhaps in time to lead again.
   await eventually(
     async () => expect((await readiness(exchanges)).sort()).toEqual([200, 503]),
     60_000,
@@ -94,7 +94,7 @@ test('the cluster trades, survives its leader, and leaves nothing behind', async
   const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
   const isFirst = (await readiness(exchanges))[0] === 200;
   const leader = exchanges[isFirst ? 0 : 1]!.url;
-  // Both say who leads, a standby once it has recovered, and so does the cluster.
+  // Both exchanges name the leader, a standby once it has recovered, and so does the cluster.
   await eventually(async () => {
     const asked = await fetch(`${operators}/status`, { headers });
     expect(asked.status).toBe(isFirst ? 200 : 503);
@@ -103,7 +103,7 @@ test('the cluster trades, survives its leader, and leaves nothing behind', async
   }, 60_000);
   if (!isFirst) await eventually(() => output.includes(`exchange-2 leads now: ${leader}/api`));
   expect(output).toContain('exchange-1 was killed (SIGKILL), and is being started again.');
-  // It can take over by plan, as the cluster says.
+  // The standby can take over as the printed command says.
   expect(output).toMatch(/--journal postgres:\/\/\S+/);
 
   const folder = /Logs are in (\S+)\./.exec(output)![1]!;

@@ -39,11 +39,11 @@ async function start(limits?: string[]): Promise<void> {
   ({ token, userId } = (
     await api.post('/auth/register', { username: 'ada', password: PASSWORD })
   ).json);
-  // The client opens its connections now, while it still can.
+  // The client opens its connections now, while descriptors are free.
   for (let i = 0; i < WARM_UP_STAKES; i++) await stake();
 }
 
-/** From now on it can open none. The result restores the limit. */
+/** Takes all free descriptors of a process. The result gives them back. */
 function starveOfDescriptors(pid: number): { relieve(): void } {
   const limits = readFileSync(`/proc/${pid}/limits`, 'utf8');
   const [, soft, hard] = /^Max open files +(\w+) +(\w+)/m.exec(limits)!;
@@ -62,7 +62,7 @@ test('without free descriptors, trading continues, the follower retries, and not
   await api.read(`/users/${userId}/ledger`, token);
   expect((await api.get('/ready')).json).toEqual({ status: 'ready' });
   const starvation = starveOfDescriptors(server.child.pid!);
-  // The history is damaged, so the follower reopens everything: history, journal, snapshots.
+  // The history is damaged, so the follower reopens all of its files: history, journal, snapshots.
   await damageHistory();
   await eventually(async () => 'warning' in (await api.get('/ready')).json);
   for (let i = 0; i < 20; i++) await stake();

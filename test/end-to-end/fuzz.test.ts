@@ -1,6 +1,6 @@
 /**
  * Random requests, valid and invalid, generated from the contract. Each is answered as the contract
- * says, none causes a server error, no impossible one succeeds, and valid ones are understood.
+ * says, none causes a server error, no impossible request succeeds, and valid ones are understood.
  * Afterwards every micro-dollar is accounted for, and the journal alone gives the same state. The
  * seed is printed; SEED repeats the requests.
  */
@@ -34,9 +34,12 @@ import { SPOILS } from './fuzz/spoils.js';
 import { World } from './fuzz/world.js';
 
 const REQUESTS = extent(100_000, 2_000);
-/** In so many, each operation succeeds at least once, and each way to spoil one is tried. */
+/**
+ * With this many requests, each operation succeeds at least once, and each way to spoil a request
+ * is tried.
+ */
 const ENOUGH_REQUESTS = 50_000;
-/** 20,000 take half a minute, and several on a busy machine. */
+/** 20,000 requests take half a minute, or several minutes on a busy machine. */
 const LIMIT_MS = 60_000 + 12 * REQUESTS;
 /** Time passes between rounds, so that markets end and resolve. */
 const ROUNDS = 20;
@@ -48,7 +51,7 @@ const SPOILT_SHARE = 0.4;
 const contract = programContract();
 const { document } = contract;
 
-/** Rounding to the places does not change a valid value. */
+/** Decimals are rounded to their places, which does not change a valid value. */
 const ajv = new Ajv2020({ strict: false, formats: FORMATS, keywords: [RULES_KEYWORD] }).addKeyword({
   keyword: DECIMAL_PLACES,
   type: 'number',
@@ -168,7 +171,7 @@ class Fuzz {
     return draft;
   }
 
-  /** Whether the partner registered the user in the body; undefined: unknown. */
+  /** Whether the partner registered the user in the body; undefined if unknown. */
   private isOfPartner({ body }: Draft): boolean | undefined {
     const { userId } = (body ?? {}) as { userId?: unknown };
     return this.world.people.find((person) => person.userId === userId)?.isPartners;
@@ -208,7 +211,7 @@ class Fuzz {
     }
   }
 
-  /** An executed number is refused for ever. */
+  /** An executed number is refused permanently. */
   private judgeNumber({ of, number, executed }: Numbered, { status, text }: Answer): void {
     const { numbers } = this.world;
     const last = numbers.get(of) ?? 0;
@@ -223,7 +226,7 @@ class Fuzz {
   }
 }
 
-/** The user that a path names, as in `/users/u7/trades`. */
+/** The user in a path such as `/users/u7/trades`. */
 function userOf(path: string): string {
   return path.split('/')[2]!;
 }
@@ -231,7 +234,7 @@ function userOf(path: string): string {
 const STALE = 'client_sequence_stale';
 const WITHDRAWALS = '/partner/withdrawals';
 
-/** True also for bodies that cannot be judged here: bytes. */
+/** Whether the body fits the schema; also true for bytes, which cannot be checked here. */
 function bodyFits({ operation, method }: Plan, draft: Draft): boolean {
   const schema = operation.requestBody?.content['application/json']?.schema;
   const { raw, body } = draft;
@@ -266,7 +269,7 @@ async function meetPeople({ server, world }: Fuzz): Promise<void> {
   }
 }
 
-/** By the journal: the numbers of a token only grow, and every other is refused. */
+/** Checks against the journal that the executed numbers of a token only grow. */
 class ExecutedNumbers {
   executed = 0;
   stale = 0;

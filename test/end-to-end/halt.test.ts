@@ -31,7 +31,7 @@ import {
   WINDOW_START_MS,
 } from '../support/server.js';
 
-/** The trading thread's memory differs from what its commands made. */
+/** Changes the trading thread's memory without a command. */
 function corrupt(engine: Engine): void {
   const running = (engine as unknown as { running: Digest }).running;
   expect(running).toBeInstanceOf(Digest);
@@ -63,7 +63,7 @@ test('a disagreement stops all trading', async ({ onTestFinished }) => {
   expect((await api.get('/ready')).status).toBe(200);
 
   corrupt(engine);
-  // Disagreement is only found in a batch, so there must be one.
+  // The difference is only found in a batch, so a command must follow.
   expect((await buy()).status).toBe(200);
   await eventually(() => sequencer.halted !== null);
   await eventually(() => sequencer.backlog === 0);
@@ -80,9 +80,9 @@ test('a disagreement stops all trading', async ({ onTestFinished }) => {
     expect.stringMatching(/^the follower disagrees from sequence \d+ on$/),
   ]);
   expect(await api.metric('exchange_halted')).toBe(1);
-  // The price feed was told to stop, and a price that still arrives is refused.
+  // The price feed has been stopped, and a late price is refused.
   expect(() => feed.deliver('BTC', 101_000)).toThrow('not running');
-  // Only the scheduler ends the market; the house would withdraw its quotes before that.
+  // The scheduler alone ends the market; the house would withdraw its quotes before the end.
   clock.set(WINDOW_START_MS + WINDOW_MS + 10_000);
   for (const command of [
     { kind: 'advanceTime' },
@@ -151,7 +151,7 @@ describe('a start that fails', () => {
       stop: () => Promise.resolve(),
     };
     await expect(startWith(folder, { PORT: '0' }, feed)).rejects.toThrow('no prices today');
-    // Nothing holds the folder any more, and everything executed until then is in it.
+    // Nothing holds the folder, which contains everything executed up to the halt.
     const journal = await openJournal({ folder });
     expect(journal.end.sequence).toBeGreaterThan(0);
     await journal.close();

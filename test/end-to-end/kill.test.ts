@@ -1,11 +1,10 @@
 /**
  * The built program, killed with SIGKILL repeatedly while clients trade on many connections, and
- * restarted on the same folder. What was acknowledged exists exactly once, with the same bytes; a
- * key returns its first answer; a number (Client-Sequence) that was executed is refused for ever;
- * and every digest shown is the journal's. Snapshots and history are intact, with every third kill
- * during a snapshot.
- *
- * SEED repeats the choices and, as far as a clock allows, the times of the kills.
+ * restarted on the same folder. Every acknowledged command is in the journal exactly once, and its
+ * answer has the same bytes; a key returns its first answer; an executed number (Client-Sequence)
+ * is refused permanently; and every digest shown is the journal's. Snapshots and history are
+ * intact, although every third kill interrupts a snapshot. SEED repeats the choices and, as far as
+ * a clock allows, the times of the kills.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +21,10 @@ import { Random } from '../support/workload/random.js';
 
 const KILLS = extent(100, 2);
 const CLIENTS = 24;
-/** A market lasts 15 s, and a key 60 s: longer than a slow machine takes to send it again. */
+/**
+ * At this speed a market lasts 15 s and a key 60 s, which is enough for a slow machine to repeat a
+ * command.
+ */
 const SPEED = 60;
 const LIMIT_MS = 120_000 + KILLS * 40_000;
 const SNAPSHOT_WAIT_MS = 2_000;
@@ -78,7 +80,7 @@ test(`loses nothing that was acknowledged and executes nothing twice, SEED=${SEE
     await eventually(() => load.acknowledged.length - before > 6 * CLIENTS);
     await look();
     await (kill % 3 === 0 ? whileSnapshotIsWritten() : sleep(random.whole(20, 900)));
-    // Sometimes it is about to stop by itself.
+    // Sometimes the exchange is about to stop by itself.
     if (random.chance(0.15)) {
       server.child.kill('SIGTERM');
       await sleep(random.whole(0, 20));
@@ -103,7 +105,8 @@ test(`loses nothing that was acknowledged and executes nothing twice, SEED=${SEE
   // byte by byte.
   const { good, history, snapshots } = await programJson(folder, 'verify');
   expect(good).toBe(true);
-  // Three are kept. A kill between writing a snapshot and removing the oldest leaves a fourth.
+  // The exchange keeps three snapshots. A kill after the fourth is written and before the oldest is
+  // removed leaves four.
   expect(snapshots.length).toBeLessThan(5);
   expect(history.sequence).toBeGreaterThanOrEqual(sequence);
   expect(unfinishedSnapshots()).toEqual([]);
@@ -135,7 +138,7 @@ test(`loses nothing that was acknowledged and executes nothing twice, SEED=${SEE
   );
   expect(acknowledged.length).toBeGreaterThan(KILLS * CLIENTS);
   expect(Math.min(counts.replays, counts.stale, retries)).toBeGreaterThan(0);
-  // Which cases a few kills reach is chance; a hundred reach each of them.
+  // Which cases a few kills reach is chance; a hundred kills reach all of them.
   if (KILLS < 100) return;
   expect(snapshots.length).toBeGreaterThan(2);
   expect(unfinished, 'kills during a snapshot').toBeGreaterThan(0);

@@ -1,10 +1,9 @@
 /**
- * The built program as a black box: clients trade and read over HTTP and the stream while it is
- * killed and paused and answers are lost. What they were told is a history of the naive engine:
- * each answer is its answer at the sequence in the journal, each balance and book its state at the
- * sequence that came with it, and sequences are in the order of time for all clients together.
- *
- * SEED repeats the choices, not the moments at which requests arrive.
+ * The built program as a black box: clients trade and read over HTTP and the stream while the
+ * program is killed and paused and answers are lost. The answers form a history of the naive
+ * engine: each answer is the naive engine's at its sequence in the journal, each balance and book
+ * is the state at its own sequence, and for all clients together the sequences follow the order of
+ * time. SEED repeats the choices, not the moments at which requests arrive.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -21,11 +20,11 @@ import { Random } from '../support/workload/random.js';
 
 const HISTORIES = extent(5, 1);
 const IS_TRIAL = extent(1, 0) > 0;
-/** Beside them, there are half as many reads. */
+/** The number of commands; there are half as many reads in addition. */
 const COMMANDS = IS_TRIAL ? 7_000 : 250;
 const KILLS = IS_TRIAL ? 6 : 1;
 const CLIENTS = 12;
-/** A market lasts 15 s. */
+/** At this speed a market lasts 15 s. */
 const SPEED = 60;
 
 interface History {
@@ -84,7 +83,7 @@ async function record(index: number): Promise<History & Pick<Load, 'retries'>> {
   return { commands, acknowledged, observed, sent, retries };
 }
 
-/** What is wrong with a history. */
+/** The problems of a history, by kind. */
 function problemsOf(history: History) {
   const specification = new Specification(history.observed);
   for (const [command, atMs] of history.commands) specification.apply(command, atMs);
@@ -108,12 +107,12 @@ test.for(Array.from({ length: HISTORIES }, (_, index) => index))(
       `${acknowledged.length} answers, ${observed.length} reads and messages, ` +
         `${history.commands.length} commands, ${KILLS} kills, ${history.retries} retries`,
     );
-    // Whether a few commands amend an order is chance.
+    // Few commands amend an order only by chance.
     if (IS_TRIAL) expect(answered(/"keptPriority"/)).toBeGreaterThan(0);
   },
 );
 
-/** The checks can fail: the last history, with a lie in it. */
+/** Proves that the checks can fail: each changes the last history. */
 describe('a lie is found', () => {
   const asked = (one: Observation) => one.calledMs > 0;
   const lie = (change: Partial<History>) => {

@@ -1,4 +1,4 @@
-/** The log in a file that logrotate copies and truncates (copytruncate). */
+/** A log file that logrotate copies and truncates (copytruncate). */
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Files that the user of a program may not use: what each program says names the file, the user and
- * a command, and after that command the same program works. Needs root, to be another user.
+ * Files that the program's user may not use: the program's message names the file, the user and a
+ * command, and after that command the same program works. Needs root, to act as another user.
  */
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
 import {
@@ -53,7 +53,7 @@ afterEach(() => {
   rmSync(root, { recursive: true, force: true });
 });
 
-/** A copy of a folder that an exchange has used, which belongs to nobody. */
+/** Copies a folder that an exchange has used, and gives the copy to the user `nobody`. */
 function copyForNobody(to = data): void {
   cpSync(used.folder, to, { recursive: true });
   giveTo(to, NOBODY);
@@ -76,7 +76,7 @@ function asNobody(...program: string[]): SpawnSyncReturns<string> {
   });
 }
 
-/** Does what the program says as root. */
+/** Follows the program's advice as root. */
 function follow(text: string): void {
   const command = /: ((?:chown|chmod|install|mount) [^\n]*?)[.]?$/m.exec(text)?.[1];
   expect(command, text).toBeDefined();

@@ -1,8 +1,8 @@
 /**
- * However an exchange was started (from a snapshot and the rest of the journal, or from the whole
- * journal, with or without its history) it is the same: every read route answers the same bytes for
- * every user and market. Equal bytes of the state, and so the same answers to later requests:
- * snapshot.test.ts.
+ * An exchange is the same however it was started: from a snapshot and the rest of the journal, or
+ * from the whole journal, with or without its history. Every read route answers with the same bytes
+ * for every user and market. snapshot.test.ts compares the bytes of the state, on which later
+ * answers depend.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,13 +22,13 @@ import { Folders } from '../support/journal-fixture.js';
 import { IDLE_USER, ReplayExchange } from '../support/replay-exchange.js';
 import { type Answer, PARTNER_KEY, PARTNER_KEYS, TestServer } from '../support/server.js';
 
-/** Routes that report on the process, or whose answer has its address. */
+/** Routes that report on the process, or whose answer contains its address. */
 const OF_THE_PROCESS = ['/metrics', '/markets/{id}/card'];
 
 const folders = new Folders();
 const servers = new Map<string, TestServer>();
 const recoveries: SnapshotRecovery[] = [];
-/** By user; tokens of the latest credentials. */
+/** Each user's token, from the latest credential. */
 const tokens = new Map<string, string>();
 let userIds: string[];
 let marketIds: string[];
@@ -108,7 +108,8 @@ function open(
 /** Reads the same path at all servers and returns their common answer. */
 async function askAll(path: string, token?: string): Promise<Answer> {
   const headers = { authorization: `Bearer ${PARTNER_KEY}` };
-  // Concurrently: each has its own folder and clock, and gets its requests one by one.
+  // The servers are asked concurrently; each has its own folder and clock, and gets its requests
+  // one by one.
   const answers = await Promise.all(
     [...servers.values()].map(({ api }) =>
       path.startsWith('/partner')
@@ -127,7 +128,7 @@ function valuesOf(name: string, template: string): (string | undefined)[] {
   const isUser = name === 'userId' || (name === 'id' && template.includes('/users/'));
   const isMarket = name === 'marketId' || (name === 'id' && template.startsWith('/markets/'));
   if (isUser) return [...userIds, 'u9999'];
-  // Filters of a user's lists, which have every user already.
+  // Filters of a user's lists, which are tried for every user.
   if (template.startsWith('/users/') && name === 'marketId') return [undefined, marketIds[1]];
   if (template.endsWith('/orders') && name === 'status') return [undefined, 'closed', 'all'];
   if (template.endsWith('/ledger') && name === 'limit') return ['60'];
@@ -154,7 +155,7 @@ function valuesOf(name: string, template: string): (string | undefined)[] {
     price: [undefined, '0.5'],
     metric: ['profit', 'volume', 'points'],
     period: ['all', 'day', 'week'],
-    // Cursors are followed instead.
+    // Cursors are followed from page to page instead.
     cursor: [undefined],
     clientOrderId: [undefined, 'mine'],
     minSequence: [undefined],
@@ -165,7 +166,7 @@ function valuesOf(name: string, template: string): (string | undefined)[] {
   return found;
 }
 
-/** Every path of an operation; every twelfth with every combination of values in its query. */
+/** Every path of an operation; every twelfth path with every combination of query values. */
 function pathsOf(template: string, { parameters = [] }: Operation): string[] {
   const of = (place: string) =>
     parameters.filter((each) => each.in === place && (place === 'path' || each.name !== 'userId'));
@@ -190,7 +191,7 @@ function withQuery(path: string, name: string, value: string | undefined): strin
   return `${path}${path.includes('?') ? '&' : '?'}${name}=${value}`;
 }
 
-/** The token of the page's user, of another user, or none. */
+/** The tokens to try: of the page's user, of another user, and none. */
 function tokensFor(path: string, { security = [] }: Operation): (string | undefined)[] {
   const takesToken = security.some((each) => 'userToken' in each);
   const isPublic = security.length === 0 || security.some((each) => Object.keys(each).length === 0);
@@ -209,7 +210,7 @@ describe(`recovery, SEED=${SEED}`, () => {
       expect([engine.sequence, engine.digest()]).toEqual([whole, end.digest]);
       expect(end).toEqual(recoveries[0]!.end);
     }
-    // The history is rebuilt where it was missing.
+    // Wait until a missing history has been rebuilt.
     for (const { api } of servers.values()) {
       await eventually(
         async () => (await api.get('/leaderboard?metric=profit&period=all')).status === 200,
@@ -222,7 +223,7 @@ describe(`recovery, SEED=${SEED}`, () => {
     timeout: 300_000,
   }, async () => {
     const { engine } = [...servers.values()][0]!.exchange.sequencer;
-    // Some routes answer only a few of them.
+    // Some routes answer only a few users.
     userIds = Array.from({ length: engine.userCount }, (_, i) => `u${i + 1}`);
     const ids: string[] = [];
     for (let cursor: string | null = ''; cursor !== null; ) {

@@ -1,6 +1,4 @@
-/**
- * The built program as a process: how it starts, what it prints, how it stops, and what it refuses.
- */
+/** The built program as a process: startup, output, stop, and what it refuses. */
 
 import { spawn, spawnSync } from 'node:child_process';
 import { readFile, rm, writeFile } from 'node:fs/promises';
@@ -18,7 +16,7 @@ import { type ChildServer, Exchanges } from '../support/programs.js';
 import { PASSWORD } from '../support/server.js';
 import { DAY_FILE } from '../trials/real-day/day-prices.js';
 
-/** On a day of real prices: the exchange's time starts with it, in a window of a quarter hour. */
+/** A day of real prices; the exchange's time starts with it, inside a window. */
 let exchanges: Exchanges;
 beforeEach(() => {
   exchanges = new Exchanges({ ASSETS: 'BTC', PRICE_FEED: `file:${DAY_FILE}` });
@@ -99,7 +97,7 @@ describe('a start', () => {
       return server.stderr.includes(said + exchanges.folder);
     };
     expect([await starts(), await starts()]).toEqual([true, false]);
-    // As where the volume is not mounted.
+    // The folder is missing, as if its volume were not mounted.
     await rm(exchanges.folder, { recursive: true });
     expect(await starts()).toBe(true);
   });
@@ -120,7 +118,7 @@ describe('a start', () => {
   ])(
     'of a standby is refused at once, not at its takeover, without the secret in %s',
     async (name, variables) => {
-      // It would wait for a database that is not there.
+      // A database that does not exist, for which an exchange would wait.
       const JOURNAL = 'postgres://exchange@127.0.0.1:1/exchange';
       const server = spawnServer({ ROLE: 'standby', JOURNAL, UNREPLICATED: 'on', ...variables });
       expect(await server.end()).toBe(1);
@@ -176,7 +174,7 @@ describe('a stop', () => {
     const again = await listening(spawnServer());
     for (const { json } of registered)
       expect((await again.read(`/users/${json.userId}`)).status).toBe(200);
-    // The house has an account, too.
+    // The house also has an account.
     expect((await again.get('/metrics')).text).toMatch(
       new RegExp(`^exchange_users ${registered.length + 1}$`, 'm'),
     );
@@ -186,7 +184,7 @@ describe('a stop', () => {
     const server = spawnServer();
     const api = await listening(server);
     await api.post('/auth/register', { username: 'ada', password: PASSWORD });
-    // For longer than the exchange waits.
+    // The lock lasts longer than the exchange waits for it.
     const unlock = await lockJournal(exchanges.folder);
     const answer = await api
       .post('/auth/register', { username: 'bob', password: PASSWORD })
@@ -242,7 +240,7 @@ describe('the configuration', () => {
     expect(readConfig({ ...keys, STARTING_BALANCE: '10000' }).startingBalanceMicros).toBe(
       10_000_000_000,
     );
-    // Operators see what is not at its default; of keys the names.
+    // Operators see every variable that is not at its default; for keys, only the names.
     const set = { ...keys, PORT: '3000', HOUSE: 'off', ASSETS: 'BTC' };
     expect(readConfig(set).settings).toEqual({ PARTNER_KEYS: 'acme', HOUSE: 'off', ASSETS: 'BTC' });
     const limited = readConfig({
@@ -252,7 +250,7 @@ describe('the configuration', () => {
     });
     expect(limited.fairUse.orders.user).toEqual({ perSecond: 0.5, burst: 100 });
     expect(limited.fairUse.reads.address).toBe(null);
-    // Behind a proxy, all connections come from it.
+    // Behind a proxy, all connections have the proxy's address.
     expect(limited.connections.perAddress).toBe(0);
     const stream = readConfig({ STREAM_CONNECTIONS: '7' }).stream;
     expect(stream).toEqual({ ...STREAM_LIMITS, connections: 7 });
@@ -376,7 +374,7 @@ describe('the configuration', () => {
         told.set(name, list.length === 1 ? standards!.trim() : each[i]!);
     }
     expect([...told.keys()].sort()).toEqual([...VARIABLE_NAMES].sort());
-    // The documented default equals the value without the variable.
+    // The documented default has the same effect as leaving the variable out.
     const given = [...told].filter(([, standard]) => standard !== '');
     expect(readConfig(Object.fromEntries(given))).toEqual(readConfig({}));
   });

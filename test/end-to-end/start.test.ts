@@ -1,6 +1,6 @@
 /**
  * Starts that must fail: each exits with 1 and a message before anything is created or answered.
- * And starts with few resources, which must succeed. The built program, under real limits of the
+ * Starts with few resources, which must succeed. The built program runs under real limits of the
  * operating system (prlimit of util-linux).
  */
 
@@ -49,7 +49,7 @@ const GIBIBYTE = 2 ** 30;
 const NOBODY = 65_534;
 
 interface Ended {
-  /** null: it was still running and had announced that it is open. */
+  /** The exit status; null if the program had announced that it was open, and was still running. */
   status: number | null;
   stdout: string;
   stderr: string;
@@ -57,7 +57,7 @@ interface Ended {
 
 let root: string;
 let folder: string;
-/** Of an exchange that was open and has stopped. */
+/** The data folder of an exchange that was open and has stopped. */
 let used: string;
 const cleanups: (() => void | Promise<void>)[] = [];
 beforeAll(async () => {
@@ -109,7 +109,7 @@ function startProgram(
   });
 }
 
-/** The same in this process, without main.ts. */
+/** Starts the exchange in this process, without main.ts. */
 async function start(variables: Record<string, string> = {}): Promise<Ended> {
   const logged: string[] = [];
   const log = createLog('info', { write: (line) => logged.push(line) });
@@ -431,7 +431,8 @@ describe('the clock', () => {
     const before = trace();
     const words = ['the clock of the machine says', '31 days after', 'ACCEPT_CLOCK=on'];
     await expectRefused(start({ FEED_SPEED: '300' }), ...words);
-    // Not even journal.head is written, and SQLite creates no files for readers.
+    // The refused start has written nothing, not even journal.head, and SQLite creates no files for
+    // readers.
     expect(trace()).toEqual(before);
     const { status, stderr } = await start({ ACCEPT_CLOCK: 'on' });
     expect(status).toBe(null);
@@ -473,7 +474,7 @@ describe('the clock', () => {
     const problem = clockProblem({ journalMs: last, sourceMs, source, mayBeBehind });
     if (expected === null) expect(problem).toBe(null);
     else expect(problem).toMatch(expected);
-    // Without any command there is nothing to compare it with, but the years that are plausible.
+    // Without any command, the clock is only compared with the plausible years.
     for (const year of [1970, 1999, 2100])
       expect(
         clockProblem({ journalMs: null, sourceMs: Date.UTC(year), source, mayBeBehind }),

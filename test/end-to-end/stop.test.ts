@@ -28,7 +28,7 @@ async function start(variables: Record<string, string> = {}): Promise<void> {
   api = await exchanges.listening(server);
 }
 
-/** Sends SIGTERM and checks the exit. The promise is five seconds, on a quiet machine. */
+/** Sends SIGTERM and checks the exit. The promise of five seconds is for a quiet machine. */
 async function expectGoodStop(): Promise<void> {
   const late = delay(30_000, 'it still runs', { ref: false });
   expect(await Promise.race([server.stop(), late])).toBe(0);
@@ -40,7 +40,7 @@ function connect(): RawConnection {
   return connection;
 }
 
-/** The one answer on each connection. */
+/** The status of the only answer on each connection. */
 async function statuses(): Promise<number[]> {
   const all: number[] = [];
   for (const connection of connections) all.push((await connection.answers(1))[0]!.status);
@@ -55,13 +55,13 @@ test('with 125 waiting sign-ins: the current one is done, all others are refused
   const registering = connect();
   const body = JSON.stringify({ username: 'ada', password: PASSWORD });
   await registering.send(requestText('POST', '/auth/register', {}, body));
-  // What an edge counts is in the metrics half a second later, when it may be over.
+  // An edge's counts reach the metrics half a second later, when the requests may be over.
   if (!AT_EDGES) await eventually(async () => (await api.metric('exchange_calls_under_way')) === 2);
   for (let i = 0; i < 125; i++) {
     const connection = connect();
     await connection.send(login(`nobody-${i}`, { 'x-forwarded-for': `198.51.100.${i}` }));
   }
-  // Including the one that sends this request.
+  // The count includes the request that reads the metric.
   await eventually(async () => (await api.metric('exchange_calls_under_way')) > 50);
   await expectGoodStop();
   const counts: Record<number, number> = {};
@@ -69,11 +69,11 @@ test('with 125 waiting sign-ins: the current one is done, all others are refused
   const { 201: registered = 0, 401: checked = 0, 503: refused = 0, ...others } = counts;
   expect(others).toEqual({});
   expect(registered + checked + refused).toBe(126);
-  // All checks but at most one were done before the signal.
+  // At most one check was still to be done at the signal.
   expect(refused).toBeGreaterThan(40);
 });
 
-// Only an edge knows of them: see test/gateway/edge/threads.test.ts.
+// With edges, only the edge knows the unfinished requests: see test/gateway/edge/threads.test.ts.
 test.skipIf(AT_EDGES)('with unfinished requests: they are refused at once', async () => {
   await start();
   const whole = login('ada');

@@ -1,6 +1,6 @@
 /**
  * An exchange whose history cannot be built, because the journal is damaged before the snapshots,
- * trades like any other, and says so when history is requested.
+ * trades like any other, and reads of the history are refused with the reason.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ await eventually(async () =>
 );
 afterAll(() => server.stop());
 
-/** The history only adds to these: prices, and whether a market that is named ever was. */
+/** Routes that the history only adds to: prices, and whether a named market ever existed. */
 const WITHOUT_IT = [
   '/markets/:id',
   '/markets/15m/:marketId/orderbook',
@@ -51,7 +51,7 @@ test('an active market is read from the engine, without its price history', asyn
   const { json: list } = await server.api.get('/markets/15m');
   const { status, json } = await server.api.get(`/markets/${MARKET}`);
   expect([status, json]).toEqual([200, { ...list.markets[0], priceHistory: null }]);
-  // Only the history knows whether there was such a market.
+  // Only the history knows whether this market ever existed.
   const never = 'btc-15m-900';
   const token = ada.token;
   for (const asked of [
@@ -93,7 +93,7 @@ test('a repeated key whose answer is not in memory is 503, with its sequence, an
   expect(codeOf(other)).toBe('422 idempotency_key_reused');
 });
 
-/** Of routes that need one, or that read the history only with one. */
+/** The query of each route that requires one, or reads the history only with one. */
 const QUERIES: Record<string, string> = {
   '/digest': '?sequence=1',
   '/users/:id/orders': '?status=all',

@@ -25,13 +25,16 @@ import { LIMIT_PLAYS } from './differential/limits.js';
 
 const START_MS = WINDOW_START_MS;
 const COMPARED_EVERY = 20;
-/** So many commands cover every case; fewer may miss a rare one. */
+/** Commands that cover every case; fewer may miss a rare one. */
 const ENOUGH_COMMANDS = 100_000;
 
-/** So few client order ids that they are forgotten, of users and of all, and used again. */
+/**
+ * Room for so few client order ids that ids are forgotten, both of a user and of all users, and
+ * used again.
+ */
 const FEW_NAMES: PoolSizes = { ...POOL_SIZES, clientOrderIds: { size: 100, most: 15, assured: 3 } };
 
-/** So little of everything that each user's share is used up for a part of the time. */
+/** Room for so little that each user's share is used up part of the time. */
 const LITTLE_ROOM: PoolSizes = {
   orders: { size: 60, most: 12, assured: 2 },
   positions: { size: 40, most: 1_000, assured: 1 },
@@ -165,7 +168,7 @@ describe('messages of the shape of public benchmarks', () => {
   );
 });
 
-/** In a trial all of them; else one of those that take seconds. */
+/** The scripts to play: all in a trial, otherwise the fast ones and one of the slow ones. */
 function limitPlays(): LimitPlay[] {
   const long = new Random(SEED).pick(LIMIT_PLAYS.filter(({ isLong }) => isLong));
   const isPlayed = (play: LimitPlay) => extent(1, 0) > 0 || !play.isLong || play === long;

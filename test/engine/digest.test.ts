@@ -1,4 +1,4 @@
-/** The weight of each bit in the digest. */
+/** How each bit affects the digest. */
 import { expect, test } from 'vitest';
 import { Digest } from '../../engine/storage/digest.js';
 import { NumberBuffer } from '../../engine/storage/number-buffer.js';

@@ -1,7 +1,8 @@
 /**
  * The cost of a buy over HTTP: its value plus half a percent, charged once and rounded up to a
- * micro-dollar; on the amount if that is used up, otherwise on the value. The shares are those of
- * the order book before it, level by level. Computed with big.js from the answers alone.
+ * micro-dollar. The fee is on the amount if that is used up, otherwise on the value. The shares are
+ * those of the order book before the buy, level by level. Expected values are computed with big.js
+ * from the answers alone.
  */
 import { Big } from 'big.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -12,7 +13,7 @@ import { expectDecimal, feeOn, type OutcomeName } from '../trials/real-day/decim
 
 const LOT_PLACES = 3;
 const LOT = new Big('0.001');
-/** The most that the next lot can cost, when none is offered. */
+/** The highest possible cost of the next lot, when none is offered. */
 const HIGHEST_PRICE = 0.999;
 const PATH = `/markets/15m/${MARKET}`;
 
@@ -30,7 +31,7 @@ interface Level {
   shares: number;
 }
 
-/** Rests a bid for the outcome; a buyer of the other one at 1 - price trades with it. */
+/** Rests a bid for the outcome; a buyer of the other outcome at 1 - price trades with it. */
 async function rest(outcome: OutcomeName, level: Level): Promise<void> {
   const body = { outcome, ...level, timeInForce: 'GTC', postOnly: true };
   const { status, text } = await server.api.post(`${PATH}/buy`, body, maker.token);
@@ -51,11 +52,11 @@ interface Bought {
   shares: Big;
   spent: Big;
   levelsUsed: number;
-  /** The rest of the amount is less than the next lot costs. */
+  /** Whether the rest of the amount is less than the cost of the next lot. */
   isUsedUp: boolean;
 }
 
-/** Fills a budget from these levels: as many whole lots of each, best first, as it affords. */
+/** Fills a budget from these levels: as many whole lots as it affords, best first. */
 function boughtOf(levels: readonly Level[], budget: Big): Bought {
   let shares = new Big(0);
   let spent = new Big(0);
@@ -116,10 +117,10 @@ test(`random amounts of either outcome, through any number of levels, SEED=${SEE
   const random = new Random(SEED);
   let [mostLevels, leftOver] = [0, 0];
   const isCovered = () => mostLevels > 2 && leftOver > 3;
-  // Some seeds need more rounds than others before an order crosses several levels.
+  // Some seeds need more rounds before an order crosses several levels.
   for (let round = 0; round < 12 || (round < 100 && !isCovered()); round++) {
     for (let i = random.whole(1, 8); i > 0; i--) {
-      // Bids from 0.02 to 0.45 for UP, and for DOWN the same, so the two never cross.
+      // Bids from 0.02 to 0.45 for either outcome never cross.
       const price = random.whole(20, 450) / 1_000;
       await rest(random.pick(['UP', 'DOWN']), { price, shares: random.whole(1, 60_000) / 1_000 });
     }

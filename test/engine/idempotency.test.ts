@@ -1,6 +1,6 @@
 /**
- * Remembered keys and results against a plain model: what is found, for how long, and what is
- * refused when there are too many.
+ * Remembered keys and results against a plain model: which are found, for how long, and which keys
+ * are refused when there are too many.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from 'vitest';
@@ -35,7 +35,7 @@ function tapeOf(...values: number[]): NumberBuffer {
 /** What {@link Store.look} returns for a key whose result is not in memory. */
 const GONE = -1;
 
-/** A store whose keys are texts, as the engine uses one. */
+/** A store with texts as keys, used as the engine uses it. */
 class Store {
   readonly entries: Idempotency;
   private readonly room = new Room(
@@ -44,7 +44,7 @@ class Store {
     () => false,
   );
   private readonly hash = new TextHash();
-  /** Beyond 2^32, of which a key has the low half. */
+  /** Greater than 2^32; a key stores the low half. */
   sequence = 2 ** 40;
 
   constructor(
@@ -96,7 +96,7 @@ class Store {
   }
 }
 
-/** Commands that differ as their fingerprints do. */
+/** A command with the given fingerprint. */
 function commandOf(print: number): Command {
   return { kind: 'claim', userId: 1, idempotencyKey: null, marketId: print };
 }
@@ -104,7 +104,10 @@ function commandOf(print: number): Command {
 const FEW_KEYS: PoolSizes = { ...POOL_SIZES, keys: { size: 300, most: 30, assured: 5 } };
 const FEW_WORDS = 6_000;
 
-/** Which results are in memory: the newest ones that fit, an integer at 2^31 taking two words. */
+/**
+ * A model of the results in memory: the newest that fit, where an integer above 2^31 takes two
+ * words.
+ */
 class NaiveRecent {
   private kept: number[][] = [];
 
@@ -171,7 +174,7 @@ describe('remembered keys', () => {
     const counts = { same: 0, gone: 0, other: 0, nothing: 0, full: 0 };
     let nowMs = 0;
     for (let i = 0; i < 40_000; i++) {
-      // Now and then so much at once that many expire together.
+      // Sometimes so much time passes that many keys expire together.
       nowMs += random.chance(0.001) ? random.whole(0, IDEMPOTENCY_KEPT_MS) : random.whole(0, 400);
       const userId = random.whole(1, play.users);
       const key = `key:${random.whole(1, play.keys)}`;
@@ -185,7 +188,7 @@ describe('remembered keys', () => {
         const isSame = sameCommand(known.command, commandOf(print));
         const isKept = recent?.has(known.result) ?? remembered.has(known.result);
         const wanted = isSame ? (isKept ? known.result : GONE) : Found.OTHER;
-        // Quicker, forty thousand times, than to expect it each time; that says what differs.
+        // Forty thousand calls of `expect` would be slow; it is only called to report a difference.
         if (!isDeepStrictEqual(found, wanted)) expect(found).toEqual(wanted);
         counts[isSame ? (isKept ? 'same' : 'gone') : 'other']++;
       } else if (fullForMs > 0) {
@@ -207,7 +210,7 @@ describe('remembered keys', () => {
       const copy = store.copy();
       expect(Buffer.compare(copy.archived(), store.archived())).toBe(0);
       if (random.chance(0.5)) continue;
-      // An archive has no results.
+      // An archive contains no results.
       store = copy;
       recent?.clear();
       remembered = new Set();
@@ -241,7 +244,8 @@ describe('remembered keys', () => {
     const store = new Store();
     store.remember(1, 'a', 5, 0, [1, 2, 3]);
     const bytes = store.archived();
-    // The number of expired words and of all; the key, with its user; its moment, with its count.
+    // Offsets: the numbers of expired and of all words; the key, with its user; its time, with its
+    // count.
     const userAt = 16 + 3 * 4;
     const countAt = 16 + 5 * 4 + 8 + 2 * 4;
     for (const [at, word] of [

@@ -1,6 +1,6 @@
 /**
- * Thousands of orders, timers or tokens that are due at the same millisecond: what one command has
- * to work off or pass over is bounded, and nobody sees the difference.
+ * Thousands of orders, timers or tokens are due at the same millisecond. One command processes or
+ * passes over a bounded number, and no client sees a difference.
  */
 import { expect, test } from 'vitest';
 import { Engine } from '../../engine/engine.js';
@@ -30,7 +30,9 @@ import {
 const DUE_MS = 60_000;
 const [TAKER, MAKER] = [5, 6];
 
-/** 4,000 orders of four users, half in groups, that are due at DUE_MS; one maker behind them. */
+/**
+ * 4,000 orders of four users, half of them in groups, are due at DUE_MS; one maker is behind them.
+ */
 function storm(): { engine: Engine; marketId: number } {
   const { engine, marketId } = openMarket(6);
   for (let userId = 1; userId <= 4; userId++) {
@@ -55,7 +57,7 @@ test.each(['IOC', 'FOK', 'GTC'] as const)('%s waits until few enough are ahead',
   const { engine, marketId } = storm();
   const timeInForce = TimeInForce[kind];
   const take = buy({ userId: TAKER, marketId, sizeLots: 1_000, priceTicks: 500, timeInForce });
-  // FOK passes over those ahead of the first maker twice.
+  // A FOK order passes twice over the due orders ahead of its first maker.
   const most = kind === 'FOK' ? MAX_PASSES_PER_COMMAND / 2 : MAX_PASSES_PER_COMMAND;
   for (let left = 4_000 - WORK_UNITS_PER_COMMAND; left > most; left -= WORK_UNITS_PER_COMMAND) {
     expect(codeOf(run(engine, take, at(DUE_MS)))).toBe(Code.limit_reached);
@@ -76,7 +78,7 @@ test('the operations of a batch pass over as many together, and a quote as many'
   expect(codeOf(refused)).toBe(Code.ok);
   for (const from of [FIRST_OPERATION, second + 1])
     expect(codeOf(refused.slice(from))).toBe(Code.limit_reached);
-  // The next one leaves 1,000 ahead of its first order, which works them off.
+  // The next order leaves 1,000 due orders ahead of its first maker, and cancels them.
   const done = run(engine, batch(TAKER, [take]), at(DUE_MS));
   expect(codeOf(done.slice(FIRST_OPERATION))).toBe(Code.ok);
 });
@@ -149,7 +151,7 @@ test.each([
   while (engine.nextDueMs() <= dueMs) run(engine, { kind: 'advanceTime' }, dueMs);
   expect([engine.orders(1).length, engine.cancelAtMs(1)]).toEqual([0, null]);
 
-  // What is placed after the timer's time stays.
+  // An order that is placed after the timer's time remains.
   const other = Engine.restore(archive);
   expect(codeOf(run(other, offer(2, marketId, 600), dueMs))).toBe(Code.ok);
   while (other.nextDueMs() <= dueMs) run(other, { kind: 'advanceTime' }, dueMs);

@@ -1,6 +1,6 @@
 /**
- * Reads at their edges: what does not exist, the names of orders, numbers as texts. The others are
- * compared by the differential test.
+ * Edge cases of reads: ids that do not exist, order ids of clients, numbers as texts. The
+ * differential test compares all other reads.
  */
 import { expect, test } from 'vitest';
 import { Engine } from '../../engine/engine.js';
@@ -80,7 +80,7 @@ test('a place in the queue is counted from its nearer end, as far as the maximum
     expect(engine.lotsAhead([orderId]).get(orderId)).toBe(before(orderId));
   expect(engine.lotsAhead([half + 2])).toEqual(new Map([[half + 2, null]]));
   expect(engine.makersSeen).toBe(MAX_QUEUE_ROWS);
-  // All orders of a read share the maximum. Both ends are known without a look.
+  // The orders of a read share the maximum. The first and the last order of a level need no walk.
   expect([...engine.lotsAhead([half + 1, 2, users]).values()]).toEqual([
     before(half + 1),
     null,

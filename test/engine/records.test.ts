@@ -1,6 +1,6 @@
 /**
- * Records: everything that the types allow reads back equal, what the types do not allow is refused
- * or reads back as what cannot exist, and no other bytes pass the check.
+ * Records: everything that the types allow reads back equal; anything else is refused, or reads
+ * back as something that cannot exist. No other bytes pass the check.
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -44,7 +44,7 @@ const EDGES = [
   MAX - 1,
   MAX,
 ];
-/** Any number: what is none of a field's values is for the engine to refuse. */
+/** Any number: the engine refuses those that are not values of the field. */
 const number = fc.oneof(
   fc.double().map((value) => value + 0),
   fc.constantFrom(...EDGES),
@@ -74,7 +74,7 @@ const text = fc.oneof(
     .array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 20 })
     .map((units) => String.fromCharCode(...units)),
 );
-/** By the place of a field in the record. */
+/** The values of a field, by its place in the record. */
 const VALUES: Record<Exclude<Place, 'operations'>, fc.Arbitrary<unknown>> = {
   user: fc.oneof(fc.constantFrom(0, 1, 2 ** 31 - 1, -(2 ** 31)), fc.integer()),
   key: fc.option(text, { nil: null }),
@@ -95,7 +95,7 @@ const VALUES: Record<Exclude<Place, 'operations'>, fc.Arbitrary<unknown>> = {
 };
 const OPTIONAL: readonly Place[] = ['name', 'expiry', 'group', 'selfTrade'];
 
-/** Every command of a kind that its declaration allows, with any of its optional fields. */
+/** Every command of a kind that its declaration allows, with each subset of its optional fields. */
 function commandsOf(kind: CommandName): fc.Arbitrary<Command> {
   const all: Record<string, fc.Arbitrary<unknown>> = { kind: fc.constant(kind) };
   const fields = Object.entries<Place>(COMMANDS[kind].fields);
@@ -109,7 +109,7 @@ const operation = fc.oneof(...BATCH_KINDS.map((kind) => commandsOf(kind)));
 const EVERY_KIND = COMMAND_NAMES.map((kind) => [kind, commandsOf(kind)] as const);
 const anyCommand = fc.oneof(...EVERY_KIND.map(([, command]) => command));
 
-/** fast-check makes records without a prototype; what is read back has the usual one. */
+/** fast-check makes objects without a prototype; a decoded command has the usual one. */
 function plain<T>(value: T): T {
   return structuredClone(value);
 }
@@ -124,7 +124,7 @@ function encode(...commands: [Command, number][]): Buffer {
   return Buffer.from(bytesOf(recordsOf(...commands)));
 }
 
-/** As recovery reads a row. */
+/** Decodes a row as recovery does. */
 function decode(bytes: Uint8Array): [Command, number][] {
   const records = new RecordBuffer(1);
   records.load(bytes);
@@ -270,7 +270,7 @@ describe('records', () => {
   });
 
   it('keeps the bytes of the format', () => {
-    // Changing these changes the format: journals that exist would no longer be read.
+    // A change of these bytes changes the format, so existing journals could not be read.
     expect(encode([A_BUY, AT_MS]).toString('hex')).toBe(
       '080970004d00000000b095ad4baa794200000000e2e69d41000000205fa002420000000000388f40' +
         '00000000d01263410a00612d6b657900',
@@ -333,7 +333,7 @@ describe('fingerprints', () => {
     const seen = new Set<number>();
     const count = 20_000;
     for (let i = 0; i < count; i++) seen.add(printOf({ ...A_BUY, sizeLots: i }));
-    // Of 20,000 random numbers of 32 bits, about 0.05 meet another.
+    // Of 20,000 random numbers of 32 bits, about 0.05 pairs are equal.
     expect(seen.size).toBeGreaterThan(count - 10);
   });
 });
@@ -437,7 +437,7 @@ describe('bytes that are no record', () => {
             refusals++;
             return;
           }
-          // Of a number that is none, the bits that tell nothing are not kept.
+          // The insignificant bits of a NaN are not kept.
           if (JSON.stringify(read).includes('null')) return;
           expect(encode(...read).equals(bytes)).toBe(true);
         },
@@ -447,7 +447,7 @@ describe('bytes that are no record', () => {
     expect(refusals).toBeGreaterThan(100);
   });
 
-  /** A record of 32-bit words, low one first. */
+  /** A record of 32-bit words, each with its low byte first. */
   function ofInts(...ints: number[]): Buffer {
     return Buffer.from(Int32Array.from(ints).buffer);
   }

@@ -1,7 +1,7 @@
 /**
- * A refused atomic batch leaves the memory of the exchange as it was: every typed array of the
- * state is compared, bit by bit. What the batch may change is listed; the layout of an index may
- * differ, so its content is checked by the invariants.
+ * A refused atomic batch leaves the exchange's memory unchanged: every typed array of the state is
+ * compared, bit by bit. Exceptions are listed. The layout of an index may differ, so its content is
+ * checked by the invariants.
  */
 import { expect, test } from 'vitest';
 import type { Engine } from '../../engine/engine.js';
@@ -17,7 +17,7 @@ import { batch, buy, openMarket, sell } from '../support/engine-support.js';
 import { Random } from '../support/workload/random.js';
 
 type Memory = Map<string, ArrayBufferView>;
-/** The buffers of one command, which a refused batch writes, too. */
+/** The buffers of one command, which even a refused batch writes. */
 const WRITTEN = ['result', 'events', 'idempotency', 'recentResults', 'view'];
 
 function memoryOf(value: object, path: string, found: Memory, seen: Set<object>): Memory {
@@ -47,7 +47,7 @@ const memory = (engine: Engine) =>
 const bytesOf = (view: ArrayBufferView) =>
   Buffer.from(view.buffer, view.byteOffset, view.byteLength);
 
-/** What a growing table adds is 0. */
+/** A table may have grown; what it added is 0. */
 function expectSame(before: Memory, after: Memory): void {
   expect([...after.keys()]).toEqual([...before.keys()]);
   for (const [path, was] of before) {
@@ -102,7 +102,7 @@ test.each([1, 2])('a refused atomic batch leaves all memory as it was, seed %i',
     engine.apply(order(random.whole(1, USERS)), engine.nowMs);
     const userId = random.whole(1, USERS);
     const operations = Array.from({ length: random.whole(1, 12) }, () => operation(userId));
-    // What the last command has ended is forgotten when the next begins.
+    // A command forgets what the command before it has ended.
     engine.apply({ kind: 'advanceTime' }, engine.nowMs);
     const before = memory(engine);
     engine.apply(batch(userId, [...operations, impossible(userId)], true), engine.nowMs);
@@ -111,6 +111,6 @@ test.each([1, 2])('a refused atomic batch leaves all memory as it was, seed %i',
     if (last === Code.batch_aborted) changed++;
   }
   engine.checkInvariants();
-  // Most batches got as far as the impossible order, after they had changed something.
+  // Most batches reached the impossible order, after they had changed something.
   expect(changed).toBeGreaterThan(40);
 });

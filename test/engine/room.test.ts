@@ -1,6 +1,6 @@
 /**
- * Room that cannot be taken: attackers who take all that they get of one pool, for an hour, and
- * others who are served all the time. The pools are small, so that so few attackers fill them.
+ * Attackers take all the room that they get in one pool, for an hour, and the others are always
+ * served. The pools are small, so that few attackers fill them.
  */
 import { describe, expect, test, vi } from 'vitest';
 import { Engine } from '../../engine/engine.js';
@@ -25,7 +25,7 @@ const SIZES: PoolSizes = {
   orderGroups: SMALL,
   subAccounts: { size: 1_600, most: 32, assured: 6 },
 };
-/** How many newcomers have what they are assured of when the newcomers' half is full. */
+/** The number of newcomers that have their assured room when the newcomers' half is full. */
 const FEW_ATTACKERS = 30;
 const MANY_ATTACKERS = 400;
 const MINUTE_MS = 60_000;
@@ -57,7 +57,7 @@ class World {
     return this.engine.activeMarket(0);
   }
 
-  /** A text that nobody has used. */
+  /** A new text. */
   next(): string {
     this.serial++;
     return `text-${this.serial}`;
@@ -73,7 +73,7 @@ class World {
     this.engine.apply(price(100_000 + Math.floor((atMs - at(0)) / 1_000), atMs), atMs);
   }
 
-  /** The house buys DOWN, so everybody can buy UP. */
+  /** The house buys DOWN, so that everybody can buy UP. */
   openHouse(): void {
     const fields = { outcome: Outcome.DOWN, priceTicks: 500, timeInForce: TimeInForce.GTC };
     const order = buy({ userId: HOUSE, marketId: this.marketId, sizeLots: 2_000_000, ...fields });
@@ -85,9 +85,9 @@ interface Attack {
   name: keyof PoolSizes;
   /** A command that takes a place of the pool. */
   take(world: World, userId: number): Command;
-  /** Frees the user's last place, as somebody does who uses little. */
+  /** Frees the user's last place, as a user with little use does. */
   free?(world: World, userId: number): Command;
-  /** Of each attacker and minute. */
+  /** Attempts of each attacker in a minute. */
   tries: number;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Large markets end, settle and pay in slices. No command does much work, money is conserved
- * between slices, and a user who claims in the middle gets the same as at the end.
+ * between slices, and a user who claims during the slices gets the same as at the end.
  */
 import { describe, expect, test } from 'vitest';
 import type { Engine } from '../../engine/engine.js';

@@ -1,6 +1,6 @@
 /**
- * Markets that are listed ahead of their windows: which they are, and how each ends. The
- * differential test compares their orders, money, pauses and timers with the naive engine's.
+ * Markets that are listed ahead of their windows: which exist, and how each ends. The differential
+ * test compares their orders, money, pauses and timers with the naive engine's.
  */
 import { describe, expect, test } from 'vitest';
 import { Engine } from '../../engine/engine.js';
@@ -24,7 +24,7 @@ const SIGNED = { operator: 'op', reason: 'a test' };
 const GTC = { timeInForce: 2 } as const;
 const [MAKER, OTHER, TAKER] = [1, 2, 3];
 
-/** The market of the window that begins so many windows after the first. */
+/** The market of the window that begins `windows` windows after the first. */
 const marketIn = (windows: number) => marketIdOf(0, at(windows * END));
 const NEXT = marketIn(1);
 

@@ -1,6 +1,6 @@
 /**
- * How long a closed deposit of the vault is remembered. The differential test covers the rest of
- * the vault.
+ * How long a closed vault deposit is remembered. The differential test covers the rest of the
+ * vault.
  */
 import { expect, test } from 'vitest';
 import { Engine } from '../../engine/engine.js';

@@ -1,6 +1,6 @@
 /**
- * Exchanges on machines of their own, so to speak: each has its own folder, and all share a journal
- * on a real cluster of PostgreSQL.
+ * Exchanges as if on separate machines: each has its own folder, and all share a journal on a real
+ * cluster of PostgreSQL.
  */
 import { join } from 'node:path';
 import { PostgresCluster } from '../../support/cluster/postgres.js';
@@ -17,7 +17,7 @@ export class Machines extends Exchanges {
     return new Machines(await PostgresCluster.start());
   }
 
-  /** A path that no exchange has used; nothing is there yet. */
+  /** A path that does not exist and that no exchange has used. */
   newFolder(): string {
     return join(this.work, `${++this.folders}`);
   }

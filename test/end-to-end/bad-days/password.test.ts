@@ -1,7 +1,7 @@
 /**
- * The password of a journal on PostgreSQL ends while an exchange leads: it says so while it still
- * leads, and needs no restart when its file has the new one. The trial cluster-kill drops
- * connections, too.
+ * The password of a journal on PostgreSQL ends while an exchange leads. The exchange reports it
+ * while it still leads, and needs no restart once the file has the new password. The trial cluster-
+ * kill also drops connections.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ test('a password that ends is told before it stops anything, and replaced withou
   await eventually(() => leader.stderr.includes(refused), SEEN_MS);
   expect(leader.stderr).toMatch(/password authentication failed .* Write the present one to /);
   expect(leader.stderr).toContain(`Write the present one to ${file}`);
-  // It leads on.
+  // The exchange still leads.
   expect(await registerTraders(api)).not.toEqual([]);
   write('second');
   await eventually(() => leader.stderr.includes('are accepted again'), SEEN_MS);

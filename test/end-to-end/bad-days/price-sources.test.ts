@@ -1,6 +1,6 @@
 /**
  * Bad prices and a running exchange: sources that gain a digit, fall silent, repeat themselves or
- * disagree, at the end of markets. What each market settles at is in RULES.md.
+ * disagree, close to the end of markets. RULES.md says at which price each market settles.
  */
 import { writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
@@ -25,12 +25,12 @@ afterEach(() => exchanges.end());
 const open = (variables: Record<string, string>) => exchanges.listening(exchanges.spawn(variables));
 
 interface Moment {
-  /** Counted from 0, and time before its end in seconds. */
+  /** The number of the window, from 0, and the seconds left in it. */
   window: number;
   leftS: number;
 }
 
-/** A price of each source every second; null: it says nothing. */
+/** The price that a source sends each second, or null if it sends none. */
 type Source = (moment: Moment) => number | null;
 
 async function fileOf(windows: number, sources: Record<string, Source>): Promise<string> {
@@ -69,11 +69,11 @@ test('one source: ten times the price settles nothing, half a minute of it does'
   const path = await fileOf(4, {
     only({ window, leftS }) {
       if (window === 0) return leftS <= 29 ? 1_000_000 : 100_000;
-      // Every other price is wrong, for minutes.
+      // Every other price of the last five minutes is wrong.
       if (window === 1) return leftS <= 300 && leftS % 2 === 0 ? 10_000 : 100_000;
       // The price really falls, five minutes before the end.
       if (window === 2) return leftS <= 300 ? 60_000 : 100_000;
-      // Silence; the last price is one that nobody confirms.
+      // Silence after a last price that nothing confirms.
       if (window === 3 && leftS > 61) return 60_000;
       return leftS === 61 ? 600_000 : null;
     },
@@ -89,12 +89,13 @@ test('several sources: the median settles, whichever of them is wrong or silent'
       return window === 1 && leftS <= 400 ? null : 100_010;
     },
     b({ window, leftS }) {
-      // Two disagree while the third is silent: the one that continues the price counts.
+      // Two sources disagree while the third is silent: the price closer to the last one counts.
       if (window === 1 && leftS <= 300) return 1_000;
       return window === 3 ? null : 100_020;
     },
     c({ window, leftS }) {
-      // Half of the last minute is wrong: the median is the other two's lower one.
+      // This source is wrong for half of the last minute: the median is the lower price of the
+      // other two.
       if (window === 2 && leftS <= 29) return 50_000;
       return window === 3 ? null : 100_040;
     },
@@ -107,7 +108,7 @@ test('several sources: the median settles, whichever of them is wrong or silent'
   expect(text).toMatch(/^exchange_prices_held 0$/m);
 });
 
-/** A server that speaks as a venue does, and sends what the test says. */
+/** A server with a venue's protocol, which sends what the test tells it to. */
 async function venue(ports: WebSocketServer[]): Promise<{ url: string; send(text: string): void }> {
   const own = new WebSocketServer({ port: 0, host: '127.0.0.1' });
   ports.push(own);
@@ -153,7 +154,7 @@ test('two live feeds: each one’s price is in /status, and their median counts'
         ],
       });
     });
-    // One gains a digit: the other one counts.
+    // One source gains a digit: the other source counts.
     await eventually(async () => {
       send(1_000_000, 100_002);
       const { price, sources } = await status();
@@ -162,12 +163,12 @@ test('two live feeds: each one’s price is in /status, and their median counts'
         expect.objectContaining({ source: 'coinbase', price: 1_000_000 }),
       );
     });
-    // Both jump: their price is held back.
+    // Both sources jump: their price is held back.
     await eventually(async () => {
       send(1_000_000, 1_000_002);
       expect(await status()).toMatchObject({ price: 100_002, held: { price: 1_000_001 } });
     });
-    // Operators see how each connection does.
+    // Operators see the state of each connection.
     await eventually(async () => {
       coinbase.send('no message of theirs');
       const { text } = await client.get('/metrics');

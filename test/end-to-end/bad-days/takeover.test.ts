@@ -1,8 +1,8 @@
 /**
- * The built program with a standby, on a real cluster of PostgreSQL: it takes over with a warm
- * engine from a leader that was killed, or that was asked to hand over, and from one whose
- * connection was cut while nobody knew whether its last batch was committed. cluster-kill.test.ts
- * pauses a leader.
+ * The built program with a standby, on a real cluster of PostgreSQL. A warm standby takes over from
+ * a leader that was killed, from one that was asked to hand over, and from one whose connection was
+ * cut when it was unknown whether its last batch was committed. cluster-kill.test.ts pauses a
+ * leader.
  */
 import { execFile } from 'node:child_process';
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -35,7 +35,10 @@ import {
 import { Machines } from './machines.js';
 
 const COMMANDS = 30;
-/** One after the other, all while a key lives: each leader but the first was a standby. */
+/**
+ * The number of planned takeovers, one after the other, while a key lives; each new leader was a
+ * standby.
+ */
 const PLANNED = extent(3, 1);
 const OPERATIONS = join(import.meta.dirname, '../../../dist/persistence/tools/operations/main.js');
 let machines: Machines;
@@ -62,7 +65,10 @@ function spawn(folder: string, variables: Record<string, string>): Node {
 
 const lead = (variables: Record<string, string> = {}) => spawn(machines.newFolder(), variables);
 
-/** On another machine, with the leader's secret of sessions; warm. */
+/**
+ * Starts a standby on another machine, with the leader's session secret, and waits until it is
+ * warm.
+ */
 async function standBy(leader: Node, variables: Record<string, string> = {}): Promise<Node> {
   const folder = machines.newFolder();
   mkdirSync(folder, { mode: 0o700 });
@@ -83,7 +89,7 @@ async function signedIn(api: ApiClient, username: string): Promise<Trader> {
   return json;
 }
 
-/** Again in the next market, if this one ends meanwhile. */
+/** Rests an order; tries again in the next market if this one ends first. */
 async function rest(api: ApiClient, { token }: Trader): Promise<void> {
   const order = { outcome: 'UP', amount: 5, price: 0.1, timeInForce: 'GTC' };
   await eventually(async () => {
@@ -92,7 +98,7 @@ async function rest(api: ApiClient, { token }: Trader): Promise<void> {
   });
 }
 
-/** Where a standby listens while it waits. */
+/** The address at which a standby listens while it waits. */
 function waitingAt({ server }: Node): string {
   const line = server.stderr.split('\n').find((each) => each.includes('a standby: it follows'));
   return `http://127.0.0.1:${JSON.parse(line!).port}/api`;
@@ -134,23 +140,23 @@ test('a standby says what it is, and takes over from one that was killed', async
     const details = { executed: false, reason: 'standby' };
     expect(await answer.json()).toMatchObject({ error: { code: 'unavailable', details } });
   }
-  // A load balancer leaves it, and its container is healthy.
+  // A load balancer skips a standby, but its container is healthy.
   expect(await healthCheck(base)).toBe(0);
   await first.server.stop('SIGKILL');
   const second = await listening(standby);
-  // It no longer waits, so a takeover by plan must not choose it.
+  // The stopped standby no longer waits, so a planned takeover must not choose it.
   expect(await machines.cluster.query(machines.cluster.primary, 'SELECT id FROM standby')).toEqual(
     [],
   );
   await expectAll(second, all);
   await trade(second, traders, 'after');
-  // One with another session secret says what that costs.
+  // A standby with another session secret reports the consequences.
   const other = spawn(machines.newFolder(), { ROLE: 'standby' });
   await eventually(() => other.server.stderr.includes('EVERY USER WOULD BE SIGNED OUT'));
   expect(standby.server.stderr).toContain('this one waits');
   expect(standby.server.stderr).not.toContain('SIGNED OUT');
   expect(await other.server.stop()).toBe(0);
-  // One that is stopped as it begins to lead stops.
+  // A standby that is stopped during its takeover exits cleanly.
   const third = await standBy(standby);
   await standby.server.stop('SIGKILL');
   await eventually(() => third.server.stderr.includes('this exchange leads now'));
@@ -165,7 +171,7 @@ test('a planned takeover loses no command of clients that wait for the new leade
   const random = new Random('planned');
   const all: Sent[] = [];
   let stopping = false;
-  // What a replica does: it sends a command again until a leader has answered it.
+  // Sends a command again until a leader has answered it, as a replica does.
   const client = async (name: string) => {
     for (let i = 0; !stopping; i++) {
       const sent = nextCommand(traders, market, `${name}-${i}`, random);
@@ -190,7 +196,7 @@ test('a planned takeover loses no command of clients that wait for the new leade
     const asked = takeover();
     const next = await listening(standby);
     current = next;
-    // For a client of the stream it is the end of its connection, which was to cancel its orders.
+    // For a client of the stream, the takeover ends its connection, which was to cancel its orders.
     const orders = await next.get(`/users/${quitter.userId}/orders`, quitter.token);
     expect([orders.status, orders.json.orders]).toEqual([200, []]);
     expect(await stream.closed).toMatchObject({ code: 1001 });
@@ -206,11 +212,11 @@ test('a planned takeover loses no command of clients that wait for the new leade
   expect(all.every(({ answer }) => answer!.status < 500)).toBe(true);
 });
 
-/** Whose registration is the batch that is cut. */
+/** The user whose registration is in the batch that is cut off. */
 const USERNAME = 'fate-of-a-commit';
 type Moment = 'before it arrives' | 'before its answer';
 
-/** Between an exchange and its primary, to cut the connection at a chosen moment. */
+/** A proxy between an exchange and its primary that cuts the connection at a chosen moment. */
 class CuttingProxy {
   private readonly server: Server;
   private readonly sockets: Socket[] = [];
@@ -274,7 +280,7 @@ test('a commit that is cut is answered by what the journal has', async () => {
   const other = await listening(second);
   await expectAll(other, all);
   const third = await standBy(second);
-  // The name is free, otherwise there were nothing to commit, and no cut.
+  // The name must be free: otherwise there would be nothing to commit, and no cut.
   await cut(second, other, late);
   const last = await listening(third);
   expect((await last.post('/auth/register', body)).status).toBe(409);
@@ -302,7 +308,7 @@ test('a clock that jumps moves no market and forgets no key, and a standby that 
   const staked = await stake(api);
   expect(staked.status, staked.text).toBe(201);
   const { id, endsAtMs } = (await api.get(`/markets/15m/${await activeMarket(api)}`)).json;
-  /** By real time alone. */
+  /** Time passes only in reality, so no clock of the test can hide an end. */
   const expectToLast = async (at: ApiClient) => {
     const { status } = (await at.get(`/markets/15m/${id}`)).json;
     if (Date.now() < endsAtMs - 10_000) expect(status).toBe('active');
@@ -323,7 +329,7 @@ test('a clock that jumps moves no market and forgets no key, and a standby that 
   const metrics = await (await fetch(`${waitingAt(standby)}/metrics`)).text();
   expect(/^exchange_clock_ahead_seconds -(\d+)/m.exec(metrics)?.[1]).toMatch(/^3[56]\d\d$/);
   await first.server.stop('SIGKILL');
-  // Longer than a lease and the grace after it.
+  // Longer than a lease and its grace period.
   await delay(9_000);
   expect(await epochNow()).toBe(1);
   writeFileSync(wrong, '0');

@@ -28,8 +28,8 @@ const KNOWN = new Set([
 ]);
 
 /**
- * Above this multiple of the smallest value, values are spread over their magnitudes, small ones as
- * often as large ones.
+ * If the largest value is more than this multiple of the smallest, all orders of magnitude are
+ * equally likely.
  */
 const WIDE = 100_000;
 
@@ -90,7 +90,7 @@ function text({ pattern, minLength = 0, maxLength = 40 }: JsonSchema): fc.Arbitr
   return fc.oneof(...units.map((unit) => fc.string({ unit, minLength, maxLength, size: 'max' })));
 }
 
-/** Counted in steps, so that they are decimals with the right number of places. */
+/** Numbers are drawn in steps, so that they are decimals with the right number of places. */
 function number({
   type,
   minimum,

@@ -19,14 +19,14 @@ export interface Draft {
   path: string;
   query: [string, string][];
   headers: Headers;
-  /** Sent as JSON unless `raw` is set. */
+  /** The body, sent as JSON unless `raw` is set. */
   body: unknown;
   raw?: string | Buffer;
   /** The user whom the request is about. */
   person: Person;
-  /** Its number in place of a key; null: none. */
+  /** The request's number, if it has one instead of a key. */
   numbered: Numbered | null;
-  /** The changes made to it. If empty, the request should be valid. */
+  /** The name of the change that was made to the request. If empty, the request should be valid. */
   spoiltBy: string;
   /** Whether it must fail according to the document. */
   mustFail: boolean;
@@ -34,7 +34,7 @@ export interface Draft {
 
 /** A Client-Sequence. */
 export interface Numbered {
-  /** Whose numbers these are: a user's, or a named token's. */
+  /** The owner of the numbers: a user or a named token. */
   of: string;
   number: number;
   /** The greatest number that was known to be executed when the request was made. */
@@ -48,14 +48,14 @@ interface BodyFields {
   op?: unknown;
 }
 
-/** Later than all markets of a run. */
+/** A time after the end of every market of a run. */
 const LAST_MS = 8_640_000_000_000;
-/** How often a sale is of shares that the person owns. */
+/** The share of sales of shares that the person owns. */
 const COVERED_SHARE = 0.7;
 
 export class Drafting {
   private readonly person: Person;
-  /** What the request is about, if it is something of the person's. */
+  /** The order of the person that the request is about, or null. */
   private readonly order: Order | null;
   private readonly holding: Holding | null;
   private readonly subAccount: SubAccount | null;
@@ -98,7 +98,7 @@ export class Drafting {
     };
   }
 
-  /** Some requests rarely succeed, so users who have what is needed send them more often. */
+  /** Some requests rarely succeed, so users who have what the request needs send it more often. */
   private somebody(): Person {
     const { plan, world, random } = this;
     const isOfDeposit = plan.template.startsWith('/vaults/deposits/');
@@ -109,7 +109,7 @@ export class Drafting {
     return world.people.find((person) => person.userId === userId)!;
   }
 
-  /** All shares that can be sold or may pay, if the request is about those. */
+  /** All shares that can be sold or may pay, if the request is about shares. */
   private useful(): Holding[] {
     const { plan, world } = this;
     const markets = plan.template.endsWith('}/claim') ? world.resolved : world.active;
@@ -117,7 +117,7 @@ export class Drafting {
     return isAboutShares ? world.holdings.filter(({ marketId }) => markets.includes(marketId)) : [];
   }
 
-  /** All that have what the request needs, if it is about sub-accounts. */
+  /** All sub-accounts that meet the request's needs, if it is about sub-accounts. */
   private subAccounts(): SubAccount[] {
     const { plan, world } = this;
     const isAbout = /\/transfers$|\{subAccountId\}/.test(plan.template);
@@ -151,7 +151,7 @@ export class Drafting {
     return { 'idempotency-key': random.chance(0.5) ? `${made}` : `k${random.whole(1, 9)}` };
   }
 
-  /** Mostly a new number, and sometimes an old one. */
+  /** Usually a new number, sometimes a used one. */
   private number(headers: Headers): Numbered | null {
     const { random, world, person, plan } = this;
     const isAccepted = plan.operation.parameters?.some(({ name }) => name === 'Client-Sequence');
@@ -211,18 +211,18 @@ export class Drafting {
     const { cursor, asset, userId, ...rest } = plan.query;
     const fields: Plan['query'] = rest;
     if (plan.template.endsWith('/quote')) {
-      // The document says only in words which of the two belongs to which side.
+      // The document says only in words which of the two fields belongs to which side.
       const [needed, refused] =
         fields.side === 'SELL' ? ['shares', 'amount'] : ['amount', 'shares'];
       fields[needed!] ??= 1;
       delete fields[refused!];
     }
-    // And that a range of time does not end before it starts.
+    // The document says only in words that a range of time must not end before it starts.
     const { fromMs, toMs } = fields;
     if (Number(fromMs) > Number(toMs)) [fields.fromMs, fields.toMs] = [toMs, fromMs];
     if (asset !== undefined) fields.asset = random.pick(['BTC', 'eth', 'Btc']);
     const isPartner = plan.operation.security.some((scheme) => 'partnerKey' in scheme);
-    // A partner names its user elsewhere, and it must be the same one here.
+    // A partner names its user elsewhere in the request; here it must be the same user.
     if (userId !== undefined && !isPartner) fields.userId = this.hasUser ? person.userId : userId;
     return Object.entries(fields).map(([name, value]) => [name, `${value}`]);
   }
@@ -231,7 +231,7 @@ export class Drafting {
     const { plan } = this;
     const body = this.filled(plan.body);
     if (plan.template.endsWith('/sell')) this.cover(body as BodyFields);
-    // A pair of small change, which whoever owns an outcome may own of the other, too.
+    // A merge of small change: an owner of one outcome may also have this much of the other.
     if (plan.template.endsWith('/merge')) (body as BodyFields).shares = 0.001;
     return body;
   }

@@ -13,7 +13,7 @@ import { operationsOf } from '../../gateway/contract/check.js';
 import { Arbitraries, type Fits } from './arbitraries.js';
 
 export interface Plan {
-  /** In upper case. */
+  /** The method, in upper case. */
   method: string;
   /** The path template, as in the document. */
   template: string;
@@ -30,28 +30,28 @@ export interface Plan {
   };
   /** Headers that the document describes. */
   headers: Record<string, unknown>;
-  /** undefined: the request has no body. */
+  /** The body; undefined if the request has none. */
   body: unknown;
-  /** Seeds the remaining choices. */
+  /** The seed of the remaining choices. */
   seed: number;
 }
 
 /**
- * How often an operation is used: trading most, password hashing rarely. A deposit must live for a
- * while to earn.
+ * How often an operation is used: trading often, password hashing rarely. Claims of a deposit are
+ * frequent, since it earns only with time.
  */
 function weightOf(template: string, method: string): number {
   if (template.startsWith('/auth/tokens')) return 6;
   if (template.startsWith('/auth/')) return template === '/auth/session' ? 4 : 1;
   if (/\/(buy|sell|batch)$/.test(template)) return 40;
   if (template.endsWith('/unstake')) return 2;
-  // Few succeed: the order must still rest.
+  // Few amendments succeed, because the order must still rest.
   if (method === 'patch') return 20;
   if (template.endsWith('/claim')) return 40;
   return method === 'get' ? 6 : 10;
 }
 
-/** Without the stream, which has another protocol. */
+/** All operations but the stream, which has another protocol. */
 export function randomPlans(document: OpenApiDocument, fits: Fits): fc.Arbitrary<Plan> {
   const arbitraries = new Arbitraries(document, fits);
   const plans = operationsOf(document)
@@ -63,7 +63,7 @@ export function randomPlans(document: OpenApiDocument, fits: Fits): fc.Arbitrary
   return fc.oneof(...plans);
 }
 
-/** A sequence that has been reached: for a later one, a read waits and is refused. */
+/** A sequence that has been reached: a read of a later one waits and is then refused. */
 const MIN_SEQUENCE = /^min-?sequence$/i;
 const REACHED: JsonSchema = { type: 'integer', minimum: 0, maximum: 5 };
 

@@ -19,11 +19,14 @@ export interface Spoiling {
   random: Random;
 }
 
-/** Changes the draft. true: it must fail now; false: it may succeed; null: not applicable. */
+/**
+ * Changes the draft. Returns true if the request must now fail, false if it may succeed, and null
+ * if the change does not apply.
+ */
 type Spoil = (draft: Draft, spoiling: Spoiling) => boolean | null;
 
 const ODD_VALUES: readonly unknown[] = [
-  // '01' is no decimal: that may be a text.
+  // '01' is not a decimal, but a text may have this value.
   ...[null, true, false, [], {}, [1], { value: 1 }, '', ' ', '0', '01', 'UP', 'NaN'],
   ...['🙂'.repeat(200), 'x'.repeat(5_000), -1, 0, 1, -0.001, 0.0000001, 1e-9, 5e-324, 1e9, 1e15],
   ...[2 ** 53, 1e21, 1e308, -1e308, 0.1234567, 1_000_000.0000001],
@@ -44,7 +47,7 @@ const OTHER_TYPES = [
 ];
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'];
 
-/** The document's description of the request as it is. */
+/** The document's description of the request in its present form. */
 const takesBody = ({ plan }: Spoiling) => plan.operation.requestBody !== undefined;
 const checksQuery = ({ plan }: Spoiling) => plan.operation.responses['400'] !== undefined;
 const needsUser = ({ plan }: Spoiling) =>
@@ -63,7 +66,7 @@ function objectsIn(body: unknown): Record<string, unknown>[] {
   return Array.isArray(body) ? inner : [body as Record<string, unknown>, ...inner];
 }
 
-/** The schema decides afterwards whether the body is still valid. */
+/** Replaces a value. The schema decides afterwards whether the body is still valid. */
 const oddValue: Spoil = (draft, { random }) => {
   const objects = objectsIn(draft.body).filter((object) => Object.keys(object).length > 0);
   if (objects.length === 0) return null;
@@ -105,7 +108,7 @@ const otherShape: Spoil = (draft, spoiling) => {
   return true;
 };
 
-/** The body's bytes change their places; the schema decides afterwards. */
+/** Mutates the body's bytes. The result may still be valid. */
 const changedBytes: Spoil = (draft, spoiling) => {
   if (!takesBody(spoiling) || draft.body === undefined) return null;
   const bytes = Buffer.from(JSON.stringify(draft.body));
@@ -267,7 +270,10 @@ const badToken: Spoil = (draft, spoiling) => {
   return checksUser(spoiling) || needsPartner(spoiling);
 };
 
-/** Unsigned, signed by another key, cut, changed, with another algorithm, or not a token. */
+/**
+ * Tokens that are unsigned, signed by another key, cut, changed, of another algorithm, or not
+ * tokens.
+ */
 function forgedTokens(userId: string, token: string): string[] {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const payload = part({ ver: 1, sub: userId, iat: 1_763_700_300 });

@@ -35,7 +35,7 @@ export interface OrderGroup {
 }
 
 export interface SubAccount {
-  /** The parent. */
+  /** The user whose sub-account this is. */
   userId: string;
   subAccountId: string;
 }
@@ -49,11 +49,11 @@ export interface Holding {
 
 export interface Page {
   cursor: string;
-  /** The other parameters, which belong to the cursor. */
+  /** The list's other parameters, which a cursor requires again. */
   query: [string, string][];
 }
 
-/** The parts of a request that say what its answer is about. */
+/** The parts of a request that determine what its answer is about. */
 interface Request {
   path: string;
   query: [string, string][];
@@ -73,7 +73,7 @@ export class World {
   readonly people: Person[] = [];
   /** Tokens that a password change has revoked. */
   readonly revoked: string[] = [];
-  /** Users who may be private: somebody asked for it. */
+  /** Users who may be private, because a request asked for it. */
   readonly hidden = new Set<string>();
   readonly orders: Order[] = [];
   readonly deposits: Deposit[] = [];
@@ -81,11 +81,11 @@ export class World {
   readonly groups: OrderGroup[] = [];
   readonly subAccounts: SubAccount[] = [];
   readonly holdings: Holding[] = [];
-  /** The greatest Client-Sequence that was executed, by user or named token. */
+  /** The greatest executed Client-Sequence of each user or named token. */
   readonly numbers = new Map<string, number>();
-  /** By the list's path. */
+  /** The next page of each list, by the list's path. */
   readonly pages = new Map<string, Page>();
-  /** Market ids. */
+  /** Ids of markets by state. */
   active: string[] = [];
   ended: string[] = [];
   resolved: string[] = [];
@@ -148,7 +148,7 @@ export class World {
   }
 }
 
-/** Evicts the oldest. */
+/** Adds an entry, and evicts the oldest if there are too many. */
 function remember<T>(list: T[], entry: T): void {
   if (list.length >= REMEMBERED_MAX) list.shift();
   list.push(entry);

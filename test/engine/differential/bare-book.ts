@@ -1,6 +1,7 @@
 /**
- * An order book without users and money: an array of what rests, the best price first, then the
- * oldest. `keepsPlace`, which is wrong: a modification at the same price keeps its place.
+ * An order book without users and money: an array of resting orders, best price first, then oldest
+ * first. With `keepsPlace` it is wrong on purpose: a modification at the same price keeps its
+ * place.
  */
 import type { Message } from '../../support/workload/messages.js';
 
@@ -11,7 +12,7 @@ export class BareBook {
 
   constructor(private readonly keepsPlace = false) {}
 
-  /** As MessageOrders reports it. */
+  /** Returns a report in the form of MessageOrders. */
   report(message: Message): string {
     if (message.kind === 'new') return this.place({ ...message }, message.rests);
     const order = this.resting.find(({ id }) => id === message.id);

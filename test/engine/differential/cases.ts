@@ -16,7 +16,7 @@ import { EVENT_NAMES, type EventName } from '../../../engine/interface/events.js
 /** A remembered result counts as `replayed`, whatever its code. */
 type CaseName = CodeName | 'replayed';
 
-/** The results that any user command can have. */
+/** The results that every command of a user can have. */
 const USERS: CaseName[] = [
   'ok',
   'replayed',
@@ -155,7 +155,7 @@ const OPERATION_ANSWERS: Record<BatchOperation['kind'], CaseName[]> = {
   merge: [...SETS, 'insufficient_shares', 'batch_aborted'],
 };
 
-/** Of the events that have variants, which. */
+/** The variants of events that have any. */
 const VARIANTS: { [Name in EventName]?: string[] } = {
   marketResolved: ['UP', 'DOWN', 'VOID'],
   deposited: ['GRANT', 'PARTNER'],

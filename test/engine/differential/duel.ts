@@ -59,7 +59,7 @@ export class Duel {
   commands = 0;
 
   constructor(
-    /** Describes the run in the message of a mismatch. */
+    /** Names the run in the message of a mismatch. */
     private readonly label: string,
     private readonly counts: Map<string, number>,
     sizes = POOL_SIZES,

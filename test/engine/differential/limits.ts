@@ -1,7 +1,6 @@
 /**
- * Limits and field forms that random commands do not reach, or reach too rarely. Each is a short
- * script that goes just below a maximum, to it, and past it. The duel compares the results; the
- * scripts only get there.
+ * Limits and forms of fields that random commands reach too rarely or never. Each is a short script
+ * that goes just below a maximum, to it, and past it. The duel compares the results.
  */
 import type { BatchOperation, Command } from '../../../engine/interface/commands.js';
 import { TimeInForce } from '../../../engine/interface/domain.js';
@@ -15,7 +14,9 @@ import { PRICE_PLAYS } from './limits/prices.js';
 import { batchOf, bid, type LimitPlay, MARKET, openMarket, START_MS, UP } from './limits/script.js';
 import { wellFormed } from './limits/well-formed.js';
 
-/** Every field of every command with every odd value of its type, the other fields being valid. */
+/**
+ * Sends every command with every odd value in each of its fields, while the other fields are valid.
+ */
 function fields(duel: Duel): void {
   openMarket(duel, 2);
   for (const command of wellFormed()) {

@@ -1,6 +1,6 @@
 /**
- * In an atomic batch a row is touched before it changes: a change that the undo log does not know
- * cannot be undone. The tables of a watched engine throw at such a change.
+ * In an atomic batch, a row is touched before it changes, because the undo log cannot undo an
+ * unknown change. The tables of a watched engine throw if a row was not touched.
  */
 import type { Engine } from '../../../engine/engine.js';
 import { PooledTable, Table } from '../../../engine/storage/table.js';
@@ -47,7 +47,7 @@ function watch(table: Table, undo: UndoLog): void {
   }
 }
 
-/** Of the class that `tableOf` or `pooledTableOf` has made. */
+/** The setters of the class that `tableOf` or `pooledTableOf` has made. */
 function settersOf(table: Table): string[] {
   for (let made = Object.getPrototypeOf(table); ; made = Object.getPrototypeOf(made)) {
     const base = Object.getPrototypeOf(made);

@@ -1,7 +1,7 @@
 /**
- * Matching by worked examples: mint, transfer, merge, price, time and resting, in dollars and
+ * Worked examples of matching: mint, transfer, merge, price, time and resting, in dollars and
  * shares as a trader would check them by hand. Each starts with one BTC market and four users who
- * have 1,000 dollars each. The differential test shows that the naive engine does the same.
+ * have 1,000 dollars each. The differential test shows that the naive engine agrees.
  */
 import { expect, test } from 'vitest';
 import { CODES, Code } from '../../../engine/interface/codes.js';
@@ -279,7 +279,7 @@ const EXAMPLES: Example[] = [
   },
 ];
 
-/** What is left after the commands, each of which succeeded. */
+/** The state after the commands, each of which must succeed. */
 function after(given: readonly Command[]) {
   const { engine } = openMarket(4, 1_000);
   for (const command of given) expect(codeOf(run(engine, command)), command.kind).toBe(Code.ok);

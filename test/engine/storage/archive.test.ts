@@ -66,7 +66,7 @@ test('holds texts of any script, free room, and room that is reserved before or 
     const order = buy({ userId, marketId, ...resting, clientOrderId: 'mine' });
     expect(codeOf(run(engine, order))).toBe(Code.ok);
   }
-  // The name of this order has given way to that of the second.
+  // This order's client order id was forgotten in favour of the second order's.
   run(engine, { kind: 'cancelAll', userId: 1, marketId, idempotencyKey: null });
   const token = { scope: TokenScope.READ, expiresAtMs: MAX_TIME_MS, allowedAddresses: '' };
   run(engine, { kind: 'createToken', userId: 1, name: '我的鍵', ...token });

@@ -148,4 +148,6 @@ describe('the keyed hash', () => {
   });
 });
 
-/** An index by hash as a test sees it: `add` gives a number, and `of` finds those of a hash. */
+/**
+ * A small view of an index by hash: `add` returns a number, and `of` finds the numbers of a hash.
+ */

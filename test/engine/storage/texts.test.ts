@@ -1,6 +1,6 @@
 /**
- * Texts stored outside the heap: each reads back unchanged, also from an archive, and has the hash
- * of the string.
+ * Texts stored outside the heap: each reads back unchanged, also from an archive, and has the same
+ * hash as the string.
  */
 
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** What a user has: money, referral codes, a partner, tokens, and deposits in the vault. */
+/** Scripts about a user's money, referral codes, partner, tokens, and deposits in the vault. */
 import { Code } from '../../../../engine/interface/codes.js';
 import type { Command } from '../../../../engine/interface/commands.js';
 import { TimeInForce, TokenScope, WINDOW_MS } from '../../../../engine/interface/domain.js';
@@ -75,7 +75,7 @@ function token(userId: number, expiresAtMs = MAX_TIME_MS): Command {
   return { kind: 'createToken', userId, expiresAtMs, ...bot };
 }
 
-/** Expired tokens count until they are forgotten, a week later; a new password ends all. */
+/** Expired tokens count until they are forgotten, a week later; a new password ends all tokens. */
 function tokens(duel: Duel): void {
   for (const name of ['ada', 'bob']) expectCode(duel, registration(name, 0), OK, START_MS);
   const most = MAX_TOKENS_PER_USER;
@@ -97,7 +97,10 @@ function tokens(duel: Duel): void {
   expectCode(duel, { ...token(2), ...tooLong } as Command, Code.invalid_command);
 }
 
-/** A user's sub-accounts have none, share its room, and lose their tokens with its password. */
+/**
+ * A sub-account cannot have sub-accounts, shares its owner's room, and loses its tokens with the
+ * owner's password.
+ */
 function subAccounts(duel: Duel): void {
   for (const name of ['ada', 'bob']) expectCode(duel, registration(name, 100), OK, START_MS);
   const create = (userId: number, username: string): Command => ({
@@ -151,7 +154,10 @@ function subAccounts(duel: Duel): void {
   duel.compareState();
 }
 
-/** The last actions are kept; a market opens paused; and an ended one is declared VOID. */
+/**
+ * The latest operator actions are kept; a paused asset's market opens paused; an ended market is
+ * declared VOID.
+ */
 function operators(duel: Duel): void {
   openMarket(duel, 1);
   const operator = { operator: 'op', reason: 'a test' };
@@ -173,7 +179,7 @@ function operators(duel: Duel): void {
 }
 
 /**
- * Three equal deposits share 20,000 micro-dollars of fees; the two that cannot be divided remain
+ * Three equal deposits share 20,000 micro-dollars of fees; the indivisible remainder of two is left
  * when the last deposit closes.
  */
 function vaultRemainder(duel: Duel): void {

@@ -1,4 +1,7 @@
-/** Order groups: sweeps over several of them, what they cancel, and how much in one command. */
+/**
+ * Scripts about order groups: sweeps over several groups, what they cancel, and how much in one
+ * command.
+ */
 import { Code } from '../../../../engine/interface/codes.js';
 import type { BatchOperation, Buy, Cancel } from '../../../../engine/interface/commands.js';
 import { marketIdOf, TimeInForce } from '../../../../engine/interface/domain.js';
@@ -31,7 +34,7 @@ function group(duel: Duel, userId: number, maxFilledLots: number, windowMs = 5_0
   return duel.naive.state.groupsMade;
 }
 
-/** A bid for DOWN, which a buyer of UP meets: the first is the best. */
+/** A bid for DOWN that a buyer of UP meets; the first bid has the best price. */
 function quote(userId: number, sizeLots: number, groupId: number, priceTicks = 500): Buy {
   const terms = { priceTicks, budgetMicros: sizeLots * priceTicks, groupId };
   return { ...bid(userId, DOWN, sizeLots, GTC), ...terms };
@@ -46,7 +49,10 @@ function expectTripped(duel: Duel, groupIds: number[], tripped: boolean[]): void
   if (String(got) !== String(tripped)) throw new Error(`tripped: ${got}, not ${tripped}`);
 }
 
-/** One taker meets orders of three groups, of two users, and of another market. */
+/**
+ * One taker meets orders of three groups of two users; a fourth group's orders are in another
+ * market.
+ */
 function sweeps(duel: Duel): void {
   openMarket(duel, 4);
   expectCode(duel, { kind: 'listAsset', symbol: 'ETH' }, OK);
@@ -67,7 +73,8 @@ function sweeps(duel: Duel): void {
     { ...quote(1, 8, a), marketId: marketIdOf(1, START_MS) },
   ];
   for (const each of quotes) expectCode(duel, each, OK);
-  // 4 + 9 + 4, then the rest of c is gone; 6 and the rest of a is gone; 1 trips b; 7 of no group.
+  // 4 + 9 + 4 lots, and group c is tripped; 6, and group a is tripped; 1 trips group b; 7 of no
+  // group.
   expectCode(duel, { ...bid(4, UP, 32, FOK) }, Code.price_not_met);
   expectTripped(duel, all, [false, false, false]);
   const failing: Cancel = { kind: 'cancel', ...own(4), marketId: MARKET, orderId: 1 };
@@ -116,7 +123,7 @@ function bothSides(duel: Duel): void {
   expectCode(duel, sale(1, DOWN, a), OK);
   expectCode(duel, sale(2, UP, b), OK);
   expectTripped(duel, [a, b], [true, true]);
-  // An amendment that trades trips its group, and cancels the others of it but itself.
+  // An amendment that trades trips its own group and cancels the group's other orders.
   expectCode(duel, { kind: 'resetOrderGroup', ...own(1), groupId: a }, OK);
   expectCode(duel, quote(1, 150, a, 400), OK);
   expectCode(duel, quote(1, 20, a, 300), OK);
@@ -137,7 +144,7 @@ const unknownCancel = (userId: number): BatchOperation => ({
   orderId: 1e9,
 });
 
-/** A user's groups; the ends of a group's window; and orders that have ended or expired. */
+/** A user's list of groups; the end of a group's window; and orders that have ended or expired. */
 function lives(duel: Duel): void {
   openMarket(duel, 2);
   const groups = Array.from({ length: MAX_ORDER_GROUPS_PER_USER }, () => group(duel, 1, 10));
@@ -163,7 +170,10 @@ function lives(duel: Duel): void {
   duel.compareState();
 }
 
-/** The orders that trips cancel count as makers, of one order and of a batch. */
+/**
+ * Orders that tripped groups cancel count towards the limit of makers, for one order and for a
+ * batch.
+ */
 function cancelsCount(duel: Duel): void {
   const makers = 6;
   openMarket(duel, makers + 2);
@@ -181,7 +191,7 @@ function cancelsCount(duel: Duel): void {
     expectCode(duel, quote(last, 10, 0), OK);
   };
   fill();
-  // Five trades, and what they cancel, are 4,995: the sixth trips the last group all the same.
+  // Five trades and their cancellations make 4,995; the sixth trade still trips the last group.
   expectCode(duel, bid(taker, UP, 9, FOK), Code.price_not_met);
   expectCode(duel, bid(taker, UP, 6, FOK), OK);
   expectTripped(

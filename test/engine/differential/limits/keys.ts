@@ -1,4 +1,4 @@
-/** What identifies a request: idempotency keys, and numbers of clients. */
+/** Scripts about what identifies a request: idempotency keys and numbers of clients. */
 import { numberedKey } from '../../../../engine/interface/client-sequence.js';
 import { Code } from '../../../../engine/interface/codes.js';
 import type { Command } from '../../../../engine/interface/commands.js';
@@ -26,12 +26,12 @@ const {
   market_not_found: NOT_FOUND,
 } = Code;
 
-/** A refusal is remembered, too; market 1 does not exist. */
+/** A command with a key. Market 1 does not exist, and the refusal is remembered. */
 function asked(userId: number, key: number | string, marketId = 1): Command {
   return { kind: 'cancelAll', userId, marketId, idempotencyKey: `key-${key}` };
 }
 
-/** Asks with new keys, `stepMs` apart, until there is no room; returns how many were taken. */
+/** Sends new keys, `stepMs` apart, until there is no room. Returns how many were taken. */
 function askUntilFull(duel: Duel, userId: number, name: string, stepMs = 0): number {
   const fromMs = duel.naive.nowMs;
   for (let i = 0; i < 10_000; i++) {
@@ -45,7 +45,7 @@ function keys(duel: Duel): void {
   for (const name of ['ada', 'bob', 'cyd', 'dan'])
     expectCode(duel, registration(name, 0), OK, START_MS);
   const endsMs = START_MS + IDEMPOTENCY_KEPT_MS;
-  // A third of what three quarters of the newcomers' half have left.
+  // A third of what is left of three quarters of the newcomers' half.
   expectTaken(askUntilFull(duel, 1, '', 1), 1_500);
   expectCode(duel, asked(1, 'more', 2), FULL);
   for (const command of keyedCommands()) {
@@ -63,14 +63,15 @@ function keys(duel: Duel): void {
   expectCode(duel, asked(1, 'again'), FULL);
   expectCode(duel, asked(1, 0, 2), FULL);
   expectCode(duel, asked(1, 1, 2), REUSED);
-  // A few of user 1's keys have expired: as many new ones fit, and an expired key can be reused.
+  // Some of user 1's keys have expired: the same number of new keys fits, and an expired key can be
+  // reused.
   expectCode(duel, asked(1, 7, 2), NOT_FOUND, endsMs + 10);
   expectTaken(askUntilFull(duel, 1, 'new'), 9);
   expectCode(duel, asked(1, 7), REUSED);
-  // Others have less, the less there is left; but each is assured of some.
+  // The less room there is, the less the next user gets; but each user is assured of some.
   expectTaken(askUntilFull(duel, 2, ''), 1_125);
   expectTaken(askUntilFull(duel, 3, ''), 844);
-  // Hours later all have expired. A command forgets a thousand of them.
+  // Hours later all keys have expired. A command forgets a thousand of them.
   const lateMs = endsMs + 5 * IDEMPOTENCY_KEPT_MS;
   expectCode(duel, asked(1, 0, 2), NOT_FOUND, lateMs);
   for (let i = 0; i < 5; i++) expectCode(duel, { kind: 'advanceTime' }, OK);
@@ -83,8 +84,8 @@ function expectTaken(taken: number, wanted: number): void {
 }
 
 /**
- * Under one key, a malformed order and the valid order that resembles it are different commands, in
- * either order.
+ * A malformed order and the valid order that resembles it are different commands under one key,
+ * whichever comes first.
  */
 function oddValuesUnderKeys(duel: Duel): void {
   openMarket(duel, 1);
@@ -100,7 +101,10 @@ function oddValuesUnderKeys(duel: Duel): void {
   expectCode(duel, { ...minusZero, outcome: UP }, OK);
 }
 
-/** Numbers of clients: each command of a user, stale, of another's token, and after a refusal. */
+/**
+ * Numbers of clients: with each command of a user, stale, of another user's token, and after a
+ * refusal.
+ */
 function clientSequences(duel: Duel): void {
   openMarket(duel, 2);
   const scope = TokenScope.TRADE;

@@ -1,4 +1,6 @@
-/** Orders: how many rest and how many makers they meet, their amendment, and their bounds. */
+/**
+ * Scripts about the number of resting orders and of makers, amendments, and the bounds of orders.
+ */
 import { Code } from '../../../../engine/interface/codes.js';
 import type {
   BatchOperation,
@@ -88,7 +90,7 @@ function ownOrderBehindTheLastMaker(duel: Duel): void {
     fillBook(duel, makers);
     expectCode(duel, bid(own, DOWN, 1, GTC), OK);
   };
-  // The naive engine needs seconds for each.
+  // The naive engine needs seconds for each of these.
   if (extent(1, 0) > 0) {
     fill();
     expectCode(duel, bid(own, UP, MAX_FILLS_PER_ORDER, FOK), OK);
@@ -124,7 +126,9 @@ function fillOrKillInVain(duel: Duel): void {
   duel.compareState();
 }
 
-/** Every refusal of an amendment that depends on money, shares and the book, alone and batched. */
+/**
+ * Every refusal of an amendment that depends on money, shares or the book, alone and in a batch.
+ */
 function amendments(duel: Duel): void {
   openMarket(duel, 2);
   const { GTC, IOC } = TimeInForce;
@@ -219,8 +223,8 @@ function rules(duel: Duel): void {
 }
 
 /**
- * The least value of a resting order: what is refused, what is dropped after it has traded, and
- * what rests all the same.
+ * The minimum value of a resting order: orders that are refused, remainders that are dropped after
+ * a trade, and exceptions that rest.
  */
 function leastValue(duel: Duel): void {
   openMarket(duel, 4);
@@ -238,20 +242,20 @@ function leastValue(duel: Duel): void {
   expectCode(duel, bid(1, DOWN, 1_999, GTC), TOO_SMALL);
   expectCode(duel, { ...bid(1, DOWN, 1_999, GTC), postOnly: true }, TOO_SMALL);
   expectCode(duel, bid(1, DOWN, 2_000, GTC), OK);
-  // It takes all but 1,999 of its lots, which are dropped; a lot more would rest.
+  // The order leaves 1,999 of its lots, which are dropped; one more lot would rest.
   expectCode(duel, bid(2, UP, 3_999, GTC), OK);
   expectCode(duel, bid(1, DOWN, 2_000, GTC), OK);
   expectCode(duel, bid(2, UP, 4_000, GTC), OK);
   const resting = duel.naive.state.ordersAccepted;
   expectCode(duel, bid(3, DOWN, 1_999, IOC), OK);
-  // One lot is left of it: an amendment has to make it as large as another order, or close it.
+  // One lot of the order is left: an amendment must make it as large as a new order, or close it.
   expectCode(duel, amend(resting, 0, 499), TOO_SMALL);
   expectCode(duel, amend(resting, 5_998, 0), TOO_SMALL);
   expectCode(duel, amend(resting, 5_999, 0), OK);
   expectCode(duel, amend(resting, 5_998, 0), TOO_SMALL);
   expectCode(duel, amend(resting, 3_999, 0), OK);
   duel.compareState();
-  // Two small orders are not all of a position of 5,999 shares; one may be.
+  // Two small orders cannot be a whole position of 5,999 lots; a single one can.
   expectCode(duel, sale(2, 10, 600), TOO_SMALL);
   expectCode(duel, { ...sale(2, 5_989, 1), timeInForce: IOC }, Code.insufficient_liquidity);
   expectCode(duel, bid(4, UP, 5_989, GTC), OK);
@@ -267,7 +271,9 @@ function leastValue(duel: Duel): void {
   duel.compareState();
 }
 
-/** Two positions in all, so an order whose trade may need a third is neither placed nor amended. */
+/**
+ * Room for two positions, so an order whose trade may need a third is neither placed nor amended.
+ */
 const TWO_POSITIONS: PoolSizes = { ...POOL_SIZES, positions: { size: 2, most: 100, assured: 2 } };
 
 function amendWithoutRoom(duel: Duel): void {
@@ -281,7 +287,7 @@ function amendWithoutRoom(duel: Duel): void {
   duel.compareState();
 }
 
-/** Buys of more than the most shares of an order, and of just as many, by money and by size. */
+/** Buys at and above the maximum order size, given as an amount and as a size. */
 function mostShares(duel: Duel): void {
   openMarket(duel, 1);
   expectCode(duel, registration('rich', 9e11), OK);
@@ -292,7 +298,7 @@ function mostShares(duel: Duel): void {
     for (const budgetMicros of [5e10, 2 * MAX_ORDER_LOTS + 1, 2 * MAX_ORDER_LOTS, 5_001])
       for (const timeInForce of [GTC, IOC]) {
         expectCode(duel, { kind: 'cancelAll', ...all }, OK);
-        // At a better price than its own.
+        // The trade is at a better price than the order's own.
         expectCode(duel, { ...bid(1, DOWN, 5, GTC), budgetMicros: 4_995, priceTicks: 999 }, OK);
         expectCode(duel, { ...most, sizeLots, budgetMicros, timeInForce }, OK);
         duel.compareState();

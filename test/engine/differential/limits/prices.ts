@@ -1,4 +1,4 @@
-/** Assets, their remembered prices, and the sources of prices. */
+/** Scripts about assets, their remembered prices, and the sources of prices. */
 import { Code } from '../../../../engine/interface/codes.js';
 import type { Command, CommandOf } from '../../../../engine/interface/commands.js';
 import { WINDOW_MS } from '../../../../engine/interface/domain.js';
@@ -18,7 +18,7 @@ function assets(duel: Duel): void {
   expectCode(duel, { kind: 'listAsset', symbol: 'A63' }, OK);
 }
 
-/** The greatest prices, as many as are remembered: they decide a market, and nothing overflows. */
+/** As many of the highest prices as the engine remembers decide a market without an overflow. */
 function prices(duel: Duel): void {
   const fromMs = START_MS + WINDOW_MS - MAX_REMEMBERED_PRICES;
   expectCode(duel, { kind: 'listAsset', symbol: 'BTC' }, OK, fromMs);
@@ -43,7 +43,9 @@ function prices(duel: Duel): void {
   if (decided === undefined) throw new Error('no market was decided');
 }
 
-/** Sources, what is fresh, even numbers of them, and the guard to the millisecond. */
+/**
+ * Sources that are stale or fresh, even numbers of them, and the price guard to the millisecond.
+ */
 function priceSources(duel: Duel): void {
   openMarket(duel, 1);
   const tick = (source: string, dollars: number, observedAtMs: number): Command => {
@@ -61,12 +63,12 @@ function priceSources(duel: Duel): void {
   expectCode(duel, tick('a', 90_000, at(15_000)), OK);
   expectCode(duel, tick('a', 90_000, at(14_999)), Code.price_too_old);
   duel.compareState();
-  // Two that disagree: the one near the last price counts, on either side.
+  // Two sources disagree: the price near the last one counts, above or below it.
   expectCode(duel, tick('b', 900_000, at(15_000)), OK);
   expectCode(duel, tick('b', 9_000, at(15_001)), OK);
   expectCode(duel, tick('b', 112_500, at(15_001)), OK);
   if (duel.naive.assetPriceMicros(0) !== 101_250_000_000) throw new Error('not the mean');
-  // Alone, it is confirmed after half a minute, not before.
+  // A single source's price is confirmed after half a minute, not before.
   const held = () => duel.naive.events.some((event) => event.type === 'priceHeld');
   const shown = () => duel.engine.heldPrice(0) !== null;
   for (const [ms, isHeld] of [

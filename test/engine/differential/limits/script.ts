@@ -18,14 +18,17 @@ export const { ok: OK, limit_reached: LIMIT_REACHED } = Code;
 
 export interface LimitPlay {
   name: string;
-  /** In place of the stated ones, which only the trial of the maxima reaches. */
+  /** Sizes of pools that replace the stated ones, which only the trial of the maxima reaches. */
   sizes?: PoolSizes;
-  /** Takes seconds: `npm test` plays one of these. */
+  /** Set if the script takes seconds; `npm test` plays one of these. */
   isLong?: true;
   play(duel: Duel): void;
 }
 
-/** Applies a command that must give `code`: a script that misses its limit tests nothing. */
+/**
+ * Applies a command whose result must be `code`, because a script that misses its limit tests
+ * nothing.
+ */
 export function expectCode(
   duel: Duel,
   command: Command,
@@ -82,7 +85,9 @@ export function batchOf(userId: number, operations: BatchOperation[]): Batch {
   return { kind: 'batch', userId, idempotencyKey: null, operations, atomic: true };
 }
 
-/** Rests `count` equal orders of the user, in batches: the naive engine is slow per command. */
+/**
+ * Rests `count` equal orders of the user, in batches, because the naive engine is slow per command.
+ */
 export function restMany(duel: Duel, order: Buy, count: number): void {
   const { userId } = order;
   const before = duel.engine.orders(userId).length;
@@ -93,7 +98,7 @@ export function restMany(duel: Duel, order: Buy, count: number): void {
   if (duel.engine.orders(userId).length !== before + count) throw new Error('not all rest');
 }
 
-/** The first users rest as many orders as they may, one lot each; UP meets them at 0.5. */
+/** The first users rest as many orders of one lot as they may, which a buyer of UP meets at 0.5. */
 export function fillBook(duel: Duel, users: number): void {
   for (let userId = 1; userId <= users; userId++)
     restMany(duel, bid(userId, DOWN, 1, TimeInForce.GTC), MAX_OPEN_ORDERS_PER_USER);

@@ -1,4 +1,4 @@
-/** Valid commands, to be spoiled or numbered. */
+/** Valid commands that tests spoil or number. */
 import type { Command } from '../../../../engine/interface/commands.js';
 import { SelfTrade, TimeInForce, TokenScope } from '../../../../engine/interface/domain.js';
 import { FIRST_RULES } from '../../../../engine/interface/rule-sets.js';
@@ -69,7 +69,7 @@ export function wellFormed(): Command[] {
   ];
 }
 
-/** Every command of that list that takes a key. */
+/** The commands of that list that take a key. */
 export function keyedCommands(): Extract<Command, { idempotencyKey: string | null }>[] {
   return wellFormed().filter((command) => 'idempotencyKey' in command);
 }

@@ -18,7 +18,7 @@ test.each([1, 2, 3])('agrees with a map, seed %i', (seed) => {
   const random = new Random(`${seed}`);
   const undo = new UndoLog();
   const index = new HashIndex(undo);
-  /** By number. */
+  /** The hash of each number. */
   let hashes = new Map<number, number>();
   let before: Map<number, number> | null = null;
   const check = () => {
@@ -28,7 +28,7 @@ test.each([1, 2, 3])('agrees with a map, seed %i', (seed) => {
     for (const none of [0, 7, -1]) if (!expected.has(none)) expected.set(none, []);
     for (const [hash, numbers] of expected) {
       const found = allOf(index, hash);
-      // `expect` is slow; here it only says what differs.
+      // `expect` is slow, so it is only called to report a difference.
       if (`${found}` !== `${numbers.sort((a, b) => a - b)}`) expect(found, `${hash}`).toBe(numbers);
     }
   };

@@ -8,7 +8,7 @@ describe('the index of ids', () => {
   test.each([1, 2, 3])('agrees with a map, seed %i', (seed) => {
     const random = new Random(`${seed}`);
     const undo = new UndoLog();
-    /** By row; 0: the row is free. */
+    /** The id of each row; 0 if the row is free. */
     let ids: number[] = [0];
     const index = new IdIndex(undo, (row) => ids[row]!);
     let model = new Map<number, number>();
@@ -20,7 +20,7 @@ describe('the index of ids', () => {
     };
     let lastId = 0;
     for (let i = 0; i < 30_000; i++) {
-      // Grows and shrinks alternately; some ids are far ahead, beyond 32 bits at last.
+      // Grows and shrinks alternately; some ids are far ahead, in the end beyond 32 bits.
       if (random.chance(i % 10_000 < 7_000 ? 0.7 : 0.3)) {
         lastId += random.chance(0.02) ? random.whole(1, 2 ** 36) : 1;
         const free = ids.indexOf(0, 1);
