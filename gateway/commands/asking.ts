@@ -14,9 +14,7 @@ import { Bill, type FairUse } from '../access/fair-use/fair-use.js';
 import type { Session } from '../access/sessions.js';
 import type { RationedLog } from '../observe/rationed-log.js';
 
-/**
- * A reader of the history: a request over HTTP, a connection of the stream, or an edge for either.
- */
+/** A client that reads the history: through an HTTP request, a stream connection, or an edge. */
 export interface Asker {
   readonly gateway: {
     readonly history: HistoryClient;
@@ -26,29 +24,27 @@ export interface Asker {
     readonly warnings: RationedLog;
     fail(error: unknown): void;
   };
-  /** null: not signed in. */
   readonly session: Session | null;
   readonly address: AddressKey;
-  /** The answer includes at least this sequence. */
   readonly minSequence: number;
   readonly isOver: boolean;
   /** Called when the client has left. */
   onLeft: (() => void) | null;
 }
 
-/** Whose reads, and waits for them, are counted together: the user's, or the address's. */
+/** The key under which reads and pending reads are counted: the user's, or else the address's. */
 export function readerOf({ session, address }: Pick<Asker, 'session' | 'address'>): Reader {
   return session?.payerId ?? address;
 }
 
 /**
- * Reads the history. An answer is consistent at its sequence, which is at least the sequence that
- * was durable when the request arrived, and at least one that the client named. `refuse`: called
- * if the history is unavailable, or no longer has the answer.
+ * Reads the history. The answer is consistent at one sequence, which is at least `minSequence` and
+ * at least the durable sequence at the time of the call. Calls `refuse` if the history is
+ * unavailable or has pruned the answer.
  *
- * A replica's follower reads the journal itself, so it may be ahead of the replica's engine; the
- * answer then waits until the engine has reached its sequence. Reads of one user (with its
- * sub-accounts), or of one address without a user, are served one after another.
+ * On a replica, the follower reads the journal itself and may be ahead of the replica's engine. The
+ * answer is then held until the engine catches up. Reads with the same {@link readerOf} are served
+ * one after another.
  */
 export function askHistory<Kind extends HistoryKind>(
   asker: Asker,
@@ -62,7 +58,7 @@ export function askHistory<Kind extends HistoryKind>(
     gateway.warnings.warn({ reason }, 'a read of the history was refused');
     refuse(false);
   };
-  // While a batch is being applied, the engine is ahead of what is durable.
+  // The engine is ahead of the durable sequence while it applies a batch.
   const minSequence = Math.max(sequencer.durableSequence, asker.minSequence);
   const reader = readerOf(asker);
   const answered = (reply: HistoryReply<Kind>) => {
@@ -91,7 +87,6 @@ export function askHistory<Kind extends HistoryKind>(
   asker.onLeft = gateway.history.read(request, minSequence, answered, reader);
 }
 
-/** Whether the asker pays for a read of the history. */
 export function chargeRead(asker: Pick<Asker, 'gateway' | 'session' | 'address'>): boolean {
   const bill = new Bill(asker);
   bill.payer = asker.session;

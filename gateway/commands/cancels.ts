@@ -1,6 +1,6 @@
 /**
- * The quota and the cost of a command or a request for fair use. A command that only cancels counts
- * as cancels, which have a reserve under overload.
+ * Fair-use quota and cost of commands and requests. Commands that only cancel use the `cancels`
+ * quota, which keeps a reserve under overload.
  */
 import { CommandRecord } from '../../engine/interface/command-record.js';
 import { type Command, CommandKind } from '../../engine/interface/commands.js';
@@ -24,10 +24,8 @@ function afterSpace(bytes: Uint8Array, from: number): number {
   return at;
 }
 
-/** The properties of a record that fair use and the limits depend on. */
 export interface RecordSummary extends Cost {
   isBatch: boolean;
-  /** A batch that is executed in full or not at all. */
   isAtomic: boolean;
 }
 
@@ -35,7 +33,7 @@ const CANCEL_NUMBERS: ReadonlySet<number> = new Set(CANCEL_KINDS.map((kind) => C
 const command = new CommandRecord();
 const operation = new CommandRecord();
 
-/** A command's quota and cost. A batch costs its operations. */
+/** Returns a command's quota and cost. A batch costs one unit per operation. */
 export function costOf(command: Command): Cost {
   const quota = onlyCancels(command) ? 'cancels' : 'orders';
   return { quota, units: command.kind === 'batch' ? command.operations.length : 1 };
@@ -43,13 +41,13 @@ export function costOf(command: Command): Cost {
 
 const OP = Buffer.from('"op"');
 const CANCEL = Buffer.from('"cancel');
-/** Names of the message around the operations. */
+/** `op` values that name the whole message rather than an operation. */
 const ENVELOPES = ['"order"', '"batch"'].map((op) => Buffer.from(op));
 
 /**
- * The quota and cost of an unread body or message: operations are counted by their names, wherever
- * they are, and the text costs at least `leastUnits`. The text counts as cancels only if it has
- * operations and all of them cancel.
+ * Returns the quota and cost of a body or message that is not parsed yet. Every `"op"` in the text
+ * counts as an operation. The cost is at least `leastUnits`, and the quota is `cancels` only if
+ * there are operations and all of them cancel.
  */
 export function costOfUnread(text: Uint8Array, leastUnits = unitsOfText(text)): Cost {
   const bytes = Buffer.from(text.buffer, text.byteOffset, text.byteLength);
@@ -67,7 +65,10 @@ export function costOfUnread(text: Uint8Array, leastUnits = unitsOfText(text)): 
   return { quota, units: Math.max(operations, leastUnits) };
 }
 
-/** Sums up the first record, which was checked; null: a part of it is not the user's. */
+/**
+ * Summarizes the first record, which is already validated. Returns `null` if any part of the record
+ * belongs to another user.
+ */
 export function summaryOf(records: RecordBuffer, userId: number): RecordSummary | null {
   command.open(records, 0);
   if (command.userId !== userId) return null;

@@ -1,7 +1,7 @@
 /**
- * The outcome of a command that has reached the engine. Usually it is the engine's result. The
- * history has the result of a repeated key that the engine has forgotten (recalled.ts), and
- * explains the refusal of a command in a past market (explained.ts).
+ * Turns the engine's result of a command into its final outcome. Usually both are the same. If the
+ * engine has forgotten the result of a repeated key, the history provides it (recalled.ts). If a
+ * command names a past market, the history explains the refusal (explained.ts).
  */
 import type { Command } from '../../engine/interface/commands.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
@@ -11,26 +11,24 @@ import { isForgotten, recall } from './recalled.js';
 import type { ReceiptWriter } from './receipt.js';
 
 export interface Conclusion {
-  /** Valid until the next command, unless the history gave it. */
+  /** Valid until the next command, unless it came from the history. */
   result: NumberBuffer;
-  /** The answer that replaces the result; null: the result is the answer. */
   explained: Explained | null;
-  /** Whether the command was executed before, and not now. */
   isReplayed: boolean;
 }
 
 export interface Concluding {
   asker: Asker;
-  /** Reads the command; called before the next one. */
   read: () => Command;
-  /** Writes the receipt, here only of a batch whose refusals are explained. */
+  /** Writes the receipt. Used here only for a batch with explained refusals. */
   receipt: ReceiptWriter<string | Uint8Array>;
-  /** Called before the history is asked, at most once: the answer comes in a later turn. */
+  /** Called at most once, before the history is asked. The answer then comes in a later turn. */
   onWait?: () => void;
 }
 
 /**
- * Calls `answer` with the conclusion: immediately, or in a later turn unless the client leaves.
+ * Calls `answer` immediately, or in a later turn if the history must be asked. A client that leaves
+ * during the wait is not answered.
  */
 export function conclude(
   result: NumberBuffer,

@@ -1,6 +1,6 @@
 /**
  * Every error that the API returns: code, status and message. Messages depend only on the request
- * and the engine's result, because a replayed answer must be identical to the byte.
+ * and the engine's result, because a replayed answer must be identical byte for byte.
  */
 
 import { z } from 'zod';
@@ -124,7 +124,7 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
 
-/** Why any order may be refused, besides a lack of money or shares. */
+/** Reasons to refuse any order, apart from a lack of money or shares. */
 export const ORDER_ERRORS = [
   'client_order_id_reused',
   'market_not_found',
@@ -142,7 +142,7 @@ export const ORDER_ERRORS = [
   'history_unavailable',
 ] as const satisfies readonly ErrorCode[];
 
-/** Why any split or merge may be refused, besides a lack of money or shares. */
+/** Reasons to refuse any split or merge, apart from a lack of money or shares. */
 export const SETS_ERRORS = [
   'market_not_found',
   'user_frozen',
@@ -162,7 +162,7 @@ export function errorAnswer(code: ErrorCode, details: object = {}, message = '')
   return { status: entry.status, text: JSON.stringify({ error }) };
 }
 
-/** 429 with the wait in its details. `retryAfter`: the header, in whole seconds, at least 1. */
+/** Returns a 429 error and the value of Retry-After in whole seconds, at least 1. */
 export function rateLimited(
   waitMs: number,
   code: 'rate_limited' | 'idempotency_full' = 'rate_limited',
@@ -172,15 +172,13 @@ export function rateLimited(
   return { error: errorAnswer(code, { retryAfterMs }), retryAfter: `${seconds}` };
 }
 
-/** 403 for a token whose scope is too narrow. */
 export function scopeInsufficient(scope: string, required: 'trade' | 'password'): ErrorAnswer {
   return errorAnswer('scope_insufficient', { scope, required });
 }
 
-/** Longest client's field name that is returned in full. All valid names are shorter. */
+/** Client-chosen field names are cut to this length. All valid names are shorter. */
 const NAME_CHARACTERS_MAX = 60;
 
-/** 400 with the first fields that have a problem. */
 export function invalidRequest(problems: FieldProblems): ErrorAnswer {
   const named = Object.entries(problems)
     .slice(0, PROBLEMS_MAX)
@@ -190,13 +188,13 @@ export function invalidRequest(problems: FieldProblems): ErrorAnswer {
   return errorAnswer('invalid_request', Object.fromEntries(named), message);
 }
 
-/** The message for an invalid key on a route that does not require one. */
+/** The message for an invalid partner key on a route where the key is optional. */
 export const UNKNOWN_PARTNER_KEY =
   'The Authorization header does not contain a valid partner key as Bearer <key>. Omit it to register without a partner.';
 
-/** Codes of the engine that the API returns under another code or message. */
 const TRANSLATED: Partial<Record<CodeName, ErrorAnswer>> = {
-  // The schemas check everything that the engine checks, so this is a bug; the caller logs it.
+  // The schemas check everything that the engine checks, so this code means a bug. The caller logs
+  // it.
   invalid_command: invalidRequest({ request: 'has a field that is out of range' }),
   referral_code_unknown: invalidRequest({ referralCode: 'is not the referral code of a user' }),
   exchange_account: errorAnswer(
@@ -216,27 +214,25 @@ const TRANSLATED: Partial<Record<CodeName, ErrorAnswer>> = {
   ),
 };
 
-/** The refusal of a process that does not lead. Retrying at the same process does not help. */
+/** Refusal by a process that is not the leader. Retrying at the same process does not help. */
 export function notLeading(role: 'standby' | 'replica', leader: string | null): ErrorAnswer {
   const where = leader === null ? 'No leader is known now.' : `The leader is ${leader}.`;
   const message = `This exchange is a ${role}, not the leader. Nothing was executed. ${where}`;
   return errorAnswer('unavailable', { executed: false, reason: role, leader }, message);
 }
 
-/** Refused for now; nothing was executed. */
 export const UNAVAILABLE = errorAnswer('unavailable', { executed: false });
 export const HISTORY_PRUNED = errorAnswer('history_pruned');
 export const HISTORY_UNAVAILABLE = errorAnswer('history_unavailable', { executed: false });
-/** The change may or may not have been executed. */
 export const OUTCOME_UNKNOWN = errorAnswer('outcome_unknown');
 
-/** Errors without details, built once: a batch may contain many of them. */
+/** Errors without details, built once because a batch may contain many of them. */
 const PLAIN = Object.fromEntries(ERROR_CODES.map((code) => [code, errorAnswer(code)])) as Record<
   ErrorCode,
   ErrorAnswer
 >;
 
-/** The API's error for a code of the engine: a code, or a complete answer. */
+/** Returns the API's error for an engine code: a code of {@link ERRORS} or a complete answer. */
 function knownAs(code: CodeName): ErrorCode | ErrorAnswer {
   const translated = TRANSLATED[code];
   if (translated !== undefined) return translated;
@@ -245,10 +241,14 @@ function knownAs(code: CodeName): ErrorCode | ErrorAnswer {
 }
 
 /**
- * `required` and `available` are the engine's, in micros or lots depending on the code. For a
- * refused FOK order: the value and the lots that could be filled. For a used clientOrderId: the
- * order that has it. For a limit: its Limit. For an order that no longer rests: its id and its
- * OrderEnd. For a late order: the Deadline that it missed and the exchange's time.
+ * Returns the error for an engine code. The meaning of the engine's `required` and `available`
+ * depends on the code:
+ * - by default, amounts in micros or lots;
+ * - refused FOK order: the value and the lots that could be filled;
+ * - reused clientOrderId: the order that has it;
+ * - limit reached: the Limit;
+ * - closed order: its id and OrderEnd;
+ * - late order: the missed Deadline and the exchange's time.
  */
 export function rejection(code: CodeName, required: number, available: number): ErrorAnswer {
   const known = knownAs(code);
@@ -258,8 +258,8 @@ export function rejection(code: CodeName, required: number, available: number): 
 }
 
 /**
- * Why an atomic batch was not executed: the error of one operation, with its zero-based index as
- * the detail `operation`.
+ * The error of the operation that stopped an atomic batch, with its zero-based index in
+ * `details.operation`.
  */
 function batchRejection(
   operation: number,
@@ -276,14 +276,14 @@ function batchRejection(
   return detailedAnswer(known, { message, details: `"operation":${operation}${own}` });
 }
 
-/** The answer to a repeated key while the history cannot give the first answer. */
+/** The answer to a repeated key while the history cannot return the first answer. */
 function executedBefore(sequence: number): ErrorAnswer {
   const message =
     'An earlier request with this key was executed, at details.sequence; this one was not. The answer cannot be read now: repeat the request with the same key.';
   return errorAnswer('history_unavailable', { executed: true, sequence }, message);
 }
 
-/** The error of a command that was not executed. `retryAfter`: a header; null: none. */
+/** Returns the error for a refused command, and the Retry-After header or `null`. */
 export function refusalAnswer({ code, required, available, operation }: Refusal): {
   error: ErrorAnswer;
   retryAfter: string | null;
@@ -296,7 +296,6 @@ export function refusalAnswer({ code, required, available, operation }: Refusal)
   return { error: rejection(code, required, available), retryAfter: null };
 }
 
-/** Messages of `limit_reached`, by details.limit. */
 const LIMIT_TEXTS: Record<LimitName, string> = {
   orderAmount: 'The order is larger than orderAmount of GET /limits.',
   openOrders: 'You have reached your limit of resting orders. Cancel some.',
@@ -322,7 +321,7 @@ const LIMIT_TEXTS: Record<LimitName, string> = {
 const LIMIT_NAMES = new Map(
   Object.entries(Limit).map(([name, limit]) => [limit, name as LimitName] as const),
 );
-/** Limits that grow with the room that others leave, or after a dollar of fees. */
+/** Limits that rise as other users use less, or after a user has paid a dollar of fees. */
 const SHARED: readonly LimitName[] = [
   'openOrders',
   'positions',
@@ -335,10 +334,9 @@ const SHARED: readonly LimitName[] = [
 const OF_ALL =
   ' The limit rises when other users have less, or once you have paid a dollar of fees.';
 
-/** The message and the details of a refusal that reports more than its code. */
 interface Wording {
   message: string;
-  /** JSON without the braces. Its decimals are exact. */
+  /** JSON without the braces, with exact decimals. */
   details: string;
 }
 
@@ -388,10 +386,9 @@ function wordingOf(code: ErrorCode, required: number, available: number): Wordin
   return null;
 }
 
-/** How an order ended, as clients see it. */
 function closedState(end: number): { status: string; reason: string | null } {
   if (end === OrderEnd.FILLED) return { status: 'filled', reason: null };
-  // A dropped order has traded before: an order that fills nothing is refused.
+  // Dropped orders are always partly filled, because an order that fills nothing is refused.
   const dropped = DROP_REASONS[end];
   if (dropped !== undefined) return { status: 'partially_filled', reason: dropped };
   const reason = CANCEL_REASONS[(end - OrderEnd.CANCELLED) as CancelReason];

@@ -1,4 +1,4 @@
-/** Executes a client's command, over HTTP or the stream, and reports its outcome. */
+/** Executes client commands from HTTP or the stream, and reports their outcomes. */
 import { CODES, Code, type CodeName } from '../../engine/interface/codes.js';
 import type { Command } from '../../engine/interface/commands.js';
 import { type RecordBuffer, RecordError } from '../../engine/interface/records.js';
@@ -23,33 +23,35 @@ export interface Executor {
   readonly metrics: Metrics;
   readonly log: Log;
   readonly warnings: RationedLog;
-  /** Why trading is halted; null: it is not. */
   halted(): string | null;
 }
 
 export interface Submission {
   readonly receivedMs: number;
-  /** What the request has paid. Further costs of the command are owed. */
+  /** The charges for the request. Costs found during execution are added to it. */
   readonly bill: Bill;
   readonly logFields: object;
 }
 
-/** Why a command, or a part of it, was not executed. */
 export interface Refusal {
-  /** `unavailable`: nothing was read, so the answer need not wait for the disk. */
+  /**
+   * `unavailable`: the engine did not see the command, so the answer need not wait for the disk.
+   */
   code: CodeName | 'unavailable';
   required: number;
   available: number;
-  /** The index of the operation that stopped an atomic batch; null: the command itself. */
+  /** Set if one operation stopped an atomic batch. */
   operation: number | null;
 }
 
 export interface Execution {
-  /** The engine's result, valid until the next command; null: the command did not reach it. */
+  /**
+   * The engine's result, valid until the next command; `null` if the engine did not see the
+   * command.
+   */
   result: NumberBuffer | null;
-  /** null: the command was executed. */
   refusal: Refusal | null;
-  /** When it was applied; 0: it was not applied. */
+  /** 0 if the engine did not see the command. */
   appliedMs: number;
 }
 
@@ -70,8 +72,8 @@ export function execute(executor: Executor, command: Command, submission: Submis
     result = sequencer.submit(command);
   } catch (error) {
     if (!(error instanceof RecordError)) return notAccepted(executor, error, logFields);
-    // Nothing has changed. A schema accepted a command that the journal cannot hold: a bug, but
-    // not a reason to stop.
+    // Nothing has changed: a schema accepted a command that the journal cannot hold. This is a bug,
+    // but no reason to stop.
     const fields = { ...logFields, reason: error.message };
     executor.log.error(fields, 'a command cannot be journalled');
     return notExecuted('invalid_command');
@@ -85,7 +87,10 @@ export function execute(executor: Executor, command: Command, submission: Submis
   return { result, refusal, appliedMs };
 }
 
-/** Executes the first record, which was checked. null: it did not reach the engine. */
+/**
+ * Executes the first record, which is already validated. Returns `null` if the engine did not see
+ * the command.
+ */
 export function executeRecord(
   executor: Executor,
   records: RecordBuffer,
@@ -101,13 +106,12 @@ export function executeRecord(
   }
 }
 
-/** Charges the resting orders visited: a command may visit many and trade with none. */
+/** Charges for resting orders visited, since a command may visit many and trade with none. */
 function oweMakers({ sequencer, fairUse }: Executor, bill: Bill): void {
   const units = unitsOfSeen(sequencer.engine.makersSeen);
   if (units > 0) fairUse.owe(bill, units);
 }
 
-/** Rethrows a failure. */
 function notAccepted({ warnings }: Executor, error: unknown, logFields: object): Execution {
   if (!(error instanceof SubmitRefused)) throw error;
   warnings.warn({ ...logFields, reason: error.message }, 'a command was refused');
@@ -122,7 +126,10 @@ export function isAtomicBatch(command: Command): boolean {
   return command.kind === 'batch' && command.atomic;
 }
 
-/** Why the engine did not execute the command; null: it did. `isAtomic`: {@link isAtomicBatch}. */
+/**
+ * Returns why the engine did not execute the command, or `null` if it did. `isAtomic` is as in
+ * {@link isAtomicBatch}.
+ */
 export function refusalIn(result: NumberBuffer, isAtomic: boolean): Refusal | null {
   const { values } = result;
   if (values[ResultHead.code] !== Code.ok) return refusalAt(result, 0, null);

@@ -1,10 +1,10 @@
 /**
- * Explains refusals in a market that has ended and that the engine may have removed. The history
- * gives the market's outcome and a claim that was already paid.
+ * Explains refusals in ended markets, which the engine may have removed. The history provides the
+ * market's outcome, or the claim that was already paid.
  *
- * Invariant: 404 `market_not_found` means that the market never existed. If the history cannot
- * answer now, the response is 503. A command asks each question once, one after another, for at
- * most 2 s, and its user pays a read for each.
+ * Invariant: 404 `market_not_found` means that the market never existed. If the history is
+ * unavailable, the response is 503. A command asks each question once, one after another, for at
+ * most 2 s in total, and its user pays for one read per question.
  */
 import { CODES, Code, type CodeName } from '../../engine/interface/codes.js';
 import { type BatchOperation, type Command, CommandKind } from '../../engine/interface/commands.js';
@@ -28,10 +28,8 @@ import { isAtomicBatch, refusalIn } from './execution.js';
 import { copyOf } from './recalled.js';
 import type { ReceiptWriter } from './receipt.js';
 
-/** Additional details, such as the index of an operation. */
 type Besides = Record<string, unknown>;
 
-/** 409 for a market that has ended. */
 export function endedAnswer(
   market: MarketView,
   code: ErrorCode = 'market_not_active',
@@ -50,7 +48,6 @@ export function endedAnswer(
   return errorAnswer(code, details, message);
 }
 
-/** null: the history cannot answer now. */
 type Respond = (error: ErrorAnswer | null) => void;
 
 export function unsaid(besides: Besides): ErrorAnswer {
@@ -59,7 +56,7 @@ export function unsaid(besides: Besides): ErrorAnswer {
   return errorAnswer('history_unavailable', { ...besides, executed: false }, message);
 }
 
-/** `code`: the error if the market existed. */
+/** Asks the history about a market. `code` is the error to return if the market existed. */
 export function askMarket(
   reader: Asker,
   marketId: number,
@@ -83,27 +80,24 @@ export function askMarket(
 }
 
 interface Refused {
-  /** Valid until the next command. */
   result: NumberBuffer;
   command: Command;
   receipt: ReceiptWriter<string | Uint8Array>;
 }
 
-/** A question to the history, for all refused operations that it explains. */
+/** One question to the history, and the refused operations that its answer explains. */
 interface Question {
-  /** Indices of the operations; -1: the whole command. */
+  /** Indices of the operations, or -1 for the whole command. */
   indices: number[];
   code: CodeName;
   operation: (Command | BatchOperation) & { marketId: number };
 }
 
-/** The error, or the whole answer of a batch that is not atomic. */
 export interface Explained {
   status: number;
   text: string | Uint8Array;
 }
 
-/** Asks the history the questions about a result, and answers with what it explains. */
 export function explain(
   reader: Asker,
   { result, command, receipt }: Refused,
@@ -129,7 +123,7 @@ export function explain(
     const index = question.indices[0]!;
     const besides = isWhole && index >= 0 ? { operation: index } : {};
     const respond = (said: ErrorAnswer | null) => {
-      // If one question fails, the remaining ones fail as well.
+      // If one question fails, the remaining ones are not asked and count as failed.
       for (const { indices } of said === null ? questions.slice(at) : [question])
         for (const each of indices) errors.set(each, said ?? unsaid(besides));
       askFrom(said === null ? questions.length : at + 1);
@@ -140,7 +134,9 @@ export function explain(
   askFrom(0);
 }
 
-/** A reader that also sees the command's own effects: a batch may claim twice. */
+/**
+ * Returns an asker whose reads include the command's own effects, since a batch may claim twice.
+ */
 function readerAfter(reader: Asker, sequence: number): Asker {
   const { gateway, session, address } = reader;
   return {
@@ -158,12 +154,12 @@ function readerAfter(reader: Asker, sequence: number): Asker {
 }
 
 /**
- * Codes that the history may explain. `market_not_active` is excluded: the market's outcome can
- * still change, but the answer to an idempotency key must stay the same.
+ * Codes that the history may explain. `market_not_active` is excluded: the market's outcome may
+ * still change, but a repeated idempotency key must get the same answer.
  */
 const OF_ENDED: readonly number[] = [Code.market_not_found, Code.nothing_to_claim];
 
-/** Whether a result may need an explanation. If false, the caller need not read the command. */
+/** Whether a result may need an explanation. If not, the caller need not parse the command. */
 export function mayNeedExplanation({ values }: NumberBuffer): boolean {
   if (values[ResultHead.code] !== Code.ok) return OF_ENDED.includes(values[ResultHead.code]!);
   if (values[ResultHead.kind] !== CommandKind.batch) return false;
@@ -173,7 +169,7 @@ export function mayNeedExplanation({ values }: NumberBuffer): boolean {
   return false;
 }
 
-/** What to ask about a result that {@link mayNeedExplanation}. */
+/** Questions about a result for which {@link mayNeedExplanation} returned true. */
 export function questionsIn(result: NumberBuffer, command: Command): Question[] {
   const { values } = result;
   if (command.kind !== 'batch') return questionOf(-1, CODES[values[ResultHead.code]!]!, command);

@@ -1,17 +1,18 @@
 /**
- * Admission of requests. Every transport asks the same questions in the same order: is the exchange
- * open, is it overloaded, who is the sender, can the sender pay, and may the sender do this? A
- * transport turns bytes into a {@link Wanted}, and an {@link Admission} into bytes.
+ * Admission of requests. Every transport checks the same things in the same order: whether the
+ * exchange is open and not overloaded, who the sender is, whether the sender can pay, and whether
+ * the sender has the right. A transport converts bytes to a {@link Wanted}, and an
+ * {@link Admission} to bytes.
  *
- * Invariant: a request that is refused for overload or for a rate pays nothing. Every other
- * request pays in full, whether it is admitted or refused.
+ * Invariant: a request refused for overload or by a rate limit pays nothing. Every other request
+ * pays in full, admitted or not.
  *
- * What differs by transport:
- * - of a stream, handshakes and orders are admitted here. Other messages only pay (protocol.ts):
- *   they change nothing, and a stream whose token ends is closed;
- * - only the address pays for a handshake;
- * - a replica charges for the requests that it refuses, and the leader for those that it receives:
- *   each trading thread is charged for its own work.
+ * Differences between transports:
+ * - of the stream's messages, only orders are admitted here. The others only pay (protocol.ts),
+ *   because they change nothing and a stream is closed when its token ends;
+ * - a stream handshake is charged to the address alone;
+ * - a replica charges for the requests that it refuses, and the leader for those that it receives,
+ *   so each trading thread charges for its own work.
  */
 import type { Engine } from '../../engine/engine.js';
 import { isAllowed } from '../access/allowed-addresses.js';
@@ -34,7 +35,6 @@ import {
   UNAVAILABLE,
 } from './errors.js';
 
-/** The parts of the exchange that admission uses. */
 export interface Intake {
   readonly sequencer: { readonly engine: Engine };
   readonly sessions: Sessions;
@@ -45,40 +45,37 @@ export interface Intake {
 
 export interface Sender {
   readonly address: AddressKey;
-  /** That address in its IPv6 form of 16 bytes. */
+  /** The sender's address as a 16-byte IPv6 address. */
   readonly addressBytes: Uint8Array;
 }
 
-/** `read`: any token. `trade`: also changes. `password`: only the password's own token. */
+/**
+ * `read`: any token. `trade`: a token that may make changes. `password`: a token from a sign-in.
+ */
 export type Right = 'read' | 'trade' | 'password';
 
-/** What a request asks for, and by whom. */
+/** A request's sender, and the right and quota that it needs. */
 export interface Wanted {
-  /** null: it is not counted for fair use. */
+  /** `null` if fair use does not count the request. */
   quota: Quota | null;
-  /** 0: not charged. */
   units: number;
-  /** Whether only the address pays. */
   isPaidByAddress: boolean;
   right: Right;
-  /** Why a request without a session is refused; null: it needs none. */
+  /** Refusal without a session; `null` if a session is optional. */
   unsigned: ErrorAnswer | null;
-  /** Empty: none was sent, or {@link Wanted.known} is its session. */
+  /** Empty if no token was sent, or if {@link Wanted.known} is its session. */
   token: string;
-  /** A session that was valid before; it is checked again. */
+  /** A session found earlier, to be checked again. */
   known: Session | null;
-  /** The token came with a request of another site's page. */
   isCrossSite: boolean;
 }
 
 export interface Admission {
-  /** null: the request is admitted. */
   refusal: ErrorAnswer | null;
-  /** null: none was sent. */
   session: Session | null;
   retryAfter: string | null;
   rateLimit: RateLimitState | null;
-  /** Whether the refusal shows the exchange's state. */
+  /** Whether the refusal reveals the exchange's state. */
   isOfState: boolean;
 }
 
@@ -101,14 +98,14 @@ export function admit(intake: Intake, sender: Sender, wanted: Wanted, bill: Bill
   const { quota, units, isPaidByAddress, unsigned } = wanted;
   if (intake.isStopping()) return STOPPING;
   if (isOverloaded(intake.overload, quota)) {
-    // A large message of a stream has paid before it was read.
+    // Large stream messages pay before they are parsed.
     fairUse.giveBack(bill);
     return OVERLOADED;
   }
   const isCharged = quota !== null && units > 0;
   const known = wanted.known ?? (wanted.token === '' ? null : sessions.known(wanted.token));
   const hasToken = known !== null || wanted.token !== '';
-  // A signature check costs CPU time, so the address pays for it in advance.
+  // Checking a signature costs CPU time, so the address pays for it in advance.
   const isPaid = isCharged && (isPaidByAddress || (hasToken && known === null));
   let paid = isPaid ? fairUse.charge(quota, bill, units) : null;
   if (paid?.granted === false) return limited(paid);
@@ -134,7 +131,7 @@ const NOT_SIGNED_IN = errorAnswer(
   'Orders require a session. Connect with the x-user-token header or the service-session cookie, or first send {"op":"auth","token":"..."}.',
 );
 
-/** Admits a command of a stream (`session` null: not signed in), or of an edge's request. */
+/** Admits a command from the stream or an edge. `session` is `null` if not signed in. */
 export function admitOrder(
   intake: Intake,
   session: Session | null,
@@ -142,8 +139,7 @@ export function admitOrder(
   bill: Bill,
   { quota, units }: Cost,
 ): Admission {
-  // The fields have the same order as in the other transports, so V8 compiles `admit` for one
-  // shape.
+  // The fields are in the same order for all transports, so that V8 compiles `admit` for one shape.
   const wanted: Wanted = {
     quota,
     units,
@@ -163,8 +159,7 @@ function limited(paid: RateLimitState & { waitMs: number }): Admission {
 }
 
 /**
- * Whether too much waits for the disk. A request that is not counted is never refused for
- * overload.
+ * Whether too much work is waiting for the disk. Uncounted requests are never refused for overload.
  */
 function isOverloaded(overload: Overload, quota: Quota | null): boolean {
   if (quota === null) return false;
@@ -172,7 +167,7 @@ function isOverloaded(overload: Overload, quota: Quota | null): boolean {
   return quota === 'cancels' ? overload.refusesCancel() : overload.refusesChange();
 }
 
-/** The session of a token if it has this right, or why not; charges nothing. */
+/** Returns the token's session if it has the right, or the refusal. Free of charge. */
 export function identify(
   { sessions, sequencer }: Intake,
   sender: Sender,
@@ -183,11 +178,10 @@ export function identify(
   return typeof session === 'string' ? session : (refusalOf(session, sender, right) ?? session);
 }
 
-/** Why the sender does not have this right; null: the sender has it. */
 function refusalOf(session: Session | null, sender: Sender, right: Right): ErrorAnswer | null {
   if (session === null || session.tokenId === 0) return null;
   const { scope, allowedAddresses } = session;
-  // Making the bytes of an address takes as long as the rest of an admission.
+  // Building an address's bytes costs as much as the rest of an admission.
   if (allowedAddresses !== null && !isAllowed(allowedAddresses, sender.addressBytes))
     return ELSEWHERE;
   if (right === 'password' || (right === 'trade' && scope < Scope.TRADE))

@@ -1,25 +1,24 @@
 /**
- * Answers a repeated idempotency key whose result memory no longer has. The result comes from the
- * history (persistence/history/runs/keyed-results.ts), and the answer is written from it like the
- * first one.
+ * Answers a repeated idempotency key whose result is no longer in memory. The history provides the
+ * original result (persistence/history/runs/keyed-results.ts), from which the answer is written
+ * again.
  *
- * Invariant: the command is not executed again. While the history cannot give the result, the
- * answer is 503 with the sequence of the first execution. The asker's user pays a read.
+ * Invariant: the command is not executed again. If the history cannot provide the result, the
+ * answer is 503 with the sequence of the first execution. The asker pays for one read.
  */
 import { Code } from '../../engine/interface/codes.js';
 import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/interface/results.js';
 import { NumberBuffer } from '../../engine/storage/number-buffer.js';
 import { type Asker, chargeRead, readerOf } from './asking.js';
 
-/** Whether the engine has executed the command before, and its result is not in memory. */
 export function isForgotten({ values }: NumberBuffer): boolean {
   return values[ResultHead.code] === Code.executed_before;
 }
 
 /**
- * Reads the result of the command's first execution from the history, and calls `then` with it. If
- * the history does not have it, or the asker cannot pay for the read, `then` gets a copy of
- * `result`. If the client leaves, `then` is not called.
+ * Reads the result of the command's first execution from the history. If the history does not have
+ * it, or the asker cannot pay for the read, `then` receives a copy of `result`. If the client
+ * leaves, `then` is not called.
  */
 export function recall(
   asker: Asker,
@@ -58,7 +57,7 @@ export function recall(
   );
 }
 
-/** A copy that outlives the engine's result, which is valid until the next command. */
+/** Copies a result, because the engine overwrites its own at the next command. */
 export function copyOf({ values, length }: NumberBuffer): NumberBuffer {
   return bufferOf(values.subarray(0, length));
 }

@@ -1,6 +1,6 @@
 /**
  * Receipts: responses to commands. A receipt depends only on the engine's result, the command and
- * permanent names, so a replayed idempotency key gets the same receipt to the byte.
+ * permanent names, so a replayed idempotency key returns the same bytes.
  */
 import type { z } from 'zod';
 import type { Command, CommandName, CommandOf } from '../../engine/interface/commands.js';
@@ -11,9 +11,9 @@ import { type From, Writer } from '../json/writer.js';
 import type { ErrorAnswer } from './errors.js';
 
 /**
- * Writes the receipt of the result at `at`, which is `ok`. Bytes must not change later.
- * `command`: the command that was sent; a replayed result belongs to an equal one. `errors`:
- * replaces the engine's errors of a batch's operations, by index.
+ * Writes the receipt of the `ok` result at offset `at`. The bytes returned must not change later. A
+ * replayed `result` belongs to a command equal to `command`. `errors` replaces the engine's errors
+ * of batch operations, by index.
  */
 export type ReceiptWriter<Text extends string | Uint8Array = string> = (
   assets: Assets,
@@ -28,7 +28,7 @@ type Fields<K extends CommandName> = Record<
   number
 >;
 
-/** The fields of a result that is `ok`, by name. For receipts off the hot path. */
+/** Returns the fields of an `ok` result by name. Not for the hot path. */
 export function resultFields<K extends CommandName>(
   command: K,
   result: NumberBuffer,
@@ -45,14 +45,15 @@ export function resultFields<K extends CommandName>(
   return fields as Fields<K>;
 }
 
-/** What a receipt is written from: the result's fields, and the command. */
 export type ReceiptSource<K extends CommandName> = Fields<K> & {
   command: CommandOf<K>;
-  /** Only of results that list orders. */
+  /** Present only in results that list orders. */
   cancelled: string[];
 };
 
-/** Writes a receipt from its schema and the fields of the command's result (json/writer.ts). */
+/**
+ * Returns a writer that fills the schema from the fields of the command's result (json/writer.ts).
+ */
 export function receiptOf<K extends CommandName>(
   kind: K,
   schema: z.ZodObject,

@@ -1,6 +1,7 @@
 /**
- * Apps of uWebSockets.js and their listening sockets. An acceptor hands the connections of an
- * address out to apps in turn, also in other threads; without apps, its own app serves them.
+ * uWebSockets.js apps and their listening sockets. An acceptor distributes an address's new
+ * connections over apps in turn, including apps of other threads. Without such apps, its own app
+ * serves them.
  */
 import * as uWS from 'uWebSockets.js';
 import { cannotListen } from './listen-addresses.js';
@@ -21,14 +22,17 @@ interface ChildApps {
 /** Missing from the types of uWebSockets.js. */
 const { LIBUS_LISTEN_EXCLUSIVE_PORT } = uWS as unknown as { LIBUS_LISTEN_EXCLUSIVE_PORT: number };
 
-/** The certificate of an address and its private key, in PEM. An app reads them when it is made. */
+/** Certificate and private key of an address, in PEM. Read when an app is created. */
 export interface TlsFiles {
-  /** The certificate, followed by the certificates of intermediate authorities. */
+  /** The certificate, followed by its intermediate certificates. */
   certFile: string;
   keyFile: string;
 }
 
-/** `tls` null: connections are not encrypted. @throws if the files cannot be used */
+/**
+ * Creates an app; without TLS if `tls` is `null`.
+ * @throws if the files cannot be used
+ */
 export function appWith(tls: TlsFiles | null): uWS.TemplatedApp {
   if (tls === null) return uWS.App();
   const { certFile, keyFile } = tls;
@@ -40,14 +44,14 @@ export function appWith(tls: TlsFiles | null): uWS.TemplatedApp {
 }
 
 /**
- * An app that only hands out connections. It must be of the other apps' kind, and needs no
- * certificate.
+ * Creates an app that only distributes connections. It must match the TLS setting of the other
+ * apps, but needs no certificate.
  */
 export function handingOut(isSecure: boolean): uWS.TemplatedApp {
   return isSecure ? uWS.SSLApp({}) : uWS.App();
 }
 
-/** The number by which {@link Acceptor.handOut} names an app, also in another thread. */
+/** Returns the number that identifies an app to {@link Acceptor.handOut}, across threads. */
 export function descriptorOf(app: uWS.TemplatedApp): number {
   return (app as unknown as ChildApps).getDescriptor();
 }
@@ -59,8 +63,8 @@ export class Acceptor {
   constructor(private readonly app: uWS.TemplatedApp) {}
 
   /**
-   * Resolves to the port. Rejects if the address is not available, or if another process listens on
-   * it: uWebSockets.js would share connections with that process.
+   * Resolves to the port. Rejects if the address is unavailable or another process listens on it,
+   * because uWebSockets.js would share connections with that process.
    */
   listen(host: string, port: number): Promise<number> {
     return new Promise((resolve, reject) => {
@@ -76,7 +80,7 @@ export class Acceptor {
     });
   }
 
-  /** From now on, only these apps serve new connections. */
+  /** Passes all new connections to these apps. */
   handOut(apps: readonly number[]): void {
     const parent = this.app as unknown as ChildApps;
     for (const app of this.apps) parent.removeChildAppDescriptor(app);

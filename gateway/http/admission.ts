@@ -1,4 +1,7 @@
-/** What an HTTP request asks for, and the answer if it is not admitted (commands/intake.ts). */
+/**
+ * Maps an HTTP request to its admission (commands/intake.ts), and refuses the request if it is not
+ * admitted.
+ */
 import { isSameSite, readSessionCookie, tokenIn } from '../access/cookie.js';
 import { errorAnswer, rateLimited, UNKNOWN_PARTNER_KEY } from '../commands/errors.js';
 import { admit, type Wanted } from '../commands/intake.js';
@@ -9,7 +12,6 @@ import type { Route } from './route.js';
 const SECOND_MS = 1_000;
 const MISSING_TOKEN = errorAnswer('missing_token');
 
-/** Returns false if the request has been refused. */
 export function admitCall(call: Call, route: Route, body: ReceivedBody): boolean {
   const { gateway, request, bill } = call;
   if (typeof route.quota === 'function') call.quota = route.quota(body);
@@ -43,7 +45,7 @@ function wantedOf(call: Call, route: Route, body: ReceivedBody): Wanted {
   };
 }
 
-/** A change with the session cookie must not come from another site, even without a session. */
+/** Changes made with the session cookie must not come from another site, even without a session. */
 function isCrossSite({ request, gateway }: Call, { access }: Route): boolean {
   if (access === 'partner' || access === 'operator') return false;
   const isByCookie = request.userToken === '' || access === 'open' || access === 'openOrPartner';
@@ -54,7 +56,7 @@ function isCrossSite({ request, gateway }: Call, { access }: Route): boolean {
   );
 }
 
-/** Limits a request that is not counted and costs more than one unit. */
+/** Limits an uncounted request that costs more than one unit. */
 function admitUncounted(call: Call, { quota, units }: Wanted): boolean {
   if (quota !== null || units <= 1 || !call.gateway.fairUse.floods(call.address, units))
     return true;
@@ -64,7 +66,6 @@ function admitUncounted(call: Call, { quota, units }: Wanted): boolean {
   return call.refuseNow(error);
 }
 
-/** Checks the key of a partner or an operator. */
 function admitKey(call: Call, { access }: Route): boolean {
   const { authorization } = call.request;
   const { partners, operators } = call.gateway;
@@ -78,7 +79,7 @@ function admitKey(call: Call, { access }: Route): boolean {
     case 'openOrPartner': {
       if (authorization === '') return true;
       call.partner = partners.holderOf(authorization);
-      // An invalid key must not be ignored: the partner of a new user is permanent.
+      // A wrong key must not be ignored, because a new user's partner is permanent.
       const refusal = errorAnswer('partner_key_required', {}, UNKNOWN_PARTNER_KEY);
       return call.partner !== null || call.refuseNow(refusal);
     }

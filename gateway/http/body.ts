@@ -1,7 +1,7 @@
 /**
- * Receives a request's body, up to a limit. The rest of a larger body is read and dropped, so that
- * the client still receives the answer; a client that sends far too much is cut off. Large bodies
- * are served in turns.
+ * Receives request bodies, up to a limit. The rest of a larger body is read and discarded, so that
+ * the client still receives the answer; far larger bodies are cut off. Large bodies are served in
+ * turns.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { isUtf8 } from 'node:buffer';
@@ -13,35 +13,30 @@ import { BODY_BYTES_MAX } from './request.js';
 
 /** Real time within which a body must arrive. */
 export const BODY_MS_MAX = 5_000;
-/** A larger body is cut off, not read and dropped. */
+/** Above this size, the body is cut off instead of discarded. */
 const DROPPED_BYTES_MAX = 16 * BODY_BYTES_MAX;
-/** A body in more pieces counts as too large; no legitimate client sends one. */
+/** A body in more pieces counts as too large. Legitimate clients never send this many. */
 const PIECES_MAX = 4_096;
 
-/** A complete body, or one that is too large. */
 export class ReceivedBody implements AskedBody {
-  /** null: not decoded yet; undefined: it is not UTF-8. */
+  /** `null` before decoding; `undefined` if not UTF-8. */
   private decoded: string | null | undefined = null;
   private asked: Cost | null = null;
   private isParsed = false;
   private parsed: unknown;
 
   constructor(
-    /** Valid until the callback of {@link receiveBody} returns; {@link kept} copies them. */
+    /** Valid until {@link receiveBody}'s callback returns; {@link kept} makes a copy. */
     readonly bytes: Uint8Array,
     readonly tooLarge = false,
-    /** Whether the client is still sending. */
     readonly unread = false,
-    /** The cost of receiving and reading the body. */
     readonly units = unitsOfText(bytes),
   ) {}
 
-  /** A copy that stays valid. */
   kept(): ReceivedBody {
     return new ReceivedBody(this.bytes.slice(), this.tooLarge, this.unread, this.units);
   }
 
-  /** undefined: it is not UTF-8. */
   get text(): string | undefined {
     const { bytes } = this;
     if (this.decoded === null) {
@@ -54,8 +49,8 @@ export class ReceivedBody implements AskedBody {
   }
 
   /**
-   * The JSON of the text, `{}` if that is empty; undefined if it is invalid. Parsed on first use,
-   * once the request has been counted for fair use.
+   * The parsed text, or `{}` if empty; `undefined` if invalid. Parsed on first use, after the
+   * request is charged.
    */
   get json(): unknown {
     if (!this.isParsed) {
@@ -85,9 +80,9 @@ function parseJson({ text, tooLarge }: ReceivedBody): unknown {
   }
 }
 
-/** Calls `done` in uWebSockets.js's callback for the last piece; never if the client leaves. */
+/** Calls `done` in the uWebSockets.js callback for the last piece; never if the client leaves. */
 export function receiveBody(response: HttpResponse, done: (body: ReceivedBody) => void): void {
-  // Doubles when full, so a body in tiny pieces costs no more than one in large pieces.
+  // Doubles when full, so many tiny pieces cost no more than one large piece.
   let kept = EMPTY;
   let length = 0;
   let pieces = 0;
@@ -124,12 +119,12 @@ function grown(kept: Buffer, used: number, needed: number): Buffer {
   return larger;
 }
 
-/** At most 20 µs per unit; a batch of 100 orders has about 50 units. */
+/** One unit takes at most 20 µs; a batch of 100 orders has about 50 units. */
 const UNITS_IN_TURN = 100;
 
 /**
- * Serves requests with large bodies, one in a turn of the event loop, so that requests of other
- * connections are served between them. Each connection has at most one.
+ * Serves requests with large bodies one per turn of the event loop, so that other connections'
+ * requests are served in between. Each connection has at most one such request.
  */
 export class Turns {
   private readonly waiting: (() => void)[] = [];

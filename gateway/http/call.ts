@@ -1,6 +1,6 @@
 /**
- * One API request in progress: what it asks for, who sent it, what it has paid and what it
- * executes. Calls are not pooled: garbage collection takes 1 to 2% of the trading thread.
+ * An API request in progress: its target, sender, charges and command. Calls are not pooled, since
+ * garbage collection takes only 1 to 2% of the trading thread.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import type { z } from 'zod';
@@ -39,8 +39,8 @@ import type { InFlight } from './in-flight.js';
 import type { Asking, Request } from './request.js';
 
 /**
- * The quota that a request counts against, unless its body decides; null: it is not counted.
- * Default: `reads` for GET, else `orders`.
+ * The route's quota unless the body decides; `null` if uncounted. Default: `reads` for GET,
+ * otherwise `orders`.
  */
 export function quotaOf({ method, quota }: AnsweredRoute): Quota | null {
   if (quota !== undefined && typeof quota !== 'function') return quota;
@@ -51,24 +51,19 @@ export class Call<Body = unknown, Query = unknown>
   extends Answer<Gateway>
   implements Submission, Asking
 {
-  /** null: not signed in. */
   session: Session | null = null;
-  /** The partner whose key was sent; null: none. */
   partner: string | null = null;
-  /** The operator whose key was sent; null: none. */
   operator: string | null = null;
   idempotencyKey: string | null = null;
-  /** The command that the route read from the bytes of the body; null: the schemas parsed it. */
+  /** The command read straight from the body's bytes; `null` if the schemas parsed the body. */
   command: Command | null = null;
-  /** The values that the route's schemas parsed; set before the handler runs. */
+  /** The value parsed by the route's body schema. Set before the handler runs. */
   body!: Body;
   query!: Query;
 
-  /** null: the request is not counted. */
   quota: Quota | null;
-  /** The least charge: the cost of the body. */
   leastUnits = 1;
-  /** The sequence that the answer must include, and whether the client named it. */
+  /** The smallest sequence that the answer may have, and whether the client named it. */
   minSequence = 0;
   namesSequence = false;
 
@@ -105,14 +100,14 @@ export class Call<Body = unknown, Query = unknown>
     return { sequence, atMs };
   }
 
-  /** A path parameter, decoded; empty if it cannot be decoded. */
+  /** Returns a decoded path parameter; empty if it cannot be decoded. */
   parameter(name: string): string {
     return this.request.parameter(name);
   }
 
   /**
-   * Charges the request `count` in total, at least the cost of its body, to its address and to its
-   * user, if any. Returns the same as {@link Answer.pays}.
+   * Charges the address and the user, if any, `count` units in total, at least the body's cost.
+   * Otherwise like {@link Answer.pays}.
    */
   affords(count: number): boolean {
     if (this.quota === null) return true;
@@ -120,19 +115,18 @@ export class Call<Body = unknown, Query = unknown>
     return this.pays(this.quota, Math.max(count, this.leastUnits));
   }
 
-  /** Adds `count` to the charge, without a check. */
+  /** Adds `count` units to the charge without checking the limit. */
   owes(count: number): void {
     if (count === 0 || this.quota === null || this.isOver) return;
     this.rateLimit = this.gateway.fairUse.owe(this.bill, count);
   }
 
-  /** Charges an attempt to sign in with this username from this address. */
   affordsSignIn(username: string): boolean {
     this.bill.signIn = signInKey(this.address, username);
     return this.affords(1);
   }
 
-  /** Answers with the exchange's state as of `sequence`; by default, the current state. */
+  /** Answers with the state at `sequence`, once that is durable. By default, the current state. */
   answerWhenDurable(
     status: number,
     text: string | Uint8Array,
@@ -144,19 +138,18 @@ export class Call<Body = unknown, Query = unknown>
   }
 
   /**
-   * Answers about the process, for monitoring, without waiting for commits or the lease: counts of
-   * the process need not be durable. Sends nothing after a failure.
+   * Answers monitoring requests about the process, without waiting for commits or the lease,
+   * because the process's counts need not be durable. Sends nothing after a failure.
    */
   answerOfProcess(status: number, text: string): void {
     if (this.gateway.sequencer.failure === null) this.answerNow(status, text);
   }
 
-  /** {@link answerWhenDurable}: 200 and a value of the schema. */
   answerJson<Schema extends z.ZodType>(value: Writable<Schema>, sequence?: number): void {
     this.answerWhenDurable(200, jsonText<Schema>(value), sequence);
   }
 
-  /** {@link answerWhenDurable}: 200 and an object that is written from `source`. */
+  /** Like {@link answerJson}, but written from `source`. */
   answer<Source extends object>(
     writer: Writer<Source, Engine>,
     source: Source & Partial<TrueAt>,
@@ -165,28 +158,24 @@ export class Call<Body = unknown, Query = unknown>
     this.answerWhenDurable(200, writer.text(source, this.engine), sequence);
   }
 
-  /** Whether the thing exists. If not, the request has been refused. */
+  /** Returns whether the value exists; if not, refuses the request with `code`. */
   finds<Found>(found: Found, code: ErrorCode): found is NonNullable<Found> {
     if (found !== null && found !== undefined) return true;
     return this.refuseWhenDurable(errorAnswer(code));
   }
 
-  /** Refuses a request that is not admitted. */
   refuseAdmission({ refusal, retryAfter, isOfState }: Admission): false {
     if (retryAfter !== null) this.addHeader('Retry-After', retryAfter);
     return isOfState ? this.refuseWhenDurable(refusal!) : this.refuseNow(refusal!);
   }
 
-  /** Refuses because of the current state. */
+  /** Like {@link refuseNow}, but waits until the current state is durable. */
   refuseWhenDurable({ status, text }: ErrorAnswer): false {
     this.answerWhenDurable(status, text);
     return false;
   }
 
-  /**
-   * Executes a command and answers with `status` and its receipt, or with the reason for its
-   * refusal.
-   */
+  /** Executes a command and answers with `status` and its receipt, or with its refusal. */
   execute(command: Command, status: number, receipt: ReceiptWriter<string | Uint8Array>): void {
     const { result, refusal } = this.run(command);
     if (result === null) {
@@ -207,8 +196,8 @@ export class Call<Body = unknown, Query = unknown>
   }
 
   /**
-   * Returns the result, valid until the next command; null: the command was refused or rejected,
-   * and the client has been answered. `besides`: a rejection code that the caller answers.
+   * Returns the result, valid until the next command. If the command fails, answers with the error
+   * and returns `null`. The caller handles the code `besides` itself.
    */
   submit(command: Command, besides: CodeName | null = null): NumberBuffer | null {
     const { result, refusal } = this.run(command);

@@ -1,6 +1,6 @@
 /**
- * What servers and routes work with: the serving process, and the exchange that its routes read and
- * change.
+ * Interfaces that servers and routes depend on: the serving process, and the exchange that its
+ * routes read and change.
  */
 import type { HistoryClient } from '../../persistence/follower/history-client.js';
 import type { JournalPlace } from '../../persistence/replication/source.js';
@@ -22,27 +22,24 @@ import type { AnswerCoder } from './answers/answer-coder.js';
 import type { UnsentAnswers } from './answers/unsent-answers.js';
 import type { SequenceWaits } from './sequence-waits.js';
 
-/** The part of the configuration that routes and the stream use. */
 export interface GatewayConfig {
-  /** Where the journal and the snapshots are. */
   dataFolder: string;
-  /** The certificate of the addresses for clients and operators; null: they are not encrypted. */
+  /** Certificate for the client and operator addresses; `null` without TLS. */
   tls: TlsFiles | null;
   /** Whether a proxy sets X-Forwarded-Proto, -Host, and the last address of X-Forwarded-For. */
   trustProxy: boolean;
   siteOrigins: string[];
-  /** Source of prices; on a replica, the source that it reports to clients. */
+  /** Source of prices. On a replica, the source that it reports to clients. */
   pricesFrom: 'simulated' | 'file' | 'live';
-  /** Starting balance of a new account; 0: none, which is the default if there are partners. */
+  /** Starting balance of a new account. Defaults to 0 if there are partners. */
   startingBalanceMicros: number;
   connections: ConnectionLimits;
-  /** The variables that are not at their default, without secrets. */
+  /** Variables that differ from their defaults, without secrets. */
   settings: Record<string, string>;
-  /** null: the journal is in the data folder. */
   journal: { isUnreplicated: boolean } | null;
 }
 
-/** The exchange's state: what a leader writes, or what a replica follows. */
+/** The sequencer's methods that both leaders and replicas provide. */
 export type Sequencing = Pick<
   Sequencer,
   | 'engine'
@@ -56,7 +53,7 @@ export type Sequencing = Pick<
   | 'failure'
 >;
 
-/** The serving process: it has the exchange's state, or holds connections for such a process. */
+/** A process that has the exchange's state, or holds connections for such a process. */
 export interface Serving {
   readonly config: Pick<GatewayConfig, 'dataFolder' | 'tls' | 'trustProxy' | 'siteOrigins'>;
   readonly log: Log;
@@ -64,17 +61,15 @@ export interface Serving {
   readonly unsent: UnsentAnswers;
   readonly metrics: AnswerMetrics;
   readonly version: string;
-  /** No new work is accepted; requests in flight are answered. */
+  /** Whether new work is refused. Requests in flight are still answered. */
   isStopping(): boolean;
-  /** Reports a bug or a broken disk: the process must end and answers nothing more. */
+  /** Reports a bug or a broken disk. The process must end and answer nothing more. */
   fail(error: unknown): void;
 }
 
 export interface Gateway extends Serving {
   readonly sequencer: Sequencing;
-  /** Requests that wait for a later sequence. */
   readonly waits: SequenceWaits;
-  /** Where other threads read the journal. */
   readonly journal: JournalPlace;
   readonly history: HistoryClient;
   readonly sessions: Sessions;
@@ -83,21 +78,18 @@ export interface Gateway extends Serving {
   readonly passwords: Passwords;
   readonly config: GatewayConfig;
   readonly clock: Clock;
-  /** For events that clients can cause at any rate, so its lines are limited. */
+  /** For events that clients can cause at any rate. Limits the number of log lines. */
   readonly warnings: RationedLog;
   readonly overload: Overload;
   readonly coder: AnswerCoder;
   readonly metrics: Metrics;
   readonly standing: Standing;
-  /** The last delivery of each source of prices. */
   readonly priceTicks: PriceTicks;
   readonly startedAtMs: number;
-  /** On a replica: how old its state can be. null: this process leads. */
+  /** Upper bound of the state's age on a replica; `null` on the leader. */
   behindMs(): number | null;
-  /** Why the exchange is not ready for traffic; null: it is ready. */
   notReady(): string | null;
-  /** What is failing and being retried while trading continues; null: nothing. */
+  /** What is failing and being retried while trading continues, or `null`. */
   warning(): string | null;
-  /** Why trading is halted and the state is read-only; null: it is not. */
   halted(): string | null;
 }

@@ -1,12 +1,11 @@
 /**
- * The unanswered requests of a server and, in order of arrival, those whose body has not fully
- * arrived. Incomplete requests form a linked list, because nearly every one is alone in it, and a
- * Set replaces its table whenever its only element leaves.
+ * A server's unanswered requests, and those with incomplete bodies in order of arrival. Incomplete
+ * requests form a linked list: usually there is only one, and a Set reallocates its table whenever
+ * its only element is removed.
  */
 
 export interface Receivable<Self> {
   isReceiving: boolean;
-  /** Its neighbours in the list; null: none. */
   older: Self | null;
   newer: Self | null;
 }
@@ -22,7 +21,6 @@ export class InFlight<R extends Receivable<R>> {
     return this.number;
   }
 
-  /** The oldest request whose body has not fully arrived. */
   get oldest(): R | null {
     return this.first;
   }
@@ -40,7 +38,7 @@ export class InFlight<R extends Receivable<R>> {
     this.last = request;
   }
 
-  /** The body has arrived, or never will. */
+  /** Call when the body is complete or will never be. */
   received(request: R): void {
     if (!request.isReceiving) return;
     const { older, newer } = request;
@@ -53,7 +51,7 @@ export class InFlight<R extends Receivable<R>> {
     request.newer = null;
   }
 
-  /** The request is answered, or its client has left. */
+  /** Call when the request is answered or its client has left. */
   ended(request: R | null): void {
     if (request !== null) this.received(request);
     this.number--;

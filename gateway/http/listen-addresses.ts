@@ -1,15 +1,15 @@
-/** Addresses to listen on, as URLs and operators write them. */
+/** Formats listening addresses for URLs and operators. */
 import { isIPv4 } from 'node:net';
 import { hostname } from 'node:os';
 
-/** Every address of this machine. Other machines cannot connect to these two. */
+/** All addresses of this machine. Other machines cannot connect to these two. */
 const ANY = ['0.0.0.0', '::'];
 
 export function isAnyAddress(host: string): boolean {
   return ANY.includes(host);
 }
 
-/** Whether only this machine can connect. A name other than localhost counts as public. */
+/** Whether only this machine can connect. Names other than localhost count as public. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }
@@ -18,12 +18,14 @@ export function schemeOf(tls: object | null): string {
   return tls === null ? 'http' : 'https';
 }
 
-/** `host:port`, with an IPv6 address in brackets. */
+/** `host:port`, with IPv6 addresses in brackets. */
 export function hostAndPort(host: string, port: number): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** This process's URL for other machines. `advertiseAddress` replaces a host in {@link ANY}. */
+/**
+ * Returns this process's URL for other machines. `advertiseAddress` replaces hosts in {@link ANY}.
+ */
 export function servingUrl(
   { host, advertiseAddress, tls }: { host: string; advertiseAddress: string; tls: object | null },
   port: number,

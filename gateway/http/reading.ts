@@ -1,7 +1,7 @@
 /**
- * Reads an admitted request: its command, straight from the bytes of the body, where the route
- * can; otherwise its body, key and query by the route's schemas. The request must not name another
- * user. Each check returns false if the request has been refused.
+ * Parses admitted requests. Where the route allows it, a command is read straight from the body's
+ * bytes; otherwise the route's schemas parse body, key and query. A request must not name another
+ * user. Checks return false after refusing the request.
  */
 import { numberedKey } from '../../engine/interface/client-sequence.js';
 import type { Command } from '../../engine/interface/commands.js';
@@ -20,7 +20,7 @@ const UNKNOWN_ENCODING = errorAnswer(
   {},
   'Send the body without a Content-Encoding: compressed bodies are not read.',
 );
-/** More than any route has. */
+/** More than any route accepts. */
 const PARAMETERS_MAX = 32;
 const TOO_MANY_PARAMETERS = invalidRequest({
   query: `has more than ${PARAMETERS_MAX} parameters`,
@@ -39,8 +39,8 @@ export function read(call: Call, route: Route, body: ReceivedBody): boolean {
 }
 
 /**
- * Reads the command straight from the body's bytes. A command returned here needs no further
- * checks. null: {@link read} must check the request.
+ * Reads the command straight from the body's bytes. The command needs no further checks. If `null`,
+ * {@link read} must check the request.
  */
 export function readCommand(asking: Asking, route: Route, body: ReceivedBody): Command | null {
   if (route.command === undefined) return null;
@@ -50,14 +50,12 @@ export function readCommand(asking: Asking, route: Route, body: ReceivedBody): C
   return readKey(asking, route) === null ? route.command.read(asking, body.bytes) : null;
 }
 
-/** Counts the parameters before any is parsed. */
 function hasTooMany(rawQuery: string): boolean {
   let count = 1;
   for (let at = rawQuery.indexOf('&'); at >= 0; at = rawQuery.indexOf('&', at + 1)) count++;
   return count > PARAMETERS_MAX;
 }
 
-/** Replaces `me` by the id of the signed-in user. */
 function readMe(call: Call, { userParameter }: Route): boolean {
   const { request, session } = call;
   if (userParameter === undefined || request.parameter(userParameter) !== 'me') return true;
@@ -67,8 +65,8 @@ function readMe(call: Call, { userParameter }: Route): boolean {
 }
 
 /**
- * Checks the path, the query and the body against the signed-in user. A partner acts on the user in
- * the path or the body; a different one in the query is ambiguous. The schemas refuse a `userId`
+ * Whether the path, query or body names a user other than the sender. A partner acts on the user in
+ * the path or body, so a different one in the query is ambiguous. The schemas refuse a `userId`
  * that is not a string.
  */
 function namesAnotherUser(call: Call, route: Route, body: ReceivedBody): boolean {
@@ -88,7 +86,6 @@ function namesAnotherUser(call: Call, route: Route, body: ReceivedBody): boolean
   return typeof json === 'object' && json !== null && namesAnother?.(json, own) === true;
 }
 
-/** The unvalidated `userId` of a body; undefined: none. */
 function userIdIn(json: unknown): unknown {
   return typeof json === 'object' && json !== null
     ? (json as { userId?: unknown }).userId
@@ -105,7 +102,7 @@ function readBody(call: Call, route: Route, body: ReceivedBody): boolean {
   const { contentType, contentEncoding } = call.request;
   if (body.tooLarge) return call.refuseNow(errorAnswer('body_too_large'));
   const isJson = contentType === JSON_TYPE || JSON_IN_UTF8.test(contentType);
-  // An empty body has no type.
+  // Empty bodies have no media type.
   if (!isJson && body.bytes.length > 0)
     return call.refuseNow(errorAnswer('unsupported_media_type'));
   if (contentEncoding !== '' && contentEncoding.toLowerCase() !== 'identity') {
@@ -114,7 +111,8 @@ function readBody(call: Call, route: Route, body: ReceivedBody): boolean {
   }
   const { json, text = '', colons } = body;
   if (json === undefined) return call.refuseNow(errorAnswer('invalid_json'));
-  // An invalid key is refused: a client that relied on it could execute an order twice.
+  // Ignoring an invalid key would be unsafe: a client that relies on it could execute an order
+  // twice.
   const problems = readKey(call, route);
   if (problems !== null) return call.refuseNow(invalidRequest(problems));
   const checked = checkJson(route.body, { json, text, colons }, 'body', route.missing);
@@ -123,7 +121,7 @@ function readBody(call: Call, route: Route, body: ReceivedBody): boolean {
   return true;
 }
 
-/** Reads the Idempotency-Key, or the Client-Sequence in its place; null: no problem. */
+/** Reads the Idempotency-Key or the Client-Sequence. Returns `null` if neither has a problem. */
 function readKey(asking: Asking, route: Route): FieldProblems | null {
   const { idempotencyKeys, idempotencyKey, clientSequences, clientSequence } = asking.request;
   if (route.idempotent !== true || idempotencyKeys + clientSequences === 0) return null;
@@ -154,7 +152,7 @@ function keyProblem(count: number, key: string): string | null {
   return IDEMPOTENCY_KEY.test(key) ? null : `${NO_CLIENT_ID} (optionally in double quotes)`;
 }
 
-/** The parsed empty query of each route, cached because it is always the same. */
+/** Each route's parsed empty query, which is always the same. */
 const emptyQueries = new WeakMap<Route, unknown>();
 
 function readQuery(call: Call, route: Route): boolean {
@@ -180,7 +178,7 @@ function readQuery(call: Call, route: Route): boolean {
   return true;
 }
 
-/** Every read accepts it, in the query or the header; changes ignore it. */
+/** All reads accept `minSequence` in the query or header. Changes ignore it. */
 function readMinSequence(call: Call, route: Route, text: string): boolean {
   if (route.body !== undefined) return true;
   const sequence = MIN_SEQUENCE.test(text) ? Number(text) : Number.NaN;

@@ -1,6 +1,6 @@
 /**
- * Ids for requests whose client sent none: eight characters that distinguish this process from
- * earlier and parallel ones, and a counter.
+ * Ids for requests without a client id: eight characters that distinguish this process from earlier
+ * and parallel ones, followed by a counter.
  */
 import { randomBytes } from 'node:crypto';
 
@@ -17,15 +17,13 @@ export function requestIdText(number: number): string {
   return `${PROCESS_ID}-${number}`;
 }
 
-/** Bytes that end with the id of a request; rewritten in place for each. */
+/** Bytes that end with a request's id, rewritten in place for each request. */
 export class NumberedBytes {
   private bytes: Uint8Array = new Uint8Array(0);
   private number = Number.NaN;
 
-  /** `start`: the bytes before the id. */
   constructor(private readonly start: string) {}
 
-  /** Valid until the next call. */
   with(number: number): Uint8Array {
     if (number !== this.number + 1 || !countUp(this.bytes)) {
       this.bytes = Buffer.from(this.start + requestIdText(number), 'latin1');
@@ -35,7 +33,9 @@ export class NumberedBytes {
   }
 }
 
-/** Adds 1 to the decimal at the end. Returns false, and changes nothing, if it gains a digit. */
+/**
+ * Adds 1 to the decimal at the end. If that would add a digit, changes nothing and returns false.
+ */
 function countUp(bytes: Uint8Array): boolean {
   let at = bytes.length - 1;
   while (bytes[at] === NINE) at--;

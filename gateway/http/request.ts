@@ -1,6 +1,6 @@
 /**
- * A request as the client sent it, copied out of uWebSockets.js's request object, which is invalid
- * after its callback. The router creates one for every request before any handler sees it.
+ * A request as the client sent it, copied from the uWebSockets.js request object, which is valid
+ * only in its callback. The router creates one before any handler runs.
  *
  * All headers are read in one pass, because only a pass shows empty and duplicate headers. It takes
  * about 0.09 µs per header.
@@ -20,46 +20,45 @@ import { nextRequestNumber, requestIdText } from './request-id.js';
 export const PARAMETERS_MAX = 2;
 export const BODY_BYTES_MAX = 65_536;
 
-/** The limit of uWebSockets.js. */
+/** Maximum of uWebSockets.js. */
 const LENGTH_DIGITS_MAX = 18;
 const ZERO = 48;
 const NINE = 57;
 const CLIENT_REQUEST_ID = /^[A-Za-z0-9_.:-]{1,64}$/;
 /**
- * The header Idempotency-Key: a key, or a key in quotes. uWebSockets.js drops bytes beyond ASCII at
- * both ends of a header value, so two keys that differ only in such bytes would look the same;
- * inside quotes it drops nothing, and an invalid key is refused.
+ * An Idempotency-Key header, optionally quoted. uWebSockets.js trims non-ASCII bytes from both ends
+ * of a header value, so two unquoted keys that differ only there look the same. Inside quotes it
+ * trims nothing, and the invalid key is refused.
  */
 export const IDEMPOTENCY_KEY = /^(?:[A-Za-z0-9_:.-]{1,64}|"[A-Za-z0-9_:.-]{1,64}")$/;
 
-/** The header Client-Sequence; at most 2^53 - 1. */
+/** A Client-Sequence header. The maximum is 2^53 - 1. */
 export const CLIENT_SEQUENCE = /^[1-9]\d{0,15}$/;
 
 export function keyOf(header: string): string {
   return header.startsWith('"') ? header.slice(1, -1) : header;
 }
 
-/** The part of uWebSockets.js's request object that is read. */
 export interface RawRequest {
   getQuery(): string;
   forEach(read: (name: string, value: string) => void): void;
   getParameter(index: number): string | undefined;
 }
 
-/** The sender of a command, and the headers: with the body, all that its record depends on. */
+/** Sender and headers of a command. With the body, they determine its record. */
 export interface Asking {
   readonly request: Request;
   readonly assets: Assets;
   readonly userId: number;
-  /** The id of a named token; 0: the token came with the password. */
+  /** Id of a named token; 0 for a token from a sign-in. */
   readonly tokenId: number;
-  /** Set before the body is read. */
+  /** Set before the body is parsed. */
   idempotencyKey: string | null;
 }
 
 const NO_NAMES: readonly string[] = [];
 
-/** The request whose headers are being read; avoids a closure per request. */
+/** The request whose headers are being read, in a variable to avoid a closure per request. */
 let reading: Request | null = null;
 const readHeader = (name: string, value: string): void => reading!.readHeader(name, value);
 
@@ -67,44 +66,38 @@ export class Request {
   readonly rawQuery: string;
   /** Headers; empty if absent. */
   userToken = '';
-  /** All Cookie headers, joined. */
+  /** Headers sent more than once are joined. */
   cookie = '';
   authorization = '';
   contentType = '';
   contentEncoding = '';
-  /** All Accept headers, joined. */
   accept = '';
   acceptEncoding = '';
   ifNoneMatch = '';
-  /** The sequence that the answer must include, as sent. */
   minSequence = '';
   origin = '';
   accessControlRequestMethod = '';
   secFetchSite = '';
   host = '';
-  /** The first Idempotency-Key header, and the number of these headers, empty ones included. */
+  /** The first Idempotency-Key header, and how many there are, empty ones included. */
   idempotencyKey = '';
   idempotencyKeys = 0;
-  /** The header Client-Sequence, and the number of these headers. */
   clientSequence = '';
   clientSequences = 0;
   isChunked = false;
-  /** Set by a trusted proxy, else empty. If sent twice, the last one counts. */
+  /** Set by a trusted proxy, else empty. The last of several headers counts. */
   forwardedProto = '';
   forwardedFor = '';
-  /** Header → why the request, or its end, is ambiguous. null: no problem. */
+  /** Problems that make the request or its end ambiguous, by header; `null` if none. */
   problems: FieldProblems | null = null;
   private clientRequestId = '';
-  /** 0: none yet. */
   private assignedNumber = 0;
   private forwardedHost = '';
-  /** null: absent. */
   private contentLength: string | null = null;
   private names: readonly string[] = NO_NAMES;
-  /** The values of the path parameters. */
   private first = '';
   private second = '';
-  /** Whether the path contains `me`, so that the answer depends on the sender. */
+  /** Whether the path contains `me`, which makes the answer depend on the sender. */
   saysMe = false;
 
   constructor(
@@ -123,7 +116,7 @@ export class Request {
     if (trustProxy && this.forwardedHost !== '') this.host = this.forwardedHost;
   }
 
-  /** The client's X-Request-Id, or a unique id. It is returned in X-Request-Id and logged. */
+  /** The client's X-Request-Id, or else a unique id. Logged and returned in X-Request-Id. */
   get id(): string {
     return this.hasClientId ? this.clientRequestId : requestIdText(this.number);
   }
@@ -132,32 +125,33 @@ export class Request {
     return this.clientRequestId !== '' && CLIENT_REQUEST_ID.test(this.clientRequestId);
   }
 
-  /** The number in {@link id}, unless it is the client's. */
+  /** The number in {@link id}, unless the client sent its own id. */
   get number(): number {
     if (this.assignedNumber === 0) this.assignedNumber = nextRequestNumber();
     return this.assignedNumber;
   }
 
   /**
-   * The client's address, or the one that a trusted proxy reports. The response must still be open.
+   * Returns the client's address, or the one that a trusted proxy reports. The response must be
+   * open.
    */
   addressFrom(response: HttpResponse): AddressKey {
     return forwardedKey(this.forwardedFor) ?? addressKey(response.getRemoteAddress());
   }
 
-  /** The client's address in its IPv6 form of 16 bytes; empty: it has none. */
+  /** Returns the client's address as 16 IPv6 bytes; empty if it has none. */
   addressBytesFrom(response: HttpResponse): Uint8Array {
     return (
       forwardedAddressBytes(this.forwardedFor) ?? socketAddressBytes(response.getRemoteAddress())
     );
   }
 
-  /** Whether the headers announce a body that is not empty. */
+  /** Whether the headers announce a non-empty body. */
   get announcesBody(): boolean {
     return this.isChunked || (this.contentLength !== null && Number(this.contentLength) !== 0);
   }
 
-  /** Copies the path parameters, within the request's callback. */
+  /** Copies the path parameters. Call within the request's callback. */
   readParameters(raw: RawRequest, names: readonly string[]): void {
     this.names = names;
     if (names.length > 0) this.first = raw.getParameter(0) ?? '';
@@ -165,12 +159,11 @@ export class Request {
     this.saysMe = names.length > 0 && this.parameter(names[0]!) === 'me';
   }
 
-  /** The values of the path parameters, as sent. */
   get rawParameters(): string[] {
     return [this.first, this.second].slice(0, this.names.length);
   }
 
-  /** The headers that a replica forwards to the leader, which reads them as the client's. */
+  /** Headers that a replica forwards to the leader, which treats them as the client's. */
   headersToForward(isSecure: boolean): string[] {
     const headers = ['x-request-id', this.id];
     const add = (name: string, value: string) => {
@@ -197,7 +190,6 @@ export class Request {
     return headers;
   }
 
-  /** Only for {@link readHeader}. */
   readHeader(name: string, value: string): void {
     switch (name) {
       case 'x-user-token':
@@ -262,7 +254,7 @@ export class Request {
     }
   }
 
-  /** uWebSockets.js uses the first Content-Length and ignores an empty one. */
+  /** uWebSockets.js uses the first Content-Length and ignores empty ones. */
   private readLength(value: string): void {
     if (!isLength(value)) this.add('Content-Length', 'must be a number of bytes');
     else if (this.contentLength !== null && this.contentLength !== value) {
@@ -271,14 +263,16 @@ export class Request {
     this.contentLength = value;
   }
 
-  /** uWebSockets.js uses the first header, ignores an empty one, and treats most as chunked. */
+  /**
+   * uWebSockets.js uses the first header, ignores empty ones, and treats most values as chunked.
+   */
   private readCoding(value: string): void {
     if (value !== 'chunked') this.add('Transfer-Encoding', 'must be chunked');
     else if (this.isChunked) this.add('Transfer-Encoding', 'is duplicated');
     this.isChunked = true;
   }
 
-  /** A header that may appear only once: two different values are ambiguous. */
+  /** Reports a header with two different values, which are ambiguous. */
   private single(name: string, previous: string, value: string): string {
     if (previous !== '' && previous !== value) this.add(name, 'is duplicated');
     return previous === '' ? value : previous;
@@ -289,20 +283,19 @@ export class Request {
     this.problems[header] ??= problem;
   }
 
-  /** Some proxies append their own header after the client's; the last one counts. */
+  /** Some proxies append their header after the client's, so the last one counts. */
   private readForwarded(name: string, value: string): void {
     if (name === 'x-forwarded-proto') this.forwardedProto = value;
     else if (name === 'x-forwarded-for') this.forwardedFor = value;
     else if (name === 'x-forwarded-host') this.forwardedHost = value;
   }
 
-  /** For a value that stands for another, such as `me`. */
   replaceParameter(name: string, value: string): void {
     if (name === this.names[0]) this.first = value;
     else this.second = value;
   }
 
-  /** A path parameter, decoded; empty if it cannot be decoded. */
+  /** Returns a decoded path parameter; empty if it cannot be decoded. */
   parameter(name: string): string {
     const raw = name === this.names[0] ? this.first : name === this.names[1] ? this.second : '';
     if (!raw.includes('%')) return raw;
@@ -314,7 +307,7 @@ export class Request {
   }
 }
 
-/** Whether the text is a number of bytes. Nearly every request has one; a RegExp is slower. */
+/** Whether the text is a byte count. Called for nearly every request; a RegExp is slower. */
 function isLength(value: string): boolean {
   if (value.length === 0 || value.length > LENGTH_DIGITS_MAX) return false;
   for (let i = 0; i < value.length; i++) {

@@ -1,24 +1,24 @@
 /**
  * The router: the only file that registers handlers with uWebSockets.js, so every route, file and
- * WebSocket passes the checks here. They prevent request smuggling: a request that a proxy and
+ * WebSocket passes its checks. The checks prevent request smuggling: a request that a proxy and
  * uWebSockets.js could delimit differently never reaches a handler.
  *
  * Invariants on every path:
- * - a request has one length, which is a number, or Transfer-Encoding: chunked, or neither. It has
- *   no Trailer header, and no header that affects handling has two different values. Any other
- *   request is refused and its connection closed;
- * - a chunked body is accepted only by {@link Router.onBody}, and its request is the last on its
- *   connection: uWebSockets.js parses chunks and trailers loosely and may take the bytes after them
- *   for a request. It closes a connection that receives a second request before the first is
- *   answered, so the answer is sent in a later turn and closes the connection;
- * - a WebSocket handshake has no body.
+ * - A request has at most one length, which is a number or Transfer-Encoding: chunked. It has no
+ *   Trailer header, and no two different values of a header that affects handling. Any other
+ *   request is refused and its connection closed.
+ * - Only {@link Router.onBody} accepts a chunked body, as the last request of its connection.
+ *   uWebSockets.js parses chunks and trailers loosely and may mistake the bytes after them for a
+ *   request. It closes a connection that receives a second request before the first is answered; so
+ *   the answer is sent in a later turn and closes the connection.
+ * - A WebSocket handshake has no body.
  *
- * With TLS, an app of uWebSockets.js keeps the certificate that it was made with. A new certificate
+ * A TLS app of uWebSockets.js keeps the certificate that it was created with. A new certificate
  * needs a new app with the same handlers, which serves new connections; open connections stay with
  * their app.
  *
  * A proxy in front must check what uWebSockets.js does not report: non-ASCII bytes at either end of
- * a header's value, and headers after one without a name.
+ * a header value, and headers after one without a name.
  */
 import type * as uWS from 'uWebSockets.js';
 import type { ConnectionCap } from '../access/fair-use/connections.js';
@@ -26,7 +26,7 @@ import type { FieldProblems } from '../json/problems.js';
 import { Acceptor, appWith, descriptorOf, handingOut, type TlsFiles } from './acceptor.js';
 import { Request } from './request.js';
 
-/** `raw` is only valid within the call. */
+/** `raw` is valid only during the call. */
 export type Handler = (response: uWS.HttpResponse, request: Request, raw: uWS.HttpRequest) => void;
 /** Answers 400 with the problems, in a later turn, and closes the connection. */
 export type Refuse = (
@@ -43,7 +43,7 @@ type Upgrade = (
   context: uWS.us_socket_context_t,
 ) => void;
 
-/** The method of the requests that each verb is registered for; null: it varies. */
+/** The request method for each verb; `null` if it varies. */
 const METHODS: Record<Verb, string | null> = {
   get: 'get',
   head: 'head',
@@ -59,13 +59,16 @@ const NO_CHUNKS: FieldProblems = {
 const NO_BODY: FieldProblems = { 'Content-Length': 'must be 0: a handshake has no body' };
 
 export class Router {
-  /** The last one is the newest, and serves new connections. */
+  /** Newest last. The newest serves new connections. */
   private readonly apps: uWS.TemplatedApp[] = [];
   private readonly attached: ((app: uWS.TemplatedApp) => void)[] = [];
   private acceptor: Acceptor | null = null;
   private cap: ConnectionCap | null = null;
 
-  /** `tls` null: connections are not encrypted. @throws if its files cannot be used */
+  /**
+   * Without TLS if `tls` is `null`.
+   * @throws if the files cannot be used
+   */
   constructor(
     private readonly trustProxy: boolean,
     private readonly refuse: Refuse,
@@ -74,7 +77,10 @@ export class Router {
     this.apps.push(appWith(tls));
   }
 
-  /** Handles requests without a body. A body with Content-Length is read and dropped. */
+  /**
+   * Registers a handler for requests without a body. A body with Content-Length is read and
+   * discarded.
+   */
   on(verb: Verb, path: string, handler: Handler): void {
     this.register(verb, path, (response, request, raw) => {
       if (request.isChunked) this.refuse(response, request, NO_CHUNKS, raw);
@@ -83,8 +89,8 @@ export class Router {
   }
 
   /**
-   * Handles requests whose body the handler reads. If it `isChunked`, the answer must be sent in a
-   * later turn and close the connection.
+   * Registers a handler that reads the body. If `isChunked`, the answer must be sent in a later
+   * turn and close the connection.
    */
   onBody(verb: Verb, path: string, handler: Handler): void {
     this.register(verb, path, handler);
@@ -100,13 +106,11 @@ export class Router {
     this.attach((app) => app.ws<Data>(path, { ...behavior, upgrade: handshake }));
   }
 
-  /** Reports each connection and each request to the cap. */
   capConnections(cap: ConnectionCap): void {
     this.cap = cap;
     this.attach((app) => app.filter((response, change) => cap.changed(response, change)));
   }
 
-  /** Sends a text, or its bytes, to every WebSocket subscribed to the topic. */
   publish(topic: string, text: string | Uint8Array): void {
     for (const app of this.apps) app.publish(topic, text);
   }
@@ -121,14 +125,12 @@ export class Router {
     this.acceptor?.close();
   }
 
-  /** The app for new connections, for an {@link Acceptor} of another thread. */
   get descriptor(): number {
     return descriptorOf(this.apps.at(-1)!);
   }
 
   /**
-   * Reads the certificate again; new connections use it. An app without connections keeps about
-   * 170 KiB.
+   * Reloads the certificate for new connections. An app without connections keeps about 170 KiB.
    * @throws if the files cannot be used; then nothing has changed
    */
   renewCertificate(): void {

@@ -1,10 +1,9 @@
 /**
- * Requests that need a sequence that this process has not reached wait here, for a bounded time.
+ * Requests waiting, for a limited time, for a sequence that this process has not reached.
  *
- * Invariant: the number of waits for sequences that clients name is limited, because a client
- * may name a sequence that will never be reached: in all, and for each reader, so that one reader
- * takes a small share of them. Other waits are limited only by the answers that wait, one each:
- * they always wait, in order.
+ * Invariant: waits for client-named sequences are limited in total and per reader, because a client
+ * may name a sequence that will never be reached. Other waits are limited only by the number of
+ * pending answers.
  */
 import type { Reader } from '../../persistence/history/read-turns.js';
 import { Tally } from '../access/fair-use/tally.js';
@@ -24,7 +23,6 @@ interface Waiting {
 }
 
 export class SequenceWaits {
-  /** In order of `untilMs`. */
   private waiting: Waiting[] = [];
   private timer: NodeJS.Timeout | null = null;
   private named = 0;
@@ -35,15 +33,13 @@ export class SequenceWaits {
     private readonly limitMs = REACH_MS,
   ) {}
 
-  /** Calls `done` once: in a later turn when the sequence is reached, or it takes too long. */
+  /** Calls `done` once, in a later turn, when the sequence is reached or the time is up. */
   wait(sequence: number, done: Done): void {
     this.waiting.push({ sequence, untilMs: elapsedMs() + this.limitMs, done });
     this.timer ??= setInterval(() => this.look(), LOOK_MS);
   }
 
-  /**
-   * Waits for a sequence that a client named; if too many such waits exist, refuses immediately.
-   */
+  /** Waits for a sequence named by a client. Refuses immediately if too many such waits exist. */
   waitForNamed(sequence: number, reader: Reader, done: Done): void {
     if (this.named >= NAMED_MAX || this.namedBy.of(reader) >= NAMED_MAX_OF_ONE) {
       done(false);
@@ -58,7 +54,7 @@ export class SequenceWaits {
     });
   }
 
-  /** Call when the sequence has advanced, so that no request waits for the timer. */
+  /** Call when the sequence advances, so that requests need not wait for the timer. */
   look(): void {
     if (this.timer === null) return;
     const sequence = this.sequence();

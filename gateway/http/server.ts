@@ -1,9 +1,9 @@
 /**
- * The HTTP server: serves the routes below /api and answers everything else with an error.
+ * The HTTP server: serves the routes below /api, and answers everything else with an error.
  *
- * Pipelining (a second request before the first is answered and its answer received) is not
- * supported: uWebSockets.js closes the connection. Keep-alive is supported, except after chunked
- * bodies and answers without a body (last-answer.ts).
+ * Keep-alive is supported, except after chunked bodies and answers without a body (last-answer.ts).
+ * Pipelining is not: uWebSockets.js closes a connection that receives a request before the previous
+ * answer is sent.
  */
 import type * as uWS from 'uWebSockets.js';
 import { isPreflight, preflightHeaders } from '../access/cross-origin.js';
@@ -26,7 +26,7 @@ const VERBS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'd
 
 export interface Service<A extends Answer> {
   readonly server: Serving;
-  /** Begins a request. `route` null: no route serves it. */
+  /** Begins a request. `route` is `null` if none matches. */
   begin(
     route: Route | null,
     counts: AnswerCounts,
@@ -34,7 +34,6 @@ export interface Service<A extends Answer> {
     response: uWS.HttpResponse,
     inFlight: InFlight<Answer>,
   ): A;
-  /** Answers a request whose body has arrived. */
   serve(call: A, route: Route, body: ReceivedBody): void;
 }
 
@@ -68,19 +67,17 @@ export class HttpServer<A extends Answer = Answer> {
     });
   }
 
-  /** For handlers that are not routes: the stream and static files. */
   mount(attach: (router: Router) => void): void {
     attach(this.router);
   }
 
-  /** Resolves to the port. Rejects if the address is not available. */
   async listen(host: string, port: number): Promise<number> {
     const listening = await this.router.listen(host, port);
     this.open();
     return listening;
   }
 
-  /** Starts to serve connections that another app accepts. Returns this app's descriptor. */
+  /** Starts serving connections accepted by another app. Returns this app's descriptor. */
   open(): number {
     this.sweeper = setInterval(() => this.sweep(), SWEEP_MS);
     return this.router.descriptor;
@@ -96,13 +93,12 @@ export class HttpServer<A extends Answer = Answer> {
     return this.inFlight.count;
   }
 
-  /** Requests whose body did not arrive in time. */
   get slowBodies(): number {
     return this.slow;
   }
 
   /**
-   * Accepts no new connections and refuses requests whose body is incomplete. Resolves when every
+   * Stops accepting connections and refuses requests with incomplete bodies. Resolves when every
    * request in flight is answered.
    */
   async drain(): Promise<void> {
@@ -167,7 +163,8 @@ export class HttpServer<A extends Answer = Answer> {
       if (!call.isOver) this.answer(call, route, body);
     };
     receiveBody(response, (body) => {
-      // While this request is unanswered, uWebSockets.js accepts no request behind it.
+      // Until this request is answered, uWebSockets.js accepts no further request on the
+      // connection.
       if (!isChunked && !Turns.mustWait(body.units)) received(body);
       else {
         const kept = body.kept();
@@ -181,7 +178,7 @@ export class HttpServer<A extends Answer = Answer> {
     this.server.unsent.sweep();
   }
 
-  /** Without this, uWebSockets.js closes the connection a few seconds later without an answer. */
+  /** Otherwise uWebSockets.js closes the connection a few seconds later without an answer. */
   private refuseSlowBodies(): void {
     const nowMs = elapsedMs();
     for (let call = this.inFlight.oldest; call !== null; call = this.inFlight.oldest) {
@@ -219,9 +216,9 @@ export class HttpServer<A extends Answer = Answer> {
   }
 
   /**
-   * The end of the request is unknown, so no other request may follow it on the connection. The
-   * answer is sent in a later turn: uWebSockets.js closes the connection if it meets further bytes
-   * before that.
+   * The request's end is unknown, so no request may follow it on the connection. The answer is sent
+   * in a later turn, because uWebSockets.js closes a connection that receives more bytes before the
+   * answer.
    */
   private readonly refuseAmbiguous = (
     response: uWS.HttpResponse,

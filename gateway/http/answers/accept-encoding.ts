@@ -1,15 +1,13 @@
-/** The header Accept-Encoding (RFC 9110, 12.5.3), as far as this server has a choice. */
+/** Parses Accept-Encoding (RFC 9110, 12.5.3), as far as this server has a choice. */
 
-/** The server's content codings; empty: uncompressed. */
+/** The server's content codings; empty means uncompressed. */
 export type Coding = 'br' | 'gzip' | '';
 
-/** The best first: with equal weights, the server chooses. */
+/** In order of the server's preference, which decides between equal weights. */
 export const CODINGS = ['br', 'gzip'] as const;
 
 export interface Accepted {
-  /** The offered coding that the client prefers; empty: none. */
   coding: Coding;
-  /** Whether the client refuses bytes that are not compressed. */
   refusesIdentity: boolean;
 }
 
@@ -18,15 +16,15 @@ const NO_CODING: Accepted = { coding: '', refusesIdentity: false };
 const ELEMENT = /^([!#$%&'*+.^_`|~0-9a-z-]+)(?:[ \t]*;[ \t]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?))?$/;
 
 /**
- * Chooses by weight. An element that is not valid is ignored. If the client accepts nothing that is
- * on offer, not even uncompressed bytes, the header is ignored, as the standard allows.
+ * Picks a coding by weight. Ignores invalid elements. Ignores the whole header if the client
+ * accepts nothing on offer, not even uncompressed bytes, as the standard allows.
  */
 export function acceptedCoding(header: string, offered: readonly Coding[] = CODINGS): Accepted {
   if (header === '') return NO_CODING;
   const weights = weightsOf(header);
   const weightOf = (name: string, otherwise: number) =>
     weights.get(name) ?? weights.get('*') ?? otherwise;
-  // Unless the client lists identity, uncompressed bytes are accepted, and any coding is better.
+  // Unless the client lists `identity`, it accepts uncompressed bytes but prefers any coding.
   const identity = weightOf('identity', 0);
   let [coding, best]: [Coding, number] = ['', 0];
   for (const each of offered) {

@@ -1,9 +1,9 @@
 /**
- * Tags and compresses answers that are large or rarely change, in a worker thread that starts on
- * first use. The trading thread only copies each body once.
+ * Tags and compresses answers that are large or rarely change, in a worker thread started on first
+ * use. The trading thread only copies each body once.
  *
- * Invariant: every body is answered once. The worker's queue is bounded. If the queue is full or
- * the worker fails, the plain body is sent without a tag, which is always correct.
+ * Invariant: every body gets exactly one result, and the worker's queue is bounded. If the queue is
+ * full or the worker fails, the plain body is sent without a tag, which is always correct.
  */
 import { Worker } from 'node:worker_threads';
 import { compiledFile } from '../../../persistence/storage/program-folder.js';
@@ -11,14 +11,13 @@ import type { Log } from '../../observe/log.js';
 import type { Coding } from './accept-encoding.js';
 import type { CodingAnswer, CodingTask } from './coding-worker.js';
 
-/** Limit of the queue: about a second of the worker's work. */
+/** Queue limit: about one second of the worker's time. */
 export const CODED_BYTES_MAX = 64 * 1024 * 1024;
 
 export interface Coded {
-  /** null: no tag. */
   tag: string | null;
   coding: Coding;
-  /** null: the client already has the content. */
+  /** `null` if the client already has the content. */
   bytes: Uint8Array | null;
 }
 
@@ -40,7 +39,7 @@ export class AnswerCoder {
     private readonly waitingBytesMax = CODED_BYTES_MAX,
   ) {}
 
-  /** Calls `done` once, now or later. The body is in shared memory and must not change. */
+  /** Calls `done` once, now or later. The body must be in shared memory and never change. */
   code(task: Omit<CodingTask, 'id'>, done: (coded: Coded) => void): void {
     const { body, coding } = task;
     const waitingBytes = this.waitingBytes + body.byteLength;
@@ -66,7 +65,7 @@ export class AnswerCoder {
   private start(): Worker {
     const worker = new Worker(compiledFile('gateway/http/answers/coding-worker.js'));
     worker.on('message', ({ id, tag, bytes }: CodingAnswer) => {
-      // Results from before an error may still arrive; their requests have been answered.
+      // Results may arrive after an error, when their requests are already answered.
       if (!this.waiting.has(id)) return;
       const { coding, done } = this.take(id);
       done({ tag, coding, bytes });

@@ -1,10 +1,10 @@
 /**
- * The answer to a request: its status, headers and body, when it is sent and how it is written. It
- * is a target of the release queue: an answer that shows the exchange's state is sent once
- * everything up to the answer's sequence is durable.
+ * The answer to a request: status, headers, body, and when and how they are written. Answers are
+ * targets of the release queue: an answer that shows the exchange's state is sent once its sequence
+ * is durable.
  *
- * Invariant: exactly one answer is written, in one cork; or none, if the client has left or the
- * exchange has failed.
+ * Invariant: exactly one answer is written, in one cork. None is written if the client has left or
+ * the exchange has failed.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import type { ReleaseTarget } from '../../../persistence/sequencer.js';
@@ -23,32 +23,26 @@ import { JSON_TYPE, writeHeadWithId, writeStatus } from './response-head.js';
 import type { Recipient } from './unsent-answers.js';
 
 export interface AskedBody {
-  /** The charge, if the body is a list of operations. */
   readonly cost: Cost;
 }
 
-/** The part of a route that its answers depend on. */
 export interface AnsweredRoute extends RouteName {
-  /** Content types of successful answers, the usual one first. Default: application/json. */
+  /** Content types of successful answers, default first. `application/json` if absent. */
   produces?: readonly string[];
   /**
-   * Present if a success has an ETag and may be compressed (coded-answer.ts). `public`: caches may
-   * keep the answer and revalidate it each time, unless the path contains `me`. `private`: only
-   * clients that send If-None-Match themselves profit.
+   * Set if successful answers have an ETag and may be compressed (coded-answer.ts). `public`:
+   * caches may store the answer and must revalidate it, unless the path contains `me`. `private`:
+   * no cache stores it, so only clients that manage ETags themselves benefit.
    */
   caching?: 'public' | 'private';
-  /**
-   * What a request counts as for fair use; null: it is not counted. Default: see quotaOf in
-   * call.ts.
-   */
+  /** Fair-use quota; `null` if uncounted. For the default, see quotaOf in call.ts. */
   quota?: Quota | null | ((body: AskedBody) => Quota);
 }
 
-/** An answer that the core made for an edge, without the headers that all answers have. */
+/** The core's answer to an edge's request, without the headers common to all answers. */
 export interface RelayedText {
   status: number;
   contentType: string;
-  /** Name, value, name, value. */
   headers: string[];
   body: string | Uint8Array;
 }
@@ -65,43 +59,37 @@ export abstract class Answer<Server extends Serving = Serving>
   protected text: string | Uint8Array = '';
   private headers: string[] | null = null;
   private produced: string | null = null;
-  /** Values of the RateLimit headers; null: the request was not counted. */
+  /** Values of the RateLimit headers; `null` if the request is uncounted. */
   rateLimit: RateLimitState | null = null;
-  /** When the command was applied; 0: not yet. */
   protected appliedMs = 0;
   readonly bill = new Bill(this);
   private closeConnection = false;
-  /** Called if the client leaves before the answer, so that work on the answer can stop. */
+  /** Called if the client leaves before the answer, to cancel pending work. */
   onLeft: (() => void) | null = null;
   private ended = false;
   private isAborted = false;
 
   constructor(
     readonly gateway: Server,
-    /** null: no route serves the request. */
     protected readonly route: AnsweredRoute | null,
     private readonly counts: AnswerCounts,
     readonly request: Request,
-    /** null: an edge has the connection (edge/core/calls.ts). */
+    /** `null` if an edge holds the connection (edge/core/calls.ts). */
     private readonly response: HttpResponse | null,
-    /** Notified once, when the request is over. */
     private readonly inFlight: InFlight<Answer>,
   ) {}
 
-  /** 0: not signed in. */
   abstract get userId(): number;
 
-  /** The request was answered, or the client has left. */
   get isOver(): boolean {
     return this.ended;
   }
 
-  /** The client's address. Must not be read once the request is over. */
+  /** The client's address. Must not be read after the request is over. */
   get address(): AddressKey {
     return this.request.addressFrom(this.response!);
   }
 
-  /** The client's address in full; see {@link Request.addressBytesFrom}. */
   get addressBytes(): Uint8Array {
     return this.request.addressBytesFrom(this.response!);
   }
@@ -116,23 +104,22 @@ export abstract class Answer<Server extends Serving = Serving>
     this.headers.push(name, value);
   }
 
-  /** The content type of a successful answer, if it is not the route's usual one. */
   produce(contentType: string): void {
     this.produced = contentType;
   }
 
-  /** Closes the connection after the answer, because the rest of the request will not be read. */
+  /** Closes the connection after the answer, because the rest of the request is not read. */
   closeAfterAnswer(): void {
     this.closeConnection = true;
   }
 
   /**
-   * Charges the request `count` in total. Returns false if that exceeds a limit: the request has
-   * then paid nothing, and the client has been answered.
+   * Charges the request `count` units in total. If that exceeds a limit, charges nothing, answers
+   * with 429 and returns false.
    */
   pays(quota: Quota, count: number): boolean {
     const result = this.gateway.fairUse.charge(quota, this.bill, count);
-    // The API document lists these headers only for routes.
+    // The OpenAPI document lists these headers only for routes.
     if (this.route !== null) this.rateLimit = result;
     if (result === null || result.granted) return true;
     const { error, retryAfter } = rateLimited(result.waitMs);
@@ -140,25 +127,27 @@ export abstract class Answer<Server extends Serving = Serving>
     return this.refuseNow(error);
   }
 
-  /** Answers without state, so the answer need not wait for the disk. */
+  /** Answers without waiting for the disk; for answers that show no state. */
   answerNow(status: number, text: string): void {
     this.prepare(status, text);
     this.release();
   }
 
-  /** The answer that {@link release} sends. */
   prepare(status: number, text: string | Uint8Array): void {
     this.status = status;
     this.text = text;
   }
 
-  /** Refuses because of the request alone. Like every refusal, returns false, for checks. */
+  /**
+   * Refuses a request for a reason that does not depend on state. Returns false, like all refusals,
+   * so that checks can return it.
+   */
   refuseNow({ status, text }: ErrorAnswer): false {
     this.answerNow(status, text);
     return false;
   }
 
-  /** Refuses the request because too much waits for the disk. It then pays nothing. */
+  /** Refuses the request because too much work is waiting for the disk, and refunds its charge. */
   refuseOverloaded(): false {
     this.gateway.fairUse.giveBack(this.bill);
     this.rateLimit = null;
@@ -178,7 +167,6 @@ export abstract class Answer<Server extends Serving = Serving>
     this.release();
   }
 
-  /** The answer for the edge that relays it, which adds the headers that all answers have. */
   protected get answerToRelay(): RelayedText {
     return {
       status: this.status,
@@ -188,12 +176,12 @@ export abstract class Answer<Server extends Serving = Serving>
     };
   }
 
-  /** Closes the connection instead of answering, because too many answers wait. */
+  /** Closes the connection instead of answering, because too many answers are unsent. */
   drop(): void {
     if (!this.ended) this.gateway.unsent.refuse(this.response!);
   }
 
-  /** The client has left: nothing may be written from now on. */
+  /** Called when the client has left. Nothing may be written after this. */
   abort(): void {
     if (this.ended) return;
     this.isAborted = true;
@@ -201,7 +189,6 @@ export abstract class Answer<Server extends Serving = Serving>
     this.end();
   }
 
-  /** Writes the answer. Called by the release queue once the answer may be sent. */
   release(): void {
     if (this.ended) return;
     this.send();
@@ -209,7 +196,9 @@ export abstract class Answer<Server extends Serving = Serving>
     this.end();
   }
 
-  /** Sends the answer. If free answers flood their address, the connection closes as well. */
+  /**
+   * Sends the answer. Closes the connection if the address floods the exchange with free answers.
+   */
   protected send(): void {
     const isFree = this.status === 429 || this.status === 503 || this.route?.quota === null;
     if (isFree && this.gateway.fairUse.floods(this.address)) this.closeConnection = true;
@@ -217,7 +206,6 @@ export abstract class Answer<Server extends Serving = Serving>
     this.response!.cork(writeNow);
   }
 
-  /** The corked part of {@link send}. */
   write(): void {
     const { headers } = this;
     const response = this.response!;
@@ -280,17 +268,17 @@ export abstract class Answer<Server extends Serving = Serving>
   }
 }
 
-/** Names and values alternate. */
+/** Returns alternating names and values. */
 export function limitHeaders(rateLimit: RateLimitState | null): string[] {
   return rateLimit === null ? [] : ['RateLimit-Limit', limitText(rateLimit)];
 }
 
-/** The value of RateLimit-Limit, followed by two more headers. */
+/** Returns the value of RateLimit-Limit, with two more headers appended. */
 function limitText({ limit, remaining, resetSeconds }: RateLimitState): string {
   return `${limit}\r\nRateLimit-Remaining: ${remaining}\r\nRateLimit-Reset: ${resetSeconds}`;
 }
 
-/** The answer that is being written; avoids a closure per answer. */
+/** The answer being written, in a variable to avoid a closure per answer. */
 let writing: Answer | null = null;
 function writeNow(): void {
   writing!.write();

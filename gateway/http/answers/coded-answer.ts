@@ -1,7 +1,6 @@
 /**
- * Answers with an ETag, compressed if the client accepts it: for content that is large or rarely
- * changes. A client that sends the ETag back in If-None-Match gets 304 while the content is the
- * same.
+ * Answers with an ETag, compressed if the client accepts it, for content that is large or rarely
+ * changes. A client that returns the ETag in If-None-Match gets 304 while the content is the same.
  *
  * Invariant: an answer shows only durable state, whether coded, plain or 304. A request with
  * `minSequence` gets a body, never 304, because a cached body has an older sequence.
@@ -12,12 +11,12 @@ import { acceptedCoding } from './accept-encoding.js';
 import type { Coded } from './answer-coder.js';
 import { bodyTag, namesTag } from './entity-tags.js';
 
-/** Below this size, compression saves no packet, and this thread makes the tag. */
+/** Below this size, compression saves no packet, and the trading thread computes the tag. */
 const SMALL_BYTES = 1_024;
 
 /**
  * Answers 200 with the body, true at `sequence`, or 304.
- * @param tag the content's tag; null: it is computed from the body.
+ * @param tag the content's tag; computed from the body if `null`
  */
 export function answerCoded(
   call: Call,

@@ -1,4 +1,4 @@
-/** The worker thread that tags and compresses answers, at a lower priority than other threads. */
+/** Worker thread that tags and compresses answers, at a lower priority than other threads. */
 import { parentPort } from 'node:worker_threads';
 import { sharedBytes } from '../../../persistence/storage/shared-bytes.js';
 import { lowerPriority } from '../../../persistence/storage/thread-priority.js';
@@ -9,7 +9,7 @@ import { bodyTag, namesTag } from './entity-tags.js';
 export interface CodingTask {
   id: number;
   body: Uint8Array;
-  /** null: the worker hashes the body. */
+  /** If `null`, the worker hashes the body. */
   tag: string | null;
   ifNoneMatch: string;
   coding: Coding;
@@ -18,7 +18,7 @@ export interface CodingTask {
 export interface CodingAnswer {
   id: number;
   tag: string;
-  /** null: the client already has the content. */
+  /** `null` if the client already has the content. */
   bytes: Uint8Array | null;
 }
 

@@ -1,8 +1,8 @@
-/** Compression in the calling thread. Never call on the trading thread while it trades. */
+/** Compression on the calling thread. Never call on the trading thread during trading. */
 import { brotliCompressSync, gzipSync, constants as zlib } from 'node:zlib';
 import type { Coding } from './accept-encoding.js';
 
-/** A page of history of 640 KB becomes 105 KB in 5 ms; the next levels take twice as long. */
+/** Compresses a 640 KB page of history to 105 KB in 5 ms. The next levels take twice as long. */
 const BROTLI_QUALITY = 4;
 const GZIP_LEVEL = 5;
 

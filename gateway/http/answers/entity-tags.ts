@@ -1,22 +1,21 @@
 /**
- * Entity tags (RFC 9110, 8.8.3). Answers have weak tags: equal tags mean equal content, but the
- * sequence and the time at the end of an answer may differ, because every command changes them.
+ * Entity tags (RFC 9110, 8.8.3). Tags are weak: answers with equal tags have equal content, but may
+ * differ in the sequence and time at their end, which every command changes.
  */
 import { createHash } from 'node:crypto';
 
-/** 132 bits, so different contents never share a tag. */
+/** 132 bits, so different contents do not share a tag. */
 const TAG_CHARACTERS = 22;
-/** How every answer in JSON ends. */
+/** The end of every JSON answer. */
 const END = /,"sequence":\d+,"atMs":\d+\}$/;
-/** Longer than every match of END. */
+/** Longer than any match of END. */
 const END_CHARACTERS = 64;
 
-/** The tag of an answer whose content has this SHA-256, in base64url. */
 export function hashTag(contentHash: string): string {
   return `W/"${contentHash.slice(0, TAG_CHARACTERS)}"`;
 }
 
-/** The tag of an answer with this body, without the sequence and the time at its end. */
+/** Computes a body's tag, ignoring the sequence and time at its end. */
 export function bodyTag(body: Uint8Array): string {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   const end = END.exec(bytes.toString('latin1', Math.max(0, bytes.length - END_CHARACTERS)));
@@ -24,7 +23,6 @@ export function bodyTag(body: Uint8Array): string {
   return hashTag(createHash('sha256').update(content).digest('base64url'));
 }
 
-/** Whether If-None-Match contains the tag, by weak comparison. */
 export function namesTag(ifNoneMatch: string, tag: string): boolean {
   if (ifNoneMatch === '') return false;
   const opaque = withoutWeakness(tag);

@@ -1,24 +1,24 @@
 /**
- * Writes the last answer on a connection: an answer without a body, or an answer after which the
- * start of the next request is unknown. uWebSockets.js reports unsent bytes only for answers with a
- * body. It would buffer any number of heads for a client that does not read, and never considers an
- * answer to HEAD finished. So these answers are written by hand, as the value of a header, and the
- * connection is closed.
+ * Writes the last answer on a connection: one without a body, or one after which the next request's
+ * start is unknown. uWebSockets.js reports unsent bytes only for answers with a body. For a client
+ * that does not read, it would buffer any number of heads, and it never considers an answer to HEAD
+ * finished. These answers are therefore written by hand, as a header's value, and the connection is
+ * closed.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { bytesOf } from '../../json/text-buffers.js';
 import { httpDate } from '../../observe/clock.js';
 
-/** The operating system takes this much at once, even if the client does not read. */
+/** The operating system accepts this much immediately, even if the client does not read. */
 const SMALL_BYTES = 14 * 1024;
-/** Time to read a larger body. A client that has read it all closes the connection. */
+/** Time to read a larger body. The client closes the connection when it has read everything. */
 const LARGE_MS = 10_000;
 
 /**
- * Ends the head, writes the body (empty: none), and closes the connection: after a small body once
- * this turn's writes are with the operating system, after a large one when the client closes it or
- * after {@link LARGE_MS}. Call corked, after the other headers. `length`: the value of
- * Content-Length if there is no body; null: no such header.
+ * Ends the head, writes the body unless empty, and closes the connection. After a small body it
+ * closes once this turn's writes are with the operating system; after a large one, when the client
+ * closes or after {@link LARGE_MS}. Call corked, after all other headers. `length` is the
+ * Content-Length of an answer without a body; `null` omits the header.
  */
 export function writeLast(
   response: HttpResponse,
@@ -28,8 +28,8 @@ export function writeLast(
   const bytes = bytesOf(body);
   const close = () => response.close();
   if (bytes.byteLength > SMALL_BYTES) {
-    // uWebSockets.js continues to write. It considers the answer unfinished, so it takes no other
-    // request meanwhile.
+    // uWebSockets.js keeps writing. It considers the answer unfinished, so it accepts no other
+    // request.
     const timer = setTimeout(close, LARGE_MS);
     response.onAborted(() => clearTimeout(timer));
   } else {
@@ -40,9 +40,9 @@ export function writeLast(
 }
 
 /**
- * Answers a request whose end is unknown, in a later turn: if further bytes arrive before the
- * answer, uWebSockets.js closes the connection. `write` is called corked, unless the client has
- * left; it must end with {@link writeLast} or close the connection.
+ * Answers a request whose end is unknown, in a later turn, because uWebSockets.js closes a
+ * connection that receives more bytes before the answer. Calls `write` corked, unless the client
+ * has left. `write` must call {@link writeLast} or close the connection.
  */
 export function answerLater(response: HttpResponse, write: () => void): void {
   let isOver = false;
@@ -54,7 +54,9 @@ export function answerLater(response: HttpResponse, write: () => void): void {
   });
 }
 
-/** uWebSockets.js appends a line break, which ends the head or is white space after the body. */
+/**
+ * uWebSockets.js appends a line break, which either ends the head or is white space after the body.
+ */
 function endOf(body: Uint8Array, length: number | null): Uint8Array {
   const lines = ['close', `Date: ${httpDate()}`];
   if (body.byteLength > 0) lines.push(`Content-Length: ${body.byteLength + LINE_BREAK.length}`, '');

@@ -1,13 +1,13 @@
 /**
- * The start of every answer: its status, and the headers that all answers have. They are built once
- * and written as the value of the first header, line breaks included: one call instead of six. They
- * never contain text from a client.
+ * The start of every answer: its status and common headers. The headers are built once and written
+ * as the first header's value, line breaks included, in one call instead of six. They never contain
+ * client text.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import type { Request } from '../request.js';
 import { NumberedBytes } from '../request-id.js';
 
-/** Caches keep only answers whose route allows it, and revalidate them each time. */
+/** Caches store only answers whose route allows it, and revalidate them each time. */
 const NOT_KEPT = 'Cache-Control: no-store';
 const KEPT = 'Cache-Control: no-cache';
 const LINES = [
@@ -15,10 +15,10 @@ const LINES = [
   'Referrer-Policy: no-referrer',
   "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'",
   'Cross-Origin-Resource-Policy: same-origin',
-  // uWebSockets.js closes an idle connection after 8 to 12 s.
+  // uWebSockets.js closes idle connections after 8 to 12 s.
   'Keep-Alive: timeout=8',
 ];
-/** One year, for answers over HTTPS. */
+/** One year; for answers over HTTPS. */
 const SECURE_LINE = 'Strict-Transport-Security: max-age=31536000';
 
 const STATUS_LINES: Record<number, string> = {
@@ -39,7 +39,7 @@ const STATUS_LINES: Record<number, string> = {
   504: '504 Gateway Timeout',
 };
 
-/** Must come before the headers. uWebSockets.js writes 200 by itself. */
+/** Call before writing headers. uWebSockets.js itself writes the status 200. */
 export function writeStatus(response: HttpResponse, status: number): void {
   if (status !== 200) response.writeStatus(STATUS_LINES[status]!);
 }
@@ -50,20 +50,19 @@ interface Head {
   /** The first header's name. Its value contains the other headers. */
   name: string;
   value: Uint8Array;
-  /** These headers, and X-Request-Id. */
   numbered: NumberedBytes;
 }
 
 const heads = new Map<string, Head>();
 const jsonHead = headOf(JSON_TYPE, false);
 
-/** Writes the headers. `contentType`: one of a few constants; empty if there is no body. */
+/** Writes the common headers. `contentType` is one of a few constants, or empty without a body. */
 export function writeHead(response: HttpResponse, contentType: string, isSecure: boolean): void {
   const { name, value } = headOf(contentType, isSecure);
   response.writeHeader(name, value);
 }
 
-/** Writes the headers, and X-Request-Id. `isKept`: caches may keep the answer. */
+/** Writes the common headers and X-Request-Id. `isKept` allows caches to store the answer. */
 export function writeHeadWithId(
   response: HttpResponse,
   contentType: string,

@@ -1,20 +1,21 @@
 /**
- * Answers that clients have not fully read, with limits on their memory. Every answer with a body
- * uses `tryEnd`, which leaves to the caller what the operating system does not take; `end` would
- * copy it, per connection and without a limit.
+ * Sends answers, and limits the memory of those that clients have not fully read. Every answer with
+ * a body uses `tryEnd`, which leaves to the caller what the operating system does not accept. `end`
+ * would copy the rest, per connection and without a limit.
  *
  * Invariants:
- * - at most one answer waits per connection, because uWebSockets.js closes a connection that
- *   receives the next request earlier. uWebSockets.js itself buffers at most 16 KiB of an answer;
- * - unread answers stay within the total limit and the limit per address, except for a single
- *   larger one. Above a limit, the oldest answers of the address with the most bytes are dropped,
- *   with their connections. An answer that only waits for its turn is not unread, so no reading
- *   client is dropped, however many answers one commit releases. Answers that wait for their turn
- *   have the same total limit; above it, answers are written immediately;
- * - in one turn of the event loop, large answers are written for {@link TURN_MS}, in pieces, so
- *   that they delay no other answer longer;
- * - uWebSockets.js drops an answer, with its connection, if the client reads nothing for about
- *   10 s; this class drops an answer that is not fully read within {@link UnsentLimits.ms}.
+ * - One answer at most is pending per connection, because uWebSockets.js closes a connection whose
+ *   next request arrives earlier. uWebSockets.js itself buffers at most 16 KiB of an answer.
+ * - Unread answers stay within a total limit and a limit per address, apart from a single larger
+ *   answer. Above a limit, the oldest answers of the address with the most bytes are dropped, with
+ *   their connections.
+ * - An answer that waits only for its turn is not unread, so clients that read are not dropped,
+ *   however many answers one commit releases. Such answers have the same total limit; above it,
+ *   answers are written immediately.
+ * - Large answers are written for {@link TURN_MS} per turn of the event loop, in pieces, to limit
+ *   the delay of other answers.
+ * - An answer is dropped, with its connection, if it is not fully read within
+ *   {@link UnsentLimits.ms}, or, by uWebSockets.js, if the client reads nothing for about 10 s.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import type { AddressKey } from '../../access/fair-use/addresses.js';
@@ -22,69 +23,64 @@ import type { ElapsedMs } from '../../access/fair-use/token-buckets.js';
 import { textBuffers } from '../../json/text-buffers.js';
 
 export interface UnsentLimits {
-  /** For all unread answers, and again for all answers that wait for their turn. */
+  /** Total for unread answers, and again for answers that wait for their turn. */
   bytes: number;
-  /** For the unread answers of one address. */
   bytesPerAddress: number;
-  /** Real milliseconds within which an answer must be fully read. */
+  /** Real milliseconds within which a client must read the whole answer. */
   ms: number;
 }
 
 export interface Recipient {
-  /** Only read while the response is open. */
+  /** Only valid while the response is open. */
   readonly address: AddressKey;
 }
 
-/** Why an answer was dropped: the total limit, the limit per address, or the time limit. */
 type DropReason = 'total' | 'address' | 'time';
 
-/** Counted per unread answer besides its bytes: the buffer of uWebSockets.js, and objects. */
+/** Added to each unread answer's bytes, for the uWebSockets.js buffer and objects. */
 export const WAITING_BYTES = 20 * 1024;
-/** Fits the buffer of uWebSockets.js, so that head and body are sent together. */
+/** Fits the buffer of uWebSockets.js, so head and body are sent together. */
 const SMALL_LENGTH = 14 * 1024;
 /** Piece size: uWebSockets.js may allocate this much for a client that reads nothing. */
 const PIECE_BYTES = 64 * 1024;
 /**
- * Enough for the answers to the batches of one commit: an answer that is written in two turns takes
- * two calls and more memory. A time, not bytes: a megabyte takes 0.4 ms, but up to 10 ms while the
- * operating system looks for memory for clients that do not read.
+ * Enough for the answers to one commit's batches; an answer split over two turns costs two calls
+ * and more memory. A time rather than a size: a megabyte takes 0.4 ms, but up to 10 ms when the
+ * operating system must find memory for clients that do not read.
  */
 const TURN_MS = 1;
-/** A reading client takes more of an answer within this time. */
+/** A client that reads takes more of an answer within this time. */
 const SETTLE_MS = 300;
 
 interface Waiting {
   readonly response: HttpResponse;
   body: Uint8Array;
-  /** Whether the body's memory is used only while the answer waits. */
+  /** Whether the body's memory belongs to this answer alone. */
   readonly isOwn: boolean;
   readonly address: AddressKey;
-  /** Counted once the operating system takes no more; 0: not counted. */
+  /** Set once the operating system accepts no more; 0 until then. */
   bytes: number;
   readonly sinceMs: number;
 }
 
-/** The unread answers of one address, the oldest first. */
 interface Account {
   bytes: number;
   readonly unread: Set<Waiting>;
 }
 
 export class UnsentAnswers {
-  /** The oldest first. */
   private readonly waiting = new Set<Waiting>();
-  /** Answers that the operating system once stopped taking, the oldest first. */
+  /** Answers that the operating system has stopped accepting at least once, oldest first. */
   private readonly unread = new Set<Waiting>();
   private readonly accounts = new Map<AddressKey, Account>();
   private bytesInAll = 0;
-  /** Bytes of the answers that only wait for their turn. */
+  /** Bytes of answers that wait only for their turn. */
   private bytesInTurn = 0;
-  /** Waiting answers that the operating system may take more of. */
+  /** Pending answers that the operating system may accept more of. */
   private readonly ready = new Set<Waiting>();
-  /** The rest of {@link TURN_MS}. */
+  /** What remains of {@link TURN_MS}. */
   private turnMs = TURN_MS;
   private isTurnPlanned = false;
-  /** Pieces written after an answer's first. */
   private continuations = 0;
   private readonly drops: Record<DropReason, number> = { total: 0, address: 0, time: 0 };
 
@@ -93,12 +89,10 @@ export class UnsentAnswers {
     private readonly elapsedMs: ElapsedMs,
   ) {}
 
-  /** Bytes of unread answers. */
   get bytes(): number {
     return this.bytesInAll;
   }
 
-  /** Unread answers. */
   get count(): number {
     return this.unread.size;
   }
@@ -107,7 +101,7 @@ export class UnsentAnswers {
     return this.drops;
   }
 
-  /** Ends an answer that has a body, which must not change later. Call corked, after the head. */
+  /** Ends an answer with a body, which must not change later. Call corked, after the head. */
   send(response: HttpResponse, body: string | Uint8Array, recipient: Recipient): void {
     const isSmall = body.length <= SMALL_LENGTH;
     if (isSmall && response.tryEnd(body, 0)[1]) return;
@@ -117,7 +111,7 @@ export class UnsentAnswers {
     this.begin(response, own, true, recipient);
   }
 
-  /** Like {@link send}, but the body is permanent and is not copied. */
+  /** Like {@link send}, for a permanent body, which is not copied. */
   sendShared(response: HttpResponse, body: Uint8Array, recipient: Recipient): void {
     this.begin(response, body, false, recipient);
   }
@@ -128,7 +122,7 @@ export class UnsentAnswers {
     response.close();
   }
 
-  /** Drops answers that have waited too long. Call regularly. */
+  /** Drops answers past the time limit. Call regularly. */
   sweep(): void {
     const nowMs = this.elapsedMs();
     for (const oldest of this.waiting) {
@@ -137,7 +131,7 @@ export class UnsentAnswers {
     }
   }
 
-  /** Resolves when no answer waits, or when no client took more of one within {@link SETTLE_MS}. */
+  /** Resolves when no answer is pending, or no client took more of one within {@link SETTLE_MS}. */
   async settled(): Promise<void> {
     for (let before = -1; this.waiting.size > 0 && this.continuations !== before; ) {
       before = this.continuations;
@@ -172,7 +166,7 @@ export class UnsentAnswers {
     else this.addUnread(waiting);
   }
 
-  /** Writes the next piece. Call corked. */
+  /** Call corked. */
   private writePiece(response: HttpResponse, body: Uint8Array): State {
     const offset = response.getWriteOffset();
     const piece = body.subarray(offset, offset + PIECE_BYTES);
@@ -195,7 +189,7 @@ export class UnsentAnswers {
     setImmediate(() => this.turn());
   }
 
-  /** Writes a piece of each ready answer, in turn, until the turn's time is used up. */
+  /** Writes one piece of each ready answer, in rotation, until the turn's time is used up. */
   private turn(): void {
     this.isTurnPlanned = false;
     this.turnMs = TURN_MS;
@@ -217,12 +211,11 @@ export class UnsentAnswers {
     else this.addUnread(waiting);
   }
 
-  /** Counts an answer that the operating system takes no more of. */
   private addUnread(waiting: Waiting): void {
     if (this.unread.has(waiting)) return;
     const { body, isOwn, address } = waiting;
     if (isOwn && body.buffer.byteLength > body.byteLength) {
-      // Keep only the memory that the body needs.
+      // Keep only as much memory as the body needs.
       waiting.body = new Uint8Array(body);
       textBuffers.give(body);
     }
@@ -255,7 +248,7 @@ export class UnsentAnswers {
     if (account.unread.size === 0) this.accounts.delete(address);
   }
 
-  /** Never drops the newest: its connection is being written to. */
+  /** Never drops the newest answer, whose connection is being written to. */
   private makeRoom(newest: Waiting): void {
     const { bytes, bytesPerAddress } = this.limits;
     const account = this.accounts.get(newest.address)!;
@@ -272,7 +265,7 @@ export class UnsentAnswers {
     }
   }
 
-  /** The address with the most waiting bytes; there must be one. */
+  /** Returns the address with the most unread bytes. At least one must exist. */
   private heaviest(): Account {
     let heaviest: Account | null = null;
     for (const account of this.accounts.values()) {
@@ -288,10 +281,13 @@ export class UnsentAnswers {
   }
 }
 
-/** Finished, and the response is invalid; a piece was written; the system takes no more. */
+/**
+ * `over`: finished, and the response is invalid. `taken`: a piece was written. `full`: the
+ * operating system accepts no more.
+ */
 type State = 'over' | 'taken' | 'full';
 
-/** Writes the head and the length of the body. */
+/** Writes the head with the body's length, but no body. */
 function headOnly(response: HttpResponse, body: Uint8Array): State {
   response.tryEnd('', body.byteLength);
   return 'taken';

@@ -1,6 +1,4 @@
-/**
- * Errors on paths that are not routes: a refused WebSocket, an unsupported method of a static file.
- */
+/** Errors on paths that are not routes, such as a refused WebSocket or an unsupported method. */
 import type { HttpResponse } from 'uWebSockets.js';
 import { addressKey } from '../../access/fair-use/addresses.js';
 import { Bill } from '../../access/fair-use/fair-use.js';
@@ -14,15 +12,13 @@ import type { UnsentAnswers } from './unsent-answers.js';
 interface ErrorOptions {
   unsent: UnsentAnswers;
   isHead: boolean;
-  /** Closes the connection. */
   isLast?: boolean;
-  /** An additional header, name and value. */
   header?: readonly [string, string] | null;
 }
 
 /**
- * Charges a request outside the routes as `reads` reads of its address. Returns false if that
- * exceeds the limit: the client has then been answered. Call corked.
+ * Charges the address for a request outside the routes, as `reads` reads. If that exceeds the
+ * limit, answers with an error and returns false. Call corked.
  */
 export function paysReads(
   { fairUse, unsent }: Pick<Serving, 'fairUse' | 'unsent'>,
