@@ -1,8 +1,8 @@
 /**
- * Damage and loss, a row for each: which folder, what became of it, and what a start says. Each row
- * is tried with a start, a reader, a follower and `verify`. Whatever happened, the journal is
- * either read exactly as it was written or refused with the first sequence that cannot be trusted,
- * and a refusal changes nothing.
+ * Damage and loss, one row each: the folder, the damage, and the message at startup. Each row is
+ * tried with a start, a reader, a follower and `verify`. In every case the journal is either read
+ * exactly as it was written, or refused with the first sequence that cannot be trusted, and a
+ * refusal changes nothing.
  */
 import {
   chmodSync,
@@ -51,13 +51,13 @@ afterEach(() => folders.removeAll());
 afterAll(() => originals.removeAll());
 
 const WHOLE = {
-  /** Ten batches of ten commands, stopped. */
+  /** Ten batches of ten commands; the exchange was stopped. */
   stopped: () => written(10, 10),
-  /** The same, killed: all batches are in the log. */
+  /** The same batches; the exchange was killed, so all are in the log. */
   killed: () => killed(10, 10),
   /** Killed so early that the log is shorter than its index. */
   early: () => killed(1, 3),
-  /** Of many pages. */
+  /** A journal of many pages. */
   long: () => written(80, 50),
   /** Sealed segments and an open one, with a snapshot in the middle of the fourth. */
   segments: async () => {
@@ -93,7 +93,7 @@ async function killed(batchCount: number, batchSize: number): Promise<string> {
 }
 
 type Damage = (folder: string) => unknown;
-/** @param bad the first sequence that is not trusted. Default: that which cannot be read. */
+/** @param bad the first sequence that is not trusted. Default: the first that cannot be read. */
 type Refused = readonly [what: string, damage: Damage, says: RegExp, bad?: number];
 
 const path = (folder: string, name: string) => join(folder, name);
@@ -129,7 +129,7 @@ const sql =
   };
 const row = (first: number, change: string) =>
   sql(`UPDATE batch SET ${change} WHERE firstSequence = ${first}`);
-/** Another journal, with a valid chain, under this one's mark. */
+/** Replaces the journal with another one, whose chain is valid, and keeps the mark. */
 const another =
   (batchCount: number, batchSize: number): Damage =>
   async (folder) => {
@@ -145,7 +145,7 @@ const mark =
     await new HeadMark(path(folder, 'journal.head'), { sequence, hash }).close();
   };
 const DIGEST = '0123456789abcdef';
-/** A batch as another program could have written it: the chain fits, and the content is wrong. */
+/** Appends a batch whose chain fits and whose content is wrong, as a faulty program might. */
 const goOn =
   (lastSequence: number, ...records: Buffer[]): Damage =>
   async (folder) => {
@@ -207,7 +207,7 @@ const ZEROED = 'UPDATE batch SET records = zeroblob(length(records))';
 const OF_FIRST = 'WHERE rowid = (SELECT min(rowid) FROM batch)';
 const OF_LAST = 'WHERE rowid = (SELECT max(rowid) FROM batch)';
 
-/** What a start refuses. */
+/** Damage that a start refuses. */
 const REFUSED: Partial<Record<keyof typeof WHOLE, Refused[]>> = {
   stopped: [
     ...ROWS,
@@ -245,7 +245,7 @@ const REFUSED: Partial<Record<keyof typeof WHOLE, Refused[]>> = {
       /was taken at sequence 90/,
       1,
     ],
-    // The version that a writer must know.
+    // The file version that a writer must know.
     ['byte 18', change('journal.db', (bytes) => (bytes[18]! ^= 4)), /would not write to it/, 101],
     ['journal.head: ahead', mark(107, 9), /7 commands are lost/, 101],
     ['journal.head: of another batch', mark(100, 8), /journal\.head/, 91],
@@ -311,7 +311,10 @@ const REFUSED: Partial<Record<keyof typeof WHOLE, Refused[]>> = {
   ],
 };
 
-/** In which nothing says where the journal ended: refused, unless the operator accepts it. */
+/**
+ * Damage after which nothing shows where the journal ended: a start refuses unless the operator
+ * accepts it.
+ */
 const UNMARKED: [what: string, damage: Damage, state: string][] = [
   ['gone', remove('journal.head'), 'missing'],
   ['zeros', become('journal.head', Buffer.alloc(8192)), 'unreadable'],
@@ -321,7 +324,9 @@ const UNMARKED: [what: string, damage: Damage, state: string][] = [
 
 const GOOD = /No damage was found/;
 const OLDER = /; a start does not need it, because the snapshot of sequence \d+ is after it/;
-/** With which a start has all commands; what it notes, and what `verify` says. */
+/**
+ * Damage after which a start still has all commands, with what it logs and what `verify` prints.
+ */
 const STARTS: [of: keyof typeof WHOLE, what: string, Damage, notes: RegExp, verify: RegExp][] = [
   ['stopped', 'nothing', () => {}, /^$/, GOOD],
   ['killed', 'nothing, but it was killed', () => {}, /^$/, GOOD],
@@ -356,14 +361,14 @@ const STARTS: [of: keyof typeof WHOLE, what: string, Damage, notes: RegExp, veri
   [
     'segments',
     "segment 2: SQLite's structure, around rows that are good",
-    // The count of free pages, in the header.
+    // The count of free pages, in the file's header.
     change('journal-000002.db', (bytes) => (bytes[39] = 1)),
     /^$/,
     /000002\.db .*structure/,
   ],
 ];
 
-/** What a reader returns before it finds something, and what it finds. */
+/** The batches that a reader returns before it finds a fault, and the fault. */
 async function readable(
   folder: string,
 ): Promise<{ good: JournalBatch[]; error: JournalError | JournalUnavailable | null }> {
@@ -387,7 +392,7 @@ function filesOf(folder: string): string[] {
   return traceOf(folder).filter((line) => /^journal[-0-9]*\.(db|head|db-wal [1-9])/.test(line));
 }
 
-/** Where a follower disagrees; null: it comes to the end. */
+/** The sequence at which a follower disagrees, or null if it reaches the end. */
 async function disagreementOf(folder: string, end: number): Promise<number | null> {
   const follower = startFollower(folder, end);
   const { disagreements, board } = follower;
@@ -399,7 +404,7 @@ async function disagreementOf(folder: string, end: number): Promise<number | nul
   }
 }
 
-/** A damaged copy, and what was in the folder. */
+/** A damaged copy, and what the folder contained before. */
 async function damaged(of: keyof typeof WHOLE, damage: Damage) {
   const { folder: whole, batches } = wholes.get(of)!;
   const folder = folders.copy(whole);
@@ -418,7 +423,7 @@ it.each(refused)('refused, in %s: %s', async (of, what, damage, says, bad) => {
   const { good, error } = await readable(folders.copy(folder));
   const unread = error instanceof JournalError ? error.firstBadSequence : null;
   const firstBad = bad ?? unread;
-  // The rows before a lost page are read one by one.
+  // Rows before the lost page stay readable.
   if (of === 'long') expect(good.length).toBeGreaterThan(0);
   if (!what.includes('of another'))
     expect(good.slice(0, batches.length)).toEqual(batches.slice(0, good.length));
@@ -431,7 +436,7 @@ it.each(refused)('refused, in %s: %s', async (of, what, damage, says, bad) => {
 
   if (unread !== null) {
     expect(unread).toBe((good.at(-1)?.lastSequence ?? 0) + 1);
-    // It may look at the row of a snapshot first, which is in the same segment.
+    // The follower may first read the row of a snapshot, which is in the same segment.
     const disagreement = await disagreementOf(folders.copy(folder), end);
     if (of === 'segments') expect(disagreement).toBeGreaterThanOrEqual(unread);
     else expect(disagreement).toBe(unread);
@@ -443,7 +448,7 @@ it.each(refused)('refused, in %s: %s', async (of, what, damage, says, bad) => {
   expect(err).toContain('What to do: ');
   expect(err).toMatch(says);
   if (what !== EVERY_COMMAND) return;
-  // Each names it, and prints nothing that is not proven.
+  // Each command names the fault, and prints nothing unproven.
   for (const verb of OTHER_COMMANDS) {
     const run = await replayTool(folder, ...verb);
     expect(run).toMatchObject({
@@ -456,7 +461,7 @@ it.each(refused)('refused, in %s: %s', async (of, what, damage, says, bad) => {
   expect((await replayTool(folder, 'state', '--json')).out).toBe('');
 });
 
-/** Tried with every command of the replay tool. */
+/** This row is tried with every command of the replay tool. */
 const EVERY_COMMAND = 'row 41: a bit of its records';
 const OTHER_COMMANDS = [['state'], ['events'], ['explain', '--user', 'u1'], ['audit']];
 

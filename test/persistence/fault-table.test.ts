@@ -1,9 +1,8 @@
 /**
- * Each file of a data folder × what can become of it × what else there is: what `doctor` says is
- * done to the letter, and leads to an exchange that starts and lacks nothing that was said to be
- * kept, or to the sentence that says what is lost. No start is on a mixture of two histories, and
- * `verify` finds what a start refuses.
- * `npm test` tries some of them, chosen by SEED.
+ * Each file of a data folder × each damage × each set of other copies. The test follows the advice
+ * of `doctor` to the letter. The result is either an exchange that starts with everything that the
+ * advice promised to keep, or a sentence that names the loss. No start mixes two histories, and
+ * `verify` finds what a start refuses. `npm test` tries some of the cells, chosen by SEED.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -42,23 +41,23 @@ import { DAMAGES, type Sources } from './fault-table/damages.js';
 
 const BATCHES = 130;
 const SEGMENT_BYTES = 25_000;
-/** One cell of so many is tried. */
+/** One in this many cells is tried. */
 const ONE_OF = extent(1, 0) > 0 ? 1 : 20;
 
 const folders = new Folders();
 const cells = new Folders();
 const random = new Random(SEED);
-/** Killed, so that its log has rows. */
+/** The folder of a killed exchange, so its log has rows. */
 let whole: string;
-/** The same exchange, earlier. */
+/** An earlier copy of that folder. */
 let older: string;
 let backup: string;
-/** `whole` without its first segments, and those. */
+/** `shortened`: `whole` without its first segments; `archive`: those segments. */
 let shortened: string;
 let archive: string;
-/** Another exchange. */
+/** The folder of another exchange. */
 let other: string;
-/** The hash at each end of a batch of `whole`, by its sequence. */
+/** The hash of each batch of `whole`, by the batch's last sequence. */
 const hashes = new Map<number, string>();
 
 beforeAll(async () => {
@@ -79,7 +78,7 @@ beforeAll(async () => {
 });
 afterAll(() => folders.removeAll());
 
-/** The folder as a kill leaves it, after the first run and after the second. */
+/** Copies of the folder as a kill leaves it, after the first and the second run. */
 async function killedTwice(batchSize: number): Promise<[string, string]> {
   const folder = folders.make();
   const left: string[] = [];
@@ -98,7 +97,7 @@ async function killedTwice(batchSize: number): Promise<[string, string]> {
   return [left[0]!, left[1]!];
 }
 
-/** A snapshot for which the journal vouches. */
+/** Writes a snapshot whose hash is in the journal. */
 async function takeSnapshotOf(engine: Engine, folder: string, journal: Journal): Promise<void> {
   await prepareSnapshotFolder(folder);
   const snapshotSequence = engine.sequence;
@@ -110,7 +109,10 @@ async function takeSnapshotOf(engine: Engine, folder: string, journal: Journal):
   await appendCommand(journal, command, atMs, engine.digest());
 }
 
-/** Starts on the folder; returns where its journal ends. @throws when it is refused or mixed. */
+/**
+ * Starts on the folder and returns the sequence at which its journal ends. @throws if the start is
+ * refused, or mixes histories
+ */
 async function mustStart(folder: string, acceptMissingMark = false): Promise<number> {
   const { sequence } = await recovered(folder, acceptMissingMark);
   const reader = await openJournalReader(folder);
@@ -121,7 +123,10 @@ async function mustStart(folder: string, acceptMissingMark = false): Promise<num
   return sequence;
 }
 
-/** Does what is said first; returns how much must be kept, and where a start has it. */
+/**
+ * Follows the first step of the advice. Returns the sequence that must be kept, and that of the
+ * started exchange.
+ */
 async function follow(
   steps: Parameters<typeof followSteps>[0],
 ): Promise<{ keeps: number; sequence: number } | null> {
@@ -147,7 +152,7 @@ function unlessExpected(error: unknown): void {
   if (!isExpected && troubleOf(error).remedy === null) throw error;
 }
 
-/** The outcome in words. @throws when a promise is broken. */
+/** Describes the outcome. @throws if a promise is broken */
 async function outcomeOf(
   { folder, hasBackup, archive, isFull, damaged }: Cell,
   end: number,
@@ -162,7 +167,7 @@ async function outcomeOf(
     throw error;
   }
   if (archive !== null && diagnosis.text.includes('<the archive> --restore')) {
-    // What cannot be brought back is said, and what doctor says then is done.
+    // If something cannot be restored, the error says so, and doctor's next advice is followed.
     await restoreSegments({ folder, archive }).catch(unlessExpected);
     diagnosis = await diagnose(request);
   }
@@ -171,7 +176,7 @@ async function outcomeOf(
       diagnosis.text,
     ) ?? [null];
     if (command !== null) {
-      // A segment that is damaged or not sealed is not moved, and named.
+      // A damaged or unsealed segment is not moved, but named.
       await followCommand(`${command} --without-history`, cells.make()).catch((error: Error) => {
         if (!error.message.includes(damaged)) throw error;
       });
@@ -207,7 +212,7 @@ const SITUATIONS = () => [
   { name: 'a full disk, archived', from: shortened, hasBackup: true, archive, isFull: true },
 ];
 
-/** A copy on a disk of its own; null: this user cannot mount one. */
+/** Copies the folder to a separate disk. Returns null if this user cannot mount one. */
 function copyOnSmallDisk(from: string): string | null {
   const folder = cells.make();
   mkdirSync(folder);
@@ -271,7 +276,7 @@ async function endOf(folder: string): Promise<number> {
   return sequence;
 }
 
-/** All that an exchange has written, the oldest and the newest snapshot of them. */
+/** All files that an exchange has written, with only the oldest and the newest snapshot. */
 function filesOf(folder: string): string[] {
   const segments = listSegments(folder).map(({ path }) => path.slice(folder.length + 1));
   const snapshots = listSnapshots(folder).map(({ path }) => path.slice(folder.length + 1));

@@ -1,20 +1,20 @@
-/** The exchange of a trial: the built program in its own process, with made-up prices. */
+/** The exchange of a trial: the built program in its own process, with simulated prices. */
 import { join } from 'node:path';
 import { HOST } from '../support/http/messages.js';
 import { ExchangeProcess } from '../support/processes/exchange-process.js';
 import { EDGE_VARIABLES } from '../support/programs.js';
 
-/** It may have a long journal to replay. */
+/** The exchange may have a long journal to replay. */
 const PATIENCE_MS = 5 * 60_000;
 
 export interface TrialExchange {
   process: ExchangeProcess;
   data: string;
-  /** Of its API. */
+  /** The address of the API. */
   url: string;
 }
 
-/** `folder` holds its data and its log; `speed`: how many times as fast as real time. */
+/** `folder`: for its data and its log. `speed`: exchange time per real time. */
 export async function startExchange(
   folder: string,
   speed: number,
@@ -46,7 +46,7 @@ export async function startExchange(
   return { process, data, url: `http://${HOST}:${process.port}/api` };
 }
 
-/** The lines of a log that are errors. A line that is not JSON comes from the runtime. */
+/** The error lines of a log. A line that is not JSON comes from the runtime. */
 export function errorsIn(log: string): string[] {
   const isError = (line: string) =>
     !line.startsWith('{') || ['error', 'fatal'].includes(JSON.parse(line).level);

@@ -15,7 +15,7 @@ interface Trial {
 }
 
 const own = (name: string): Trial => ({ files: [`test/trials/${name}/trial.ts`] });
-/** A file of `npm test`, which then tries more. */
+/** A file of `npm test`, which tries more in a trial. */
 const longer = (path: string): Trial => ({ files: [`test/${path}.test.ts`] });
 
 const TRIALS: Readonly<Record<string, Trial>> = {
@@ -119,7 +119,7 @@ function report(trials: readonly TestModule[]): string {
   return `${table}\n${count('held')} held, ${count('BROKEN')} broke, ${count('could not run')} could not run; seed ${seed}`;
 }
 
-/** Promises that were kept, of which nothing more is known, share a row. */
+/** Joins the rows of kept promises without details into one. */
 function shortened(rows: readonly string[][]): string[][] {
   const isPlain = ([, , verdict, figure]: string[]) => verdict === 'held' && figure === '';
   const plain = rows.filter(isPlain);
@@ -135,7 +135,7 @@ function shortened(rows: readonly string[][]): string[][] {
 function rowsOf(trial: TestModule): string[][] {
   const { name } = trial.project;
   const rows = [...trial.children.allTests()].map((test) => rowOf(name, test));
-  // Such as one that cannot be loaded.
+  // Errors outside a test, for example of a file that cannot be loaded.
   for (const { message } of trial.errors()) rows.push([name, '', 'BROKEN', message, '']);
   return rows;
 }

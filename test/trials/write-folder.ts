@@ -1,4 +1,4 @@
-/** A data folder of any size, by the exchange's own engine and journal. */
+/** Writes a data folder of any size with the exchange's own engine and journal. */
 import { mkdirSync } from 'node:fs';
 import { Engine } from '../../engine/engine.js';
 import type { Command } from '../../engine/interface/commands.js';
@@ -9,7 +9,7 @@ import { append } from '../support/journal-fixture.js';
 
 const BATCH_COMMANDS = 1_000;
 
-/** Its commits are not synced. Returns the number of commands. */
+/** Commits are not synced. Returns the number of commands. */
 export async function writeFolder(
   folder: string,
   commands: Iterable<readonly [command: Command, atMs: number]>,

@@ -1,4 +1,4 @@
-/** What can become of a file. */
+/** The damages that each file can suffer. */
 import {
   chmodSync,
   copyFileSync,
@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 
-/** The same file elsewhere; it may be missing there. */
+/** Paths of the same file in other folders; any may not exist. */
 export interface Sources {
   older: string;
   newer: string;
@@ -19,9 +19,9 @@ export interface Sources {
 }
 
 interface Damage {
-  /** The folder in which the file is replaced, if it is not the newest one. */
+  /** The folder whose file is replaced. Default: the newest. */
   base?: 'older';
-  /** Returns whether there is such a damage of this file. */
+  /** Damages the file. Returns whether this damage is possible for it. */
   apply(path: string, sources: Sources): boolean;
 }
 
@@ -75,7 +75,7 @@ export const DAMAGES: Readonly<Record<string, Damage>> = {
   'an older copy': { apply: replaceBy('older') },
   'a newer copy': { base: 'older', apply: replaceBy('newer') },
   'of another exchange': { apply: replaceBy('other') },
-  // A folder has no content to be read, also not for root.
+  // In place of the file there is a folder, which even root cannot read as a file.
   unreadable: {
     apply: (path) => {
       rmSync(path);

@@ -1,8 +1,8 @@
 /**
- * Whatever fails of that which is made from the journal, no change stops: the journal is followed
- * to its end and its digests are compared, the failing part is named with a remedy, its reads are
- * refused, and a program without the fault makes it from where it ends. The errors are thrown in
- * this thread's copies of the parts.
+ * No fault in a part that is derived from the journal stops a change. The journal is still followed
+ * to its end and its digests are compared; the failing part is named with a remedy; its reads are
+ * refused; and a fixed program continues the part where it ends. The errors are thrown in this
+ * thread's copies of the parts.
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ import { replayTool } from '../../support/replay-tool.js';
 const folders = new Folders();
 const followers: TestFollower[] = [];
 let all: TimedCommand[];
-/** Those of most journals here. */
+/** The commands of most journals of this file. */
 let commands: TimedCommand[];
 beforeAll(() => {
   all = dayOfCommands();
@@ -67,7 +67,7 @@ async function folderWithJournal(): Promise<string> {
   return folder;
 }
 
-/** From now on, the method throws at each call that `isIt` picks. */
+/** Makes the method throw at each call that `isIt` selects. */
 function breaks<Part extends object>(
   prototype: Part,
   method: keyof Part & string,
@@ -106,7 +106,7 @@ describe.each(FAULTS)('a fault in the projection of %s', (_, inject) => {
         /^the history cannot be made from the command at sequence \d+: injected/,
       ),
     ]);
-    // The journal is followed to its end all the same.
+    // The journal is still followed to its end.
     await eventually(() => expect(follower.board.get('applied')).toBe(commands.length));
     expect(follower.disagreements).toEqual([]);
     expect(await follower.reply(TRADES, 0)).toMatchObject({ status: 'unavailable' });

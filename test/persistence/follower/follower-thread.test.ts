@@ -53,12 +53,15 @@ function setUp(sequencer: Sequencer): void {
   for (let user = 1; user <= USERS; user++) sequencer.submit(registration(`user-${user}`, 10_000));
 }
 
-/** The grants, the price, and the market that it opens. */
+/** The entries of the setup: the grants, the price, and the market that the price opens. */
 const ENTRIES_OF_SETUP = USERS + 2;
-/** Each user's order and side; what one held, its level and its end; and the public trade. */
+/**
+ * The entries of a trade: each user's order and side; the maker's hold, level and end; and the
+ * public trade.
+ */
 const ENTRIES_OF_TRADE = 2 + 2 + 1 + 1 + 1 + 1;
 
-/** A maker and a taker: one trade. */
+/** One trade between a maker and a taker. */
 function trade(sequencer: Sequencer, maker: number, taker: number): void {
   const marketId = sequencer.engine.activeMarket(0);
   const terms = { marketId, sizeLots: 1_000, priceTicks: 500 };
@@ -81,7 +84,7 @@ async function openExchange(
   const journal = await openJournal({ folder });
   const reader = await openJournalReader(folder);
   const log = new Log();
-  // A stopped clock, so that nothing times out, however busy the machine is.
+  // The clock stands still, so nothing times out on a busy machine.
   const elapsedMs = () => 0;
   const { engine } = await recoverFromSnapshot({ folder, reader, log, elapsedMs });
   await reader.close();
@@ -120,7 +123,7 @@ async function openExchange(
   };
 }
 
-/** The journal, which tells the follower of each commit. */
+/** A journal that reports each commit to the follower. */
 function toldTo(
   follower: Follower,
   journal: Journal,
@@ -187,7 +190,8 @@ describe('the thread', () => {
     trade(sequencer, 1, 2);
     await durable();
     for (let i = 0; i < 30; i++) trade(sequencer, 3, 4);
-    // The busiest have a grant, orders and trades: too few entries for a stored balance.
+    // Even the busiest users, with a grant, orders and trades, have too few entries for a stored
+    // balance.
     expect(1 + 30 * 2).toBeLessThan(BALANCE_ENTRIES);
     await durable();
     const day = { kind: 'leaderboard', metric: 'volume', period: 'day' } as const;
@@ -232,7 +236,7 @@ describe('the thread', () => {
       await durable();
       await endThread(follower);
       expect(await read(trades)).toMatchObject({ status: 'unavailable' });
-      // What was committed without a thread is in the history, too.
+      // The history also has the commands that were committed without a thread.
       trade(sequencer, 1, 2);
       await durable();
       await eventually(async () => expect((await read(trades)).status).toBe('ok'));
@@ -259,7 +263,7 @@ describe('the thread', () => {
     await closers.pop()!();
     for (let turns = 0; turns < 6; turns++) {
       const { follower, log } = await openExchange(folder);
-      // A start takes tens of milliseconds, most of them before the snapshot is read.
+      // Startup takes tens of milliseconds, mostly before the snapshot is read.
       await delay(turns * 10);
       await follower.close();
       expect(log.entries.filter(({ level }) => level !== 'info')).toEqual([]);
@@ -329,7 +333,7 @@ describe('the thread', () => {
   );
 });
 
-/** The number of restarts within ten minutes. */
+/** The number of restarts that are allowed in ten minutes. */
 const RESTARTS = 5;
 
 function threadOf(follower: Follower): Worker {

@@ -1,7 +1,6 @@
 /**
  * The follower in this thread: disagreement, when snapshots are taken, how reads wait and when they
- * are refused. follower-thread.test.ts tests the real thread, history.test.ts the contents of the
- * answers.
+ * are refused. follower-thread.test.ts tests the real thread, history.test.ts the answers.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -69,7 +68,7 @@ function start(
   return follower;
 }
 
-/** An exchange's journal, and a follower of it. */
+/** An exchange's journal, and its follower. */
 async function trading(
   snapshots?: { everyCommands: number; everyMs: number },
   write?: FinishSnapshot,
@@ -80,7 +79,10 @@ async function trading(
   const engine = new Engine();
   const follower = startFollower(folder, 0, snapshots, write);
   followers.push(follower);
-  /** Writes the next commands of the day, up to this one; the follower has read them then. */
+  /**
+   * Writes the next commands of the day, up to this one, and waits until the follower has read
+   * them.
+   */
   const goOn = async (to: number) => {
     await writeCommands(journal, engine, commands.slice(engine.sequence, to));
     follower.committed(engine.sequence);
@@ -93,7 +95,7 @@ describe('disagreement', () => {
   it('reports a digest that it does not compute, with its batch, and answers nothing afterwards', async () => {
     const { journal, follower, goOn } = await trading();
     await goOn(1_000);
-    // As another engine would have written it: the chain fits, the digest does not.
+    // A batch of another engine: the chain fits, the digest does not.
     const { command, atMs } = commands[1_000]!;
     await appendCommand(journal, command, atMs, '0123456789abcdef');
     follower.committed(1_001);
@@ -144,7 +146,7 @@ describe('snapshots', () => {
   it('are taken after a given time of the exchange', async () => {
     const { folder, follower, goOn } = await trading({ everyCommands: 1e9, everyMs: 600_000 });
     await goOn(commands.length);
-    // Two windows take half an hour, more than the three snapshots that are kept.
+    // Two windows take half an hour, in which more than the three kept snapshots are written.
     expect(loggedSnapshots(follower)).toBeGreaterThan(3);
     expect(listSnapshots(folder).length).toBe(3);
   });
@@ -154,7 +156,7 @@ describe('snapshots', () => {
     const { follower, goOn } = await trading({ everyCommands: 500, everyMs: 1e15 });
     for (let to = 250; to <= 4_000; to += 250) await goOn(to);
     vi.restoreAllMocks();
-    // Every 2,000 commands.
+    // A snapshot every 2,000 commands.
     expect(follower.written.map(({ sequence }) => Math.floor(sequence / 500))).toEqual([4]);
     expect([1, 50_000_000, 50_000_001, 490_000_000, 2e9].map(rarity)).toEqual([1, 1, 2, 16, 64]);
   });
@@ -175,7 +177,7 @@ describe('snapshots', () => {
       await writeCommands(journal, engine, commands.slice(from, from + 300));
       leader.committed(engine.sequence);
       await leader.read(TRADES);
-      // The other node follows in longer steps, and is started anew in the middle.
+      // The other node follows in longer steps, and restarts in the middle.
       if (from % 600 === 300) {
         node.committed(engine.sequence);
         await node.read(TRADES);
@@ -204,7 +206,7 @@ describe('snapshots', () => {
       message: 'the follower starts',
     });
     expect(node.board.get('snapshotSequence')).toBe(leader.written.at(-1)!.sequence);
-    // Its restart begins with its own snapshot, for which the leader has vouched.
+    // The node restarts from its own snapshot, because the leader has journalled the same hash.
     const reader = await openJournalReader(leading);
     const log = new Log();
     const recovered = await recoverFromSnapshot({ folder: other, reader, log, elapsedMs: () => 0 });
@@ -218,7 +220,7 @@ describe('snapshots', () => {
     const isFinished = new Promise<void>((resolve) => {
       finish = resolve;
     });
-    // It is on disk only after the journal has vouched for it.
+    // The file appears only after its hash is in the journal.
     const write: FinishSnapshot = (path) => {
       const { done, cancel } = finishHere(path);
       return { done: Promise.all([done, isFinished]).then(([hash]) => hash), cancel };
@@ -318,7 +320,7 @@ describe('a long batch', () => {
 describe('a history that is far behind', () => {
   const EVERY = { everyCommands: 500, everyMs: 1e15 };
 
-  /** A journal of many segments whose snapshots are vouched for, and its end. */
+  /** Writes a journal of many segments with snapshots. Returns its last sequence. */
   async function withSnapshots(folder: string): Promise<number> {
     const journal = await openJournal({ folder, segmentBytes: 20_000 });
     const engine = new Engine();
@@ -333,7 +335,7 @@ describe('a history that is far behind', () => {
     return vouchForSnapshots(folder);
   }
 
-  /** The exchange goes on: `count` commands more. */
+  /** Adds `count` commands to the journal. */
   async function goOn(folder: string, from: number, count: number): Promise<number> {
     const { engine, journal } = await recovered(folder);
     const lastMs = engine.nowMs;
@@ -358,7 +360,7 @@ describe('a history that is far behind', () => {
   it('and cannot be built stops neither the check of the journal nor snapshots', async () => {
     const folder = folders.make();
     const end = await withSnapshots(folder);
-    // Damaged, and the segments that it could be built from are in an archive.
+    // The catalogue is damaged, and the segments for rebuilding it are in an archive.
     writeFileSync(cataloguePath(folder), 'nothing');
     for (const name of ['journal.db', 'journal-000002.db'])
       rmSync(join(folder, name), { force: true });
@@ -385,7 +387,7 @@ describe('a history that is far behind', () => {
     const folder = folders.make();
     const end = await withSnapshots(folder);
     writeFileSync(cataloguePath(folder), 'nothing');
-    // Whether the other engine begins before this one is at the end is a matter of time.
+    // The other engine may or may not begin before this one reaches the end.
     const follower = start(folder, end, { everyCommands: 800, everyMs: 1e15 });
     expect((await follower.read(TRADES)).entries.length).toBe(1);
     const durable = await goOn(folder, 3_000, 1_500);

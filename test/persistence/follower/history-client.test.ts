@@ -1,6 +1,6 @@
 /**
- * Reads of the history from the trading thread: sent once, refused when the follower is behind,
- * given up, bounded. follower.test.ts has how the follower serves them.
+ * Reads of the history from the trading thread: each is sent once, refused while the follower is
+ * behind, given up in time, and bounded. follower.test.ts tests how the follower serves them.
  */
 import { describe, expect, it, vi } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
@@ -132,7 +132,7 @@ describe('reads from the trading thread', () => {
     const reads = new FollowerReads({
       engine,
       boards: new Leaderboards(engine),
-      // Not reached: the sequence that both ask for has not come.
+      // Never called: the requested sequence has not come.
       readsIn: () => null as unknown as HistoryReads,
       failed: nothing,
       readEnded: nothing,

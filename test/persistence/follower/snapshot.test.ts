@@ -1,6 +1,6 @@
 /**
- * Snapshots: written and read back, from another journal, ahead of the journal. Damaged ones are in
- * the table of faults. Recovery from a snapshot and the rest of the journal must give the same
+ * Snapshots: written and read back, from another journal, ahead of the journal. fault-table.test.ts
+ * covers damaged ones. Recovery from a snapshot and the rest of the journal must give the same
  * bytes as recovery from the whole journal.
  */
 import { createHash } from 'node:crypto';
@@ -59,7 +59,7 @@ function bytesOf(engine: Engine): string {
   return hash.digest('hex');
 }
 
-/** The commands of the journal and those that vouch for its snapshots. */
+/** The number of commands in the journal, including those with hashes of snapshots. */
 let endSequence: number;
 
 beforeAll(async () => {

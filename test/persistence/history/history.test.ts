@@ -73,7 +73,9 @@ const folders = new Folders();
 const followers: TestFollower[] = [];
 let commands: TimedCommand[];
 let expected: ExpectedHistory;
-/** Folders with the journal of `commands`, without and with its history. Tests copy them. */
+/**
+ * Folders with the journal of `commands`, one without and one with its history. Tests copy them.
+ */
 let original: string;
 let complete: string;
 
@@ -118,7 +120,7 @@ async function expectCandles(follower: TestFollower, of: Of, intervalMs: number)
   const what = `candles of ${JSON.stringify(of)}, ${intervalMs} ms`;
   const found = await read({ fromMs: null, toMs: null }, 200);
   expect(found.length, what).toBe(wanted.length);
-  // The difference of long lists would take minutes.
+  // Vitest would take minutes to show the difference between long lists.
   for (const [i, candle] of wanted.entries()) expect(found[i], what).toEqual(candle);
   const inside = { fromMs: fromMs + 1, toMs: toMs - 1 };
   expect(await read(inside, 199), what).toHaveLength(Math.max(0, wanted.length - 2));
@@ -255,7 +257,7 @@ describe('the history', () => {
     const engine = new Engine();
     const reached: [snapshot: number, history: number][] = [];
     const follower = startFollower(folder, 0, { everyCommands: 300, everyMs: 1e15 }, (path) => {
-      // As a power cut could leave it: without the write-ahead log, which was not synced.
+      // The files after a power cut: the write-ahead log, which was not synced, is missing.
       const copy = folders.make();
       const bytes = readFileSync(openPath(folder, 1));
       const copied = async () => {
@@ -389,7 +391,7 @@ describe('damage', () => {
     for (let i = 0; i < extent(40, 3); i++) {
       const folder = folders.copy(complete);
       const bytes = readFileSync(openPath(folder, 1));
-      // First the version that a writer must know, and the type of a page.
+      // First the file version that a writer must know, and a page's type.
       const at = [18, 4096][i] ?? random.whole(0, bytes.length - 1);
       bytes[at]! ^= 1 << random.whole(0, 7);
       writeFileSync(openPath(folder, 1), bytes);
@@ -411,7 +413,7 @@ describe('damage', () => {
     });
   }
 
-  /** What is changed in the run with a list's newest entry. */
+  /** Changes to the run that contains a list's newest entry. */
   const changes = [
     ['firstOrdinal', 'firstOrdinal + 1'],
     ['count', 'count + 1'],
@@ -430,7 +432,7 @@ describe('damage', () => {
       const { id, firstOrdinal } = run as { id: number; firstOrdinal: number };
       const follower = start(folder);
       await follower.read({ kind: 'rank', userId: 1, metric: 'profit', period: 'all' });
-      // While it runs, so that only reading the run can detect it.
+      // The change happens while the follower runs, so only a read of the run can detect it.
       await changeOne(
         folder,
         `UPDATE run SET ${column} = ${value} WHERE list = ${list} AND id = ${id} AND firstOrdinal = ${firstOrdinal}`,
@@ -461,7 +463,7 @@ describe('damage', () => {
     expect(damage!.fields).toMatchObject({ table: 'market', row: `marketId ${id}` });
   });
 
-  /** Reads the newest entry of a list, or the market; the final answer must be right. */
+  /** Reads the newest entry of a list, or the market. The final answer must be right. */
   async function readNewest(follower: TestFollower, name: CountedName, id: number): Promise<void> {
     const page = { limit: 1, cursor: null };
     switch (name) {

@@ -112,7 +112,7 @@ test('the result of a new key is there after its transaction, until the engine f
   expect(results.size).toBeGreaterThan(500);
   for (let sequence = 0; sequence <= engine.sequence + 1; sequence++)
     expect(await followed.read(sequence)).toEqual(results.get(sequence) ?? null);
-  // The keys of the first second are forgotten, and a row goes when all of it is.
+  // The keys of the first second are forgotten; a row goes when all of its keys are forgotten.
   followed.apply({ kind: 'advanceTime' }, at(999) + IDEMPOTENCY_KEPT_MS);
   const before = await followed.rows();
   await followed.commit();

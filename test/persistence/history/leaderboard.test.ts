@@ -76,7 +76,7 @@ function naive(engine: Engine, metric: MetricName, period: PeriodName): Ranked[]
   return sorted(values);
 }
 
-/** The maker's rest and the taker's buy, of which the boards learn. */
+/** A trade between a resting maker and a taker, which the boards count. */
 function trade(
   engine: Engine,
   boards: Leaderboards,
@@ -141,7 +141,7 @@ describe('the boards', () => {
     }
     expectBoards(engine, boards);
     expect(most).toBeGreaterThan(200);
-    // After a day without trades the daily board is empty; that of all time is not.
+    // After a day without trades the daily board is empty, but the all-time board is not.
     expect(empty).toBeGreaterThan(10);
     expect(boards.of('volume', 'day').page(1, null)).toEqual([]);
     expect(boards.of('volume', 'all').page(1, null).length).toBe(1);
@@ -164,7 +164,7 @@ describe('the boards', () => {
     let turns = 0;
     for (prepare(); calls === 0; turns++) {
       expect(boards.of('volume', 'day').isReady).toBe(false);
-      // Users who were read already, and users who come.
+      // Users who were read already, and new ones.
       for (let maker = 2 + turns; maker < users; maker += 100) tradeOf(maker);
       prepare();
       await new Promise((resolve) => setImmediate(resolve));
@@ -195,7 +195,7 @@ describe('the boards', () => {
       [2, 3],
     ]);
     buyBoth(4, 5, 5_000);
-    // User 4 has moved up and user 5 is new; the users after user 4 still come once.
+    // User 4 has moved up and user 5 is new; the users after user 4 still appear once.
     expect(boards.of('volume', 'all').page(2, first[1]!)).toEqual(
       second.map((entry) => ({ ...entry, rank: entry.rank + 1 })),
     );
@@ -214,7 +214,7 @@ describe('the boards', () => {
       noteChanges(engine, boards);
       return [boards.of('volume', 'day').rankOf(2), boards.of('volume', 'week').rankOf(2)];
     };
-    // A market is open until Sunday midnight, and nothing but its end happens then.
+    // A market is open until Sunday midnight, and nothing happens then but its end.
     const monday = Date.UTC(2025, 10, 24);
     engine.apply(price(100_000, monday - 60_000), monday - 900_000 + 840_000);
     expect(engine.activeMarket(0)).not.toBe(0);

@@ -18,7 +18,7 @@ test('evicts what was not used recently when it is full', () => {
   for (let marketId = 1; marketId <= 10; marketId++) texts.add(marketId, partsOf(100));
   expect(texts.get(1)).toEqual(partsOf(100));
   texts.add(11, partsOf(150));
-  // The first was read again, so two others were evicted for the eleventh.
+  // The first text was read again, so the eleventh evicted two others.
   const kept = Array.from({ length: 11 }, (_, i) => i + 1).filter(
     (id) => texts.get(id) !== undefined,
   );

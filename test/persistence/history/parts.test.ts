@@ -1,6 +1,6 @@
 /**
- * A history in many parts: the same answers as in one, across restarts, and while a part that is
- * damaged or lost is rebuilt.
+ * A history in many parts gives the same answers as a history in one part, also across restarts and
+ * while a damaged or lost part is rebuilt.
  */
 import fs, {
   existsSync,
@@ -43,7 +43,10 @@ import {
 import { dayOfCommands, expectedHistory, type TimedCommand } from '../../support/history-oracle.js';
 import { Folders, withDatabase } from '../../support/journal-fixture.js';
 
-/** Not a mock of the module: files that ran before in this thread have imported it. */
+/**
+ * Changes the imported object rather than mocking the module, because files that ran earlier in
+ * this thread have imported the module.
+ */
 function leaveFree(bytes: number): void {
   const disk = { ...fs.statfsSync('/'), bavail: bytes, bsize: 1 };
   vi.spyOn(fs, 'statfsSync').mockReturnValue(disk);
@@ -128,7 +131,7 @@ function requestsOf({ engine, markets }: ReturnType<typeof expectedHistory>): Hi
   return [...found, { kind: 'pastMarkets', asset: null, ...page }];
 }
 
-/** All pages of all lists. */
+/** The entries of all lists, from all pages. */
 async function answersOf(follower: TestFollower): Promise<unknown[]> {
   const found: unknown[] = [];
   for (const request of requests) {
@@ -148,7 +151,7 @@ function isPartOf(folder: string, descriptor: string): boolean {
     const path = readlinkSync(`/proc/self/fd/${descriptor}`);
     return path.startsWith(folder) && /\/\d{8}\.db$/.test(path);
   } catch {
-    // It was that of the list of descriptors.
+    // It was the descriptor of the list itself.
     return false;
   }
 }
@@ -347,7 +350,7 @@ describe('a catalogue', () => {
 });
 
 describe('parts that are pruned', () => {
-  /** Less than the commands' time, which is less than a day. */
+  /** In days; less than the time that the commands span. */
   const DAYS = 0.02;
 
   it('keep trades, statements and positions, and say what they no longer have', async () => {
@@ -364,7 +367,7 @@ describe('parts that are pruned', () => {
     expect(bytes(prunedPath(folder, 2))).toBeLessThan(bytes(sealedPath(inParts, 2)));
     expect(existsSync(sealedPath(folder, 2))).toBe(false);
     await first.close();
-    // After a restart, too.
+    // Also after a restart.
     const follower = start(folder);
     const kinds = new Map<string, Set<string>>();
     let next = 0;

@@ -1,6 +1,6 @@
 /**
- * The turns of reads: one query at a time, the reader with the fewest first, none for a read that
- * was given up; and an order is found complete in a few of them, however long it rested.
+ * The turns of reads: one query at a time, first for the reader with the fewest turns, and none for
+ * a read that was given up. A few turns find an order's end, however long it rested.
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
@@ -22,7 +22,7 @@ import {
 } from '../../support/workload/open-market.js';
 
 describe('the turns of reads', () => {
-  /** Asks for so many turns, one after another, and notes each in `order`. */
+  /** Takes `count` turns, one after another, and notes each in `order`. */
   async function takeTurns(turn: Turn, name: string, count: number, order: string[]) {
     for (let i = 0; i < count; i++)
       await turn(async () => {
@@ -50,7 +50,7 @@ describe('the turns of reads', () => {
       20,
       order,
     );
-    // Each of its turns waits for the one that is under way.
+    // Each of its turns waits for the turn in progress.
     expect(order.lastIndexOf('d') - before).toBeLessThan(45);
     await Promise.all(long);
     expect(order.length).toBe(920);

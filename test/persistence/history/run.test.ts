@@ -17,7 +17,7 @@ import { Pieces } from '../../../persistence/history/runs/writer.js';
 import { runOf, type Values } from './run-fixture.js';
 
 const MAX = Number.MAX_SAFE_INTEGER;
-/** Integers of every size, with the largest and smallest often enough. */
+/** Integers of every size, often the largest and the smallest. */
 function integers(min: number): fc.Arbitrary<number> {
   const bits = fc
     .integer({ min: 0, max: 53 })

@@ -35,7 +35,7 @@ afterEach(async () => {
 
 const OF_5 = `list = ${POINTS_CREDIT.list} AND id = 5`;
 
-/** The n-th entry of the list that is paged. */
+/** The n-th entry of the paged list. */
 function credit(ordinal: number): PointsCredit {
   const microPoints = (ordinal * 7_919) % 1_000_003;
   const sequence = ordinal * 3;
@@ -80,7 +80,8 @@ function commit(
 }
 
 /**
- * A history with one list, written in transactions of the given sizes. Two more users have lists.
+ * A history with one list, written in transactions of the given sizes; two other users also have
+ * lists.
  */
 async function historyOf(transactions: readonly number[]): Promise<Credits> {
   const folder = folders.make();
@@ -260,7 +261,7 @@ describe('a history', () => {
     expect([4, 5, 6].map((userId) => lengths.of(userId))).toEqual([2, 7, 2]);
   });
 
-  /** What `read` gives of the opened history, or the damage. */
+  /** The result of `read` on the opened history, or the damage that it found. */
   async function opened<Result>(
     folder: string,
     read: (store: HistoryStore) => Promise<Result>,

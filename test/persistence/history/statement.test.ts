@@ -1,8 +1,8 @@
 /**
  * Statements and order histories of a random exchange, line by line against an engine: balances at
- * every sequence, lines against the changes of the events, shares against positions, and every
- * order against what results and events said of it. The follower is restarted in the middle.
- * SEED repeats a run.
+ * every sequence, lines against the changes in the events, shares against positions, and every
+ * order against its results and events. The follower is restarted in the middle. SEED repeats a
+ * run.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
@@ -43,13 +43,13 @@ const SCENARIO: Scenario = {
 const folders = new Folders();
 let oracle: OrderOracle;
 let follower: TestFollower;
-/** By user, oldest first. */
+/** Statements by user, oldest entry first. */
 const statements = new Map<number, LedgerLine[]>();
 const users = () => Array.from({ length: oracle.engine.userCount }, (_, i) => i + 1);
 
 /**
- * A day on which everything happened that the tests look at. On some, the exchange is paused for
- * hours, or a user frozen; then another day is taken.
+ * A day with everything that the tests check. If the exchange was paused for hours, or a user
+ * frozen, another day is tried.
  */
 function fullDay(): TimedCommand[] {
   for (let i = 0; i < 20; i++) {
@@ -65,7 +65,7 @@ function isFull({ amended, expired, changes, orders }: OrderOracle): boolean {
   const causes = new Set([...changes.values()].flat().map(({ cause }) => cause));
   const marketsOf = (userId: number) =>
     new Set([...orders.values()].filter((o) => o.userId === userId).map((o) => o.marketId)).size;
-  // Those whose lists are filtered.
+  // The users whose lists are filtered.
   const areBusy = [2, 3, 4, 5].every((userId) => marketsOf(userId) > 12);
   const hasCauses = causes.size === CAUSES.length;
   return amended > 50 && expired > 20 && areBusy && hasCauses;
@@ -215,7 +215,7 @@ describe('the orders', () => {
       }
     }
     expect(ends.size).toBeGreaterThanOrEqual(3);
-    // Read from the journal, out of single orders and batches.
+    // Details that are read from the journal, for single orders and for operations of batches.
     expect(details.size).toBe(5);
     expect(oracle.amended).toBeGreaterThan(50);
     expect(oracle.expired).toBeGreaterThan(20);

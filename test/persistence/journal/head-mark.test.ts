@@ -1,4 +1,4 @@
-/** How far the journal reached: old, torn and first written marks. Damaged ones: damage.test.ts. */
+/** How far the journal reached: old, torn and first marks. damage.test.ts covers damaged marks. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
@@ -46,7 +46,7 @@ it.each([0, 4_096])('is first written where it is torn, at byte %i', async (torn
   const head = readFileSync(path);
   writeFileSync(path, head.fill(0, torn, torn + 80));
   const mark = new HeadMark(path, end);
-  // Two marks are written at the start, so the next one is where the first was.
+  // Two marks are written at startup, so the next one takes the place of the first.
   const before = readFileSync(path);
   mark.write({ ...end, sequence: end.sequence + 1 });
   const after = readFileSync(path);

@@ -16,7 +16,9 @@ import { Folders, journalErrorOf, readAll, start } from '../../support/journal-f
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const DIST = `${ROOT}dist`;
 
-/** Submits without end and prints the sequence of every release; exits with 3 on a failure. */
+/**
+ * Submits commands endlessly and prints the sequence of every release; exits with 3 on a failure.
+ */
 const PROGRAM = `
   import { writeSync } from 'node:fs';
   import { Engine } from '${pathToFileURL(`${DIST}/engine/engine.js`)}';
@@ -57,12 +59,12 @@ afterEach(async () => {
 
 interface Exchange {
   child: ChildProcess;
-  /** Its output so far. */
+  /** The lines printed so far. */
   lines: string[];
-  /** Resolves when it has printed that many lines or has exited. */
+  /** Resolves when the process has printed this many lines, or has exited. */
   printed(count: number): Promise<void>;
   ended: Promise<unknown>;
-  /** Its stderr so far. */
+  /** The errors printed so far. */
   errors(): string;
 }
 
@@ -101,7 +103,8 @@ describe('another process', () => {
     const folder = folders.make();
     let recovered = 0;
     for (let round = 1; round <= 4; round++) {
-      // Segments of some sixty commands, so that many kills come while one is cut or sealed.
+      // Segments of some sixty commands, so that many kills happen while a segment is cut or
+      // sealed.
       const exchange = run(folder, '', 25_000);
       await exchange.printed(300 * round);
       await kill(exchange.child);
@@ -159,7 +162,7 @@ describe('another process', () => {
 
   it('stops when the disk is full, and everything that it had released is there', async () => {
     const folder = folders.make();
-    // A limit on the size of its files, in units of 512 bytes.
+    // A limit on the size of files, in units of 512 bytes.
     const exchange = run(folder, 'ulimit -f 2000;');
     await exchange.ended;
     expect([exchange.child.exitCode, exchange.errors()]).toEqual([3, '']);

@@ -1,5 +1,6 @@
 /**
- * The journal: what is committed reads back unchanged, in every way of reading and by every reader.
+ * The journal: every committed command reads back unchanged, in every way of reading and by every
+ * reader.
  */
 import {
   chmodSync,
@@ -62,8 +63,8 @@ describe('a connection that commits', () => {
       Object.values((await query<object>(database, `PRAGMA ${name}`))[0]!)[0];
     expect(await pragma('journal_mode')).toBe('wal');
     expect(await pragma('synchronous')).toBe(synchronous);
-    // On macOS a sync only reaches the disk's cache without these. SQLite accepts them on every
-    // platform.
+    // On macOS, a sync without these pragmas reaches only the disk's cache. SQLite accepts them on
+    // every platform.
     expect(await pragma('fullfsync')).toBe(fullfsync);
     expect(await pragma('checkpoint_fullfsync')).toBe(fullfsync);
     await closeDatabase(database);

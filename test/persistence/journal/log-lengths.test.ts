@@ -1,6 +1,6 @@
 /**
- * A read-only look at a database whose log ends anywhere, as a kill or a power cut can leave it,
- * with an index of any length: it is read at once, up to its last whole commit.
+ * Reads a database whose log ends anywhere, as after a kill or a power cut, with an index of any
+ * length. The read is immediate and reaches the last whole commit.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

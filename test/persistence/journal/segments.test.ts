@@ -1,6 +1,6 @@
 /**
- * A journal of several segments: cut while it is written and read, sealed in the background, left
- * by a kill while it is cut, and without its first segments. Damaged ones: damage.test.ts.
+ * A journal of several segments: cut while it is written and read, sealed in the background, killed
+ * while it is cut, and without its first segments. damage.test.ts covers damaged segments.
  */
 import { execFileSync } from 'node:child_process';
 import {
@@ -118,7 +118,7 @@ describe('segments', () => {
         return '';
       }
     });
-    // Of the segment that is written, of the one that is read, journal.head and the lock.
+    // The files of the segment being written and of the one being read, journal.head and the lock.
     expect(open.filter((file) => file.startsWith(folder)).length).toBeLessThan(13);
     await eventually(() => expect(said).toHaveLength(1));
     expect(said[0]).toMatchObject({ file: path, remedy: expect.stringContaining('fuser -v') });
@@ -214,12 +214,12 @@ describe('an archive', () => {
     expect(digest).toBe(lastDigest());
     expect(notice).toBeNull();
     expect(remark).toMatch(/segments \(journal\.db to journal-000003\.db\) are in the archive/);
-    // What the operator has moved away is no damage.
+    // Segments that the operator has moved away are not damage.
     const verified = await replayTool(folder, 'verify');
     expect([verified.status, verified.err]).toEqual([0, '']);
     expect(verified.out).toMatch(/unread .all before the snapshot of sequence \d+/);
 
-    // Trading goes on without them.
+    // Trading continues without them.
     const data = await DataFolder.lock({ folder });
     const engine = await data.recover({ log: SILENT, elapsedMs: () => 0 });
     const journal = await data.openJournal();
@@ -401,7 +401,7 @@ describe('an archive', () => {
     const before = process.resourceUsage().fsWrite;
     const back = await operate('archive', '--restore', '--data', folder, '--to', archive);
     expect([back.status, back.err]).toEqual([1, expect.stringContaining('is not the segment')]);
-    // In blocks of 512 bytes: a few of them, and not 64 MiB.
+    // In blocks of 512 bytes: a few blocks, not 64 MiB.
     expect(process.resourceUsage().fsWrite - before).toBeLessThan(65_536);
     expect(readFileSync(precious, 'utf8')).toBe('precious');
     expect(existsSync(join(folder, 'journal.db.tmp'))).toBe(false);

@@ -1,8 +1,8 @@
 /**
- * The sequencer beside a disk that takes any number of turns of the event loop, with clients that
- * send at random, and others that wait for their answers. Whatever the order: every command is
- * released once, in order, after the commit that holds it; no command is left waiting; a group of
- * few is waited for only while each turn brings another command; a failure releases nothing more.
+ * The sequencer on a disk that takes any number of turns of the event loop, with clients that send
+ * at random, and clients that wait for their answers. In any order of events: every command is
+ * released once, in order, after its commit; no command is left waiting; a small group waits only
+ * while each turn brings another command; a failure releases nothing more.
  */
 import { expect, test } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
@@ -16,13 +16,13 @@ import { Random } from '../../support/workload/random.js';
 
 const RUNS = extent(2_000, 150);
 const TURNS = 60;
-/** A commit takes fewer. */
+/** A commit takes less than this many turns. */
 const COMMIT_TURNS = 6;
 const CLIENTS = 12;
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A disk that takes its time, and may fail once. */
+/** A slow disk, which may fail once. */
 class SlowLog implements SequencerLog {
   end: SequencerLog['end'];
   writing: BatchContent | null = null;
@@ -33,7 +33,7 @@ class SlowLog implements SequencerLog {
 
   constructor(
     private readonly random: Random,
-    /** Which commit fails; 0: none. */
+    /** The number of the commit that fails; 0 if none does. */
     private readonly failing: number,
     digest: string,
   ) {
@@ -49,7 +49,7 @@ class SlowLog implements SequencerLog {
     this.left = this.random.whole(0, COMMIT_TURNS - 1);
   }
 
-  /** A turn passes. */
+  /** Counts a turn of the event loop. */
   pass(): void {
     const { writing } = this;
     if (writing === null || this.left-- > 0) return;
@@ -64,7 +64,7 @@ class SlowLog implements SequencerLog {
   }
 }
 
-/** One run: its clients, and what they were told. */
+/** One run: its clients and their answers. */
 class Run {
   readonly random: Random;
   readonly log: SlowLog;
@@ -73,7 +73,7 @@ class Run {
   readonly fatal: Error[] = [];
   readonly problems: string[] = [];
   released = 0;
-  /** Closed-loop clients by how many turns they think before they send again; -1: waiting. */
+  /** For each closed-loop client, the turns until it sends again; -1 while it waits. */
   readonly thinking: number[] = [];
   sentThisTurn = 0;
   idleTurns = 0;
@@ -100,7 +100,7 @@ class Run {
     this.sentThisTurn++;
     sequencer.releaseAt(sequence, {
       release: () => {
-        // The sequencer would take a throw here for a failure of its own.
+        // The sequencer would treat a throw here as its own failure.
         if (log.end.sequence < sequence) this.problems.push(`${sequence} was not durable`);
         if (sequence !== ++this.released) this.problems.push(`${sequence} is out of order`);
         released();
@@ -121,7 +121,7 @@ class Run {
     }
   }
 
-  /** Nothing waits for an idle disk when turns bring nothing. */
+  /** Checks that nothing waits for an idle disk when turns bring nothing. */
   checkWait(): void {
     const waits = this.log.writing === null && this.sequencer.backlog > 0;
     this.idleTurns = waits && this.sentThisTurn === 0 ? this.idleTurns + 1 : 0;

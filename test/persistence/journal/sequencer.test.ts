@@ -1,5 +1,6 @@
 /**
- * The sequencer: what is released is durable and in order, and after a failure nothing is released.
+ * The sequencer: every released answer is durable and in order, and nothing is released after a
+ * failure.
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
@@ -35,7 +36,7 @@ afterEach(async () => {
   folders.removeAll();
 });
 
-/** A journal that commits normally, but reports it only when the test allows it. */
+/** A journal that commits normally, but reports a commit only when the test allows it. */
 class HeldJournal implements SequencerLog {
   readonly batches: { firstSequence: number; lastSequence: number }[] = [];
   private readonly told: (() => void)[] = [];
@@ -156,7 +157,7 @@ describe('group commit', () => {
     submit(1);
     await held.let();
     expect(held.batches).toHaveLength(1);
-    // One in each turn of the event loop.
+    // One command in each turn of the event loop.
     for (let i = 0; i < 3; i++) {
       submit(1);
       await turns(1);
@@ -215,7 +216,7 @@ describe('group commit', () => {
       sequencer.submit({ kind: 'register', username, credential, ...none });
       await turn();
     }
-    // Some 2 KiB of records; with the bytes unbounded, sixty commands.
+    // Some 2 KiB of records; without a limit on bytes, it would be sixty commands.
     expect(engine.sequence - 60).toBeGreaterThan(2);
     expect(engine.sequence - 60).toBeLessThan(8);
     await held.let();
@@ -265,7 +266,7 @@ describe('release', () => {
     };
     const { sequencer, released, target, submit } = await setup({ journal: watched });
     sequencer.releaseAt(0, target('leads'));
-    // As a clock finds that counts the time in which the process was paused.
+    // A clock that counts the process's pause has found the lease's end.
     isSole = false;
     sequencer.releaseAt(0, target('a read'));
     submit(1);

@@ -1,4 +1,4 @@
-/** What SQLite's result codes mean, by the names that sqlite3 gives them. */
+/** The meaning of SQLite's result codes, by sqlite3's names for them. */
 import sqlite3 from 'sqlite3';
 import { expect, test } from 'vitest';
 import { fileProblem, PROBLEMS } from '../../../persistence/storage/sqlite-codes.js';

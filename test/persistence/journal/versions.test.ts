@@ -1,8 +1,8 @@
 /**
- * Files on disk outlive the program that wrote them. A fixed run of commands gives the same bytes:
- * in the journal, the digest, a snapshot and the runs of the history. As long as version 1 is not
- * released (CHANGELOG.md), it is what this program writes: update a value that changes on purpose,
- * and leave the number. After that, raise the named version with the value.
+ * Files on disk outlive the program that wrote them. A fixed run of commands always gives the same
+ * bytes: in the journal, the digest, a snapshot and the runs of the history. Until version 1 is
+ * released (CHANGELOG.md), version 1 is whatever this program writes: update a value that changes
+ * on purpose, and keep the number. After the release, raise the named version with the value.
  */
 import { createHash } from 'node:crypto';
 import { afterEach, expect, it } from 'vitest';
@@ -69,7 +69,10 @@ it('the same commands give the bytes of version 1', async () => {
   });
 });
 
-/** All in one transaction: the runs' numbers with their checksums, then their entries. */
+/**
+ * The bytes of the runs, written in one transaction: their numbers with checksums, then their
+ * entries.
+ */
 function runsOf(batches: readonly JournalBatch[]): Buffer[] {
   const engine = new Engine();
   const projection = new Projection(engine, emptyHistoryState(), () => {});

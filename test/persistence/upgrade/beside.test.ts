@@ -1,6 +1,6 @@
 /**
- * An upgrade to a version that reads the same journal and no snapshot of the older one: it is
- * prepared while the built program trades as a process of its own.
+ * An upgrade to a version that reads the same journal, but no snapshot of the older version. It is
+ * prepared while the built program trades in a separate process.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ test('an exchange is followed while it trades, and its next start replays next t
   const done = upgrade({ from: folder, to: null, say: (text) => void said.push(text) });
   await eventually(() => said.join('').includes('Stop the exchange now'));
   const during = await trade('during');
-  // None that a new version could read.
+  // Removes the snapshots, because a new version could not read them.
   for (const { path } of listSnapshots(folder)) rmSync(path);
   expect(await old.stop()).toBe(0);
   const { sequence } = await done;

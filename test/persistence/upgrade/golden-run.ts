@@ -1,7 +1,7 @@
 /**
  * A small run of a whole exchange over HTTP, whose data folder and answers are kept in the
  * repository: trading in two markets with idempotency keys, a resolved market, stakes, deposits, a
- * referral, resting orders at the end, and snapshots for which the journal vouches.
+ * referral, resting orders at the end, and snapshots whose hashes are in the journal.
  */
 import { createHash } from 'node:crypto';
 import { copyFileSync, cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ import {
   WINDOW_START_MS,
 } from '../../support/server.js';
 
-/** A request with an idempotency key, and the hash of what it was answered. */
+/** A request with an idempotency key, and the hash of its answer. */
 export interface KeyedRequest {
   path: string;
   user: string;
@@ -33,7 +33,9 @@ export interface KeyedRequest {
   hash: string;
 }
 
-/** A read, and the hash of its answer; of a few, the answer, for a reader of the file. */
+/**
+ * A read and the hash of its answer; for a few reads also the answer, for people who open the file.
+ */
 export interface Read {
   path: string;
   user: string | null;
@@ -42,11 +44,11 @@ export interface Read {
 }
 
 export interface Answers {
-  /** Of the exchange's clock when it was stopped. */
+  /** The exchange's time when it was stopped. */
   atMs: number;
   sequence: number;
   digest: string;
-  /** By username. */
+  /** Tokens by username. */
   tokens: Record<string, string>;
   reads: Read[];
   keyed: KeyedRequest[];
@@ -69,7 +71,7 @@ export async function makeGolden(folder: string): Promise<Answers> {
   await server.followed();
   const given = await run.answers();
   await server.close();
-  // From the closed journal: a stop may vouch for one more snapshot.
+  // Read from the closed journal, because a stop may journal the hash of one more snapshot.
   const { lastSequence: sequence, digest } = (await readAll(server.folder)).at(-1)!;
   const answers = { ...given, sequence, digest };
   rmSync(folder, { recursive: true, force: true });
@@ -80,7 +82,7 @@ export async function makeGolden(folder: string): Promise<Answers> {
   for (const name of readdirSync(server.folder).filter(isKept))
     copyFileSync(join(server.folder, name), join(data, name));
   await emptyLog(join(data, 'journal.db'));
-  // The oldest one: a start from it has commands to replay.
+  // Keeps the oldest snapshot, so that a start has commands to replay.
   const [oldest] = readdirSync(join(server.folder, 'snapshots')).sort();
   cpSync(join(server.folder, 'snapshots', oldest!), join(data, 'snapshots', oldest!));
   rmSync(server.folder, { recursive: true });
@@ -88,7 +90,7 @@ export async function makeGolden(folder: string): Promise<Answers> {
   return answers;
 }
 
-/** JSON with a line for each entry of a list. */
+/** JSON with one line per entry of a list. */
 function linesOf(answers: Answers): string {
   const textOf = (value: unknown) =>
     Array.isArray(value)
@@ -98,7 +100,10 @@ function linesOf(answers: Answers): string {
   return `{\n${fields.join(',\n')}\n}`;
 }
 
-/** The sequence grows with the commands of an upgrade and of a start. */
+/**
+ * The hash of an answer without its sequence, which grows with the commands of an upgrade and of a
+ * start.
+ */
 export function hashOf(answer: unknown): string {
   const text = JSON.stringify(answer, (name, value) =>
     name === 'sequence' || name === 'atSequence' ? undefined : value,
@@ -106,7 +111,7 @@ export function hashOf(answer: unknown): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
-/** Moves the log into the file, to keep the folder small. */
+/** Moves the log into the database file, to keep the folder small. */
 async function emptyLog(path: string): Promise<void> {
   const database = await openDatabase(path, sqlite3.OPEN_READWRITE);
   await query(database, 'PRAGMA wal_checkpoint(TRUNCATE)');
@@ -141,7 +146,7 @@ class GoldenRun {
     return trader;
   }
 
-  /** A change with a key. */
+  /** Sends a change with a key. */
   private async send(user: string, path: string, body: object): Promise<string> {
     const { token } = await this.trader(user);
     const key = `golden-${this.keyed.length}`;
@@ -151,7 +156,7 @@ class GoldenRun {
     return text;
   }
 
-  /** Makers on both sides, takers of every kind, a batch, and refusals. */
+  /** Trades: makers on both sides, takers of every kind, a batch, and refusals. */
   async trade(market: string): Promise<void> {
     const path = `/markets/15m/${market}`;
     for (const user of ['ada', 'bob', 'cleo']) await this.trader(user);
@@ -185,7 +190,7 @@ class GoldenRun {
     await this.send('cleo', `/users/${userId}/transfers`, { from: userId, to, amount: 40 });
   }
 
-  /** The first market is resolved: claims, a deposit of a partner. */
+  /** Acts after the first market is resolved: claims, and a deposit by a partner. */
   async afterTheEnd(): Promise<void> {
     for (const user of ['ada', 'bob']) await this.send(user, `/markets/15m/${MARKET}/claim`, {});
     const body = { userId: (await this.trader('bob')).userId, amount: 12.5, reference: 'wire-1' };

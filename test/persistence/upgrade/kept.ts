@@ -1,4 +1,7 @@
-/** The folder in the repository, and an exchange that must answer as the one that wrote them. */
+/**
+ * The golden data folder in the repository, and checks that an exchange on it gives the recorded
+ * answers.
+ */
 import { chmodSync, cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -8,7 +11,7 @@ import { type Answers, hashOf } from './golden-run.js';
 
 const KEPT = join(import.meta.dirname, 'golden');
 
-/** A copy, with the modes that the exchange gave its files. */
+/** Copies the golden folder, with the modes that the exchange gave its files. */
 export function kept(folders: Folders): { folder: string; answers: Answers } {
   const folder = folders.make();
   cpSync(join(KEPT, 'data'), folder, { recursive: true });
@@ -18,7 +21,10 @@ export function kept(folders: Folders): { folder: string; answers: Answers } {
   return { folder, answers: JSON.parse(readFileSync(join(KEPT, 'answers.json'), 'utf8')) };
 }
 
-/** An exchange on the folder answers reads, and requests with a key, as the one before did. */
+/**
+ * Checks that an exchange on the folder gives the recorded answers to reads and to requests with a
+ * key.
+ */
 export async function expectAnswers(folder: string, answers: Answers): Promise<void> {
   const server = await TestServer.start({ partnerKeys: PARTNER_KEYS }, folder, answers.atMs);
   try {

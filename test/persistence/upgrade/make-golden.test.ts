@@ -1,4 +1,4 @@
-/** Makes the kept folder anew, and only on request: see `GOLDEN` in CONTRIBUTING.md. */
+/** Regenerates the golden folder, only on request: see `GOLDEN` in CONTRIBUTING.md. */
 import { test } from 'vitest';
 import { makeGolden } from './golden-run.js';
 

@@ -1,10 +1,8 @@
 /**
- * A folder that this program has written, kept in the repository (CONTRIBUTING.md says how to make
- * it anew). An exchange that starts on it answers as the one that wrote it did. Who changes what
- * recorded commands lead to changes this on purpose, or not at all.
- *
- * And the way to the next version, tried with a made-up version that differs from this one in its
- * number alone.
+ * The golden folder, which an earlier build has written (CONTRIBUTING.md says how to regenerate
+ * it): an exchange that starts on it gives the recorded answers. A change to the effect of recorded
+ * commands must regenerate the folder, on purpose. Also the upgrade to the next version, tried with
+ * an invented version that differs only in its number.
  */
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +19,7 @@ import { replayJson, replayTool, traceOf } from '../../support/replay-tool.js';
 import { TestServer } from '../../support/server.js';
 import { expectAnswers, kept } from './kept.js';
 
-/** One before the present version, and one after it. */
+/** The version before the present one, and the version after it. */
 const [BEFORE, AFTER] = [FORMAT_VERSION - 1, FORMAT_VERSION + 1];
 
 const folders = new Folders();

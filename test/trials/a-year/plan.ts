@@ -1,7 +1,7 @@
 /**
  * The commands of a year, day by day: every window of one asset, and users that come, trade and
- * leave. Each comes through a partner with a deposit, trades for {@link STAY_DAYS} and withdraws
- * what is left; user 1 stays. Half of the orders rest, half of them have a key.
+ * leave. Each user comes with a partner's deposit, trades for {@link STAY_DAYS} and withdraws the
+ * balance; user 1 stays. Half of the orders rest, and half have a key.
  */
 import type { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
@@ -30,7 +30,7 @@ export class YearPlan {
   private orders = 0;
 
   constructor(
-    /** As of the end of the day before the one that is planned. */
+    /** The engine at the end of the day before the planned one. */
     private readonly engine: Engine,
     private readonly ordersAWindow: number,
     seed: string,
@@ -80,7 +80,7 @@ export class YearPlan {
     return { kind: 'withdraw', userId, amountMicros, partner: PARTNER, reference: `out-${userId}` };
   }
 
-  /** User 1 places one in fifty. */
+  /** An order; user 1 places one in fifty. */
   private order(nowMs: number, oldest: number, last: number): Command {
     const { random } = this;
     const userId = random.chance(0.02) ? 1 : random.whole(oldest, last);

@@ -45,8 +45,8 @@ const MB = 1e6;
 const NEVER = Number.MAX_SAFE_INTEGER;
 
 /**
- * How much the last quarter of the year may exceed the second one, as a share and beside that.
- * Times are of a shared machine.
+ * How much the last quarter of the year may exceed the second quarter: as a share, and in addition.
+ * Times are those of a shared machine.
  */
 const SLOPES: Readonly<Record<string, readonly [share: number, more: number]>> = {
   'open after ms': [1, 3_000],
@@ -72,7 +72,7 @@ function follow(data: string, sequence: number): TestFollower {
   return startFollower(data, sequence, snapshots, finishHere, place, 0, undefined, HISTORY_DAYS);
 }
 
-/** Reads that reach over the whole year, and what they find at its beginning. */
+/** Reads that span the whole year, and the expected first entries. */
 const READS: readonly HistoryRequest[] = [
   { kind: 'userTrades', userId: 1, limit: 200, cursor: null },
   { kind: 'userTrades', userId: 1, limit: 200, cursor: 300 },
@@ -99,7 +99,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return Math.round(performance.now() - startedMs);
 }
 
-/** Files that never change are linked, as they take most of the room; others are copied. */
+/** Links files that never change, because they take most of the room; copies the others. */
 function copyFolder(data: string, copy: string): void {
   for (const name of readdirSync(data, { recursive: true, encoding: 'utf8' })) {
     const [from, to] = [join(data, name), join(copy, name)];
@@ -111,7 +111,7 @@ function copyFolder(data: string, copy: string): void {
   }
 }
 
-/** Starts the built exchange on a copy: its own commands are not of the plan. */
+/** Starts the built exchange on a copy, because its own commands are not part of the plan. */
 async function measureStart(folder: string, data: string): Promise<Month> {
   const start = join(folder, 'start');
   copyFolder(data, join(start, 'data'));

@@ -1,7 +1,7 @@
 /**
- * Requests that cost more than they are: long bodies of unknown keys, refused batches, pages of
- * long lists, orders that look at many others and trade with none, paths that nothing serves. The
- * senders are at an address of their own and never wait, so they are refused, or lose connections.
+ * Requests that cost more than they seem: long bodies of unknown keys, refused batches, pages of
+ * long lists, orders that pass many others without a trade, unknown paths. The senders have an
+ * address of their own and never wait, so they are refused or lose connections.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
@@ -12,7 +12,7 @@ import { ATTACK_MS, ATTACKER, besideProbe } from './probe.js';
 import type { Stage, User } from './stage.js';
 
 const CONNECTIONS = 24;
-/** Real time that an attack needs its market for, or as much of it as a market lasts. */
+/** Real time that an attack needs its market for, limited by the life of a market. */
 const MARKET_MS = Math.min(ATTACK_MS + 3_000, 13_000);
 
 interface Sent {
@@ -25,7 +25,7 @@ interface Sent {
 const keysOf = (count: number) =>
   JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 0])));
 
-/** Sends on every connection, one after the other, until time is up. */
+/** Sends on every connection, one request after the other, until time is up. */
 async function flood({ port }: Stage, untilMs: number, next: (i: number) => Sent) {
   const statuses: Record<string, number> = {};
   const one = async (i: number) => {
@@ -49,7 +49,7 @@ async function flood({ port }: Stage, untilMs: number, next: (i: number) => Sent
   return statuses;
 }
 
-/** Streams that send the message again and again; a closed one is opened again. */
+/** Sends the message on streams again and again; a closed stream is reopened. */
 async function streams({ port }: Stage, untilMs: number, token: string, message: object) {
   const told = { errors: 0, closed: 0 };
   const text = JSON.stringify(message);
@@ -80,7 +80,7 @@ async function readToken({ api }: Stage, { token }: User): Promise<string> {
   return (await api.post('/auth/tokens', body, token)).json.token;
 }
 
-/** Rests 1,000 bids that want 100 dollars of UP in all. */
+/** Rests 1,000 bids for 100 dollars of UP in total. */
 async function rest({ api }: Stage, { token }: User, marketId: string): Promise<void> {
   const terms = { outcome: 'UP', price: 0.1, shares: 10, timeInForce: 'GTC' };
   const operations = Array.from({ length: 100 }, () => ({ op: 'buy', marketId, ...terms }));

@@ -1,14 +1,13 @@
 /**
- * What the rules of the market and its rewards give to accounts that cost nothing
- * (engine/INCENTIVES.md), and what a private account tells. Without the house, one user offers
- * everything that is for sale.
+ * What the rules of the market and its rewards give to free accounts (engine/INCENTIVES.md), and
+ * what a private account reveals. Without the house, one user offers everything that is for sale.
  */
 import { expect } from 'vitest';
 import { eventually, NO_MARKET_MS } from '../../support/eventually.js';
 import type { Answer } from '../../support/server.js';
 import type { Stage, User } from './stage.js';
 
-/** An order meets as many others at most. */
+/** The most orders that an order trades with. */
 const MAKERS = 5_000;
 const ACCOUNTS = 5;
 const BATCH = 100;
@@ -24,7 +23,7 @@ async function done(answer: Promise<Answer>): Promise<Answer['json']> {
   return json;
 }
 
-/** Rests 5,000 purchases of DOWN, which are offers of UP. Returns the codes of the refusals. */
+/** Rests 5,000 bids for DOWN, which are offers of UP. Returns the codes of the refusals. */
 async function wall({ api }: Stage, traders: readonly User[], marketId: string, shares: number) {
   const terms = { outcome: 'DOWN', price: 0.5, shares, timeInForce: 'GTC' };
   const operations = Array.from({ length: BATCH }, () => ({ op: 'buy', marketId, ...terms }));
@@ -37,7 +36,7 @@ async function wall({ api }: Stage, traders: readonly User[], marketId: string, 
   return [...codes];
 }
 
-/** The ids of the upcoming markets that have most of their time before them, the last one first. */
+/** The upcoming markets with the most time before them, the last one first. */
 async function upcomingMarkets({ api }: Stage, count: number): Promise<string[]> {
   let ids: string[] = [];
   await eventually(async () => {
@@ -160,7 +159,7 @@ export const economy: readonly { name: string; attack(stage: Stage): Promise<str
         await done(stage.order(attacker!, marketId, 'buy', far));
         const down = { outcome: 'DOWN', price: 0.35, shares: 10, timeInForce: 'GTC' };
         const first = await done(stage.order(others[0]!, marketId, 'buy', down));
-        // It buys what the attacker offers, at the attacker's price.
+        // The house buys what the attacker offers, at the attacker's price.
         expect([first.shares, first.averagePrice]).toEqual([3, 0.03]);
         for (const other of others) {
           await done(stage.order(other, marketId, 'buy', { ...down, postOnly: true }));

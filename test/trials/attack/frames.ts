@@ -16,11 +16,11 @@ const long = (first: string, bytes: number) =>
     Buffer.alloc(bytes, '1'),
   ]);
 
-/** What a client writes again and again, after what it writes first. */
+/** The bytes that a client writes repeatedly, after its first bytes. */
 interface Flood {
   first?: Buffer;
   again: Buffer;
-  /** Between two writes of {@link WRITE_BYTES}. */
+  /** The pause between two writes of {@link WRITE_BYTES}. */
   pauseMs?: number;
 }
 
@@ -65,7 +65,7 @@ const HANDSHAKE = requestText({
   },
 });
 
-/** Connects, writes, and connects again when it was closed, until the time is over. */
+/** Connects, writes, and reconnects after a close, until time is up. */
 async function flood(
   { port }: Stage,
   { first = hex(''), again, pauseMs = 0 }: Flood,

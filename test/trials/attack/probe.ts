@@ -1,9 +1,8 @@
 /**
- * What others see of an exchange under attack: a probe asks for the time, again and again, in a
- * thread of its own, because attackers keep this one busy; and the memory is read meanwhile.
- *
- * Invariant: 99 of 100 answers come within {@link P99_MS}, whatever the machine does besides,
- * and the memory is level: in the second half of an attack it grows by at most {@link LEVEL_BYTES}.
+ * What others see of an exchange under attack. A probe asks for the time repeatedly, in a thread of
+ * its own, because attackers keep this one busy; the memory is read during the attack. Invariant:
+ * 99 of 100 answers come within {@link P99_MS}, and the memory is level: in the second half of an
+ * attack it grows by at most {@link LEVEL_BYTES}.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
@@ -14,14 +13,14 @@ import type { Stage } from './stage.js';
 
 const P99_MS = 100;
 const LEVEL_BYTES = 64 * 2 ** 20;
-/** How often in an attack the memory is read. */
+/** The number of readings of the memory per attack. */
 const READINGS = 10;
-/** The address of all attackers, which is not the probe's. */
+/** The address of all attackers, which differs from the probe's. */
 export const ATTACKER = '127.0.0.9';
 
 /**
- * Real time of each attack. In much less, the burst that an address may send at once is more than
- * one answer of a hundred; ten minutes show whether the memory is level.
+ * Real time of each attack. In a much shorter one, the burst that is allowed to an address is more
+ * than one answer of a hundred. Ten minutes show whether the memory is level.
  */
 export const ATTACK_MS = Number(process.env['ATTACK_SECONDS'] ?? 10) * 1_000;
 
@@ -46,7 +45,7 @@ const PROBE = `
   ask();
 `;
 
-/** Begins to ask. Returns how to end that, with how long the answers took, in order. */
+/** Starts the probe. The returned function ends it and resolves to the answer times, in order. */
 function probeOf({ port }: Stage): () => Promise<number[]> {
   const worker = new Worker(PROBE, { eval: true, workerData: { host: HOST, port } });
   return async () => {
@@ -56,7 +55,7 @@ function probeOf({ port }: Stage): () => Promise<number[]> {
   };
 }
 
-/** Reads the memory at the start and then in equal steps, until told to end. */
+/** Reads the memory at the start and then at equal intervals, until it is told to end. */
 function memoryOf(stage: Stage): () => Promise<number[]> {
   const bytes: number[] = [];
   let isOver = false;
@@ -74,7 +73,7 @@ function memoryOf(stage: Stage): () => Promise<number[]> {
   };
 }
 
-/** The metrics that tell what an attacker was charged: those that have grown, and by how much. */
+/** The metrics of charges that have grown, and by how much. */
 async function charges({ api }: Stage): Promise<Map<string, number>> {
   const { text } = await api.get('/metrics');
   const lines = text.matchAll(
@@ -83,7 +82,7 @@ async function charges({ api }: Stage): Promise<Map<string, number>> {
   return new Map(Array.from(lines, ([, , labels, count]) => [labels!, Number(count)]));
 }
 
-/** Has the probe ask while `attack` runs, and tells what was seen. */
+/** Runs the probe during `attack` and reports its figures. */
 export async function besideProbe(
   stage: Stage,
   attack: (untilMs: number) => Promise<object | string>,

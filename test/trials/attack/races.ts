@@ -1,4 +1,7 @@
-/** One request on many connections at once: as many succeed as may, and money and shares agree. */
+/**
+ * One request on many connections simultaneously: as many succeed as may, and money and shares
+ * agree.
+ */
 import { expect } from 'vitest';
 import { eventually } from '../../support/eventually.js';
 import { Client } from '../../support/http/client.js';
@@ -7,9 +10,9 @@ import type { Stage, User } from './stage.js';
 
 interface Race {
   request(i: number): RequestFields;
-  /** How many answers of each status. */
+  /** The number of answers with each status. */
   statuses: Readonly<Record<number, number>>;
-  /** By how much less money there is afterwards, if the answers that succeeded are these. */
+  /** The money that must be missing after these answers succeeded. */
   spent(won: readonly { text: string; json: Record<string, number> }[]): number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Streams that `resume` the channel of an account from far back, whose messages then come from the
- * journal: many at once, that read all, slowly, or nothing.
+ * Streams that `resume` an account's channel from far back, whose messages then come from the
+ * journal: many streams that read everything, slowly, or nothing.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
@@ -11,17 +11,17 @@ import { ATTACK_MS, ATTACKER, besideProbe } from './probe.js';
 import type { Stage, User } from './stage.js';
 
 const BATCH = 100;
-/** Most orders and cancels that an account makes: about 10 MB of messages. */
+/** The most orders and cancels of one account: about 10 MB of messages. */
 const MANY_ORDERS = 16_000;
-/** Enough that memory does not have them all. */
+/** Enough that memory does not hold all messages. */
 const ORDERS = 3_000;
-/** In which a resume of somebody else must begin. */
+/** The time within which another user's resume must begin. */
 const ANSWERED_MS = 15_000;
 const SLOW_BYTES_PER_SECOND = 1_500_000;
 
 interface Busy {
   user: User;
-  /** The sequence before its messages. */
+  /** The sequence before the account's messages. */
   after: number;
 }
 
@@ -40,7 +40,7 @@ async function busyAccount(stage: Stage, orders: number): Promise<Busy> {
   return { user, after };
 }
 
-/** How fast a stream is read; null: as fast as it comes. */
+/** How fast a stream is read; null if as fast as messages come. */
 type Rate = number | null;
 
 class ResumingStream {
@@ -82,12 +82,12 @@ class ResumingStream {
 interface Attack {
   accounts: number;
   orders: number;
-  /** Of each account. */
+  /** The number of streams of each account. */
   streams: number;
   rate: Rate;
 }
 
-/** `meanwhile`: what else happens while all of them resume. */
+/** Resumes all streams. `meanwhile`: an action while they resume. */
 async function resuming(
   stage: Stage,
   { accounts, orders, streams, rate }: Attack,

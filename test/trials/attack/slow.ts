@@ -1,6 +1,6 @@
 /**
- * Clients that are slow, silent, gone, or in a hurry. They may lose their connections, but they do
- * not delay others, and what they send is executed at most once, if it was complete.
+ * Clients that are slow, silent, gone, or hang up early. They may lose their connections, but they
+ * do not delay others, and their requests are executed at most once, and only if complete.
  */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,7 +16,7 @@ const HEADERS = Array.from({ length: 100 }, (_, i) => `X-${i}: a\r\n`).join('');
 
 /** A TCP connection that can send half a request, stay silent, or reset. */
 class RawSocket {
-  /** Everything that came, as Latin-1. */
+  /** All received bytes, as Latin-1. */
   received = '';
   isClosed = false;
   readonly socket: Socket;
@@ -54,7 +54,7 @@ async function withSockets(
   try {
     while (sockets.length < count) {
       const more = Array.from({ length: Math.min(100, count - sockets.length) }, (_, i) => {
-        // No address has all of them.
+        // The connections are spread over twenty addresses.
         return new RawSocket(port, `127.0.0.${2 + (i % 20)}`);
       });
       sockets.push(...more);
@@ -92,7 +92,7 @@ const HANG_UP_MS_MAX = 60;
 const READERS = 5_000;
 const READERS_MS = 30_000;
 
-/** One request for each way in which an answer is written. */
+/** One request for each way of writing an answer. */
 function answersOf(user: User): string[] {
   const stake = signed(user, stakeOf('hang-up'));
   const [head, body] = stake.split('\r\n\r\n') as [string, string];

@@ -1,9 +1,8 @@
 /**
- * Where an attack takes place: an exchange in a folder of its own, in which others trade meanwhile.
- *
- * Invariant: when the attack is over, the process runs and is ready, none of the others waited
- * for longer than {@link LONGEST_WAIT_MS}, the journal has what they were told, and `verify` and
- * `audit` find nothing. When it ends, its processes have ended and its folder is gone.
+ * The stage of an attack: an exchange in a folder of its own, on which others trade during the
+ * attack. Invariant: after the attack, the process runs and is ready, no other client waited for
+ * longer than {@link LONGEST_WAIT_MS}, the journal contains their answers, and `verify` and `audit`
+ * find no fault. At the end, all processes and the folder are gone.
  */
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,9 +24,9 @@ import { startExchange, type TrialExchange } from '../exchange.js';
 const SPEED = 60;
 /** Client, attackers and exchange may share two cores. */
 const LONGEST_WAIT_MS = 5_000;
-/** Of memory, as Linux counts it. */
+/** The unit of memory in /proc. */
 const PAGE_BYTES = 4_096;
-/** What the memory of the exchange may grow by while it is attacked. */
+/** How much the exchange's memory may grow during an attack. */
 const ALLOWED_BYTES = 256 * 2 ** 20;
 
 export interface User {
@@ -60,11 +59,11 @@ export class Stage {
     return (await this.api.get(`/users/${userId}/balance`, token)).json.available;
   }
 
-  /** An active BTC market with at least so much real time left. */
+  /** Waits for an active BTC market with at least `leastMs` of real time left. */
   async openMarket(leastMs: number): Promise<string> {
     let id = '';
     await eventually(async () => {
-      // An address has its share of reads, too.
+      // An address also has a limit of reads.
       await sleep(100);
       const { markets, serverTimeMs } = (await this.api.get('/markets/15m?asset=BTC')).json;
       const left = markets.length === 0 ? 0 : markets[0].endsAtMs - serverTimeMs;
@@ -78,14 +77,14 @@ export class Stage {
     return this.api.post(`/markets/15m/${marketId}/${side}`, body, token);
   }
 
-  /** Not by /metrics, which costs the trading thread more than the probe does. */
+  /** Read from /proc: /metrics would cost the trading thread more than the probe does. */
   residentBytes(): number {
     const pages = readFileSync(`/proc/${this.pid}/statm`, 'utf8').split(' ')[1];
     return Number(pages) * PAGE_BYTES;
   }
 }
 
-/** `attack` returns what is to be told; `clients`: how many others there are. */
+/** `attack` returns a line for the report. `clients`: the number of other clients. */
 export function onStage(
   { variables = {}, clients }: { variables?: Record<string, string>; clients: number },
   attack: (stage: Stage) => Promise<string>,

@@ -17,7 +17,7 @@ test.for(economy)('$name', async ({ attack }, { annotate }) => {
 });
 
 describe.each(['0', '2'])('with %s edge threads', (EDGE_THREADS) => {
-  // The trading of a house fills caches for a quarter of an hour: no level to be measured.
+  // A house that trades fills caches for a quarter of an hour, so memory would not be level.
   const variables = { EDGE_THREADS, FAIR_USE: 'on', HOUSE: 'off' };
   test.for([...frames, ...resumes])('$name', async ({ attack }, { annotate }) => {
     await annotate(await onStage({ variables, clients: 1 }, attack));

@@ -1,7 +1,6 @@
 /**
- * What befalls a cluster in a round: a process is killed or paused, and an operator does what there
- * is to do. Each fault ends when the process is back; the exchanges are started again by whoever
- * supervises them.
+ * The faults of a cluster: a process is killed or paused, and an operator acts as documented. Each
+ * fault ends when the process is back; a supervisor restarts the exchanges.
  */
 import { randomBytes } from 'node:crypto';
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -14,9 +13,9 @@ import { eventually } from '../../support/eventually.js';
 import type { Random } from '../../support/workload/random.js';
 import { failOver, rejoin, rollOut } from './procedures.js';
 
-/** What an operator, or a program in the operator's place, needs to notice. */
+/** The time in which an operator, or a program in the operator's place, notices a fault. */
 const NOTICE_MS = 500;
-/** Of what comes back by itself. */
+/** The length of a pause that ends by itself. */
 const PAUSE_MS = 2_000;
 const GONE_MS = 8_000;
 const HOUR_MS = 3_600_000;
@@ -52,7 +51,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     postgres.signalNode(primary, 'SIGSTOP');
     await sleep(NOTICE_MS);
     await failOver(postgres);
-    // It comes back, thinks that it is the primary, and is removed.
+    // The node comes back, believes that it is the primary, and is removed.
     postgres.signalNode(primary, 'SIGCONT');
     await sleep(NOTICE_MS);
     postgres.signalNode(primary, 'SIGKILL');
@@ -73,7 +72,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'all standbys of PostgreSQL killed': async (cluster) => {
     const { standbys } = cluster.postgres;
     for (const node of standbys) cluster.postgres.signalNode(node, 'SIGKILL');
-    // The lease ends meanwhile.
+    // The lease ends during this time.
     await sleep(GONE_MS);
     for (const node of standbys) await startAgain(cluster, node);
   },
@@ -89,7 +88,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     const standby = cluster.exchanges.find((each) => !each.isReplica && each !== leader)!;
     await withWrongClock(standby, { cluster, random }, async () => {
       leader.signal('SIGKILL');
-      // It is started again as a standby, with a clock that is right.
+      // The killed leader restarts as a standby, with a correct clock.
       await eventually(async () => (await cluster.leader()) === leader, 60_000);
     });
   },
@@ -115,7 +114,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     cluster.setPassword(next);
     const sql = `ALTER ROLE ${PASSWORD_USER} PASSWORD '${next}' VALID UNTIL 'infinity'`;
     await postgres.query(postgres.primary, sql);
-    // All but the leader need a new connection.
+    // All exchanges but the leader need a new connection.
     await postgres.disconnect(random.pick(postgres.standbys), PASSWORD_USER);
     await sleep(PAUSE_MS);
   },
@@ -143,17 +142,17 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   },
 };
 
-/** What each exchange must say when its password has ended. */
+/** The remedy that each exchange must report when its password has ended. */
 function remedyFor({ passwordFile }: Cluster): string {
   return `Write the present one to ${passwordFile}`;
 }
 
-/** Where the difference of an exchange's clock is. */
+/** The file with the shift of an exchange's clock. */
 export function clockFileOf(name: string, folder: string): string {
   return join(folder, `${name}.clock`);
 }
 
-/** The clock of an exchange is an hour off while `during` runs. */
+/** Shifts the clock of an exchange by an hour while `during` runs. */
 async function withWrongClock(
   { name }: ClusterExchange,
   { cluster, random }: { cluster: Cluster; random: Random },
@@ -175,7 +174,10 @@ async function otherExchange(cluster: Cluster, random: Random): Promise<ClusterE
   return random.pick(cluster.exchanges.filter((exchange) => exchange !== leader));
 }
 
-/** A process that was killed leaves its shared memory behind, and PostgreSQL may find it in use. */
+/**
+ * Starts a node again. A killed process leaves its shared memory behind, which PostgreSQL may find
+ * in use.
+ */
 function startAgain({ postgres }: Cluster, node: PostgresNode): Promise<void> {
   return eventually(async () => {
     await postgres.startNode(node);

@@ -1,8 +1,8 @@
 /**
- * The procedures of OPERATIONS.md for a primary that is gone and a node that comes back, with the
- * statements and settings that are written there, in their order, and for a new version of the
- * exchange. pg_basebackup is not among the programs that the project installs: without those of the
- * machine (POSTGRES_PROGRAMS) the copy of the folder is made otherwise.
+ * The procedures of OPERATIONS.md for a lost primary, a node that comes back, and a new version of
+ * the exchange, with the statements and settings of that page, in their order. The project does not
+ * install pg_basebackup: without the machine's programs (POSTGRES_PROGRAMS), the folder is copied
+ * in another way.
  */
 import { execFile as execFileCallback } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ function blocksOf(section: string): string[] {
   return Array.from(text.matchAll(/```\w+\n([\s\S]*?)```/g), ([, block]) => block!);
 }
 
-/** As an operator fills it in. @throws Error if something is left to fill in */
+/** Fills in the placeholders of a block, as an operator does. @throws Error if one is left */
 function filled(block: string, node: PostgresNode, { primary, nodes }: PostgresCluster): string {
   const others = nodes.filter((other) => other !== node).map(({ name }) => name);
   const values: Record<string, string> = {
@@ -46,7 +46,7 @@ function filled(block: string, node: PostgresNode, { primary, nodes }: PostgresC
   });
 }
 
-/** The rows of the last statement. */
+/** Runs a block and returns the rows of its last statement. */
 async function run(cluster: PostgresCluster, node: PostgresNode, block: string) {
   let rows: Record<string, unknown>[] = [];
   for (const statement of filled(block, node, cluster).split(';'))
@@ -73,7 +73,9 @@ export async function failOver(cluster: PostgresCluster): Promise<void> {
   await run(cluster, other, follow!);
 }
 
-/** Replaces what a node has by a copy of the primary, and waits until all copies are there. */
+/**
+ * Replaces a node's data with a copy of the primary's, and waits until all copies are connected.
+ */
 export async function rejoin(cluster: PostgresCluster, node: PostgresNode): Promise<void> {
   const [settings, copies] = blocksOf('A node comes back');
   const copying = filled(COPY.exec(WRITTEN)![1]!, node, cluster).split(' ');
@@ -85,7 +87,7 @@ export async function rejoin(cluster: PostgresCluster, node: PostgresNode): Prom
   }, 60_000);
 }
 
-/** Replaces every process by another program, in the order that is written there. */
+/** Replaces the program of every process, in the documented order. */
 export async function rollOut(cluster: Cluster, program: string): Promise<void> {
   const section = WRITTEN.split('#### A new version of the exchange, without a pause\n')[1]!;
   const steps = Array.from(section.split('\n#')[0]!.matchAll(/^\d\. `?(\w+ ?\w*)/gm), ([, s]) => s);
@@ -108,7 +110,7 @@ export async function rollOut(cluster: Cluster, program: string): Promise<void> 
   const { pid } = leader;
   const where = ['--journal', cluster.postgres.urlWithPassword];
   const takeover = [OPERATIONS, 'takeover', ...where, '--password-file', cluster.passwordFile];
-  // It may not have said yet that it waits.
+  // The standby may not have reported yet that it waits.
   await eventually(() => execFile(process.execPath, takeover).then(() => true), 60_000);
   await eventually(() => leader.isRunning && leader.pid !== pid, 60_000);
   await leader.untilWarm();
@@ -118,7 +120,7 @@ export async function rollOut(cluster: Cluster, program: string): Promise<void> 
   }
 }
 
-/** A place in the write-ahead log, as PostgreSQL prints it: two hexadecimal numbers. */
+/** A position in the write-ahead log, which PostgreSQL prints as two hexadecimal numbers. */
 function bytesOf([row]: Record<string, unknown>[]): bigint {
   const [high, low] = `${Object.values(row!)[0]}`.split('/').map((half) => BigInt(`0x${half}`));
   return (high! << 32n) + low!;

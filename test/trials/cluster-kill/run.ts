@@ -36,7 +36,7 @@ const PAUSE_MS = 60;
 const HEALTHY_MS = 1_000;
 const READ_EVERY_MS = 50;
 const READ_MS = 1_000;
-/** What is shown of each log when a round does not end. */
+/** How much of each log is shown if a round does not end. */
 const LOG_TAIL = 3_000;
 const ENVIRONMENT = {
   ASSETS: 'BTC',
@@ -46,7 +46,7 @@ const ENVIRONMENT = {
   LOG_LEVEL: 'warn',
 };
 
-/** Each of the faults once in a random order, then at random. */
+/** Each fault once in a random order, then random ones. */
 export function faultsOf(seed: string, rounds: number, all = Object.keys(FAULTS)): string[] {
   const random = new Random(seed);
   const left = [...all];
@@ -103,7 +103,7 @@ export async function killRounds(options: {
   }
 }
 
-/** The cluster must be whole, and nobody may write. */
+/** Reads the journal. The cluster must be whole, and nothing may write. */
 async function readJournal(postgres: PostgresCluster) {
   const executions = new Executions();
   const engine = new Engine();
@@ -141,7 +141,9 @@ async function oneRound(
   return { fault, withoutServiceMs, withoutReadsMs: await endReads() };
 }
 
-/** As clients do that ask all replicas: one that is paused delays nobody. */
+/**
+ * Reads from all replicas at the same time, as clients do, so that a paused replica delays no read.
+ */
 function readAllTheTime({ replicas }: Cluster): () => Promise<number> {
   let isOver = false;
   let longestMs = 0;
@@ -164,7 +166,7 @@ function readAllTheTime({ replicas }: Cluster): () => Promise<number> {
   };
 }
 
-/** The longest time between two answers, from a moment on. */
+/** The longest time between two answers, from `fromMs` on. */
 function longestGapMs(acknowledged: readonly Acknowledgement[], fromMs: number): number {
   let previousMs = fromMs;
   let longestMs = 0;

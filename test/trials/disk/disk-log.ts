@@ -1,16 +1,15 @@
 /**
  * The log of a watched disk (disk.c), and the states in which a power cut could leave the folder.
- *
- * The rules of a cut, stricter than any file system: of a file, only what was written before the
- * start of a completed sync is safe; of a folder's names, only the changes before a completed sync
- * of the folder. Of the rest, any writes may be missing, the last may be torn, and names may have
- * changed up to any point.
+ * The rules are stricter than any file system's: data of a file is safe only if it was written
+ * before the start of a completed sync of the file; a change of names only if it was made before
+ * the start of a completed sync of the folder. Any other write may be missing, the last one may be
+ * torn, and changes of names may end at any point.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Random } from '../../support/workload/random.js';
 
-/** In the order of disk.c. */
+/** The kinds of entries, in the order of disk.c. */
 const KINDS = [
   'none',
   'create',
@@ -31,13 +30,13 @@ const SECTOR_BYTES = 512;
 
 export interface Entry {
   kind: EntryKind;
-  /** The descriptor, of a file or a socket. */
+  /** The descriptor of a file or a socket. */
   file: number;
   offset: number;
   payload: Buffer;
 }
 
-/** The contents of one file, under whatever name. */
+/** The contents of one file, whatever its name. */
 interface Node {
   changes: { at: number; entry: Entry }[];
   /** Changes before this entry are on disk. */
@@ -53,7 +52,7 @@ interface NameChange {
   apply: (names: Names) => void;
 }
 
-/** How much of what is not safe is on disk. */
+/** How much of the unsafe data is on disk. */
 export type Luck = 'nothing' | 'everything' | Random;
 
 export function readDiskLog(path: string): Entry[] {
@@ -154,7 +153,7 @@ export class DiskAt {
     const names: Names = new Map();
     const unsafe = this.nameChanges.filter((each) => !this.isSafe(each)).length;
     let kept = luck === 'nothing' ? 0 : luck === 'everything' ? unsafe : luck.whole(0, unsafe);
-    // In their order: a journalling file system may lose the last changes, not the first.
+    // Changes of names are lost from the end, as on a journalling file system.
     for (const each of this.nameChanges) if (this.isSafe(each) || kept-- > 0) each.apply(names);
     return names;
   }
@@ -183,7 +182,7 @@ function torn(entry: Entry, random: Random): Entry {
   return { ...entry, payload: entry.payload.subarray(0, sectors * SECTOR_BYTES) };
 }
 
-/** The bytes of a file that grows; new room is zeros. */
+/** The bytes of a growing file; a gap contains zeros. */
 class Content {
   private room = Buffer.alloc(64 * 1024);
   private length = 0;

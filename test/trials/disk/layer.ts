@@ -1,6 +1,6 @@
 /**
- * Runs the built program on a disk that is watched, or that fails (disk.c). The layer is compiled
- * once per run; it works on Linux, where LD_PRELOAD does.
+ * Runs the built program on a watched or failing disk (disk.c). The layer is compiled once per run,
+ * and needs LD_PRELOAD, so it works on Linux.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -10,19 +10,19 @@ import { fileURLToPath } from 'node:url';
 
 const SOURCE = fileURLToPath(new URL('disk.c', import.meta.url));
 
-/** What fails: the n-th operation of a kind on files whose path contains `path`. */
+/** A fault: the n-th operation of a kind on files whose path contains `path` fails. */
 export interface Fault {
   kind: 'open' | 'read' | 'write' | 'sync';
   path: string;
-  /** From 1. */
+  /** The number of the operation, from 1. */
   n: number;
-  /** Every operation from the n-th on, not only that one. */
+  /** Whether every operation from the n-th on fails. */
   isLasting?: boolean;
   /** An error, half of the work (`short`), or a wait, such as `30s`. */
   what: 'EIO' | 'ENOSPC' | 'EDQUOT' | 'short' | `${number}s`;
 }
 
-/** null: the layer can be compiled here. */
+/** Why the layer cannot be compiled here; null if it can. */
 export function whyNoLayer(): string | null {
   if (process.platform !== 'linux') return 'It needs Linux.';
   return spawnSync('cc', ['--version']).status === 0 ? null : 'It needs a C compiler (cc).';

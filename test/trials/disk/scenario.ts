@@ -1,13 +1,13 @@
 /**
- * Clients that trade while their exchange's disk is watched or fails. Every command has a key, and
- * is remembered with its answer, so that a test can ask for it again after a restart.
+ * Clients that trade while their exchange's disk is watched or fails. Every command has a key and
+ * is kept with its answer, so that a test can repeat it after a restart.
  */
 import { expect } from 'vitest';
 import { eventually, NO_MARKET_MS } from '../../support/eventually.js';
 import { type ApiClient, PASSWORD, type Trader } from '../../support/server.js';
 import type { Random } from '../../support/workload/random.js';
 
-/** One command and what was answered; null: no answer came. */
+/** A command and its answer, which is null if none came. */
 export interface Sent {
   path: string;
   body: object;
@@ -29,7 +29,7 @@ export async function registerTraders(api: ApiClient): Promise<Trader[]> {
   return traders;
 }
 
-/** The id of an active market, as soon as there is one. */
+/** Waits for an active market and returns its id. */
 export async function activeMarket(api: ApiClient): Promise<string> {
   let market: string | undefined;
   await eventually(async () => {
@@ -39,7 +39,7 @@ export async function activeMarket(api: ApiClient): Promise<string> {
   return market!;
 }
 
-/** One command of a random trader: orders that rest, meet and are cancelled; batches. */
+/** A command of a random trader: an order that rests or trades, a cancel, or a batch. */
 export function nextCommand(
   traders: readonly Trader[],
   marketId: string,
@@ -70,7 +70,7 @@ export async function send(api: ApiClient, sent: Sent): Promise<{ status: number
   return { status, text };
 }
 
-/** Sends that many commands, one after the other; their keys begin with `keys`. */
+/** Sends `commands` commands, one after the other; their keys begin with `keys`. */
 export async function tradeOn(
   api: ApiClient,
   traders: readonly Trader[],
@@ -86,12 +86,12 @@ export async function tradeOn(
   return all;
 }
 
-/** Every command has its answer again, byte for byte. */
+/** Checks that repeating each command gives the same answer, byte for byte. */
 export async function expectAll(api: ApiClient, all: readonly Sent[]): Promise<void> {
   for (const sent of all) expect(await send(api, sent)).toEqual(sent.answer);
 }
 
-/** Registers traders and sends that many commands, one after the other. */
+/** Registers traders and sends `commands` commands, one after the other. */
 export async function trade(api: ApiClient, commands: number, random: Random): Promise<Sent[]> {
   const traders = await registerTraders(api);
   const all = await tradeOn(api, traders, { commands, keys: 'key', random });

@@ -1,8 +1,8 @@
 /**
- * Disks that fail. The built program trades while one operation on one of its files fails: the n-th
+ * Failing disks. The built program trades while one operation on one of its files fails: the n-th
  * open, read, write or sync of the journal, its log, its mark, a snapshot or the history, with EIO,
- * ENOSPC or EDQUOT, or half done. It goes on or ends with a message; started again on a good disk,
- * it gives every acknowledged command the same answer, and has no command twice.
+ * ENOSPC or EDQUOT, or half done. The program continues, or ends with a message. Restarted on a
+ * good disk, it gives every acknowledged command the same answer and contains no command twice.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ const SLOW_SECONDS = 30;
 const COMMANDS = 60;
 const FILES = ['journal.db-wal', 'journal.db', 'journal.head', 'history/', 'snapshots/'];
 const ERRORS = ['EIO', 'ENOSPC', 'EDQUOT', 'short'] as const;
-/** Answers that say that nothing was executed. */
+/** Statuses of answers to commands that were not executed. */
 const NOT_EXECUTED = [429, 503];
 
 const without = whyNoLayer();
@@ -48,7 +48,7 @@ function spawn(folder: string, layered: Record<string, string>): ChildServer {
   });
 }
 
-/** Sends commands until all are sent or the exchange answers no more. */
+/** Sends commands until all are sent or the exchange stops answering. */
 async function tradeOn(api: ApiClient, random: Random): Promise<Sent[]> {
   const all: Sent[] = [];
   try {
@@ -59,13 +59,14 @@ async function tradeOn(api: ApiClient, random: Random): Promise<Sent[]> {
       sent.answer = await send(api, sent);
     }
   } catch (error) {
-    // The exchange has ended, or refuses everything because it will: no answer, no promise.
+    // The exchange has ended, or refuses everything because it is ending. Without an answer there
+    // is no promise.
     expect(all.length, String(error)).toBeLessThanOrEqual(COMMANDS);
   }
   return all;
 }
 
-/** One run on a disk with this fault. Returns what was sent, and whether the fault happened. */
+/** Runs on a disk with this fault. Returns the sent commands, and whether the fault happened. */
 async function runWith(folder: string, fault: Fault, random: Random) {
   const server = spawn(folder, layer.variables(folder, { fault }));
   let sent: Sent[] = [];
@@ -75,14 +76,17 @@ async function runWith(folder: string, fault: Fault, random: Random) {
     await api.close();
   }
   const code = await server.stop();
-  // What ends the exchange is told in words; it never dies of a signal or without a message.
+  // The exchange reports why it ends; it never dies of a signal or without a message.
   expect(code, server.stderr).not.toBeNull();
   if (code !== 0)
     expect(server.stderr.replaceAll('disk: the fault has happened\n', '')).not.toBe('');
   return { sent, happened: server.stderr.includes('disk: the fault has happened') };
 }
 
-/** On a good disk: acknowledged commands have their answers, the others happen now, once. */
+/**
+ * Restarts on a good disk: acknowledged commands have their answers, the others are now executed
+ * once.
+ */
 async function expectNothingLost(folder: string, all: readonly Sent[]): Promise<void> {
   const server = spawn(folder, {});
   const api = await server.listening();

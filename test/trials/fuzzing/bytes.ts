@@ -1,4 +1,4 @@
-/** What is read as bytes: records, frames of edges, snapshots, runs, journals, archives. */
+/** Fuzz targets that read bytes: records, frames of edges, snapshots, runs, journals, archives. */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -44,7 +44,7 @@ function recordBytes(commands: readonly [Command, number][]): Buffer {
   return Buffer.from(records.bytes.slice(0, records.byteLength));
 }
 
-/** The commands of an exchange in which everything happens. */
+/** The commands of a random exchange with every kind of event. */
 function randomCommands(seed: string, count: number): [Command, number][] {
   const duel = new Duel(seed, new Map());
   const random = new RandomCommands(seed, USUAL, duel.naive);
@@ -63,7 +63,9 @@ function randomCommands(seed: string, count: number): [Command, number][] {
   return commands;
 }
 
-/** Records are refused, or two engines do the same with them, and they are written so again. */
+/**
+ * A record is refused, or two engines execute it in the same way and it is written back unchanged.
+ */
 function records(seeds: readonly Buffer[]): Target {
   return {
     name: 'records and the engine',
@@ -87,11 +89,11 @@ function records(seeds: readonly Buffer[]): Target {
             bytes(buffer, 8 * at, 8 * next),
             bytes(written, from, written.byteLength),
           ];
-          // Of a number that is none, the bits that tell nothing are not kept.
+          // The insignificant bits of a NaN are not kept.
           if (!read.equals(again) && !JSON.stringify(command).includes('null'))
             throw new Error(`${JSON.stringify(command)} is written in another way`);
           const atMs = timeOf(buffer, at);
-          // The sequencer's times do not go back, or leap.
+          // The sequencer's times do not go back, or jump ahead.
           lastMs = Math.min(
             MAX_TIME_MS,
             Math.max(lastMs, Math.min(atMs, lastMs + 86_400_000) || 0),
@@ -107,7 +109,7 @@ function records(seeds: readonly Buffer[]): Target {
   };
 }
 
-/** Frames of edges, each read as its kind, and their records. */
+/** Frames of edges, each read according to its kind, and their records. */
 function frames(commands: readonly [Command, number][]): Target {
   const sent: Buffer[] = [];
   const collector = new FrameCollector((message) => sent.push(Buffer.from(message)));
@@ -149,7 +151,7 @@ function frames(commands: readonly [Command, number][]): Target {
   };
 }
 
-/** Snapshots with checksums that are right: refused as damaged, or an engine that can be read. */
+/** Snapshots with correct checksums: refused as damaged, or a readable engine. */
 function snapshots(folder: string, commands: readonly [Command, number][]): Target {
   const engine = new Engine();
   for (const [command, atMs] of commands) engine.apply(command, atMs);
@@ -172,7 +174,9 @@ function snapshots(folder: string, commands: readonly [Command, number][]): Targ
   };
 }
 
-/** The first byte says which list, the second how many entries. The checksum is right. */
+/**
+ * Runs with correct checksums. The first byte selects the list, the second the number of entries.
+ */
 const runs: Target = {
   name: 'runs of the history',
   seeds: LISTS.map((layout, at) => {
@@ -194,7 +198,7 @@ const runs: Target = {
   },
 };
 
-/** A segment of a journal, spoilt anywhere: what is read of it is what was written. */
+/** A segment of a journal, changed anywhere: the readable part equals what was written. */
 async function segments(folder: string): Promise<Target> {
   const original = join(folder, 'original');
   const { batches } = await writeJournal(original);
@@ -221,8 +225,8 @@ async function segments(folder: string): Promise<Target> {
 }
 
 /**
- * The file of a segment in an archive, which the first byte says to compress: refused, with the
- * folder as it was, or the segment is back.
+ * A segment's file in an archive; the first byte decides whether it is compressed. Either the
+ * restore is refused and the folder is unchanged, or the segment is restored.
  */
 async function archives(folder: string): Promise<Target> {
   const data = join(folder, 'archived');
@@ -266,7 +270,7 @@ async function archives(folder: string): Promise<Target> {
 
 export async function byteTargets(folder: string): Promise<Target[]> {
   const exchange = randomCommands('a', 60);
-  // Short ones: both engines execute each input.
+  // Short sequences, because both engines execute each input.
   const short = ['b', 'c', 'd', 'e', 'f', 'g'].map((seed) => randomCommands(seed, 20));
   return [
     records(short.map(recordBytes)),

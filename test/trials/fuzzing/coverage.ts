@@ -1,7 +1,6 @@
 /**
- * What of the exchange's code has run, by character, as V8 counts its blocks.
- *
- * Only code that is compiled after {@link Coverage.start} is counted by block: import it later.
+ * Which characters of the exchange's code have run, according to V8's block counts. Only code that
+ * is compiled after {@link Coverage.start} is counted by block, so import it later.
  */
 import { type Profiler, Session } from 'node:inspector';
 import { join } from 'node:path';
@@ -10,7 +9,7 @@ import { ROOT } from '../../support/sources.js';
 const OWN = ['engine', 'persistence', 'gateway'].map((folder) => join(ROOT, folder, '/'));
 
 export class Coverage {
-  /** Of each file, which of its characters have run. */
+  /** For each file, which of its characters have run. */
   private readonly ran = new Map<string, Uint8Array>();
   private readonly session = new Session();
 
@@ -25,10 +24,13 @@ export class Coverage {
     this.session.disconnect();
   }
 
-  /** Whether something has run since the last call that never had. `isKept`: from now on it has. */
+  /**
+   * Whether code has run since the last call that had never run before. `isKept`: that code then
+   * counts as having run.
+   */
   grows(isKept = true): boolean {
     let grown = false;
-    // A session of the same thread calls back at once.
+    // A session of the same thread calls back immediately.
     this.session.post('Profiler.takePreciseCoverage', (_error, { result }) => {
       for (const script of result)
         if (OWN.some((folder) => script.url.includes(folder)))
@@ -46,7 +48,7 @@ export class Coverage {
       ran = longer;
       this.ran.set(url, ran);
     }
-    // Inner functions and blocks come after what they are in.
+    // Inner functions and blocks follow the ranges that contain them.
     const runsNow = new Uint8Array(length);
     for (const { ranges } of functions)
       for (const { startOffset, endOffset, count } of ranges)

@@ -1,4 +1,7 @@
-/** Lists as CSV: a strict reader finds what the JSON has, also in pages that the site joins. */
+/**
+ * Lists as CSV: a strict reader finds the same values as in JSON, also in the file that the site
+ * assembles from pages.
+ */
 import { parse } from 'csv-parse/sync';
 import type { Engine } from '../../../engine/engine.js';
 import {
@@ -28,7 +31,7 @@ const REASONS = Object.keys(CANCEL_REASONS).map(Number);
 const MOST_ENTRIES = 5;
 const PAGE_ENTRIES = 2;
 
-/** `of(i, most)`: an integer, from 0 to below `most` if that is given. */
+/** `of(i, most)`: the i-th integer; from 0 to below `most` if given. */
 type Numbers = (i: number, most?: number) => number;
 
 function ledgerLine(of: Numbers): LedgerLine {
@@ -79,12 +82,12 @@ function orderRecord(of: Numbers, name: string | null): OrderRecord {
   };
 }
 
-/** As JSON has it, with the text of each number; null is empty. */
+/** The cells of a JSON entry: numbers as their text, null as empty. */
 function cellsOf(entry: string): string[] {
   const text = (_: string, value: unknown, context?: { source: string }) =>
     typeof value === 'number' ? context!.source : value;
   const read = JSON.parse(entry, text) as Record<string, object | null>;
-  // What a statement has in an object has a column each.
+  // Each field of a statement's inner object has a column.
   const cells: unknown[] = Object.entries(read).flatMap(([field, value]): unknown[] => {
     if (field.endsWith('tMs')) return [value, dateOf(value)];
     if (field === 'reference') return [value, 'USD'];
@@ -113,7 +116,7 @@ function compare<Entry extends object>(
     throw new Error(`${list.name}: ${text} is not ${expected}`);
 }
 
-/** As the site saves it, page by page. */
+/** The CSV as the site assembles it, page by page. */
 async function joined(entries: readonly LedgerLine[]): Promise<string> {
   const fetch = async (address: unknown) => {
     const from = Number(new URL(`${address}`).searchParams.get('cursor'));
@@ -131,7 +134,7 @@ async function joined(entries: readonly LedgerLine[]): Promise<string> {
   return parts.join('');
 }
 
-/** Of each line of the input an entry: it is a name for an order, or a number, or both. */
+/** Each line of the input becomes an entry: a name of an order, a number, or both. */
 export const csv: Target = {
   name: 'CSV of answers',
   seeds: [
@@ -146,7 +149,7 @@ export const csv: Target = {
       (first: number): Numbers =>
       (i, most) => {
         const number = numbers[(first + i) % numbers.length]!;
-        // No amount is -0.
+        // Adding 0 turns -0 into 0.
         return most === undefined ? number + 0 : Math.abs(number) % most;
       };
     const names = texts.map((text) => clientOrderId.schema.safeParse(text).data ?? null);

@@ -1,6 +1,6 @@
 /**
- * Fuzzing of one target: inputs are mutated, and one that runs code that none has run before is
- * mutated further. A fault ends it, with the input in a file and in the message.
+ * Fuzzes one target: inputs are mutated, and an input that runs new code is mutated further. A
+ * fault ends the run, with the input in a file and in the message.
  */
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,28 +11,31 @@ import type { Coverage } from './coverage.js';
 
 export interface Target {
   name: string;
-  /** Real ones, which must be no faults. */
+  /** Valid inputs, which must not be faults. */
   seeds: readonly Uint8Array[];
   maxBytes?: number;
-  /** Throws if what becomes of the input is a fault. */
+  /** Throws if the input causes a fault. */
   check(input: Buffer): unknown;
 }
 
 export interface Tally {
   inputs: number;
-  /** Those that ran something new. */
+  /** The number of inputs that ran new code. */
   kept: number;
 }
 
-/** Reading the counts takes as long as many inputs. A batch in which nothing is new is doubled. */
+/**
+ * The smallest batch. Reading the counts takes as long as many inputs, so a batch without new code
+ * is followed by one twice as large.
+ */
 const LEAST = 16;
 const MOST = 4_096;
 const BATCH_MS = 2_000;
 const MAX_BYTES = 4_096;
-/** No input may compute for so long. How long it waits for a busy machine does not count. */
+/** The longest CPU time of an input. Waiting for a busy machine does not count. */
 const SLOW_MS = 5_000;
 
-/** For `forMs` after the seeds. `coverage` null: only the seeds are mutated. */
+/** Fuzzes for `forMs` after the seeds. If `coverage` is null, only the seeds are mutated. */
 export async function fuzz(
   target: Target,
   random: Random,
@@ -62,7 +65,7 @@ export async function fuzz(
   return tally;
 }
 
-/** Which of the inputs run something new: tried by halves. */
+/** Finds the inputs that run new code, by bisection. */
 async function sift(target: Target, coverage: Coverage, inputs: Buffer[]): Promise<Buffer[]> {
   for (const input of inputs) await attempt(target, input);
   if (!coverage.grows(inputs.length === 1)) return [];

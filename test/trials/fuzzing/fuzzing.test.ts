@@ -1,9 +1,7 @@
 /**
- * Everything that reads bytes of others, with inputs that are mutated from real ones: each is
- * refused as it should be, or read as a slow reader reads it. In a trial the mutations follow what
- * code they run; in `npm test` there is a sample without that.
- *
- * SEED repeats the choices.
+ * Every reader of untrusted bytes, with inputs that are mutated from valid ones: each is refused as
+ * it should be, or read like a slow reader reads it. In a trial the mutations follow the covered
+ * code; `npm test` has a sample without that. SEED repeats the choices.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +15,7 @@ import { fuzz } from './fuzz.js';
 const SECONDS = extent(60, 0.5);
 const coverage = inject('times') === undefined ? null : new Coverage();
 coverage?.start();
-// Code that is compiled earlier is not counted.
+// Imported here, because code that is compiled earlier is not counted.
 const [{ textTargets }, { byteTargets }] = [await import('./texts.js'), await import('./bytes.js')];
 
 const folder = mkdtempSync(join(tmpdir(), 'fuzzing-'));

@@ -1,4 +1,4 @@
-/** What clients, browsers and venues of prices send as text, price files, and CSV for others. */
+/** Fuzz inputs: text from clients, browsers and price venues; price files; exported CSV. */
 import { createHmac } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -56,7 +56,7 @@ const orders: Target = {
   },
 };
 
-/** The keys of each object of a JSON text, and its numbers, read in the plainest way. */
+/** The keys of each object of a JSON text, and its numbers, read in the simplest way. */
 function readPlainly(text: string): { keys: string[][]; numbers: string[] } {
   const found: { keys: string[][]; numbers: string[] } = { keys: [], numbers: [] };
   let at = 0;
@@ -162,7 +162,7 @@ const venues: Target = {
   },
 };
 
-/** `folder` is for the file. */
+/** `folder`: for the price file. */
 function priceFiles(folder: string): Target {
   const path = join(folder, 'prices.csv');
   return {
@@ -189,7 +189,7 @@ function priceFiles(folder: string): Target {
       )
         fail('time goes back', times);
       const text = input.toString('utf8').replace(/^\ufeff/, '');
-      // Quotes may hold anything; otherwise each line is a price.
+      // A quoted field may contain line breaks; without quotes, each line is a price.
       if (text.includes('"')) return;
       const [, ...lines] = text.split(/\r?\n/).filter((line) => line !== '');
       const expected = lines.map((line) => {
@@ -203,7 +203,7 @@ function priceFiles(folder: string): Target {
   };
 }
 
-/** Cookies, and tokens that were spoilt and then signed. */
+/** Cookies, and tokens that are changed and then signed. */
 async function tokens(): Promise<Target> {
   const secret = Buffer.alloc(32, 7);
   const sessions = new Sessions([secret]);

@@ -1,6 +1,6 @@
 /**
  * A journal of gigabytes verifies, and an exchange starts on it: 1,000 orders a second in one
- * asset, each with an idempotency key and a clientOrderId, for as many hours as it takes.
+ * asset, each with an idempotency key and a clientOrderId, for as many hours as needed.
  */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -31,7 +31,7 @@ const START_MS_MAX = 3_600_000;
 const USERS = 10_000;
 const FUNDS_MICROS = 500_000 * MICROS_PER_DOLLAR;
 const ORDERS_A_SECOND = 1_000;
-/** The folder's size is looked at after so many orders. */
+/** The folder's size is checked each time this many orders have been written. */
 const LOOK_EVERY = 1_000_000;
 
 function* trading(folder: string): Generator<[Command, number]> {
@@ -47,7 +47,7 @@ function* trading(folder: string): Generator<[Command, number]> {
     }
     const userId = random.whole(1, USERS);
     const marketId = marketIdOf(0, nowMs - (nowMs % WINDOW_MS));
-    // As long as a UUID.
+    // The key has the length of a UUID.
     const idempotencyKey = `0195e7d2-7c31-4b8e-9f00-${100_000_000_000 + order}`;
     const rests = random.chance(0.5);
     if (random.chance(0.2)) yield [{ kind: 'cancelAll', userId, idempotencyKey, marketId }, nowMs];
@@ -64,7 +64,7 @@ function* trading(folder: string): Generator<[Command, number]> {
 }
 
 test('a long journal verifies, and an exchange starts on it', ({ annotate }) =>
-  // Not in the folder of temporary files, which may be memory.
+  // The folder of temporary files is not used, because it may be in memory.
   inFolder(process.cwd(), async (folder) => {
     const data = join(folder, 'data');
     const commands = await writeFolder(data, trading(data));

@@ -35,7 +35,8 @@ test('what newcomers can have of 64,000,000 keys is remembered for an hour, and 
     while (ask(userId, `key-${count}`, at(0)) !== Code.idempotency_full) count++;
     counts.push(count);
   }
-  // The first has a quarter of the newcomers' half, less what is kept for those who use little.
+  // The first user gets a quarter of the newcomers' half, minus what is kept for users with little
+  // use.
   expect(counts[0]).toBe(6_000_000);
   expect(counts.at(-1)).toBe(POOL_SIZES.keys.assured);
   const lastMs = at(IDEMPOTENCY_KEPT_MS - 1);

@@ -1,9 +1,8 @@
 /**
- * Models of what must be right in every order of events: each is explored to its end within the
- * bounds that it states, and then once without each of the guards of the code, where an error must
- * be found. A model is not the code: a comment beside each guard says where that is.
- *
- * It needs spin and gcc, and installs neither.
+ * Models of protocols that must be right in every order of events. Each is explored completely
+ * within its stated bounds, then once without each guard of the code, which must lead to an error.
+ * A model is not the code: a comment beside each guard says where the guard is. Needs spin and gcc,
+ * and installs neither.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -11,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 
-/** By model: what is left out, as the model names it. */
+/** The guards of each model, by the model's name for them. */
 const GUARDS = {
   'group-commit': {
     NO_SYNC: 'a commit is synced',
@@ -56,7 +55,7 @@ function run(command: string, ...args: string[]): string {
   return stdout;
 }
 
-/** The number of states, and what was violated; null: nothing. */
+/** Returns the number of states, and the violation or null. */
 function explore(model: string, without?: string) {
   run(
     'spin',

@@ -6,10 +6,10 @@
 export interface Mutation {
   mistake: string;
   file: string;
-  /** Stands once in the file. */
+  /** Occurs once in the file. */
   from: string;
   to: string;
-  /** Below test/, without .test.ts. */
+  /** The test file, relative to test/ and without .test.ts. */
   noticedBy: string;
 }
 

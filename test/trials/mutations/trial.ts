@@ -1,6 +1,6 @@
 /**
- * Makes one mistake at a time in a copy of the sources and runs the tests that must notice it. It
- * shows that these lines are tested, and by what; not that every line is.
+ * Makes one mistake at a time in a copy of the sources and runs the tests that must notice it. This
+ * shows that these lines are tested, and where; not that every line is.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';

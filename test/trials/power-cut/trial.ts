@@ -1,9 +1,9 @@
 /**
- * Power cuts. The built program trades on a watched disk; then the disk is rebuilt as a cut at any
- * of thousands of moments could have left it, with what was not synced missing, torn or there. The
- * exchange starts on each of these disks, has everything that anybody was told by then, and is in a
- * state that the journal had: no command is half there. Whatever was sent to a socket counts as
- * told.
+ * Power cuts. The built program trades on a watched disk. Then the disk is rebuilt as a cut at any
+ * of thousands of moments could have left it, with unsynced data missing, torn or present. The
+ * exchange starts on each of these disks, contains every command that had been reported by then,
+ * and is in a state that the journal once had, without half a command. Every byte sent to a socket
+ * counts as reported.
  */
 import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,11 +24,11 @@ import { DiskLayer, whyNoLayer } from '../disk/layer.js';
 import { trade } from '../disk/scenario.js';
 
 const CUTS = extent(200);
-/** So many that the journal has several segments, and cuts hit their change and sealing. */
+/** Enough for several segments, so that cuts hit their change and sealing. */
 const COMMANDS = 8_000;
-/** Every so many cuts, the answers of history are compared with those made from the journal. */
+/** After this many cuts, the answers of the history are compared with those from the journal. */
 const COMPARE_EVERY = 4;
-/** The log of a segment. */
+/** The write-ahead log of a segment. */
 const JOURNAL_LOG = /^journal(-\d+)?\.db-wal$/;
 const SEQUENCES = /"sequence":(\d+)/g;
 
@@ -43,7 +43,7 @@ const work = mkdtempSync(join(tmpdir(), 'exchange-power-'));
 /** An exchange that ran on a watched disk. */
 interface Watched {
   entries: Entry[];
-  /** The hash of each batch of its journal, by the batch's last sequence. */
+  /** The hash of each batch of the journal, by the batch's last sequence. */
   hashes: Map<number, string>;
   /** The time of its last command. */
   atMs: number;
@@ -89,7 +89,10 @@ afterAll(() => {
   rmSync(work, { recursive: true, force: true });
 });
 
-/** The moments at which a cut differs from the one before: a sync, a name, something sent. */
+/**
+ * The moments at which a cut differs from the one before: a sync, a change of a name, something
+ * sent.
+ */
 function moments(entries: readonly Entry[]): { common: number[]; rare: number[] } {
   const common: number[] = [];
   const rare: number[] = [];
@@ -108,7 +111,7 @@ function chosenCuts(random: Random): number[] {
   return Array.from({ length: CUTS }, (_, i) => random.pick(i % 2 === 0 ? common : rare));
 }
 
-/** The highest sequence that anybody outside was told before the cut. */
+/** The highest sequence that had been sent to a client before the cut. */
 function toldBefore(entries: readonly Entry[], cut: number): number {
   let told = 0;
   for (let at = 0; at < cut; at++) {
@@ -120,7 +123,7 @@ function toldBefore(entries: readonly Entry[], cut: number): number {
   return told;
 }
 
-/** What a user and a stranger read, without the exchange's present position. */
+/** The answers to a user and to a stranger, without the exchange's present position. */
 async function answersOf(server: TestServer): Promise<string> {
   const sessions = new Sessions(sessionSecrets(server.folder));
   const { engine } = server.exchange.sequencer;
@@ -135,7 +138,10 @@ async function answersOf(server: TestServer): Promise<string> {
   return JSON.stringify(answers, (name, value) => (isPlace(name) ? undefined : value));
 }
 
-/** Starts on the disk after the cut, and returns how much of the original journal is there. */
+/**
+ * Starts on the disk after the cut. Returns the last sequence of the original journal that
+ * survived.
+ */
 async function startAfter(cut: number, luck: Luck, isCompared: boolean): Promise<number> {
   const folder = join(work, `cut-${cut}`);
   new DiskAt(watched.entries, cut).writeTo(folder, luck);
@@ -153,7 +159,7 @@ async function startAfter(cut: number, luck: Luck, isCompared: boolean): Promise
   }
 }
 
-/** The last sequence of the original journal that is in this one; whole batches only. */
+/** The last sequence of the original journal that this journal contains, in whole batches. */
 async function survivedIn(folder: string, hashes: Map<number, string>): Promise<number> {
   const reader = await openJournalReader(folder);
   let survived = 0;
@@ -165,7 +171,10 @@ async function survivedIn(folder: string, hashes: Map<number, string>): Promise<
   return survived;
 }
 
-/** What survived of history and snapshots changes no answer: the journal alone gives the same. */
+/**
+ * Checks that the surviving history and snapshots change no answer: the journal alone gives the
+ * same.
+ */
 async function expectHistoryOfJournal(server: TestServer): Promise<void> {
   const answers = await answersOf(server);
   const bare = join(work, 'bare');
@@ -208,7 +217,7 @@ test('the cuts are real: on a disk that does not sync, what was told is gone', a
   const lying = entries.slice(0, lastSend).filter((entry) => !isLogSync(entry));
   const folder = join(work, 'lost');
   new DiskAt(lying, lying.length).writeTo(folder, 'nothing');
-  // With several segments, a reader may refuse what is left of them.
+  // With several segments, a reader may refuse the remaining ones.
   const survived = await survivedIn(folder, hashes).catch((error: unknown) => {
     if (error instanceof JournalError) return 0;
     throw error;

@@ -1,6 +1,6 @@
 /**
- * A day of real prices and the start and end prices that follow from it: the time-weighted average
- * of the last known price over the minute before, with big.js, from the file alone.
+ * A day of real prices, and the start and end prices of its markets: the time-weighted average of
+ * the last known price over the minute before, computed with big.js from the file alone.
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -21,12 +21,12 @@ interface Tick {
   price: Big;
 }
 
-/** A market of the day, as it should end. */
+/** A market of the day, with its expected result. */
 export interface ExpectedMarket {
   id: string;
   startsAtMs: number;
   startPrice: Big;
-  /** null: VOID. */
+  /** The end price, or null if the market must be VOID. */
   endPrice: Big | null;
   resolution: ResolutionName;
 }
@@ -42,7 +42,7 @@ function readTicks(): Tick[] {
   });
 }
 
-/** null: no price is known for that minute. */
+/** The average price of the minute before `atMs`, or null if no price is known for it. */
 function averageBefore(ticks: readonly Tick[], atMs: number): Big | null {
   const fromMs = atMs - MINUTE_MS;
   let sum = new Big(0);
@@ -58,8 +58,8 @@ function averageBefore(ticks: readonly Tick[], atMs: number): Big | null {
 }
 
 /**
- * Every market of the day, and the one after it, which opens with the day's last minute and has no
- * price at its end. The exchange starts with the first price, in the first window, which opens with
+ * All markets of the day, and the next one, which opens in the day's last minute and has no price
+ * at its end. The exchange starts with the first price, in the first window, whose market opens at
  * that price.
  */
 export function expectedMarkets(): ExpectedMarket[] {

@@ -1,4 +1,4 @@
-/** What money over HTTP must be, computed with big.js. */
+/** Expected amounts of money over HTTP, computed with big.js. */
 import { Big } from 'big.js';
 import { expect } from 'vitest';
 

@@ -27,7 +27,7 @@ export interface HttpTrade {
 export interface Participant {
   userId: string;
   username: string;
-  /** Oldest first. */
+  /** Trades, oldest first. */
   trades: HttpTrade[];
 }
 
@@ -50,7 +50,7 @@ export interface ExpectedEntry {
   value: number;
 }
 
-/** Something that counts for a user. */
+/** One contribution to a user's standing. */
 interface Count {
   atMs: number;
   profit: Big;
@@ -81,8 +81,8 @@ export class ExpectedStandings {
   }
 
   /**
-   * The ranking of everything from `fromMs` on: highest first, and earlier registrations first
-   * among equals.
+   * The ranking by contributions from `fromMs` on: highest first; among equals, earlier
+   * registrations first.
    */
   board(metric: MetricName, fromMs: number): ExpectedEntry[] {
     const ranked = this.participants.filter(({ username }) => username !== HOUSE);
@@ -102,7 +102,7 @@ export class ExpectedStandings {
     }));
   }
 
-  /** For all time. */
+  /** The user's all-time total. */
   total(userId: string, metric: MetricName): number {
     return this.counts
       .get(userId)!

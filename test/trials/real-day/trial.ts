@@ -1,10 +1,8 @@
 /**
  * A day of real prices through the built program at high speed, traded by clients over HTTP. In the
- * end every market matches the price file, every balance and every leaderboard the trades that HTTP
- * reported, and every answer the journal.
- *
- * SEED repeats the clients' choices. How much is traded depends on the machine; what must hold does
- * not.
+ * end every market matches the price file, every balance and leaderboard matches the trades that
+ * HTTP reported, and every answer matches the journal. SEED repeats the clients' choices. The
+ * amount of trading depends on the machine; the checks do not.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -31,10 +29,10 @@ import {
 } from './expected-standings.js';
 
 const CLIENTS = 40;
-/** The day takes 144 s. A key is remembered for six: longer than a client may repeat it. */
+/** The day takes 144 s. A key is remembered for 6 s, longer than a client may repeat it. */
 const SPEED = 600;
 const GRANT = 10_000;
-/** The market after the day has no price at its end, and nobody trades it. */
+/** The market after the day has no price at its end, so nobody trades in it. */
 const TRADE_UNTIL_MS = DAY_START_MS + DAY_MS - 10 * 60_000;
 const RESOLVES_AFTER_MS = 2_000;
 const VOID_AFTER_MS = 60_000;
@@ -161,7 +159,7 @@ test('every market has the prices and the result that follow from the file', asy
 test('every balance follows from the trades', async ({ annotate }) => {
   const sums = { trades: 0, claimable: 0, staked: 0 };
   for (const { userId, token } of await people()) {
-    // Between two reads, a market may be paid.
+    // A market may be paid between two reads.
     await eventually(async () => {
       const own = `/users/${userId}`;
       const { json: balance } = await api.read(`${own}/balance`, token);
@@ -187,7 +185,7 @@ test('every balance follows from the trades', async ({ annotate }) => {
 });
 
 test('every leaderboard, profile and sum of points follows from the trades', async () => {
-  // The house trades, but is not ranked.
+  // The house trades, but has no rank.
   expect((await api.read('/users/u1')).json).toMatchObject({ username: 'house', rank: null });
   for (const metric of METRICS) {
     for (const period of ['all', 'day', 'week']) {

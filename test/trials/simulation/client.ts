@@ -1,10 +1,9 @@
 /**
- * A client that trades over a bad network: requests and answers are late, lost or doubled. Every
- * command has a key, or for some clients a number (Client-Sequence), and is sent until it is
- * answered.
- *
- * Invariant, which the simulation checks: all answers under one key are equal; of the answers to one
- * number, at most one says that it was executed, and the others name a number at least as great.
+ * A client that trades over a bad network: requests and answers are delayed, lost or duplicated.
+ * Every command has a key, or for some clients a number (Client-Sequence), and is sent until it is
+ * answered. Invariant, which the simulation checks: all answers to one key are equal; of the
+ * answers to one number, at most one reports its execution, and the others name a number that is at
+ * least as great.
  */
 
 import { numberedKey } from '../../../engine/interface/client-sequence.js';
@@ -21,9 +20,9 @@ export type KeyedCommand = Command & UserCommand;
 
 export interface Request {
   command: KeyedCommand;
-  /** The first answer; null: none yet. */
+  /** The first answer, or null if none has come. */
   reply: Reply | null;
-  /** The answer of the execution, if the command has a number and this answer came. */
+  /** The answer that reports the execution, if the command has a number and this answer came. */
   executed: Reply | null;
 }
 
@@ -57,7 +56,7 @@ export class Client {
     this.world.after(this.world.random.whole(0, PAUSE_MS), () => this.next());
   }
 
-  /** Sends what is unanswered until it is answered, and nothing new. */
+  /** Sends no new commands, but repeats unanswered ones until they are answered. */
   stop(): void {
     this.isStopped = true;
   }
@@ -157,7 +156,7 @@ function choose(
   return { kind: 'batch', ...of, operations: [unkeyed, unkeyed], atomic: random.chance(0.5) };
 }
 
-/** The id of an earlier order of this client, or one that never was. */
+/** The id of an earlier order of this client, or an id that does not exist. */
 function orderOf(random: Random, earlier: readonly Request[]): number {
   const orders = earlier.filter(
     ({ command, reply }) =>

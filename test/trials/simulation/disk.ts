@@ -1,7 +1,7 @@
 /**
- * A simulated disk with a journal and snapshots. It is slow at random, and sometimes it fails or
- * stands still. After a crash the batch that was being written is there or not, whichever; what was
- * reported as written is always there.
+ * A simulated disk with a journal and snapshots. It is slow at random, and sometimes fails or stops
+ * for a while. After a crash, the batch in flight may or may not exist; a batch that was reported
+ * as written always does.
  */
 import type { Engine } from '../../../engine/engine.js';
 import { JournalError } from '../../../persistence/journal/errors.js';
@@ -20,7 +20,7 @@ import {
 import type { SequencerLog } from '../../../persistence/sequencer.js';
 import type { World } from './world.js';
 
-/** The chances of an append that fails, and of one that takes very long. */
+/** The chances that an append fails, and that it takes very long. */
 const FAILURE = 0.001;
 const STILL = 0.002;
 const STILL_MS = 30_000;
@@ -28,11 +28,11 @@ const USUAL_MS = 8;
 
 export class SimulatedDisk {
   readonly batches: JournalBatch[] = [];
-  /** Their states. */
+  /** The states in the snapshots. */
   readonly snapshots: Buffer[] = [];
-  /** The batch that is being written; a crash decides what becomes of it. */
+  /** The batch in flight; a crash decides whether it is written. */
   private inFlight: JournalBatch | null = null;
-  /** Grows with each crash: what an earlier run of the program waits for never comes. */
+  /** Increases with each crash. Callbacks of an earlier run are dropped. */
   private runs = 0;
 
   constructor(private readonly world: World) {}
@@ -43,7 +43,7 @@ export class SimulatedDisk {
     return { sequence: last.lastSequence, hash: last.hash, digest: last.digest };
   }
 
-  /** The journal for one run of the program. */
+  /** Opens the journal for one run of the program. */
   open(): SequencerLog {
     const { world } = this;
     const run = ++this.runs;
@@ -53,7 +53,7 @@ export class SimulatedDisk {
         return disk.end;
       },
       append(batch, done) {
-        // The sequencer of a program that has ended may not have noticed.
+        // The sequencer of a crashed program may still call.
         if (run !== disk.runs) return;
         disk.begin(batch);
         const { random } = world;
@@ -70,7 +70,7 @@ export class SimulatedDisk {
     };
   }
 
-  /** The program has ended at once, whatever it was doing. */
+  /** Crashes the program immediately, whatever it was doing. */
   crash(): void {
     this.runs++;
     this.finish(this.world.random.chance(0.5));

@@ -1,10 +1,9 @@
 /**
  * One run of the program, from its recovery to its crash: the real engine and sequencer, and a
- * second engine that follows the journal, on the simulated disk.
- *
- * Invariant, which the simulation checks: a reply leaves only when its sequence is on the disk; both
- * engines agree with every digest of the journal; a recovery from a snapshot and one from the first
- * command lead to the same state, which is the one that the run before had at that sequence.
+ * second engine that follows the journal, on the simulated disk. Invariant, which the simulation
+ * checks: a reply leaves only when its sequence is on the disk; both engines agree with every
+ * digest of the journal; recovery from a snapshot and recovery from the first command lead to the
+ * same state, which is the previous run's state at that sequence.
  */
 import { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
@@ -16,7 +15,7 @@ import type { World } from './world.js';
 
 export interface Reply {
   sequence: number;
-  /** The whole result, as results.ts lays it out. */
+  /** The whole result, in the layout of results.ts. */
   values: readonly number[];
   isReplayed: boolean;
 }
@@ -45,7 +44,7 @@ export class SimulatedExchange {
     const known = digests.get(sequence);
     if (known !== undefined && known !== engine.digest())
       throw new Broken(`after the recovery to ${sequence} the digest is another`);
-    // What came after was never told to anybody.
+    // Later digests were never reported.
     for (const later of digests.keys()) if (later > sequence) digests.delete(later);
     this.follower = recovered(disk, false);
     if (this.follower.digest() !== engine.digest())
@@ -60,7 +59,10 @@ export class SimulatedExchange {
 
   private readonly digests: Map<number, string>;
 
-  /** Returns whether it was accepted; `reply` is called when it is durable, if ever. */
+  /**
+   * Returns whether the command was accepted. `reply` is called when the command is durable, if
+   * ever.
+   */
   submit(command: Command, reply: (reply: Reply) => void): boolean {
     const { sequencer, disk } = this;
     try {
@@ -82,7 +84,7 @@ export class SimulatedExchange {
     return true;
   }
 
-  /** The follower reads what is on the disk; now and then it writes a snapshot. */
+  /** Lets the follower read the disk, and write a snapshot if one is due. */
   follow(isSnapshotDue: boolean): void {
     const { batches } = this.disk;
     while (this.followedBatches < batches.length)

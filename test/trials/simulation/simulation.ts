@@ -1,11 +1,9 @@
 /**
  * The exchange in one process, on a simulated disk, clock and network, with crashes, jumps of the
- * clock, failures of the disk, and clients that repeat what was not answered. All choices come from
- * the seed.
- *
- * The promises are checked where they could break: before a reply leaves (exchange.ts), at each
- * recovery (exchange.ts), at each answer (client.ts), and at the end, here: the journal alone gives
- * every answer that was received, no key and no number was executed twice, and money is conserved.
+ * clock, failures of the disk, and clients that repeat unanswered commands. All choices come from
+ * the seed. The promises are checked where they could break: before a reply leaves (exchange.ts),
+ * at each recovery (exchange.ts), at each answer (client.ts), and at the end, here: the journal
+ * alone gives every received answer, no key or number was executed twice, and money is conserved.
  */
 
 import { Engine } from '../../../engine/engine.js';
@@ -32,7 +30,7 @@ export interface SimulationResult {
   diskFailures: number;
   snapshots: number;
   trades: number;
-  /** Markets that had a price to settle at. */
+  /** The number of markets that settled at a price. */
   settled: number;
 }
 
@@ -47,11 +45,11 @@ const FOLLOW_EVERY_MS = 500;
 const RESTART_MS = 3_000;
 const CRASH_EVERY_MS = 240_000;
 const JUMP_EVERY_MS = 300_000;
-/** One source at a time is wrong or silent, for up to this long. */
+/** One source at a time is wrong or silent, for at most this long. */
 const SOURCES = ['a', 'b', 'c'];
 const MISTAKE_MS = 120_000;
 const LATE_MS = 5_000;
-/** How far the clock jumps, back or ahead. */
+/** The largest jump of the clock, back or ahead. */
 const JUMP_MS = 120_000;
 
 const NOBODY = () => {};
@@ -77,16 +75,16 @@ class Simulation {
   private readonly disk: SimulatedDisk;
   private readonly digests = new Map<number, string>();
   private readonly clients: Client[] = [];
-  /** null: it has crashed and is not yet started again. */
+  /** null after a crash, until the next start. */
   private exchange: SimulatedExchange | null = null;
-  /** How far the exchange's clock is off. */
+  /** The error of the exchange's clock. */
   private offMs = 0;
   private isCalm = false;
   private broken: Error | null = null;
   private priceMicros = 100_000_000_000;
   private lowestMicros = this.priceMicros;
   private highestMicros = this.priceMicros;
-  /** Factor 0: it says nothing. */
+  /** The present mistake of a source; with factor 0 the source is silent. */
   private mistake = { source: 'a', factor: 1, untilMs: 0 };
 
   constructor(seed: string) {
@@ -112,7 +110,7 @@ class Simulation {
     this.judge();
   }
 
-  /** About every so often, at random. */
+  /** Calls `happen` at random intervals with this mean. */
   private every(meanMs: number, happen: () => void): void {
     const again = () => {
       happen();
@@ -126,7 +124,7 @@ class Simulation {
       now: () => START_MS + this.world.nowMs + this.offMs,
       digests: this.digests,
       onFatal: (error) => {
-        // What a release throws ends the sequencer, too.
+        // An exception in a release also ends the sequencer.
         if (!(error instanceof JournalError)) this.broken ??= error;
         this.result.diskFailures++;
         this.end();
@@ -135,7 +133,9 @@ class Simulation {
     this.setUp();
   }
 
-  /** The asset and the users, unless they are there: a crash can come before they are durable. */
+  /**
+   * Creates the asset and the users that do not exist: a crash can come before they are durable.
+   */
   private setUp(): void {
     const { engine } = this.exchange!.sequencer;
     if (engine.assetCount === 0) this.submit({ kind: 'listAsset', symbol: 'BTC' });
@@ -185,7 +185,7 @@ class Simulation {
       this.submit({ kind: 'advanceTime' });
   }
 
-  /** A price comes at once, late and out of order, or twice. */
+  /** Delivers a price immediately, late and out of order, or twice. */
   private tick(source: string, observedAtMs: number): void {
     const { mistake, random, world } = this;
     const isWrong = mistake.source === source && mistake.untilMs >= world.nowMs;
@@ -229,7 +229,7 @@ class Simulation {
     if (!this.isCalm) this.offMs += this.random.whole(-JUMP_MS, JUMP_MS);
   }
 
-  /** The journal alone is asked, with an engine that knows nothing else. */
+  /** Judges the run by the journal alone, with a fresh engine. */
   private judge(): void {
     const executed = new Map<string, number>();
     const results = new Map<number, string>();
@@ -252,7 +252,9 @@ class Simulation {
     this.result.commands = engine.sequence;
   }
 
-  /** Trades are counted; a market settles between the lowest and the highest right price. */
+  /**
+   * Counts trades, and checks that a market settles between the lowest and the highest right price.
+   */
   private judgeEvents({ events }: Engine): void {
     eachEvent(events, (name, field) => {
       if (name === 'trade') this.result.trades++;
@@ -282,7 +284,7 @@ function valuesOf(engine: Engine): Float64Array {
   return values.subarray(0, length);
 }
 
-/** The key or the number under which a command was executed now; null: it has none, or was not. */
+/** The key or number under which a command was executed now, or null. */
 function executedKey(engine: Engine, command: Command): string | null {
   if (!('idempotencyKey' in command) || command.idempotencyKey === null || engine.replayed)
     return null;
@@ -292,7 +294,7 @@ function executedKey(engine: Engine, command: Command): string | null {
 
 const keyOf = ({ userId, idempotencyKey }: UserCommand) => `u${userId} ${idempotencyKey}`;
 
-/** What was answered under a number was executed, even if the answer only says that it had been. */
+/** A request that got an answer was executed, even if the answer was only "already executed". */
 function judgeNumbers({ requests }: Client, executed: ReadonlyMap<string, number>): void {
   for (const { command, reply } of requests)
     if (reply !== null && !executed.has(keyOf(command)))

@@ -7,7 +7,7 @@ test('on a simulated disk, clock and network every promise is kept', async ({ an
   await annotate(await total(extent(300)));
 });
 
-/** Runs one seed after the other; returns the sums of their counts. */
+/** Runs one seed after the other. Returns the sums of their counts. */
 async function total(seeds: number): Promise<string> {
   const sums: Record<string, number> = { seeds };
   for (let i = 0; i < seeds; i++) {

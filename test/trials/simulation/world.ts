@@ -1,12 +1,12 @@
 /**
- * Simulated time: things happen in the order of their times, and nothing happens between them. The
+ * Simulated time: events happen in the order of their times, and nothing happens between them. The
  * same seed gives the same run.
  */
 import type { Random } from '../../support/workload/random.js';
 
 interface Happening {
   atMs: number;
-  /** Breaks ties: what was planned first happens first. */
+  /** Breaks ties: the event that was planned first happens first. */
   order: number;
   happen: () => void;
 }
@@ -22,19 +22,19 @@ export class World {
     const atMs = this.nowMs + delayMs;
     const order = ++this.orders;
     let at = this.planned.length;
-    // Sorted, the next one last.
+    // The list is sorted, with the next event last.
     while (at > 0 && isBefore(this.planned[at - 1]!, { atMs, order })) at--;
     this.planned.splice(at, 0, { atMs, order, happen });
   }
 
-  /** Everything that happens up to `untilMs`; `afterEach` is called after each of it. */
+  /** Runs everything up to `untilMs`, and calls `afterEach` after each event. */
   async run(untilMs: number, afterEach: () => void = () => {}): Promise<void> {
     for (let next = this.planned.at(-1); next !== undefined; next = this.planned.at(-1)) {
       if (next.atMs > untilMs) break;
       this.planned.pop();
       this.nowMs = next.atMs;
       next.happen();
-      // The sequencer starts its commits with setImmediate, before this one.
+      // The sequencer starts its commits with setImmediate, before this callback.
       await new Promise((resolve) => setImmediate(resolve));
       afterEach();
     }

@@ -1,6 +1,6 @@
 /**
- * What axe finds in every state of the site: each view, each dialog, refusals and receipts; in
- * dark, in light and at the width of a phone.
+ * What axe finds in every state of the site: each view, each dialog, refusals and receipts, in
+ * dark, in light and at a phone's width.
  */
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
@@ -24,11 +24,11 @@ const VIEWS = [
 
 export interface Findings {
   states: number;
-  /** Also on standard error. */
+  /** The number of violations, which are also printed on standard error. */
   violations: number;
 }
 
-/** The exchange at `url` has a house; it is best some times faster than real time. */
+/** Needs an exchange with a house, preferably faster than real time. */
 export async function findViolations(browser: Browser, url: string): Promise<Findings> {
   const findings = { states: 0, violations: 0 };
   for (const [form, options] of Object.entries(FORMS)) {
@@ -89,7 +89,7 @@ async function walk(page: Page, url: string, form: string, check: Check): Promis
   await check('a profile');
 }
 
-/** A purchase, an order that rests and is opened to be amended, and one that is refused. */
+/** Makes a purchase, rests an order and opens it for amendment, and has one refused. */
 async function trade(page: Page, check: Check): Promise<void> {
   const send = page.locator('#ticket .send');
   const size = page.locator('#size');

@@ -1,4 +1,4 @@
-/** The built exchange as a process of its own, in a temporary folder, for a browser to look at. */
+/** The built exchange as a separate process, in a temporary folder, for a browser. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,14 +6,14 @@ import { ExchangeProcess } from '../../support/processes/exchange-process.js';
 import { writePrices } from '../../support/site/prices.js';
 
 export interface ExchangeOptions {
-  /** Prices from a file, from the second minute of a window on, or simulated ones. */
+  /** The source of prices: a file from the second minute of a window on, or the simulation. */
   feed: 'file' | 'simulated';
   speed: number;
-  /** Set besides. */
+  /** Additional environment variables. */
   variables?: Record<string, string>;
 }
 
-/** Runs `work` with the address of an exchange, and stops the exchange, also if `work` fails. */
+/** Runs `work` with the address of an exchange, and stops the exchange, even if `work` fails. */
 export async function withExchange(
   { feed, speed, variables = {} }: ExchangeOptions,
   work: (url: string) => Promise<void>,

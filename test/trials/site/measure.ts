@@ -125,9 +125,9 @@ async function useEverything(page: Page): Promise<void> {
 async function measureTraffic(browser: Browser, url: string): Promise<void> {
   const traffic = await prepareTraffic(url);
   const { page, devtools, probe } = await visit(browser, url);
-  // What opening the page does is not traffic.
+  // Opening the page does not count as traffic.
   await sleep(3_000);
-  // The time that the page's thread had a core, not that in which others had it.
+  // Counts the CPU time of the page's thread, not the time in which it waited for a core.
   await devtools.send('Performance.enable', { timeDomain: 'threadTicks' });
   const busySeconds = async () => {
     const { metrics } = await devtools.send('Performance.getMetrics');
@@ -159,13 +159,15 @@ async function measureMemory(browser: Browser, url: string): Promise<void> {
     return usedSize / 1e6;
   };
   const window = page.locator('[data-window]');
-  /** Resolves early in the next market, so that each measurement is at the same moment of one. */
+  /**
+   * Resolves early in the next market, so that all measurements are at the same moment of a market.
+   */
   const rollover = async () => {
     const shown = await window.textContent();
     while ((await window.count()) === 0 || (await window.textContent()) === shown) await sleep(100);
     await sleep(3_000);
   };
-  // The first ones fill the chart and the lists to the size that they keep.
+  // The first markets fill the chart and the lists to their final size.
   await rollover();
   await rollover();
   const before = await heapMegabytes();
@@ -183,14 +185,14 @@ async function measureAccess(browser: Browser, url: string): Promise<void> {
 }
 
 interface Section {
-  /** Of the section's own exchange. */
+  /** Options of the section's own exchange. */
   options: ExchangeOptions;
   measure: (browser: Browser, url: string) => Promise<void>;
 }
 
 const SECTIONS: Record<string, Section> = {
   loading: { options: { feed: 'file', speed: 1 }, measure: measureLoading },
-  // Without a house, the clients are the only ones that change the book.
+  // Without a house, only these clients change the book.
   traffic: {
     options: { feed: 'file', speed: 1, variables: { HOUSE: 'off' } },
     measure: measureTraffic,
@@ -201,7 +203,10 @@ const SECTIONS: Record<string, Section> = {
 
 export const SECTION_NAMES = Object.keys(SECTIONS);
 
-/** The exit status is 1 if a budget is not kept. No section's name: all of them. */
+/**
+ * Measures the named sections, or all if none is named. The exit status is 1 if a budget is not
+ * kept.
+ */
 export async function measureSite(asked: readonly string[]): Promise<void> {
   measureFiles();
   await withBrowser(async (browser) => {
@@ -210,7 +215,7 @@ export async function measureSite(asked: readonly string[]): Promise<void> {
       try {
         await withExchange(options, (url) => measure(browser, url));
       } catch (error) {
-        // What the other sections measured is shown all the same.
+        // The results of the other sections are still printed.
         rows.push({ what: name, measured: 'failed', goal: '', isKept: false, method: `${error}` });
       }
     }

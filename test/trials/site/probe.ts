@@ -1,16 +1,16 @@
-/** What the page itself is asked to record, as a script that runs before its own. */
+/** A script that runs in the page before the page's own scripts and records times. */
 
 export interface Probe {
   largestPaintMs: number;
   layoutShift: number;
-  /** Durations of clicks and keys up to the next paint, of 16 ms and more. */
+  /** Times from clicks and keys to the next paint, if they are at least 16 ms. */
   interactionsMs: number[];
   longTasksMs: number[];
-  /** From a message of the stream to the paint that shows it. */
+  /** Times from a message of the stream to the paint that shows it. */
   paintsMs: number[];
 }
 
-/** Text, because it runs in the browser and is checked by no compiler of ours. */
+/** A string, because it runs in the browser; no compiler checks it. */
 export const PROBE_SCRIPT = `(() => {
   const probe = (globalThis.probe = {
     largestPaintMs: 0, layoutShift: 0, interactionsMs: [], longTasksMs: [], paintsMs: [],

@@ -1,4 +1,7 @@
-/** The README's screenshots, of the built exchange: written to gateway/site/screenshots. */
+/**
+ * Takes the README's screenshots of the built exchange, and writes them to
+ * gateway/site/screenshots.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
@@ -14,7 +17,7 @@ const SHOTS: readonly { name: string; options: BrowserContextOptions }[] = [
     options: { colorScheme: 'dark', viewport: { width: 375, height: 812 }, isMobile: true },
   },
 ];
-/** A line that is long enough to look at: some minutes of the window. */
+/** At this speed the chart soon shows some minutes of the window. */
 const SPEED = 12;
 const WATCH_MS = 20_000;
 

@@ -2,13 +2,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Api, activeMarkets, buy, cancel, register } from '../../../gateway/client/index.js';
 
-/** Several, so that the rate does not depend on how soon each answer comes. */
+/** Several clients, so that the rate does not depend on the time of each answer. */
 const CLIENTS = 10;
-/** Of each outcome, so that the book is full; the changes are between them. */
+/** Levels of each outcome, so that the book is full; the changes are between them. */
 const LEVELS = 10;
 
 export interface Traffic {
-  /** Resolves to the number of changes, which is exact, and the time that they took. */
+  /** Resolves to the exact number of changes, and the time that they took. */
   run(perSecond: number, changes: number): Promise<{ changes: number; seconds: number }>;
 }
 
@@ -45,7 +45,7 @@ async function rest(api: Api, marketId: string, outcome: 'UP' | 'DOWN', ticks: n
   return (await buy(api, marketId, order)).orderId;
 }
 
-/** Its part of the changes, each at its time: places and cancels an order in turn. */
+/** Makes a client's part of the changes, each at its time: places and cancels an order in turn. */
 async function change(
   api: Api,
   marketId: string,

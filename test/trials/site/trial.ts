@@ -1,7 +1,7 @@
 /**
  * Two browsers trade beside the example bots, over several markets. Every balance that their pages
- * have shown is that of the statement at the sequence that stood beside it, and the last one is
- * that of /balance.
+ * have shown equals the statement's at the sequence beside it, and the last one equals that of
+ * /balance.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -41,7 +41,7 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const bot of bots) bot.kill('SIGKILL');
   await browser.close();
-  // Absent if the server did not start.
+  // Undefined if the server did not start.
   await http?.close();
   await server.stop();
   await rm(folder, { recursive: true });
@@ -64,7 +64,7 @@ interface Shown {
   heldMicros: number;
 }
 
-/** A person: one tab to trade in, another with the account. */
+/** A person: one tab for trading, another with the account. */
 interface Person {
   visitor: Visitor;
   account: Page;
@@ -88,10 +88,10 @@ async function enter(name: string): Promise<Person> {
   return { visitor, account, shown: [], api, userId };
 }
 
-/** All figures at one moment; null: none is shown yet. */
+/** All figures at one moment, or null if none is shown yet. */
 async function look({ account, shown }: Person): Promise<Shown | null> {
   const texts = await account.evaluate<string[]>(
-    // Where the page shows cents, the exact amount is under the pointer.
+    // Where the page shows cents, the exact amount is in the tooltip.
     "[document.querySelector('dl[data-sequence]').dataset.sequence, ...['available', 'held'].map((each) => document.querySelector('[data-figure=' + each + '] [title]')?.title ?? '')]",
   );
   const [sequence = '', available = '', held = ''] = texts.map((text) =>
@@ -107,7 +107,7 @@ async function look({ account, shown }: Person): Promise<Shown | null> {
   return found;
 }
 
-/** One thing that a person does by keys; what is refused is said on the page. */
+/** One action by keys; the page shows a refusal. */
 async function act({ visitor: { page } }: Person): Promise<void> {
   const { keyboard } = page;
   await page.locator('h1').click();
@@ -134,7 +134,10 @@ async function act({ visitor: { page } }: Person): Promise<void> {
   await expect.poll(() => page.locator('#ticket .send').textContent()).not.toBe('Sending');
 }
 
-/** Until then, and until each page has shown some balances, however slow the machine is. */
+/**
+ * Repeats `work` until `endMs`, and until each page has shown some balances, however slow the
+ * machine is.
+ */
 async function during(endMs: number, everyMs: number, work: () => Promise<unknown>) {
   const isEnough = () => people.every(({ shown }) => shown.length >= BALANCES_MIN);
   while (performance.now() < endMs || !isEnough()) {
@@ -144,8 +147,8 @@ async function during(endMs: number, everyMs: number, work: () => Promise<unknow
 }
 
 /**
- * The statement's balances, newest first, once it reaches the sequence. It is refused with 503
- * while the history is far behind, as on a busy machine.
+ * The statement's balances, newest first, once it reaches the sequence. The read is refused with
+ * 503 while the history is far behind, as on a busy machine.
  */
 async function statement({ api, userId }: Person, sequence: number) {
   let entries: Shown[] = [];
@@ -182,7 +185,8 @@ test(`balances on the pages are the exchange's, SEED=${SEED}`, {
     const { visitor, api, userId, shown } = person;
     await visitor.page.locator('h1').click();
     await visitor.page.keyboard.press('x');
-    // Settlement may still change it, so it is compared until both are of one moment.
+    // A settlement may come between the two reads, so they are repeated until both have the same
+    // sequence.
     await eventually(async () => {
       const last = await look(person);
       const { available, held, sequence } = await client.balance(api, userId);

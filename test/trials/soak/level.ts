@@ -36,7 +36,7 @@ export interface Level {
 }
 
 const MIB = 2 ** 20;
-/** By kind: how much it may grow, of its value and beside that. */
+/** How much each kind may grow: as a share of its value, and in addition. */
 const ALLOWED = {
   resident: { share: 0.1, more: 0 },
   heap: { share: 0, more: 16 * MIB },
@@ -49,10 +49,10 @@ export type Kind = keyof typeof ALLOWED;
 export const KINDS = Object.keys(ALLOWED) as readonly Kind[];
 
 export const SLOPE_ERRORS = 3;
-/** In a run of ten minutes each is half a minute, long enough for a full collection. */
+/** In a run of ten minutes, each stretch is half a minute, long enough for a full collection. */
 const STRETCHES = 10;
 
-/** null: there are too few samples. */
+/** Returns null if there are too few samples. */
 export function judgeLevel(kind: Kind, samples: readonly Sample[]): Level | null {
   const floors = floorsOf(samples);
   if (floors === null) return null;

@@ -4,7 +4,7 @@ import { Random } from '../../support/workload/random.js';
 import { judgeLevel, type Sample } from './level.js';
 
 const MIB = 2 ** 20;
-/** Ten minutes, one sample a second: a noisy saw-tooth from garbage collection. */
+/** Ten minutes, one sample a second: a noisy saw-tooth, as garbage collection causes it. */
 const series = (growthPerSecond: (second: number) => number): Sample[] => {
   const random = new Random('memory');
   let base = 300 * MIB;

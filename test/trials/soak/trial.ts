@@ -1,9 +1,9 @@
 /**
  * A day of exchange time, 60 times as fast, with everything on: mixed load over HTTP and the stream
- * at edges in threads, bots that keep books of their own, the commands of operators, backups, an
- * archive that takes the journal's segments, and two upgrades of copies. What was acknowledged is
- * in the journal with the same bytes, the bots' books are the exchange's, and memory, descriptors,
- * the journal and the lag of the follower stay level.
+ * at edge threads, bots that keep their own books, commands of operators, backups, an archive that
+ * takes the journal's segments, and two upgrades of copies. Every acknowledged command is in the
+ * journal with the same bytes, the bots' books equal the exchange's, and memory, descriptors, the
+ * journal and the lag of the follower stay level.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -32,14 +32,14 @@ import { errorsIn, metricOf, startExchange } from '../exchange.js';
 import { judgeLevel, KINDS, type Kind, type Sample } from './level.js';
 
 const MINUTES = extent(24);
-/** In a shorter run the warm-up is longer than the rest. */
+/** In a shorter run, the warm-up is longer than the rest. */
 const JUDGED_FROM_MINUTES = 10;
 const SPEED = 60;
 const CLIENTS = 32;
 const PAUSE_MS = 100;
 const READS = 0.5;
 const STREAMS = 12;
-/** A stream of four reads nothing. */
+/** One in four streams reads nothing. */
 const SLOW_EVERY = 4;
 const OPERATOR_EVERY_MS = 5_000;
 const COPY_EVERY_MS = 60_000;
@@ -53,7 +53,7 @@ const VARIABLES = {
   OPERATOR_KEYS: `olga:${createHash('sha256').update(OPERATOR_KEY).digest('hex')}`,
 };
 
-/** Follows channels, and hangs up at a random moment, again and again. */
+/** Subscribes to channels and hangs up at a random moment, repeatedly. */
 async function stream(port: number, load: Load, index: number, random: Random): Promise<number> {
   let messages = 0;
   while (!load.isOver) {
@@ -72,7 +72,9 @@ async function stream(port: number, load: Load, index: number, random: Random): 
   return messages;
 }
 
-/** What an operator does, one thing after another, and takes back. Returns how often. */
+/**
+ * Acts as an operator, one action after another, each of which is then undone. Returns how often.
+ */
 async function operate(operationsPort: number, load: Load, users: number): Promise<number> {
   const ask = async (path: string, body: object) => {
     const answer = await fetch(`http://${HOST}:${operationsPort}/api/operator/${path}`, {
@@ -121,8 +123,8 @@ async function operations(command: string, ...args: string[]): Promise<string> {
 }
 
 /**
- * Forward and back: a copy becomes a folder of the next version, and each version's program starts
- * on its own. Versions differ in their numbers alone, so this program stands for both.
+ * Upgrades a copy to the next version and back, and starts each version's program on it. The
+ * versions differ only in their number, so this program stands for both.
  */
 async function upgrade(backup: string, folder: string): Promise<void> {
   const [before, after] = ['before', 'after'].map((name) => join(folder, name));
@@ -145,7 +147,7 @@ interface Copies {
   upgrades: number;
 }
 
-/** In `folder` again and again a backup, and older segments into an archive; and two upgrades. */
+/** Makes backups in `folder`, archives older segments, and upgrades two copies, repeatedly. */
 async function copy(data: string, folder: string, load: Load): Promise<Copies> {
   const [backup, archive] = [join(folder, 'backup'), join(folder, 'archive')];
   const copies = { archived: 0, upgrades: 0 };
@@ -165,12 +167,12 @@ async function copy(data: string, folder: string, load: Load): Promise<Copies> {
 
 function bytesIn(folder: string, pattern: RegExp): number {
   const files = readdirSync(folder).filter((name) => pattern.test(name));
-  // The exchange and the archive remove files.
+  // The exchange and the archive remove files during the walk.
   const sizes = files.map((name) => statSync(join(folder, name), { throwIfNoEntry: false })?.size);
   return sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
 }
 
-/** For the table, which breaks lines at spaces. */
+/** A text for the table, which breaks lines at spaces. */
 function shown(figures: Readonly<Record<string, unknown>>): string {
   const rounded = (value: unknown) => (typeof value === 'number' ? Math.round(value) : value);
   return Object.entries(figures)
@@ -185,7 +187,7 @@ interface Watched {
   pid: number;
 }
 
-/** Every second, until the load is over. */
+/** Takes samples every second until the load is over. */
 async function watch({ load, operationsPort, data, pid }: Watched) {
   const samples = Object.fromEntries(KINDS.map((kind) => [kind, [] as Sample[]]));
   const client = new Client({ port: operationsPort });
@@ -226,7 +228,7 @@ test('nothing acknowledged is lost or doubled, books agree, and nothing grows', 
       const streams = Array.from({ length: STREAMS }, (_, i) =>
         stream(exchange.port, load, i, random),
       );
-      // The house and the bots came before them.
+      // The house and the bots were registered before the clients.
       const operated = operate(operationsPort, load, CLIENTS + bots.length + 1);
       const copied = copy(data, folder, load);
       const watched = watch({ load, operationsPort, data, pid: exchange.pid });

@@ -1,14 +1,14 @@
 /**
  * Loaded into every thread of the exchange before its program (`--import`): records how long the
- * thread's event loop stood still, how much of that time the thread computed, and how much it
- * waited for a processor.
+ * thread's event loop stood still, and how much of that time the thread computed and waited for a
+ * processor.
  */
 import { appendFileSync, readFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 
 export interface StandStill {
   thread: string;
-  /** When it ended (Unix time). */
+  /** The end of the stand-still, in Unix time. */
   atMs: number;
   lengthMs: number;
   cpuMs: number;
@@ -36,7 +36,7 @@ setInterval(() => {
   last = now;
 }, EVERY_MS).unref();
 
-/** Of this thread, from the kernel. */
+/** The CPU and waiting times of this thread, from the kernel. */
 function times(): { cpuMs: number; waitMs: number } {
   const [cpuNs, waitNs] = readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ');
   return { cpuMs: Number(cpuNs) / 1e6, waitMs: Number(waitNs) / 1e6 };

@@ -1,11 +1,9 @@
 /**
  * The built exchange with millions of users, while clients trade, markets settle, snapshots are
- * taken and the day's leaderboards roll over. No thread that answers somebody computes for longer
- * than {@link ALLOWED_MS} without a pause.
- *
- * A thread that waits for a processor stands still, too, but that is the machine's doing: the
- * verdict is about the time in which the thread itself computed. The thread that writes a snapshot
- * does nothing else, and ends.
+ * taken and the day's leaderboards roll over. No thread that answers clients computes for longer
+ * than {@link ALLOWED_MS} without a pause. The machine may delay a thread further, so only the
+ * thread's own CPU time counts. The thread that writes a snapshot does nothing else, so it is
+ * exempt.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,11 +28,11 @@ const PRICE_EVERY_MS = 10_000;
 const START_MS_MAX = 600_000;
 const UNLIMITED = '1000000/1000000';
 const SNAPSHOT_WRITER = 'snapshot/';
-/** It imports no other file of this project, so Node.js runs it as it is. */
+/** The file imports no other file of this project, so Node.js runs it directly. */
 const PROBE = join(import.meta.dirname, 'probe.ts');
 const SPEED = 300;
 const TRADERS = 100_000;
-/** As many as an exchange takes, but a few for the clients. */
+/** As many users as an exchange takes, minus a few for the clients. */
 const USERS = extent(3_999_900);
 const SECONDS = extent(300);
 
@@ -55,7 +53,7 @@ function* large(): Generator<[Command, number]> {
 
 type Annotate = (text: string) => Promise<unknown>;
 
-/** The stand-stills that count. */
+/** Returns the stand-stills that count. */
 async function measure(folder: string, annotate: Annotate): Promise<StandStill[]> {
   const dataFolder = join(folder, 'data');
   await writeFolder(dataFolder, large());
@@ -134,7 +132,7 @@ function countedMessages(log: string): string {
   return [...counts].map(([message, count]) => `${count} × ${message}`).join(', ');
 }
 
-/** Tells the longest stand-stills of each thread while the exchange was open. */
+/** Reports the longest stand-stills of each thread while the exchange was open. */
 async function judgedOf(file: string, openMs: number, annotate: Annotate): Promise<StandStill[]> {
   const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
   const all = text

@@ -1,6 +1,6 @@
 /**
- * The tail of a journal on a real cluster: an engine that follows a leader through other leaders,
- * other primaries and paused nodes, and ends when the journal leads elsewhere.
+ * The tail of a journal on a real cluster: an engine follows through changes of leader, changes of
+ * primary and paused nodes, and stops when the journal leads elsewhere.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,10 +33,10 @@ afterEach(async () => {
 });
 
 const random = new Random('tail');
-/** Of the last leader. */
+/** The failure of the last leader. */
 let failure: Error | null = null;
 
-/** An exchange's engine and journal, which lead. */
+/** Opens the journal for an exchange that leads, and returns it with the engine. */
 async function lead(engine: Engine, isForced = false) {
   failure = null;
   const journal = await PostgresJournal.takeOver({
@@ -95,7 +95,7 @@ test('follows from the end of what is there, command by command, through another
     batchApplied: ({ lastSequence }) => ends.push(lastSequence),
   });
   expect(tail.sequence).toBe(20);
-  // More than a slice in one batch.
+  // One of the batches exceeds a slice.
   for (const commands of [1, 2_500, 7]) {
     await trade(leader, commands);
     await expectSame(tail, leader);
@@ -124,7 +124,7 @@ test('goes on when its node is paused and when another node becomes the primary'
     await expectSame(tail, leader);
     cluster.signalNode(node, 'SIGCONT');
   }
-  // The one that is promoted must have received everything.
+  // The node to be promoted must have received everything.
   cluster.signalNode(c, 'SIGSTOP');
   await trade(leader, 1);
   await cluster.stopNode(a);
@@ -136,7 +136,7 @@ test('goes on when its node is paused and when another node becomes the primary'
   leader = await lead(engine, true);
   await trade(leader, 30);
   await expectSame(tail, leader);
-  // What a new leader does: the rest, from the primary.
+  // A new leader reads the rest from the primary.
   const last = await follow();
   await last.close();
   await trade(leader, 30);
@@ -162,7 +162,7 @@ test('ends when a watcher throws: a bug is no trouble of the journal', async () 
   await trade(leader, 3);
   await eventually(() => fatal.length > 0);
   await trade(leader, 3);
-  // Nothing is tried again: this returns when the tail does nothing any more.
+  // Nothing is retried: this returns when the tail has stopped.
   await tail.close();
   expect(fatal).toEqual([new TypeError('a release that does not work')]);
   expect([calls, tail.trouble]).toEqual([1, null]);
@@ -170,7 +170,7 @@ test('ends when a watcher throws: a bug is no trouble of the journal', async () 
   await leader.close();
 });
 
-/** As if a node had been promoted that has not received the last batch. */
+/** Removes the last batch, as if a node without it had been promoted. */
 async function loseLastBatch(): Promise<void> {
   await cluster.query(
     cluster.primary,

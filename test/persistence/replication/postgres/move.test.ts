@@ -96,7 +96,7 @@ test('a journal that an exchange leads is not copied, and nobody waits for ever'
   for (const { status, err } of copies)
     expect([status, err]).toEqual([2, expect.stringContaining('an exchange leads')]);
   expect(leader.end.sequence).toBe(sequence);
-  // What is there can be audited all the same.
+  // The part that exists can still be audited.
   const audited = folders.make();
   const live = await operate('copy', '--live', '--from', cluster.url, '--to', audited);
   expect(live).toMatchObject({ status: 0, err: '' });

@@ -30,7 +30,7 @@ const takeOver = (isForced = false, onWaiting = () => {}) =>
     onWaiting,
   });
 
-/** A batch of `count` commands after the journal's end. The records are any bytes. */
+/** A batch of `count` commands after the journal's end, with arbitrary bytes as records. */
 function batchAfter(journal: PostgresJournal, count = 3): BatchContent {
   const firstSequence = journal.end.sequence + 1;
   const records = Buffer.from(Array.from({ length: 256 }, (_, i) => (i * 7 + firstSequence) % 256));
@@ -83,7 +83,7 @@ describe('the older leader', () => {
     const old = await takeOver();
     expect(await append(old)).toBeNull();
     const young = await takeOver(true);
-    // Or it has noticed already, when it renewed its lease.
+    // The old leader may have noticed earlier, when it renewed its lease.
     const refused = await append(old).catch((error: Error) => error);
     expect(refused?.message).toContain('another exchange has taken over');
     expect(await append(young)).toBeNull();
@@ -135,7 +135,7 @@ test('a process that has just started leaves the lead to a warm standby', async 
   expect(first).toBe('warm');
   const leads = await warm;
   leads.serves('http://10.0.0.2:3000', '');
-  // The loser is told who leads now.
+  // The loser learns who leads.
   await eventually(() => waiting.at(-1) === leads.epoch);
   await leads.close();
   await (await cold).close();
@@ -166,7 +166,10 @@ test('with one standby away commits go on; with both they wait, and nothing is v
   await journal.close();
 });
 
-/** Cancels waits for the standbys until `waiting` has ended: the first may be another's. */
+/**
+ * Cancels waits for standbys until `waiting` has ended, since the first wait may belong to another
+ * session.
+ */
 async function cutShort(
   node: PostgresCluster['nodes'][0],
   waiting: Promise<unknown>,
@@ -201,7 +204,7 @@ test('a takeover whose wait is cut short does not lead', async () => {
     ...PostgresCluster['nodes'],
   ];
   await (await takeOver()).close();
-  // PostgreSQL takes them to be there for a minute.
+  // PostgreSQL considers paused nodes connected for a minute.
   for (const node of standbys) cluster.signalNode(node, 'SIGSTOP');
   const outcome = takeOver().then(
     (journal) => journal.close().then(() => 'it leads'),
@@ -213,7 +216,7 @@ test('a takeover whose wait is cut short does not lead', async () => {
 });
 
 describe('standbys that want to lead while commits wait for copies', () => {
-  /** Tries again, as a standby does. */
+  /** Retries like a standby. */
   async function standBy(id: string, signal: AbortSignal): Promise<PostgresJournal | null> {
     const standby = { id, address: 'here', sequence: () => 0 };
     const options = { address: cluster.address, isUnreplicated: false, standby, signal };
@@ -244,11 +247,11 @@ describe('standbys that want to lead while commits wait for copies', () => {
     const outcomes = ids.map((id) => standBy(id, stop.signal));
     const waits = new Set<number>();
     let most = 0;
-    // Its lease ends meanwhile.
+    // The lease ends during these reads.
     for (const endMs = performance.now() + LEASE_MS + 4_000; performance.now() < endMs; ) {
       await delay(250);
       waits.add(await backends(`wait_event = 'SyncRep' OR wait_event_type = 'Lock'`));
-      // The leader has two, and another one while it asks the nodes who leads.
+      // The leader has two connections, and a third while it asks the nodes who leads.
       most = Math.max(most, await backends('true'));
     }
     for (const node of standbys) await cluster.startNode(node);
@@ -284,7 +287,7 @@ describe('standbys that want to lead while commits wait for copies', () => {
     expect(answer).toBeNull();
     expect(leads.epoch).toBeLessThanOrEqual(old.epoch + 2);
     expect(most.waiting).toBe(1);
-    // Theirs, those that are about to end, and the one that waits.
+    // The standbys' connections, those that are about to end, and the waiting one.
     expect(most.all).toBeLessThanOrEqual(2 * ids.length + 1);
   });
 });
@@ -344,7 +347,7 @@ describe('settings that no longer hold end a leader', () => {
       const waiting = `SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
       return (await cluster.query(a!, waiting)).length > 0;
     });
-    // The lease is renewed by a statement that is sent behind the one that waits.
+    // The statement that renews the lease is queued behind the waiting one.
     await new Promise((resolve) => setTimeout(resolve, 600));
     await set('');
     expect((await answer)?.message).toContain("PostgreSQL has synchronous_standby_names = ''");
@@ -410,7 +413,7 @@ test('single batches are read from standbys: over another connection, and when t
   await new Promise((resolve) => setTimeout(resolve, 50));
   await onStandbys('SELECT pg_wal_replay_resume()');
   expect(await found).toEqual(replyOf((await readAll())[4]!));
-  // Not for ever.
+  // The wait is limited.
   expect(await read(16)).toMatchObject({ status: 'unavailable' });
   await batches.close('the test has ended');
   await journal.close();

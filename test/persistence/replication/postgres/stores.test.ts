@@ -1,6 +1,6 @@
 /**
- * One suite for every store of the journal (store.ts): the files of a data folder, and PostgreSQL.
- * A real engine's commands go in through the sequencer; what comes out rebuilds the engine.
+ * One suite for both stores of the journal (store.ts): the files of a data folder, and PostgreSQL.
+ * A real engine's commands go in through the sequencer; the stored batches rebuild the engine.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -46,7 +46,7 @@ const STORES: Record<string, Store> = {
   },
 };
 
-/** Commits commands of a random length in batches of their own; returns the engine. */
+/** Commits batches of a random number of commands; returns the engine. */
 async function trade(journal: CommitLog, engine: Engine, batches: number): Promise<void> {
   const random = new Random(`${engine.sequence}`);
   const onFatal = (error: Error) => {

@@ -1,6 +1,6 @@
 /**
- * Backup while trading, restore to a sequence or a time, also of a damaged journal. Every copy must
- * pass `replay verify` and lead to the state of its time.
+ * Backup while trading; restore to a sequence or a time, also of a damaged journal. Every copy must
+ * pass `replay verify` and lead to the state at its end.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -58,7 +58,7 @@ describe('a backup', () => {
 
   it('is the same journal, with the secret, and nothing in the original changes', async () => {
     const to = folders.make();
-    // The note for the running exchange.
+    // Excludes the note for the running exchange.
     const trace = () => traceOf(original).filter((line) => !/^(\.|last-backup) /.test(line));
     const before = trace();
     const out = await good(operate('backup', '--data', original, '--to', to));

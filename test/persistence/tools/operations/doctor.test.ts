@@ -1,6 +1,6 @@
 /**
- * What `doctor` says of a whole folder, a damaged one, and one whose start needs the archive.
- * What it says is done in fault-table.test.ts, for every file and damage.
+ * The report of `doctor` on a whole folder, a damaged one, and one whose start needs the archive.
+ * fault-table.test.ts follows its advice, for every file and damage.
  */
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ const SECRET = `${'A'.repeat(43)}\n`;
 const folders = new Folders();
 let data: string;
 let end: number;
-/** Of the first half. */
+/** A backup of the first half. */
 let backup: string;
 let backupEnd: number;
 
@@ -41,7 +41,7 @@ it('a whole folder: how to start, and what the backup lacks', async () => {
   expect(status).toBe(0);
   expect(out).toContain(`good up to sequence ${end}, of 20`);
   expect(out).toContain(`start it as it was started before, with DATA_FOLDER=${data}\n`);
-  // Not that none is: commands may have been left out when the folder was made.
+  // It cannot say that nothing is lost: commands may have been left out when the folder was made.
   expect(out).toContain('nothing in the folder shows that a command is lost');
   expect(out).toContain(`lacks the last ${end - backupEnd} commands`);
   expect(traceOf(data)).toEqual(before);
@@ -113,8 +113,8 @@ it('a folder that is gone is refused, and its backup can be brought there', asyn
 });
 
 /**
- * SQLite finds rows by the keys of its inner pages. Where one is wrong, a read that begins at
- * another row meets other rows.
+ * SQLite finds rows by the keys of its inner pages. If a key is wrong, reads that begin at
+ * different rows find different rows.
  */
 it('an inner page with a wrong key: what is said to be kept can be read by those who copy it', async () => {
   const folder = folders.make();
@@ -136,7 +136,7 @@ it('an inner page with a wrong key: what is said to be kept can be read by those
   expect(refused).toBeGreaterThan(2);
 });
 
-/** Where the last bytes of the keys in inner pages of tables are. */
+/** The offsets of the last bytes of keys in inner pages of tables. */
 function innerKeys(file: Buffer): number[] {
   const PAGE = 4096;
   const found: number[] = [];

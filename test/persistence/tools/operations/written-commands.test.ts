@@ -1,7 +1,8 @@
 /**
- * The commands of OPERATIONS.md, run as they are written there, each on the folders of an exchange
- * that has traded: `data`, `backup` and `archive`; one of each tool by npm, the others in this
- * process. Those for PostgreSQL and for a journal of another version have tests of their own.
+ * Runs the commands of OPERATIONS.md as they are written, each on the folders `data`, `backup` and
+ * `archive` of an exchange that has traded. One command of each tool runs by npm, the others in
+ * this process. The commands for PostgreSQL and for a journal of another version have their own
+ * tests.
  */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, cpSync, readFileSync, symlinkSync } from 'node:fs';
@@ -57,7 +58,7 @@ beforeAll(async () => {
 });
 afterAll(() => folders.removeAll());
 
-/** A folder in which npm finds the scripts, and the tools those folders. */
+/** A folder in which npm finds the scripts and the tools find those folders. */
 function place(): string {
   const folder = folders.make();
   cpSync(made, folder, { recursive: true });

@@ -10,7 +10,7 @@ import { Auditor } from '../../../../persistence/tools/replay/commands/audit.js'
 import { Books } from '../../../../persistence/tools/replay/proofs/books.js';
 import { buy, DOLLAR, openMarket, price, registration } from '../../../support/engine-support.js';
 
-/** Two traders with a complete set each, a stake, and fees in escrow, all of it in the books. */
+/** Two traders with a complete set each, a stake, and fees in escrow, all entered in the books. */
 function scene(): { engine: Engine; books: Books; marketId: number } {
   const { engine: shape, marketId } = openMarket(0);
   const engine = new Engine();

@@ -1,6 +1,6 @@
 /**
- * `verify` on the history: it matches the replay up to where it claims to reach, or each difference
- * is named.
+ * `verify` on the history: either the history matches the replay up to its stated end, or each
+ * difference is named.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -26,7 +26,7 @@ import { runOf, type Values } from '../../history/run-fixture.js';
 const folders = new Folders();
 /** A folder with a history up to the end of the journal. Tests work on copies. */
 let whole: string;
-/** The same, without a history. */
+/** The same folder without a history. */
 let without: string;
 let batches: JournalBatch[];
 
@@ -290,7 +290,7 @@ describe('a history that does not match', () => {
   it('the key of a run in its table, when only its index is read', async () => {
     const folder = folders.copy(whole);
     const path = openPath(folder, 1);
-    // Each of the three numbers then takes one byte, the checksum four, and 0 and 1 none.
+    // Each of the three numbers then takes one byte, the checksum four bytes, and 0 and 1 no byte.
     const small = 'BETWEEN 2 AND 127';
     const [run] = await ask<RunRow>(
       folder,
@@ -299,7 +299,7 @@ describe('a history that does not match', () => {
     );
     const { id, firstOrdinal, count, entries } = run!;
     const bytes = readFileSync(path);
-    // SQLite may have left a copy where it moved the row from.
+    // SQLite may have left a copy in the row's old place.
     for (let at = bytes.indexOf(entries); at !== -1; at = bytes.indexOf(entries, at + 1)) {
       expect([...bytes.subarray(at - 7, at - 4)]).toEqual([id, firstOrdinal, count]);
       bytes[at - 7] = id ^ 1;

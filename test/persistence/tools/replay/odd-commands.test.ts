@@ -1,6 +1,6 @@
 /**
- * The journal holds refused commands, with whatever numbers and texts they had. The replay tool
- * shows every one of them.
+ * The journal contains refused commands, with arbitrary numbers and texts. The replay tool shows
+ * every one.
  */
 import { expect, it } from 'vitest';
 import { readCommand } from '../../../../engine/interface/command-record.js';

@@ -1,6 +1,6 @@
 /**
- * The replay tool on a sound journal. Its output for a seeded run is what the engine showed when it
- * ran, and it changes nothing in the folder, whether the exchange runs, was stopped or was killed.
+ * The replay tool on a sound journal. For a seeded run it prints what the exchange showed, and it
+ * changes nothing in the folder, whether the exchange runs, was stopped or was killed.
  */
 import { execFile } from 'node:child_process';
 import { cpSync, readdirSync } from 'node:fs';
@@ -42,7 +42,7 @@ beforeAll(async () => {
 });
 afterAll(() => folders.removeAll());
 
-/** As parsed from JSON. */
+/** An amount as JSON shows it, parsed. */
 const money = (micros: number) => Number(microsText(micros));
 const marketName = (marketId: number) => marketIdText(exchange.engine, marketId);
 
@@ -315,7 +315,7 @@ describe('explain', () => {
       sender: 'partner "acme"',
       command: { kind: 'deposit', partner: 'acme' },
     });
-    // Only makers pay from what is held.
+    // Only makers pay from held money.
     const fill = lines.find(({ cause, held }) => cause === 'fill' && held !== 0);
     expect(fill.event.type).toBe('trade');
     expect(fill.command.userId).toBe(fill.event.takerId);
@@ -362,7 +362,7 @@ describe('audit', () => {
 });
 
 describe('the built program', () => {
-  // Output to a terminal differs; here both write to a pipe. It runs verify and state below.
+  // Output to a terminal differs; here both write to a pipe. Verify and state run below.
   it.each([
     ['events', '--from', '10', '--user', 'u3', '--json'],
     ['explain', '--user', 'u2', '--json'],
@@ -428,7 +428,10 @@ describe('an invalid request', () => {
 });
 
 describe('changes nothing', () => {
-  /** Every command reads the folder in one of these two ways: to the end, or up to a command. */
+  /**
+   * Checks that a command changes nothing. Every command reads the folder in one of these two ways:
+   * to the end, or up to a sequence.
+   */
   async function expectNoTrace(where: string, files: string[], sequence: number): Promise<void> {
     expect(readdirSync(where).sort()).toEqual(files);
     const before = traceOf(where);
@@ -451,7 +454,7 @@ describe('changes nothing', () => {
     cpSync(live, killed, { recursive: true });
     const copied = folders.copy(live);
     await expectNoTrace(live, files, sequence);
-    // The exchange continues undisturbed, and what it adds is shown.
+    // The exchange continues undisturbed, and its new commands are shown.
     running.submit({ kind: 'advanceTime' });
     await running.settle();
     expect((await programJson(live, 'verify')).journal.sequence).toBe(sequence + 1);

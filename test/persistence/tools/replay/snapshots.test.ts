@@ -1,4 +1,4 @@
-/** Snapshots are compared with the replay. Damage of a journal: ../../damage.test.ts. */
+/** Snapshots are compared with the replay. ../../damage.test.ts covers damage of a journal. */
 import {
   copyFileSync,
   mkdirSync,
@@ -58,7 +58,7 @@ function expectDamage(run: ToolRun, ...words: string[]): void {
   for (const word of words) expect(run.err).toContain(word);
 }
 
-/** The exchange goes on with one command. */
+/** Adds one command to the journal. */
 async function goOn(folder: string, command: Command): Promise<void> {
   const engine = await replayJournal(folder);
   engine.apply(command, endMs);
@@ -135,7 +135,7 @@ describe('snapshots', () => {
     await withSnapshots(other);
     const bytes = readFileSync(path!);
     bytes[bytes.length - 1]! ^= 1;
-    // The journal vouches for bytes that the exchange never had.
+    // The journal records a hash of bytes that the exchange never had.
     await goOn(other, {
       kind: 'vouchForSnapshot',
       snapshotSequence: batches[9]!.lastSequence,
