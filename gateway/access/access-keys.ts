@@ -1,9 +1,9 @@
 /**
- * The keys of partners, operators and replicas. The configuration contains only their SHA-256
- * digests. A received key's digest is compared with all of them in constant time, so that the
- * response time reveals nothing.
+ * Keys of partners, operators and replicas. The configuration contains only their SHA-256 digests.
+ * A received key's digest is compared with all of them in constant time, so that response times
+ * reveal nothing.
  *
- * Invariant: a key that is missing from {@link AccessKeys.replace} is not valid afterwards.
+ * Invariant: a key that {@link AccessKeys.replace} omits is not valid afterwards.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 
@@ -18,7 +18,7 @@ const BEARER = /^Bearer +([\x21-\x7e]+)$/i;
 export class AccessKeys {
   constructor(private keys: readonly AccessKey[]) {}
 
-  /** The key in the header Authorization; null: not a valid key. */
+  /** Returns the key in an Authorization header, or `null` if it is not valid. */
   find(authorization: string): AccessKey | null {
     const key = BEARER.exec(authorization)?.[1];
     return key === undefined ? null : this.same(digestOf(key));

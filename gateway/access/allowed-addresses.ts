@@ -1,7 +1,7 @@
 /**
- * The addresses from which a named token may be used: IP addresses and CIDR ranges, as one text in
- * the engine (separated by commas) and as rules here. IPv4 addresses are compared in their IPv6
- * form, ::ffff:a.b.c.d, so both families have one rule.
+ * Addresses from which a named token may be used: IP addresses and CIDR ranges, as comma-separated
+ * text in the engine and as rules here. IPv4 addresses are compared in their IPv6 form,
+ * ::ffff:a.b.c.d, so both families share one kind of rule.
  */
 import { isIP } from 'node:net';
 import { addressBytesOf } from './fair-use/addresses.js';
@@ -10,7 +10,7 @@ export const ALLOWED_ADDRESSES_MAX = 16;
 const IPV6_BITS = 128;
 const IPV4_BITS = 32;
 
-/** An address whose first `bits` bits a client's address must have. */
+/** Matches addresses that share the first `bits` bits with `bytes`. */
 interface AddressRule {
   bytes: Uint8Array;
   bits: number;
@@ -19,7 +19,10 @@ export type AddressRules = readonly AddressRule[];
 
 const V4 = `(?:${Array(4).fill('(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)').join('\\.')})`;
 const GROUP = '[0-9A-Fa-f]{1,4}';
-/** The rest of an address after `before` groups and their colons, if "::" may be next. */
+/**
+ * Returns a pattern for the rest of an address after `before` groups and their colons, where "::"
+ * may follow.
+ */
 const v6After = (before: number): string => {
   const left = 7 - before;
   const ends = [`(?::${GROUP}){1,${left}}`, ':'];
@@ -32,7 +35,7 @@ const V6 = [
   ...[5, 4, 3, 2, 1].map(v6After),
   `:(?:(?::${GROUP}){0,5}:${V4}|(?::${GROUP}){1,7}|:)`,
 ].join('|');
-/** An address or a range. Accepts what `isIP` accepts, without a zone; also works in RE2. */
+/** Matches an address or range. Accepts what `isIP` accepts, without zones. Also works in RE2. */
 export const ADDRESS_RULE = new RegExp(
   `^(?:${V4}(?:/(?:3[0-2]|[12]?\\d))?|(?:${V6})(?:/(?:12[0-8]|1[01]\\d|[1-9]?\\d))?)$`,
 );
@@ -49,7 +52,10 @@ export function addressRules(allowedAddresses: string): AddressRules | null {
   return allowedAddresses.split(',').map(ruleOf);
 }
 
-/** `rules` null: any address is allowed. `address`: 16 bytes; empty: unknown. */
+/**
+ * Whether the rules allow a 16-byte address; `null` allows any. An unknown address is empty and
+ * never matches a rule.
+ */
 export function isAllowed(rules: AddressRules | null, address: Uint8Array): boolean {
   if (rules === null) return true;
   return address.length === IPV6_BITS / 8 && rules.some((rule) => fits(rule, address));

@@ -1,13 +1,16 @@
-/** The session cookie, which scripts cannot read (HttpOnly), and the pages that may send it. */
+/** The session cookie, which scripts cannot read (HttpOnly), and checks of who sent it. */
 
 const SESSION_COOKIE = 'service-session';
 
-/** The longest lifetime that browsers accept. The token ends only when the credentials change. */
+/**
+ * The longest lifetime that browsers accept. The token itself ends only when the credentials
+ * change.
+ */
 const LIFETIME_SECONDS = 400 * 86_400;
 
 /**
- * The session cookie in the header Cookie; empty if absent. Another host of the domain can set a
- * second one. If the two differ, both are returned together, which is not a valid token.
+ * Returns the session cookie from a Cookie header; empty if absent. Another host of the domain can
+ * set a second cookie. If the two differ, returns both joined, which is not a valid token.
  */
 export function readSessionCookie(header: string): string {
   let found: string | null = null;
@@ -22,7 +25,7 @@ export function readSessionCookie(header: string): string {
   return found ?? '';
 }
 
-/** A request's token, from the header x-user-token or else the cookie; empty: none. */
+/** Returns the token from x-user-token, or else from the cookie; empty if absent. */
 export function tokenIn({ userToken, cookie }: { userToken: string; cookie: string }): string {
   return userToken === '' ? readSessionCookie(cookie) : userToken;
 }
@@ -47,13 +50,13 @@ interface RequestOrigin {
 }
 
 /**
- * Whether a request authenticated by a cookie comes from the site itself. Browsers send `Origin`
- * with all changes, and `Sec-Fetch-Site`. Without an Origin, only `same-origin` is accepted:
- * `same-site` is another host of the domain, and `none` (an address typed by the user) makes no
- * changes. A client that sends neither is not a browser, so it cannot be tricked into sending a
- * cookie.
+ * Whether a request authenticated by the cookie comes from the site itself. Browsers send
+ * `Sec-Fetch-Site`, and `Origin` with all changes. Without an Origin, only `same-origin` is
+ * accepted: `same-site` is another host of the domain, and `none` (an address typed by the user)
+ * makes no changes. A client that sends neither header is not a browser, so it cannot be tricked
+ * into sending the cookie.
  *
- * `siteOrigins`: further origins of the site, for a proxy in front that changes the host.
+ * `siteOrigins` lists more origins of the site, for a proxy that changes the host.
  */
 export function isSameSite(request: RequestOrigin, siteOrigins: readonly string[]): boolean {
   const { origin, secFetchSite } = request;

@@ -8,13 +8,13 @@ import type { HttpResponse } from 'uWebSockets.js';
 
 const REQUEST_HEADERS =
   'Client-Sequence, Content-Type, Idempotency-Key, If-None-Match, Min-Sequence, X-Request-Id, X-User-Token';
-/** Headers that a page can read besides those that every page can. */
+/** Headers that a page can read in addition to the standard ones. */
 const EXPOSED =
   'Allow, Behind-Ms, ETag, Idempotency-Replayed, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id';
-/** How long browsers may remember a preflight. Longer than any browser does. */
+/** Browsers cap this value, which says how long to remember a preflight. */
 const PREFLIGHT_SECONDS = '86400';
 
-/** Writes the headers of an answer to a page of another origin. Call corked. */
+/** Writes the headers that let a page of another origin read the answer. Call corked. */
 export function writeCrossOrigin(
   response: HttpResponse,
   origin: string,
@@ -41,7 +41,7 @@ export function isPreflight(asked: Asked, siteOrigins: readonly string[]): boole
   );
 }
 
-/** Headers of the answer to a preflight, names and values, besides {@link writeCrossOrigin}. */
+/** Returns names and values of a preflight's headers, in addition to {@link writeCrossOrigin}. */
 export function preflightHeaders(methods: string): [string, string][] {
   return [
     ['Access-Control-Allow-Methods', methods],

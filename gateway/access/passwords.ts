@@ -1,6 +1,6 @@
 /**
- * Password hashes (scrypt). They run on libuv's thread pool, which the journal's commits also use,
- * so only one is computed at a time. Waiting requests get turns by address (fair-queue.ts).
+ * Password hashes (scrypt). Hashes run on libuv's thread pool, shared with the journal's commits,
+ * so only one is computed at a time. Addresses take turns (fair-queue.ts).
  *
  * A credential is `scrypt$<log2 of N>$<r>$<p>$<salt>$<key>` (base64url), so that the cost can be
  * raised without invalidating passwords.
@@ -21,11 +21,17 @@ const KEY_BYTES = 32;
 
 export class Passwords {
   readonly queue: FairQueue;
-  /** Matches no password. Checked for an unknown user, so that both answers take the same time. */
+  /**
+   * A credential that no password matches, checked for unknown users so that both answers take
+   * equally long.
+   */
   private readonly dummy: string;
   private checkCostLog2: number;
 
-  /** `costLog2`: scrypt's N is 2 to this power; 15 takes about 60 ms and 32 MiB. */
+  /**
+   * The exponent `costLog2` of scrypt's N, a power of 2. A value of 15 takes about 60 ms and 32
+   * MiB.
+   */
   constructor(
     private readonly costLog2: number,
     elapsedMs: ElapsedMs,
@@ -37,7 +43,7 @@ export class Passwords {
     this.checkCostLog2 = costLog2;
   }
 
-  /** null: the request got no turn, or the exchange is stopping. */
+  /** Returns `null` if the request got no turn or the exchange is stopping. */
   hash(password: string, client: Requester): Promise<string | null> {
     return this.queue.run(client, async () => {
       const salt = randomBytes(SALT_BYTES);
@@ -45,14 +51,14 @@ export class Passwords {
     });
   }
 
-  /** null: as for {@link hash}. After a match, the address is known. */
+  /** Returns `null` as {@link hash} does. A match makes the address known. */
   async verify(password: string, credential: string, client: Requester): Promise<boolean | null> {
     const isPassword = credential !== '' && !isCode(credential);
     const parts = (isPassword ? credential : this.dummy).split('$');
     const [scheme, costLog2, blockSize, parallelism, salt, key] = parts;
     if (`${scheme} ${blockSize} ${parallelism}` !== `scrypt ${BLOCK_SIZE} ${PARALLELISM}`)
       throw new Error('a credential is not in the format of this version');
-    // Read first: the address is not available once the client has left.
+    // Read now, because the address is unavailable once the client has left.
     const { address } = client;
     const matches = await this.queue.run(client, async () => {
       const saltBytes = Buffer.from(salt!, 'base64url');
@@ -63,7 +69,7 @@ export class Passwords {
     return matches;
   }
 
-  /** Refuses all further work. The current hash continues, unless {@link giveUp} follows. */
+  /** Refuses all further work. The current hash continues. */
   close(): void {
     this.queue.close();
   }
@@ -83,9 +89,9 @@ export class Passwords {
 }
 
 /**
- * Costs of extra hashes that make every check as slow as one of the highest cost, so that the time
- * does not distinguish an old account from an unknown name. Costs are powers of two: c plus c, c +
- * 1, ..., max - 1 add up to max.
+ * Costs of extra hashes that make every check as slow as the most expensive one, so that time does
+ * not distinguish an old account from an unknown name. Costs are powers of two: c plus c, c + 1,
+ * ..., max - 1 add up to max.
  */
 export function makeUpCosts(costLog2: number, maxLog2: number): number[] {
   return Array.from({ length: maxLog2 - costLog2 }, (_, i) => costLog2 + i);

@@ -1,16 +1,18 @@
 /**
- * The keys with which replicas identify themselves to the leader: a file that only its owner can
- * read, one key a line. A replica sends the first key. The leader accepts all of them, and compares
- * digests in constant time, as for operators. So a new key can be tried before the old one is
- * removed.
+ * The keys by which replicas identify themselves to the leader: a file readable only by its owner,
+ * one key per line. A replica sends the first key. The leader accepts all of them, so a new key can
+ * be tried before the old one is removed. Digests are compared in constant time, as for operators.
  */
 import { readPrivateText } from '../../persistence/storage/files.js';
 import { type AccessKey, digestOf } from './access-keys.js';
 
-/** As `openssl rand -hex 32` makes it, or longer. */
+/** Output of `openssl rand -hex 32`, or longer. */
 const KEY = /^[\x21-\x7e]{32,512}$/;
 
-/** At least one. @throws Error if the file is unreadable, open to others, or has no valid key */
+/**
+ * Reads at least one key.
+ * @throws Error if the file is unreadable, accessible to others, or has no valid key
+ */
 export function readReplicaKeys(path: string): [string, ...string[]] {
   const [first = '', ...others] = readPrivateText(path).split('\n');
   if ([first, ...others].every((key) => KEY.test(key))) return [first, ...others];

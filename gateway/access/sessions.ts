@@ -1,15 +1,15 @@
 /**
  * Session tokens: HS256 JWTs with the user (`sub`), the version of the user's credentials (`ver`)
- * and the time of issue (`iat`, seconds). They do not expire. They end when the credentials
- * change, or when the secret that signed them is removed. Verified tokens are cached, up to a
- * limit, so a trading client pays for one signature check.
+ * and the time of issue (`iat`, seconds). Tokens do not expire. They end when the credentials
+ * change or the secret that signed them is removed. Verified tokens are cached, up to a limit, so
+ * that a trading client costs one signature check.
  *
- * A named token also has its number in the engine (`tid`). Its scope, addresses, expiry and
- * revocation are the engine's state, so the journal decides whether it is valid. The journal alone
- * cannot make a token, because signing takes the secret.
+ * A named token also contains its id in the engine (`tid`). Its scope, addresses, expiry and
+ * revocation are engine state, so the journal decides whether it is valid. The journal alone cannot
+ * produce a token, because signing needs the secret.
  *
- * Verification is synchronous and takes a few microseconds, because a WebSocket must be accepted
- * or refused before its handshake's callback returns (handshake.ts).
+ * Verification is synchronous and takes a few microseconds, because a WebSocket must be accepted or
+ * refused before its handshake callback returns (handshake.ts).
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, errors, SignJWT } from 'jose';
@@ -23,45 +23,45 @@ import type { Quota } from './fair-use/fair-use.js';
 import { setBounded, TokenMap } from './token-map.js';
 
 const ALGORITHM = 'HS256';
-/** Valid tokens have fewer than 200 characters. Longer ones are refused without a check. */
+/** Valid tokens have fewer than 200 characters. Longer ones are refused unchecked. */
 const TOKEN_LENGTH_MAX = 512;
 
-/** The scopes of named tokens, and FULL for the password's own token. */
+/** Scopes of named tokens, and FULL for a token from a sign-in. */
 export const Scope = { ...TokenScope, FULL: 2 } as const;
 export type Scope = (typeof Scope)[keyof typeof Scope];
 export const SCOPE_NAMES = ['read', 'trade', 'password'] as const;
 
 export interface Session {
   userId: number;
-  /** The user whose limits it counts against; a sub-account's parent. */
+  /** The user whose limits apply: a sub-account's parent. */
   payerId: number;
   version: number;
   /** Seconds since the epoch. */
   issuedAt: number;
-  /** The id of a named token; 0: the token came with the password. */
+  /** Id of a named token, or 0 for a token from a sign-in. */
   tokenId: number;
   scope: Scope;
-  /** When it expires, in the exchange's time; null: never. */
+  /** In the exchange's time; `null` if the token does not expire. */
   expiresAtMs: number | null;
   allowedAddresses: AddressRules | null;
-  /** When a named token was last used, in the exchange's time; 0: never. */
+  /** Last use of a named token, in the exchange's time, or 0. */
   lastUsedAtMs: number;
   secret: Buffer;
-  /** Rate limit tokens of the address, taken in advance. */
+  /** Rate limit tokens taken from the address in advance. */
   ahead: Record<Quota, number> | null;
 }
 
-/** The signature or account is wrong; or the token has ended. */
+/** `invalid_token`: wrong signature or account. The others: a token that was valid. */
 export type TokenFault = 'invalid_token' | 'token_revoked' | 'token_expired';
 
 export class Sessions {
   private readonly remembered = new TokenMap<Remembered>();
-  /** The last session of each named token, for {@link lastUsedAtMs}. */
+  /** The latest session of each named token, for {@link lastUsedAtMs}. */
   private readonly named = new Map<number, Session>();
 
   constructor(private secrets: readonly Buffer[]) {}
 
-  /** A token signed with a secret that is missing here is revoked. */
+  /** Revokes all tokens signed with a secret that is not in `secrets`. */
   replaceSecrets(secrets: readonly Buffer[]): void {
     const before = this.secrets;
     this.secrets = secrets.map((each) => before.find((known) => known.equals(each)) ?? each);
@@ -76,7 +76,7 @@ export class Sessions {
     return token;
   }
 
-  /** The text of a named token. It is not stored anywhere. */
+  /** Creates the text of a named token, which is not stored anywhere. */
   issueNamed({ userId, tokenId, createdAtMs }: AccessTokenView, version: number): Promise<string> {
     const issuedAt = Math.floor(createdAtMs / 1_000);
     return this.sign({ userId, version, issuedAt, tokenId }, this.secrets[0]!);
@@ -90,19 +90,19 @@ export class Sessions {
       .sign(secret);
   }
 
-  /** When a named token was last used since the process started; null: never. */
+  /** Last use of a named token since startup, or `null`. */
   lastUsedAtMs(tokenId: number): number | null {
     return this.named.get(tokenId)?.lastUsedAtMs || null;
   }
 
-  /** The cached session of a token; null: the token needs a signature check. */
+  /** Returns a token's cached session, or `null` if its signature must be checked. */
   known(token: string): Session | null {
     return this.remembered.of(token)?.session ?? null;
   }
 
   /**
-   * The session of a token, or why the token is not valid now. `known`: the result of {@link
-   * known}.
+   * Returns a token's session, or why the token is not valid now. `known` is the result of
+   * {@link known}.
    */
   check(token: string, engine: Engine, known = this.known(token)): Session | TokenFault {
     const session = known ?? this.verify(token, engine);
@@ -110,14 +110,14 @@ export class Sessions {
     return this.faultOf(session, engine) ?? session;
   }
 
-  /** Why a session that was valid is not valid now; null: it is valid. */
+  /** Returns why a session is no longer valid, or `null`. */
   faultOf({ userId, version, tokenId, secret }: Session, engine: Engine): TokenFault | null {
     if (!this.secrets.includes(secret)) return 'token_revoked';
     if (tokenId !== 0) return namedFault(engine, tokenId);
     return engine.credentialVersion(userId) === version ? null : 'token_revoked';
   }
 
-  /** 'invalid_token': not signed here, or its account does not exist. */
+  /** Returns `invalid_token` if the token was not signed here or its account does not exist. */
   private verify(token: string, engine: Engine): Session | TokenFault {
     if (token.length > TOKEN_LENGTH_MAX) return 'invalid_token';
     const secret = this.secrets.find((each) => isSigned(token, each));
@@ -143,7 +143,7 @@ export class Sessions {
   }
 }
 
-/** Whether the last part of the token is the HS256 signature (RFC 7515) of the text before it. */
+/** Whether the token's last part is the HS256 signature (RFC 7515) of the text before it. */
 function isSigned(token: string, secret: Buffer): boolean {
   const end = token.lastIndexOf('.');
   const expected = createHmac('sha256', secret).update(token.slice(0, Math.max(0, end)));
@@ -167,7 +167,7 @@ function passwordSession(claims: Claims, secret: Buffer): Session {
 function namedSession(engine: Engine, claims: Claims, secret: Buffer): Session | TokenFault {
   const token = engine.token(claims.tokenId);
   if (token === null) return 'token_revoked';
-  // If they differ, an earlier exchange used the same number.
+  // If they differ, the token is from an earlier exchange that used the same id.
   const isSame =
     token.userId === claims.userId && Math.floor(token.createdAtMs / 1_000) === claims.issuedAt;
   if (!isSame) return 'invalid_token';
@@ -196,13 +196,16 @@ function readClaims(token: string): Claims | null {
     if (userId === 0 || !isValid || isNamed !== (tokenId !== 0)) return null;
     return { userId, version: ver, issuedAt: iat, tokenId };
   } catch (error) {
-    // Signed, but not decodable.
+    // The token is signed but cannot be decoded.
     if (error instanceof errors.JOSEError || error instanceof TypeError) return null;
     throw error;
   }
 }
 
-/** False if the token is older than the account: an earlier exchange used the same user ids. */
+/**
+ * Returns false for a token older than the account, from an earlier exchange with the same user
+ * ids.
+ */
 function isOfAccount(engine: Engine, { userId, issuedAt }: Claims): boolean {
   const account = engine.account(userId);
   return account !== null && issuedAt >= Math.floor(account.createdAtMs / 1_000);

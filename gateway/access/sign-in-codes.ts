@@ -1,16 +1,16 @@
 /**
- * Codes with which a user who has forgotten the password sets a new one. An operator makes a code
- * and gives it to the user.
+ * One-time codes with which users who have forgotten their password set a new one. An operator
+ * creates a code and gives it to the user.
  *
- * Invariant: a code appears only in the answer to the operator. The journal has a credential
- * instead, `code$<end, in milliseconds since the epoch>$<SHA-256 of the code, base64url>`, which no
- * password matches. A code has 100 random bits, so the hash needs no salt and no cost. A code works
+ * Invariant: a code appears only in the answer to the operator. The journal contains a credential
+ * that no password matches: `code$<end, in milliseconds since the epoch>$<SHA-256 of the code,
+ * base64url>`. A code has 100 random bits, so the hash needs neither salt nor cost. A code works
  * once, because the new password's credential replaces it.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 export const CODE_LASTS_MS = 60 * 60_000;
-/** The letters of Crockford's base 32: no two look alike. */
+/** Crockford's base 32, in which no two letters look alike. */
 const LETTERS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const GROUPS = 4;
 const GROUP_LETTERS = 5;
@@ -38,7 +38,7 @@ export function fitsCode(credential: string, code: string, nowMs: number): boole
   return isRight && nowMs < Number(endsAtMs);
 }
 
-/** Case and separators do not count. */
+/** Ignores case and separators. */
 function hashOf(code: string): Buffer {
   const letters = code.toUpperCase().replaceAll(/[^0-9A-Z]/g, '');
   return createHash('sha256').update(letters).digest();

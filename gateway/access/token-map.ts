@@ -1,7 +1,9 @@
 /** A cache of entries by token. */
 
 const ENTRIES_MAX = 100_000;
-/** Tokens are found by their last characters: V8 hashes all characters of a new string. */
+/**
+ * Entries are found by a token's last characters, because V8 hashes all characters of a new string.
+ */
 const END_LENGTH = 20;
 
 export class TokenMap<Entry extends { readonly token: string }> {
@@ -29,7 +31,7 @@ function endOf(token: string): string {
   return token.slice(-END_LENGTH);
 }
 
-/** Sets an entry of a map that forgets its oldest one above {@link ENTRIES_MAX}. */
+/** Sets an entry. Above {@link ENTRIES_MAX}, removes the map's oldest entry. */
 export function setBounded<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {
   map.set(key, value);
   if (map.size > ENTRIES_MAX) map.delete(map.keys().next().value!);

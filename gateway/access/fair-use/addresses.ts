@@ -1,16 +1,16 @@
 /**
- * A request's address, as a key for counting. An IPv6 address is reduced to its first 64 bits,
- * because a household gets a whole /64.
+ * Client addresses as counting keys. An IPv6 address is reduced to its first 64 bits, because a
+ * household gets a whole /64.
  */
 import { isIP } from 'node:net';
 
 export type AddressKey = number | string;
 
-/** From a socket's address: 4 or 16 bytes. */
+/** Returns the key of a socket's address, which has 4 or 16 bytes. */
 export function addressKey(bytes: ArrayBuffer): AddressKey {
   const view = new DataView(bytes);
   if (view.byteLength === 4) return view.getUint32(0);
-  // No bytes: the connection is closed.
+  // Empty if the connection is closed.
   if (view.byteLength !== 16) return '';
   const [a, b, c] = [view.getUint32(0), view.getUint32(4), view.getUint32(8)];
   // ::ffff:1.2.3.4 is an IPv4 address on a dual-stack socket.
@@ -18,7 +18,7 @@ export function addressKey(bytes: ArrayBuffer): AddressKey {
   return `${a.toString(16)}:${b.toString(16)}`;
 }
 
-/** A socket's address in its IPv6 form of 16 bytes; empty: it has none. */
+/** Returns a socket's address as 16 IPv6 bytes; empty if it has none. */
 export function socketAddressBytes(bytes: ArrayBuffer): Uint8Array {
   if (bytes.byteLength !== 4) return new Uint8Array(bytes.slice(0));
   const mapped = new Uint8Array(16);
@@ -31,7 +31,7 @@ export function addressBytesOf(text: string): Uint8Array {
   return new Uint8Array(ipv6Bytes(isIP(text) === 4 ? `::ffff:${text}` : text));
 }
 
-/** The address that {@link forwardedKey} counts, in its IPv6 form of 16 bytes. */
+/** Returns the address that {@link forwardedKey} counts, as 16 IPv6 bytes. */
 export function forwardedAddressBytes(header: string): Uint8Array | null {
   const text = lastOf(header);
   return isIP(text) === 0 ? null : addressBytesOf(text);
@@ -41,7 +41,10 @@ function lastOf(forwardedFor: string): string {
   return withoutPort(forwardedFor.slice(forwardedFor.lastIndexOf(',') + 1).trim());
 }
 
-/** The last address in X-Forwarded-For, set by the trusted proxy; clients can forge the others. */
+/**
+ * Returns the key of the last address in X-Forwarded-For. The trusted proxy sets the last one;
+ * clients can forge the others.
+ */
 export function forwardedKey(header: string): AddressKey | null {
   const text = lastOf(header);
   switch (isIP(text)) {
@@ -54,7 +57,6 @@ export function forwardedKey(header: string): AddressKey | null {
   }
 }
 
-/** Handles "1.2.3.4:5678" and "[::1]:5678". */
 function withoutPort(text: string): string {
   return /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
 }

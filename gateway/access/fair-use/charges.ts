@@ -1,43 +1,45 @@
 /**
- * The cost of all input that makes the trading thread work, in units of a rate, each at most {@link
- * UNIT_US}. For every kind of input, the table names the cost, the payer, the maximum, and what
- * happens beyond it. CONFIGURATION.md has the same table, and a test compares the two.
+ * The cost of every input that makes the trading thread work, in rate-limit units of at most
+ * {@link UNIT_US}. For each kind of input, the table states the cost, the payer, the maximum, and
+ * the result of exceeding it. A test compares the table with the one in CONFIGURATION.md.
  *
- * Invariant: a request costs the same whether it is refused or not, over every transport, except
- * that one refused for overload or for a rate pays nothing. Costs that are visible before the work
- * are charged before it; the rest is bounded, and owed afterwards.
+ * Invariant: a request costs the same over every transport, admitted or refused, except that one
+ * refused for overload or by a rate limit pays nothing. Costs known before the work are charged
+ * before it. All other costs are bounded, and owed afterwards.
  */
 
 import type { Quota } from './fair-use.js';
 
-/** What a command counts as: its quota and its cost. */
 export interface Cost {
   quota: Extract<Quota, 'orders' | 'cancels'>;
   units: number;
 }
 
-/** Microseconds of the trading thread. */
+/** Trading-thread time per unit, in microseconds. */
 export const UNIT_US = 20;
 
-/** Bytes and pieces per unit. An operation has fewer bytes. */
+/** Bytes and pieces per unit. One operation has fewer bytes. */
 const BODY_BYTES = 320;
 const BODY_PIECES = 4;
-/** Marks per unit. Each may begin an object with unique fields, the most expensive to parse. */
+/**
+ * Marks per unit. Each mark may begin an object with unique fields, the most expensive input to
+ * parse.
+ */
 const BODY_MARKS = 20;
-/** Shorter texts cost no more for their marks than for their bytes. */
+/** In shorter texts, marks never cost more than bytes. */
 const MARKED_BYTES = 2 * BODY_MARKS;
 const TEXT_BYTES = 1_024;
-/** For bytes that are copied or written without a string. */
+/** Bytes per unit when bytes are copied or written without a string. */
 const COPIED_BYTES = 16 * 1_024;
 const SEEN_ROWS = 200;
 export const FILE_BYTES = 64 * 1_024;
 
-/** Reads per opened stream. */
+/** Reads charged per opened stream. */
 export const HANDSHAKE_UNITS = 5;
 export const METRICS_UNITS = 100;
 const REFUSED_UNITS_PER_OPERATION = 20;
 
-/** Receiving a body or a message. */
+/** Units for receiving a body or message. */
 export function unitsOfBody(bytes: number, pieces = 1): number {
   return Math.max(1, Math.ceil(bytes / BODY_BYTES), Math.ceil(pieces / BODY_PIECES));
 }
@@ -45,7 +47,7 @@ export function unitsOfBody(bytes: number, pieces = 1): number {
 const MARKS = new Uint8Array(256);
 for (const mark of Buffer.from(':[{')) MARKS[mark] = 1;
 
-/** Receiving and parsing: counts the colons and opening brackets before the parse. */
+/** Units for receiving and parsing a text, found by counting its colons and opening brackets. */
 export function unitsOfText(bytes: Uint8Array): number {
   const units = unitsOfBody(bytes.byteLength);
   if (bytes.byteLength < MARKED_BYTES) return units;
@@ -54,29 +56,28 @@ export function unitsOfText(bytes: Uint8Array): number {
   return Math.max(units, Math.ceil(marks / BODY_MARKS));
 }
 
-/** An answer, besides its request; or a snapshot, besides its message. */
+/** Units for an answer in addition to its request, or for a snapshot in addition to its message. */
 export function unitsOfAnswer(answer: string | Uint8Array): number {
   return Math.floor(answer.length / (typeof answer === 'string' ? TEXT_BYTES : COPIED_BYTES));
 }
 
-/** Resting orders that a command or a quote visits before it trades, or entries of a list. */
+/** Units for `rows` resting orders examined before trading, or list entries read. */
 export function unitsOfSeen(rows: number): number {
   return Math.floor(rows / SEEN_ROWS);
 }
 
-/** Operations of a stream's connection that a refusal costs; see StreamLimits. */
+/** Stream operations charged for a refusal; see StreamLimits. */
 export function operationsOfRefusal(units: number): number {
   return Math.ceil(units / REFUSED_UNITS_PER_OPERATION);
 }
 
 interface Charge {
-  /** The key by which a test finds the row. */
+  /** The row's name in tests. */
   kind: string;
   input: string;
-  /** In units. */
   cost: string;
   payer: string;
-  /** The highest cost of one: microseconds of the trading thread, and bytes. */
+  /** Highest cost of one input: trading-thread microseconds, and bytes. */
   most: string;
   beyond: string;
 }

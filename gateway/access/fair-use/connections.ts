@@ -1,37 +1,41 @@
 /**
- * Limits on connections: in total, and on each address, whose share shrinks as they fill up.
+ * Limits on connections, in total and per address. An address's share shrinks as the total fills
+ * up.
  *
- * uWebSockets.js reports that a connection has closed, but not which one. So an address's count
- * consists of the connections that it opened within one to two {@link IDLE_MS}, and, while more
- * than half of all are open, of its requests in that time: a connection without requests is closed
- * after {@link IDLE_MS}. The stream counts open WebSockets itself.
+ * uWebSockets.js reports that a connection closed, but not which one. An address's count is
+ * therefore the number of connections that it opened within one to two {@link IDLE_MS}. While more
+ * than half of the total is open, its requests in that time count as well, because a connection
+ * without requests is closed after {@link IDLE_MS}. The stream counts open WebSockets itself.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { type AddressKey, addressKey } from './addresses.js';
 import { mayTake } from './shares.js';
 import type { ElapsedMs } from './token-buckets.js';
 
-/** uWebSockets.js closes a connection that is idle, or its request incomplete, for this long. */
+/**
+ * uWebSockets.js closes a connection after this long without traffic, or with an incomplete
+ * request.
+ */
 const IDLE_MS = 10_000;
-/** This part of the total is assured to an address, so that a browser can use the site. */
+/** Every address is assured one part in this many, so that a browser can use the site. */
 const ASSURED_PART = 400;
 
 export interface ConnectionLimits {
-  /** Open at a time, WebSockets included. */
+  /** Open connections, WebSockets included. */
   total: number;
-  /** From one address within one to two {@link IDLE_MS}; 0: no limit. */
+  /** Connections from one address within one to two {@link IDLE_MS}; 0 for no limit. */
   perAddress: number;
-  /** Open WebSockets from one address; 0: no limit. */
+  /** Open WebSockets from one address; 0 for no limit. */
   streamsPerAddress: number;
 }
 
-/** WebSockets: connections upgraded since the start, and connections open. */
+/** Counts of connections upgraded to WebSockets since startup, and of those still open. */
 export interface Upgrades {
   readonly upgradedCount: number;
   readonly connectionCount: number;
 }
 
-/** The connections of this process's other threads. */
+/** Connections of this process's other threads. */
 export interface OtherConnections {
   /** Reports this thread's count. Called before {@link count}. */
   tell(own: number): void;
@@ -42,11 +46,11 @@ const NO_OTHERS: OtherConnections = { tell: () => {}, count: () => 0 };
 
 export class ConnectionCap {
   private readonly byAddress: RecentCounts;
-  /** Connections reported open less those reported closed. */
+  /** Connections reported open minus those reported closed. */
   private balance = 0;
   private refusedTotal = 0;
   private refusedAddress = 0;
-  /** More than half of all are open, and addresses are limited. */
+  /** Whether more than half of the total is open and addresses are limited. */
   private isCrowded = false;
 
   constructor(
@@ -67,7 +71,7 @@ export class ConnectionCap {
     return { total: this.refusedTotal, address: this.refusedAddress };
   }
 
-  /** Call for each connection that opens (1) or closes (-1), refused ones included. */
+  /** Call when a connection opens (1) or closes (-1), even if it is refused. */
   changed(response: HttpResponse, change: number): void {
     this.balance += change;
     this.tellOthers();
@@ -83,12 +87,12 @@ export class ConnectionCap {
     }
   }
 
-  /** Call for each request: a request renews the address's count. */
+  /** Call for each request, which renews the address's count. */
   requested(response: HttpResponse): void {
     if (this.isCrowded) this.byAddress.add(addressKey(response.getRemoteAddress()));
   }
 
-  /** Call regularly, because a closed WebSocket is not reported to {@link changed}. */
+  /** Call regularly, because {@link changed} is not called for closed WebSockets. */
   tellOthers(): void {
     this.others.tell(this.openCount);
   }
@@ -97,7 +101,7 @@ export class ConnectionCap {
     return this.httpCount + this.upgrades.connectionCount;
   }
 
-  /** `used`: the open connections without this one. */
+  /** `used` excludes this connection. */
   private isAllowed(response: HttpResponse, used: number): boolean {
     const { total, perAddress } = this.limits;
     if (perAddress === 0) return true;
@@ -112,7 +116,7 @@ export class ConnectionCap {
   }
 }
 
-/** Counts of one to two {@link IDLE_MS}. */
+/** Counts over the last one to two {@link IDLE_MS}. */
 class RecentCounts {
   private recent = new Map<AddressKey, number>();
   private earlier = new Map<AddressKey, number>();

@@ -1,15 +1,15 @@
 /**
- * A queue for work that is done one task at a time, such as hashing a password, and that any client
- * may request. Waiting addresses take turns, one task each, in two lanes, which also take turns:
- * one for known addresses (known-addresses.ts), one for all others. So a flood from one address
- * delays others by one task per turn, and a flood from any number of unknown addresses delays a
- * known one by one task.
+ * A queue for work that runs one task at a time and that any client may request, such as password
+ * hashing. Addresses take turns, one task each, in two lanes that also take turns: one for known
+ * addresses (known-addresses.ts), one for all others. A flood from one address thus delays others
+ * by one task per turn, and a flood from any number of unknown addresses delays a known address by
+ * one task.
  *
  * Invariants:
- * - at most `perKey` tasks of one address wait, and at most `perLane` in a lane. In a full lane, a
+ * - At most `perKey` tasks per address and `perLane` tasks per lane are queued. In a full lane, a
  *   new task replaces the last task of the address with the most tasks, if the new task's address
- *   has fewer;
- * - no task waits longer than `waitMs`, and a task that gets no turn is refused exactly once.
+ *   has fewer.
+ * - No task is queued longer than `waitMs`. A task that gets no turn is refused exactly once.
  */
 import type { AddressKey } from './addresses.js';
 import { KnownAddresses } from './known-addresses.js';
@@ -33,7 +33,7 @@ export class FairQueue {
   private readonly knownLane: Lane<Waiter>;
   private readonly otherLane: Lane<Waiter>;
   private nextLane: Lane<Waiter>;
-  /** The tasks of both lanes, the oldest first. */
+  /** Queued tasks of both lanes, oldest first. */
   private readonly waiting = new Set<Waiter>();
   private timer: NodeJS.Timeout | null = null;
   /** Resolves the running task with null. */
@@ -57,7 +57,7 @@ export class FairQueue {
     return this.refused;
   }
 
-  /** Runs the task in its turn. null: the task got no turn, or was abandoned. */
+  /** Runs the task in turn. Returns `null` if the task got no turn or was abandoned. */
   async run<T>(requester: Requester, task: () => Promise<T>): Promise<T | null> {
     if (!(await this.turn(requester))) return null;
     try {
@@ -67,13 +67,13 @@ export class FairQueue {
     }
   }
 
-  /** Refuses all waiting and future tasks. The running task continues. */
+  /** Refuses all queued and future tasks. The running task continues. */
   close(): void {
     this.isClosed = true;
     for (const waiter of this.waiting) this.refuse(waiter);
   }
 
-  /** After {@link close}: stops waiting for the running task. */
+  /** Call after {@link close} to stop waiting for the running task. */
   giveUp(): void {
     this.abandon();
   }
@@ -108,7 +108,7 @@ export class FairQueue {
     this.setTimer();
   }
 
-  /** Passes the turn directly to the next task, so that no new task can overtake it. */
+  /** Passes the turn directly to the next task, so that no new task overtakes it. */
   private passOn(): void {
     for (let next = this.takeNext(); next !== null; next = this.takeNext()) {
       const { isOver } = next.requester;

@@ -1,21 +1,22 @@
 /**
- * Fair use: rate limits, so that no client slows down the others. Orders, cancels, reads and
- * sign-ins are counted separately, so a client that has used up its orders can still cancel them.
- * Each is counted in two token buckets, the user's and the address's. Cancels also have reserves
- * elsewhere: in the queue for the disk (overload.ts), among keys (the engine's
- * state/access/room.ts) and in the queue for the core (edge/forwarder.ts).
+ * Fair use: rate limits that keep one client from slowing down others. Orders, cancels, reads and
+ * sign-ins have separate quotas, so a client that has used up its orders can still cancel them.
+ * Each quota has two token buckets, the user's and the address's. Cancels also have reserves
+ * elsewhere: in the disk queue (overload.ts), among idempotency keys (the engine's
+ * state/access/room.ts) and in the core's queue (edge/forwarder.ts).
  *
- * Invariant: a request pays its full price to both buckets, or nothing. So a lone client that
- * waits as long as a refusal states is then served. A cost that is known only later is owed: the
- * buckets go into debt. charges.ts has the prices.
+ * Invariant: a request pays its full price to both buckets, or nothing. A lone client that waits as
+ * long as a refusal states is then served. Costs that are known only later put the buckets into
+ * debt. charges.ts lists the prices.
  *
- * Reading a socket's address takes up to a tenth of an order's time. So for a signed-in user,
- * tokens of the address are taken in advance, and it is not read again until they are used up.
+ * Reading a socket's address takes up to a tenth of an order's time. For a signed-in user, tokens
+ * are therefore taken from the address's bucket in advance, and the address is not read again until
+ * they are used up.
  */
 import type { AddressKey } from './addresses.js';
 import { type ElapsedMs, type Rate, TokenBuckets } from './token-buckets.js';
 
-/** Changes, cancels and reads; attempts to sign in and new tokens count together. */
+/** `signIns` covers sign-in attempts and new tokens. */
 export const QUOTAS = ['orders', 'cancels', 'reads', 'signIns'] as const;
 export type Quota = (typeof QUOTAS)[number];
 export const PARTIES = ['user', 'address'] as const;
@@ -23,15 +24,16 @@ type Party = (typeof PARTIES)[number];
 
 export type FairUseRates = Record<Quota, Record<Party, Rate | null>>;
 
-/** An address, a user's number, or a {@link signInKey}. */
+/** An address, a user id, or a {@link signInKey}. */
 type PartyKey = AddressKey;
 
-/** Longer than any username, so that truncation never yields an existing one. */
+/** Longer than any username, so that cutting never yields an existing one. */
 const NAME_LENGTH_MAX = 21;
 
 /**
- * The key of sign-in attempts. It contains the name as sent, so that the remaining count does not
- * reveal whether the name exists, and the address, so that others cannot lock the owner out.
+ * Returns the key that counts sign-in attempts. It contains the name as sent, so that the remaining
+ * count does not reveal whether the name exists, and the address, so that others cannot lock the
+ * owner out.
  */
 export function signInKey(address: AddressKey, username: string): PartyKey {
   return `${address} ${username.toLowerCase().slice(0, NAME_LENGTH_MAX)}`;
@@ -45,46 +47,46 @@ export interface RateLimitState {
 
 export interface RateLimitResult extends RateLimitState {
   granted: boolean;
-  /** Time until a retry can succeed; 0 if granted. */
+  /** Time until a retry can succeed, or 0 if granted. */
   waitMs: number;
 }
 
-/** The session of a signed-in user, with the tokens of its address that were taken in advance. */
+/** A signed-in user's session, with tokens taken from its address in advance. */
 export interface Payer {
-  /** The user, or a sub-account's parent: they share one user's limits. */
+  /** The user, or a sub-account's parent, whose limits its sub-accounts share. */
   readonly payerId: number;
   ahead: Record<Quota, number> | null;
 }
 
-/** What a request has paid. Some costs are known only after the request was read. */
+/** The charges for a request. Some are known only after parsing it. */
 export class Bill {
-  /** The quota that was charged; meaningless before the first charge. */
+  /** The charged quota; meaningless before the first charge. */
   quota: Quota = 'reads';
   byAddress = 0;
-  /** Paid from the tokens that the session took from its address in advance. */
+  /** Paid with tokens that the session took from its address in advance. */
   byAhead = 0;
   byUser = 0;
   payer: Payer | null = null;
-  /** The {@link signInKey} of an attempt to sign in; it pays as a user. */
+  /** The {@link signInKey} of a sign-in attempt, which pays like a user. */
   signIn: PartyKey | null = null;
 
-  /** `sender.address` is only read if it is needed. */
+  /** `sender.address` is read only when needed. */
   constructor(readonly sender: { readonly address: AddressKey }) {}
 
   get userKey(): PartyKey | null {
     return this.signIn ?? this.payer?.payerId ?? null;
   }
 
-  /** The price that each party has paid. */
+  /** The price paid by each party. */
   get paid(): number {
     return this.byAddress + this.byAhead || this.byUser;
   }
 }
 
 const AHEAD_MAX = 16;
-/** At most this part of the address's burst is taken in advance. */
+/** At most one part in this many of the address's burst is taken in advance. */
 const AHEAD_PART = 16;
-/** Free answers of an address; above this rate, each closes its connection. */
+/** Limit of free answers per address. Above it, each closes its connection. */
 const FREE_ANSWERS: Rate = { perSecond: 1_000, burst: 2_000 };
 
 export class FairUse {
@@ -104,8 +106,8 @@ export class FairUse {
   }
 
   /**
-   * Charges a request `count` in total. Returns the state of the bucket that limits it most; null:
-   * no limit, or enough tokens were taken in advance. A refused request has paid nothing.
+   * Charges a request `count` units in total, or nothing if a bucket lacks them. Returns the state
+   * of the most limiting bucket; `null` if there is no limit or tokens taken in advance suffice.
    */
   charge(quota: Quota, bill: Bill, count: number): RateLimitResult | null {
     this.giveBack(bill);
@@ -122,9 +124,7 @@ export class FairUse {
     return ofAddress === null ? null : { granted: true, ...address!.state, waitMs: 0 };
   }
 
-  /**
-   * Charges a further cost, without a check. Returns the state of a bucket, like {@link charge}.
-   */
+  /** Charges another cost without checking limits. Returns a bucket's state like {@link charge}. */
   owe(bill: Bill, count: number): RateLimitState | null {
     const { address, user } = this.buckets[bill.quota];
     const { userKey } = bill;
@@ -135,13 +135,13 @@ export class FairUse {
     return user.state;
   }
 
-  /** Counts a free answer of the address. Returns whether the address exceeds its rate. */
+  /** Counts free answers. Returns whether the address exceeds its rate. */
   floods(address: AddressKey, count = 1): boolean {
     if (this.rates.reads.address === null) return false;
     return !this.freeAnswers.take(address, count, this.elapsedMs());
   }
 
-  /** Returns all that the request has paid. */
+  /** Refunds everything that the request has paid. */
   giveBack(bill: Bill): void {
     const { quota } = bill;
     const { address, user } = this.buckets[quota];
@@ -153,7 +153,7 @@ export class FairUse {
     bill.byUser = 0;
   }
 
-  /** null: nothing was taken from the bucket. */
+  /** Returns `null` if nothing was taken from the bucket. */
   private payByAddress(quota: Quota, bill: Bill, count: number, nowMs: number): boolean | null {
     const buckets = this.buckets[quota].address;
     if (buckets === null) return null;
@@ -173,7 +173,7 @@ export class FairUse {
     return lacking > 0 ? true : null;
   }
 
-  /** Tokens of an address that are taken in advance. */
+  /** Number of an address's tokens to take in advance. */
   private stepOf(quota: Quota): number {
     return Math.min(AHEAD_MAX, Math.floor(this.rates[quota].address!.burst / AHEAD_PART));
   }
@@ -187,7 +187,9 @@ export class FairUse {
     return true;
   }
 
-  /** The refusal by the party with the longer wait, of a request that costs `count` in total. */
+  /**
+   * Returns the refusal of the party with the longer wait, for a request of `count` units in total.
+   */
   private refusal(quota: Quota, bill: Bill, count: number, nowMs: number): RateLimitResult {
     const { address, user } = this.buckets[quota];
     const { payer, userKey } = bill;

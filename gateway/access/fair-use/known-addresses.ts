@@ -1,14 +1,14 @@
 /**
- * Known addresses: the last {@link KNOWN_MAX} that sent a correct password. Using that sign-in's
- * cookie from a known address renews it. Other tokens do not renew an address, because a free
- * account could use one anywhere. Known addresses have a reserve of connections, and their own
- * lane for password hashes.
+ * Known addresses: the last {@link KNOWN_MAX} from which a correct password was sent. Using that
+ * sign-in's cookie from the address renews it. Other tokens do not, because a free account could
+ * use one anywhere. Known addresses have a reserve of connections, and their own lane for password
+ * hashes.
  *
- * Invariant: an exchange's edges know the addresses that the exchange knows.
+ * Invariant: an exchange's edges know the same addresses as the exchange.
  */
 import type { AddressKey } from './addresses.js';
 
-/** Beyond this, the address that was confirmed longest ago is forgotten. */
+/** Above this, the least recently confirmed address is forgotten. */
 const KNOWN_MAX = 10_000;
 
 export class KnownAddresses {
@@ -28,7 +28,7 @@ export class KnownAddresses {
     if (this.known.has(address)) this.confirm(address);
   }
 
-  /** Reports all known addresses, and each new one. Returns a function that ends the reports. */
+  /** Reports all known addresses, then each new one. Returns a function that stops the reports. */
   tell(listener: (address: AddressKey) => void): () => void {
     for (const address of this.known) listener(address);
     this.listeners.add(listener);

@@ -1,9 +1,9 @@
 /**
- * Entries that wait for a turn, in lines by key: an address or a user. The first line has the next
- * turn, and then moves to the end.
+ * A queue with one line per key (address or user). The first line gets the next turn, then moves to
+ * the end.
  *
- * Invariant: at most `perKey` entries of one key wait, and at most `perLane` in total. In a full
- * lane, a new entry replaces the last entry of the longest line, if its own line is shorter.
+ * Invariant: at most `perKey` entries per key and `perLane` in total are queued. In a full lane, a
+ * new entry replaces the last entry of the longest line, if its own line is shorter.
  */
 import type { AddressKey } from './addresses.js';
 
@@ -30,7 +30,7 @@ export class Lane<Entry extends { readonly key: AddressKey }> {
     return this.lines.get(key) ?? [];
   }
 
-  /** Returns the entry that has no place: a displaced one, the new one, or null. */
+  /** Returns the entry without a place (a displaced one or the new one), or `null`. */
   add(entry: Entry): Entry | null {
     const { key } = entry;
     let displaced: Entry | null = null;
@@ -46,7 +46,7 @@ export class Lane<Entry extends { readonly key: AddressKey }> {
     return displaced;
   }
 
-  /** Takes the oldest entry of the first line that may have a turn. */
+  /** Removes and returns the oldest entry of the first line that may have a turn. */
   take(mayHaveTurn: (key: AddressKey) => boolean = () => true): Entry | null {
     for (const [key, [entry]] of this.lines) {
       if (!mayHaveTurn(key)) continue;
@@ -70,7 +70,7 @@ export class Lane<Entry extends { readonly key: AddressKey }> {
     this.length--;
   }
 
-  /** The entry that a new entry of this key replaces; null: none. */
+  /** Returns the entry that a new entry of this key displaces, or `null`. */
   private displacedBy(key: AddressKey): Entry | null {
     const own = this.lineOf(key).length;
     if (own >= this.limits.perKey) return null;

@@ -1,13 +1,13 @@
 /**
- * Overload: whether requests arrive faster than the disk can store commands. If so, changes are
- * refused before they are executed, instead of being queued until clients time out. Accepted
- * commands are answered. Reads also wait for the disk, and are refused when too many wait. Data
- * derived from the journal, such as the history, never causes a refusal of a change, however far
+ * Overload: requests arrive faster than the disk can store commands. Changes are then refused
+ * before they execute, instead of being queued until clients time out. Commands already accepted
+ * are answered. Reads also wait for the disk, and are refused when too many are waiting. Data
+ * derived from the journal, such as the history, never causes a change to be refused, however far
  * behind it is.
  *
- * Cancels are not shed with the other changes, because they lower the client's risk. Each limit has
- * a reserve of a tenth for cancels, which are refused only when the reserve is full, however long
- * the disk stalls. So the number of waiting commands stays bounded.
+ * Cancels lower a client's risk, so they are not refused with the other changes: each limit has a
+ * reserve of a tenth for cancels, and they are refused only when the reserve is full, however long
+ * the disk stalls. This bounds the number of waiting commands.
  */
 import type { Sequencer } from '../../../persistence/sequencer.js';
 import type { ElapsedMs } from './token-buckets.js';
@@ -15,7 +15,7 @@ import type { ElapsedMs } from './token-buckets.js';
 export interface OverloadLimits {
   backlogCommands: number;
   backlogBytes: number;
-  /** Time without progress while commands wait for the disk. */
+  /** Maximum time without progress while commands wait for the disk. */
   stallMs: number;
   waitingAnswers: number;
 }
@@ -45,7 +45,7 @@ export class Overload {
     private readonly elapsedMs: ElapsedMs,
   ) {}
 
-  /** Call after each command. The first command that waits starts the measured time. */
+  /** Call after each command. The first waiting command starts the clock. */
   applied(): void {
     if (this.sequencer.backlog > 1) return;
     this.durableSequence = this.sequencer.durableSequence;
@@ -75,7 +75,7 @@ export class Overload {
     return { change, cancel, read };
   }
 
-  /** Whether the queue for the disk has reached a limit, raised by the fraction `more`. */
+  /** Whether the disk queue has reached a limit, raised by the fraction `more`. */
   private isFull(more: number): boolean {
     const { backlog, backlogBytes, waitingTargets } = this.sequencer;
     const { limits } = this;

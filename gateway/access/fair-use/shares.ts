@@ -1,8 +1,9 @@
 /**
- * Whether a client may take one more of a shared resource, such as connections: the rule of the
- * engine's pools (engine/RULES.md, Room). A client with little gets more while there is any room.
- * Others get more only while they have less than a third of the room beyond a quarter of the pool,
- * so shares shrink as the pool fills. The last sixteenth is for trusted clients with little.
+ * Decides whether a client may take one more of a shared resource, such as connections. The rule is
+ * that of the engine's pools (engine/RULES.md, Room). A client with little may take more while
+ * there is any room. Others may only while they have less than a third of the room beyond a quarter
+ * of the pool, so shares shrink as the pool fills. The last sixteenth is for trusted clients with
+ * little.
  */
 
 const SHARES = 3;
@@ -13,7 +14,7 @@ export interface Claimed {
   size: number;
   used: number;
   mine: number;
-  /** Below this, a client has little. */
+  /** A client below this has little. */
   assured: number;
   isTrusted: boolean;
 }

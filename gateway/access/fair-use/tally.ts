@@ -1,4 +1,3 @@
-/** Counts by key, such as connections by address. */
 export class Tally<Key> {
   private readonly counts = new Map<Key, number>();
 

@@ -1,8 +1,8 @@
 /**
  * Token buckets, one per key: a burst of tokens, refilled at a rate. A bucket is stored as the time
- * at which it is full again (the generic cell rate algorithm, ITU-T I.371); a full bucket is not
- * stored. At most `keysMax` are stored. One more replaces the oldest, so a flood of keys costs
- * accuracy, never memory.
+ * at which it will be full (the generic cell rate algorithm, ITU-T I.371); full buckets are not
+ * stored. Beyond `keysMax`, a new bucket replaces the oldest, so a flood of keys costs accuracy,
+ * never memory.
  */
 
 export interface Rate {
@@ -13,7 +13,7 @@ export interface Rate {
 export type ElapsedMs = () => number;
 
 const KEYS_MAX = 100_000;
-/** Buckets visited for each new one; more than one, so that full buckets do not accumulate. */
+/** Old buckets checked per new one. More than one, so that full buckets do not accumulate. */
 const VISITS_PER_NEW = 2;
 /** Tolerance for rounding errors, as a fraction of a token. */
 const ROUNDING = 1e-6;
@@ -23,7 +23,6 @@ export class TokenBuckets<Key> {
   private sweep: Iterator<[Key, number]> = this.fullAtMs.entries();
   private readonly tokenMs: number;
   private readonly capacityMs: number;
-  /** The debt of the last bucket used. */
   private debtMs = 0;
 
   constructor(
@@ -39,8 +38,8 @@ export class TokenBuckets<Key> {
   }
 
   /**
-   * Time until the bucket has `count` tokens; 0: it has them. Above the burst, a full bucket is
-   * enough.
+   * Time until the bucket has `count` tokens, or 0. For more than the burst, a full bucket
+   * suffices.
    */
   waitMs(key: Key, count: number, nowMs: number): number {
     this.debtMs = this.debtOf(key, nowMs);
@@ -66,7 +65,7 @@ export class TokenBuckets<Key> {
     if (fullAtMs !== undefined) this.fullAtMs.set(key, fullAtMs - count * this.tokenMs);
   }
 
-  /** The state of the last bucket used, as values of the RateLimit headers. */
+  /** The last bucket used, as values of the RateLimit headers. */
   get state(): { limit: number; remaining: number; resetSeconds: number } {
     const remaining = Math.floor((this.capacityMs - this.debtMs) / this.tokenMs + ROUNDING);
     return {
