@@ -31,7 +31,7 @@ const OUTSTANDING = 1_024;
 interface Row {
   what: string;
   perSecond: number;
-  /** Latency of one; NaN: not timed one by one. */
+  /** Latency of one; NaN if not timed one by one. */
   p50Ms?: number;
   p99Ms?: number;
   plainPerSecond?: number;

@@ -101,7 +101,7 @@ export class Engine extends Reads {
     return this.state.remembered;
   }
 
-  /** The sequence of the oldest command whose idempotency key is known; 0: there is none. */
+  /** The sequence of the oldest command whose idempotency key is known; 0 if there is none. */
   get oldestKeySequence(): number {
     return this.state.idempotency.oldestSequence(this.state.sequence);
   }

@@ -64,7 +64,7 @@ export interface QuoteRequest {
   budgetMicros: number;
   sizeLots: number;
   priceTicks: number;
-  /** Orders of this user's family are ignored; 0: none. */
+  /** Orders of this user's family are ignored; 0 if none. */
   userId: number;
 }
 
@@ -102,7 +102,7 @@ export class Reads {
     return this.state.users.count;
   }
 
-  /** The id of a user by name, in any case; 0: no such user. */
+  /** The id of a user by name, in any case; 0 if there is no such user. */
   findUser(username: string): number {
     return this.state.users.find(username);
   }
@@ -141,7 +141,7 @@ export class Reads {
     };
   }
 
-  /** The parent of a sub-account; 0: not a sub-account, or no such user. */
+  /** The parent of a sub-account; 0 if the user is not a sub-account, or does not exist. */
   parent(userId: number): number {
     return this.state.users.exists(userId) ? this.state.users.parent(userId) : 0;
   }
@@ -210,7 +210,7 @@ export class Reads {
     return this.state.actions.newestFirst();
   }
 
-  /** Why an operator declared the market VOID; null: no remembered action declared it. */
+  /** Why an operator declared the market VOID; null if no remembered action declared it. */
   voidReason(marketId: number): string | null {
     return this.state.actions.voidReason(marketId);
   }
@@ -219,7 +219,7 @@ export class Reads {
     return this.state.rules.view();
   }
 
-  /** When the user's resting orders are cancelled; null: nothing is planned. */
+  /** When the user's resting orders are cancelled; null if nothing is planned. */
   cancelAtMs(userId: number): number | null {
     const { users, timers } = this.state;
     return users.exists(userId) ? timers.deadlines.atMs(userId) || null : null;
@@ -251,12 +251,12 @@ export class Reads {
     };
   }
 
-  /** The partner's transfer that a command made; null: it made none. */
+  /** The partner's transfer that a command made; null if it made none. */
   transferMadeAt(sequence: number): { partner: string; reference: string } | null {
     return this.state.transfers.madeAt(sequence);
   }
 
-  /** The name of a partner by its number in events; null: none. */
+  /** The name of a partner by its number in events; null if none. */
   partnerName(partner: number): string | null {
     return this.state.users.partners.nameOf(partner);
   }
@@ -274,7 +274,7 @@ export class Reads {
     return this.state.prices.find(symbol);
   }
 
-  /** The last observed price; null: none yet. */
+  /** The last observed price; null if none yet. */
   assetPriceMicros(asset: number): number | null {
     return this.state.prices.last(asset);
   }
@@ -304,7 +304,7 @@ export class Reads {
     return this.state.users.exists(userId) ? this.state.clientSequences.last(userId, tokenId) : -1;
   }
 
-  /** The price of an asset that the guard holds back; null: none, or `asset` is -1. */
+  /** The price of an asset that the guard holds back; null if none is, or `asset` is -1. */
   heldPrice(asset: number): HeldPriceView | null {
     if (asset < 0) return null;
     const { heldMicros: priceMicros, heldSinceMs: sinceMs } = this.state.prices.guard(asset);
@@ -539,7 +539,7 @@ export class Reads {
     return valueMicros + restedLots * orders.level(row) + unspent;
   }
 
-  /** The amount of an order that the last command placed; 0: it was for lots. */
+  /** The amount of an order that the last command placed; 0 if it was for lots. */
   amountPlaced(orderId: number): number {
     const { values, length } = this.state.amounts;
     for (let at = 0; at < length; at += 2) if (values[at] === orderId) return values[at + 1]!;
@@ -648,12 +648,12 @@ export class Reads {
     return users.exists(userId) ? orderGroups.viewsOf(userId, nowMs) : [];
   }
 
-  /** Of an order that rests or is in an event of the last command; null: it has no client id. */
+  /** Of an order that rests or is in an event of the last command; null if it has no client id. */
   clientOrderId(orderId: number): string | null {
     return this.state.orders.nameOf(orderId);
   }
 
-  /** The user's resting or remembered order with this clientOrderId; 0: none. */
+  /** The user's resting or remembered order with this clientOrderId; 0 if none. */
   orderNamed(userId: number, clientOrderId: string): number {
     if (!this.state.hash.hasKey) return 0;
     const bytes = Uint8Array.from(clientOrderId, (character) => character.charCodeAt(0));

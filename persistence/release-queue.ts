@@ -35,7 +35,7 @@ export class ReleaseQueue {
     this.length++;
   }
 
-  /** Removes and returns the next target up to `durableSequence`; null: none. */
+  /** Removes and returns the next target up to `durableSequence`; null if none. */
   take(durableSequence: number): ReleaseTarget | null {
     if (this.length === 0 || this.sequences[this.head]! > durableSequence) return null;
     const target = this.targets[this.head]!;

@@ -93,9 +93,9 @@ export class Sequencer {
   private closedBytes = 0;
 
   private startScheduled = false;
-  /** The number of commands that the next batch waits for; 0: it does not wait. */
+  /** The number of commands that the next batch waits for; 0 if it does not wait. */
   private expected = 0;
-  /** Its number of commands one turn of the event loop ago; -1: no turn has passed. */
+  /** Its number of commands one turn of the event loop ago; -1 if no turn has passed. */
   private gathered = -1;
   private releasing = false;
   private committingSinceMs = 0;
@@ -151,7 +151,7 @@ export class Sequencer {
     return this.waiting.length;
   }
 
-  /** Duration so far of the current commit; 0: none. */
+  /** Duration so far of the current commit; 0 if none. */
   get commitWaitMs(): number {
     return this.inFlight === null ? 0 : this.elapsedMs() - this.committingSinceMs;
   }

@@ -30,7 +30,7 @@ export class Ladder {
   private readonly levels: Int32Array;
   private readonly before: Int32Array;
   private readonly after: Int32Array;
-  /** By order id; 0: the order does not rest. */
+  /** By order id; 0 if the order does not rest. */
   private readonly rows: Int32Array;
   // By level: ladder << LEVEL_BITS | price.
   private readonly first: Int32Array;
@@ -132,7 +132,7 @@ export class Ladder {
     }
   }
 
-  /** The highest price with orders; 0: no orders. */
+  /** The highest price with orders; 0 if there are none. */
   private best(ladder: number): number {
     const summary = this.summaries[ladder]!;
     if (summary === 0) return 0;

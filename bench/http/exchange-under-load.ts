@@ -34,7 +34,7 @@ export interface BenchOptions {
   parent: string;
   /** How long each load is measured. */
   seconds: number;
-  /** The folder for the exchange's CPU profile; null: no profile. */
+  /** The folder for the exchange's CPU profile; null if there is no profile. */
   profileFolder: string | null;
 }
 

@@ -10,7 +10,7 @@ export interface HttpLoad {
   name: string;
   /** The path after /api. */
   path: string;
-  /** Orders per request; 0: a read. */
+  /** Orders per request; 0 for a read. */
   orders: number;
   requests: Buffer[];
   /** Tokens of the users who send the requests, in turn. */

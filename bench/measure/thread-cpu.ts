@@ -30,7 +30,7 @@ interface Thread extends CpuTime {
   name: string;
 }
 
-/** CPU time used so far; null: the system does not report it. */
+/** CPU time used so far; null if the system does not report it. */
 export function threadCpu(pid: number): ThreadCpu | null {
   const threads = threadsOf(pid);
   const main = threads.find(({ id }) => id === pid);

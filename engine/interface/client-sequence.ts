@@ -41,7 +41,7 @@ export class ClientSequence {
     return last === end && this.number > 0 && this.tokenId <= 0x7fffffff;
   }
 
-  /** Returns the place after the digits; -1: not a valid integer. */
+  /** Returns the place after the digits; -1 if the text is not a valid integer. */
   private readInteger(bytes: Uint8Array, from: number, end: number): number {
     let at = from;
     this.number = 0;

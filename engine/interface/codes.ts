@@ -28,7 +28,7 @@ export const Code = {
   user_not_found: 3,
   /**
    * The user has another resting or recent order with this clientOrderId. Details: required (its
-   * order id; 0: an order of the same atomic batch, which was undone).
+   * order id; 0 for an undone order of the same atomic batch).
    */
   client_order_id_reused: 29,
   market_not_found: 4,

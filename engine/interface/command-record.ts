@@ -85,7 +85,7 @@ export class CommandRecord {
     return this.numbersEnd * WORD_BYTES + 2;
   }
 
-  /** Characters of the key, one byte each; 0: the key has a character of two bytes. */
+  /** Characters of the key, one byte each; 0 if the key has a character of two bytes. */
   get keyLength(): number {
     return narrowLength(this.records.bytes, this.numbersEnd * WORD_BYTES);
   }
@@ -169,7 +169,7 @@ export class CommandRecord {
   }
 }
 
-/** Characters of the text with its head at `at`; 0: it has a character of two bytes. */
+/** Characters of the text with its head at `at`; 0 if it has a character of two bytes. */
 function narrowLength(bytes: Uint8Array, at: number): number {
   const head = bytes[at]! | (bytes[at + 1]! << 8);
   return (head & 1) === 0 ? head >>> 1 : 0;

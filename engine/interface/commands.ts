@@ -73,11 +73,11 @@ const ORDER = {
   postOnly: 'set',
   /** The order is refused if it is applied later than this; MAX_TIME_MS: never. */
   validUntilMs: 'deadline',
-  /** The client's name for the order, 1 to 64 of A-Z a-z 0-9 _ - : . ; null: none. */
+  /** The client's name for the order, 1 to 64 of A-Z a-z 0-9 _ - : . ; null if none. */
   clientOrderId: 'name',
   /** With GTC only: when the remainder expires; MAX_TIME_MS: when the market ends. */
   expiresAtMs: 'expiry',
-  /** With GTC only: the order's group; 0: none. */
+  /** With GTC only: the order's group; 0 if none. */
   groupId: 'group',
   /** What happens when the order meets one of the same user; default CANCEL_RESTING. */
   selfTrade: 'selfTrade',
@@ -108,10 +108,10 @@ export const COMMANDS = {
       username: 'text',
       /** A password hash, made by the gateway. Empty: the exchange's own account; no sign-in. */
       credential: 'text',
-      /** The referrer's code, in any case; empty: none. */
+      /** The referrer's code, in any case; empty if none. */
       referralCode: 'text',
       grantMicros: 'number',
-      /** The partner that registers the user and alone may withdraw; null: none. */
+      /** The partner that registers the user and alone may withdraw; null if none. */
       partner: 'text or null',
     },
   },
@@ -163,7 +163,7 @@ export const COMMANDS = {
       marketId: 'number',
       /** 0 with a clientOrderId. */
       orderId: 'number',
-      /** Total size, filled plus resting; 0: unchanged. */
+      /** Total size, filled plus resting; 0 means unchanged. */
       sizeLots: 'number',
       /** 0: unchanged. */
       priceTicks: 'number',
@@ -186,7 +186,7 @@ export const COMMANDS = {
       expiresAtMs: 'number',
       /** 1 to 64 characters. */
       name: 'text',
-      /** The gateway checks the client's address against them; empty: any address. */
+      /** The gateway checks the client's address against them; empty allows any address. */
       allowedAddresses: 'text',
     },
   },

@@ -47,7 +47,7 @@ const ORDER_FIELDS = [
   /** The part of a buy's budget that is neither spent nor held. 0 for a sell. */
   'unspentMicros',
   'restingLots',
-  /** Lots ahead of it at its price when it began to rest; 0: it did not. */
+  /** Lots ahead of it at its price when it began to rest; 0 if it did not. */
   'aheadLots',
   ...HOLDINGS,
   'fillCount',
@@ -195,7 +195,7 @@ export const AmendResult = {
 export const AMEND_ORDER_AT = 2;
 export const CHARACTERS_IN_INTEGER = 4;
 
-/** The clientOrderId in an amendment's `ok` result at `at`; null: none. */
+/** The clientOrderId in an amendment's `ok` result at `at`; null if none. */
 export function clientOrderIdInAmendment({ values, length }: NumberBuffer, at: number) {
   const order = at + AMEND_ORDER_AT;
   const end = at < FIRST_OPERATION ? length : at + values[at - 1]!;

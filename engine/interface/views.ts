@@ -25,7 +25,7 @@ export interface AccountView {
   realizedProfitMicros: number;
   tradeCount: number;
   microPoints: number;
-  /** The partner that registered the user or its parent; null: none. */
+  /** The partner that registered the user or its parent; null if none. */
   partner: string | null;
   /** 0: not a sub-account. */
   parentId: number;
@@ -61,7 +61,7 @@ export interface OperatorActionView {
   userId: number;
   marketId: number;
   asset: number;
-  /** The rules of a `setRules`; null: another action. */
+  /** The rules of a `setRules`; null means another action. */
   rules: Rules | null;
 }
 
@@ -98,7 +98,7 @@ export interface MarketView {
   averageSoFarMicros: number | null;
   /** The market takes orders, but an operator has paused it, its asset or everything. */
   paused: boolean;
-  /** The fee on a buy's spending as taker, in basis points; null: the market has ended. */
+  /** The fee on a buy's spending as taker, in basis points; null if the market has ended. */
   feeBasisPoints: number | null;
   volumeMicros: number;
   /** Complete sets outstanding, in lots. */
@@ -143,7 +143,7 @@ export interface OrderView {
   priceTicks: number;
   /** The lots that still rest. */
   sizeLots: number;
-  /** The budget of a buy for an amount; null: a buy for lots, or amended since. */
+  /** The budget of a buy for an amount; null for a buy of lots, or after an amendment. */
   amountMicros: number | null;
   /** Total size: filled plus resting. */
   originalLots: number;

@@ -119,7 +119,7 @@ export class Accounts extends AccountTable {
     return (this.dayAndOrders(userId) & IN_FAMILY) !== 0;
   }
 
-  /** A parent and its sub-accounts have the same number; 0: the user has no family. */
+  /** A parent and its sub-accounts have the same number; 0 if the user has no family. */
   family(userId: number): number {
     return this.isInFamily(userId) ? this.bases.family(userId) : 0;
   }

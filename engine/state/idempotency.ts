@@ -38,7 +38,7 @@ const MOMENT_WORDS = 3;
 export const Found = { NOTHING: 0, SAME: 1, OTHER: 2 } as const;
 export type Found = (typeof Found)[keyof typeof Found];
 
-/** A key is named by its position in the queue plus 1; 0: none. */
+/** A key is named by its position in the queue plus 1; 0 if none. */
 export class Idempotency {
   private readonly queue = new WordQueue();
   /** The moments of the keys that have not expired. */
@@ -48,7 +48,7 @@ export class Idempotency {
   private counts = new Int32Array(16);
   /** The position of the first key that has not expired; earlier keys wait to be forgotten. */
   private unexpired = 0;
-  /** The time of the last moment; -1: no moment. */
+  /** The time of the last moment; -1 if there is no moment. */
   private newestMs = -1;
   /** The key that the last look-up found. */
   private found = 0;
@@ -62,7 +62,7 @@ export class Idempotency {
     return this.counts[userId]!;
   }
 
-  /** The sequence of the oldest key's command; 0: no key. `now`: the last sequence. */
+  /** The sequence of the oldest key's command; 0 if there is no key. `now`: the last sequence. */
   oldestSequence(now: number): number {
     const { queue } = this;
     return queue.length === 0 ? 0 : this.sequenceOf(queue.start + 1, now);
@@ -106,7 +106,7 @@ export class Idempotency {
     return this.sequenceOf(this.found, now);
   }
 
-  /** Appends the result of the key that was found; false: memory no longer has it. */
+  /** Appends the result of the key that was found; false means memory no longer has it. */
   readFound(result: NumberBuffer): boolean {
     const age = this.queue.distance(this.found - 1, this.queue.end) / ENTRY_WORDS - 1;
     return this.recent.read(age, result);

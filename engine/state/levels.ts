@@ -66,7 +66,7 @@ export class Levels extends LevelTable {
     this.freeBooks.push(book);
   }
 
-  /** The highest level with orders; 0: the ladder is empty. */
+  /** The highest level with orders; 0 if the ladder is empty. */
   best(ladder: number): number {
     const { words } = this;
     const base = ladder * WORDS;
@@ -76,7 +76,7 @@ export class Levels extends LevelTable {
     return (word << 5) | (31 - Math.clz32(words[base + word]!));
   }
 
-  /** The highest level with orders below `level`; 0: none. */
+  /** The highest level with orders below `level`; 0 if none. */
   nextBelow(ladder: number, level: number): number {
     const { words } = this;
     const base = ladder * WORDS;

@@ -34,11 +34,11 @@ const MarketTable = pooledTableOf(
     resolution: 'i32',
     /** 1 while the start price may still change: until 2 s after the window's start. */
     startPriceOpen: 'i32',
-    /** Bits of access/pauses.ts; 0: the market is not paused. */
+    /** Bits of access/pauses.ts; 0 if the market is not paused. */
     pausedBy: 'i32',
     /** 0: no trade yet. */
     lastTradeTicks: 'i32',
-    /** The number of the book, plus 1; 0: none. */
+    /** The number of the book, plus 1; 0 if none. */
     bookPlusOne: 'i32',
     /** While the market is being settled: the next position to settle. */
     settleCursor: 'i32',
@@ -60,7 +60,7 @@ export class Markets extends MarketTable {
     this.index = new IdIndex(undo, (slot) => this.id(slot));
   }
 
-  /** The slot of a market; 0: unknown. */
+  /** The slot of a market; 0 if unknown. */
   find(marketId: number): number {
     let slot = this.index.first(marketId);
     while (slot !== 0 && this.id(slot) !== marketId) slot = this.index.next(slot);

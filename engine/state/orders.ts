@@ -62,9 +62,9 @@ const OrderTable = pooledTableOf(
      */
     terms: 'i32',
     levelRow: 'i32',
-    /** The user's position when the order began to rest; 0: none yet. */
+    /** The user's position when the order began to rest; 0 if none yet. */
     position: 'i32',
-    /** The row in order-details.ts; 0: none. */
+    /** The row in order-details.ts; 0 if none. */
     details: 'i32',
     /** The lists of the level and of the user, oldest first. */
     before: 'i32',
@@ -120,13 +120,13 @@ export class Orders extends OrderTable {
     return row;
   }
 
-  /** The clientOrderId of a resting order; null: none. */
+  /** The clientOrderId of a resting order; null if none. */
   nameAt(row: number): string | null {
     const details = this.details(row);
     return details === 0 ? null : this.allDetails.name(details);
   }
 
-  /** The clientOrderId of an order that rests or ended in this command; null: none. */
+  /** The clientOrderId of an order that rests or ended in this command; null if none. */
   nameOf(orderId: number): string | null {
     const row = this.find(orderId);
     const details = row === 0 ? this.allDetails.findEnded(orderId) : this.details(row);
@@ -165,7 +165,7 @@ export class Orders extends OrderTable {
     this.setTerms(row, this.terms(row) & ((1 << UNSPENT_SHIFT) - 1));
   }
 
-  /** The part of a buy's amount that is neither spent nor held; -1: not a buy for an amount. */
+  /** The part of a buy's amount that is neither spent nor held; -1 if the order is not a buy for an amount. */
   unspentMicros(row: number): number {
     return (this.terms(row) >>> UNSPENT_SHIFT) - 1;
   }

@@ -1,6 +1,6 @@
 /**
  * The partners that registered users. Users refer to a partner by its number: 1, 2, … in the order
- * of the partners' first registrations; 0: none. No partner is ever removed.
+ * of the partners' first registrations; 0 if none. No partner is ever removed.
  */
 import type { Archive } from '../storage/archive.js';
 

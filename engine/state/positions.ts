@@ -104,7 +104,7 @@ export class Positions extends PositionTable {
     this.owners.ensure(count + 1);
   }
 
-  /** The row of a user in a market; 0: none. */
+  /** The row of a user in a market; 0 if none. */
   find(userId: number, slot: number): number {
     const hash = hashOf(userId, slot);
     const upperBits = slot >>> SLOT_BITS_BESIDE_USER;

@@ -42,7 +42,7 @@ export class RecentResults {
   }
 
   /**
-   * Appends the result that was added `age` results ago (0: the last one); false: it was dropped.
+   * Appends the result that was added `age` results ago (0: the last one); false if it was dropped.
    */
   read(age: number, result: NumberBuffer): boolean {
     const { starts, words } = this;

@@ -25,7 +25,7 @@ export class ReferralCodes {
     this.countOfUser.ensure(rows);
   }
 
-  /** The owner of a code, in any case; 0: none. */
+  /** The owner of a code, in any case; 0 if none. */
   ownerOf(code: string): number {
     const row = this.find(code.toUpperCase());
     return row === 0 ? 0 : this.owners.get(row);

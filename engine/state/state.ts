@@ -109,7 +109,7 @@ export class State {
   passesLeft = 0;
   /** Resting orders that the current command, or a quote, has examined before trading. */
   makersSeen = 0;
-  /** Resting orders that expire at or before this time wait for cancellation; -1: none. */
+  /** Resting orders that expire at or before this time wait for cancellation; -1 if none. */
   overdueMs = -1;
   /** Orders with a larger id belong to the running atomic batch, and may be undone. */
   lastKeptOrderId = Number.MAX_SAFE_INTEGER;

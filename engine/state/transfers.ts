@@ -51,7 +51,7 @@ export class Transfers {
     return null;
   }
 
-  /** The partner and reference of a command's transfer; null: none, or forgotten. */
+  /** The partner and reference of a command's transfer; null if none, or forgotten. */
   madeAt(sequence: number): { partner: string; reference: string } | null {
     const name = this.periods
       .findLast((period) => period.firstSequence <= sequence)

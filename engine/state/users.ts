@@ -19,7 +19,7 @@ export interface NewUser {
   credential: string;
   /** 0: none. */
   referrerId: number;
-  /** Number of the partner that registers the user; 0: none. */
+  /** Number of the partner that registers the user; 0 if none. */
   partner: number;
 }
 
@@ -29,7 +29,7 @@ const ProfileTable = tableOf(64, {
   /** Fees that referred users have paid in markets that are not settled. */
   referralPendingFees: 'f64',
   credentialVersion: 'i32',
-  /** Number of the partner that registered the user; 0: none. */
+  /** Number of the partner that registered the user; 0 if none. */
   partner: 'i32',
   referredUsers: 'i32',
   /** In markets that are not paid out. */
@@ -39,7 +39,7 @@ const ProfileTable = tableOf(64, {
   autoClaim: 'i32',
   /** 0: not a sub-account. */
   parent: 'i32',
-  /** The user's first sub-account, and the parent's next one; 0: none. */
+  /** The user's first sub-account, and the parent's next one; 0 if none. */
   firstSubAccount: 'i32',
   nextSubAccount: 'i32',
 });
@@ -94,7 +94,7 @@ export class Users extends ProfileTable {
     return userId;
   }
 
-  /** The user of a name, in any case; 0: none. */
+  /** The user of a name, in any case; 0 if none. */
   find(username: string): number {
     const lower = username.toLowerCase();
     const hash = this.hashOf(lower);

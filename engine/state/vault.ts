@@ -24,7 +24,7 @@ interface Cohort {
   earnsFromMs: number;
   amountMicros: number;
   depositCount: number;
-  /** The accumulator when the cohort began to earn; null: it has not begun. */
+  /** The accumulator when the cohort began to earn; null if it has not begun. */
   startPerMicro: bigint | null;
 }
 

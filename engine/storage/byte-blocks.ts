@@ -1,6 +1,6 @@
 /**
  * Runs of bytes of any length, each a chain of 64-byte blocks from one pool. The pool grows by
- * chunks and never moves. A run is identified by its first block; 0: none. A run's contents are
+ * chunks and never moves. A run is identified by its first block; 0 if none. A run's contents are
  * part of the state, its location is not.
  */
 import type { Archive } from './archive.js';
@@ -12,7 +12,7 @@ const IN_CHUNK = (1 << CHUNK_BITS) - 1;
 
 export class ByteBlocks {
   private readonly chunks: Uint8Array[] = [];
-  /** By block: the next block of the run, or the next free block; 0: none. */
+  /** By block: the next block of the run, or the next free block; 0 if none. */
   private readonly next = new Int32Chunks();
   private readonly pool = new RowPool(this.next, (blocks) => {
     while (this.chunks.length << CHUNK_BITS < blocks)

@@ -11,7 +11,7 @@ export interface DueRows {
   /** Orders rows with the same deadline. */
   id(row: number): number;
   atMs(row: number): number;
-  /** The row's place in the heap, from 1; 0: it is not there. */
+  /** The row's place in the heap, from 1; 0 if it is not there. */
   place(row: number): number;
   setPlace(row: number, place: number): void;
 }
@@ -34,7 +34,7 @@ export class DeadlineHeap implements Undoable {
     return this.counts[0]!;
   }
 
-  /** The earliest deadline; Infinity: the heap is empty. */
+  /** The earliest deadline; Infinity if the heap is empty. */
   get firstAtMs(): number {
     return this.count === 0 ? Number.POSITIVE_INFINITY : this.rows.atMs(this.heap.get(1));
   }
@@ -141,7 +141,7 @@ export class Deadlines {
     return this.heap.first;
   }
 
-  /** The row's deadline; 0: none. */
+  /** The row's deadline; 0 if none. */
   atMs(row: number): number {
     return this.places.get(row) === 0 ? 0 : this.times.get(row);
   }

@@ -10,7 +10,7 @@ export class ListEnds {
   readonly firsts = new Int32Chunks();
   readonly lasts = new Int32Chunks();
 
-  /** The first row of the owner's list; 0: the list is empty. */
+  /** The first row of the owner's list; 0 if the list is empty. */
   first(owner: number): number {
     return this.firsts.get(owner);
   }
@@ -27,7 +27,7 @@ export class Links {
   /** Also links the free rows. */
   readonly afters = new Int32Chunks();
 
-  /** The row after this one; 0: none. */
+  /** The row after this one; 0 if none. */
   next(row: number): number {
     return this.afters.get(row);
   }

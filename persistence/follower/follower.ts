@@ -34,7 +34,7 @@ export interface FollowerOptions {
   snapshotEveryMs: number;
   /** How many days of each asset have a file (history/day-files.ts). */
   dayFiles: number;
-  /** The days after which orders and books are pruned from the history; 0: never. */
+  /** The days after which orders and books are pruned from the history; 0 means never. */
   historyDays: number;
   log: FollowerLog;
   /** Milliseconds on any clock that does not go back. */
@@ -55,7 +55,7 @@ export interface FollowerStatus {
   /** Commands that are durable and not in the history, and the age of the oldest commit. */
   lagCommands: number;
   lagMs: number;
-  /** The newest snapshot for which the journal vouches; 0: none. */
+  /** The newest snapshot for which the journal vouches; 0 if none. */
   snapshotSequence: number;
   /** Entries of lists in the history, and markets. */
   historyEntries: number;

@@ -32,7 +32,7 @@ export type FromFollower =
   | { kind: 'step'; step: string; fields: object }
   /** A snapshot was written and read back, and the journal is to vouch for it. */
   | { kind: 'snapshot'; sequence: number; hash: string }
-  /** A part that is made from the journal cannot be made now; null: it can again. */
+  /** A part that is made from the journal cannot be made now; null if it can again. */
   | { kind: 'trouble'; part: DerivedPart; problem: string | null }
   /** Final: the journal is damaged, or leads to another state than the exchange has. */
   | { kind: 'disagreement'; sequence: number; message: string };

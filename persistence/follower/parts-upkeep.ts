@@ -26,7 +26,7 @@ const LONGEST_WAIT_MS = 3_600_000;
 
 export interface UpkeepOptions extends RebuildOptions {
   troubles: Troubles;
-  /** The days after which a part is pruned; 0: never. */
+  /** The days after which a part is pruned; 0 means never. */
   historyDays: number;
 }
 

@@ -74,9 +74,9 @@ const USERS_IN_PIECE = 4_096;
 export interface SessionOptions extends SnapshotsOptions {
   journal: JournalPlace;
   readSnapshot: ReadSnapshot;
-  /** How many days of each asset have a file; 0: none. */
+  /** How many days of each asset have a file; 0 if none. */
   dayFiles: number;
-  /** The days after which orders and books are pruned from the history; 0: never. */
+  /** The days after which orders and books are pruned from the history; 0 means never. */
   historyDays: number;
   /** The commands in a part of the history; the standard if left out. */
   partCommands?: number;
@@ -135,7 +135,7 @@ export class FollowerSession {
   private constructor(
     private readonly options: SessionOptions,
     private readonly opened: Opened,
-    /** Checks the journal's end and takes the snapshots meanwhile; null: this session does. */
+    /** Checks the journal's end and takes the snapshots meanwhile; null if this session does. */
     private readonly endCheck: () => CheckedEnd | null,
   ) {
     const { start, checked, store, files } = opened;
@@ -503,7 +503,7 @@ export class FollowerSession {
     await delay(GATHER_FOR_READS_MS);
   }
 
-  /** Settles at `wake`, or after `atMostMs`; null: no limit. */
+  /** Settles at `wake`, or after `atMostMs`; null if there is no limit. */
   private async woken(atMostMs: number | null): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     await new Promise<void>((resolve) => {

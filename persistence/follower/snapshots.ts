@@ -68,7 +68,7 @@ export class FollowerSnapshots {
   private last: WrittenSnapshot | null = null;
   /** The journal's last command that vouches for a snapshot. */
   private vouch: CommandOf<'vouchForSnapshot'> | null = null;
-  /** The error that the journal vouches for other bytes; null: it does not. */
+  /** The error that the journal vouches for other bytes; null if it does not. */
   private problem: JournalError | null = null;
   /** The engine after the batch before. */
   private beforeSequence: number;

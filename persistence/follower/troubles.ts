@@ -23,7 +23,7 @@ export interface PartTrouble {
   remedy: string;
 }
 
-/** Reports why a part cannot be made now; null: it can be made again. */
+/** Reports why a part cannot be made now; null if it can be made again. */
 export type ReportTrouble = (part: DerivedPart, problem: string | null) => void;
 
 const NAMES: Record<DerivedPart, string> = {

@@ -28,9 +28,9 @@ export interface PriceRange {
 export interface Candle {
   /** When the interval begins. */
   atMs: number;
-  /** The prices of UP at which a market traded, in ticks; null: it did not, or of an asset. */
+  /** The prices of UP at which a market traded, in ticks; null without a trade, and for an asset. */
   up: PriceRange | null;
-  /** The asset's prices, in micros, in the order of their arrival; null: none arrived. */
+  /** The asset's prices, in micros, in the order of their arrival; null if none arrived. */
   assetPrice: PriceRange | null;
   volumeMicros: number;
   trades: number;

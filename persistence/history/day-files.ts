@@ -88,7 +88,7 @@ interface DayFilesOptions {
   folder: string;
   assets: Assets;
   files: HistoryFiles;
-  /** How many days of each asset are kept; 0: none, and none is made. */
+  /** How many days of each asset are kept; 0 if none are, and none is made. */
   days: number;
   log: { info(fields: object, message: string): void };
 }
@@ -102,7 +102,7 @@ export class DayFiles {
 
   /**
    * Called when a market was added. @param lists of the history, as of its last transaction.
-   * @param done told why a file could not be made; null: all are.
+   * @param done told why a file could not be made; null if all are.
    */
   update(lists: CommittedLists, done: (error: unknown) => void): void {
     if (this.making !== null || this.isClosed || this.options.days === 0) return;

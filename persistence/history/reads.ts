@@ -55,7 +55,7 @@ interface PageOf {
   id: number;
   limit: number;
   cursor: number | null;
-  /** The ordinal of the newest entry of the list; 0: the list is empty. */
+  /** The ordinal of the newest entry of the list; 0 if the list is empty. */
   newest: number;
   /** The ordinal of the oldest entry that is wanted; 1 if left out. */
   oldest?: number;

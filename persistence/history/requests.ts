@@ -179,13 +179,13 @@ export interface HistoryAnswers {
   /** null: there never was such a market; `market` shows whether it has ended. */
   marketEvents: (MarketEventsPage & { market: MarketRecord }) | null;
   marketTicks: MarketTicks | null;
-  /** May hold fewer than its limit, and still have a next page; null: no such market. */
+  /** May hold fewer than its limit, and still have a next page; null if there is no such market. */
   candles: Page<Candle> | null;
   pastMarkets: Page<MarketRecord>;
   pastMarketTexts: MarketTextsPage;
   /** null: there never was such a market. */
   marketText: HashedText | null;
-  /** Its integers; null: the history does not have it. */
+  /** Its integers; null if the history does not have it. */
   keyedResult: Float64Array | null;
   journalBatch: BatchRecord;
   leaderboard: LeaderboardPage;

@@ -11,7 +11,7 @@ import { checksumOf, type ValueTable } from './runs/format.js';
 /** Damage to a file of the history. Nothing is lost: it is rebuilt from the journal. */
 export class HistoryDamage extends Error {
   override name = 'HistoryDamage';
-  /** The part that is damaged; null: the catalogue, or it is not known. */
+  /** The part that is damaged; null if it is the catalogue, or is not known. */
   part: number | null = null;
 
   /** @param row or entry, as far as it is known, such as `userId 7, ordinal 12`. */

@@ -25,7 +25,7 @@ const ROW_BYTES = 100;
 export interface FoundJournal {
   isNew: boolean;
   end: JournalPosition;
-  /** Something unusual that the operator should know; null: nothing. */
+  /** Something unusual that the operator should know; null if there is nothing. */
   notice: string | null;
   /** Something normal that is worth a log line. */
   remark: string | null;

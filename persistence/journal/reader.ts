@@ -231,7 +231,7 @@ export class JournalReader implements JournalSource {
     throw this.missing(sequence + 1);
   }
 
-  /** The next segment, which may be new; null: there is none. */
+  /** The next segment, which may be new; null if there is none. */
   private async after(reader: SegmentReader): Promise<SegmentReader | null> {
     const at = this.segments.indexOf(reader);
     const known = this.segments[at + 1];

@@ -8,7 +8,7 @@ import { JournalError } from './errors.js';
 import { DIGEST_FORM, HASH_BYTES, hashOf, type JournalPosition } from './format.js';
 import type { JournalBatch } from './store.js';
 
-/** What is wrong with a row after `after`, as the end of a sentence; null: nothing. */
+/** What is wrong with a row after `after`, as the end of a sentence; null if there is nothing. */
 export function rowProblem(
   batch: JournalBatch,
   after: Pick<JournalPosition, 'sequence' | 'hash'>,

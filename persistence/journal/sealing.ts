@@ -64,10 +64,10 @@ export interface SealingLog {
 
 interface Unsealed {
   path: string;
-  /** The connection that wrote it; null: closed after the first attempt. */
+  /** The connection that wrote it; null after the first attempt, which closes it. */
   writer: sqlite3.Database | null;
   waitedMs: number;
-  /** The last logged problem; null: nothing. */
+  /** The last logged problem; null if there is nothing. */
   logged: string | null;
 }
 

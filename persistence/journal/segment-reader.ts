@@ -224,7 +224,7 @@ export class SegmentReader {
     return this.query<JournalBatch>(`SELECT ${columns} FROM batch ${condition}`, parameters);
   }
 
-  /** Checked with the row before it; null: none. @throws JournalError that names `named`. */
+  /** Checked with the row before it; null if none. @throws JournalError that names `named`. */
   private async lastRow(sequence: number, named = sequence): Promise<JournalBatch | null> {
     const condition = 'WHERE firstSequence <= ? ORDER BY firstSequence DESC LIMIT 2';
     try {

@@ -52,14 +52,14 @@ export function isArchivedMark(name: string): boolean {
   return name.endsWith(ARCHIVED);
 }
 
-/** The number in a segment's name; null: another file's name. */
+/** The number in a segment's name; null means another file's name. */
 export function segmentNumber(name: string): number | null {
   if (name === JOURNAL_FILE) return 1;
   const match = NAME.exec(name);
   return match === null ? null : Number(match[1]);
 }
 
-/** The size of the current segment's log; null: it cannot be read now. */
+/** The size of the current segment's log; null if it cannot be read now. */
 export function logBytes(folder: string): number | null {
   try {
     const { path } = listSegments(folder).at(-1)!;

@@ -103,7 +103,7 @@ export class DataFolder {
     return this.found.isNew;
   }
 
-  /** Damage in a part of the journal that a start does not need; null: none. */
+  /** Damage in a part of the journal that a start does not need; null if none. */
   get damage(): string | null {
     return this.found.damage;
   }

@@ -27,7 +27,7 @@ interface Evidence {
   otherwise?: string;
 }
 
-/** A file that shows that there was a journal; null: none. */
+/** A file that shows that there was a journal; null if none. */
 function evidenceOf(folder: string, acceptMissingMark: boolean): Evidence | null {
   const state = readMark(join(folder, HEAD_FILE));
   if (sizeOf(join(folder, `${JOURNAL_FILE}-wal`)) > 0) return { shows: 'its -wal file is there' };

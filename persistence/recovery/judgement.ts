@@ -106,7 +106,7 @@ export function refuseUnfinished(folder: string): void {
     );
 }
 
-/** A start does not need rows before it; null: it needs all. The recovery checks the file. */
+/** A start does not need rows before it; null if it needs all. The recovery checks the file. */
 async function provenSnapshot(
   folder: string,
   reader: JournalReader,
@@ -203,7 +203,7 @@ function notWritable(path: string, end: number): JournalError {
   );
 }
 
-/** How the head mark differs from the journal's end; null: not at all. */
+/** How the head mark differs from the journal's end; null means not at all. */
 async function markNotice(
   folder: string,
   reader: JournalReader,

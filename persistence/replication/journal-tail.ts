@@ -71,7 +71,7 @@ export class JournalTail {
   private watcher: TailWatcher | null = null;
   head: JournalHead;
   private headAtMs: number;
-  /** Why it cannot read now (it retries); null: it can. */
+  /** Why it cannot read now (it retries); null if it can. */
   trouble: string | null = null;
   /** The troubles that were logged since it could last read. */
   private readonly told = new Set<string>();

@@ -48,7 +48,7 @@ export class ReplicatedFolder {
     private readonly folderLock: FolderLock,
     /** What this process writes to the journal, and reads there as the leader. */
     readonly leader: PostgresJournal,
-    /** The tail that was followed until it led; null: there was no journal. */
+    /** The tail that was followed until it led; null if there was no journal. */
     private readonly tail: JournalTail | null,
   ) {
     this.isNew = leader.end.sequence === 0;

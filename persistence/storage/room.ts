@@ -32,7 +32,7 @@ export function proveRoom(folder: string): void {
   }
 }
 
-/** A prediction of {@link proveRoom} from the free space alone; null: enough. */
+/** A prediction of {@link proveRoom} from the free space alone; null means enough. */
 export function roomProblem(folder: string, free = freeBytesAt(folder)): Trouble | null {
   if (free === null || free >= NEEDED_BYTES) return null;
   return noRoom(folder, `${Math.floor(free / 1024)} KiB are free`);

@@ -21,7 +21,7 @@ import { fileProblem } from './sqlite-codes.js';
 export interface Trouble {
   readonly problem: string;
   readonly file: string | null;
-  /** What to do; null: `problem` says it, or nothing can be done. */
+  /** What to do; null if `problem` says it, or nothing can be done. */
   readonly remedy: string | null;
 }
 
@@ -100,7 +100,7 @@ function noRoomFor(file: string, code: string): Trouble {
 /** Operations that need write permission on the parent folder. */
 const ON_NAMES = ['mkdir', 'rename', 'unlink', 'rm', 'rmdir', 'link', 'symlink'];
 
-/** Why this user may not use a file; null: the permissions do not explain it. */
+/** Why this user may not use a file; null if the permissions do not explain it. */
 function denialOf(file: string, syscall: string): Trouble | null {
   const closed = foldersAbove(file).find((folder) => !may(folder, constants.X_OK));
   if (closed !== undefined) return closedFolder(closed, file);

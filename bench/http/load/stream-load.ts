@@ -23,7 +23,7 @@ export interface StreamLoadOptions {
   readers: number;
   /** An order that trades with one resting order. */
   request: Uint8Array;
-  /** Orders per second; null: as fast as messages are delivered. */
+  /** Orders per second; null sends as fast as messages are delivered. */
   perSecond: number | null;
   warmUpMs: number;
   measureMs: number;
@@ -184,7 +184,7 @@ class Reader {
   private readonly socket: WebSocket;
   /** The text of every message between `previousSequence` and `channelSequence`. */
   private readonly middle: string;
-  /** The number of the channel's last message; -1: unknown. */
+  /** The number of the channel's last message; -1 if unknown. */
   private last = -1;
   private received = 0;
 

@@ -7,7 +7,7 @@ import { isClientOrderId } from '../../interface/fields.js';
 import { cancelledFor } from '../../state/book/recent-orders.js';
 import type { State } from '../../state/state.js';
 
-/** The user's resting or remembered order with the clientOrderId in these bytes; 0: none. */
+/** The user's resting or remembered order with the clientOrderId in these bytes; 0 if none. */
 export function orderNamed(
   { hash, clientOrderIds }: State,
   userId: number,
@@ -30,7 +30,7 @@ export function isWellNamed({ hash }: State, command: CommandRecord, idField: nu
   );
 }
 
-/** The order that a well named command names; 0: none is known. */
+/** The order that a well named command names; 0 if none is known. */
 export function orderOf(state: State, command: CommandRecord, idField: number): number {
   if (!command.isNamed) return command.number(idField);
   const { userId, records, nameFrom, nameLength } = command;
@@ -38,7 +38,7 @@ export function orderOf(state: State, command: CommandRecord, idField: number): 
 }
 
 /**
- * The row of the user's resting order in a market; 0: none. Expired orders and orders of an ended
+ * The row of the user's resting order in a market; 0 if none. Expired orders and orders of an ended
  * market count as cancelled, even while their cancellation is pending.
  */
 export function findResting(state: State, userId: number, slot: number, orderId: number): number {
@@ -71,7 +71,7 @@ export function refuseGone(
   return end === -1 ? Code.order_not_found : state.refuse(Code.order_closed, orderId, end);
 }
 
-/** The end of an order whose cancellation is pending; -1: not one of the user's last orders. */
+/** The end of an order whose cancellation is pending; -1 if not one of the user's last orders. */
 function pendingEnd(state: State, row: number, userId: number, marketId: number): number {
   const { orders, markets, recentOrders } = state;
   const isMine = orders.userId(row) === userId && markets.id(orders.slot(row)) === marketId;
@@ -79,7 +79,7 @@ function pendingEnd(state: State, row: number, userId: number, marketId: number)
   return cancelledFor(pendingReason(state, row)!);
 }
 
-/** The reason of a pending cancellation; null: none is pending. */
+/** The reason of a pending cancellation; null if none is pending. */
 export function pendingReason(state: State, row: number): CancelReason | null {
   if (isOverdue(state, row)) return CancelReason.EXPIRED;
   return state.markets.takesOrders(state.orders.slot(row)) ? null : CancelReason.MARKET_ENDED;

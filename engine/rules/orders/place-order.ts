@@ -277,7 +277,7 @@ const OWN_FIRST = -1;
 const TOO_MANY_DUE = -2;
 
 /**
- * The level of the best acceptable maker that is not the taker's own; 0: none. OWN_FIRST: an own
+ * The level of the best acceptable maker that is not the taker's own; 0 if none. OWN_FIRST: an own
  * order comes first and stops the taker. Or TOO_MANY_DUE.
  */
 function firstMakerLevel(state: State, taker: Taker): number {
@@ -326,7 +326,7 @@ function wouldFill(state: State, taker: Taker): boolean {
 
 /**
  * Simulates the matching; changes only the taker, the counters of the command and
- * `orderGroups.walk`. Returns the level of the next acceptable maker; 0: none. Stops after
+ * `orderGroups.walk`. Returns the level of the next acceptable maker; 0 if none. Stops after
  * `maxFills` less the orders that tripped groups would cancel, when no lot can be taken, before a
  * due order that may not be passed over, or before an own order that the taker does not cancel.
  */
@@ -400,7 +400,7 @@ function takeLiquidity(state: State, taker: Taker): number {
   }
 }
 
-/** The level of the best resting order at an acceptable price, own orders included; 0: none. */
+/** The level of the best resting order at an acceptable price, own orders included; 0 if none. */
 function acceptableLevel({ levels }: State, taker: Taker): number {
   const level = levels.best(taker.makerLadder);
   return level + taker.level < MICROS_PER_SET ? 0 : level;

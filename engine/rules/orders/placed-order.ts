@@ -8,7 +8,7 @@ import { type Taker, WITH_THIS_COMMAND } from './taker.js';
 
 const Placed = EventSlot.orderPlaced;
 
-/** `nextMakerLevel`: the level of the next acceptable maker; 0: none. */
+/** `nextMakerLevel`: the level of the next acceptable maker; 0 if none. */
 export function statusOf(taker: Taker, restingLots: number, nextMakerLevel: number): OrderStatus {
   const isPartial = taker.filledLots > 0;
   if (restingLots > 0) return isPartial ? OrderStatus.PARTIALLY_FILLED : OrderStatus.RESTING;

@@ -37,7 +37,7 @@ export class Taker {
   groupRow = 0;
   /** First placed at this offset from the market's start; or WITH_THIS_COMMAND. */
   placedAfterMs = WITH_THIS_COMMAND;
-  /** The clientOrderId: its place in the record, and its length; -1: none. */
+  /** The clientOrderId: its place in the record, and its length; -1 if none. */
   nameFrom = 0;
   nameLength = -1;
   /** The hash of the name, after look-up. */
@@ -51,11 +51,11 @@ export class Taker {
   ladder = 0;
   level = 0;
   orderId = 0;
-  /** The user's position in the market; 0: none. Set by the caller. */
+  /** The user's position in the market; 0 if none. Set by the caller. */
   positionRow = 0;
   /** What the user may sell of the outcome, before a new order. */
   freeLots = 0;
-  /** The row of its details; 0: none. Set by the caller. */
+  /** The row of its details; 0 if none. Set by the caller. */
   detailsRow = 0;
   budgetLeft = 0;
   lotsLeft = 0;

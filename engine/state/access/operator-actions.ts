@@ -36,7 +36,7 @@ export class OperatorActions {
     return this.actions.map((action) => ({ ...action })).reverse();
   }
 
-  /** Why an operator declared the market VOID; null: none of the kept actions did. */
+  /** Why an operator declared the market VOID; null if none of the kept actions did. */
   voidReason(marketId: number): string | null {
     const isIt = (one: OperatorActionView) =>
       one.kind === CommandKind.voidMarket && one.marketId === marketId;

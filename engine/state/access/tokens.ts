@@ -45,7 +45,7 @@ export class Tokens {
 
   constructor(private readonly room: Room) {}
 
-  /** The row of a token; 0: it never existed, or is forgotten. */
+  /** The row of a token; 0 if it never existed, or is forgotten. */
   find(tokenId: number): number {
     const hash = mixed(tokenId);
     let row = this.index.first(hash);

@@ -24,7 +24,7 @@ const IdTable = pooledTableOf(
     /** The list of all users' ids, oldest first. */
     before: 'i32',
     after: 'i32',
-    /** The user's next id; 0: none. UNLISTED: in no list, kept because its order rests. */
+    /** The user's next id; 0 if none. UNLISTED: in no list, kept because its order rests. */
     userAfter: 'i32',
   },
   'after',
@@ -61,7 +61,7 @@ export class ClientOrderIds extends IdTable {
     this.ensure(CLIENT_ORDER_IDS_IN_ALL + resting + 1);
   }
 
-  /** The order with the id; 0: the id is not remembered. */
+  /** The order with the id; 0 if the id is not remembered. */
   orderOf(userId: number, hashLow: number, hashHigh: number): number {
     let row = this.index.first(hashLow);
     while (row !== 0 && (this.hashHigh(row) !== hashHigh || this.userId(row) !== userId))

@@ -31,10 +31,10 @@ const DetailTable = pooledTableOf(
     nameRow: 'i32',
     /**
      * The length of the clientOrderId, which is in the second half of the row, one byte per
-     * character. Above these bits, the row of the order's group in order-groups.ts; 0: none.
+     * character. Above these bits, the row of the order's group in order-groups.ts; 0 if none.
      */
     lengthAndGroup: 'i32',
-    /** The row of the resting order; 0: the order does not rest. */
+    /** The row of the resting order; 0 if the order does not rest. */
     order: 'i32',
     /** The place in expiries.ts, 0: none. */
     heapPlace: 'i32',

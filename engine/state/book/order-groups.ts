@@ -67,7 +67,7 @@ export class OrderGroups extends GroupTable {
     this.owners.ensure(userRows);
   }
 
-  /** The row of the user's group; 0: the user has no such group. */
+  /** The row of the user's group; 0 if the user has no such group. */
   find(userId: number, groupId: number): number {
     let row = this.owners.first(userId);
     while (row !== 0 && this.groupId(row) !== groupId) row = this.after(row);

@@ -14,13 +14,13 @@ export function areFarApart(aMicros: number, bMicros: number): boolean {
 }
 
 export class PriceGuard {
-  /** The held price, and since when; 0: none. */
+  /** The held price, and since when; 0 if none. */
   heldMicros = 0;
   heldSinceMs = 0;
   /** Consecutive held prices that are not far apart. */
   private count = 0;
 
-  /** Whether a new price is held back. `lastMicros` is the price that counts; null: none yet. */
+  /** Whether a new price is held back. `lastMicros` is the price that counts; null if none yet. */
   holds(lastMicros: number | null, priceMicros: number, nowMs: number): boolean {
     if (lastMicros === null || !areFarApart(lastMicros, priceMicros)) {
       this.clear();

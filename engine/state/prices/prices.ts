@@ -71,13 +71,13 @@ export class Prices {
     return this.assets.findIndex((prices) => prices.symbol === symbol);
   }
 
-  /** The price with the latest observation time; null: none yet. */
+  /** The price with the latest observation time; null if none yet. */
   last(asset: number): number | null {
     const prices = this.assets[asset]!;
     return prices.lastPriceMicros === 0 ? null : prices.lastPriceMicros;
   }
 
-  /** When the last price was observed; null: none yet. */
+  /** When the last price was observed; null if none yet. */
   lastObserved(asset: number): number | null {
     const prices = this.assets[asset]!;
     return prices.lastPriceMicros === 0 ? null : prices.lastObservedAtMs;
@@ -143,7 +143,7 @@ export class Prices {
   }
 
   /**
-   * The reference price at `atMs` from the prices known so far; null: no price counts. Cached,
+   * The reference price at `atMs` from the prices known so far; null if no price counts. Cached,
    * because each boundary needs it several times.
    */
   reference(asset: number, atMs: number): number | null {
@@ -182,7 +182,7 @@ export class Prices {
   }
 }
 
-/** The time-weighted average from `fromMs` to `atMs`; null: no price was known in that time. */
+/** The time-weighted average from `fromMs` to `atMs`; null if no price was known in that time. */
 function average(prices: AssetPrices, fromMs: number, atMs: number): number | null {
   const { observedAtMs: times, priceMicros } = prices;
   const inside = firstAfter(prices, fromMs);

@@ -23,7 +23,7 @@ const MOVED_PER_ADDITION = 8;
 const NO_TABLE = new Int32Array(0);
 
 export class HashIndex {
-  /** At slot × 2: the hash, then, in the same cache line, the number; 0: the slot is empty. */
+  /** At slot × 2: the hash, then, in the same cache line, the number; 0 if the slot is empty. */
   private slots = new Int32Array(SMALLEST * 2);
   private mask = SMALLEST - 1;
   private used = 0;

@@ -28,12 +28,12 @@ export class IdIndex {
     private readonly idOf: (row: number) => number,
   ) {}
 
-  /** The first candidate row for the id; 0: none. */
+  /** The first candidate row for the id; 0 if none. */
   first(id: number): number {
     return this.heads[this.placeOf(id)]!;
   }
 
-  /** The next candidate row; 0: none. */
+  /** The next candidate row; 0 if none. */
   next(row: number): number {
     return this.links[row]!;
   }

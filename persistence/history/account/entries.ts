@@ -54,7 +54,7 @@ const Balance = columnsOf(USER_BALANCE);
 const MAKER = 1;
 const NAME_FIELDS = EVENT_FIELDS.orderNamed.length + 1 - Named.name1;
 
-/** By type of event: where it names the user in whose userPayment it is; 0: in none. */
+/** By type of event: where it names the user in whose userPayment it is; 0 means in none. */
 const PAYS_AT: number[] = EVENT_LENGTHS.map(() => 0);
 for (const [name, user] of Object.entries(USER_PAYMENTS)) {
   const slots: Readonly<Record<string, number>> = EventSlot[name as keyof typeof USER_PAYMENTS];

@@ -30,9 +30,9 @@ import { eventOf } from './payment.js';
 export interface LedgerRequest {
   userId: number;
   limit: number;
-  /** The position of the last line returned; null: from the newest. */
+  /** The position of the last line returned; null starts from the newest. */
   cursor: number | null;
-  /** Both included; null: no bound. */
+  /** Both included; null if there is no bound. */
   fromMs: number | null;
   toMs: number | null;
   /** null: all. */

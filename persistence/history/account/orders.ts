@@ -60,14 +60,14 @@ export interface OrderRecord {
   groupId: number;
   /** null: when the market ends. */
   expiresAtMs: number | null;
-  /** What a buy was placed to spend; null: it was placed for lots, or was amended since. */
+  /** What a buy was placed to spend; null if it was placed for lots, or was amended since. */
   amountMicros: number | null;
   originalLots: number;
   filledLots: number;
   /** What rests now; 0 of a closed order. */
   restingLots: number;
   /**
-   * Lots that trade before it at its price; null: it is closed, or they are not known. undefined:
+   * Lots that trade before it at its price; null if it is closed, or they are not known. undefined:
    * nothing has looked.
    */
   aheadLots: number | null | undefined;
@@ -75,7 +75,7 @@ export interface OrderRecord {
   valueMicros: number;
   feeMicros: number;
   end: OrderState;
-  /** A CancelReason: why the order was cancelled, or why it is UNFILLED; 0: neither applies. */
+  /** A CancelReason: why the order was cancelled, or why it is UNFILLED; 0 if neither applies. */
   reason: number;
   placedAtMs: number;
   /** null: it is open. */
@@ -85,7 +85,7 @@ export interface OrderRecord {
 export interface OrdersRequest {
   userId: number;
   limit: number;
-  /** The place of the last order returned; null: from the newest. */
+  /** The place of the last order returned; null starts from the newest. */
   cursor: number | null;
   status: 'open' | 'closed' | 'all';
   /** Only the order with this id of the client's, if it is remembered. */

@@ -30,7 +30,7 @@ const MANY_USERS = 65_536;
 
 export class RankedUsers {
   private blocks: Block[] = [];
-  /** By user: 1 more than the value, or a negative value as it is; 0: the user is not listed. */
+  /** By user: 1 more than the value, or a negative value as it is; 0 if the user is not listed. */
   private shown = new Float64Array(0);
 
   valueOf(userId: number): number | null {

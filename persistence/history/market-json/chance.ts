@@ -55,7 +55,7 @@ export function indicativeTicks(reads: ChanceReads, market: MarketView): number 
   return Math.min(Math.max(ticks, 1), MICROS_PER_SET - 1);
 }
 
-/** As of the engine's time; null: the market is not active, or its asset has no price. */
+/** As of the engine's time; null if the market is not active, or its asset has no price. */
 export function fairChance(reads: ChanceReads, market: MarketView): FairValue | null {
   const priceMicros = reads.assetPriceMicros(market.asset);
   const { status, startPriceMicros, endsAtMs } = market;

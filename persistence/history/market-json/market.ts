@@ -60,7 +60,7 @@ const microsTextOrNull = (micros: number | null) => (micros === null ? 'null' : 
 const ascii = (text: string): Uint8Array => Buffer.from(text, 'latin1');
 const COMMA = ascii(',');
 
-/** UP's price before the resolution, in half ticks, and where it is from; null: there is none. */
+/** UP's price before the resolution, in half ticks, and where it is from; null if there is none. */
 interface UpPrice {
   halfTicks: number;
   from: 'book' | 'trade';
@@ -78,7 +78,7 @@ export function upPrice({
   return lastTradeTicks === null ? null : { halfTicks: lastTradeTicks * 2, from: 'trade' };
 }
 
-/** {@link upPrice} or what UP pays, in half ticks; null: there is no price. */
+/** {@link upPrice} or what UP pays, in half ticks; null if there is no price. */
 export function shownHalfTicks(market: MarketView): number | null {
   return resolvedHalfTicks(market.resolution) ?? upPrice(market)?.halfTicks ?? null;
 }
@@ -102,7 +102,7 @@ export interface MarketParts<Part> {
 }
 
 /**
- * @param points the price history, in triples of {@link priceHistoryText}; null: it is not known
+ * @param points the price history, in triples of {@link priceHistoryText}; null if it is not known
  * now; absent: the JSON has none.
  */
 export function marketParts(

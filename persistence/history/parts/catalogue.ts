@@ -64,7 +64,7 @@ const PRAGMAS = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL';
 export interface PartRecord {
   part: number;
   end: Progress;
-  /** The SHA-256 of its file, in hex; null: it is not sealed yet. */
+  /** The SHA-256 of its file, in hex; null if it is not sealed yet. */
   sha256: string | null;
   /** Whether its file has only the lists that are kept. */
   pruned: boolean;
@@ -270,7 +270,7 @@ export class Catalogue {
 
   /**
    * Transactions are not nested: each waits for the one before it. @param path of the database that
-   * is attached as `part`; null: none.
+   * is attached as `part`; null if none.
    */
   private async transaction(
     path: string | null,

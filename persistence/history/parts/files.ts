@@ -87,7 +87,7 @@ export class HistoryFiles {
     return rows.map(checkPlace);
   }
 
-  /** The ordinal of the last entry of a list that was pruned; 0: none was. */
+  /** The ordinal of the last entry of a list that was pruned; 0 if none was. */
   async lastPruned(list: number, id: number): Promise<number> {
     const { prunedTo } = this.parts;
     if (prunedTo === 0) return 0;

@@ -222,7 +222,7 @@ export interface MarketRecord {
   resolvedAtMs: number;
   volumeMicros: number;
   openInterestLots: number;
-  /** The price of UP; 0: no trade. */
+  /** The price of UP; 0 if there is no trade. */
   lastTradeTicks: number;
   tradeCount: number;
   /** Entries in marketBook. */

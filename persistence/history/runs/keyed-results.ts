@@ -65,7 +65,7 @@ export class PendingResults {
 }
 
 /**
- * The result of a command, from the row that would have it; null: it is not there.
+ * The result of a command, from the row that would have it; null if it is not there.
  * @throws HistoryDamage
  */
 export function resultIn(row: ValueRow<Buffer>, sequence: number): Float64Array | null {

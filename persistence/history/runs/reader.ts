@@ -194,7 +194,7 @@ type StoredRun = RunRow & { part: number };
 
 interface FoundRuns {
   runs: StoredRun[];
-  /** The part that is damaged if entries are missing; null: the catalogue. */
+  /** The part that is damaged if entries are missing; null if it is the catalogue. */
   lackingIn: number | null;
 }
 

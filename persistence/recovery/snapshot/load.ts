@@ -52,7 +52,7 @@ export async function loadNewestSnapshot(options: {
   return { engine: new Engine(), position: GENESIS };
 }
 
-/** The oldest usable snapshot; null: none. */
+/** The oldest usable snapshot; null if none. */
 export async function oldestSnapshot(
   folder: string,
   reader: JournalSource,
@@ -65,7 +65,7 @@ export async function oldestSnapshot(
   return null;
 }
 
-/** Why the journal does not prove an intact snapshot; null: it does. */
+/** Why the journal does not prove an intact snapshot; null if it does. */
 export async function problemWith(
   { header, hash }: Omit<LoadedSnapshot, 'engine'>,
   position: JournalPosition | null,

@@ -22,7 +22,7 @@ export function vouchAt(records: RecordBuffer, at: number): CommandOf<'vouchForS
 }
 
 /**
- * The hash that the journal first states for the snapshot at `position`; null: none. It is
+ * The hash that the journal first states for the snapshot at `position`; null if none. It is
  * journalled seconds after the snapshot was taken, so this reads a few batches, or, without a
  * vouch, all to the journal's end.
  * @throws JournalError if the journal is damaged there.

@@ -14,7 +14,7 @@ export interface PostgresAddress {
   database: string;
   /** null: no password, as with certificates or trusted addresses. */
   passwordFile: string | null;
-  /** With the certificate of the authority, PEM; null: no TLS. */
+  /** With the certificate of the authority, PEM; null if there is no TLS. */
   authorityFile: string | null;
 }
 

@@ -22,9 +22,9 @@ const SILENT_MS = 2_000;
 export interface JournalHead {
   epoch: number;
   lastSequence: number;
-  /** Where the leader takes the requests of replicas; null: it does not yet, or has resigned. */
+  /** Where the leader takes the requests of replicas; null if it does not yet, or has resigned. */
   address: string | null;
-  /** Where it serves clients; null: as above, or it has been silent for seconds. */
+  /** Where it serves clients; null as above, or if it has been silent for seconds. */
   serving: string | null;
   /** Everything committed that long ago, or earlier, is there. */
   ageMs: number;

@@ -62,9 +62,9 @@ interface ArchiveRequest {
 
 export interface Archived {
   moved: string[];
-  /** The oldest vouched snapshot; 0: none. */
+  /** The oldest vouched snapshot; 0 if none. */
   oldestSnapshot: number;
-  /** Why a segment that should have been moved stays; null: none does. */
+  /** Why a segment that should have been moved stays; null if none does. */
   problem: Trouble | null;
 }
 

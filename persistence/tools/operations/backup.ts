@@ -41,14 +41,14 @@ interface FolderCopy {
 export interface CopyReport {
   before: number;
   end: JournalPosition;
-  /** The snapshot in the copy; 0: none. */
+  /** The snapshot in the copy; 0 if none. */
   snapshotSequence: number;
   /**
    * Whether nothing was left out. A shorter copy has no session secret: the exchange on it reuses
    * user ids, and an omitted user's token must not be valid for the next user with that id.
    */
   isWhole: boolean;
-  /** Acknowledged commands after the copy's end, by journal.head; null: unknown. */
+  /** Acknowledged commands after the copy's end, by journal.head; null if unknown. */
   lost: number | null;
   /** What is wrong with the original; the copy has everything that is whole. null: nothing. */
   damage: JournalError | null;

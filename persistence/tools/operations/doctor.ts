@@ -34,7 +34,7 @@ export interface Diagnosis {
   starts: boolean;
   /** Whether the last attempt made all that comes from the journal, and none of it is lost. */
   isComplete: boolean;
-  /** Why the exchange does not start; null: it does. */
+  /** Why the exchange does not start; null if it does. */
   trouble: Trouble | null;
   steps: readonly Step[];
   text: string;

@@ -30,15 +30,15 @@ type Judged = FoundJournal | JournalError;
 export interface Examined extends Readable {
   folder: string;
   asStart: Judged;
-  /** The judgement of a start with ACCEPT_MISSING_MARK=on; null: the same as `asStart`. */
+  /** The judgement of a start with ACCEPT_MISSING_MARK=on; null means the same as `asStart`. */
   accepted: Judged | null;
   asWhole: Judged;
-  /** What is wrong with any of it; null: at most, segments are in an archive. */
+  /** What is wrong with any of it; null if at most, segments are in an archive. */
   damage: JournalError | null;
 }
 
 interface Readable {
-  /** The last good sequence, read from the first segment present; 0: none. */
+  /** The last good sequence, read from the first segment present; 0 if none. */
   good: number;
   last: JournalBatch | null;
   /** 0: nothing is readable. */
@@ -49,7 +49,7 @@ interface Readable {
 
 const NOTHING: Readable = { good: 0, last: null, firstSequence: 0, goodAfterBackup: null };
 
-/** @param backup the findings in its backup; null: none was named, or this is the backup. */
+/** @param backup the findings in its backup; null if none was named, or this is the backup. */
 export async function examine(folder: string, backup: Examined | null): Promise<Examined> {
   const asStart = await judgedByStart(folder);
   const accepted = asStart instanceof UnmarkedJournal ? await judgedByStart(folder, true) : null;
@@ -145,7 +145,7 @@ export async function isOfAnother(data: Examined, backup: Examined): Promise<boo
   return !(await readJournal(backup.folder, (reader) => contains(reader, end)));
 }
 
-/** The last sequence known to be committed; null: unknown. */
+/** The last sequence known to be committed; null if unknown. */
 export function acknowledgedIn({ folder, asStart, asWhole, good }: Examined): number | null {
   if (!(asStart instanceof JournalError)) return asStart.end.sequence;
   if (!(asWhole instanceof JournalError)) return asWhole.end.sequence;

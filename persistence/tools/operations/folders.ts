@@ -130,7 +130,7 @@ export async function copySecret(from: string, to: string): Promise<void> {
   if (hasSecret(from)) await copyFile(join(from, SECRET_FILE), join(to, SECRET_FILE));
 }
 
-/** A snapshot that the copied journal proves. Returns its sequence; 0: none. */
+/** A snapshot that the copied journal proves. Returns its sequence; 0 if none. */
 export async function copySnapshot(from: string, to: string): Promise<number> {
   const reader = await openJournalReader(to);
   try {

@@ -19,7 +19,7 @@ import { openReadOnly } from '../../storage/read-only.js';
 import { closeDatabase } from '../../storage/sqlite.js';
 
 export interface FoundHistory {
-  /** Commands up to here are in usable files; 0: none, or the catalogue is damaged. */
+  /** Commands up to here are in usable files; 0 if none, or the catalogue is damaged. */
   sequence: number;
   parts: number;
   /** Files that an exchange makes again from the journal, and why. */

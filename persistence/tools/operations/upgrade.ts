@@ -54,7 +54,7 @@ const LOOK_EVERY_MS = 100;
 
 interface UpgradeOptions {
   from: string;
-  /** A new folder; null: `from` itself, whose journal is of this version. */
+  /** A new folder; null for `from` itself, whose journal is of this version. */
   to: string | null;
   say: (text: string) => void;
 }

@@ -48,7 +48,7 @@ function streamOf(api: Api, options: client.StreamOptions = {}): Stream {
   return stream;
 }
 
-/** A door to the exchange that answers so until it is opened; null: it closes at once. */
+/** A door to the exchange that answers so until it is opened; null if it closes at once. */
 async function door(answer: string | null) {
   const state = { isOpen: false, knocks: 0 };
   const opened = createServer((from) => {

@@ -107,7 +107,7 @@ export class Contract {
     );
   }
 
-  /** Why a value does not match the schema at a JSON pointer; null: it matches. */
+  /** Why a value does not match the schema at a JSON pointer; null if it matches. */
   schemaProblem(pointer: string, value: unknown): string | null {
     let validate = this.validators.get(pointer);
     if (validate === undefined) {

@@ -144,7 +144,7 @@ function vouchedIn({ stderr }: ChildServer): number[] {
   return Array.from(all, ([, sequence]) => Number(sequence));
 }
 
-/** The snapshot that the start recovered from; 0: none. */
+/** The snapshot that the start recovered from; 0 if none. */
 function recoveryOf({ stderr }: ChildServer): { snapshotSequence: number } {
   const line = stderr.split('\n').find((each) => each.includes('"recovered from'));
   return JSON.parse(line!);

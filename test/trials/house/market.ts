@@ -79,7 +79,7 @@ export class SimulatedMarket {
     this.engine.checkInvariants();
   }
 
-  /** Market of the asset; null: none is active. */
+  /** Market of the asset; null if none is active. */
   get market(): MarketView | null {
     return this.engine.market(this.engine.activeMarket(0));
   }

@@ -323,7 +323,7 @@ function compareKeys({ keys }: ComparedTable, left: Row | null, right: Row | nul
   return 0;
 }
 
-/** Where and how a row differs from the replayed one; null: it does not. */
+/** Where and how a row differs from the replayed one; null if it does not. */
 function differenceOf(
   table: ComparedTable,
   found: Row | null,

@@ -60,7 +60,7 @@ export function quick(kind: Kind, text: Buffer): Command | OrderRequest | null {
   return orders.body(kind, bytes, assets, place, SINGLE[kind].orderId);
 }
 
-/** What the stream makes of a message that its reader does not take; null: it refuses it. */
+/** What the stream makes of a message that its reader does not take; null if it refuses it. */
 function slowRequest(bytes: Buffer): OrderRequest | null {
   const received = readJson(new Uint8Array(bytes).buffer, false);
   const { json } = received;
@@ -71,7 +71,7 @@ function slowRequest(bytes: Buffer): OrderRequest | null {
   return 'status' in request ? null : request;
 }
 
-/** What admission and the handlers make of the same bytes; null: they refuse them. */
+/** What admission and the handlers make of the same bytes; null if they refuse them. */
 export function slow(kind: Kind, bytes: Buffer): Command | OrderRequest | null {
   if (kind === 'stream') return slowRequest(bytes);
   const text = new TextDecoder('utf-8', { fatal: false, ignoreBOM: true }).decode(bytes);
