@@ -19,10 +19,7 @@ export type AddressRules = readonly AddressRule[];
 
 const V4 = `(?:${Array(4).fill('(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)').join('\\.')})`;
 const GROUP = '[0-9A-Fa-f]{1,4}';
-/**
- * Returns a pattern for the rest of an address after `before` groups and their colons, where "::"
- * may follow.
- */
+/** The rest of an address after `before` groups, where "::" may follow. */
 const v6After = (before: number): string => {
   const left = 7 - before;
   const ends = [`(?::${GROUP}){1,${left}}`, ':'];
@@ -52,10 +49,7 @@ export function addressRules(allowedAddresses: string): AddressRules | null {
   return allowedAddresses.split(',').map(ruleOf);
 }
 
-/**
- * Whether the rules allow a 16-byte address; `null` allows any. An unknown address is empty and
- * never matches a rule.
- */
+/** `rules` null allows any address. `address` has 16 bytes, or 0 if unknown. */
 export function isAllowed(rules: AddressRules | null, address: Uint8Array): boolean {
   if (rules === null) return true;
   return address.length === IPV6_BITS / 8 && rules.some((rule) => fits(rule, address));

@@ -2,10 +2,7 @@
 
 const SESSION_COOKIE = 'service-session';
 
-/**
- * The longest lifetime that browsers accept. The token itself ends only when the credentials
- * change.
- */
+/** The longest lifetime that browsers accept. */
 const LIFETIME_SECONDS = 400 * 86_400;
 
 /**

@@ -21,17 +21,11 @@ const KEY_BYTES = 32;
 
 export class Passwords {
   readonly queue: FairQueue;
-  /**
-   * A credential that no password matches, checked for unknown users so that both answers take
-   * equally long.
-   */
+  /** Matches no password. Checked for unknown users, so that both answers take equally long. */
   private readonly dummy: string;
   private checkCostLog2: number;
 
-  /**
-   * The exponent `costLog2` of scrypt's N, a power of 2. A value of 15 takes about 60 ms and 32
-   * MiB.
-   */
+  /** `costLog2`: log2 of scrypt's N. A value of 15 takes about 60 ms and 32 MiB. */
   constructor(
     private readonly costLog2: number,
     elapsedMs: ElapsedMs,

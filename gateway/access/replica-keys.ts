@@ -9,10 +9,7 @@ import { type AccessKey, digestOf } from './access-keys.js';
 /** Output of `openssl rand -hex 32`, or longer. */
 const KEY = /^[\x21-\x7e]{32,512}$/;
 
-/**
- * Reads at least one key.
- * @throws Error if the file is unreadable, accessible to others, or has no valid key
- */
+/** @throws Error if the file is unreadable, accessible to others, or has no valid key */
 export function readReplicaKeys(path: string): [string, ...string[]] {
   const [first = '', ...others] = readPrivateText(path).split('\n');
   if ([first, ...others].every((key) => KEY.test(key))) return [first, ...others];

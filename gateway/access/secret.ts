@@ -14,10 +14,7 @@ import { join } from 'node:path';
 import { withFile } from '../../persistence/storage/files.js';
 import { SECRET_BYTES, SECRET_FILE, secretsIn } from '../../persistence/storage/session-secret.js';
 
-/**
- * Reads an existing file of secrets.
- * @throws if it is missing, invalid or accessible to others
- */
+/** @throws if the file is missing, invalid or accessible to others */
 export function sharedSecrets(path: string): Buffer[] {
   const secrets = secretsIn(path);
   if (secrets !== null) return secrets;
@@ -32,10 +29,7 @@ export function fingerprint(secret: Buffer, epoch: number): string {
   return createHmac('sha256', secret).update(`session secret, epoch ${epoch}`).digest('hex');
 }
 
-/**
- * Reads or creates the secrets.
- * @throws if the file is invalid or accessible to others
- */
+/** @throws if the file exists but is invalid or accessible to others */
 export function sessionSecrets(dataFolder: string): Buffer[] {
   const found = readSecrets(dataFolder);
   if (found !== null) return found;

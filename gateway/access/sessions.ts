@@ -47,7 +47,6 @@ export interface Session {
   /** Last use of a named token, in the exchange's time, or 0. */
   lastUsedAtMs: number;
   secret: Buffer;
-  /** Rate limit tokens taken from the address in advance. */
   ahead: Record<Quota, number> | null;
 }
 
@@ -90,7 +89,6 @@ export class Sessions {
       .sign(secret);
   }
 
-  /** Last use of a named token since startup, or `null`. */
   lastUsedAtMs(tokenId: number): number | null {
     return this.named.get(tokenId)?.lastUsedAtMs || null;
   }
@@ -110,7 +108,6 @@ export class Sessions {
     return this.faultOf(session, engine) ?? session;
   }
 
-  /** Returns why a session is no longer valid, or `null`. */
   faultOf({ userId, version, tokenId, secret }: Session, engine: Engine): TokenFault | null {
     if (!this.secrets.includes(secret)) return 'token_revoked';
     if (tokenId !== 0) return namedFault(engine, tokenId);
@@ -196,16 +193,12 @@ function readClaims(token: string): Claims | null {
     if (userId === 0 || !isValid || isNamed !== (tokenId !== 0)) return null;
     return { userId, version: ver, issuedAt: iat, tokenId };
   } catch (error) {
-    // The token is signed but cannot be decoded.
     if (error instanceof errors.JOSEError || error instanceof TypeError) return null;
     throw error;
   }
 }
 
-/**
- * Returns false for a token older than the account, from an earlier exchange with the same user
- * ids.
- */
+/** A token older than the account is from an earlier exchange with the same user ids. */
 function isOfAccount(engine: Engine, { userId, issuedAt }: Claims): boolean {
   const account = engine.account(userId);
   return account !== null && issuedAt >= Math.floor(account.createdAtMs / 1_000);

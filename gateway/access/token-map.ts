@@ -1,9 +1,7 @@
 /** A cache of entries by token. */
 
 const ENTRIES_MAX = 100_000;
-/**
- * Entries are found by a token's last characters, because V8 hashes all characters of a new string.
- */
+/** Keys are the tokens' last characters: V8 hashes all characters of a new string. */
 const END_LENGTH = 20;
 
 export class TokenMap<Entry extends { readonly token: string }> {

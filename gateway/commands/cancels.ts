@@ -65,10 +65,7 @@ export function costOfUnread(text: Uint8Array, leastUnits = unitsOfText(text)): 
   return { quota, units: Math.max(operations, leastUnits) };
 }
 
-/**
- * Summarizes the first record, which is already validated. Returns `null` if any part of the record
- * belongs to another user.
- */
+/** Sums up a validated record. Returns `null` if part of it belongs to another user. */
 export function summaryOf(records: RecordBuffer, userId: number): RecordSummary | null {
   command.open(records, 0);
   if (command.userId !== userId) return null;

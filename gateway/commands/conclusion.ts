@@ -26,10 +26,7 @@ export interface Concluding {
   onWait?: () => void;
 }
 
-/**
- * Calls `answer` immediately, or in a later turn if the history must be asked. A client that leaves
- * during the wait is not answered.
- */
+/** Calls `answer` now, or in a later turn unless the client leaves. */
 export function conclude(
   result: NumberBuffer,
   concluding: Concluding,

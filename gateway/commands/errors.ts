@@ -193,8 +193,7 @@ export const UNKNOWN_PARTNER_KEY =
   'The Authorization header does not contain a valid partner key as Bearer <key>. Omit it to register without a partner.';
 
 const TRANSLATED: Partial<Record<CodeName, ErrorAnswer>> = {
-  // The schemas check everything that the engine checks, so this code means a bug. The caller logs
-  // it.
+  // The schemas check everything that the engine checks, so this is a bug, which is logged.
   invalid_command: invalidRequest({ request: 'has a field that is out of range' }),
   referral_code_unknown: invalidRequest({ referralCode: 'is not the referral code of a user' }),
   exchange_account: errorAnswer(

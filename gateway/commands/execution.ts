@@ -34,9 +34,7 @@ export interface Submission {
 }
 
 export interface Refusal {
-  /**
-   * `unavailable`: the engine did not see the command, so the answer need not wait for the disk.
-   */
+  /** `unavailable`: the engine did not see it, so the answer need not wait for the disk. */
   code: CodeName | 'unavailable';
   required: number;
   available: number;
@@ -45,10 +43,7 @@ export interface Refusal {
 }
 
 export interface Execution {
-  /**
-   * The engine's result, valid until the next command; `null` if the engine did not see the
-   * command.
-   */
+  /** Valid until the next command; `null` if the engine did not see the command. */
   result: NumberBuffer | null;
   refusal: Refusal | null;
   /** 0 if the engine did not see the command. */
@@ -72,8 +67,7 @@ export function execute(executor: Executor, command: Command, submission: Submis
     result = sequencer.submit(command);
   } catch (error) {
     if (!(error instanceof RecordError)) return notAccepted(executor, error, logFields);
-    // Nothing has changed: a schema accepted a command that the journal cannot hold. This is a bug,
-    // but no reason to stop.
+    // Nothing has changed: a schema accepted a command that the journal cannot hold, a bug.
     const fields = { ...logFields, reason: error.message };
     executor.log.error(fields, 'a command cannot be journalled');
     return notExecuted('invalid_command');
@@ -87,10 +81,7 @@ export function execute(executor: Executor, command: Command, submission: Submis
   return { result, refusal, appliedMs };
 }
 
-/**
- * Executes the first record, which is already validated. Returns `null` if the engine did not see
- * the command.
- */
+/** Executes a validated record. Returns `null` if the engine did not see it. */
 export function executeRecord(
   executor: Executor,
   records: RecordBuffer,
@@ -126,10 +117,7 @@ export function isAtomicBatch(command: Command): boolean {
   return command.kind === 'batch' && command.atomic;
 }
 
-/**
- * Returns why the engine did not execute the command, or `null` if it did. `isAtomic` is as in
- * {@link isAtomicBatch}.
- */
+/** Returns `null` if the command was executed. `isAtomic`: see {@link isAtomicBatch}. */
 export function refusalIn(result: NumberBuffer, isAtomic: boolean): Refusal | null {
   const { values } = result;
   if (values[ResultHead.code] !== Code.ok) return refusalAt(result, 0, null);

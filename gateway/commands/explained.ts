@@ -134,9 +134,7 @@ export function explain(
   askFrom(0);
 }
 
-/**
- * Returns an asker whose reads include the command's own effects, since a batch may claim twice.
- */
+/** An asker that sees the command's own effects, because a batch may claim twice. */
 function readerAfter(reader: Asker, sequence: number): Asker {
   const { gateway, session, address } = reader;
   return {

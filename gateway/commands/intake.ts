@@ -49,9 +49,7 @@ export interface Sender {
   readonly addressBytes: Uint8Array;
 }
 
-/**
- * `read`: any token. `trade`: a token that may make changes. `password`: a token from a sign-in.
- */
+/** `read`: any token. `trade`: one that may make changes. `password`: one from a sign-in. */
 export type Right = 'read' | 'trade' | 'password';
 
 /** A request's sender, and the right and quota that it needs. */

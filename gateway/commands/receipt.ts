@@ -51,9 +51,7 @@ export type ReceiptSource<K extends CommandName> = Fields<K> & {
   cancelled: string[];
 };
 
-/**
- * Returns a writer that fills the schema from the fields of the command's result (json/writer.ts).
- */
+/** Fills the schema from the fields of the command's result (json/writer.ts). */
 export function receiptOf<K extends CommandName>(
   kind: K,
   schema: z.ZodObject,

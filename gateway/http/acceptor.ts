@@ -22,17 +22,14 @@ interface ChildApps {
 /** Missing from the types of uWebSockets.js. */
 const { LIBUS_LISTEN_EXCLUSIVE_PORT } = uWS as unknown as { LIBUS_LISTEN_EXCLUSIVE_PORT: number };
 
-/** Certificate and private key of an address, in PEM. Read when an app is created. */
+/** In PEM, read when an app is created. */
 export interface TlsFiles {
   /** The certificate, followed by its intermediate certificates. */
   certFile: string;
   keyFile: string;
 }
 
-/**
- * Creates an app; without TLS if `tls` is `null`.
- * @throws if the files cannot be used
- */
+/** @throws if the files cannot be used */
 export function appWith(tls: TlsFiles | null): uWS.TemplatedApp {
   if (tls === null) return uWS.App();
   const { certFile, keyFile } = tls;

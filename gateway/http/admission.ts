@@ -1,7 +1,4 @@
-/**
- * Maps an HTTP request to its admission (commands/intake.ts), and refuses the request if it is not
- * admitted.
- */
+/** Admission of HTTP requests (commands/intake.ts), and the answers to refused ones. */
 import { isSameSite, readSessionCookie, tokenIn } from '../access/cookie.js';
 import { errorAnswer, rateLimited, UNKNOWN_PARTNER_KEY } from '../commands/errors.js';
 import { admit, type Wanted } from '../commands/intake.js';

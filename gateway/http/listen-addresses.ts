@@ -23,9 +23,7 @@ export function hostAndPort(host: string, port: number): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/**
- * Returns this process's URL for other machines. `advertiseAddress` replaces hosts in {@link ANY}.
- */
+/** This process's URL for other machines. `advertiseAddress` replaces {@link ANY}. */
 export function servingUrl(
   { host, advertiseAddress, tls }: { host: string; advertiseAddress: string; tls: object | null },
   port: number,

@@ -111,8 +111,7 @@ function readBody(call: Call, route: Route, body: ReceivedBody): boolean {
   }
   const { json, text = '', colons } = body;
   if (json === undefined) return call.refuseNow(errorAnswer('invalid_json'));
-  // Ignoring an invalid key would be unsafe: a client that relies on it could execute an order
-  // twice.
+  // If an invalid key were ignored, a client that relies on it could execute an order twice.
   const problems = readKey(call, route);
   if (problems !== null) return call.refuseNow(invalidRequest(problems));
   const checked = checkJson(route.body, { json, text, colons }, 'body', route.missing);

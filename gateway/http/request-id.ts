@@ -33,9 +33,7 @@ export class NumberedBytes {
   }
 }
 
-/**
- * Adds 1 to the decimal at the end. If that would add a digit, changes nothing and returns false.
- */
+/** Adds 1 to the decimal at the end. Returns false if that would add a digit. */
 function countUp(bytes: Uint8Array): boolean {
   let at = bytes.length - 1;
   while (bytes[at] === NINE) at--;

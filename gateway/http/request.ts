@@ -131,15 +131,12 @@ export class Request {
     return this.assignedNumber;
   }
 
-  /**
-   * Returns the client's address, or the one that a trusted proxy reports. The response must be
-   * open.
-   */
+  /** Prefers the address that a trusted proxy reports. The response must be open. */
   addressFrom(response: HttpResponse): AddressKey {
     return forwardedKey(this.forwardedFor) ?? addressKey(response.getRemoteAddress());
   }
 
-  /** Returns the client's address as 16 IPv6 bytes; empty if it has none. */
+  /** The client's address as 16 IPv6 bytes; empty if it has none. */
   addressBytesFrom(response: HttpResponse): Uint8Array {
     return (
       forwardedAddressBytes(this.forwardedFor) ?? socketAddressBytes(response.getRemoteAddress())
@@ -263,9 +260,7 @@ export class Request {
     this.contentLength = value;
   }
 
-  /**
-   * uWebSockets.js uses the first header, ignores empty ones, and treats most values as chunked.
-   */
+  /** uWebSockets.js uses the first header, ignores empty ones, and treats most as chunked. */
   private readCoding(value: string): void {
     if (value !== 'chunked') this.add('Transfer-Encoding', 'must be chunked');
     else if (this.isChunked) this.add('Transfer-Encoding', 'is duplicated');

@@ -65,10 +65,7 @@ export class Router {
   private acceptor: Acceptor | null = null;
   private cap: ConnectionCap | null = null;
 
-  /**
-   * Without TLS if `tls` is `null`.
-   * @throws if the files cannot be used
-   */
+  /** @throws if the TLS files cannot be used */
   constructor(
     private readonly trustProxy: boolean,
     private readonly refuse: Refuse,
@@ -77,10 +74,7 @@ export class Router {
     this.apps.push(appWith(tls));
   }
 
-  /**
-   * Registers a handler for requests without a body. A body with Content-Length is read and
-   * discarded.
-   */
+  /** For requests without a body. A body with Content-Length is read and discarded. */
   on(verb: Verb, path: string, handler: Handler): void {
     this.register(verb, path, (response, request, raw) => {
       if (request.isChunked) this.refuse(response, request, NO_CHUNKS, raw);
@@ -89,8 +83,8 @@ export class Router {
   }
 
   /**
-   * Registers a handler that reads the body. If `isChunked`, the answer must be sent in a later
-   * turn and close the connection.
+   * For requests with a body. If `isChunked`, the answer must be sent in a later turn and close the
+   * connection.
    */
   onBody(verb: Verb, path: string, handler: Handler): void {
     this.register(verb, path, handler);

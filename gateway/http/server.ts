@@ -163,8 +163,7 @@ export class HttpServer<A extends Answer = Answer> {
       if (!call.isOver) this.answer(call, route, body);
     };
     receiveBody(response, (body) => {
-      // Until this request is answered, uWebSockets.js accepts no further request on the
-      // connection.
+      // uWebSockets.js accepts no further request on the connection until this one is answered.
       if (!isChunked && !Turns.mustWait(body.units)) received(body);
       else {
         const kept = body.kept();

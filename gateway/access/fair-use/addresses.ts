@@ -6,7 +6,7 @@ import { isIP } from 'node:net';
 
 export type AddressKey = number | string;
 
-/** Returns the key of a socket's address, which has 4 or 16 bytes. */
+/** From a socket's 4 or 16 bytes. */
 export function addressKey(bytes: ArrayBuffer): AddressKey {
   const view = new DataView(bytes);
   if (view.byteLength === 4) return view.getUint32(0);
@@ -41,10 +41,7 @@ function lastOf(forwardedFor: string): string {
   return withoutPort(forwardedFor.slice(forwardedFor.lastIndexOf(',') + 1).trim());
 }
 
-/**
- * Returns the key of the last address in X-Forwarded-For. The trusted proxy sets the last one;
- * clients can forge the others.
- */
+/** Uses the last address in X-Forwarded-For, because clients can forge the others. */
 export function forwardedKey(header: string): AddressKey | null {
   const text = lastOf(header);
   switch (isIP(text)) {

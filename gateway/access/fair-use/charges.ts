@@ -21,10 +21,7 @@ export const UNIT_US = 20;
 /** Bytes and pieces per unit. One operation has fewer bytes. */
 const BODY_BYTES = 320;
 const BODY_PIECES = 4;
-/**
- * Marks per unit. Each mark may begin an object with unique fields, the most expensive input to
- * parse.
- */
+/** Marks per unit. Each mark may begin an object, the most expensive input to parse. */
 const BODY_MARKS = 20;
 /** In shorter texts, marks never cost more than bytes. */
 const MARKED_BYTES = 2 * BODY_MARKS;

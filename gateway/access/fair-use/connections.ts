@@ -12,30 +12,24 @@ import { type AddressKey, addressKey } from './addresses.js';
 import { mayTake } from './shares.js';
 import type { ElapsedMs } from './token-buckets.js';
 
-/**
- * uWebSockets.js closes a connection after this long without traffic, or with an incomplete
- * request.
- */
+/** uWebSockets.js closes a connection that is idle or incomplete for this long. */
 const IDLE_MS = 10_000;
 /** Every address is assured one part in this many, so that a browser can use the site. */
 const ASSURED_PART = 400;
 
 export interface ConnectionLimits {
-  /** Open connections, WebSockets included. */
   total: number;
-  /** Connections from one address within one to two {@link IDLE_MS}; 0 for no limit. */
+  /** 0 for no limit. */
   perAddress: number;
-  /** Open WebSockets from one address; 0 for no limit. */
+  /** 0 for no limit. */
   streamsPerAddress: number;
 }
 
-/** Counts of connections upgraded to WebSockets since startup, and of those still open. */
 export interface Upgrades {
   readonly upgradedCount: number;
   readonly connectionCount: number;
 }
 
-/** Connections of this process's other threads. */
 export interface OtherConnections {
   /** Reports this thread's count. Called before {@link count}. */
   tell(own: number): void;

@@ -33,7 +33,6 @@ export class FairQueue {
   private readonly knownLane: Lane<Waiter>;
   private readonly otherLane: Lane<Waiter>;
   private nextLane: Lane<Waiter>;
-  /** Queued tasks of both lanes, oldest first. */
   private readonly waiting = new Set<Waiter>();
   private timer: NodeJS.Timeout | null = null;
   /** Resolves the running task with null. */

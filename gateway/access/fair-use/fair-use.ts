@@ -16,7 +16,6 @@
 import type { AddressKey } from './addresses.js';
 import { type ElapsedMs, type Rate, TokenBuckets } from './token-buckets.js';
 
-/** `signIns` covers sign-in attempts and new tokens. */
 export const QUOTAS = ['orders', 'cancels', 'reads', 'signIns'] as const;
 export type Quota = (typeof QUOTAS)[number];
 export const PARTIES = ['user', 'address'] as const;
@@ -47,7 +46,6 @@ export interface RateLimitState {
 
 export interface RateLimitResult extends RateLimitState {
   granted: boolean;
-  /** Time until a retry can succeed, or 0 if granted. */
   waitMs: number;
 }
 
@@ -77,7 +75,6 @@ export class Bill {
     return this.signIn ?? this.payer?.payerId ?? null;
   }
 
-  /** The price paid by each party. */
   get paid(): number {
     return this.byAddress + this.byAhead || this.byUser;
   }
@@ -141,7 +138,6 @@ export class FairUse {
     return !this.freeAnswers.take(address, count, this.elapsedMs());
   }
 
-  /** Refunds everything that the request has paid. */
   giveBack(bill: Bill): void {
     const { quota } = bill;
     const { address, user } = this.buckets[quota];
@@ -173,7 +169,6 @@ export class FairUse {
     return lacking > 0 ? true : null;
   }
 
-  /** Number of an address's tokens to take in advance. */
   private stepOf(quota: Quota): number {
     return Math.min(AHEAD_MAX, Math.floor(this.rates[quota].address!.burst / AHEAD_PART));
   }
@@ -187,9 +182,7 @@ export class FairUse {
     return true;
   }
 
-  /**
-   * Returns the refusal of the party with the longer wait, for a request of `count` units in total.
-   */
+  /** Returns the refusal of the party with the longer wait. `count` is the total. */
   private refusal(quota: Quota, bill: Bill, count: number, nowMs: number): RateLimitResult {
     const { address, user } = this.buckets[quota];
     const { payer, userKey } = bill;

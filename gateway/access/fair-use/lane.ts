@@ -70,7 +70,6 @@ export class Lane<Entry extends { readonly key: AddressKey }> {
     this.length--;
   }
 
-  /** Returns the entry that a new entry of this key displaces, or `null`. */
   private displacedBy(key: AddressKey): Entry | null {
     const own = this.lineOf(key).length;
     if (own >= this.limits.perKey) return null;

@@ -86,7 +86,6 @@ export class Overload {
     );
   }
 
-  /** Each call notices progress, so the time is never overestimated. */
   private stalledMs(): number {
     const { backlog, durableSequence } = this.sequencer;
     const nowMs = this.elapsedMs();

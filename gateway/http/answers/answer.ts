@@ -138,10 +138,7 @@ export abstract class Answer<Server extends Serving = Serving>
     this.text = text;
   }
 
-  /**
-   * Refuses a request for a reason that does not depend on state. Returns false, like all refusals,
-   * so that checks can return it.
-   */
+  /** Refuses a request regardless of state. Returns false, so that checks can return it. */
   refuseNow({ status, text }: ErrorAnswer): false {
     this.answerNow(status, text);
     return false;
@@ -196,9 +193,7 @@ export abstract class Answer<Server extends Serving = Serving>
     this.end();
   }
 
-  /**
-   * Sends the answer. Closes the connection if the address floods the exchange with free answers.
-   */
+  /** Sends the answer. Closes the connection if free answers flood the address. */
   protected send(): void {
     const isFree = this.status === 429 || this.status === 503 || this.route?.quota === null;
     if (isFree && this.gateway.fairUse.floods(this.address)) this.closeConnection = true;

@@ -54,9 +54,7 @@ export function answerLater(response: HttpResponse, write: () => void): void {
   });
 }
 
-/**
- * uWebSockets.js appends a line break, which either ends the head or is white space after the body.
- */
+/** uWebSockets.js appends a line break: the end of the head, or white space after the body. */
 function endOf(body: Uint8Array, length: number | null): Uint8Array {
   const lines = ['close', `Date: ${httpDate()}`];
   if (body.byteLength > 0) lines.push(`Content-Length: ${body.byteLength + LINE_BREAK.length}`, '');

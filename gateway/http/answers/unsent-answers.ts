@@ -281,10 +281,7 @@ export class UnsentAnswers {
   }
 }
 
-/**
- * `over`: finished, and the response is invalid. `taken`: a piece was written. `full`: the
- * operating system accepts no more.
- */
+/** `over`: the response is invalid. `full`: the operating system accepts no more. */
 type State = 'over' | 'taken' | 'full';
 
 /** Writes the head with the body's length, but no body. */
