@@ -195,7 +195,7 @@ export class Reads {
     return this.state.users.exists(userId) ? this.state.users.credentialVersion(userId) : 0;
   }
 
-  /** null: the token never existed, or is forgotten. */
+  /** The token; null if it never existed, or is forgotten. */
   token(tokenId: number): AccessTokenView | null {
     const row = this.state.tokens.find(tokenId);
     return row === 0 ? null : this.state.tokens.view(row);
@@ -321,7 +321,7 @@ export class Reads {
     return this.state.markets.ids();
   }
 
-  /** 0: the asset has no active market. */
+  /** The asset's active market; 0 if there is none. */
   activeMarket(asset: number): number {
     const slot = this.state.schedule.assets[asset]!.activeSlot;
     return slot === 0 ? 0 : this.state.markets.id(slot);
@@ -550,7 +550,7 @@ export class Reads {
     return this.state.users.exists(userId) ? this.state.accounts.orderCount(userId) : 0;
   }
 
-  /** 0: no order was placed yet. */
+  /** The id of the last placed order; 0 if none was placed. */
   get lastOrderId(): number {
     return this.state.lastOrderId;
   }

@@ -14,7 +14,7 @@ export interface Contestant {
   figure: string;
   commands: number;
   start: Start;
-  /** null: the contestant has nothing for a ladder to do. */
+  /** Starts the ladder on the same orders; null if there is nothing for a ladder to do. */
   ladder: Start | null;
   /** Another contestant, by its figure, and the name of the ratio to it. */
   versus?: { base: string; figure: string };

@@ -71,7 +71,7 @@ export function report({ closed, open, disk, loads, options }: Measured): Sectio
 interface ClosedRow {
   name: string;
   rounds: readonly Round[];
-  /** null: the row is of the bare handler or the plain design. */
+  /** The load; null in rows of the bare handler and of the plain design. */
   compared: Compared | null;
 }
 

@@ -20,7 +20,7 @@ export interface LoopOptions {
   folder: string;
   durability: Durability;
   outstanding: number;
-  /** Infinity: run to the end of the command list. */
+  /** How long the loop runs; Infinity runs it to the end of the command list. */
   seconds: number;
   /** Called after each commit. */
   onCommit?: (durableSequence: number) => void;

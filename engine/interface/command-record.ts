@@ -142,7 +142,7 @@ export class CommandRecord {
     return (this.flags & GROUPED) !== 0;
   }
 
-  /** 0: the order is in no group. */
+  /** The order's group; 0 if it is in none. */
   get groupId(): number {
     return this.isGrouped ? this.numbers[this.numbersEnd - 1]! : 0;
   }

@@ -15,7 +15,10 @@ import type { Outcome, SelfTrade, TimeInForce } from './domain.js';
 /** The type of a field, by its place in the record. */
 interface Values {
   user: number;
-  /** Null: the result is not remembered. May hold a client sequence (client-sequence.ts). */
+  /**
+   * The idempotency key, or a client sequence (client-sequence.ts); with null the result is not
+   * remembered.
+   */
   key: string | null;
   number: number;
   text: string;
@@ -165,7 +168,7 @@ export const COMMANDS = {
       orderId: 'number',
       /** Total size, filled plus resting; 0 means unchanged. */
       sizeLots: 'number',
-      /** 0: unchanged. */
+      /** The new total size; 0 leaves it unchanged. */
       priceTicks: 'number',
       clientOrderId: 'name',
     },

@@ -27,7 +27,7 @@ export interface AccountView {
   microPoints: number;
   /** The partner that registered the user or its parent; null if none. */
   partner: string | null;
-  /** 0: not a sub-account. */
+  /** The owner of a sub-account; 0 for any other account. */
   parentId: number;
   frozen: boolean;
   privacy: Privacy;
@@ -83,7 +83,7 @@ export interface MarketView {
   resolution: Resolution;
   startsAtMs: number;
   endsAtMs: number;
-  /** null: the market has not opened. */
+  /** The asset's price at the start; null if the market has not opened. */
   startPriceMicros: number | null;
   /** Whether late prices can no longer change the start price. */
   startPriceFinal: boolean;
@@ -156,7 +156,7 @@ export interface OrderView {
   selfTrade: SelfTrade;
   /** 0: none. */
   groupId: number;
-  /** null: when the market ends. */
+  /** The order's expiry; null if it rests until the market ends. */
   expiresAtMs: number | null;
   /** When the order was placed; an amendment does not change it. */
   placedAtMs: number;
@@ -169,7 +169,7 @@ export interface OrderGroupView {
   windowMs: number;
   /** Lots filled in the window; of a tripped group, up to the trip. */
   filledLots: number;
-  /** null: no window is open. */
+  /** The end of the group's open window; null if no window is open. */
   windowEndsAtMs: number | null;
   tripped: boolean;
   orderCount: number;

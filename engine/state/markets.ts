@@ -36,7 +36,7 @@ const MarketTable = pooledTableOf(
     startPriceOpen: 'i32',
     /** Bits of access/pauses.ts; 0 if the market is not paused. */
     pausedBy: 'i32',
-    /** 0: no trade yet. */
+    /** The price of UP in the last trade; 0 before the first trade. */
     lastTradeTicks: 'i32',
     /** The number of the book, plus 1; 0 if none. */
     bookPlusOne: 'i32',

@@ -37,7 +37,7 @@ export interface RestingOrder {
   selfTrade: number;
   ladder: number;
   level: number;
-  /** 0: the user has no position yet. */
+  /** The user's position in the market; 0 if there is none yet. */
   positionRow: number;
   /** 0: none. */
   detailsRow: number;

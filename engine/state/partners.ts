@@ -12,7 +12,7 @@ export class Partners {
     return this.names.length;
   }
 
-  /** 0: this partner has registered no user. */
+  /** The partner's number; 0 if the partner has registered no user. */
   find(name: string): number {
     return this.numbers.get(name) ?? 0;
   }

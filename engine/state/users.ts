@@ -17,7 +17,7 @@ import { ReferralCodes } from './referral-codes.js';
 export interface NewUser {
   username: string;
   credential: string;
-  /** 0: none. */
+  /** The user whose code this user registered with; 0 if none. */
   referrerId: number;
   /** Number of the partner that registers the user; 0 if none. */
   partner: number;

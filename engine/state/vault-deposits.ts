@@ -52,7 +52,7 @@ export class VaultDeposits {
     this.closedOnes.ensure(ALL + 1);
   }
 
-  /** null: the deposit never existed, or was closed long ago. */
+  /** The deposit; null if it never existed, or was closed long ago. */
   find(depositId: number): VaultDeposit | null {
     const hash = mixed(depositId);
     let row = this.index.first(hash);

@@ -21,7 +21,7 @@ export class DeadlineHeap implements Undoable {
   private readonly heap = new Int32Chunks();
   private readonly counts: Float64Array;
 
-  /** null: atomic batches do not change the heap. */
+  /** @param undo null if no atomic batch changes the heap */
   constructor(
     private readonly rows: DueRows,
     private readonly undo: UndoLog | null = null,

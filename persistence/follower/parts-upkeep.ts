@@ -98,7 +98,10 @@ export class PartsUpkeep {
     }
   }
 
-  /** null: there is nothing to do now. Sealing comes first: until then the open part cannot end. */
+  /**
+   * The next work on a part; null if there is none now. Sealing comes first, because the open part
+   * cannot end until it is done.
+   */
   private next(): { part: number; work: () => Promise<void> } | null {
     const { parts } = this.store;
     const { lost, unsealed } = parts;

@@ -37,7 +37,7 @@ export interface Candle {
 }
 
 export interface CandlesRequest {
-  /** null: of the asset, with the trades of all its markets. */
+  /** The market; null for candles of the asset, with the trades of all its markets. */
   marketId: number | null;
   asset: number;
   intervalMs: number;

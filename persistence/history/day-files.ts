@@ -210,7 +210,7 @@ function dateOf(day: number): string {
   return new Date(day * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** 0: there is none. */
+/** The price as JSON; `null` if it is 0, which means no price. */
 function priceText(micros: number): string {
   return micros === 0 ? 'null' : microsText(micros);
 }

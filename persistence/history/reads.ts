@@ -103,7 +103,7 @@ export class HistoryReads {
     return () => this.list(layout, { id: userId, limit, cursor, newest });
   }
 
-  /** null: the history does not have it. */
+  /** The integers of a keyed result; null if the history does not have it. */
   keyedResult({ sequence }: RequestOf<'keyedResult'>): Read<Float64Array | null> {
     const sql = `${selectValues(KEYED_RESULT)} WHERE sequence <= ? ORDER BY sequence DESC LIMIT 1`;
     return async () => {
@@ -113,7 +113,7 @@ export class HistoryReads {
     };
   }
 
-  /** null: there never was such a market. */
+  /** A page of a market's trades; null if there never was such a market. */
   marketTrades(request: RequestOf<'marketTrades'>): Read<HistoryAnswers['marketTrades']> {
     const { marketId: id, limit, cursor, fromMs = null, toMs = null } = request;
     return this.ofMarket(id, async ({ tradeCount: count }) => {
@@ -125,21 +125,21 @@ export class HistoryReads {
     });
   }
 
-  /** null: there never was such a market. */
+  /** A page of a market's events; null if there never was such a market. */
   marketEvents(request: RequestOf<'marketEvents'>): Read<HistoryAnswers['marketEvents']> {
     return this.ofMarket(request.marketId, async (market, prices) => {
       return { market, ...(await readMarketEvents(this.entries, market, prices, request)) };
     });
   }
 
-  /** null: there never was such a market. */
+  /** A market's prices; null if there never was such a market. */
   marketTicks({ marketId }: RequestOf<'marketTicks'>): Read<HistoryAnswers['marketTicks']> {
     return this.ofMarket(marketId, (market, prices) =>
       readMarketTicks(this.entries, market, prices),
     );
   }
 
-  /** null: there never was such a market. @param nowMs as of the engine. */
+  /** A page of candles; null if there never was such a market. @param nowMs the engine's time */
   candles(request: RequestOf<'candles'>, nowMs: number): Read<HistoryAnswers['candles']> {
     const { asset, marketId, intervalMs } = request;
     const { knownMarketIds, lengths } = this.lists;

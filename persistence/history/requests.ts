@@ -168,22 +168,25 @@ export interface HistoryAnswers {
   /** A page with filters may hold fewer entries than its limit, and still have a next one. */
   ledger: LedgerPage;
   userOrders: OrdersPage;
-  /** null: the user has placed no such order. */
+  /** The order; null if the user has placed no such order. */
   userOrder: OrderRecord | null;
   payment: Payment | null;
   /** With the user's total points. */
   pointsCredits: Page<PointsCredit> & { microPoints: number };
   closedPositions: Page<ClosedPosition>;
-  /** null: there never was such a market. */
+  /** A page; null if there never was such a market. */
   marketTrades: Page<MarketTradeEntry> | null;
-  /** null: there never was such a market; `market` shows whether it has ended. */
+  /**
+   * A page, and the market, which shows whether it has ended; null if there never was such a
+   * market.
+   */
   marketEvents: (MarketEventsPage & { market: MarketRecord }) | null;
   marketTicks: MarketTicks | null;
   /** May hold fewer than its limit, and still have a next page; null if there is no such market. */
   candles: Page<Candle> | null;
   pastMarkets: Page<MarketRecord>;
   pastMarketTexts: MarketTextsPage;
-  /** null: there never was such a market. */
+  /** The market's JSON; null if there never was such a market. */
   marketText: HashedText | null;
   /** Its integers; null if the history does not have it. */
   keyedResult: Float64Array | null;

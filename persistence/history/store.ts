@@ -36,7 +36,7 @@ export class HistoryStore {
    */
   static async open(
     folder: string,
-    /** null: `beginPart` alone ends a part. */
+    /** Commands in a part; with null, only `beginPart` ends a part. */
     partCommands: number | null = PART_COMMANDS,
   ): Promise<HistoryStore> {
     const catalogue = await Catalogue.open(folder);

@@ -113,7 +113,10 @@ function fileUnavailable(path: string, cause: Error): JournalUnavailable {
   );
 }
 
-/** An error of SQLite as an error of the journal at `path`; any other error unchanged. */
+/**
+ * Converts an error of SQLite into an error of the journal at `path`; returns any other error
+ * unchanged.
+ */
 export function unreadable(path: string, sequence: number, error: unknown): unknown {
   switch (fileProblem(error)) {
     case null:

@@ -22,7 +22,9 @@ const SYNCHRONOUS: Record<Durability, string> = { full: 'FULL', normal: 'NORMAL'
 
 const INSERT_SQL =
   'INSERT INTO batch (firstSequence, lastSequence, records, digest, hash) VALUES (?, ?, ?, ?, ?)';
-/** Of 4 KiB, in the log before a checkpoint. A larger value is not faster, and stalls longer. */
+/**
+ * Pages of 4 KiB in the log before a checkpoint. A larger value is not faster, and stalls longer.
+ */
 const CHECKPOINT_PAGES = 1_000;
 /** After a long reader has let the log grow, it shrinks to this size. */
 const LOG_BYTES_KEPT = 16 * 1024 * 1024;

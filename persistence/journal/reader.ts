@@ -85,7 +85,7 @@ export class JournalReader implements JournalSource {
     );
   }
 
-  /** The segments before the last that are missing or cannot be opened, with the error. */
+  /** Missing or unreadable segments, not counting the last, each with its error. */
   lacking(): { segment: Segment; error: JournalError | null }[] {
     const numbers = this.segments.map(({ segment }) => segment.number);
     return Array.from({ length: numbers.at(-1)! }, (_, i) => segmentAt(this.folder, i + 1))
@@ -166,7 +166,10 @@ export class JournalReader implements JournalSource {
     return damage;
   }
 
-  /** Infinity: the mark is before the segment. null: an exchange writes, or there is no mark. */
+  /**
+   * The number of batches after the head mark; Infinity if the mark is before the segment; null if
+   * an exchange writes, or without a mark.
+   */
   async batchesAfterMark(): Promise<number | null> {
     const path = join(this.folder, HEAD_FILE);
     const before = readMark(path);
@@ -190,7 +193,10 @@ export class JournalReader implements JournalSource {
     }
   }
 
-  /** From the last rows alone. @throws JournalError if they do not reach the head mark. */
+  /**
+   * The journal's end, read from the last rows alone. @throws JournalError if they do not reach the
+   * head mark
+   */
   async end(): Promise<JournalPosition> {
     await this.findNewSegments();
     const end = await this.last.end();
@@ -206,7 +212,10 @@ export class JournalReader implements JournalSource {
     return this.segmentAfter(sequence - 1, sequence === before).positionAt(sequence);
   }
 
-  /** null: the journal ends before it. Not during another read. @throws MissingSegments */
+  /**
+   * The batch with this command; null if the journal ends before it. Not during another read.
+   * @throws MissingSegments
+   */
   async batchWith(sequence: number): Promise<JournalBatch | null> {
     await this.findNewSegments();
     const reader = this.segmentAfter(sequence - 1);
@@ -264,12 +273,12 @@ export class JournalReader implements JournalSource {
     if (!fits) throw next.otherHead(before.segment, end);
   }
 
-  /** Afterwards the last segment is the folder's last. */
+  /** Looks for segments that were added to the folder since the last look. */
   private async findNewSegments(): Promise<void> {
     for (let next = await this.after(this.last); next !== null; next = await this.after(next));
   }
 
-  /** null: the file is not a segment yet. */
+  /** Opens a segment; null if the file is not a segment yet. */
   private async open(segment: Segment, isLast: boolean): Promise<SegmentReader | null> {
     const connect = () => this.openSegment(segment, isLast);
     const reader = new SegmentReader(connect, segment, this.mark, this.version);

@@ -8,7 +8,9 @@ import { JournalError } from './errors.js';
 import { DIGEST_FORM, HASH_BYTES, hashOf, type JournalPosition } from './format.js';
 import type { JournalBatch } from './store.js';
 
-/** What is wrong with a row after `after`, as the end of a sentence; null if there is nothing. */
+/**
+ * The problem of a row that should follow `after`, as the end of a sentence; null if there is none.
+ */
 export function rowProblem(
   batch: JournalBatch,
   after: Pick<JournalPosition, 'sequence' | 'hash'>,

@@ -99,7 +99,7 @@ export class Sealing {
     if (this.unsealed.length > 0) this.working = this.work();
   }
 
-  /** Tries each once more, and leaves the rest to the next start. */
+  /** Tries each segment once more; the next start retries the rest. */
   async close(): Promise<void> {
     this.closing.abort();
     await this.working;
@@ -140,7 +140,7 @@ export class Sealing {
   }
 }
 
-/** false: another program reads it. */
+/** Seals a segment. Returns false if another program is reading it. */
 async function seal(unsealed: Unsealed): Promise<boolean> {
   const { path } = unsealed;
   const writer = unsealed.writer ?? (await openToSeal(path));

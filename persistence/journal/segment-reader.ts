@@ -43,7 +43,7 @@ const PAGE_ROWS = 256;
 const PAGE_BYTES = 2 * 1024 * 1024;
 
 export class SegmentReader {
-  /** null: not connected. The next read connects. */
+  /** The connection; null if it is closed, and the next read opens it. */
   private database: Promise<sqlite3.Database> | null = null;
   start = GENESIS;
 
@@ -141,20 +141,26 @@ export class SegmentReader {
     }
   }
 
-  /** Checks as {@link batches} does, from `after` on. */
+  /** Finds the journal's end with the same checks as {@link batches}, from `after` on. */
   async provenEnd(after = this.start): Promise<JournalPosition> {
     let end = after;
     for await (const batch of this.batches(after)) end = positionAfter(batch);
     return end;
   }
 
-  /** From the last two rows alone. @throws JournalError if they are not chained. */
+  /**
+   * The segment's end, read from the last two rows alone. @throws JournalError if they are not
+   * chained
+   */
   async end(): Promise<JournalPosition> {
     const last = await this.lastRow(Number.MAX_SAFE_INTEGER, 1);
     return last === null ? this.start : positionAfter(last);
   }
 
-  /** null: no batch ends there. Reads two rows. @throws JournalError if they are not chained. */
+  /**
+   * The position after the batch that ends at `sequence`; null if there is none. Reads two rows.
+   * @throws JournalError if the rows are not chained
+   */
   async positionAt(sequence: number): Promise<JournalPosition | null> {
     const before = this.start;
     if (sequence === before.sequence) return before;
@@ -162,7 +168,10 @@ export class SegmentReader {
     return row?.lastSequence === sequence ? positionAfter(row) : null;
   }
 
-  /** null: no batch holds it. Reads two rows. @throws JournalError if they are not chained. */
+  /**
+   * The batch with this command; null if there is none. Reads two rows. @throws JournalError if the
+   * rows are not chained
+   */
   async batchWith(sequence: number): Promise<JournalBatch | null> {
     const row = await this.lastRow(sequence);
     return row !== null && row.lastSequence >= sequence ? row : null;

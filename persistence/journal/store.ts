@@ -36,7 +36,10 @@ export interface CommitLog {
   /** `batch` follows `end`. `done` is called later. After a failure nothing more is written. */
   append(batch: BatchContent, done: CommitDone): void;
   close(): Promise<void>;
-  /** False: another exchange may have written, so nothing known may be sent. Absent: none can. */
+  /**
+   * Whether no other exchange can have written. While false, nothing known may be sent. Without
+   * this method, no other exchange can write.
+   */
   isSole?(): boolean;
   /** Calls `again` whenever {@link isSole} may be true again. */
   whenSole?(again: () => void): void;
@@ -48,7 +51,10 @@ export interface JournalSource {
   readonly mayLag: boolean;
   end(): Promise<JournalPosition>;
   positionAt(sequence: number): Promise<JournalPosition | null>;
-  /** null: the journal ends before it. Not during another read of this reader. */
+  /**
+   * The batch with this command; null if the journal ends before it. Not during another read of
+   * this reader.
+   */
   batchWith(sequence: number): Promise<JournalBatch | null>;
   /** The batches after a position, oldest first, up to the journal's end when it is reached. */
   batches(after?: JournalPosition): AsyncGenerator<JournalBatch, void, void>;

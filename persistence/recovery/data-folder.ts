@@ -49,7 +49,10 @@ export async function openJournal(options: DataFolderOptions): Promise<Journal> 
   }
 }
 
-/** For all that a start needs; not the history. @throws the system's error, with a remedy */
+/**
+ * Checks access to everything that a start needs, which excludes the history. @throws the system's
+ * error, with a remedy
+ */
 export function mustBeUsable(folder: string): void {
   mayUse(folder);
   const segments = listSegments(folder);
@@ -69,7 +72,9 @@ export class DataFolder {
     private readonly found: FoundJournal,
   ) {}
 
-  /** @throws JournalError if the folder is in use or refused; the folder is then unchanged. */
+  /**
+   * @throws JournalError if the folder is in use or fails the check; the folder is then unchanged
+   */
   static async lock(options: DataFolderOptions): Promise<DataFolder> {
     const { folder, acceptMissingMark = false, acceptUnfinished = false } = options;
     const judge = () => judgeFolder(folder, { acceptMissingMark, acceptUnfinished });

@@ -18,11 +18,11 @@ export function noteBackup(folder: string, sequence: number): void {
   try {
     writeFileSync(join(folder, LAST_BACKUP_FILE), `${sequence}\n`, { mode: 0o600 });
   } catch {
-    // A folder that can only be read has none.
+    // A read-only folder has no such file.
   }
 }
 
-/** null: missing or unreadable. */
+/** Reads the note of the last backup; null if it is missing or unreadable. */
 export function lastBackup(folder: string): LastBackup | null {
   const path = join(folder, LAST_BACKUP_FILE);
   try {

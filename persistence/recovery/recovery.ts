@@ -1,10 +1,8 @@
 /**
- * An engine fed by a journal: at a start, in the follower's thread, on a standby, in the replay
- * tool.
- *
- * Invariant: after each batch the engine has the exchange's sequence and digest. Otherwise a
- * {@link JournalError} names where they differ, and the engine must not be used again. The engine
- * at the end is the same from a snapshot as from the first command.
+ * An engine that replays a journal: at startup, in the follower's thread, on a standby, in the
+ * replay tool. Invariant: after each batch the engine has the exchange's sequence and digest.
+ * Otherwise a {@link JournalError} names where they differ, and the engine must not be used again.
+ * A replay from a snapshot ends in the same state as one from the first command.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Engine } from '../../engine/engine.js';
@@ -44,7 +42,10 @@ export interface SnapshotRecovery {
   replayMs: number;
 }
 
-/** @throws JournalError at the first sequence that is damaged or leads to another digest. */
+/**
+ * Recovers an engine. @throws JournalError at the first sequence that is damaged or leads to
+ * another digest
+ */
 export async function recoverFromSnapshot(
   options: StartOptions & { folder: string; reader: JournalSource },
 ): Promise<SnapshotRecovery> {
@@ -84,7 +85,10 @@ export async function recoverFromSnapshot(
 
 export type Applied = (records: RecordBuffer, at: number) => void;
 
-/** Their errors pass unchanged: they are the owner's failures, not the journal's. */
+/**
+ * Callbacks of the follower's owner. Their errors pass unchanged, because they are not the
+ * journal's.
+ */
 interface Watch {
   /** Before each batch. False: the batch is not applied, and `follow` ends. */
   mayApply?: () => boolean | Promise<boolean>;

@@ -32,9 +32,9 @@ import { type JournalHead, PostgresSource } from './postgres/postgres-source.js'
 import { PasswordRefused } from './postgres/server.js';
 
 const POLL_EVERY_MS = 5;
-/** The pause after a failed read, before the search for a node. */
+/** The pause between a failed read and the search for another node. */
 const RETRY_AFTER_MS = 50;
-/** The same, when the password was refused. */
+/** The same pause after a refused password. */
 const REFUSED_AFTER_MS = 1_000;
 const TOLD_MAX = 4;
 /** A node whose last news is older than this is compared with the others. */
@@ -52,13 +52,19 @@ export interface TailOptions {
 }
 
 export interface TailWatcher {
-  /** After each command: the engine has its result and its events, until the next one. */
+  /** Called after each command; the engine has its result and events until the next one. */
   applied?: Applied;
-  /** After the last command of each batch. Its bytes are valid until the call returns. */
+  /**
+   * Called after the last command of each batch. The batch's bytes are valid until the call
+   * returns.
+   */
   batchApplied?: (batch: JournalBatch) => void;
-  /** After each poll of the journal, even if it has nothing new: who leads, and where. */
+  /**
+   * Called after each poll of the journal, even without new batches, with the leader's id and
+   * address.
+   */
   seen?: (head: JournalHead) => void;
-  /** Called once: from then on the engine must not be used, and the process must end. */
+  /** Called once: the engine must not be used afterwards, and the process must end. */
   onFatal: (error: Error) => void;
 }
 
@@ -71,9 +77,9 @@ export class JournalTail {
   private watcher: TailWatcher | null = null;
   head: JournalHead;
   private headAtMs: number;
-  /** Why it cannot read now (it retries); null if it can. */
+  /** The reason why reads fail and are retried; null if they succeed. */
   trouble: string | null = null;
-  /** The troubles that were logged since it could last read. */
+  /** The problems that were logged since the last successful read. */
   private readonly told = new Set<string>();
   private stopping = false;
   private readonly stopped = new AbortController();
@@ -97,7 +103,10 @@ export class JournalTail {
     this.headAtMs = options.elapsedMs();
   }
 
-  /** Does not follow yet. @throws JournalUnavailable without a node; JournalError. */
+  /**
+   * Opens a tail that does not follow yet. @throws JournalUnavailable if no node answers;
+   * JournalError
+   */
   static async open(options: TailOptions): Promise<JournalTail> {
     const { folder, address, log, elapsedMs } = options;
     const source = await PostgresSource.open(address, 'standby');
@@ -126,9 +135,9 @@ export class JournalTail {
   }
 
   /**
-   * How old the engine's state can be: everything acknowledged that long ago, or earlier, is in it.
-   * It grows while no leader writes or renews its lease, and while no node answers. The clocks of
-   * the nodes are compared, so they must be synchronized.
+   * The age of the engine's state: it includes everything that was acknowledged at least this long
+   * ago. The age grows while no leader writes or renews its lease, and while no node answers. The
+   * nodes' clocks are compared, so they must be synchronized.
    */
   get ageMs(): number {
     return this.head.ageMs + this.options.elapsedMs() - this.headAtMs;
@@ -222,7 +231,7 @@ export class JournalTail {
     const head = await other.head().catch(() => null);
     if (head === null || head.lastSequence < lastSequence || head.ageMs >= ageMs) {
       await other.close();
-      // No leader renews its lease: none of them knows more, so there is no hurry.
+      // No leader renews its lease, so no node has more, and there is no hurry.
       await this.pause(RETRY_AFTER_MS);
       return;
     }

@@ -8,7 +8,7 @@ const PIECE_BYTES = 1024 * 1024;
 /** What the journal may write before a checkpoint frees space. */
 const NEEDED_BYTES = 8 * PIECE_BYTES;
 
-/** null: the system does not report it. */
+/** Free bytes on the folder's disk; null if the system does not report them. */
 export function freeBytesAt(folder: string): number | null {
   try {
     const { bavail, bsize } = statfsSync(folder);

@@ -11,7 +11,10 @@ export const SECRET_BYTES = 32;
 /** A request with a wrong token costs one signature per secret. */
 export const SECRETS_MAX = 4;
 
-/** null: no such file. Throws if it is invalid, or readable by other users. */
+/**
+ * Reads the secrets in a file; null if there is no such file. Throws if the file is invalid, or
+ * readable by other users.
+ */
 export function secretsIn(path: string): Buffer[] | null {
   if (!existsSync(path)) return null;
   const secrets = parseSecrets(readPrivateText(path));

@@ -18,7 +18,7 @@ export const PROBLEMS: Readonly<Record<Exclude<FileProblem, 'misuse'>, readonly 
   wrong: ['ERROR', 'CORRUPT', 'SCHEMA', 'TOOBIG', 'CONSTRAINT', 'MISMATCH', 'FORMAT', 'NOTADB'],
 };
 
-/** null: not an SQLite error. */
+/** The problem that an SQLite error means; null for any other error. */
 export function fileProblem(error: unknown): FileProblem | null {
   const [, code] = /^SQLITE_(\w+)$/.exec(String((error as { code?: unknown }).code)) ?? [];
   if (code === undefined) return null;

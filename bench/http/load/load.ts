@@ -67,7 +67,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
 class Load {
   private readonly connections: readonly HttpConnection[];
   private readonly free: HttpConnection[];
-  /** null: closed loop. */
+  /** The arrivals of an open loop; null in a closed loop. */
   private readonly random: Random | null;
   private nextDueMs = 0;
   private measureFromMs = 0;
@@ -182,7 +182,7 @@ class Load {
     connection.send(requests[this.sentCount++ % requests.length]!, (answer) => {
       this.underWay--;
       this.free.push(connection);
-      // null: the connection has reported why.
+      // Without an answer, the connection has already reported the reason.
       if (answer !== null) this.answered(answer, dueMs);
       this.pump();
     });

@@ -205,7 +205,7 @@ function nameOrder(state: State, taker: Taker, bytes: Uint8Array): void {
   state.orderDetails.setName(taker.detailsRow, nameRow, bytes, taker.nameFrom, taker.nameLength);
 }
 
-/** null: no limit is reached. */
+/** The limit that the order has reached; null if none. */
 function limitReached(state: State, taker: Taker): Limit | null {
   if (state.fillsLeft <= 0) return Limit.trades;
   if (taker.budgetMicros > state.rules.maxOrderMicros) return Limit.orderAmount;

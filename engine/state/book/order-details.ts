@@ -103,7 +103,7 @@ export class OrderDetails extends DetailTable {
     return this.lengthAndGroup(row) & LENGTH_MASK;
   }
 
-  /** null: the order has none. */
+  /** The order's client order id; null if it has none. */
   name(row: number): string | null {
     const length = this.nameLength(row);
     if (length === 0) return null;

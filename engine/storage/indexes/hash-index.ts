@@ -31,7 +31,7 @@ export class HashIndex {
   private old = NO_TABLE;
   private oldAt = 0;
 
-  /** null: atomic batches do not change the index. */
+  /** @param undo null if no atomic batch changes the index */
   constructor(private readonly undo: UndoLog | null = null) {}
 
   /** Empties the index, and makes room for this many numbers. */

@@ -35,7 +35,7 @@ export interface LedgerRequest {
   /** Both included; null if there is no bound. */
   fromMs: number | null;
   toMs: number | null;
-  /** null: all. */
+  /** The market of the wanted entries; null for entries of all markets. */
   marketId: number | null;
   cause: Cause | null;
 }

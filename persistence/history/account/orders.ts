@@ -58,7 +58,7 @@ export interface OrderRecord {
   selfTrade: SelfTrade;
   /** 0: none. */
   groupId: number;
-  /** null: when the market ends. */
+  /** When the order expires; null if only at the market's end. */
   expiresAtMs: number | null;
   /** What a buy was placed to spend; null if it was placed for lots, or was amended since. */
   amountMicros: number | null;
@@ -78,7 +78,7 @@ export interface OrderRecord {
   /** A CancelReason: why the order was cancelled, or why it is UNFILLED; 0 if neither applies. */
   reason: number;
   placedAtMs: number;
-  /** null: it is open. */
+  /** When the order was closed; null if it is open. */
   closedAtMs: number | null;
 }
 
@@ -181,7 +181,7 @@ export async function readNamedOrder(
   return { entries: isWanted ? [found] : [], nextCursor: null };
 }
 
-/** null: the user has placed no such order. */
+/** Reads one order; null if the user has placed no such order. */
 export async function readOrder(
   lists: ListReader,
   end: OrdersEnd,

@@ -157,7 +157,7 @@ class Board {
     });
   }
 
-  /** null: not listed. */
+  /** The user's rank; null if the user is not listed. */
   rankOf(userId: number): number | null {
     atOnce(this.refresh());
     return this.ranked.rankOf(userId);

@@ -12,7 +12,7 @@ const PAGE_BYTES = 16_384;
 
 interface TablesOptions {
   schema: readonly string[];
-  /** null: of the catalogue. */
+  /** The part's number; null for the catalogue. */
   part: number | null;
   pragmas: string;
   /** Fills the tables that were created, in the same transaction. */

@@ -8,19 +8,21 @@ import { readFileSync } from 'node:fs';
 import { readPrivateText } from '../../storage/files.js';
 
 export interface PostgresAddress {
-  /** At least one. The journal is on whichever of them takes writes. */
+  /** At least one node. The journal is on the node that takes writes. */
   nodes: { host: string; port: number }[];
   user: string;
   database: string;
-  /** null: no password, as with certificates or trusted addresses. */
+  /**
+   * The file with the password; null if none is needed, as with certificates or trusted addresses.
+   */
   passwordFile: string | null;
-  /** With the certificate of the authority, PEM; null if there is no TLS. */
+  /** The file with the authority's certificate, PEM; null without TLS. */
   authorityFile: string | null;
 }
 
 type SecretFiles = Pick<PostgresAddress, 'passwordFile' | 'authorityFile'>;
 
-/** Both null where there is no file. @throws Error if a file cannot be read */
+/** Reads the secrets; each is null without its file. @throws Error if a file cannot be read */
 export function readSecrets({ passwordFile, authorityFile }: SecretFiles) {
   return {
     password: passwordFile === null ? null : readPrivateText(passwordFile),
@@ -38,7 +40,7 @@ export function isPostgres(text: string): boolean {
   return SCHEME.test(text);
 }
 
-/** @throws Error that says what is wrong; it never repeats a password. */
+/** Parses an address. @throws Error with the problem; it never repeats a password */
 export function readAddress(text: string, files: SecretFiles): PostgresAddress {
   const parts = FORM.exec(text.replace(SCHEME, ''));
   if (parts === null) {
@@ -67,7 +69,7 @@ function readNode(text: string): { host: string; port: number } {
   return { host: (node[1] ?? node[2])!, port };
 }
 
-/** For messages: without secrets. */
+/** Describes the address without secrets, for messages. */
 export function describeAddress({ nodes, user, database }: PostgresAddress): string {
   const hosts = nodes.map(({ host, port }) => `${host}:${port}`).join(',');
   return `postgres://${user}@${hosts}/${database}`;

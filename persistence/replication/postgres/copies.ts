@@ -15,9 +15,9 @@ import { connect, PasswordRefused } from './server.js';
 export interface Copies {
   /** How many must have a commit before it is acknowledged. */
   needed: number;
-  /** The names of the copies that receive the log. */
+  /** The copies that receive the log. */
   there: string[];
-  /** The copies that synchronous_standby_names names and that do not receive the log. */
+  /** Copies listed in synchronous_standby_names that are not receiving the log. */
   missing: string[];
 }
 
@@ -32,7 +32,7 @@ const LOOKS_MAX = 10;
 /** As server.ts requires it: a number, and names in parentheses. */
 const NEEDED = /(\d+)\s*\((.*)\)/;
 
-/** null: the primary hides it from this user. */
+/** Reads the copies from a row; null if the primary hides them from this user. */
 export function copiesIn({ names, senders }: CopiesRow): Copies | null {
   if (senders.some(({ state }) => state === null)) return null;
   const [, needed = '0', list = ''] = NEEDED.exec(names) ?? [];

@@ -38,38 +38,44 @@ import {
   proveDurability,
 } from './server.js';
 
-/** How long a leader may be silent before another may take over without being told to. */
+/** After this silence of a leader, another may take over without being told to. */
 export const LEASE_MS = 5_000;
-/** It shows readers how old their state is, and the leader whether it is to hand over. */
+/**
+ * How often a leader renews its lease. Renewals also show readers the age of their state, and tell
+ * the leader to hand over.
+ */
 const RENEW_EVERY_MS = 250;
 /** When a statement has no answer for this long, the other nodes are asked who leads. */
 const UNANSWERED_MS = 2_000;
-/** Asking for a lease that is not over changes nothing and costs one read of a row. */
+/**
+ * How often a candidate asks for the lease. A refused request changes nothing and costs one read of
+ * a row.
+ */
 const ASK_EVERY_MS = 20;
 const LOOK_EVERY_MS = 1_000;
-/** How often a process that waits proves that it can still connect. */
+/** How often a waiting process proves that it can still connect. */
 const CONNECT_EVERY_MS = 10_000;
 /** A warning of PostgreSQL: the wait for the standbys was cut short. One machine has the commit. */
 const NOT_REPLICATED = '01000';
 
 export interface PostgresJournalOptions {
   address: PostgresAddress;
-  /** Accept a cluster of one node; for development. */
+  /** Whether to accept a cluster of one node, for development. */
   isUnreplicated: boolean;
   mustExist?: boolean;
-  /** Do not wait until the lease of the present leader is over. */
+  /** Whether to take over before the present leader's lease has ended. */
   isForced?: boolean;
-  /** Called while another leader's lease runs, and again when what is known of it changes. */
+  /** Called while another leader's lease runs, and again when its data changes. */
   onWaiting?: (leader: Leader) => void;
   /** Announces in the journal, while it waits, that it is ready to take over. */
   standby?: Standby;
-  /** Whether it may take over. Default: it may. */
+  /** Decides whether this process may take over. Default: it may. */
   candidate?: Candidate;
   /** Ends the waiting: then `takeOver` rejects. */
   signal?: AbortSignal;
   /** A clock that counts pauses of the process. Default: the lease is not watched. */
   elapsedMs?: () => number;
-  /** Called, while it leads, when other copies are there than before. */
+  /** Called while this process leads, when the set of copies has changed. */
   onCopies?: (copies: Copies, before: Copies | null) => void;
   /** Called with the problem when a password is refused, and with null when it no longer is. */
   onRefused?: (problem: string | null) => void;
@@ -78,7 +84,7 @@ export interface PostgresJournalOptions {
 export interface Leader {
   epoch: number;
   serving: string;
-  /** A fingerprint of the secret with which it signs sessions; empty until it serves. */
+  /** A fingerprint of the secret that signs sessions; empty until the process serves. */
   secret: string;
 }
 
@@ -91,7 +97,7 @@ export interface Candidate {
 
 export interface Standby {
   id: string;
-  /** Where it will take commands, for operators to read. */
+  /** The address at which it will take commands, for operators to read. */
   address: string;
   sequence: () => number;
 }
@@ -105,7 +111,7 @@ export class PostgresJournal implements CommitLog {
   private renewal: NodeJS.Timeout | undefined;
   private renewing: Promise<void> | null = null;
   standbys = 0;
-  /** What each renewal announces. */
+  /** The contents of each renewal. */
   private said = { address: '', serving: '', secret: '' };
   private isWatching = false;
   private readonly copiesWatch: CopiesWatch;
@@ -116,7 +122,10 @@ export class PostgresJournal implements CommitLog {
     private readonly client: pg.Client,
     readonly epoch: number,
     public end: JournalPosition,
-    /** On the clock of the options: until then no other exchange can lead, unless it is forced. */
+    /**
+     * The end of the lease, on the clock of the options. Until then no other exchange can lead,
+     * unless it is forced to.
+     */
     private leaseEndsMs: number,
   ) {
     client.on('error', (error) => this.fail(connectionLost(error)));
@@ -198,24 +207,27 @@ export class PostgresJournal implements CommitLog {
     return this.said.serving;
   }
 
-  /** `lost` is called once, when this is no longer the leader or can no longer know. */
+  /**
+   * `lost` is called once, when this process no longer leads, or can no longer know whether it
+   * does.
+   */
   whenLost(lost: (error: JournalError) => void): void {
     if (this.failure !== null && !this.closing) lost(this.failure);
     else this.lost = lost;
   }
 
-  /** `asked` is called once, when a standby is to take over: this one must then close. */
+  /** `asked` is called once, when a standby is to take over: this journal must then close. */
   whenAskedToHandOver(asked: (standbyId: string) => void): void {
     this.asked = asked;
   }
 
-  /** Announces where this leader takes the requests of replicas, as `host:port`. */
+  /** Announces the address at which this leader takes requests of replicas, as `host:port`. */
   advertise(address: string): void {
     this.said = { ...this.said, address };
     this.renewNow();
   }
 
-  /** Announces that this leader serves clients from now on: where, and with which secret. */
+  /** Announces that this leader now serves clients, with its address and its secret. */
   serves(serving: string, secret: string): void {
     this.said = { ...this.said, serving, secret };
     this.renewNow();
@@ -261,7 +273,7 @@ export class PostgresJournal implements CommitLog {
     this.copiesWatch.close();
     const resigned = wasGood ? this.client.query(RESIGN_SQL, [this.epoch]) : Promise.resolve();
     const waited = new AbortController();
-    // Without an answer the lease runs out.
+    // Without an answer, the lease ends by itself.
     const late = delay(LEASE_MS, undefined, { signal: waited.signal });
     await Promise.race([resigned, late]).catch(() => {});
     waited.abort();
@@ -274,7 +286,7 @@ export class PostgresJournal implements CommitLog {
     this.renewal.unref();
   }
 
-  /** An append renews the lease, too; this renews it while there is none. */
+  /** Renews the lease while there are no appends, which also renew it. */
   private renew(): void {
     clearTimeout(this.renewal);
     const sent = this.said;
@@ -326,8 +338,8 @@ export class PostgresJournal implements CommitLog {
   }
 
   /**
-   * A statement that waits for standbys is no failure. But if the connection leads to a node that
-   * was cut off, another exchange may have taken over on another node.
+   * A statement that waits for standbys is not a failure. But if the connection's node was cut off,
+   * another exchange may have taken over on another node.
    */
   private watch(): NodeJS.Timeout {
     const timer = setTimeout(() => {
@@ -348,7 +360,7 @@ export class PostgresJournal implements CommitLog {
       const { epoch } = await source.head().finally(() => source.close());
       if (epoch > this.epoch) this.fail(takenOver(this.epoch));
     } catch {
-      // No node answers, so nothing is known: the statement waits on.
+      // No node answers, so nothing is known: continue to wait.
     }
   }
 

@@ -171,7 +171,10 @@ const REQUIRED: readonly [name: string, isGood: (value: string) => boolean, why:
   ],
 ];
 
-/** null: an acknowledged command cannot be lost. `isUnreplicated` permits a single node. */
+/**
+ * Why the settings could lose an acknowledged command; null if they cannot. `isUnreplicated`
+ * permits a single node.
+ */
 export function durabilityProblem(
   settings: DurabilitySettings,
   isUnreplicated: boolean,

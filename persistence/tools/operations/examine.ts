@@ -41,7 +41,7 @@ interface Readable {
   /** The last good sequence, read from the first segment present; 0 if none. */
   good: number;
   last: JournalBatch | null;
-  /** 0: nothing is readable. */
+  /** The first readable command; 0 if nothing is readable. */
   firstSequence: number;
   /** The last good sequence after the backup's end; null: the folder does not contain that end. */
   goodAfterBackup: number | null;

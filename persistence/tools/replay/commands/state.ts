@@ -10,11 +10,11 @@ import { type Names, viewObject } from '../output/fields.js';
 import { dollars, type JsonObject, timeText } from '../output/units.js';
 
 interface StateRequest extends Invocation {
-  /** null: all users, all markets. */
+  /** The user to show; null for all users and markets. */
   userId: number | null;
   /** A market id such as btc-15m-1763700300. */
   market: string | null;
-  /** null: the end. */
+  /** The point up to which to replay; null for the journal's end. */
   at: Point | null;
   limit: number;
 }

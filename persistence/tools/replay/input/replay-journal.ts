@@ -93,7 +93,10 @@ export async function replayJournal<V extends Visitor>(
   }
 }
 
-/** null: the journal starts at the first command, or no snapshot is vouched for. */
+/**
+ * The snapshot from which the replay starts; null if the journal starts at the first command, or
+ * records the hash of no snapshot.
+ */
 async function startOf(folder: string, reader: JournalReader): Promise<StartingPoint | null> {
   return reader.firstSequence === 1 ? null : oldestSnapshot(folder, reader);
 }
@@ -109,7 +112,10 @@ export async function checkFolder(folder: string): Promise<void> {
   );
 }
 
-/** null: the end is damaged. The replay then finds the first damage, which may be earlier. */
+/**
+ * The journal's end; null if it is damaged. The replay then finds the first damage, which may be
+ * earlier.
+ */
 async function endOf(reader: JournalReader): Promise<JournalPosition | null> {
   try {
     return await reader.end();

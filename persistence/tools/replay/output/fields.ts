@@ -71,7 +71,7 @@ const rate = (perDollar: number) => (value: number | null) =>
   dollars(value === null ? null : value * perDollar);
 const market = (marketId: number, names: Names) =>
   marketId === 0 ? null : marketName(marketId, names);
-/** 0: unknown yet, or none. */
+/** An end price; 0 means unknown, or none. */
 const endPrice = (micros: number) => (micros === 0 ? null : dollars(micros));
 
 /** By the unit at the end of a field's name: the name without the unit, and the value's form. */

@@ -28,7 +28,7 @@ export class MarketBook {
   closed = false;
   status: MarketStatus = MarketStatus.UPCOMING;
   resolution: Resolution = Resolution.NONE;
-  /** 0: not open yet. */
+  /** The start price; 0 before the market opens. */
   startPriceMicros = 0;
   endPriceMicros = 0;
   trades = 0;
