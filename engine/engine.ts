@@ -43,11 +43,11 @@ export class Engine extends Reads {
   private readonly operation = new CommandRecord();
   private readonly print = new Fingerprint();
   private readonly numbering = new ClientSequence();
-  /** Holds the record of a command given as an object. */
+  /** The record of a command that was given as an object. */
   private readonly scratch = new RecordBuffer();
   private readonly run = (operation: CommandRecord): number => this.execute(operation);
 
-  /** Only tests change the sizes. */
+  /** @param sizes other sizes are for tests only */
   constructor(sizes = POOL_SIZES) {
     super(new State(sizes));
   }

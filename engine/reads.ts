@@ -56,7 +56,7 @@ import { bookSideOf, kindOf, outcomeOf, ownTicks, sideOf } from './state/orders.
 import type { State } from './state/state.js';
 import type { VaultDeposit } from './state/vault-deposits.js';
 
-/** Fields as in the commands Buy and Sell; a sell has no budget. */
+/** An order whose effect is asked for: the fields of Buy or Sell; a sell has no budget. */
 export interface QuoteRequest {
   marketId: number;
   side: Side;
@@ -89,7 +89,7 @@ export class Reads {
 
   constructor(protected readonly state: State) {}
 
-  /** The sequence of the last command, 0 before the first. */
+  /** The sequence of the last command; 0 before the first. */
   get sequence(): number {
     return this.state.sequence;
   }
@@ -107,12 +107,12 @@ export class Reads {
     return this.state.users.find(username);
   }
 
-  /** What operators have paused besides single markets: everything, and assets. */
+  /** What operators have paused, apart from single markets: everything, or assets. */
   pauses(): { everything: boolean; assets: number[] } {
     return this.state.pauses.view();
   }
 
-  /** By id. Scans every account. */
+  /** The frozen users, by id. Scans every account. */
   frozenUsers(): number[] {
     const frozen: number[] = [];
     for (let userId = 1; userId <= this.userCount; userId++)
@@ -190,7 +190,7 @@ export class Reads {
     return this.state.users.exists(userId) ? this.state.users.credential(userId) : null;
   }
 
-  /** 0: no such user. */
+  /** The version of the user's credential; 0 if there is no such user. */
   credentialVersion(userId: number): number {
     return this.state.users.exists(userId) ? this.state.users.credentialVersion(userId) : 0;
   }
@@ -269,7 +269,7 @@ export class Reads {
     return this.state.prices.symbol(asset);
   }
 
-  /** -1: no such asset. */
+  /** The number of an asset; -1 if there is no such asset. */
   findAsset(symbol: string): number {
     return this.state.prices.find(symbol);
   }
@@ -299,7 +299,10 @@ export class Reads {
     return this.state.prices.sampled(asset, everyMs);
   }
 
-  /** The greatest client sequence executed for a token (0: the password). -1: no such token. */
+  /**
+   * The greatest client sequence executed for a token (0: the password); -1 if there is no such
+   * token.
+   */
   clientSequence(userId: number, tokenId: number): number {
     return this.state.users.exists(userId) ? this.state.clientSequences.last(userId, tokenId) : -1;
   }
@@ -467,8 +470,8 @@ export class Reads {
   }
 
   /**
-   * By market and side, then by level. Cached, because each position of the same user would
-   * otherwise scan all of the family's orders.
+   * The family's bid lots by market, side and level. Cached, because each position of the same user
+   * would otherwise scan all of the family's orders.
    */
   private ownBidLots(userId: number): OwnBids['lots'] {
     const { users, orders, accounts, sequence } = this.state;
@@ -525,7 +528,7 @@ export class Reads {
     };
   }
 
-  /** null: the order was not placed for an amount, or was amended since. */
+  /** The amount for which an order was placed; null if it was not, or was amended since. */
   private amountOf(row: number): number | null {
     const { orders, orderDetails } = this.state;
     const unspent = orders.unspentMicros(row);
@@ -588,7 +591,7 @@ export class Reads {
     return Array.from(this.orderIds(userId), (orderId) => this.order(orderId));
   }
 
-  /** The order must rest. */
+  /** A view of an order, which must rest. */
   order(orderId: number): OrderView {
     const { orders, orderGroups, markets } = this.state;
     const row = orders.find(orderId);
@@ -613,8 +616,8 @@ export class Reads {
   }
 
   /**
-   * By order: the lots that trade before it at its price; null: MAX_QUEUE_ROWS other orders did not
-   * tell them. All must rest.
+   * The lots that trade before each of the orders at its price, by order id; null if that would
+   * take more than MAX_QUEUE_ROWS other orders. All must rest.
    */
   lotsAhead(orderIds: Iterable<number>): Map<number, number | null> {
     this.state.makersSeen = 0;
@@ -648,7 +651,10 @@ export class Reads {
     return users.exists(userId) ? orderGroups.viewsOf(userId, nowMs) : [];
   }
 
-  /** Of an order that rests or is in an event of the last command; null if it has no client id. */
+  /**
+   * The client order id of an order that rests or is in an event of the last command; null if it
+   * has none.
+   */
   clientOrderId(orderId: number): string | null {
     return this.state.orders.nameOf(orderId);
   }

@@ -15,7 +15,7 @@ export function numberedKey(tokenId: number, clientSequence: number): string {
   return `${PREFIX}${tokenId}:${clientSequence}`;
 }
 
-/** null: the text is an idempotency key. */
+/** Parses a client sequence; null if the text is an idempotency key. */
 export function numberOfKey(key: string): { tokenId: number; clientSequence: number } | null {
   const parts = NUMBERED.exec(key);
   return parts === null ? null : { tokenId: Number(parts[1]), clientSequence: Number(parts[2]) };

@@ -43,7 +43,7 @@ export class CommandRecord {
   kind = 0;
   flags = 0;
   userId = 0;
-  /** Where the record starts, and its number fields. */
+  /** The place where the record starts, and its number fields. */
   at = 0;
   fields = 0;
   private numbers: Float64Array = EMPTY.numbers;
@@ -113,12 +113,12 @@ export class CommandRecord {
     return this.isKeyed ? textAt(this.records, this.numbersEnd * WORD_BYTES) : null;
   }
 
-  /** NO_OUTCOME: the command named an unknown one. */
+  /** The outcome; NO_OUTCOME if the command named an unknown one. */
   get outcome(): number {
     return (this.flags >>> OUTCOME_SHIFT) & NO_OUTCOME;
   }
 
-  /** NO_TIME_IN_FORCE: the command named an unknown one. */
+  /** The time in force; NO_TIME_IN_FORCE if the command named an unknown one. */
   get timeInForce(): number {
     return (this.flags >>> TIME_IN_FORCE_SHIFT) & NO_TIME_IN_FORCE;
   }
@@ -147,7 +147,7 @@ export class CommandRecord {
     return this.isGrouped ? this.numbers[this.numbersEnd - 1]! : 0;
   }
 
-  /** NO_SELF_TRADE: the command named an unknown one. */
+  /** The self-trade rule; NO_SELF_TRADE if the command named an unknown one. */
   get selfTrade(): number {
     return (this.flags >>> SELF_TRADE_SHIFT) & NO_SELF_TRADE;
   }
@@ -156,14 +156,14 @@ export class CommandRecord {
     return this.records.ints[2 * this.fields]!;
   }
 
-  /** Where all numbers, including the optional ones, end and the key starts. */
+  /** The place where all numbers, including the optional ones, end and the key starts. */
   get numbersEnd(): number {
     const { kind, flags, fields } = this;
     const times = ((flags & BOUNDED) === 0 ? 0 : 1) + ((flags & EXPIRES) === 0 ? 0 : 1);
     return fields + NUMBER_COUNTS[kind]! + times + ((flags & GROUPED) === 0 ? 0 : 1);
   }
 
-  /** Where a batch's first operation starts, or the clientOrderId, or the other texts. */
+  /** The place where a batch's first operation, the clientOrderId or the other texts start. */
   get afterKey(): number {
     return this.isKeyed ? wordAfterText(this.records, this.numbersEnd) : this.numbersEnd;
   }

@@ -52,7 +52,7 @@ const OPERATOR = { operator: 'text', reason: 'text' } as const;
 const PRICE = {
   asset: 'number',
   priceMicros: 'number',
-  /** At most the command's `atMs`. */
+  /** The time of observation, at most the command's `atMs`. */
   observedAtMs: 'number',
 } as const;
 
@@ -74,11 +74,11 @@ const ORDER = {
   timeInForce: 'timeInForce',
   /** With GTC only: the order is refused if it would take liquidity. */
   postOnly: 'set',
-  /** The order is refused if it is applied later than this; MAX_TIME_MS: never. */
+  /** The order is refused if it is applied later than this; MAX_TIME_MS means never. */
   validUntilMs: 'deadline',
   /** The client's name for the order, 1 to 64 of A-Z a-z 0-9 _ - : . ; null if none. */
   clientOrderId: 'name',
-  /** With GTC only: when the remainder expires; MAX_TIME_MS: when the market ends. */
+  /** With GTC only: when the remainder expires; MAX_TIME_MS means at the market's end. */
   expiresAtMs: 'expiry',
   /** With GTC only: the order's group; 0 if none. */
   groupId: 'group',
@@ -136,7 +136,7 @@ export const COMMANDS = {
     fields: {
       ...USER,
       marketId: 'number',
-      /** 0 with a clientOrderId. */
+      /** The order id; 0 with a clientOrderId. */
       orderId: 'number',
       clientOrderId: 'name',
     },
@@ -157,18 +157,18 @@ export const COMMANDS = {
   cancelEverywhere: { number: 18, fields: USER },
   /**
    * Changes the size or the price of a resting order. With only a smaller size the order keeps its
-   * place in the queue; otherwise it leaves the book and is placed anew, under the same id.
+   * place in the queue; otherwise it leaves the book and is placed again, under the same id.
    */
   amend: {
     number: 19,
     fields: {
       ...USER,
       marketId: 'number',
-      /** 0 with a clientOrderId. */
+      /** The order id; 0 with a clientOrderId. */
       orderId: 'number',
-      /** Total size, filled plus resting; 0 means unchanged. */
+      /** The new total size, filled plus resting; 0 leaves it unchanged. */
       sizeLots: 'number',
-      /** The new total size; 0 leaves it unchanged. */
+      /** The new price; 0 leaves it unchanged. */
       priceTicks: 'number',
       clientOrderId: 'name',
     },
@@ -185,7 +185,7 @@ export const COMMANDS = {
     fields: {
       userId: 'user',
       scope: 'number',
-      /** MAX_TIME_MS: never. */
+      /** When the token expires; MAX_TIME_MS means never. */
       expiresAtMs: 'number',
       /** 1 to 64 characters. */
       name: 'text',

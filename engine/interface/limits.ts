@@ -23,9 +23,9 @@ export const MAX_GRANTED_MICROS = 6_000_000_000_000_000;
 export const MAX_TOTAL_MICROS = MAX_DEPOSITED_MICROS + MAX_GRANTED_MICROS;
 /** The most that one order may spend: a million dollars. */
 export const MAX_ORDER_MICROS = 1_000_000 * MICROS_PER_DOLLAR;
-/** One deposit, withdrawal, grant or stake: a hundred million dollars. */
+/** The largest deposit, withdrawal, grant or stake: a hundred million dollars. */
 export const MAX_TRANSFER_MICROS = 100_000_000 * MICROS_PER_DOLLAR;
-/** One order: ten million shares. */
+/** The largest order: ten million shares. */
 export const MAX_ORDER_LOTS = 10_000_000_000;
 /** Marks a buy that is limited by its budget; such a buy also gets at most MAX_ORDER_LOTS. */
 export const UNSIZED_LOTS = MAX_ORDER_LOTS + 1;
@@ -35,12 +35,12 @@ export const UNSIZED_LOTS = MAX_ORDER_LOTS + 1;
  * memory.
  */
 export const MAX_FILLS_PER_ORDER = 5_000;
-/** Other orders at which a read of orders looks, in all, to find their places in the queue. */
+/** How many other orders a read of orders examines in total to find their places in the queue. */
 export const MAX_QUEUE_ROWS = 5_000;
 
 export const MAX_ASSETS = 64;
 export const MAX_USERS = 4_000_000;
-/** Sub-accounts of one user, and of all users. Each counts as a user. */
+/** The most sub-accounts of one user, and of all users. Each counts as a user. */
 export const MAX_SUB_ACCOUNTS_PER_USER = 32;
 export const MAX_SUB_ACCOUNTS = 1_000_000;
 export const MAX_OPEN_ORDERS_PER_USER = 1_000;
@@ -56,30 +56,32 @@ export const MAX_POSITIONS = 8_000_000;
  * has just ended, the active one and the upcoming ones.
  */
 export const MAX_POSITIONS_PER_USER = MAX_ASSETS * (96 + 2 + UPCOMING_WINDOWS);
-/** Referral codes that one user may ever have; all stay valid. */
+/** The most referral codes that one user may ever have; all stay valid. */
 export const MAX_REFERRAL_CODES_PER_USER = 20;
-/** Referral codes chosen by users, for ever; generated codes do not count. */
+/** The most referral codes that users may ever choose; generated codes do not count. */
 export const MAX_CHOSEN_REFERRAL_CODES = 2_000_000;
 export const MAX_VAULT_DEPOSITS = 5_000_000;
 export const MAX_VAULT_DEPOSITS_PER_USER = 10_000;
 export const CLOSED_DEPOSITS_REMEMBERED = 100_000;
 export const MIN_STAKE_MICROS = MICROS_PER_DOLLAR;
-/** Named tokens of one user, and of all users, including expired ones that are still known. */
+/**
+ * The most named tokens of one user, and of all users, including expired ones that are still known.
+ */
 export const MAX_TOKENS_PER_USER = 50;
 export const MAX_TOKENS = 1_000_000;
 export const MAX_ORDER_GROUPS_PER_USER = 20;
 export const MAX_ORDER_GROUPS = 1_000_000;
 export const MAX_PARTNERS = 1_000;
 /**
- * Remembered references of partners' transfers. At this number deposits are refused, withdrawals
- * are not. A reference is forgotten TRANSFER_KEPT_MS after the end of its period.
+ * The most remembered references of partners' transfers. At this number deposits are refused,
+ * withdrawals are not. A reference is forgotten TRANSFER_KEPT_MS after the end of its period.
  */
 export const MAX_TRANSFERS = 10_000_000;
 export const TRANSFER_KEPT_MS = 90 * 86_400_000;
 export const TRANSFER_PERIOD_MS = 10 * 86_400_000;
 export const MAX_BATCH_OPERATIONS = 100;
 
-/** The price of an asset: ten million dollars. */
+/** The highest price of an asset: ten million dollars. */
 export const MAX_ASSET_PRICE_MICROS = 10_000_000 * MICROS_PER_DOLLAR;
 /** Prices remembered per asset, within PRICE_REMEMBERED_MS. */
 export const MAX_REMEMBERED_PRICES = 65_536;

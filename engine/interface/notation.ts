@@ -119,7 +119,7 @@ export const sideName = (side: number) => SIDE_NAMES[side as Side];
 export const matchTypeName = (matchType: number) => MATCH_TYPE_NAMES[matchType as MatchType];
 export const pointsReasonName = (reason: number) => POINTS_REASON_NAMES[reason as PointsReason];
 export const tokenScopeName = (scope: number) => TOKEN_SCOPE_NAMES[scope as TokenScope];
-/** null while the market is not resolved. */
+/** The name of a resolution; null while the market is not resolved. */
 export const resolutionName = (resolution: number) => RESOLUTION_NAMES[resolution as Resolution];
 
 export function statusName(status: MarketStatus): MarketStatusName {

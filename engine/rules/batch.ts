@@ -16,7 +16,7 @@ import { isIntegerBetween } from '../storage/arithmetic.js';
 /** Runs one operation and writes its whole result, head included; returns its code. */
 type Run = (operation: CommandRecord) => number;
 
-/** `operation` is reused for each operation. */
+/** Runs the operations with `run`, which gets the same `operation` object each time. */
 export function runBatch(
   state: State,
   batch: CommandRecord,

@@ -64,7 +64,7 @@ export function setCredential(state: State, command: CommandOf<'setCredential'>)
   return Code.ok;
 }
 
-/** Also ends all tokens of the user and of its sub-accounts. */
+/** Replaces the credential, and ends all tokens of the user and of its sub-accounts. */
 export function changeCredential(state: State, ofUserId: number, text: string): void {
   const { users, tokens } = state;
   for (const userId of [ofUserId, ...users.subAccounts(ofUserId)]) {

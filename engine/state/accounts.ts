@@ -33,7 +33,10 @@ const BESIDE_DAY = (1 << DAY_SHIFT) - 1;
 if (MAX_OPEN_ORDERS_PER_USER > ORDER_MASK || MAX_TIME_MS / DAY_MS >= 1 << (31 - DAY_SHIFT))
   throw new Error('the day and the number of orders do not fit into one word');
 
-/** Days since the epoch; weeks since the Monday before it. */
+/**
+ * The number of the day since the epoch, and the day's week, counted from the Monday before the
+ * epoch.
+ */
 export function dayOf(atMs: number): number {
   return Math.floor(atMs / DAY_MS);
 }
@@ -44,13 +47,13 @@ export function weekOf(atMs: number): number {
 const AccountTable = tableOf(64, {
   availableMicros: 'f64',
   heldMicros: 'f64',
-  /** Since the registration. */
+  /** Statistics since the registration. */
   profitMicros: 'f64',
   volumeMicros: 'f64',
   tradeCount: 'f64',
   /** Resting orders; above their bits, three flags; above these, the day of the last change. */
   dayAndOrders: 'i32',
-  /** 0: none. */
+  /** The referrer's id; 0 if none. */
   referrer: 'i32',
   firstOrder: 'i32',
   lastOrder: 'i32',

@@ -44,7 +44,7 @@ export class Idempotency {
   /** The moments of the keys that have not expired. */
   private readonly moments = new WordQueue();
   private readonly index = new HashIndex();
-  /** By user id: the number of the user's keys. */
+  /** The number of each user's keys. */
   private counts = new Int32Array(16);
   /** The position of the first key that has not expired; earlier keys wait to be forgotten. */
   private unexpired = 0;

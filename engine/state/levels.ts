@@ -26,12 +26,12 @@ export function levelRow(ladder: number, level: number): number {
   return (ladder << LADDER_BITS) | level;
 }
 
-/** By level: the lots of all its orders, and the first and last of them. */
+/** The lots of all orders of a level, and the first and last order. */
 const LevelTable = tableOf(16, { lots: 'f64', first: 'i32', last: 'i32' });
 
 export class Levels extends LevelTable {
   private words: Int32Array = new Int32Array(0);
-  /** Books ever handed out, and the free ones among them. */
+  /** The number of books ever handed out, and the free ones among them. */
   private books = 0;
   private freeBooks: number[] = [];
   private readonly wordUndo: Undoable = {
@@ -61,7 +61,7 @@ export class Levels extends LevelTable {
     return this.books++;
   }
 
-  /** The book must be empty. */
+  /** Frees a book, which must be empty. */
   dropBook(book: number): void {
     this.freeBooks.push(book);
   }

@@ -16,9 +16,9 @@ import type { Levels } from './levels.js';
 const MarketTable = pooledTableOf(
   128,
   {
-    /** 0: the slot is free. */
+    /** The market's id; 0 if the slot is free. */
     id: 'f64',
-    /** 0: the market has not opened. */
+    /** The asset's price at the start; 0 if the market has not opened. */
     startPriceMicros: 'f64',
     endPriceMicros: 'f64',
     /** The time of the command that resolved the market. */
@@ -27,7 +27,7 @@ const MarketTable = pooledTableOf(
     escrowMicros: 'f64',
     setLots: 'f64',
     volumeMicros: 'f64',
-    /** The shared fees so far. */
+    /** The fees shared so far. */
     referrersMicros: 'f64',
     vaultMicros: 'f64',
     status: 'i32',
@@ -38,7 +38,7 @@ const MarketTable = pooledTableOf(
     pausedBy: 'i32',
     /** The price of UP in the last trade; 0 before the first trade. */
     lastTradeTicks: 'i32',
-    /** The number of the book, plus 1; 0 if none. */
+    /** The number of the book plus 1; 0 if the market has no book. */
     bookPlusOne: 'i32',
     /** While the market is being settled: the next position to settle. */
     settleCursor: 'i32',

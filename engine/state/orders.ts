@@ -39,9 +39,9 @@ export interface RestingOrder {
   level: number;
   /** The user's position in the market; 0 if there is none yet. */
   positionRow: number;
-  /** 0: none. */
+  /** The row of the order's details; 0 if none. */
   detailsRow: number;
-  /** The row of its group, 0: none. */
+  /** The row of the order's group; 0 if none. */
   groupRow: number;
 }
 
@@ -49,7 +49,7 @@ const OrderTable = pooledTableOf(
   64,
   {
     lots: 'f64',
-    /** Total size: filled plus resting. */
+    /** The total size: filled plus resting. */
     originalLots: 'f64',
     id: 'f64',
     /** When the order was placed, from the start of its market; negative before the start. */
@@ -113,7 +113,7 @@ export class Orders extends OrderTable {
     return levelOf(this.levelRow(row));
   }
 
-  /** The row of a resting order, 0 if there is none. */
+  /** The row of a resting order; 0 if there is none. */
   find(orderId: number): number {
     let row = this.index.first(orderId);
     while (row !== 0 && this.id(row) !== orderId) row = this.index.next(row);
@@ -146,7 +146,7 @@ export class Orders extends OrderTable {
     return (this.terms(row) >>> SELF_TRADE_SHIFT) & SELF_TRADE_MASK;
   }
 
-  /** The row of its group, 0: none. */
+  /** The row of the order's group; 0 if none. */
   group(row: number): number {
     return (this.terms(row) & GROUPED) === 0 ? 0 : this.allDetails.group(this.details(row));
   }
@@ -276,7 +276,7 @@ export function sideOf(kind: number): Side {
 export function outcomeOf(kind: number): Outcome {
   return (kind & 1) as Outcome;
 }
-/** 0: the order is a bid of UP; 1: it is an ask. */
+/** The book side of an order: 0 for a bid of UP, 1 for an ask. */
 export function bookSideOf(kind: number): 0 | 1 {
   return ((kind ^ (kind >> 1)) & 1) as 0 | 1;
 }

@@ -151,13 +151,13 @@ export class Positions extends PositionTable {
     if (archive.reading) this.index.clear(this.count);
   }
 
-  /** The row must not be in the index. */
+  /** Adds a row that is not in the index. */
   addToIndex(row: number): void {
     const slot = this.owners.slot(row);
     this.index.add(hashOf(this.owners.userId(row), slot), entryOf(row, slot));
   }
 
-  /** The user must not have a position in the market. */
+  /** Adds a position; the user must not have one in the market. */
   add(userId: number, slot: number): number {
     const { owners } = this;
     const row = owners.take();

@@ -9,12 +9,12 @@ import type { TextHash } from '../storage/text-hash.js';
 import { ShortTexts } from '../storage/texts.js';
 
 export class ReferralCodes {
-  /** Codes ever taken: rows 1 to `count`. */
+  /** The number of codes ever taken: rows 1 to `count`. */
   count = 0;
   private readonly texts = new ShortTexts();
   private readonly owners = new Int32Chunks();
   private readonly index = new HashIndex();
-  /** By user id: the row of the current code, and the number of codes. */
+  /** The row of each user's current code, and the number of the user's codes. */
   private readonly current = new Int32Chunks();
   private readonly countOfUser = new Int32Chunks();
 

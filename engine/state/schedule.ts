@@ -5,7 +5,7 @@
 import type { Archive } from '../storage/archive.js';
 import type { Deadlines } from '../storage/deadline-heap.js';
 
-/** Per asset: market slots (0: none), and times (Infinity: nothing is due). */
+/** The schedule of an asset: market slots (0: none) and times (Infinity: nothing is due). */
 export interface AssetSchedule {
   boundaryAtMs: number;
   /** When the last boundary's reference price is fixed and the market that ended there resolves. */
@@ -15,7 +15,7 @@ export interface AssetSchedule {
   activeSlot: number;
   /** The market that has ended and is not resolved. */
   endedSlot: number;
-  /** 1: the current window's market waits for a price to open. */
+  /** 1 if the current window's market waits for a price to open. */
   waitsForPrice: number;
   listsAhead: number;
 }

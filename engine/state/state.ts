@@ -83,7 +83,7 @@ export class State {
   readonly transfers = new Transfers(this.hash);
   readonly recentResults = new RecentResults(RECENT_RESULT_WORDS);
   readonly idempotency = new Idempotency(this.room, this.recentResults);
-  /** Of orders, and of trades. */
+  /** The last ids of orders and of trades. */
   private readonly lastIds = this.undo.block(2);
   readonly recentOrders = new RecentOrders(this.undo, this.lastIds);
 
@@ -94,7 +94,7 @@ export class State {
   readonly events = new NumberBuffer();
   /** The buys for an amount that the last command placed: pairs of order id and micros. */
   readonly amounts = new NumberBuffer();
-  /** For the head of the result; a replayed result has the original values. */
+  /** Written to the result's head. A replay keeps the original sequence and time. */
   resultSequence = 0;
   resultAtMs = 0;
   replayed = false;

@@ -26,7 +26,7 @@ interface Transfer {
 }
 
 export class Transfers {
-  /** Oldest first. */
+  /** The periods, oldest first. */
   private periods: Period[] = [];
 
   constructor(private readonly hash: TextHash) {}
@@ -98,7 +98,7 @@ class Period {
   private readonly held = new Int53Chunks();
 
   constructor(
-    /** Counts periods from 1970. */
+    /** The number of the period, counted from 1970. */
     readonly number: number,
     private readonly hash: TextHash,
   ) {}

@@ -26,18 +26,18 @@ export interface NewUser {
 const ProfileTable = tableOf(64, {
   createdAtMs: 'f64',
   referralEarned: 'f64',
-  /** Fees that referred users have paid in markets that are not settled. */
+  /** The fees that referred users have paid in markets that are not settled. */
   referralPendingFees: 'f64',
   credentialVersion: 'i32',
   /** Number of the partner that registered the user; 0 if none. */
   partner: 'i32',
   referredUsers: 'i32',
-  /** In markets that are not paid out. */
+  /** The number of positions in markets that are not paid out. */
   positionCount: 'i32',
   privacy: 'i32',
-  /** 1: the settlement of a market pays the user's position. */
+  /** 1 if the settlement of a market pays the user's position. */
   autoClaim: 'i32',
-  /** 0: not a sub-account. */
+  /** The owner of a sub-account; 0 for any other account. */
   parent: 'i32',
   /** The user's first sub-account, and the parent's next one; 0 if none. */
   firstSubAccount: 'i32',
@@ -48,7 +48,7 @@ export class Users extends ProfileTable {
   count = 0;
   readonly codes: ReferralCodes;
   readonly partners = new Partners();
-  /** By user id, from 1. */
+  /** The username of each user, from id 1. */
   private readonly usernames = new ShortTexts();
   private readonly credentials = new LongTexts();
   private readonly byUsername = new HashIndex();

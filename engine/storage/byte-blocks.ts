@@ -12,7 +12,7 @@ const IN_CHUNK = (1 << CHUNK_BITS) - 1;
 
 export class ByteBlocks {
   private readonly chunks: Uint8Array[] = [];
-  /** By block: the next block of the run, or the next free block; 0 if none. */
+  /** The next block of the run, or the next free block; 0 if none. */
   private readonly next = new Int32Chunks();
   private readonly pool = new RowPool(this.next, (blocks) => {
     while (this.chunks.length << CHUNK_BITS < blocks)

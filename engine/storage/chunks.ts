@@ -25,7 +25,7 @@ export class Int32Chunks {
     while (this.chunks.length * CHUNK < rows) this.chunks.push(new Int32Array(CHUNK));
   }
 
-  /** Rows 0 to `rows` - 1. */
+  /** Archives the first `rows` rows. */
   archive(archive: Archive, rows: number): void {
     for (let from = 0; from < rows; from += CHUNK) {
       const to = Math.min(rows, from + CHUNK);
@@ -51,7 +51,7 @@ export class Int53Chunks {
     while (this.chunks.length * CHUNK < rows) this.chunks.push(new Float64Array(CHUNK));
   }
 
-  /** Rows 0 to `rows` - 1. */
+  /** Archives the first `rows` rows. */
   archive(archive: Archive, rows: number): void {
     for (let from = 0; from < rows; from += CHUNK) {
       const to = Math.min(rows, from + CHUNK);

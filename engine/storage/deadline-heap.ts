@@ -17,7 +17,7 @@ export interface DueRows {
 }
 
 export class DeadlineHeap implements Undoable {
-  /** By place. */
+  /** The row at each place. */
   private readonly heap = new Int32Chunks();
   private readonly counts: Float64Array;
 
@@ -44,7 +44,7 @@ export class DeadlineHeap implements Undoable {
     return this.heap.get(1);
   }
 
-  /** The row must have a deadline, and not be in the heap. */
+  /** Adds a row that has a deadline and is not in the heap. */
   add(row: number): void {
     const place = this.count + 1;
     this.counts[0] = place;

@@ -5,7 +5,7 @@
  */
 import { Int32Chunks } from './chunks.js';
 
-/** By owner: the first and the last row of the owner's list. */
+/** The first and the last row of each owner's list. */
 export class ListEnds {
   readonly firsts = new Int32Chunks();
   readonly lasts = new Int32Chunks();
@@ -21,7 +21,7 @@ export class ListEnds {
   }
 }
 
-/** By row: the rows before and after it in its list. */
+/** The rows before and after each row in its list. */
 export class Links {
   private readonly befores = new Int32Chunks();
   /** Also links the free rows. */

@@ -87,7 +87,7 @@ export class Table implements Undoable {
     for (let i = 0; i < this.rowWords; i++) this.i32[start + i] = this.undo.imageAt(imageAt + i);
   }
 
-  /** Rows `from` to `to` - 1. */
+  /** Archives rows `from` to `to` - 1. */
   archiveRows(archive: Archive, from: number, to: number): void {
     this.ensure(to);
     archive.span(this.bytesOfRows(), from * this.rowBytes, (to - from) * this.rowBytes);

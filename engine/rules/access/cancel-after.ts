@@ -17,7 +17,7 @@ import { isIntegerBetween } from '../../storage/arithmetic.js';
 import { isOverdue } from '../orders/find-order.js';
 import { cancelOrder, placedAtMs } from '../orders/rest-order.js';
 
-/** A time of 0 turns the timer off. */
+/** Sets the timer; a time of 0 turns it off. */
 export function setCancelAfter(state: State, command: CommandOf<'setCancelAfter'>): number {
   const { userId, timeoutMs } = command;
   const { deadlines } = state.timers;

@@ -25,7 +25,7 @@ import { isOverdue } from '../orders/find-order.js';
 import { cancelOrder } from '../orders/rest-order.js';
 import { changeCredential } from '../users.js';
 
-/** Without a market and an asset: everything. */
+/** Pauses a market, an asset or, without either, everything. */
 export function setPaused(state: State, command: CommandOf<'setPaused'>): number {
   const { marketId, asset, paused } = command;
   if (!isSigned(command) || (marketId !== 0 && asset !== -1)) return Code.invalid_command;
@@ -103,7 +103,7 @@ export function voidMarket(state: State, command: CommandOf<'voidMarket'>): numb
   return Code.ok;
 }
 
-/** The new rules apply to later commands, not to resting orders or pending work. */
+/** Sets the rules for later commands; resting orders and pending work keep the old ones. */
 export function setRules(state: State, command: CommandOf<'setRules'>): number {
   if (!isSigned(command) || !areRules(command)) return Code.invalid_command;
   state.rules.set(command);
@@ -120,7 +120,7 @@ export function setRules(state: State, command: CommandOf<'setRules'>): number {
   return Code.ok;
 }
 
-/** The credential holds the hash of a one-time code (gateway/access/sign-in-codes.ts). */
+/** Replaces the credential with the hash of a one-time code (gateway/access/sign-in-codes.ts). */
 export function resetCredential(state: State, command: CommandOf<'resetCredential'>): number {
   const { userId, credential } = command;
   if (!isSigned(command) || !isText(credential, 1, MAX_CREDENTIAL_LENGTH))

@@ -17,9 +17,9 @@ export const WITH_THIS_COMMAND = -(2 ** 31);
 
 /** Reused, so that placing an order allocates nothing. */
 export class Taker {
-  /** The terms from the command, unchecked until placeOrder checks them. */
+  /** The terms of the command, unchecked until placeOrder checks them. */
   userId = 0;
-  /** 0: none. Set by the caller. */
+  /** The user's family; 0 if none. Set by the caller. */
   family = 0;
   marketId = 0;
   side: Side = Side.BUY;
@@ -35,7 +35,7 @@ export class Taker {
   /** The order group (0: none), and its row after look-up. */
   groupId = 0;
   groupRow = 0;
-  /** First placed at this offset from the market's start; or WITH_THIS_COMMAND. */
+  /** When the order was first placed, from the market's start; or WITH_THIS_COMMAND. */
   placedAfterMs = WITH_THIS_COMMAND;
   /** The clientOrderId: its place in the record, and its length; -1 if none. */
   nameFrom = 0;
@@ -55,7 +55,7 @@ export class Taker {
   positionRow = 0;
   /** What the user may sell of the outcome, before a new order. */
   freeLots = 0;
-  /** The row of its details; 0 if none. Set by the caller. */
+  /** The row of the order's details; 0 if none. Set by the caller. */
   detailsRow = 0;
   budgetLeft = 0;
   lotsLeft = 0;
@@ -66,9 +66,9 @@ export class Taker {
   /** Lots ahead of the remainder at its price when it begins to rest. */
   aheadLots = 0;
   isStopped = false;
-  /** The order's fills have tripped its group, which stops the order. */
+  /** Whether the order's fills have tripped its group, which stops the order. */
   hasTripped = false;
-  /** The offset of its last trade's event. */
+  /** The offset of the event of the order's last trade. */
   lastTradeAt = 0;
   /** The price of the last fill in the taker's outcome; later fills are never better. */
   worstTicks = 0;

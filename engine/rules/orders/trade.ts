@@ -14,7 +14,10 @@ import type { Taker } from './taker.js';
 
 const Slot = EventSlot.trade;
 
-/** `row` is the maker's. Moves the shares, the maker's money and the collateral. */
+/**
+ * Executes one trade with the maker in `row`: moves the shares, the maker's money and the
+ * collateral.
+ */
 export function executeTrade(
   state: State,
   taker: Taker,

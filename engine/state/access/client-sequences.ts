@@ -10,12 +10,12 @@ import type { Work } from '../../storage/pieces.js';
 import type { Tokens } from './tokens.js';
 
 export class ClientSequences {
-  /** By user. */
+  /** The greatest number used with the password, by user. */
   private readonly ofPassword = new Int53Chunks();
 
   constructor(private readonly tokens: Tokens) {}
 
-  /** -1: the user has no such token. */
+  /** The greatest number used; -1 if the user has no such token. */
   last(userId: number, tokenId: number): number {
     if (tokenId === 0) return this.ofPassword.get(userId);
     const row = this.tokens.find(tokenId);

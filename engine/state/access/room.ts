@@ -92,7 +92,7 @@ export const POOL_SIZES: PoolSizes = {
 /** Beyond the assured part, a user may take more while SHARES × its use is below what is left. */
 const SHARES = 3;
 
-/** A size, with its parts. */
+/** The size of a pool, divided into parts. */
 interface Parts extends PoolSize {
   /** The size without the reserve for the exchange and for cancels. */
   open: number;
@@ -101,7 +101,7 @@ interface Parts extends PoolSize {
   /** What newcomers share, and the part of that which is kept for their assured parts. */
   newcomers: number;
   assuredOfNewcomers: number;
-  /** Less the current use, this is what both newcomers and established users may still share. */
+  /** Minus the current use: what both newcomers and established users may still share. */
   ample: number;
 }
 
@@ -175,7 +175,7 @@ export class Room {
     return this.used[pool]! >= this.parts[pool]!.size;
   }
 
-  /** What the family has of the pool. */
+  /** How much of the pool the family uses. */
   usedByFamily(family: number, pool: Pool): number {
     return this.families.of(family, pool);
   }
@@ -205,7 +205,7 @@ export class Room {
       shared = Math.min(shared, leftOfNewcomers - assuredOfNewcomers);
     }
     if (mine < assured ? left > 0 : mine * SHARES < shared) return true;
-    // The reserve.
+    // The reserve for the exchange's own accounts and for cancels.
     return used < size && ((isCancel && mine < 2 * assured) || this.isOfExchange(userId));
   }
 

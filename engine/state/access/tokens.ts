@@ -23,7 +23,7 @@ import { Pool, type Room } from './room.js';
 type NewToken = Omit<AccessTokenView, 'tokenId' | 'isExpired'>;
 
 export class Tokens {
-  /** All known tokens, including expired ones. */
+  /** The number of known tokens, including expired ones. */
   count = 0;
   private lastId = 0;
   private readonly index = new HashIndex();

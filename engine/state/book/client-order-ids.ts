@@ -16,7 +16,7 @@ import { Pool, type Room } from '../access/room.js';
 const IdTable = pooledTableOf(
   32,
   {
-    /** 0: the row is free. */
+    /** The order's id; 0 if the row is free. */
     orderId: 'f64',
     hashLow: 'i32',
     hashHigh: 'i32',
@@ -31,7 +31,7 @@ const IdTable = pooledTableOf(
 );
 const UNLISTED = -1;
 
-/** By user id: the ends and the length of the user's list. */
+/** The ends and the length of each user's list. */
 const OwnerTable = tableOf(16, { first: 'i32', last: 'i32', count: 'i32' });
 
 const [OLDEST, NEWEST] = [0, 1];

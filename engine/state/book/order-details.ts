@@ -21,13 +21,13 @@ const DetailTable = pooledTableOf(
   128,
   {
     orderId: 'f64',
-    /** MAX_TIME_MS: never. */
+    /** The order's expiry; MAX_TIME_MS if only the market's end ends it. */
     expiresAtMs: 'f64',
     /** The fills before the order last began to rest, and their fee. */
     filledLots: 'f64',
     valueMicros: 'f64',
     feeMicros: 'f64',
-    /** The row of the clientOrderId in client-order-ids.ts, 0: none. */
+    /** The row of the clientOrderId in client-order-ids.ts; 0 if none. */
     nameRow: 'i32',
     /**
      * The length of the clientOrderId, which is in the second half of the row, one byte per
@@ -36,7 +36,7 @@ const DetailTable = pooledTableOf(
     lengthAndGroup: 'i32',
     /** The row of the resting order; 0 if the order does not rest. */
     order: 'i32',
-    /** The place in expiries.ts, 0: none. */
+    /** The place in expiries.ts; 0 if none. */
     heapPlace: 'i32',
     /** The list of the group's resting orders, in the order in which they began to rest. */
     groupBefore: 'i32',
@@ -94,7 +94,7 @@ export class OrderDetails extends DetailTable {
     this.addLengthAndGroup(row, group << GROUP_SHIFT);
   }
 
-  /** The row of its group, 0: none. */
+  /** The row of the order's group; 0 if none. */
   group(row: number): number {
     return this.lengthAndGroup(row) >>> GROUP_SHIFT;
   }
@@ -125,7 +125,7 @@ export class OrderDetails extends DetailTable {
     this.endedById = null;
   }
 
-  /** The row of an order that ended in this command, 0: none. */
+  /** The row of an order that ended in this command; 0 if there is none. */
   findEnded(orderId: number): number {
     if (this.ended.length === 0) return 0;
     this.endedById ??= new Map(this.ended.map((row) => [this.orderId(row), row]));

@@ -16,7 +16,7 @@ import type { OrderDetails } from './order-details.js';
 const GroupTable = pooledTableOf(
   64,
   {
-    /** 1, 2, …, never reused. */
+    /** Ids are 1, 2, … and never reused. */
     groupId: 'f64',
     maxFilledLots: 'f64',
     /** Lots filled in the window that ends at `windowEndsAtMs`. */
@@ -24,7 +24,7 @@ const GroupTable = pooledTableOf(
     windowEndsAtMs: 'f64',
     windowMs: 'i32',
     userId: 'i32',
-    /** 1: the group takes no orders until it is reset. */
+    /** 1 if the group has tripped, and takes no orders until it is reset. */
     hasTripped: 'i32',
     orderCount: 'i32',
     firstOrder: 'i32',
@@ -92,7 +92,7 @@ export class OrderGroups extends GroupTable {
     return this.lastId;
   }
 
-  /** The group must have no resting orders. */
+  /** Removes a group, which must have no resting orders. */
   remove(userId: number, row: number): void {
     this.userLists.remove(userId, row);
     this.owners.addCount(userId, -1);
@@ -125,7 +125,7 @@ export class OrderGroups extends GroupTable {
     return true;
   }
 
-  /** The group takes orders again, and its next fill begins a window. */
+  /** Resets the group: it takes orders again, and its next fill begins a window. */
   reset(row: number): void {
     this.touch(row);
     this.setFilledLots(row, 0);
@@ -164,7 +164,7 @@ export class OrderGroups extends GroupTable {
 
 /** The effect on groups of a simulated order (`walk` in place-order.ts). Not part of the state. */
 class GroupWalk {
-  /** By group row: the simulated fills, and the orders that would be gone. */
+  /** The simulated fills of each group, and its orders that would be gone. */
   private readonly lots = new Map<number, number>();
   private readonly gone = new Map<number, number>();
 

@@ -17,7 +17,7 @@ const FIRST_PLACES = 1_024;
 if (MAX_USERS >= 2 ** (31 - END_BITS)) throw new Error('a user and an end do not fit into a word');
 
 export class RecentOrders implements Undoable {
-  /** At place × 2: the user and the end; then the market. */
+  /** The user and the end, then the market, at place × 2. */
   private words = new Int32Array(FIRST_PLACES * 2);
 
   constructor(
@@ -43,7 +43,10 @@ export class RecentOrders implements Undoable {
     words[at + 1] = marketId;
   }
 
-  /** The end of the user's order in the market; it must not rest. -1: unknown or long ago. */
+  /**
+   * The end of the user's order in the market, which must not rest; -1 if it is unknown or long
+   * ago.
+   */
   endOf(orderId: number, userId: number, marketId: number): number {
     if (!this.remembers(orderId)) return -1;
     const at = (orderId & IN_PLACES) * 2;

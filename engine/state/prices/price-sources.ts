@@ -17,7 +17,7 @@ interface Source {
 }
 
 export class PriceSources {
-  /** By asset; the sources in the order of their first prices. */
+  /** The sources of each asset, in the order of their first prices. */
   private readonly assets: Source[][] = [];
 
   forgetOld(asset: number, nowMs: number): void {

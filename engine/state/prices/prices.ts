@@ -21,7 +21,10 @@ import { PriceGuard } from './price-guard.js';
 interface AssetPrices {
   symbol: string;
   readonly guard: PriceGuard;
-  /** Ascending; equal times are in order of arrival. Entries before `start` are forgotten. */
+  /**
+   * Times in ascending order; equal times are in order of arrival. Entries before `start` are
+   * forgotten.
+   */
   observedAtMs: number[];
   priceMicros: number[];
   start: number;
@@ -66,7 +69,7 @@ export class Prices {
     return this.assets[asset]!.symbol;
   }
 
-  /** -1: no such asset. */
+  /** The number of an asset; -1 if there is no such asset. */
   find(symbol: string): number {
     return this.assets.findIndex((prices) => prices.symbol === symbol);
   }

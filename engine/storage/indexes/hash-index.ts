@@ -44,7 +44,10 @@ export class HashIndex {
     this.old = NO_TABLE;
   }
 
-  /** The first number with the hash, 0: none. Hashes collide: compare, and continue with `next`. */
+  /**
+   * The first number with the hash; 0 if there is none. Hashes collide: compare, and continue with
+   * `next`.
+   */
   first(hash: number): number {
     const { slots, mask } = this;
     for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
@@ -54,7 +57,7 @@ export class HashIndex {
     }
   }
 
-  /** The number with the hash that follows this one, 0: none. */
+  /** The number with the hash that follows this one; 0 if there is none. */
   next(hash: number, number: number): number {
     const { slots, mask } = this;
     let isPast = false;
@@ -71,7 +74,7 @@ export class HashIndex {
     this.place(hash, number);
   }
 
-  /** The number must be in the index. */
+  /** Removes a number that is in the index. */
   remove(hash: number, number: number): void {
     if (this.undo?.recording) this.undo.record(this.removal, hash, number);
     this.erase(hash, number);

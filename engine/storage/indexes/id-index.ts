@@ -15,9 +15,9 @@ import type { Undoable, UndoLog } from '../undo.js';
 const SMALLEST = 16;
 
 export class IdIndex {
-  /** By place: the last row put there, 0: none. */
+  /** The last row put at each place; 0 if none. */
   private heads = new Int32Array(SMALLEST);
-  /** By row: the next row of the same place. */
+  /** The next row of the same place, for each row. */
   private links = new Int32Array(SMALLEST);
   private level = SMALLEST;
   private places = SMALLEST;
