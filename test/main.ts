@@ -1,9 +1,11 @@
 /**
  * `npm test`: checks the requirements of the tests, runs the tests, and ends everything that they
- * have started. Invariant: a run that lacks something reports all of it before any time is spent
- * (exit status 2). After a run has ended or was interrupted, none of its processes and folders is
- * left: the processes are in a process group of their own; nodes of PostgreSQL, which leave it,
- * have their folders inside the run's folder.
+ * have started.
+ *
+ * Invariant: a run that lacks something reports all of it before any time is spent (exit status 2).
+ * After a run has ended or was interrupted, none of its processes and folders is left: the
+ * processes are in a process group of their own; nodes of PostgreSQL, which leave it, have their
+ * folders inside the run's folder.
  */
 import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';

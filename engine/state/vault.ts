@@ -1,11 +1,14 @@
 /**
- * The flex vault: deposits that earn a share of the trading fees. Yield is counted by accumulated
- * yield per staked micro (the "reward per token" of staking contracts). Let E be the micros that
- * are earning. A payment of S, at most E / YIELD_DIVISOR, raises the accumulator by floor(S × 10^18
- * / E). A deposit's yield is floor(amount × growth of the accumulator since it began to earn /
- * 10^18). Sharing is O(1) for any number of deposits. Rounding remainders stay in the yield due
- * until the last deposit is gone, and then go to the treasury. Deposits that begin to earn at the
- * same quarter hour form a cohort, so that starting to earn is also O(1).
+ * The flex vault: deposits that earn a share of the trading fees.
+ *
+ * Yield is counted by accumulated yield per staked micro (the "reward per token" of staking
+ * contracts). Let E be the micros that are earning. A payment of S, at most E / YIELD_DIVISOR,
+ * raises the accumulator by floor(S × 10^18 / E). A deposit's yield is floor(amount × growth of the
+ * accumulator since it began to earn / 10^18). Sharing is O(1) for any number of deposits. Rounding
+ * remainders stay in the yield due until the last deposit is gone, and then go to the treasury.
+ *
+ * Deposits that begin to earn at the same quarter hour form a cohort, so that starting to earn is
+ * also O(1).
  */
 
 import { WINDOW_MS } from '../interface/domain.js';

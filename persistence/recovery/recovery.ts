@@ -1,8 +1,10 @@
 /**
  * An engine that replays a journal: at startup, in the follower's thread, on a standby, in the
- * replay tool. Invariant: after each batch the engine has the exchange's sequence and digest.
- * Otherwise a {@link JournalError} names where they differ, and the engine must not be used again.
- * A replay from a snapshot ends in the same state as one from the first command.
+ * replay tool.
+ *
+ * Invariant: after each batch the engine has the exchange's sequence and digest. Otherwise a {@link
+ * JournalError} names where they differ, and the engine must not be used again. A replay from a
+ * snapshot ends in the same state as one from the first command.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Engine } from '../../engine/engine.js';

@@ -1,6 +1,7 @@
 /**
- * The folder in which this program is installed. Invariant: the answers are the same for source
- * (in tests), compiled code and bundles.
+ * The folder in which this program is installed.
+ *
+ * Invariant: the answers are the same for source (in tests), compiled code and bundles.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,8 +1,9 @@
 /**
  * What others see of an exchange under attack. A probe asks for the time repeatedly, in a thread of
- * its own, because attackers keep this one busy; the memory is read during the attack. Invariant:
- * 99 of 100 answers come within {@link P99_MS}, and the memory is level: in the second half of an
- * attack it grows by at most {@link LEVEL_BYTES}.
+ * its own, because attackers keep this one busy; the memory is read during the attack.
+ *
+ * Invariant: 99 of 100 answers come within {@link P99_MS}, and the memory is level: in the second
+ * half of an attack it grows by at most {@link LEVEL_BYTES}.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';

@@ -1,8 +1,10 @@
 /**
  * The stage of an attack: an exchange in a folder of its own, on which others trade during the
- * attack. Invariant: after the attack, the process runs and is ready, no other client waited for
- * longer than {@link LONGEST_WAIT_MS}, the journal contains their answers, and `verify` and `audit`
- * find no fault. At the end, all processes and the folder are gone.
+ * attack.
+ *
+ * Invariant: after the attack, the process runs and is ready, no other client waited for longer
+ * than {@link LONGEST_WAIT_MS}, the journal contains their answers, and `verify` and `audit` find
+ * no fault. At the end, all processes and the folder are gone.
  */
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,9 +1,11 @@
 /**
  * A client that trades over a bad network: requests and answers are delayed, lost or duplicated.
  * Every command has a key, or for some clients a number (Client-Sequence), and is sent until it is
- * answered. Invariant, which the simulation checks: all answers to one key are equal; of the
- * answers to one number, at most one reports its execution, and the others name a number that is at
- * least as great.
+ * answered.
+ *
+ * Invariant, which the simulation checks: all answers to one key are equal; of the answers to one
+ * number, at most one reports its execution, and the others name a number that is at least as
+ * great.
  */
 
 import { numberedKey } from '../../../engine/interface/client-sequence.js';

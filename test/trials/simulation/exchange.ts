@@ -1,9 +1,10 @@
 /**
  * One run of the program, from its recovery to its crash: the real engine and sequencer, and a
- * second engine that follows the journal, on the simulated disk. Invariant, which the simulation
- * checks: a reply leaves only when its sequence is on the disk; both engines agree with every
- * digest of the journal; recovery from a snapshot and recovery from the first command lead to the
- * same state, which is the previous run's state at that sequence.
+ * second engine that follows the journal, on the simulated disk.
+ *
+ * Invariant, which the simulation checks: a reply leaves only when its sequence is on the disk;
+ * both engines agree with every digest of the journal; recovery from a snapshot and recovery from
+ * the first command lead to the same state, which is the previous run's state at that sequence.
  */
 import { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
