@@ -1,16 +1,15 @@
 /**
- * At an edge: sends clients' requests to the core and answers them with the core's answers. A
- * command of a session that the core has numbered travels as a record; every other request travels
- * as it was sent.
+ * Edge side: sends clients' requests to the core and returns the core's answers. A command of a
+ * session that the core has numbered travels as a record, every other request as it was sent.
  *
  * Invariants:
- * - a request is sent again, to the next leader, only if it cannot be executed twice: it has an
- *   idempotency key, changes nothing, or was returned unexecuted;
- * - every request is answered once: by a core, here if this edge can, or, after too long a wait,
+ * - A request is sent to another leader only if it cannot be executed twice: it has an idempotency
+ *   key, changes nothing, or was returned unexecuted.
+ * - Every request is answered once: by a core, here if this edge can, or, after too long a wait,
  *   with what is known about it. The answer denies execution only if no core has received the
- *   request. A change that an earlier leader may have executed is not refused by the next leader's
- *   limits;
- * - the waiting requests are bounded in bytes, with a reserve for cancels.
+ *   request. The next leader's limits do not refuse a change that an earlier leader may have
+ *   executed.
+ * - Pending requests are bounded in bytes, with a reserve for cancels.
  */
 import type { Command } from '../../engine/interface/commands.js';
 import type { Assets } from '../../engine/interface/notation.js';
@@ -38,7 +37,7 @@ import {
 import type { KnownSession } from './link/session-numbers.js';
 import { prepareResult } from './results.js';
 
-/** Time for a change to find a leader and be answered; clients wait as long. */
+/** Time for a change to find a leader and be answered. Clients wait equally long. */
 export const CHANGE_MS = 10_000;
 /** Time for a read, and for a read that can be answered here from an older state. */
 const READ_MS = 2_000;
@@ -46,22 +45,21 @@ const OPTIONAL_MS = 500;
 /** Timeout check interval. */
 export const SWEEP_MS = 100;
 
-/** Limit on the bytes of all waiting requests. */
+/** Limit on the bytes of all pending requests. */
 export const BYTES_MAX = 64 * 1024 * 1024;
 /** Cancels may exceed the limit by this factor, as in access/fair-use/overload.ts. */
 const CANCELS_PART = 1.1;
-/** Counted per request besides its content. */
+/** Counted per request in addition to its content. */
 export const OWN_BYTES = 2 * 1024;
-/** Statuses of refusals that come before the engine and its remembered answers. */
+/** Statuses of refusals made before the engine and its remembered answers are consulted. */
 const BEFORE_THE_ENGINE: ReadonlySet<number> = new Set([401, 403, 429, 503]);
 const NUMBERS = 2 ** 32;
-/** An IPv4 address: its key is a number. */
+/** An IPv4 address, whose key is a number. */
 const IPV4 = /^\d+$/;
 
 export interface CoreLink extends FrameSink {
-  /** Whether frames can be sent. */
   readonly isOpen: boolean;
-  /** The core is stopping: sends it nothing more. */
+  /** Call when the core is stopping. Sends it nothing more. */
   leave(): void;
 }
 
@@ -73,9 +71,9 @@ export interface ForwarderOptions {
   mayMove: boolean;
   /** Addresses that the core has reported as known. */
   known: KnownAddresses;
-  /** Called with an answer's sequence before the answer is sent; `go` sends it. */
+  /** Called with an answer's sequence beforehand; `go` sends the answer. */
   onAnswer?: (of: { userId: number; route: Route; sequence: number }, go: () => void) => void;
-  /** Called when the core has not answered a read in time and it is answered here. */
+  /** Called when a read is answered here because the core took too long. */
   onSilent?: () => void;
 }
 
@@ -86,7 +84,7 @@ interface Waiting {
   /** Kept only if the request may be sent again. */
   body: Uint8Array | null;
   isTooLarge: boolean;
-  /** Sent as a record; null: sent as a request. */
+  /** The record to send; `null` if the request is sent as it is. */
   command: Command | null;
   session: KnownSession | null;
   bytes: number;
@@ -95,7 +93,7 @@ interface Waiting {
   /** Whether a lost core may have executed the request. */
   isDoubtful: boolean;
   untilMs: number;
-  /** Answers the request here if possible; null: only a core can. */
+  /** Answers the request here if possible; `null` if only a core can. */
   answerHere: (() => boolean) | null;
 }
 
@@ -120,10 +118,7 @@ export class Forwarder {
     return this.sentAgain;
   }
 
-  /**
-   * Forwards a request to the core.
-   * @param answerHere answers a read here if no core does; false: not possible
-   */
+  /** @param answerHere answers a read here if no core does; returns false if impossible */
   forward(
     answer: Answer,
     route: Route,
@@ -163,7 +158,7 @@ export class Forwarder {
     else this.sendCommand(waiting, command, session!, body.units);
   }
 
-  /** Handles a frame; false: it is not about a request. @throws FrameError */
+  /** Returns false if the frame is not about a request. @throws FrameError */
   receive(frame: FrameReader): boolean {
     if (frame.kind === ToEdge.known) {
       const key = frame.text();
@@ -196,7 +191,7 @@ export class Forwarder {
     return true;
   }
 
-  /** A connection to a leader is open: sends the waiting requests. */
+  /** Call when a connection to a leader is open. Sends the pending requests. */
   opened(): void {
     for (const waiting of this.waiting.values()) if (!waiting.isSent) this.sendAgain(waiting);
   }
@@ -211,12 +206,12 @@ export class Forwarder {
     }
   }
 
-  /** Answers every waiting request. */
+  /** Answers every pending request. */
   stop(): void {
     for (const waiting of this.waiting.values()) this.giveUp(waiting);
   }
 
-  /** The command that the core can execute as a record; null: it needs the whole request. */
+  /** Returns `null` if the core needs the whole request. */
   private commandOf(
     request: Request,
     { userId, tokenId }: KnownSession,
@@ -257,7 +252,7 @@ export class Forwarder {
     this.options.link.send(writer, body);
   }
 
-  /** A core has returned the request unexecuted. */
+  /** Called when a core has returned the request unexecuted. */
   private returned(waiting: Waiting): void {
     waiting.isSent = false;
     const { link, mayMove } = this.options;
@@ -265,7 +260,7 @@ export class Forwarder {
     else if (link.isOpen) this.sendAgain(waiting);
   }
 
-  /** Sends the request itself: another leader has not numbered the session. */
+  /** Sends the request itself, because another leader has not numbered the session. */
   private sendAgain(waiting: Waiting): void {
     if (waiting.answer.isOver) {
       this.forget(waiting);
@@ -328,7 +323,7 @@ export class Forwarder {
     this.forget(waiting);
     const { answer, route, isSent, isDoubtful, answerHere } = waiting;
     if (answer.isOver || answerHere?.() === true) return;
-    // A read executes nothing, so it is never in doubt.
+    // Reads execute nothing, so they are never in doubt.
     if ((isSent || isDoubtful) && route.body !== undefined) answer.refuseNow(OUTCOME_UNKNOWN);
     else answer.refuseOverloaded();
   }
@@ -341,7 +336,7 @@ export class Forwarder {
     this.sweeper = null;
   }
 
-  /** Skips numbers of waiting requests, so that a late answer is not taken for another's. */
+  /** Skips numbers in use, so that a late answer is not taken for another request's. */
   private nextNumber(): number {
     do this.lastNumber = (this.lastNumber + 1) % NUMBERS;
     while (this.waiting.has(this.lastNumber));

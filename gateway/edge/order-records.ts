@@ -1,4 +1,4 @@
-/** At an edge: a stream's orders as records for the core, and the core's results as messages. */
+/** Edge side: a stream's orders as records for the core, and the core's results as messages. */
 import { numberedKey } from '../../engine/interface/client-sequence.js';
 import type { Assets } from '../../engine/interface/notation.js';
 import { RecordBuffer } from '../../engine/interface/records.js';
@@ -12,7 +12,7 @@ import { readNumbers } from './results.js';
 const records = new RecordBuffer();
 const writer = new FrameWriter();
 
-/** The record of an order by a session with this token; valid until the next call. */
+/** The record is valid until the next call. */
 export function recordOf({ command, clientSequence }: OrderRequest, tokenId: number): Uint8Array {
   if (clientSequence !== 0) command.idempotencyKey = numberedKey(tokenId, clientSequence);
   records.clear();
@@ -20,18 +20,18 @@ export function recordOf({ command, clientSequence }: OrderRequest, tokenId: num
   return records.bytes.subarray(0, records.byteLength);
 }
 
-/** The start of a frame; the record follows. Valid until the next call. */
+/** Begins a frame, before the record. Valid until the next call. */
 export function orderFrame(stream: number, number: number, own: number): FrameWriter {
   return writer.begin(ToCore.streamCommand, stream, { own }).integer(number);
 }
 
-/** The core's reply to an order; `sequence` 0: the order did not reach the engine. */
+/** The core's reply to an order. `sequence` is 0 if the engine did not see the order. */
 export interface OrderReply {
   text: string | Uint8Array;
   sequence: number;
 }
 
-/** The frame has been read up to the number of the request. */
+/** The frame has been read up to the request's number. */
 export function readReply(
   frame: FrameReader,
   assets: Assets,

@@ -1,4 +1,4 @@
-/** At an edge: answers a command from the numbers of the engine's result. */
+/** Edge side: answers a command from the numbers of the engine's result. */
 import type { Command } from '../../engine/interface/commands.js';
 import type { Assets } from '../../engine/interface/notation.js';
 import { NumberBuffer } from '../../engine/storage/number-buffer.js';
@@ -16,12 +16,12 @@ interface Asked {
 }
 
 const NUMBER_BYTES = 8;
-/** The current result; there is one at a time. */
+/** The current result, of which there is one at a time. */
 const result = new NumberBuffer();
 
 /**
- * Prepares the answer, which {@link Answer.release} sends. Returns the numbers of the result, valid
- * until the next one.
+ * Prepares the answer that {@link Answer.release} sends. The numbers returned are valid until the
+ * next result.
  */
 export function prepareResult(
   frame: FrameReader,

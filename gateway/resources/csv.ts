@@ -1,6 +1,6 @@
 /**
- * Lists as JSON or, for clients that prefer CSV, as CSV (RFC 4180), where the response header Link
- * names the next page.
+ * Lists as JSON or, on request, as CSV (RFC 4180). A CSV response links to the next page in the
+ * Link header.
  */
 import type { Engine } from '../../engine/engine.js';
 import { answerCoded } from '../http/answers/coded-answer.js';
@@ -10,19 +10,18 @@ import type { Writer } from '../json/writer.js';
 import { type PageEnd, pageText } from './paging.js';
 
 const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
-/** Media types of a list: the default, and the one that the header Accept can request. */
+/** Media types of a list, default first. The Accept header can request the other one. */
 export const LIST_TYPES = [JSON_TYPE, CSV_TYPE];
 
-/** A list of the API, such as the trades of a user. */
 export interface Listing<Entry extends object> {
-  /** The field of the answer that has the entries. */
+  /** The response field that holds the entries. */
   name: string;
   entry: Writer<Entry, Engine>;
-  /** A line of the CSV; default: the entry's fields, and the currency of all money. */
+  /** Columns of the CSV. By default the entry's fields, plus the currency if there is money. */
   line?: Writer<Entry, Engine>;
 }
 
-/** Answers with a page as JSON or CSV, as the client prefers. `path`: the list's, below `/api`. */
+/** Answers with a page in the client's preferred format. `path` is relative to /api. */
 export function answerList<Entry extends object>(
   call: Call,
   list: Listing<Entry>,
@@ -47,8 +46,8 @@ export function answerList<Entry extends object>(
 }
 
 /**
- * A header line, and a line for each entry. A time has a second column: UTC to the second, in the
- * form that spreadsheets read. Quotes no values: none contains a comma, a quote or a line break.
+ * Returns a header line and a line per entry. Each time has a second column: UTC to the second, as
+ * spreadsheets read it. Values are not quoted, because none contains a comma, quote or line break.
  */
 export function csvText<Entry extends object>(
   { entry, line = entry }: Pick<Listing<Entry>, 'entry' | 'line'>,
@@ -75,7 +74,7 @@ function dateText(atMs: string): string {
   return atMs === '' ? '' : new Date(Number(atMs)).toISOString().slice(0, 19).replace('T', ' ');
 }
 
-/** Whether the header Accept prefers CSV to JSON. The default is JSON. */
+/** Whether the Accept header prefers CSV over JSON, the default. */
 function prefersCsv(accept: string): boolean {
   if (accept === '') return false;
   let [csv, json] = [0, 0];

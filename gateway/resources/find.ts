@@ -1,4 +1,4 @@
-/** Resolves what a request names, and refuses the request if it does not exist. */
+/** Looks up what a request names. Refuses the request if it does not exist. */
 import type { Engine } from '../../engine/engine.js';
 import { Privacy } from '../../engine/interface/domain.js';
 import { type Assets, idNumber, marketIdNumber } from '../../engine/interface/notation.js';
@@ -8,13 +8,12 @@ import { askMarket, unsaid } from '../commands/explained.js';
 import type { Call } from '../http/call.js';
 import { readHistory } from './history/read.js';
 
-/** The account in the path parameter; null: refused. */
 export function findAccount(call: Call, parameter: string): AccountView | null {
   const account = call.engine.account(idNumber('u', call.parameter(parameter)));
   return call.finds(account, 'user_not_found') ? account : null;
 }
 
-/** {@link findAccount}, but refuses a private account for a client without a session. */
+/** Like {@link findAccount}, but refuses a private account for a client without a session. */
 export function findShownAccount(call: Call, parameter: string): AccountView | null {
   const account = findAccount(call, parameter);
   // A signed-in caller can only name their own account: reading.ts refuses any other.
@@ -34,7 +33,7 @@ export function refuseWithoutMarket(call: Call, marketId: number): void {
   });
 }
 
-/** Cache of the last named market: most requests name one of a few. */
+/** Cache of the last market named, since most requests name one of a few. */
 const last = { assets: null as Assets | null, name: '', marketId: 0 };
 
 /** {@link marketIdNumber} with the cache. */
@@ -50,14 +49,13 @@ export function marketNumber(assets: Assets, name: string): number {
 }
 
 /**
- * Whether `id` can exist; false: refused, because 0 is no thing's id. A request with an
- * idempotency key is left to the engine, so that the refusal is stored.
+ * Refuses an id of 0, which never exists, and returns false. A request with an idempotency key is
+ * left to the engine, so that the refusal is stored.
  */
 export function mayExist(call: Call, id: number, code: ErrorCode): boolean {
   return id !== 0 || call.idempotencyKey !== null || call.refuseWhenDurable(errorAnswer(code));
 }
 
-/** Whether the asset is listed; false: refused. */
 export function isListed(call: Call, symbol: string): boolean {
   if (call.engine.findAsset(symbol) >= 0) return true;
   call.refuseNow(invalidRequest({ asset: `is not listed; ${assetsText(call.engine)}` }));

@@ -1,6 +1,6 @@
 /**
- * Pages of lists. A cursor is opaque to clients. It contains the list's name with its filters and
- * the position of the last returned entry, so new entries do not shift a page.
+ * Pages of lists. Cursors are opaque to clients. A cursor contains the list's name with its filters
+ * and the last returned entry's position, so new entries do not shift a page.
  */
 import { stateText, type TrueAt } from '../../persistence/history/true-at.js';
 import { unitsOfSeen } from '../access/fair-use/charges.js';
@@ -30,7 +30,7 @@ export interface PageEnd extends TrueAt {
   nextCursor: string | null;
 }
 
-/** The JSON of a page; `head`: further fields, each followed by a comma. */
+/** The JSON of a page. `head` has additional fields, each followed by a comma. */
 export function pageText(
   name: string,
   texts: readonly string[],
@@ -43,11 +43,14 @@ export function pageText(
 
 export interface Page<Entry> {
   entries: Entry[];
-  /** The cursor of the next page; null: this is the last page. */
+  /** `null` on the last page. */
   nextCursor: string | null;
 }
 
-/** A page of `entries`, which are in the list's order; null: refused for an invalid cursor. */
+/**
+ * Returns a page of `entries`, which are in the list's order. Refuses an invalid cursor and returns
+ * `null`.
+ */
 export function pageOf<Entry>(
   call: Call<unknown, PageRequest>,
   entries: Entry[],
@@ -83,18 +86,21 @@ export function answerPageOf<Entry>(
   call.answerWhenDurable(200, pageText(name, page.entries.map(text), end));
 }
 
-/** `position`: one number, or several for lists whose order needs them. */
+/** `position` has several numbers if the list's order needs them. */
 export function cursorOf(list: string, ...position: readonly number[]): string {
   return Buffer.from([list, ...position].join('\n')).toString('base64url');
 }
 
-/** The page's start; null: the first entry; undefined: refused for an invalid cursor. */
+/**
+ * Returns the page's start; `null` for the first page. Refuses an invalid cursor and returns
+ * `undefined`.
+ */
 export function startOf(call: Call<unknown, PageRequest>, list: string): number | null | undefined {
   const position = startPosition(call, list, POSITION);
   return position ? position[0]! : position;
 }
 
-/** {@link startOf} for a position of several numbers, whose digits match `patterns`. */
+/** Like {@link startOf}, for a position of several numbers, whose digits match `patterns`. */
 export function startPosition(
   call: Call<unknown, PageRequest>,
   list: string,
@@ -109,7 +115,7 @@ export function refuseCursor(call: Call): undefined {
   call.refuseNow(invalidRequest({ cursor: 'is not a cursor of this list' }));
 }
 
-/** The position in a cursor; null: not a cursor of this list. */
+/** Returns the position in a cursor, or `null` if it is not a cursor of this list. */
 function numbersIn(list: string, cursor: string, patterns: readonly RegExp[]): number[] | null {
   const [name, ...texts] = Buffer.from(cursor, 'base64url').toString('utf8').split('\n');
   if (name !== list || texts.length !== patterns.length) return null;

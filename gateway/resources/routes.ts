@@ -18,7 +18,7 @@ import { operationRoutes } from './status/routes.js';
 import { subAccountRoutes } from './sub-accounts/routes.js';
 import { vaultRoutes } from './vault/routes.js';
 
-/** If operators have their own address, /metrics is served only there. */
+/** If operators have their own address, only that address serves /metrics. */
 export function routesOf(hasOperations: boolean): readonly Route[] {
   return hasOperations ? ROUTES.filter(({ path }) => path !== '/metrics') : ROUTES;
 }

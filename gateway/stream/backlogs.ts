@@ -1,16 +1,15 @@
 /**
- * Limits the unsent data of stream connections: bytes the operating system has not yet accepted.
+ * Limits the unsent data of stream connections: bytes that the operating system has not accepted.
  *
- * After each {@link Backlogs.check}, every reader and the total are within their limits. The total
- * includes the unsent data of closed connections.
+ * Invariant: after each {@link Backlogs.check}, every reader and the total, which includes unsent
+ * data of closed connections, are within their limits.
  */
 import { CLOSE } from './limits.js';
 
-/** The methods of a connection that {@link Backlogs} uses. */
 export interface Reader {
   readonly backlogBytes: number;
   end(reason: (typeof CLOSE)['slowReader']): void;
-  /** Closes immediately and drops unsent data. */
+  /** Closes immediately and discards unsent data. */
   cutOff(): void;
 }
 
@@ -24,11 +23,11 @@ interface BacklogLimits {
   backlogBytesInAll: number;
 }
 
-/** uWebSockets.js drops the data of a closed connection within this time. */
+/** uWebSockets.js discards a closed connection's data within this time. */
 const CLOSED_MS = 20_000;
 
 export class Backlogs {
-  /** Closed connections, the oldest first. */
+  /** Oldest first. */
   private readonly closed: { bytes: number; untilMs: number }[] = [];
   private closedBytes = 0;
   private cutOffs = 0;
@@ -38,12 +37,11 @@ export class Backlogs {
     private readonly elapsedMs: () => number,
   ) {}
 
-  /** Connections cut off because of the total limit. */
   get cutOffCount(): number {
     return this.cutOffs;
   }
 
-  /** Unsent bytes of these readers and of closed connections. */
+  /** Includes closed connections. */
   bytes(readers: Iterable<Reader>): number {
     this.forget();
     let sum = this.closedBytes;

@@ -1,10 +1,10 @@
 /**
  * Cancels a user's resting orders when a connection with cancelOnDisconnect ends.
  *
- * Invariant: exactly the orders that rest when the connection ends are cancelled; orders placed
- * later on a new connection stay. A refused command is retried until it succeeds or trading is
- * halted. Commands are submitted in their own event-loop turn, never inside the code that closed
- * the connection.
+ * Invariant: exactly the orders resting when the connection ends are cancelled, not orders placed
+ * later on a new connection. A refused command is retried until it succeeds or trading is halted.
+ * Commands are submitted in an event-loop turn of their own, never inside the code that closed the
+ * connection.
  */
 import { type Sequencer, SubmitRefused } from '../../persistence/sequencer.js';
 import type { Log } from '../observe/log.js';
@@ -14,7 +14,7 @@ import { TradingHalted } from '../observe/watched-sequencer.js';
 const RETRY_MS = 10;
 
 export class CancelOnDisconnect {
-  /** User → the newest order to cancel. */
+  /** The newest order to cancel, by user. */
   private readonly lastOrders = new Map<number, number>();
   private immediate: NodeJS.Immediate | null = null;
   private timer: NodeJS.Timeout | null = null;
@@ -27,7 +27,6 @@ export class CancelOnDisconnect {
     private readonly fail: (error: unknown) => void,
   ) {}
 
-  /** Schedules the cancellation of the user's current orders. */
   add(userId: number): void {
     const { engine } = this.sequencer;
     if (engine.orderCount(userId) === 0) return;
@@ -35,7 +34,6 @@ export class CancelOnDisconnect {
     if (this.timer === null) this.immediate ??= setImmediate(this.run);
   }
 
-  /** Stops retrying. Call when the exchange stops. */
   stop(): void {
     if (this.immediate !== null) clearImmediate(this.immediate);
     if (this.timer !== null) clearTimeout(this.timer);

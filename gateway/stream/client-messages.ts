@@ -1,6 +1,6 @@
 /**
- * Client messages: one JSON object per text message. Unknown fields are refused by name. Each
- * message may have an `id`, which its answers repeat.
+ * Client messages: one JSON object per text message. Unknown fields are refused by name. A message
+ * may have an `id`, which its answers repeat.
  */
 import { z } from 'zod';
 import { op } from '../resources/orders/operations.js';
@@ -69,13 +69,13 @@ export type ClientMessage = z.output<typeof ClientMessage>;
 
 const ID = /"id"\s*:\s*"([\w .:-]{1,64})"/;
 
-/** The id of an unparsed message if written in the usual form, else undefined. */
+/** The id of an unparsed message in the usual notation, or `undefined`. */
 export function idIn(text: Uint8Array): string | undefined {
   const { buffer, byteOffset, byteLength } = text;
   return ID.exec(Buffer.from(buffer, byteOffset, byteLength).toString('latin1'))?.[1];
 }
 
-/** The id of a possibly invalid message; undefined: no valid id. */
+/** The id of a possibly invalid message, or `undefined` if it has no valid id. */
 export function idOf(json: unknown): string | undefined {
   const value = typeof json === 'object' && json !== null ? (json as { id?: unknown }).id : null;
   const parsed = requestId.safeParse(value);

@@ -1,8 +1,8 @@
 /**
  * One stream connection: its user, subscriptions and outgoing messages.
  *
- * Invariant: nothing is sent after the socket has closed. A subscription receives its snapshot
- * or missed messages first, then every later message of its channel exactly once.
+ * Invariant: nothing is sent after the socket has closed. A subscription first receives its
+ * snapshot or missed messages, then every later message of its channel exactly once.
  */
 
 import type { AddressKey } from '../access/fair-use/addresses.js';
@@ -17,7 +17,7 @@ import { partsOf } from './parts.js';
 export interface SocketData {
   connection: Connection;
 }
-/** The socket methods that a connection uses. The socket may be at an edge (edge/). */
+/** The socket methods used here. The socket may be at an edge (edge/). */
 export interface Socket {
   send(text: string | Uint8Array): unknown;
   subscribe(topic: string): boolean;
@@ -29,21 +29,20 @@ export interface Socket {
   end(code: number, reason: string): void;
   close(): void;
   /**
-   * Only at an edge: asks the edge to report when fewer than {@link UNREAD_BYTES} are unread. The
-   * report calls {@link Connection.drained}.
+   * Only at an edge: asks for a call of {@link Connection.drained} when fewer than
+   * {@link UNREAD_BYTES} are unread.
    */
   askRead?(): void;
   /** Only at an edge: reports the connection's session. */
   signedIn?(session: Session): void;
 }
 
-/** Size of uWebSockets.js's cork buffer, less a frame's header. */
+/** Size of uWebSockets.js's cork buffer, minus a frame's header. */
 const CORK_BYTES = 15 * 1024;
 const FRAME_HEAD_BYTES = 10;
 
-/** A connection's subscription to a channel. */
 export class Subscription implements Subscriber {
-  /** Whether the channel's messages are forwarded, from the snapshot on. */
+  /** Whether the channel's messages are forwarded, beginning with the snapshot. */
   isLive = false;
   /** Whether a `resume` is sending messages from the journal. */
   isResuming = false;
@@ -64,15 +63,14 @@ export interface ConnectionOptions {
   backlogs: Backlogs;
   elapsedMs: () => number;
   address: AddressKey;
-  /** `address` in its 16-byte IPv6 form. */
+  /** As a 16-byte IPv6 address. */
   addressBytes: Uint8Array;
   slot: number;
   /**
-   * Sends a message to all subscribers of a uWebSockets.js topic. null: the socket itself batches
-   * what is sent in one turn.
+   * Publishes to a uWebSockets.js topic. `null` if the socket itself batches one turn's messages.
    */
   publish: ((topic: string, text: string | Uint8Array) => void) | null;
-  /** A topic used by no other connection and no channel. */
+  /** Unique among connections and channels. */
   topic: string;
   /** Called when the exchange closes the connection. */
   onEnd: (reason: CloseReason) => void;
@@ -81,37 +79,34 @@ export interface ConnectionOptions {
 export class Connection {
   readonly address: AddressKey;
   readonly addressBytes: Uint8Array;
-  /** Its heartbeat slot within the heartbeat interval. */
+  /** Position within the heartbeat interval. */
   readonly slot: number;
   /** By channel name. */
   readonly subscriptions = new Map<string, Subscription>();
-  /** 0: not signed in. */
   userId = 0;
-  /** The token's version of the user's credentials. */
   tokenVersion = 0;
-  /** null: not signed in. */
   session: Session | null = null;
-  /** The session's token, which a replica forwards to the leader; empty: none was sent. */
+  /** The session's token, which a replica forwards to the leader; empty if none was sent. */
   token = '';
-  /** Unanswered orders and batches. */
+  /** Number of unanswered orders and batches. */
   outstanding = 0;
   cancelOnDisconnect = false;
   /** Whether the client was warned that its session ends soon. */
   isWarned = false;
-  /** Whether the connection is closing: its messages are ignored. */
+  /** Whether the connection is closing and ignores messages. */
   isEnding = false;
   /**
-   * During a `resume` from the journal: the number of the last sent message. A pong must not report
-   * a higher sequence.
+   * During a `resume` from the journal: the last sent message's number. Pongs must not report a
+   * higher sequence.
    */
   resumedTo = Number.POSITIVE_INFINITY;
   /** Called once when the client has read most of the sent data, or has left. */
   private onRead: (() => void) | null = null;
-  /** Answers held back for order, starting with one whose text is not known yet (null). */
+  /** Answers held back to keep their order, starting with one whose text is unknown (null). */
   private readonly waiting: { send: (() => void) | null }[] = [];
   /** Pings since the client last sent something. */
   unansweredPings = 0;
-  /** Why the connection closes after its last answer; null: it stays open. */
+  /** Why the connection closes after its last answer; `null` if it stays open. */
   private ending: CloseReason | null = null;
   private readonly budget: FrameBudget;
   private socket: Socket | null = null;
@@ -125,7 +120,6 @@ export class Connection {
     this.budget = new FrameBudget(options.limits, options.elapsedMs);
   }
 
-  /** Assigns the connection to the session's user. */
   signIn(session: Session): void {
     this.userId = session.userId;
     this.tokenVersion = session.version;
@@ -148,7 +142,7 @@ export class Connection {
     return this.budget.take(count);
   }
 
-  /** Counts a frame received while closing. Too many cut the connection off. */
+  /** Counts a frame received while closing. Too many cut off the connection. */
   ignoreFrame(): void {
     if (this.budget.ignore()) return;
     this.options.onEnd(CLOSE.rateLimited);
@@ -165,7 +159,7 @@ export class Connection {
     this.hasRead();
   }
 
-  /** Subscribes to a channel, once. Messages are sent only after {@link start}. */
+  /** Subscribes to a channel once. Sends no messages before {@link start}. */
   subscribe(channel: Channel): Subscription {
     const existing = this.subscriptions.get(channel.name);
     if (existing !== undefined) return existing;
@@ -175,7 +169,7 @@ export class Connection {
     return subscription;
   }
 
-  /** Calls `go` when fewer than {@link UNREAD_BYTES} are unread, or when the client has left. */
+  /** Calls `go` when fewer than {@link UNREAD_BYTES} are unread, or the client has left. */
   whenRead(go: () => void): void {
     this.onRead = go;
     if (this.socket?.askRead === undefined) this.drained();
@@ -207,8 +201,8 @@ export class Connection {
   }
 
   /**
-   * Sends a subscription's first texts, then lets its channel's messages follow. If the client has
-   * unsubscribed in the meantime, only the texts are sent, because the request needs an answer.
+   * Sends a subscription's first texts, then forwards its channel's messages. If the client has
+   * unsubscribed, sends only the texts, because the request needs an answer.
    */
   start(subscription: Subscription, texts: readonly string[]): void {
     if (this.subscriptions.get(subscription.channel.name) === subscription) {
@@ -218,7 +212,6 @@ export class Connection {
     this.sendAll(texts);
   }
 
-  /** The channels whose latest message the client has received. */
   *channels(): Generator<Channel> {
     for (const { channel, isResuming } of this.subscriptions.values()) {
       if (!isResuming) yield channel;
@@ -234,7 +227,7 @@ export class Connection {
 
   /**
    * Sends texts with few system calls. uWebSockets.js ends a cork at the first text that does not
-   * fit into its buffer, so each cork gets only texts that fit together.
+   * fit its buffer, so each cork gets only texts that fit together.
    */
   private sendAll(messages: readonly (string | Uint8Array)[]): void {
     const texts = messages.flatMap(partsOf);
@@ -259,7 +252,7 @@ export class Connection {
 
   /**
    * Sends an answer through the connection's own topic. uWebSockets.js writes everything published
-   * in one turn with one system call, in order.
+   * in one turn in order, with one system call.
    */
   answer(text: string | Uint8Array): void {
     if (this.socket === null) return;
@@ -277,13 +270,13 @@ export class Connection {
     return this.waiting.length === 0;
   }
 
-  /** Sends an answer once all earlier answers are sent. */
+  /** Sends an answer after all earlier answers. */
   inTurn(send: () => void): void {
     if (this.waiting.length === 0) send();
     else this.waiting.push({ send });
   }
 
-  /** Reserves the place of a pending answer; call the returned function to send the answer. */
+  /** Reserves a pending answer's place. Call the returned function to send the answer. */
   keepTurn(): (send: () => void) => void {
     const { waiting } = this;
     const place: (typeof waiting)[number] = { send: null };
@@ -299,24 +292,23 @@ export class Connection {
     this.socket?.ping();
   }
 
-  /** Bytes that the operating system has not accepted yet. */
+  /** Bytes that the operating system has not accepted. */
   get backlogBytes(): number {
     return this.socket?.getBufferedAmount() ?? 0;
   }
 
-  /** Answers an order or a batch counted in `outstanding`. */
+  /** Answers an order or batch counted in `outstanding`. */
   answerRequest(text: string | Uint8Array): void {
     this.answer(text);
     this.requestAnswered();
   }
 
-  /** Call when an order or a batch was answered. */
   requestAnswered(): void {
     this.outstanding--;
     if (this.ending !== null && this.outstanding === 0) this.end(this.ending);
   }
 
-  /** Ignores further messages, and closes the connection once every order and batch is answered. */
+  /** Ignores further messages. Closes the connection once every order and batch is answered. */
   endWhenAnswered(reason: CloseReason): void {
     this.isEnding = true;
     this.ending ??= reason;
@@ -332,7 +324,7 @@ export class Connection {
     this.socket.end(reason.code, reason.reason);
   }
 
-  /** Closes the connection immediately, without a code, and drops unsent data. */
+  /** Closes the connection immediately, without a code, and discards unsent data. */
   cutOff(): void {
     this.socket?.close();
   }

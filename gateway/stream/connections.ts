@@ -11,20 +11,19 @@ import type { Session } from '../access/sessions.js';
 import type { Connection } from './connection.js';
 
 /**
- * Assured parts of the total: 1/1,000 for an address of newcomers, 1/2,000 for an established
- * user.
+ * Assured parts of the total: 1/1,000 for a newcomers' address, 1/2,000 for an established user.
  */
 const ASSURED_PART_OF_ADDRESS = 1_000;
 const ASSURED_PART_OF_USER = 2_000;
 
 export class Connections {
   private readonly open = new Set<Connection>();
-  /** Connections of a sub-account count for its parent. */
+  /** A sub-account's connections count for its parent. */
   private readonly byPayer = new Map<number, Set<Connection>>();
   private readonly byAddress = new Tally<AddressKey>();
   private readonly newcomers = new Set<Connection>();
 
-  /** `isNewcomer` gets 0 for a client without a session. `payerOf`: the user, or its parent. */
+  /** `isNewcomer` gets 0 without a session. `payerOf` returns the user or its parent. */
   constructor(
     private readonly isNewcomer: (userId: number) => boolean,
     private readonly payerOf: (userId: number) => number,
@@ -55,14 +54,13 @@ export class Connections {
     if (others?.size === 0) this.byPayer.delete(payerId);
   }
 
-  /** Signs in an open connection. */
   signIn(connection: Connection, session: Session): void {
     connection.signIn(session);
     this.index(connection);
     if (!this.isNewcomer(session.userId)) this.newcomers.delete(connection);
   }
 
-  /** Whether the user (0: not signed in) may open a connection; `size` is the maximum of all. */
+  /** Whether a user (0 if not signed in) may open a connection. `size` is the total limit. */
   mayOpen(address: AddressKey, userId: number, size: number): boolean {
     const used = this.count;
     if (!this.isNewcomer(userId)) {
@@ -79,7 +77,7 @@ export class Connections {
     return this.byAddress.of(address);
   }
 
-  /** Connections of the user's payer and of all its sub-accounts. */
+  /** Includes all sub-accounts of the user's payer. */
   countOfPayer(userId: number): number {
     return this.byPayer.get(this.payerOf(userId))?.size ?? 0;
   }

@@ -1,4 +1,4 @@
-/** The stream's path and socket options, the same in every process that has sockets. */
+/** The stream's path and socket options, which all processes with sockets share. */
 
 import { errorAnswer, invalidRequest } from '../commands/errors.js';
 import { paysReads, writeError } from '../http/answers/write-error.js';
@@ -8,8 +8,8 @@ import type { Router } from '../http/router.js';
 export const STREAM_PATH = '/api/stream';
 const ALLOW = ['Allow', 'GET'] as const;
 /**
- * A larger frame closes the connection without an error. Large enough for the largest HTTP body of
- * an order or batch plus the envelope.
+ * Fits the largest HTTP body of an order or batch plus the envelope. A larger frame closes the
+ * connection without an error.
  */
 export const FRAME_BYTES = 65 * 1024;
 
@@ -17,7 +17,7 @@ export const SOCKET_BEHAVIOR = {
   maxPayloadLength: FRAME_BYTES,
   // Backlogs closes slow readers with a code before they use too much memory.
   maxBackpressure: 0,
-  // Closes sockets that wait for a client to read its last data; heartbeats watch the others.
+  // Closes sockets whose client does not read its last data. Heartbeats watch all others.
   idleTimeout: 120,
   sendPingsAutomatically: false,
 };

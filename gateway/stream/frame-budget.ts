@@ -1,14 +1,14 @@
 /**
- * Limits the frames of one socket: messages, pings and pongs. Executed order entry is exempt.
+ * Limits one socket's frames: messages, pings and pongs. Executed order entry is exempt.
  *
- * Invariant: a socket that keeps sending beyond its rate, or after the connection began to
- * close, is cut off after a bounded number of frames. One frame costs about a microsecond, and a
- * client can send 500,000 empty frames a second.
+ * Invariant: a socket that keeps sending beyond its rate, or while the connection is closing, is
+ * cut off after a bounded number of frames. A frame costs about a microsecond, and a client can
+ * send 500,000 empty frames a second.
  */
 import { type ElapsedMs, TokenBuckets } from '../access/fair-use/token-buckets.js';
 import type { StreamLimits } from './limits.js';
 
-/** Frames ignored while a connection waits for its last answers. */
+/** Frames ignored while a closing connection has unsent answers. */
 const IGNORED_MAX = 4_000;
 
 export class FrameBudget {
@@ -22,7 +22,6 @@ export class FrameBudget {
     this.bucket = new TokenBuckets<null>({ burst, perSecond });
   }
 
-  /** Returns false if the socket exceeds its rate. */
   take(operations: number): boolean {
     return this.bucket.take(null, operations, this.elapsedMs());
   }

@@ -1,10 +1,10 @@
 /**
- * The stream's handshake: authenticates the client, or refuses with an API error.
+ * The stream's handshake: authenticates the client or refuses with an API error.
  *
- * The credential is the header x-user-token or else the session cookie. It is optional and never
- * taken from the URL; an invalid credential is refused, not ignored. The cookie is accepted only
- * from the site's own pages, because browsers let any page open a WebSocket to any host. A
- * handshake costs its address several reads.
+ * The optional credential is the x-user-token header or else the session cookie, never part of the
+ * URL. An invalid credential is refused, not ignored. The cookie is accepted only from the site's
+ * own pages, because browsers let any page open a WebSocket to any host. A handshake costs its
+ * address several reads.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { isSameSite, tokenIn } from '../access/cookie.js';
@@ -17,9 +17,9 @@ import type { Gateway } from '../http/gateway.js';
 import type { Request } from '../http/request.js';
 
 export interface StreamRequest extends Sender {
-  /** Empty: no token was sent. */
+  /** Empty if none was sent. */
   token: string;
-  /** The token is a cookie sent by another site's page. */
+  /** Whether the token is a cookie sent by another site's page. */
   isCrossSite: boolean;
 }
 
@@ -32,7 +32,7 @@ export function refusal(error: ErrorAnswer, header: StreamRefusal['header'] = nu
   return { error, header };
 }
 
-/** Call within the request's callback: uWebSockets.js invalidates the request afterwards. */
+/** Call within the request's callback, after which uWebSockets.js invalidates the request. */
 export function streamRequest(
   request: Request,
   response: HttpResponse,
@@ -48,7 +48,7 @@ export function streamRequest(
   };
 }
 
-/** The stream's session (null: not signed in), or the refusal. */
+/** Returns the stream's session (`null` if not signed in), or the refusal. */
 export function admitStream(
   gateway: Gateway,
   asked: StreamRequest,

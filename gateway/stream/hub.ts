@@ -1,11 +1,12 @@
 /**
- * The hub: reads the events of every applied command, makes the messages of the changed channels,
- * and sends them once the command is durable.
+ * The hub: builds messages for the channels that each command changed, and sends them once the
+ * command is durable.
  *
  * Invariants:
- * - a message shows the state after its own command: it is made before the next command is applied;
- * - messages are sent in command order, and only after their command is durable;
- * - a channel exists from the first request for it until its market closes or it has had no
+ * - A message shows the state after its own command: it is built before the next command is
+ *   applied.
+ * - Messages are sent in command order, and only after their command is durable.
+ * - A channel exists from the first request for it until its market closes or it has had no
  *   subscriber for a while. Events without a channel are skipped.
  */
 import type { Engine } from '../../engine/engine.js';
@@ -25,9 +26,9 @@ import { oneUserOf } from './channels/user-events.js';
 import { CLOSE, type CloseReason, type StreamLimits } from './limits.js';
 
 /**
- * The channels by kind. The name of a market's, asset's or sub-account's channel contains the id:
- * "book:<marketId>". `texts`: descriptions of the snapshot and the delta. `make` requires an
- * existing market, asset or user.
+ * All kinds of channels. A market's, asset's or sub-account's channel name contains the id:
+ * "book:<marketId>". `texts` describes snapshot and delta. `make` requires an existing market,
+ * asset or user.
  */
 export const CHANNELS = {
   markets: MARKETS,
@@ -44,7 +45,7 @@ export const CHANNEL_KINDS = Object.keys(CHANNELS) as ChannelKind[];
 
 export interface ChannelId {
   kind: ChannelKind;
-  /** The id of the market, asset, user or sub-account; 0: the kind has one channel. */
+  /** Id of the market, asset, user or sub-account; 0 if the kind has one channel. */
   of: number;
 }
 
@@ -74,7 +75,6 @@ interface HubOptions {
   engine: Engine;
   /** Releases the target once everything up to `sequence` is durable. */
   releaseAt(sequence: number, target: ReleaseTarget): void;
-  /** Sends a message to the topic's subscribers. */
   publish(topic: string, text: string): void;
   /** Called when the revocation of the user's tokens below `version` is durable. */
   onTokensEnded(userId: number, version: number): void;
@@ -85,11 +85,10 @@ interface HubOptions {
 
 export class Hub {
   private readonly engine: Engine;
-  /** By the id of the market, asset or user; 0: the kind has one channel. */
+  /** By id of the market, asset or user; 0 if the kind has one channel. */
   private readonly channels = Object.fromEntries(
     CHANNEL_KINDS.map((kind) => [kind, new Map()]),
   ) as unknown as Channels;
-  /** Channels that the current command changed. */
   private readonly touched: Channel[] = [];
   private readonly kept: KeptTotal = { characters: 0 };
 
@@ -97,7 +96,6 @@ export class Hub {
     this.engine = options.engine;
   }
 
-  /** The sequence and time of the last command. */
   get stamp(): Stamp {
     return { sequence: this.engine.sequence, atMs: this.engine.nowMs };
   }
@@ -133,12 +131,10 @@ export class Hub {
     if (this.touched.length > 0) this.sendTouched();
   }
 
-  /** Characters of the messages that all channels keep. */
   get keptCharacters(): number {
     return this.kept.characters;
   }
 
-  /** Current subscriptions by kind of channel. */
   subscriberCounts(): Record<ChannelKind, number> {
     const entries = Object.entries<Map<number, Channel>>(this.channels);
     return Object.fromEntries(
@@ -211,7 +207,7 @@ export class Hub {
     this.touchLevel(marketId, side, outcome, values[at + orderPlaced.priceTicks]!);
   }
 
-  /** Marks only the old level: if the order is placed again, its new level has its own events. */
+  /** Marks only the old level. If the order is placed again, other events report its new level. */
   private readAmendment(values: Float64Array, at: number): void {
     const marketId = values[at + orderAmended.marketId]!;
     const side = values[at + orderAmended.side] as Side;
@@ -234,7 +230,7 @@ export class Hub {
     }
   }
 
-  /** The first field of every market event is the market. */
+  /** Every market event begins with the market. */
   private readMarketChange(change: MarketChange, marketId: number): void {
     const markets = this.channels.markets.get(0);
     markets?.addChange(change, marketId);
@@ -267,7 +263,7 @@ export class Hub {
     this.touched.push(channel);
   }
 
-  /** Uses one release target, so that nothing is sent between the command's messages. */
+  /** Uses one release target, so that nothing is sent between a command's messages. */
   private sendTouched(): void {
     const { stamp } = this;
     const { limits, publish, releaseAt } = this.options;

@@ -1,49 +1,47 @@
-/** The stream's limits and close codes, for client authors and operators. */
-
 export interface StreamLimits {
-  /** Open connections; the next one is refused with 503 `unavailable`. */
+  /** Maximum of open connections. The next one is refused with 503 `unavailable`. */
   connections: number;
-  /** Open connections of one user; the next one is refused with `limit_reached`. */
+  /** Maximum of a user's open connections. The next one is refused with `limit_reached`. */
   connectionsPerUser: number;
   /**
-   * Size of a client message; a larger one gets `body_too_large`. Order entry may be as large as a
-   * frame.
+   * Maximum size of a client message. Larger ones get `body_too_large`, but order entry may be as
+   * large as a frame.
    */
   messageBytes: number;
-  /** Unanswered orders and batches of one connection; the next one gets `limit_reached`. */
+  /** Maximum of a connection's unanswered orders and batches. The next one gets `limit_reached`. */
   outstandingRequests: number;
-  /** Subscriptions of one connection; the next one gets `limit_reached`. */
+  /** Maximum of a connection's subscriptions. The next one gets `limit_reached`. */
   subscriptions: number;
   /**
-   * Operations of one connection, as a burst and per second. A message costs one operation per
+   * One connection's operations, as a burst and per second. A message costs one operation per
    * channel that it names, at least one. A ping or pong costs one. Orders and batches cost
    * operations only if refused. Above the limit, the connection gets `rate_limited` and is closed.
    */
   operationsBurst: number;
   operationsPerSecond: number;
-  /** How long before its token expires a connection is warned, in the exchange's time. */
+  /** A connection is warned this long before its token expires, in the exchange's time. */
   sessionWarningMs: number;
   /** Real milliseconds between a connection's heartbeats. */
   heartbeatMs: number;
-  /** Unanswered pings (one per heartbeat) after which the connection counts as lost. */
+  /** After this many unanswered pings, one per heartbeat, the connection counts as lost. */
   unansweredPings: number;
-  /** Unsent bytes of one client. Above the limit, the connection is closed. */
+  /** Maximum of a client's unsent bytes. Above it, the connection is closed. */
   backlogBytes: number;
-  /** Unsent bytes of all clients. Above the limit, the slowest are cut off without a code. */
+  /** Maximum of all clients' unsent bytes. Above it, the slowest are cut off without a code. */
   backlogBytesInAll: number;
-  /** Messages that one channel keeps for `resume`, and their characters. */
+  /** Messages that a channel keeps for `resume`, and their characters. */
   keptMessages: number;
   keptCharacters: number;
-  /** Characters kept by all channels. Above the limit, each new message removes two old ones. */
+  /** Characters kept by all channels. Above it, each new message removes two old ones. */
   keptCharactersInAll: number;
   /**
-   * The most commands that a `resume` of `user` may replay from the journal, and the most bytes of
-   * messages that it may send. Beyond either limit the client gets a `gap`. The commands are more
-   * than the default number between snapshots, so a restart alone never causes a `gap`.
+   * Maximum of commands that a `resume` of `user` may replay from the journal, and of message bytes
+   * that it may send. Beyond either, the client gets a `gap`. The number of commands exceeds the
+   * default distance between snapshots, so that a restart alone never causes a `gap`.
    */
   replayedCommands: number;
   replayedBytes: number;
-  /** Bytes of message text read from the journal for one user at a time: a window. */
+  /** Size of a window: message bytes read from the journal at a time for one user. */
   replayWindowBytes: number;
   /** Real milliseconds for which a channel without subscribers keeps its messages. */
   keptMs: number;
@@ -72,16 +70,16 @@ export const STREAM_LIMITS: StreamLimits = {
 };
 
 /**
- * Messages from the journal are sent in pages of this size. The next page follows when fewer than
+ * Page size of messages sent from the journal. The next page follows when fewer than
  * {@link UNREAD_BYTES} are unread. Eight connections of a user plus a window use 4 MiB.
  */
 export const PAGE_BYTES = 128 * 1024;
 export const UNREAD_BYTES = 128 * 1024;
 
 /**
- * Why the exchange closed a connection. Clients see 1006 (no code) instead after an invalid frame
- * or one larger than 65 KiB, if the exchange was killed, or if the client does not read its pending
- * messages and the close code within about ten seconds.
+ * Reasons for which the exchange closes connections. Clients see 1006 (no code) instead if they
+ * sent an invalid frame or one above 65 KiB, if the exchange was killed, or if they do not read the
+ * pending messages and the close code within about ten seconds.
  */
 export const CLOSE = {
   goingAway: {

@@ -1,4 +1,4 @@
-/** Parses client messages and checks them against the schemas, like HTTP bodies. */
+/** Parses client messages and checks them against the schemas, as for HTTP bodies. */
 import { unitsOfText } from '../access/fair-use/charges.js';
 import { type ErrorAnswer, errorAnswer, invalidRequest } from '../commands/errors.js';
 import { checkJson, type ReceivedJson } from '../json/checks.js';
@@ -18,7 +18,7 @@ export interface ReceivedMessage extends ReceivedJson {
   bytes: number;
   /** Fair-use units for reading the message. */
   units: number;
-  /** Why the message is not JSON; null: it is JSON. */
+  /** Why the message is not JSON, or `null`. */
   problem: ErrorAnswer | null;
 }
 
@@ -37,7 +37,7 @@ export function readJson(bytes: ArrayBuffer, isBinary: boolean): ReceivedMessage
   }
 }
 
-/** The valid message, or its error. */
+/** Returns the valid message or its error. */
 export function parsed(received: ReceivedJson): ClientMessage | ErrorAnswer {
   const missing = isOrderEntry(received.json) ? missingFields : undefined;
   const checked = checkJson(ClientMessage, received, 'message', missing);

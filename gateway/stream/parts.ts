@@ -1,17 +1,17 @@
 /**
- * Splits large server messages into numbered parts, sent one after the other. The joined texts of
- * the parts are the message.
+ * Splits large server messages into numbered parts, sent one after another. The joined texts of the
+ * parts are the message.
  *
  * Invariant: no WebSocket message sent is larger than {@link OUTGOING_BYTES_MAX}.
  */
 import { partText } from './channels/message-text.js';
 
-/** Below the default limit of all common client libraries; the smallest is 1 MiB. */
+/** Below the default limits of all common client libraries, the smallest of which is 1 MiB. */
 export const OUTGOING_BYTES_MAX = 256 * 1024;
 /** A character takes up to three bytes in UTF-8, or two if escaped, plus the part's own fields. */
 const PART_CHARACTERS = 80 * 1024;
 
-/** The WebSocket messages for a message: itself, or its parts. */
+/** Returns the message itself, or its parts. */
 export function partsOf<Text extends string | Uint8Array>(
   message: Text,
 ): readonly (Text | string)[] {
@@ -29,7 +29,7 @@ export function partsOf<Text extends string | Uint8Array>(
   return slices.map((slice, i) => partText(i + 1, slices.length, slice));
 }
 
-/** The second half of a surrogate pair. NaN: the end of the text. */
+/** The second half of a surrogate pair. NaN at the end of the text. */
 function isSecondHalf(unit: number): boolean {
   return unit >= 0xdc00 && unit <= 0xdfff;
 }

@@ -2,13 +2,13 @@
  * Handles client messages.
  *
  * Invariants:
- * - every message gets at least one answer, in order. An invalid message gets an `error` and
- *   changes nothing;
- * - every answer waits until the state it shows is durable, so answers and channel messages have
- *   one order;
- * - a message costs the address and the user one read, plus one for each further named channel and
- *   one for every {@link MESSAGES_PER_READ} messages that a `resume` replays. Order entry counts as
- *   orders instead (orders/order-entry.ts; all charges: access/fair-use/charges.ts).
+ * - Every message gets at least one answer, in order. An invalid message gets an `error` and
+ *   changes nothing.
+ * - An answer is sent once the state it shows is durable, so answers and channel messages have one
+ *   order.
+ * - A message costs the address and the user one read, plus one per additional channel named and
+ *   one per {@link MESSAGES_PER_READ} messages replayed by a `resume`. Order entry counts as orders
+ *   instead (orders/order-entry.ts; all charges: access/fair-use/charges.ts).
  */
 import {
   type Cost,
@@ -68,7 +68,7 @@ export function userLimitMessage({ connectionsPerUser }: StreamLimits): string {
 
 type MessageOf<Name extends ClientMessage['op']> = Extract<ClientMessage, { op: Name }>;
 
-/** `isLate`: the request has already waited for its sequence. */
+/** `isLate`: whether the request has already waited for its sequence. */
 type ResumeRequest = MessageOf<'resume'> & { isLate?: boolean };
 
 interface ProtocolOptions {
@@ -77,7 +77,7 @@ interface ProtocolOptions {
   connections: Connections;
   limits: StreamLimits;
   elapsedMs: () => number;
-  /** On a replica: forwards orders to the leader. null: this process executes them. */
+  /** On a replica: forwards orders to the leader. Otherwise `null`. */
   remote: OrdersElsewhere | null;
 }
 
@@ -96,7 +96,7 @@ export class Protocol {
     return this.resumes.stop();
   }
 
-  /** Handles one message. uWebSockets.js reuses `bytes` after the call. */
+  /** uWebSockets.js reuses `bytes` after the call. */
   receive(connection: Connection, bytes: ArrayBuffer, isBinary: boolean): void {
     if (connection.isEnding) {
       connection.ignoreFrame();
@@ -125,7 +125,7 @@ export class Protocol {
     else if (this.afford(connection, 1)) this.handle(connection, message, bill);
   }
 
-  /** Enters a valid request of `bytes` bytes. On a replica, the leader executes it. */
+  /** Enters a valid request of `bytes` bytes. A replica forwards it to the leader. */
   private enter(
     connection: Connection,
     request: OrderRequest,
@@ -183,8 +183,8 @@ export class Protocol {
   }
 
   /**
-   * Charges the connection for refused order entry of `units` units; returns the same as {@link
-   * afford}. A client that keeps sending although its address is over its rate is closed.
+   * Charges the connection for refused order entry of `units` units. Returns false like
+   * {@link afford}, and closes a client that keeps sending although its address is over its rate.
    */
   affordRefusal(connection: Connection, { status }: ErrorAnswer, units: number): boolean {
     const { fairUse } = this.options.gateway;
@@ -193,8 +193,8 @@ export class Protocol {
   }
 
   /**
-   * Charges the connection operations. If they exceed its rate, returns false: earlier messages are
-   * still answered, then the connection gets an error and is closed.
+   * Charges the connection operations. If that exceeds its rate, returns false: earlier messages
+   * are still answered, then the connection gets an error and is closed.
    */
   afford(connection: Connection, operations: number): boolean {
     if (connection.isEnding) connection.ignoreFrame();
@@ -203,7 +203,7 @@ export class Protocol {
     return false;
   }
 
-  /** Closes a connection that exceeded its rate: see {@link afford}. */
+  /** Closes a connection that exceeded its rate; see {@link afford}. */
   exceeded(connection: Connection): void {
     if (connection.isEnding) return;
     connection.isEnding = true;
@@ -293,8 +293,8 @@ export class Protocol {
   }
 
   /**
-   * Raises a message's charge to `units` in total. Returns false if the address or user exceeds its
-   * rate; the error tells the client when to retry.
+   * Raises a message's charge to `units` in total. If the address or user exceeds its rate, returns
+   * false and sends an error that says when to retry.
    */
   private allows(
     connection: Connection,
@@ -317,7 +317,7 @@ export class Protocol {
     { id, channels: names }: MessageOf<'subscribe'>,
     bill: Bill,
   ): void {
-    // The message itself has already been counted.
+    // The message itself is already counted.
     if (!this.afford(connection, names.length - 1)) return;
     if (!this.allows(connection, bill, names.length, id)) return;
     const { stamp } = this.options.hub;
@@ -337,7 +337,7 @@ export class Protocol {
     this.begin(connection, begun);
   }
 
-  /** The client saw a later state at another replica; answering now would show older state. */
+  /** The client saw a later state at another replica. Answering now would show older state. */
   private resumeLater(
     connection: Connection,
     request: ResumeRequest,
@@ -400,7 +400,7 @@ export class Protocol {
     this.reply(connection, unsubscribedText(names, id));
   }
 
-  /** The channel with this name, or why the connection may not subscribe to it. */
+  /** Returns the named channel, or why the connection may not subscribe to it. */
   private channelFor(connection: Connection, name: string): Channel | ErrorAnswer {
     const { gateway, hub, limits } = this.options;
     const id = channelNamed(gateway.sequencer.engine, connection.userId, name);
@@ -414,7 +414,7 @@ export class Protocol {
     return hub.channel(id);
   }
 
-  /** Starts subscriptions once their first texts are durable; later messages follow in order. */
+  /** Starts subscriptions once their first texts are durable. Later messages follow in order. */
   private begin(connection: Connection, begun: Begun[]): void {
     this.whenDurable(() => {
       for (const { subscription, texts } of begun) connection.start(subscription, texts);
@@ -441,13 +441,12 @@ function isBeingResumed(channel: string): ErrorAnswer {
   return errorAnswer('unavailable', { executed: false, retryAfterMs: RESUMED_AGAIN_MS }, message);
 }
 
-/** A subscription and its first texts. */
 interface Begun {
   subscription: Subscription;
   texts: string[];
 }
 
-/** The number after which messages are requested, or the request's problems. */
+/** Returns the number after which messages are requested, or the request's problems. */
 function numberToResume({
   channel,
   after,

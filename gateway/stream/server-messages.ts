@@ -1,11 +1,11 @@
 /**
- * Server messages as zod schemas. The AsyncAPI document is made from them. The messages themselves
- * are written as text elsewhere; tests check each one against these schemas.
+ * Zod schemas of server messages, from which the AsyncAPI document is built. Other code writes the
+ * messages as text; tests check each one against these schemas.
  *
  * `sequence` is the journal sequence whose state a message shows, `atMs` the exchange's time then.
- * `channelSequence` numbers a channel's messages by their commands' journal sequences;
- * `previousSequence` is the number of the message before a delta. A snapshot replaces the client's
- * state; a delta changes it.
+ * `channelSequence` numbers a channel's messages by their commands' journal sequences. A delta's
+ * `previousSequence` is the previous message's number. A snapshot replaces the client's state; a
+ * delta changes it.
  */
 import { z } from 'zod';
 import { ERROR_CODES } from '../commands/errors.js';
@@ -30,7 +30,7 @@ const channel = {
   ...stamp,
 };
 
-/** Snapshots and deltas of each kind of channel. A snapshot repeats the id of its request. */
+/** Snapshots and deltas by kind of channel. A snapshot repeats its request's id. */
 const previousSequence = fields.count.describe(
   'No message of the channel has a number between this one and its own',
 );

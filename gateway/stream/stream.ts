@@ -1,11 +1,11 @@
 /**
- * The stream, WebSocket /api/stream: connections, heartbeats and shutdown. The hub makes the
- * messages, uWebSockets.js sends each one to the subscribers of its topic, and protocol.ts handles
+ * The stream, WebSocket /api/stream: connections, heartbeats and shutdown. The hub builds the
+ * messages, uWebSockets.js sends each one to its topic's subscribers, and protocol.ts handles
  * client messages.
  *
  * Every 10 s of real time, each connection gets a WebSocket ping and a heartbeat with the number of
- * the last message of each of its channels. A connection that answers no pings, or does not read,
- * is closed.
+ * each of its channels' last message. A connection that answers no pings, or does not read, is
+ * closed.
  */
 import type { WebSocketBehavior } from 'uWebSockets.js';
 import { type ErrorAnswer, errorAnswer, UNAVAILABLE } from '../commands/errors.js';
@@ -37,7 +37,7 @@ import { Protocol, userLimitMessage } from './protocol.js';
 const HEARTBEAT_SLOTS = 10;
 /** Backlogs are checked each time this many characters were published. */
 const CHECK_AFTER_CHARACTERS = 256 * 1024;
-/** How long a stop waits for clients to read the last messages. */
+/** How long shutdown waits for clients to read the last messages. */
 const LAST_READS_MS = 500;
 
 export class StreamServer {
@@ -45,7 +45,7 @@ export class StreamServer {
     (userId) => !this.gateway.sequencer.engine.isEstablished(userId),
     (userId) => this.payerOf(userId),
   );
-  /** Connections of replicas' clients that enter orders here. Their replica counts them. */
+  /** Connections of replicas' clients that enter orders here. Their replicas count them. */
   private readonly forwarded = new Connections(
     () => false,
     (userId) => this.payerOf(userId),
@@ -54,7 +54,7 @@ export class StreamServer {
   private readonly backlogs: Backlogs;
   /** Connections closed by the exchange, by reason. */
   private readonly endings = new Map<string, number>();
-  /** Connections that an edge's backlog limit cut off. */
+  /** Connections cut off by an edge's backlog limit. */
   private edgeCutOffs = 0;
   private atEdges = (): BacklogReadings => ({ backlogBytes: 0, cutOffCount: 0 });
   private readonly protocol: Protocol;
@@ -71,7 +71,7 @@ export class StreamServer {
   constructor(
     private readonly gateway: Gateway,
     private readonly limits: StreamLimits,
-    /** On a replica: forwards orders to the leader. null: this process executes them. */
+    /** On a replica: forwards orders to the leader. Otherwise `null`. */
     private readonly remote: OrdersElsewhere | null = null,
   ) {
     const { sequencer } = gateway;
@@ -95,7 +95,6 @@ export class StreamServer {
     this.cancels = new CancelOnDisconnect(sequencer, gateway.log, gateway.fail);
   }
 
-  /** WebSockets opened since the start. */
   get upgradedCount(): number {
     return this.upgraded;
   }
@@ -108,7 +107,6 @@ export class StreamServer {
     return this.hub.subscriberCounts();
   }
 
-  /** Unsent bytes of all clients. */
   get backlogBytes(): number {
     return this.backlogs.bytes(this.connections) + this.atEdges().backlogBytes;
   }
@@ -122,7 +120,7 @@ export class StreamServer {
     return this.protocol.resumes.replays;
   }
 
-  /** Connections closed by the exchange since the start, by reason. */
+  /** Connections closed by the exchange since startup, by reason. */
   *endingCounts(): Generator<readonly [reason: string, count: number]> {
     yield* this.endings;
     const cutOffs = this.backlogs.cutOffCount + this.atEdges().cutOffCount + this.edgeCutOffs;
@@ -163,7 +161,7 @@ export class StreamServer {
       if (accepted instanceof Connection) {
         const key = raw.getHeader('sec-websocket-key');
         const extensions = raw.getHeader('sec-websocket-extensions');
-        // No subprotocol is supported; the empty choice tells the client.
+        // Tells the client, by an empty choice, that no subprotocol is supported.
         response.upgrade<SocketData>({ connection: accepted }, key, '', extensions, context);
         return;
       }
@@ -185,9 +183,9 @@ export class StreamServer {
   }
 
   /**
-   * Cancels the orders of all connections with cancelOnDisconnect, because the exchange stops. Call
-   * while the sequencer still accepts commands and after all other senders have stopped. Resolves
-   * when the orders are cancelled, at the latest after `limitMs`.
+   * Cancels the orders of all connections with cancelOnDisconnect during shutdown. Call while the
+   * sequencer still accepts commands and after all other senders have stopped. Resolves when the
+   * orders are cancelled, at the latest after `limitMs`.
    */
   async cancelOrders(limitMs: number): Promise<void> {
     if (this.stopping) return;
@@ -196,14 +194,14 @@ export class StreamServer {
     for (const { userId, cancelOnDisconnect } of this.remote === null ? this.connections : []) {
       if (cancelOnDisconnect) this.cancels.add(userId);
     }
-    // After a failure, the sequencer accepts no command.
+    // After a failure, the sequencer accepts no commands.
     if (this.gateway.sequencer.failure === null) await atMost(limitMs, this.cancels.finish());
     this.cancels.stop();
   }
 
   /**
    * Closes all connections with 1001 once everything durable was sent, at the latest after
-   * `limitMs`. Cancels orders first ({@link StreamServer.cancelOrders}), unless already done.
+   * `limitMs`. First cancels orders ({@link StreamServer.cancelOrders}), unless already done.
    */
   async stop(limitMs: number): Promise<void> {
     if (this.timer !== null) clearInterval(this.timer);
@@ -222,8 +220,8 @@ export class StreamServer {
   }
 
   /**
-   * Opens a connection, or returns why it is refused. `hasTopics` false: the socket itself batches
-   * what is sent in one turn.
+   * Opens a connection, or returns why it is refused. `hasTopics` is false if the socket itself
+   * batches one turn's messages.
    */
   accept(asked: StreamRequest, hasTopics = true): Connection | StreamRefusal {
     const { connections, limits, gateway } = this;
@@ -289,23 +287,23 @@ export class StreamServer {
     this.protocol.afford(connection, 1);
   }
 
-  /** An edge's client has answered a ping. */
+  /** Call when an edge's client answers a ping. */
   isAlive(connection: Connection): void {
     connection.unansweredPings = 0;
   }
 
-  /** An edge's client has exceeded its rate; the edge forwards nothing more. */
+  /** Call when an edge's client exceeds its rate. The edge forwards nothing more. */
   exceeded(connection: Connection): void {
     this.guard(() => this.protocol.exceeded(connection));
   }
 
-  /** Cuts off an edge's connection because too much data waits for it. */
+  /** Cuts off an edge's connection because it has too much unsent data. */
   cutOff(connection: Connection): void {
     this.edgeCutOffs++;
     connection.cutOff();
   }
 
-  /** Call when a connection's socket has closed. `by`: the reason if an edge closed it. */
+  /** Call when a connection's socket has closed. `by` is the reason if an edge closed it. */
   left(connection: Connection, by: CloseReason | null = null): void {
     if (by !== null) this.countEnding(by);
     this.connections.remove(connection);
@@ -315,8 +313,8 @@ export class StreamServer {
   }
 
   /**
-   * A replica's client enters orders or has signed in again. `known`: its connection here, if any;
-   * the replica counts it. Returns the connection, or why it is closed.
+   * Call when a replica's client enters orders or signs in again. `known` is its connection here,
+   * if any. Returns the connection, or why it is closed.
    */
   join(
     known: Connection | null,
@@ -334,14 +332,14 @@ export class StreamServer {
     return connection;
   }
 
-  /** A replica's client has left. */
+  /** Call when a replica's client has left. */
   parted(connection: Connection): void {
     this.forwarded.remove(connection);
     connection.closed();
     this.cancelOrdersOf(connection);
   }
 
-  /** Publishes all further messages to `there`. Returns a function that ends this. */
+  /** Publishes all further messages to `there`. Returns a function that stops this. */
   publishTo(there: (topic: string, text: string | Uint8Array) => void): () => void {
     this.publishers.add(there);
     return () => this.publishers.delete(there);
@@ -456,7 +454,7 @@ export class StreamServer {
     while (elapsedMs() < limitMs && ![...this.connections].every(isDone));
   }
 
-  /** An exception here is a bug, not the client's fault: it stops the process. */
+  /** An exception here is a bug, not the client's fault, and stops the process. */
   private guard(work: () => void): void {
     try {
       work();

@@ -1,7 +1,7 @@
 /**
- * On the core: a request that an edge passes on as its client sent it. It passes the same limits
- * and checks as a request on the core's own connections. Only its address comes from the edge, and
- * its answer goes to the edge.
+ * Core side: a request that an edge passes on as its client sent it. It passes the same limits and
+ * checks as a request on the core's own connections. Only its address comes from the edge, and its
+ * answer goes to the edge.
  */
 import { type AddressKey, addressKey } from '../../access/fair-use/addresses.js';
 import type { Answer } from '../../http/answers/answer.js';
@@ -19,7 +19,7 @@ export interface EdgeOfCalls {
   readonly served: ServedRoutes;
   readonly sessions: SessionNumbers;
   readonly sink: FrameSink;
-  /** Whether the edge's queue is too long: answers are then dropped, with their connections. */
+  /** If the edge's queue is too long, answers are dropped, with their connections. */
   isCongested(): boolean;
   readonly inFlight: InFlight<Answer>;
 }
@@ -35,7 +35,7 @@ export class RequestCall extends Call {
     request: Request,
     /** The edge's number for the request. */
     readonly number: number,
-    /** The address in the current frame. Must not be read once the call waits. */
+    /** The address in the current frame. Must not be read once the call is waiting. */
     private readonly sentFrom: Uint8Array,
   ) {
     const counts = served?.counts ?? edge.served.unknown;

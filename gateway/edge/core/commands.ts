@@ -1,9 +1,9 @@
 /**
- * On the core: the commands that an edge has read. The results of one turn are sent together, once
- * they are durable.
+ * Core side: commands read by an edge. The results of one turn are sent together, once they are
+ * durable.
  *
- * Invariant: frames go to an edge in the order of the sequences that they show. So results are
- * combined only while no other target waits between them.
+ * Invariant: an edge gets frames in the order of the sequences that they show. Results are
+ * therefore combined only while no other target is queued between them.
  */
 import type { RecordBuffer } from '../../../engine/interface/records.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
@@ -32,7 +32,7 @@ const SPARE_BLOCKS = 8;
 export interface EdgeCommandsOptions {
   gateway: Gateway;
   sink: BlockSink;
-  /** Whether the edge's queue is too long: answers are then dropped, with their connections. */
+  /** If the edge's queue is too long, answers are dropped, with their connections. */
   isCongested: () => boolean;
   /** Called when requests are over, or the edge sends nothing more. */
   onChange: () => void;
@@ -49,8 +49,8 @@ export class EdgeCommands {
   }
 
   /**
-   * Executes the first record and returns its result, valid until the next command; null: the
-   * record did not reach the engine. Pass the result to {@link begin} and {@link end} next.
+   * Executes a record and returns its result, valid until the next command, or `null` if the engine
+   * did not see it. Pass the result to {@link begin} and {@link end} next.
    */
   execute(records: RecordBuffer, user: number, bill: Bill): NumberBuffer | null {
     this.began();
@@ -58,8 +58,8 @@ export class EdgeCommands {
   }
 
   /**
-   * Call when the answer to a command waits for the history. The returned function runs what sends
-   * the answer or adds it to the open block; until then, the command is in flight.
+   * Call when an answer must wait for the history. The returned function runs what sends the answer
+   * or adds it to the open block. Until then, the command is in flight.
    */
   answersLater(): (answer: () => void) => void {
     this.flush();
@@ -91,7 +91,7 @@ export class EdgeCommands {
     return open.block.begin(kind, number, replayed ? flags | ResultFlag.replayed : flags);
   }
 
-  /** Ends the frame. `connection`: the stream that waits for the result. */
+  /** Ends the frame. `connection` is the stream that waits for the result. */
   end(
     result: NumberBuffer,
     summary: RecordSummary,
@@ -110,14 +110,13 @@ export class EdgeCommands {
     if (open.block.byteLength >= BLOCK_BYTES) this.flush();
   }
 
-  /** Counts an answer. */
   count(result: NumberBuffer, { isAtomic }: RecordSummary, counts: AnswerCounts): void {
     const refusal = refusalIn(result, isAtomic);
     counts.add(refusal === null ? 200 : refusalAnswer(refusal).error.status);
     if (refusal?.code === 'invalid_command') logInvalid(this.options.gateway, {});
   }
 
-  /** Call after all frames of a turn, and before anything else waits for the disk. */
+  /** Call after all frames of a turn, and before queueing anything else for the disk. */
   flush(): void {
     const { open } = this;
     const { count, receivedMs } = open;
@@ -147,7 +146,7 @@ export class EdgeCommands {
     onChange();
   }
 
-  /** While the edge's queue is too long, only streams are answered: the edge limits them. */
+  /** While the edge's queue is too long, only streams are answered, which the edge limits. */
   private sendEach({ block, connections }: Results): void {
     const { sink, isCongested } = this.options;
     let streams = 0;
@@ -173,7 +172,7 @@ export class EdgeCommands {
 
 const writer = new FrameWriter();
 
-/** Results that wait for the same sequence. */
+/** Results waiting for the same sequence. */
 class Results implements ReleaseTarget {
   readonly block = new FrameBlock();
   /** For streams: the connections that wait for the results. */

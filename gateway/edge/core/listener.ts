@@ -1,9 +1,9 @@
 /**
- * The leader's address for replicas, which are its edges on other machines: a WebSocket for each.
- * It has its own port, which clients must not reach.
+ * The leader's address for replicas, its edges on other machines, with one WebSocket each. It has
+ * its own port, which clients must not reach.
  *
- * Invariant: a connection without the replicas' key is refused, so only a replica can report a
- * client's address.
+ * Invariant: a connection without a valid replica key is refused, so only replicas can report
+ * clients' addresses.
  */
 import type * as uWS from 'uWebSockets.js';
 import type { AccessKey, AccessKeys } from '../../access/access-keys.js';
@@ -30,7 +30,7 @@ import {
 import { EdgePeer, type PeerOptions } from './peer.js';
 import { ServedRoutes } from './served-routes.js';
 
-/** A replica that sends nothing for this long, not even a ping, is gone. */
+/** A replica that sends nothing for this long, not even a ping, counts as lost. */
 const IDLE_SECONDS = 16;
 const NO_KEY = errorAnswer(
   'operator_key_required',
@@ -93,8 +93,8 @@ export class ReplicaListener {
 
   /**
    * Accepts no new connections and tells the replicas to stop sending. Resolves when every accepted
-   * request is answered and no other can arrive. A request that arrives meanwhile is returned to
-   * its replica, which sends it to the next leader.
+   * request is answered and no other can arrive. Later requests are returned to their replica,
+   * which sends them to the next leader.
    */
   async drain(): Promise<void> {
     this.router.stopListening();
@@ -102,12 +102,12 @@ export class ReplicaListener {
     if (!this.isIdle) await new Promise<void>((resolve) => (this.idle = resolve));
   }
 
-  /** After all answers, tells the replicas that nothing more follows. */
+  /** Call after all answers. Tells the replicas that nothing more follows. */
   leave(): void {
     for (const replica of [...this.replicas]) replica.end();
   }
 
-  /** Disconnects replicas whose key is not among the new keys. */
+  /** Replaces the keys and disconnects replicas whose key is gone. */
   replaceKeys(keys: readonly AccessKey[]): void {
     this.options.keys.replace(keys);
     for (const replica of [...this.replicas])

@@ -2,12 +2,12 @@
  * The core's side of one edge, for any transport of its frames.
  *
  * Invariants:
- * - a request passes the same admission as one on the core's own connections: its limits, token,
- *   scope, addresses and revocation are checked here, whatever the edge has checked;
- * - a record is checked to the bit, and all of it belongs to its session's user;
- * - each request gets one answer, unless its client has left: the exchange's answer, or that it was
- *   not executed because this process is stopping. If the connection is lost first, the edge does
- *   not know the outcome.
+ * - A request passes the same admission as on the core's own connections. Limits, token, scope,
+ *   addresses and revocation are checked here, whatever the edge has checked.
+ * - A record is checked bit by bit, and all of it belongs to its session's user.
+ * - Each request whose client stays gets one answer: the exchange's, or that the request was not
+ *   executed because this process is stopping. If the connection is lost first, the edge does not
+ *   know the outcome.
  */
 import { kindAt, readCommand } from '../../../engine/interface/command-record.js';
 import { RecordBuffer } from '../../../engine/interface/records.js';
@@ -149,10 +149,10 @@ export class EdgePeer implements EdgeOfCalls, Sender {
         this.refuse(number, session, served, { ...admission, refusal: refusal ?? UNAVAILABLE });
         return;
       }
-      // Never over: the client may leave without a report, and the edge then drops the answer.
+      // Never over: if the client leaves, the edge drops the answer.
       const address = 0 as AddressKey;
       const asker = { gateway, session, address, minSequence: 0, onLeft: null, isOver: false };
-      // The address is that of the present frame. Few commands need it.
+      // The address in the current frame, which few commands need.
       const read = () => {
         asker.address = this.address;
         return readCommand(records, 0);
@@ -178,7 +178,7 @@ export class EdgePeer implements EdgeOfCalls, Sender {
     }
   }
 
-  /** Answers a command that the engine has executed, now or before. */
+  /** Answers a command that the engine has executed, now or earlier. */
   private answer(
     number: number,
     { counts }: ServedRoute,
@@ -196,7 +196,7 @@ export class EdgePeer implements EdgeOfCalls, Sender {
     commands.end(result, summary, counts, null);
   }
 
-  /** Answers a command that did not reach the engine, or whose refusal was explained. */
+  /** Answers a command that the engine did not see, or whose refusal was explained. */
   private refuse(
     number: number,
     { userId }: Session,
@@ -267,7 +267,7 @@ export class EdgePeer implements EdgeOfCalls, Sender {
   }
 }
 
-/** 16 bytes; empty: unknown. */
+/** 16 bytes; empty if unknown. */
 function addressIn(frame: FrameReader): Uint8Array {
   const address = frame.content();
   if (address.length === 16 || address.length === 0) return address;

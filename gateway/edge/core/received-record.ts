@@ -6,13 +6,14 @@ import { type RecordBuffer, RecordError } from '../../../engine/interface/record
 import { type RecordSummary, summaryOf } from '../../commands/cancels.js';
 import { FrameError } from '../link/frames.js';
 
-/** By the number of a command's kind: whether a client may send it. */
+/** Whether a client may send a command, by the number of its kind. */
 const IS_OF_CLIENTS = new Uint8Array(256);
 for (const name of [...BATCH_KINDS, 'batch'] as const) IS_OF_CLIENTS[CommandKind[name]] = 1;
 
 /**
- * Replaces the buffer's content by one checked record. `leastUnits`: what the request's text costs,
- * as over HTTP and the stream. @throws FrameError
+ * Replaces the buffer's content with one checked record. `leastUnits` is the cost of the request's
+ * text, as over HTTP and the stream.
+ * @throws FrameError
  */
 export function loadRecord(
   records: RecordBuffer,

@@ -30,7 +30,7 @@ export class ServedRoutes {
     return this.byName.get(name) ?? null;
   }
 
-  /** null: a client cannot send this command as a record. */
+  /** Returns `null` if clients cannot send this command as a record. */
   ofKind(kind: number): ServedRoute | null {
     return this.byKind.get(kind) ?? null;
   }

@@ -1,9 +1,9 @@
 /**
- * On the core: the streams of one edge's clients. Each is an ordinary connection whose socket is at
+ * Core side: the streams of one edge's clients. Each is an ordinary connection whose socket is at
  * the edge. A message for many clients is sent to the edge once.
  *
- * A replica has its own streams. Only those that send orders are also here, without channels, so
- * that their orders pass the same checks and limits, in the same order, as all others.
+ * A replica has its own streams. Those that send orders are also here, without channels, so that
+ * their orders pass the same checks and limits, in the same order, as all others.
  */
 import { readCommand } from '../../../engine/interface/command-record.js';
 import { RecordBuffer } from '../../../engine/interface/records.js';
@@ -55,7 +55,7 @@ const writer = new FrameWriter();
 
 export class CoreStreams {
   private readonly streams = new Map<number, Stream>();
-  /** Per topic, how many of the edge's streams have joined it. */
+  /** Number of the edge's streams that have joined, by topic. */
   private readonly topics = new Tally<string>();
   private readonly records = new RecordBuffer();
   private readonly stopPublishing: () => void;
@@ -68,10 +68,10 @@ export class CoreStreams {
     });
   }
 
-  /** Handles a frame; false: it is not about a stream. @throws FrameError */
+  /** Returns false if the frame is not about a stream. @throws FrameError */
   receive(frame: FrameReader): boolean {
     const read = this.readers[frame.kind];
-    // The stream is missing if it was ended here and the edge has not received the end yet.
+    // The stream is missing if it was ended here and the edge does not know yet.
     read?.(frame, this.streams.get(frame.id));
     return read !== undefined;
   }
@@ -93,14 +93,14 @@ export class CoreStreams {
       this.closed(id, own === CLOSE.slowReader.code ? CLOSE.slowReader : null),
   };
 
-  /** If the edge does not keep up, ends its streams: they are sent nothing more. */
+  /** Ends the streams of an edge that does not keep up. */
   private readonly hasRoom = (): boolean => {
     if (!this.options.isBehind()) return true;
     for (const { connection } of [...this.streams.values()]) this.options.stream.cutOff(connection);
     return false;
   };
 
-  /** Call when the edge is gone: its clients are gone as well. */
+  /** Call when the edge is gone, and its clients with it. */
   allClosed(): void {
     this.stopPublishing();
     for (const number of [...this.streams.keys()]) this.closed(number);
@@ -173,7 +173,7 @@ export class CoreStreams {
     });
   }
 
-  /** Answers a command that the engine has executed, in its turn. */
+  /** Answers a command that the engine has executed, after all earlier answers. */
   private conclude(
     number: number,
     request: number,
@@ -187,7 +187,7 @@ export class CoreStreams {
     const { sequence } = gateway.sequencer.engine;
     const { session, address } = connection;
     const counts = stream.orders.countsOf(summary.isBatch);
-    // Never over: the command is in flight until it is answered, although its client may leave.
+    // Never over: the command is in flight until it is answered, even if its client leaves.
     const asker = { gateway, session, address, minSequence: 0, onLeft: null, isOver: false };
     const read = () => readCommand(records, 0);
     let giveLater: ((send: () => void) => void) | null = null;
@@ -219,9 +219,7 @@ export class CoreStreams {
     });
   }
 
-  /**
-   * Answers a command with a text. `sequence`: at which the command was executed; 0: it was not.
-   */
+  /** Answers a command with a text. `sequence` is 0 if the command was not executed. */
   private say(
     number: number,
     request: number,
@@ -261,7 +259,7 @@ interface EdgeSocketOptions {
   onEnd: () => void;
 }
 
-/** The socket of a stream at an edge. The edge limits what is unsent. */
+/** The socket of a stream at an edge, which limits unsent data. */
 class EdgeSocket implements Socket {
   private readonly joined = new Set<string>();
 
@@ -286,7 +284,7 @@ class EdgeSocket implements Socket {
     return true;
   }
 
-  /** Messages of one turn travel together without corking. */
+  /** One turn's messages travel together without corking. */
   cork(send: () => void): void {
     send();
   }
@@ -322,7 +320,6 @@ class EdgeSocket implements Socket {
     sink.send(writer.begin(ToEdge.streamSession, number).integer(userId).number(tokenId));
   }
 
-  /** Ends all subscriptions. */
   closed(): void {
     for (const topic of this.joined) this.options.topics.remove(topic);
     this.joined.clear();

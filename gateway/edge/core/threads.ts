@@ -1,13 +1,13 @@
 /**
- * The core's edges in threads of its own process (EDGE_THREADS). They have all connections of the
+ * The core's edges in threads of its own process (EDGE_THREADS), which hold all connections of the
  * public address.
  *
  * Invariants:
- * - the threads receive only what may leave the process: an answer is written to a ring, as to a
- *   socket, once it is durable;
- * - a thread's queue is bounded: beyond the limit, answers are dropped with their connections, like
- *   answers that clients do not read;
- * - the exchange cannot run without its threads: the end of a thread is a fatal error.
+ * - The threads receive only what may leave the process: an answer is written to a ring, as to a
+ *   socket, once it is durable.
+ * - A thread's queue is bounded. Beyond the limit, answers are dropped with their connections, like
+ *   answers that clients do not read.
+ * - The exchange cannot run without its threads, so the end of a thread is a fatal error.
  */
 import { Worker } from 'node:worker_threads';
 import { compiledFile } from '../../../persistence/storage/program-folder.js';
@@ -33,7 +33,7 @@ import { ServedRoutes } from './served-routes.js';
 const THREAD = compiledFile('gateway/edge/thread/thread.js');
 /** Time for the threads to close their connections and end. */
 const CLOSE_MS = 1_500;
-/** Time that the process's exit waits for the first thread, and then for the others. */
+/** How long exit waits for the first thread, and then for the others. */
 const EXIT_WAIT_MS = 5_000;
 /** How often an unread ring is checked before the thread is asked to settle. */
 const TAKEN_MS = 5;
@@ -43,7 +43,6 @@ export interface EdgeThreadsOptions {
   routes: readonly Route[];
   threads: number;
   streamsOf: PeerOptions['streamsOf'];
-  /** The part of the task that all threads share. */
   task: Pick<
     EdgeTask,
     'hasOperations' | 'connections' | 'unsent' | 'fairUse' | 'stream' | 'logLevel'
@@ -62,12 +61,11 @@ export class EdgeThreads {
     this.served = new ServedRoutes(gateway, routes);
   }
 
-  /** The sum of all threads' readings, for the metrics. */
   readings(): EdgeReadings {
     return this.threads.reduce((sum, { readings }) => added(sum, readings), NOTHING_YET);
   }
 
-  /** Starts the threads. Resolves to the port, or rejects if the address is not available. */
+  /** Starts the threads. Resolves to the port. Rejects if the address is unavailable. */
   async listen(host: string, port: number): Promise<number> {
     process.once('exit', this.endAtExit);
     const { threads } = this.options;
@@ -96,7 +94,7 @@ export class EdgeThreads {
     await Promise.all(this.threads.map((thread) => thread.asked('drain')));
   }
 
-  /** Resolves when the unread answers have settled: see UnsentAnswers.settled. */
+  /** Resolves when unread answers have settled; see UnsentAnswers.settled. */
   async settled(): Promise<void> {
     await Promise.all(this.threads.map((thread) => thread.settle()));
   }
@@ -118,7 +116,7 @@ export class EdgeThreads {
   }
 
   /**
-   * At any exit of the process: waits, without handling events, until the threads have ended, in
+   * On any exit of the process: waits, without handling events, until the threads have ended, in
    * the order of {@link close}. Otherwise the process would be aborted.
    */
   private readonly endAtExit = (): void => {
@@ -180,7 +178,7 @@ function added<T extends object>(a: T, b: T): T {
   return Object.fromEntries(sums) as T;
 }
 
-/** One thread's part of a limit; 0: no limit. */
+/** One thread's part of a limit, where 0 means no limit. */
 function share(limit: number, threads: number): number {
   return limit === 0 ? 0 : Math.max(1, Math.floor(limit / threads));
 }
@@ -195,7 +193,7 @@ interface EdgeThreadOptions {
 
 /** The core's side of one edge thread. */
 class EdgeThread {
-  /** Resolves to the thread's newest app once it is made; null: the thread could not make one. */
+  /** Resolves to the thread's newest app, or `null` if the thread could not create it. */
   app: Promise<number | null>;
   readonly ended: Promise<void>;
   private reported = NOTHING_YET;
@@ -232,7 +230,7 @@ class EdgeThread {
       streamsOf,
       onChange: () => {},
       isCongested: () => this.link.waitingBytes > task.unsent.bytes,
-      // Answers are dropped earlier, so bytes beyond are for streams.
+      // Answers are dropped earlier, so the excess is for streams.
       isBehind: () => this.link.waitingBytes > 2 * task.unsent.bytes,
     });
     this.app = this.nextApp();
@@ -269,7 +267,7 @@ class EdgeThread {
     return new Promise((resolve) => (this.hasApp = resolve));
   }
 
-  /** Blocks this thread until the edge thread has ended, or for `timeoutMs`. */
+  /** Blocks until the edge thread has ended, or for `timeoutMs`. */
   waitForEnd(timeoutMs: number): void {
     Atomics.wait(new Int32Array(this.task.end), 0, 0, timeoutMs);
   }

@@ -1,19 +1,19 @@
 /**
- * The number of connections of each edge thread, in shared memory, for the limit on all of them.
+ * Connection counts of all edge threads in shared memory, for their common limit.
  *
- * Invariant: a thread stores its own number before it reads the others', so two threads cannot
- * both open the last connection.
+ * Invariant: a thread stores its own number before it reads the others', so two threads cannot both
+ * open the last connection.
  */
 import type { OtherConnections } from '../../access/fair-use/connections.js';
 
-/** A cache line per thread, in words. */
+/** One cache line per thread, in words. */
 const ROW = 16;
 
 export function countsMemory(threads: number): SharedArrayBuffer {
   return new SharedArrayBuffer(4 * ROW * threads);
 }
 
-/** The connections of all threads except the one of `row`. */
+/** Returns the connections of all threads except the one of `row`. */
 export function connectionsBeside(memory: SharedArrayBuffer, row: number): OtherConnections {
   const counts = new Int32Array(memory);
   return {

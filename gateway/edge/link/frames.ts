@@ -1,12 +1,12 @@
 /**
- * The protocol between an edge, which has the connections of clients, and the core, which trades. A
- * frame, whose integers are little-endian, is
+ * The protocol between an edge, which holds clients' connections, and the core, which trades. A
+ * frame (integers are little-endian) is
  *
  *   kind (1 byte)   flags (1)   own (2)   number (4)   content
  *
- * `own` depends on the kind. `number` is the edge's number for a request or a stream. A text is its
+ * `own` depends on the kind. `number` is the edge's number for a request or stream. A text is its
  * length in bytes (4) and UTF-8. Between threads, frames travel in rings (ring-link.ts); between
- * machines, in the messages of a WebSocket, each frame after its length (4).
+ * machines, in WebSocket messages, each frame after its length (4).
  *
  * Invariant: a reader never reads outside its frame ({@link FrameError}).
  */
@@ -21,14 +21,14 @@ export const ToCore = {
   streamAsked: 3,
   /** A client of a replica's stream sends orders, or has signed in again. */
   streamJoined: 4,
-  /** A stream's message, in text or binary; its excess; its answer to a ping; its end. */
+  /** From a stream: a text or binary message; too many messages; a pong; the end. */
   streamMessage: 5,
   streamExceeded: 6,
   streamPong: 7,
   streamClosed: 8,
   /** A stream's command, as a record. `own`: its message's units. */
   streamCommand: 9,
-  /** To a core that is stopping: nothing more follows. */
+  /** To a stopping core: nothing more follows. */
   left: 10,
   /** Answers {@link ToEdge.streamAskRead}: the client has read most of what was sent. */
   streamRead: 11,
@@ -37,11 +37,11 @@ export const ToCore = {
 export const ToEdge = {
   /** The engine's result for a command. */
   result: 1,
-  /** The answer to a request, or to a command that did not reach the engine. */
+  /** The answer to a request, or to a command that the engine did not see. */
   answer: 2,
-  /** The core has forgotten the session of a command: send the whole request. */
+  /** The core has forgotten a command's session: send the whole request. */
   unknownSession: 3,
-  /** A request was not executed, because the core is stopping. */
+  /** The stopping core has not executed a request. */
   notServed: 4,
   /** The edge's queue is too long: close the connection instead of answering. */
   dropped: 5,
@@ -50,9 +50,9 @@ export const ToEdge = {
   streamAccepted: 7,
   streamRefused: 8,
   streamText: 9,
-  /** A command of a replica's stream was not executed, because the core is stopping. */
+  /** The stopping core has not executed a command of a replica's stream. */
   streamNotServed: 10,
-  /** A stream has joined or left a topic; a message for all streams that have joined it. */
+  /** A stream has joined or left a topic; a message for all streams of a topic. */
   streamSubscribe: 11,
   streamUnsubscribe: 12,
   published: 13,
@@ -60,7 +60,7 @@ export const ToEdge = {
   /** The end of a stream: with a code, or by cutting the connection. */
   streamEnd: 15,
   streamCut: 16,
-  /** The user of a stream has changed. */
+  /** A stream's user has changed. */
   streamSession: 17,
   /** The engine's result for a stream's command, or the error or receipt that answers it. */
   streamResult: 18,
@@ -72,21 +72,20 @@ export const ToEdge = {
 
 export const ResultFlag = { replayed: 1, limited: 2, written: 4 } as const;
 export const RequestFlag = { tooLarge: 1 } as const;
-/** Flags of a new stream, or of its message. */
 export const StreamFlag = { cancelOnDisconnect: 1, crossSite: 2, binary: 4 } as const;
 
-/** Ends with the version of the format: an edge with another version is refused. */
+/** Ends with the format's version. An edge with another version is refused. */
 export const EDGES_PATH = '/replicas/3';
 
 const HEAD_BYTES = 8;
 const LENGTH_BYTES = 4;
 
-/** Sends frames to the other side, in order. The frame and `body` are only lent. */
+/** Sends frames to the other side, in order. Keeps neither `frame` nor `body`. */
 export interface FrameSink {
   send(frame: Frame, body?: Uint8Array): void;
 }
 
-/** The core's sink, which also takes frames that are already assembled. */
+/** The core's sink, which also sends assembled frames. */
 export interface BlockSink extends FrameSink {
   sendBlock(block: FrameBlock): void;
 }
@@ -202,7 +201,7 @@ export class FrameBlock {
     return this;
   }
 
-  /** Ends the frame with the numbers of a result. */
+  /** Ends the frame with a result's numbers. */
   end({ words, length }: NumberBuffer): void {
     const count = 2 * length;
     if (this.length + count > this.words.length) this.grow(count);
@@ -238,7 +237,7 @@ export class FrameReader {
   kind = 0;
   flags = 0;
   own = 0;
-  /** The number of the request or the stream. */
+  /** The number of the request or stream. */
   id = 0;
   private bytes: Buffer = Buffer.alloc(0);
   private at = 0;
@@ -286,7 +285,7 @@ export class FrameReader {
   content(): Uint8Array {
     const length = this.byte();
     const from = this.take(length);
-    // Nearly always an address of 16 bytes: a new view for each would cost more than the copy.
+    // Usually a 16-byte address, for which a new view would cost more than the copy.
     const copy = length === 16 ? this.sixteen : new Uint8Array(length);
     for (let i = 0; i < length; i++) copy[i] = this.bytes[from + i]!;
     return copy;
@@ -316,10 +315,10 @@ function notAFrame(): FrameError {
 
 /** A message of this size is sent before the turn ends. */
 const MESSAGE_BYTES = 1024 * 1024;
-/** Larger messages are refused. The largest answer fits, with the frames before it. */
+/** Larger messages are refused. Fits the largest answer and the frames before it. */
 export const MESSAGE_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Collects the frames of one turn of the event loop, and sends them as one message. */
+/** Collects one turn's frames and sends them as one message. */
 export class FrameCollector implements BlockSink {
   private message: Buffer = Buffer.allocUnsafeSlow(0);
   private length = 0;
@@ -353,7 +352,6 @@ export class FrameCollector implements BlockSink {
     if (length > 0) this.sendMessage(message.subarray(0, length));
   }
 
-  /** Drops unsent frames. */
   clear(): void {
     if (this.immediate !== null) clearImmediate(this.immediate);
     this.immediate = null;
@@ -376,7 +374,7 @@ export class FrameCollector implements BlockSink {
 
 const NOTHING: Uint8Array = new Uint8Array(0);
 
-/** Calls `read` with each frame of a message. @throws FrameError */
+/** @throws FrameError */
 export function readFrames(
   message: Buffer,
   reader: FrameReader,

@@ -1,15 +1,15 @@
 /**
  * Frames between an edge's thread and the core, over two rings of shared memory. Both ends belong
- * to one process and one version. A frame that is too large for a ring travels in parts.
+ * to one process and version. A frame too large for a ring travels in parts.
  *
- * Invariant: frames arrive in the order in which they were sent, each once. An idle side sleeps,
- * and a message wakes it.
+ * Invariant: each frame arrives once, in the order of sending. An idle side sleeps until a message
+ * wakes it.
  */
 import { elapsedMs } from '../../observe/clock.js';
 import type { BlockSink, Frame, FrameBlock, FrameReader } from './frames.js';
 import { FRAME_BYTES_MAX, RING_BYTES, RingReader, RingWriter } from './ring.js';
 
-/** The kind of a part, which no frame has. The length of the whole frame (4 bytes) follows. */
+/** The kind of a part, not used by frames. The whole frame's length (4 bytes) follows. */
 const PART = 0xff;
 const PART_HEAD_BYTES = 5;
 const PART_BYTES = FRAME_BYTES_MAX / 2;
@@ -23,7 +23,7 @@ export interface RingLinkOptions {
   wake: () => void;
   reader: FrameReader;
   receive: (frame: FrameReader) => void;
-  /** About this many bytes of frames are handled in one turn of the event loop. */
+  /** About this many bytes of frames are handled per turn of the event loop. */
   turnBytes?: number;
   /** Called after the frames of a turn. */
   onTurn?: () => void;
@@ -47,7 +47,7 @@ export class RingLink implements BlockSink {
     this.ring.sleep();
   }
 
-  /** Bytes that wait for room. */
+  /** Bytes that do not fit the ring yet. */
   get waitingBytes(): number {
     return this.writer.waitingBytes;
   }
@@ -68,10 +68,7 @@ export class RingLink implements BlockSink {
     if (!this.isPlanned) this.work();
   }
 
-  /**
-   * Blocks this thread and handles frames until `isDone`. Returns false if that takes longer than
-   * `limitMs`.
-   */
+  /** Blocks this thread and handles frames until `isDone`. Returns false after `limitMs`. */
   waitUntil(isDone: () => boolean, limitMs: number): boolean {
     const untilMs = elapsedMs() + limitMs;
     this.writer.wakeNow();
@@ -85,7 +82,6 @@ export class RingLink implements BlockSink {
     return true;
   }
 
-  /** Handles the waiting frames. */
   readonly work = (): void => {
     this.isPlanned = false;
     this.writer.retry();

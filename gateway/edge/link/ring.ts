@@ -1,21 +1,21 @@
 /**
- * A queue of frames from one thread to another, in shared memory: a ring of bytes with one writer
- * and one reader. It uses no locks, and no messages while both are busy.
+ * A queue of frames between two threads in shared memory: a ring of bytes with one writer and one
+ * reader. It uses no locks, and no messages while both are busy.
  *
  * Invariants:
- * - frames are read in the order in which they were written, each once;
- * - a frame is contiguous, so the reader uses its bytes in place until it has handled them;
- * - frames that do not fit wait with the writer, in order, until the reader has made room. The
- *   caller limits how much may wait: see {@link RingWriter.waitingBytes};
- * - the next frame wakes a sleeping reader, and free room wakes a waiting writer. Each side
+ * - Each frame is read once, in the order of writing.
+ * - A frame is contiguous, so the reader can use its bytes in place.
+ * - Frames that do not fit are queued in order at the writer until the reader has made room. The
+ *   caller limits that queue: see {@link RingWriter.waitingBytes}.
+ * - The next frame wakes a sleeping reader, and free room wakes a waiting writer. Each side
  *   announces that it waits and then checks again, so no wake-up is missed.
  */
 
-/** Room for about 1,500 orders. Small enough to stay in the caches of a core. */
+/** Room for about 1,500 orders, yet small enough for a CPU core's caches. */
 export const RING_BYTES = 1024 * 1024;
 /** Limit of the queue for the ring to the core. Beyond it, a stream that sends is cut off. */
 export const WAITING_BYTES_MAX = 32 * 1024 * 1024;
-/** The largest frame; larger contents travel in parts. */
+/** The largest frame. Larger contents travel in parts. */
 export const FRAME_BYTES_MAX = RING_BYTES / 4;
 
 const CONTROL_BYTES = 256;
@@ -28,7 +28,7 @@ const WRITER_WAITS = 48;
 const AWAKE = 0;
 const SLEEPS = 1;
 const BLOCKS = 2;
-/** In place of a length: the rest of the ring is unused; the next frame is at its start. */
+/** In place of a length: the rest of the ring is unused, and the next frame is at its start. */
 const SKIP = -1;
 const LENGTH_BYTES = 4;
 const SHORT_BYTES = 256;
@@ -65,7 +65,7 @@ export class RingWriter extends Ring {
     super(memory);
   }
 
-  /** Bytes of frames that have found no room. */
+  /** Bytes of frames that do not fit the ring yet. */
   get waitingBytes(): number {
     return this.waitingTotal;
   }
@@ -85,7 +85,7 @@ export class RingWriter extends Ring {
 
   /**
    * Writes adjacent frames, each after its length and padded to whole words, and wakes the reader.
-   * Returns false if the ring has no contiguous room for all of them.
+   * Returns false if the ring lacks contiguous room for all of them.
    */
   writeAll(frames: Uint8Array): boolean {
     const at = this.written & (RING_BYTES - 1);
@@ -98,7 +98,7 @@ export class RingWriter extends Ring {
     return true;
   }
 
-  /** Writes waiting frames while there is room. Call when the reader wakes this thread. */
+  /** Writes queued frames while there is room. Call when the reader wakes this thread. */
   retry(): void {
     let count = 0;
     for (const frame of this.waiting) {
@@ -118,7 +118,7 @@ export class RingWriter extends Ring {
     else if (was === BLOCKS) Atomics.notify(this.control, READER);
   };
 
-  /** Asks for a wake-up when there is room, and then tries again. */
+  /** Asks to be woken when there is room, then tries again. */
   private putAtLast(frame: Uint8Array): boolean {
     Atomics.store(this.control, WRITER_WAITS, 1);
     return this.put(frame, frame.byteLength);
@@ -169,9 +169,8 @@ export class RingReader extends Ring {
   }
 
   /**
-   * Passes the present frames to `handle`, up to about `bytesMax` bytes: the start and the end of
-   * each in {@link bytes}. They may be overwritten after this returns. Returns false if there are
-   * none.
+   * Passes available frames to `handle`, up to about `bytesMax` bytes, as start and end offsets in
+   * {@link bytes}. They may be overwritten after this returns. Returns false if there are none.
    */
   read(handle: (start: number, end: number) => void, bytesMax = RING_BYTES): boolean {
     const { control } = this;
@@ -193,7 +192,7 @@ export class RingReader extends Ring {
     return true;
   }
 
-  /** Returns false if a frame is already there. Otherwise the next frame wakes this thread. */
+  /** Returns false if a frame is available. Otherwise the next frame wakes this thread. */
   sleep(): boolean {
     return this.rest(SLEEPS);
   }

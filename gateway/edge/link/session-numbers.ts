@@ -1,23 +1,19 @@
 /**
- * Numbers that replace tokens between the core and an edge, so that a command carries no token.
- * The core numbers a session when it admits a request of the session, and sends the number with
- * the answer.
+ * Numbers that replace tokens between the core and an edge. The core numbers a session when it
+ * admits one of its requests, and sends the number with the answer.
  *
  * Invariant: a number is never reused for another session. If either side forgets a number, one
- * request is sent again with its token. A number is not a permission: the core checks the session
- * of each command again (commands/intake.ts).
+ * request is sent again with its token. A number grants nothing: the core checks each command's
+ * session again (commands/intake.ts).
  */
 import type { Session } from '../../access/sessions.js';
 
-/**
- * Limit at the core, the same as at an edge (access/token-map.ts). Beyond it, the oldest are
- * forgotten.
- */
+/** Limit at the core, as at an edge (access/token-map.ts). Beyond it, the oldest are forgotten. */
 const SESSIONS_MAX = 100_000;
 
 export class SessionNumbers {
   private readonly numbers = new Map<Session, number>();
-  /** By number modulo {@link SESSIONS_MAX}: a new session replaces the oldest. */
+  /** Indexed by number modulo {@link SESSIONS_MAX}, so that a new session replaces the oldest. */
   private readonly sessions: Session[] = [];
   private last = 0;
 

@@ -1,10 +1,10 @@
 /**
- * The exchange's time on a replica: the time of the last applied command, plus the time that has
- * passed since. The exchange's time may run faster than real time (FEED_SPEED), and the machine's
- * clock may be wrong, so the machine's clock is not read.
+ * The exchange's time on a replica: the time of the last applied command, plus the time passed
+ * since. The machine's clock is not read, because the exchange's time may run faster than real time
+ * (FEED_SPEED) and the machine's clock may be wrong.
  *
- * Invariant: it never goes back, and is ahead of the last command by at most a second of real
- * time. Without new commands it stops there.
+ * Invariant: time never goes back, and is at most one second of real time ahead of the last
+ * command.
  */
 import { type Clock, elapsedMs, MAX_TIMER_MS } from '../../observe/clock.js';
 

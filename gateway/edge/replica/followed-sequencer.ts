@@ -1,10 +1,10 @@
 /**
- * The exchange's state on a replica, in place of a sequencer: an engine that follows the journal.
- * Everything in the journal is durable. A sequence is released here when its whole batch has been
- * applied and has resulted in the leader's digest.
+ * The exchange's state on a replica, in place of a sequencer: an engine that follows the journal,
+ * where everything is durable. A sequence is released here when its whole batch has been applied
+ * and yields the leader's digest.
  *
- * Invariant: targets are released in order of sequence, and only after their batch is checked;
- * no command is accepted.
+ * Invariant: targets are released in sequence order, and only after their batch is checked. No
+ * command is accepted.
  */
 import type { Engine } from '../../../engine/engine.js';
 import { ReleaseQueue, type ReleaseTarget } from '../../../persistence/release-queue.js';
@@ -60,7 +60,7 @@ export class FollowedSequencer implements Sequencing {
   }
 
   private release(): void {
-    // Called within a release: the running loop releases the target.
+    // Called within a release, whose loop releases the target.
     if (this.isReleasing) return;
     this.isReleasing = true;
     try {

@@ -1,10 +1,10 @@
 /**
- * For each user, the sequence of the last answer that this replica has forwarded, so that the
- * user's next read is at least as new. A sequence is forgotten once this replica has reached it.
+ * The sequence of the last answer forwarded to each user, so that the user's next read is at least
+ * as new. A sequence is forgotten once this replica has reached it.
  */
 
 export class LastAnswers {
-  /** The oldest note first. */
+  /** Oldest first. */
   private readonly sequences = new Map<number, number>();
 
   note(userId: number, sequence: number): void {
@@ -13,7 +13,7 @@ export class LastAnswers {
     this.sequences.set(userId, sequence);
   }
 
-  /** 0: this replica's state is new enough. */
+  /** 0 if this replica's state is new enough. */
   of(userId: number): number {
     return this.sequences.get(userId) ?? 0;
   }

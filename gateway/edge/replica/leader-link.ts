@@ -1,10 +1,9 @@
 /**
- * A replica's connection to the leader: finds the leader, connects, and moves to the next leader
- * when it changes.
+ * A replica's connection to the leader: finds the leader, connects, and follows when it changes.
  *
- * Invariant: there is at most one connection, to the leader that was found last. It ends when
- * another leader is found, when the leader reports that it is stopping, or when it answers no
- * pings. So a replica leaves a paused leader as soon as another one leads.
+ * Invariant: there is at most one connection, to the leader found last. It ends when another leader
+ * is found, when the leader reports that it is stopping, or when the leader answers no pings. A
+ * replica thus leaves a paused leader as soon as another one leads.
  */
 import { type RawData, WebSocket } from 'ws';
 import { elapsedMs } from '../../observe/clock.js';
@@ -22,22 +21,22 @@ import {
   ToEdge,
 } from '../link/frames.js';
 
-/** The leader's address and epoch. Another epoch is another leader, even at the same address. */
+/** The leader's address and epoch. Another epoch means another leader, even at the same address. */
 export interface LeaderPlace {
-  /** The host and port of the leader's address for replicas. */
+  /** Host and port of the leader's address for replicas. */
   address: string;
   epoch: number;
 }
 
 interface LinkOptions {
-  /** The key for the next connection. */
+  /** Returns the key for the next connection. */
   key: () => string;
-  /** The present leader; null: unknown. */
+  /** Returns the current leader, or `null` if unknown. */
   findLeader: () => LeaderPlace | null;
   log: Log;
   onOpen: () => void;
   onFrame: (frame: FrameReader) => void;
-  /** The connection has ended: unanswered requests may have been executed. */
+  /** Called when the connection has ended. Unanswered requests may have been executed. */
   onClose: () => void;
 }
 
@@ -45,7 +44,7 @@ interface LinkOptions {
 const LOOK_MS = { down: 50, up: 250 };
 const CONNECT_MS = 2_000;
 const PING_MS = 1_000;
-/** Pings without an answer after which the leader counts as gone. */
+/** After this many unanswered pings, the leader counts as lost. */
 const PINGS_MAX = 3;
 /** Time for a stopping leader to answer the requests that it has accepted. */
 const LEAVING_MS = 5_000;
@@ -55,7 +54,7 @@ export class LeaderLink implements CoreLink {
   private collector: FrameCollector | null = null;
   /** The leader to which the socket is connected. */
   private place: LeaderPlace | null = null;
-  /** A leader that is stopping or that refused: the link waits for the next one. */
+  /** A leader that is stopping or that refused. The link waits for the next one. */
   private left: LeaderPlace | null = null;
   private leavingSinceMs = 0;
   private looking: NodeJS.Timeout | null = null;
@@ -68,7 +67,6 @@ export class LeaderLink implements CoreLink {
 
   constructor(private readonly options: LinkOptions) {}
 
-  /** Whether requests can be sent. */
   get isOpen(): boolean {
     return this.collector !== null && !isSame(this.place!, this.left);
   }
@@ -77,12 +75,12 @@ export class LeaderLink implements CoreLink {
     this.look();
   }
 
-  /** Only while {@link isOpen}. */
+  /** Call only while {@link isOpen}. */
   send(frame: FrameWriter, body?: Uint8Array): void {
     this.collector!.send(frame, body);
   }
 
-  /** The leader is stopping: sends it nothing more, but receives its remaining answers. */
+  /** Sends a stopping leader nothing more, but receives its remaining answers. */
   leave(): void {
     if (!this.isOpen) return;
     this.send(this.writer.begin(ToCore.left, 0));
@@ -183,7 +181,7 @@ export class LeaderLink implements CoreLink {
     this.options.onClose();
   }
 
-  /** Logs each problem once: the leader is looked up twenty times a second. */
+  /** Logs each problem once, because the leader is looked up twenty times a second. */
   private report(problem: string): void {
     if (problem === this.problem || this.isStopped) return;
     this.problem = problem;

@@ -1,15 +1,15 @@
 /**
- * How a replica answers a request: a read from its own state, any other request by the leader.
+ * How a replica answers requests: reads from its own state, all others through the leader.
  *
  * Invariants:
- * - only the leader decides a request that may change something, and its answer is passed on
- *   unchanged;
- * - a read is answered here while this replica's state is at most {@link AGE_MS_MAX} old. If it is
- *   older, the leader answers, if it may know more and answers soon. Otherwise this replica
- *   answers, and adds the age of its state, up to the age that the operator allows;
- * - a signed-in user's read is at least as new as the last answer that this replica has given to
- *   the user. The leader judges a token that this replica does not accept, because the token may be
- *   newer than the replica's state.
+ * - Only the leader decides a request that may change something, and its answer is passed on
+ *   unchanged.
+ * - Reads are answered here while this replica's state is at most {@link AGE_MS_MAX} old. After
+ *   that, the leader answers if it may know more and answers soon. Otherwise this replica answers
+ *   and adds its state's age, up to the age that the operator allows.
+ * - A signed-in user's read is at least as new as the last answer this replica gave the user. The
+ *   leader judges a token that this replica does not accept, because the token may be newer than
+ *   the replica's state.
  */
 import { tokenIn } from '../../access/cookie.js';
 import type { Call } from '../../http/call.js';
@@ -18,7 +18,7 @@ import { serve } from '../../http/way.js';
 import type { Forwarder } from '../forwarder.js';
 import type { LastAnswers } from './last-answers.js';
 
-/** A state is current up to this age. */
+/** A state counts as current up to this age. */
 export const AGE_MS_MAX = 1_000;
 
 /** The age of this replica's state, and its consequences for reads. */
@@ -29,7 +29,6 @@ export class StateAge {
       ageMs: () => number;
       /** Whether the leader can be reached, and may have later commands. */
       leaderMayKnowMore: () => boolean;
-      /** Whether the leader can be reached. */
       isConnected: () => boolean;
       /** Reads are answered here without a leader up to this age. */
       limitMs: number;
@@ -52,13 +51,13 @@ export class StateAge {
     return this.isCurrent || (this.isAllowed && !this.parts.leaderMayKnowMore());
   }
 
-  /** Why reads are not answered; null: this replica or the leader answers them. */
+  /** Why reads are not answered, or `null`. */
   get problem(): string | null {
     if (this.answersHere || this.parts.leaderMayKnowMore()) return null;
     return `no leader answers, and the state of this replica is ${this.seconds} s old: reads and changes wait`;
   }
 
-  /** A problem that does not stop reads; null: none. */
+  /** A problem that does not stop reads, or `null`. */
   get warning(): string | null {
     const { leaderMayKnowMore, isConnected } = this.parts;
     if (this.isCurrent) return isConnected() ? null : NO_LEADER;

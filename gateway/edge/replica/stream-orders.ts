@@ -1,15 +1,14 @@
 /**
- * On a replica: the orders of the stream's clients, which the leader executes.
+ * Replica side: orders of the stream's clients, which the leader executes.
  *
  * Invariants:
- * - a client's requests reach a leader in the order in which they came, and each gets one answer,
- *   even if a leader that has read a request is lost before it answers;
- * - if a request's outcome is unknown, it is sent again to the next leader if it has an idempotency
- *   key. Otherwise, or if the next leader refuses it unexamined, the client gets the error
- *   `outcome_unknown`;
- * - waiting requests are bounded: per connection as on the leader, in total bytes, and in time;
- * - the end of a client with `cancelOnDisconnect` reaches a leader, the next one if there is none;
- * - a receipt is sent once this replica's state includes it, so the messages of `user` come first.
+ * - A client's requests reach a leader in order of arrival. Each gets one answer, even if a leader
+ *   that has read it is lost before answering.
+ * - A request with an unknown outcome is sent to the next leader if it has an idempotency key.
+ *   Otherwise, or if the next leader refuses it unexamined, the client gets `outcome_unknown`.
+ * - Pending requests are bounded: per connection as on the leader, in total bytes, and in time.
+ * - The end of a client with `cancelOnDisconnect` reaches a leader; if there is none, the next one.
+ * - A receipt is sent once this replica's state includes it, so the messages of `user` come first.
  */
 import type { Assets } from '../../../engine/interface/notation.js';
 import type { ElapsedMs } from '../../access/fair-use/token-buckets.js';
@@ -40,7 +39,7 @@ interface Pending {
 interface Client {
   connection: Connection;
   number: number;
-  /** Whether the present leader knows the client. */
+  /** Whether the current leader knows the client. */
   isOpened: boolean;
   /** Unanswered requests by number, in order of arrival. */
   pending: Map<number, Pending>;
@@ -70,7 +69,7 @@ export class StreamOrders implements OrdersElsewhere {
 
   constructor(private readonly options: RemoteOptions) {}
 
-  /** A client has signed in. The leader must know if its end cancels its orders. */
+  /** The leader must know whether the client's end cancels its orders. */
   signedIn(connection: Connection): void {
     const known = this.clients.get(connection);
     if (known === undefined && !connection.cancelOnDisconnect) return;
@@ -79,7 +78,7 @@ export class StreamOrders implements OrdersElsewhere {
     if (this.options.link.isOpen) this.open(client);
   }
 
-  /** Returns why the request is not sent; null: it is sent, or waits for a leader. */
+  /** Returns why the request is refused, or `null` if it is sent or waits for a leader. */
   send(connection: Connection, request: OrderRequest, units: number): ErrorAnswer | null {
     const record = recordOf(request, connection.session!.tokenId).slice();
     const bytes = OWN_BYTES + record.byteLength;
@@ -132,7 +131,7 @@ export class StreamOrders implements OrdersElsewhere {
     }
   }
 
-  /** A connection to a leader is open. */
+  /** Call when a connection to a leader is open. */
   linkOpened(): void {
     for (const client of this.departed.values()) {
       this.open(client);
@@ -197,13 +196,13 @@ export class StreamOrders implements OrdersElsewhere {
 
   private answered(client: Client, frame: FrameReader): void {
     const pending = this.take(client, frame.integer());
-    // Already answered here, because it waited too long.
+    // Already answered here, because the leader took too long.
     if (pending === null) return;
     const { assets, sequencer, waits } = this.options;
     const reply = readReply(frame, assets, pending.request);
     const { connection } = client;
     const { sequence } = reply;
-    // The refusal does not report what an earlier leader has done.
+    // The refusal does not tell what an earlier leader has done.
     const isUnknown = sequence === 0 && pending.isDoubtful;
     if (isUnknown) reply.text = errorText(OUTCOME_UNKNOWN, { id: pending.request.id });
     const deliver = () => {
@@ -222,7 +221,7 @@ export class StreamOrders implements OrdersElsewhere {
     });
   }
 
-  /** The leader has closed the client, and executed none of the unanswered requests. */
+  /** Called when the leader has closed the client. It executed none of the unanswered requests. */
   private ended(client: Client, reason: CloseReason): void {
     for (const [number, pending] of client.pending) {
       pending.isSent = false;
@@ -249,7 +248,7 @@ export class StreamOrders implements OrdersElsewhere {
     client.connection.answerRequest(errorText(error, { id: request.id }));
   }
 
-  /** null: already answered. */
+  /** Returns `null` if already answered. */
   private take(client: Client, number: number): Pending | null {
     const pending = client.pending.get(number);
     if (pending === undefined) return null;

@@ -1,9 +1,9 @@
 /**
- * In the thread of an edge: the sockets of streams. Passes messages between clients and the core.
- * The core sends a message for many clients once.
+ * On an edge's thread: the sockets of streams. Passes messages between clients and the core, which
+ * sends a message for many clients once.
  *
- * Invariant: no reader exceeds its limit of unsent bytes, and all readers of this thread
- * together do not exceed theirs (stream/backlogs.ts).
+ * Invariant: no reader exceeds its limit of unsent bytes, nor do all readers of this thread
+ * together exceed theirs (stream/backlogs.ts).
  */
 import type * as uWS from 'uWebSockets.js';
 import type { Assets } from '../../../engine/interface/notation.js';
@@ -33,7 +33,7 @@ interface SocketData {
   number: number;
 }
 
-/** A handshake that waits for the core's decision. */
+/** A handshake awaiting the core's decision. */
 interface Asking {
   number: number;
   response: uWS.HttpResponse;
@@ -54,7 +54,7 @@ export class ThreadStreams {
   private lastNumber = 0;
   private readonly reader = new OrderRequestReader();
   private uncheckedBytes = 0;
-  /** Streams cut off because of what they sent. */
+  /** Streams cut off for exceeding a limit on what they send. */
   private cutOffs = 0;
   private upgraded = 0;
   private router!: Router;
@@ -68,7 +68,6 @@ export class ThreadStreams {
     this.backlogs = new Backlogs(limits, elapsedMs);
   }
 
-  /** WebSockets opened since the start. */
   get upgradedCount(): number {
     return this.upgraded;
   }
@@ -177,7 +176,7 @@ export class ThreadStreams {
     this.say(ToCore.streamRead, number);
   }
 
-  /** A ping or a pong has arrived. It is reported to the core once for each of the core's pings. */
+  /** Handles a ping or pong. Reports one to the core per ping from the core. */
   private controlled(number: number): void {
     const stream = this.sockets.get(number)!;
     if (!this.afford(number, stream) || !stream.isPinged) return;
@@ -187,7 +186,7 @@ export class ThreadStreams {
 
   /**
    * Counts a frame as the core counts messages, so that no client can send the core more than the
-   * core answers. Returns false if the stream exceeds its rate: nothing more of it is then passed
+   * core answers. Returns false if the stream exceeds its rate, after which nothing of it is passed
    * on.
    */
   private afford(number: number, stream: Stream): boolean {
@@ -212,7 +211,7 @@ export class ThreadStreams {
     stream.cutOff();
   }
 
-  /** Sends usual order entry as a record; false: it is something else. */
+  /** Sends common order entry as a record. Returns false for anything else. */
   private enter(number: number, stream: Stream, message: Uint8Array): boolean {
     if (stream.userId === 0 || stream.hasExceeded) return false;
     const request = this.reader.read(this.assets, message, stream.userId);
@@ -233,14 +232,14 @@ export class ThreadStreams {
   }
 
   /**
-   * Must run within the callback of the handshake: later, uWebSockets.js may take the socket for
-   * the HTTP connection that it was, and close it.
+   * Call within the handshake's callback. Later, uWebSockets.js may take the socket for the earlier
+   * HTTP connection, and close it.
    */
   private accepted(number: number): void {
     const asking = this.asked(number);
-    // The handshake was already refused, because it waited too long.
+    // The handshake was already refused, because the core took too long.
     if (asking === null) this.say(ToCore.streamClosed, number);
-    // No subprotocol is supported; the empty selection tells a client that requested one.
+    // Tells the client, by an empty choice, that no subprotocol is supported.
     else {
       const { response, key, extensions, context } = asking;
       response.upgrade<SocketData>({ number }, key, '', extensions, context);
@@ -282,16 +281,14 @@ export class ThreadStreams {
   }
 }
 
-/** The socket of a stream. */
 class Stream implements Reader {
-  /** 0: not signed in. */
   userId = 0;
   tokenId = 0;
-  /** The code with which this side closed it; 0: not closed. */
+  /** The code with which this side closed the stream; 0 if it did not. */
   closedWith = 0;
-  /** Whether it exceeded its rate: nothing more is passed on, and the core ends it. */
+  /** Whether the stream exceeded its rate: nothing more is passed on, and the core ends it. */
   hasExceeded = false;
-  /** Whether a ping of the core has no reported answer yet. */
+  /** Whether a ping from the core has no reported answer yet. */
   isPinged = false;
   /** Whether the core waits until the client has read most of what was sent. */
   isReadAsked = false;
@@ -326,7 +323,7 @@ class Stream implements Reader {
     this.tokenId = tokenId;
   }
 
-  /** Notes a request and returns its number. */
+  /** Stores a request and returns its number. */
   ask(request: OrderRequest): number {
     this.lastNumber = (this.lastNumber + 1) % NUMBERS;
     this.asked.set(this.lastNumber, request);

@@ -1,6 +1,6 @@
 /**
- * The thread of an edge: has connections, serves HTTP on them, and passes requests to the core that
- * only the core can answer. It has no exchange state and no secret.
+ * An edge's thread: holds connections, serves HTTP on them, and passes on requests that only the
+ * core can answer. It has no exchange state and no secret.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Assets } from '../../../engine/interface/notation.js';
@@ -58,7 +58,7 @@ class EdgeCall extends Answer {
   }
 }
 
-/** Answers of this thread without the core, until the core counts them. */
+/** This thread's own answers, until the core counts them. */
 class OwnAnswerCounts implements AnswerMetrics {
   readonly commitMs = NOT_MEASURED;
   readonly requestMs = NOT_MEASURED;
@@ -70,7 +70,7 @@ class OwnAnswerCounts implements AnswerMetrics {
     return counts;
   }
 
-  /** Counts since the last call. */
+  /** Returns the counts since the last call. */
   take(): OwnAnswers {
     return [...this.counts].flatMap(([route, counts]) => {
       const name = route === null ? NO_ROUTE : routeName(route);
@@ -88,7 +88,7 @@ class EdgeThread {
   private readonly streams: ThreadStreams;
   private readonly known = new KnownAddresses();
   private readonly reporter: NodeJS.Timeout;
-  /** Accepts connections for all threads; null: another thread does. */
+  /** Accepts connections for all threads; `null` if another thread does. */
   private acceptor: Acceptor | null = null;
   private isStopping = false;
   private isClosed = false;
@@ -211,7 +211,7 @@ class EdgeThread {
     if (this.isClosed) return;
     this.isClosed = true;
     clearInterval(this.reporter);
-    // Sends the last answers first.
+    // Send the last answers first.
     this.link.work();
     this.acceptor?.close();
     this.server.close();

@@ -1,7 +1,7 @@
 /**
- * An account's statement and its orders, open and closed. Both come from the history and include
- * everything that was durable when the request arrived. The unfiltered list of resting orders comes
- * directly from the engine.
+ * An account's statement and its orders, open and closed. The history provides both, including
+ * everything durable when the request arrived. The engine provides the unfiltered list of resting
+ * orders.
  */
 import { idNumber } from '../../../engine/interface/notation.js';
 import type { OrderRecord, OrdersRequest } from '../../../persistence/history/account/orders.js';
@@ -92,7 +92,7 @@ function answerResting(call: OrdersCall): void {
   answerOrders(call, orders, { nextCursor: page.nextCursor, ...call.trueAt });
 }
 
-/** Answers with one order or none, so the list needs no cursor. */
+/** Answers with at most one order, so the list needs no cursor. */
 function answerNamed(
   call: OrdersCall,
   filter: Filter,

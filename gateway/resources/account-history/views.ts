@@ -1,4 +1,4 @@
-/** Queries, bodies and entries of statements and order lists. */
+/** Queries, response bodies and entries of statements and order lists. */
 
 import { z } from 'zod';
 import type { Engine } from '../../../engine/engine.js';
@@ -130,7 +130,7 @@ export const OrderRecord = responseObject('OrderRecord', 'An order, open or clos
   sequence: response.state.sequence.optional(),
   atMs: response.state.atMs.optional(),
 });
-/** In a list, the list itself has the sequence and the time. */
+/** Without sequence and time, which are fields of the list. */
 export const ListedOrder = responseSchema(
   'ListedOrder',
   'An order, open or closed',
@@ -203,7 +203,7 @@ const ORDER: From<Record, Assets> = {
 export const orderRecord = new Writer<Record & TrueAt>(OrderRecord, ORDER);
 export const orders = { name: 'orders', entry: new Writer<Record>(ListedOrder, ORDER) };
 
-/** The record of a resting order, from the engine's view of the order. */
+/** Converts the engine's view of a resting order to a record. */
 export function restingOrder(order: OrderView, aheadLots?: number | null): Record {
   return {
     ...order,

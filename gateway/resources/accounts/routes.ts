@@ -24,9 +24,9 @@ export const userRoutes: Route[] = [
       const { userId } = account;
       const request = { kind: 'rank', userId, metric: 'profit', period: 'all' } as const;
       readHistory(call, request, ({ account: shown, rank }, at) => {
-        // The registration of a new account may not be durable yet.
+        // A new account's registration may not be durable yet.
         if (!call.finds(shown, 'user_not_found')) return;
-        // A session means that users read their own account: reading.ts refuses any other.
+        // With a session, the account is the user's own: reading.ts refuses any other.
         const isHidden = shown.privacy !== Privacy.OPEN && call.session === null;
         const source = { ...shown, ...at, ...(isHidden ? {} : { rank }) };
         call.answer(views.profile, source, at.sequence);

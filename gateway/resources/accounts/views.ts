@@ -1,4 +1,4 @@
-/** Bodies of accounts: profile, balance, positions, referral. */
+/** Response bodies of accounts: profile, balance, positions, referral. */
 
 import { z } from 'zod';
 import {
@@ -149,7 +149,7 @@ const TOTAL: From<AccountView, Assets> = {
 export const balance = new Writer<AccountView>(z.strictObject(response.balanceFields), TOTAL);
 export const ownBalance = new Writer<AccountView & TrueAt>(Balance, TOTAL);
 
-/** Shares of one outcome; with outcome null, the fees that a VOID market refunds. */
+/** Shares of one outcome, or, if outcome is null, the fees that a VOID market refunds. */
 export interface OpenPosition {
   marketId: number;
   outcome: Outcome | null;
@@ -160,8 +160,8 @@ export interface OpenPosition {
 }
 
 /**
- * The user's outcomes in one market, and the fees that a VOID market refunds. Omits the losing
- * outcome of a resolved market, which is worth nothing.
+ * Returns the user's outcomes in one market and the fees that a VOID market refunds. Omits a
+ * resolved market's losing outcome, which is worth nothing.
  */
 export function openPositions(position: PositionView, market: MarketView): OpenPosition[] {
   const { marketId, upLots, downLots, upCostMicros, downCostMicros, feesMicros } = position;
@@ -178,7 +178,7 @@ export function openPositions(position: PositionView, market: MarketView): OpenP
     );
 }
 
-/** Converts UP's half-ticks to those of the outcome; null stays null. */
+/** Converts UP's half-ticks to those of the outcome. */
 function inOutcome(outcome: Outcome | null, up: number | null): number | null {
   if (up === null || outcome === null) return null;
   return outcome === Outcome.UP ? up : HALVES_PER_SET - up;
@@ -189,10 +189,9 @@ interface PositionReads extends Assets {
   proceedsMicros(marketId: number, outcome: Outcome, lots: number, ownId: number): number | null;
 }
 
-/** A position, and what it is worth. */
 interface ValuedPosition extends OpenPosition {
   payoutMicros: number;
-  /** null: there are no bids. */
+  /** `null` if there are no bids. */
   valueMicros: number | null;
 }
 
@@ -212,7 +211,7 @@ const POSITION = new Writer<ValuedPosition, PositionReads>(Position, {
   atMs: (_, reads) => reads.nowMs,
 });
 
-/** `readerId`: bids of this user's family do not count for the value; 0: all bids count. */
+/** Bids of the family of `readerId` do not count for the value. All bids count if it is 0. */
 export function positionText(
   reads: PositionReads,
   position: OpenPosition,
@@ -232,7 +231,7 @@ export function positionStatus({ status }: MarketView): 'open' | 'claimable' {
   return status === MarketStatus.RESOLVED ? 'claimable' : 'open';
 }
 
-/** `rank` undefined: the account is private, and only its name is shown. */
+/** `rank` is undefined for a private account, of which only the name is shown. */
 type Shown = AccountView & TrueAt & { rank?: number | null };
 const unless = (of: (account: Shown) => number) => (account: Shown) =>
   account.rank === undefined ? null : of(account);

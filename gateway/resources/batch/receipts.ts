@@ -1,6 +1,6 @@
 /**
- * The response to POST /batch as ASCII JSON, written from the engine's result: for each operation
- * its `type` and the receipt or error that its own route would send.
+ * The response to POST /batch as ASCII JSON, written from the engine's result. For each operation,
+ * it contains the `type` and the receipt or error that the operation's own route would send.
  */
 import { Code } from '../../../engine/interface/codes.js';
 import type { Batch, BatchOperation } from '../../../engine/interface/commands.js';
@@ -32,7 +32,7 @@ const BRACE = 125;
 const out = new AsciiWriter();
 const NO_ERRORS: ReadonlyMap<number, ErrorAnswer> = new Map();
 
-/** The receipt of an accepted batch, in which single operations may have been refused. */
+/** The receipt of an accepted batch, some of whose operations may have been refused. */
 export const batchReceipt: ReceiptWriter<Uint8Array> = (assets, result, _at, command, errors) => {
   out.clear();
   writeBatchReceipt(out, assets, result, (command as Batch).operations, errors);

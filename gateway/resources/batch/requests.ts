@@ -49,7 +49,6 @@ export const BatchBody = bodyObject('BatchBody', 'Operations to execute in order
     .describe('Execute all operations or none; default: each on its own'),
 });
 
-/** An unvalidated operation. */
 type Unread = Record<string, unknown> & { op?: unknown };
 
 /** The objects among a possibly invalid body's operations, with their index. */
@@ -60,7 +59,6 @@ function* unreadIn(body: object): Generator<[index: number, operation: Unread]> 
     if (typeof operation === 'object' && operation !== null) yield [index, operation];
 }
 
-/** Whether an operation of a possibly invalid body names another user. */
 export function operationNamesAnother(body: object, subject: string): boolean {
   for (const [, { userId }] of unreadIn(body))
     if (typeof userId === 'string' && userId !== subject) return true;
@@ -79,7 +77,7 @@ export function missingOfOperations(body: object, problem: Problem): void {
   }
 }
 
-/** The commands of validated operations in order, and the problems of all of them. */
+/** Returns the commands of validated operations in order, and all their problems. */
 export function readOperations(
   assets: Assets,
   userId: number,
@@ -100,7 +98,7 @@ export function readOperations(
 const FIELDS = namesOf(['operations', 'atomic', 'userId']);
 const OPERATIONS_BIT = 1;
 
-/** Reads a batch directly from the body's bytes. The schema handles what this reader does not. */
+/** Reads a batch straight from the body's bytes. The schema handles all other batches. */
 export class BatchReader {
   private readonly scanner = new JsonScanner();
   private readonly operations = new OperationReader(this.scanner);
@@ -117,7 +115,7 @@ export class BatchReader {
     else if (userIdField.scan(scanner, assets) !== userId) scanner.fail();
   };
 
-  /** null: not handled; use the schema. */
+  /** Returns `null` if the schema must parse the body. */
   read(
     assets: Assets,
     bytes: Uint8Array,

@@ -3,8 +3,8 @@
  * without interruption.
  *
  * Without `atomic`, the response is 200 with a receipt or an error for each operation. With
- * `atomic`, one refused operation fails the whole batch: the response is that operation's error
- * with its index as a detail. Each operation counts toward fair use.
+ * `atomic`, one refused operation fails the whole batch: the response is that operation's error,
+ * with its index in the details. Each operation counts toward fair use.
  */
 import type { z } from 'zod';
 import type { Batch } from '../../../engine/interface/commands.js';
@@ -64,7 +64,7 @@ export const batchRoutes: Route[] = [
 ];
 
 /**
- * Charges the operations. A batch that looked like cancels only was admitted as such; if it
+ * Charges the operations. A batch that seemed to contain only cancels was admitted as such. If it
  * contains anything else, all of it counts as orders and must be admitted as orders.
  */
 function isAllowed(call: Call, batch: Batch): boolean {
@@ -78,7 +78,7 @@ function isAllowed(call: Call, batch: Batch): boolean {
   return call.affords(batch.operations.length);
 }
 
-/** The command of a parsed body; null if the body is invalid, and the call was refused. */
+/** Returns the command of a parsed body, or refuses an invalid one and returns `null`. */
 function parsedBatch(call: Call<z.output<typeof BatchBody>, unknown>): Batch | null {
   const { body, engine, userId, idempotencyKey } = call;
   const { commands: operations, problems } = readOperations(engine, userId, body.operations);

@@ -1,6 +1,6 @@
 /**
  * The dead man's switch: if a program stops repeating this request, the engine cancels its resting
- * orders at a time of the exchange's clock, even if no client is connected.
+ * orders at a set exchange time, even if no client is connected.
  */
 
 import { z } from 'zod';

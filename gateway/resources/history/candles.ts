@@ -1,4 +1,4 @@
-/** The candles of a market, and of an asset over all its markets. */
+/** Candles of a market, and of an asset over all its markets. */
 import { z } from 'zod';
 import { assetOfMarket } from '../../../engine/interface/domain.js';
 import { type Assets, marketIdNumber, marketIdText } from '../../../engine/interface/notation.js';

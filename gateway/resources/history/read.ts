@@ -1,4 +1,4 @@
-/** Reads the history for a request, and pages of its lists. */
+/** Reads of the history for a request, and pages of its lists. */
 import type {
   HistoryAnswers,
   HistoryKind,
@@ -10,9 +10,7 @@ import { HISTORY_PRUNED, HISTORY_UNAVAILABLE } from '../../commands/errors.js';
 import type { Call } from '../../http/call.js';
 import { cursorOf, type PageEnd, type PageRequest, startOf } from '../paging.js';
 
-/**
- * {@link askHistory} for a request. `refuse` answers the request if the history is unavailable.
- */
+/** Like {@link askHistory}. By default, answers the request if the history is unavailable. */
 export function readHistory<Kind extends HistoryKind>(
   call: Call,
   request: RequestOf<Kind>,
@@ -25,7 +23,7 @@ export function readHistory<Kind extends HistoryKind>(
   });
 }
 
-/** Kinds whose answer is a page, with a single number as position. */
+/** Kinds whose answer is a page with a single number as position. */
 type PagedKind =
   | 'candles'
   | 'ledger'
@@ -35,7 +33,7 @@ type PagedKind =
   | 'userOrders'
   | 'userTrades';
 
-/** Reads a page of a list. `answer` gets the page and `end`, its last fields. */
+/** Reads a page of a list. `answer` gets the page and its last fields, `end`. */
 export function answerPage<Kind extends PagedKind>(
   call: Call<unknown, PageRequest>,
   list: string,

@@ -145,8 +145,8 @@ export const historyRoutes: Route[] = [
 type TradeBounds = Filter['bounds'] & { orderId: number | null };
 
 /**
- * Narrows a filter's bounds to the order that the query names, if any: to its market and the time
- * it was open. Refuses an order that the user never placed.
+ * Narrows a filter to the order that the query names, if any: to its market and the time it was
+ * open. Refuses an order that the user never placed.
  */
 function ofOrder(
   call: Call<unknown, { orderId?: string | undefined }>,
@@ -163,7 +163,7 @@ function ofOrder(
   readHistory(call, { kind: 'userOrder', userId, orderId }, (order) => {
     if (!call.finds(order, 'order_not_found')) return;
     const { marketId, placedAtMs, closedAtMs } = order;
-    // Another market has none of the order's trades: use an empty time range.
+    // The filter's market has none of the order's trades, so use an empty time range.
     const isElsewhere = bounds.marketId !== null && bounds.marketId !== marketId;
     const fromMs = isElsewhere ? MAX_TIME_MS : Math.max(bounds.fromMs ?? 0, placedAtMs);
     const toMs = Math.min(bounds.toMs ?? MAX_TIME_MS, closedAtMs ?? MAX_TIME_MS);
@@ -171,7 +171,7 @@ function ofOrder(
   });
 }
 
-/** A user and a value; the value may be negative. */
+/** A user, and a value that may be negative. */
 const LEADERBOARD_POSITION = [/^\d{1,9}$/, /^-?\d{1,16}$/];
 
 /** Writes the page's end into the space reserved for it. */

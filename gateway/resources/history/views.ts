@@ -110,7 +110,7 @@ export const userTrade = new Writer<entries.UserTrade>(UserTrade, {
 
 type TakerTrade = Omit<entries.MarketTradeEntry, 'sequence' | 'ordinal'>;
 const takerTicks = (trade: TakerTrade) => ticksIn(trade.takerOutcome, trade.upTicks);
-/** Also writes the trades of the stream. */
+/** Also used for the stream's trades. */
 export const marketTrade = new Writer<TakerTrade>(MarketTrade, {
   outcome: 'takerOutcome',
   side: 'takerSide',
@@ -124,5 +124,5 @@ export const pointsCredit = new Writer<entries.PointsCredit>(PointsCredit, {
   reason: ({ reason }) => pointsReasonName(reason),
 });
 
-/** All metrics are in millionths, of dollars or of points. */
+/** All metrics are in millionths of dollars or points. */
 export const leaderboardEntry = new Writer<entries.LeaderboardEntry>(LeaderboardEntry);

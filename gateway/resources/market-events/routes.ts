@@ -1,6 +1,6 @@
 /**
- * A market's past, to replay or verify: its events, the prices that its settlement averages, and
- * the hash of the journal batch that contains a sequence.
+ * A market's past, for replay or verification: its events, the prices averaged for its settlement,
+ * and the hash of the journal batch that contains a sequence.
  */
 
 import { z } from 'zod';
@@ -177,7 +177,7 @@ export const marketEventRoutes: Route[] = [
   }),
 ];
 
-/** A sequence and the index of one of its events. */
+/** A sequence, and the index of an event in it. */
 const EVENT_POSITION = [/^\d{1,15}$/, /^\d{1,9}$/];
 
 const TICK = new Writer<Ticks['start'][number]>(tick);

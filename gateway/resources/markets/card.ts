@@ -1,13 +1,12 @@
 /**
- * A market as a page for previews of links to it (https://ogp.me): what was decided, with a picture
- * of the outcome. Browsers continue to the market's page on the site.
+ * A market as a page for link previews (https://ogp.me): what was decided, and a picture of the
+ * outcome. Browsers continue to the market's page on the site.
  */
 
 export const HTML_TYPE = 'text/html; charset=utf-8';
-/** Names of hosts, with a port; others could end an attribute of the page. */
+/** Host names, optionally with a port. Others could break out of an HTML attribute. */
 const HOST = /^[\w.:[\]-]+$/;
 
-/** Fields of a market's answer. */
 interface Shown {
   id: string;
   title: string;
@@ -16,7 +15,7 @@ interface Shown {
   endPrice: number | null;
 }
 
-/** `origin`: of the picture's address, which must be absolute. */
+/** `origin` is for the picture's address, which must be absolute. */
 export function cardPage(market: Shown, { scheme, host }: { scheme: string; host: string }) {
   const { id, startPrice, endPrice } = market;
   const title = titleOf(market);

@@ -1,10 +1,10 @@
 /**
  * The list of all markets: the engine's, merged with those that only the history still has.
  *
- * Invariant: each market is listed exactly once, even if the engine removes it meanwhile. Both
- * sources have the same order (window, then asset), and a cursor is a place in that order. If both
- * have a market, the engine's is newer and is used. The engine keeps a market for at least a day
- * after its end, so the newest pages do not need the history.
+ * Invariant: each market is listed exactly once, even if the engine removes it during the read.
+ * Both sources have the same order (window, then asset), and a cursor is a place in that order. If
+ * both have a market, the engine's version is newer and is used. The engine keeps a market for at
+ * least a day after its end, so the newest pages do not need the history.
  */
 import { type MarketStatusName, statusName } from '../../../engine/interface/notation.js';
 import { PAYOUT_DELAY_MS } from '../../../engine/interface/parameters.js';
@@ -29,14 +29,14 @@ type MarketsCall = Call<unknown, MarketsWanted>;
 
 interface MarketsPage {
   markets: MarketView[];
-  /** The market before the next page; null: this is the last page. */
+  /** The market before the next page; `null` on the last page. */
   nextAfter: number | null;
 }
 
-/** Answers with a page of markets after the market `after`; null for the first page. */
+/** Answers with a page of markets after the market `after`; `null` for the first page. */
 export function answerMarkets(call: MarketsCall, after: number | null): void {
   const { engine, query } = call;
-  // Empty text: the page also needs markets from the history.
+  // An empty text means that the page also needs markets from the history.
   const text = knownPages.get(engine, `${listName(query)}&${query.limit}&${after}`, () => {
     const known = knownMarkets(call, after);
     return isAllKnown(call, known) ? pageText(call, cutPage(known, query.limit, null)) : '';
@@ -55,7 +55,7 @@ export function answerMarkets(call: MarketsCall, after: number | null): void {
 
 const knownPages = new SharedTexts<string, string>();
 
-/** The engine's matching markets, newest window first; at most one more than fits on a page. */
+/** The engine's matching markets, newest window first; at most one more than fits a page. */
 function knownMarkets(call: MarketsCall, after: number | null): MarketView[] {
   const { engine, query } = call;
   const markets: MarketView[] = [];
@@ -82,7 +82,7 @@ function isAllKnown({ engine, query }: MarketsCall, known: readonly MarketView[]
   return isFollowed && last !== undefined && last.endsAtMs > engine.nowMs - PAYOUT_DELAY_MS;
 }
 
-/** `known` merged with markets from the history, down to the page's end. */
+/** Merges `known` with markets from the history, up to the page's end. */
 function merged(
   { engine }: MarketsCall,
   known: readonly MarketView[],
@@ -97,7 +97,7 @@ function merged(
   );
 }
 
-/** `reachesTo`: the last market read; null: the list was read to its end. */
+/** `reachesTo`: the last market read; `null` if the list was read to its end. */
 function cutPage(
   markets: readonly MarketView[],
   limit: number,

@@ -25,7 +25,7 @@ import * as schemas from './schemas.js';
 import { SharedTexts } from './shared-texts.js';
 import { marketText, quoteText } from './views.js';
 
-/** Above every depth; combines market and depth into one key. */
+/** Above every depth, so that market and depth form one key. */
 const DEPTHS = 1_000;
 /** By market and depth. */
 const bookTexts = new SharedTexts<number, Uint8Array>();
@@ -144,7 +144,7 @@ export const marketRoutes: Route[] = [
   }),
 ];
 
-/** Reads the market that the path names, ended or not. */
+/** Reads the market named in the path, ended or not. */
 function readMarket(
   call: Call,
   respond: (text: HashedText, sequence: number) => void,
@@ -161,7 +161,7 @@ function readMarket(
   );
 }
 
-/** Without the history, only a market before its end is complete. */
+/** Without the history, only markets that have not ended are complete. */
 function answerWithoutHistory(call: Call, marketId: number): void {
   const { engine } = call;
   const market = engine.market(marketId);
@@ -169,7 +169,7 @@ function answerWithoutHistory(call: Call, marketId: number): void {
   else call.answerWhenDurable(200, marketText(engine, market, null));
 }
 
-/** The active markets as JSON, by asset, without brackets. Empty `symbol`: all assets. */
+/** The active markets as JSON, by asset, without brackets. An empty `symbol` means all assets. */
 function activeMarkets(engine: Engine, symbol: string): string {
   const texts: string[] = [];
   for (let asset = 0; asset < engine.assetCount; asset++) {

@@ -1,4 +1,4 @@
-/** The queries and the response bodies of markets. */
+/** Queries and response bodies of markets. */
 import { z } from 'zod';
 import { Side } from '../../../engine/interface/domain.js';
 import { responseObject, responseSchema } from '../../json/components.js';
@@ -7,7 +7,7 @@ import * as response from '../../json/response-fields.js';
 import { FIELD_TEXTS, MAX_ORDER_DOLLARS, MAX_ORDER_SHARES } from '../orders/fields.js';
 import type { Problem } from '../orders/operations.js';
 
-/** Filter by asset symbol, case-insensitive. */
+/** Case-insensitive. */
 export const asset = z
   .string()
   .regex(/^[A-Za-z0-9]{2,10}$/, 'must be the symbol of an asset, such as BTC')
@@ -138,7 +138,7 @@ const marketFields = {
   lotSize: z.literal(0.001).describe('Shares; sizes are multiples of it'),
 };
 export const Market = responseObject('Market', 'A market', { ...marketFields, ...response.state });
-/** Prices of the outcomes and the asset, every 5 s and at both ends of the market's window. */
+/** Prices of outcomes and asset, every 5 s and at both ends of the market's window. */
 const PricePoint = responseObject('PricePoint', 'The prices of a market at a time', {
   atMs: response.timeMs,
   UP: response.price.nullable().describe('As in `prices`; null: there was no price'),

@@ -1,8 +1,9 @@
 /**
- * Answers that depend only on the engine's state, made once per sequence and shared by all readers.
+ * Answers that depend only on the engine's state, built once per sequence and shared by all
+ * readers.
  *
- * Invariant: a text is returned only at the sequence at which it was made, and at most TEXTS_MAX
- * are kept.
+ * Invariant: a text is returned only at the sequence at which it was built. At most TEXTS_MAX are
+ * kept.
  */
 import type { Engine } from '../../../engine/engine.js';
 
@@ -13,7 +14,7 @@ export class SharedTexts<Key, Text extends string | Uint8Array> {
   private engine: Engine | null = null;
   private sequence = 0;
 
-  /** Calls `make` if the current sequence has no text for the key. Bytes must not change later. */
+  /** Calls `make` if the key has no text at the current sequence. Bytes must not change later. */
   get(engine: Engine, key: Key, make: () => Text): Text {
     if (engine !== this.engine || engine.sequence !== this.sequence) {
       this.texts.clear();

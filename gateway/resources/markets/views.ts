@@ -1,4 +1,4 @@
-/** Markets and quotes as responses show them. */
+/** Response bodies of markets and quotes. */
 import { Side } from '../../../engine/interface/domain.js';
 import type { Assets } from '../../../engine/interface/notation.js';
 import type { MarketView, QuoteView } from '../../../engine/interface/views.js';

@@ -1,5 +1,5 @@
 /**
- * Operator routes, on their own address. Each change is a journalled command with a reason and the
+ * Operator routes, on a separate address. Each change is a journalled command with a reason and the
  * operator's name, which comes from the key.
  */
 
@@ -218,7 +218,7 @@ function setPaused(call: Call<PauseFields>, paused: boolean): void {
   run(call, { kind: 'setPaused', marketId, asset, paused, operator: call.operator!, reason });
 }
 
-/** Refuses sub-accounts: they have no password, their parent signs in. */
+/** Refuses sub-accounts: they have no password, because their parent signs in. */
 function makeSignInCode(call: Call<{ reason: string }>): void {
   const account = findAccount(call, 'id');
   if (account === null) return;
@@ -242,7 +242,7 @@ function logAction(call: Call, sequence: number): void {
   sequencer.releaseAt(sequence, { release: () => log.warn(fields, 'an operator acted') });
 }
 
-/** Omitted fields keep their value; in rule set 1 they take the set's first values. */
+/** Omitted fields keep their value. In rule set 1, they take the set's initial values. */
 function setRules(call: Call<z.infer<typeof schemas.RulesBody>>): void {
   const { ruleSet, feeRate, vaultShare, orderAmount, openOrders, restingOrderValue, reason } =
     call.body;

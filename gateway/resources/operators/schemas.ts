@@ -32,7 +32,7 @@ export const PauseBody = z
     message: 'cannot be combined with marketId',
   });
 
-/** Omitted fields keep their value, or have the set's. */
+/** Omitted fields keep their value, or take the rule set's. */
 export const RulesBody = z.strictObject({
   reason,
   ruleSet: z

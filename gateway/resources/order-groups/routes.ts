@@ -1,5 +1,5 @@
 /**
- * Order groups: once enough of a maker's grouped orders is filled, the engine cancels the rest of
+ * Order groups: when enough of a maker's grouped orders is filled, the engine cancels the rest of
  * the group.
  */
 
@@ -39,7 +39,7 @@ const terms = {
   windowMs: response.count.describe('The length of a window in milliseconds'),
 };
 
-/** The group after it was created or reset: nothing filled, not tripped. */
+/** A group just created or reset: nothing filled, not tripped. */
 export const OrderGroupTerms = responseObject(
   'OrderGroupTerms',
   'An order group that accepts orders and has no fills',

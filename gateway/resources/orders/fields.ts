@@ -1,6 +1,6 @@
 /**
- * The fields of operations. Each is declared once, with a zod schema, which describes and checks
- * the value, and a scanner, which reads the value directly from bytes.
+ * Fields of operations. Each is declared once, with a zod schema that describes and checks the
+ * value, and a scanner that reads the value straight from bytes.
  *
  * Invariant: the schema accepts everything that `scan` accepts, with the same value. The schemas
  * have no transforms or refinements, which would cost several times as much as all other checks.
@@ -28,11 +28,11 @@ export type Value = number | string | boolean;
 
 export interface Field {
   schema: z.ZodType;
-  /** For optional fields; the schema of the others has the description. */
+  /** For optional fields. A required field's schema has the description. */
   description?: string;
-  /** Reads the next value in engine units. The scanner fails if it does not handle the value. */
+  /** Reads the next value in engine units. The scanner fails on values that it does not handle. */
   scan(scanner: JsonScanner, assets: Assets): Value;
-  /** Converts a validated value to engine units; NaN: too many decimal places. */
+  /** Converts a validated value to engine units; NaN for too many decimal places. */
   convert(sent: never, assets: Assets): Value;
   /** The error message for NaN. */
   placesProblem?: string;
@@ -67,7 +67,7 @@ function choice(numbers: Readonly<Record<string, number>>): Field {
   };
 }
 
-/** Integer milliseconds since the epoch. Checked to be whole together with the rules. */
+/** Integer milliseconds since the epoch. The rules across fields check that it is whole. */
 function time(description: string): Field {
   return {
     description,
@@ -85,7 +85,7 @@ function time(description: string): Field {
   };
 }
 
-/** The number in an id such as "o12"; an impossible id becomes 0, which the engine never has. */
+/** The number in an id such as "o12". An impossible id becomes 0, which never exists. */
 function id(letter: IdLetter, schema: z.ZodType): Field {
   return {
     schema,
@@ -94,7 +94,7 @@ function id(letter: IdLetter, schema: z.ZodType): Field {
   };
 }
 
-/** Cache of the last named market: most operations of a batch name the same one. */
+/** Cache of the last market named, since most operations of a batch name the same one. */
 const lastMarket = { assets: null as Assets | null, quoted: new Uint8Array(0), marketId: 0 };
 
 export const marketId: Field = {
@@ -183,7 +183,7 @@ export const terms = {
 /** By number. */
 export const SELF_TRADE_NAMES = ['cancel_resting', 'cancel_taker', 'cancel_both'] as const;
 
-/** The optional fields of every order. */
+/** Optional fields of every order. */
 export const limits = {
   price: { ...ticks, description: FIELD_TEXTS.price },
   timeInForce: {

@@ -1,6 +1,6 @@
 /**
  * Client operations: their fields, the rules across fields, and their commands. A single order is
- * an operation with its market in the path; batches and the stream contain operations with name
+ * an operation with its market in the path. Operations in batches and the stream contain their name
  * and market.
  */
 import { z } from 'zod';
@@ -20,7 +20,7 @@ import { own, RULES } from '../../json/fields.js';
 import type { Field, Value } from './fields.js';
 import * as field from './fields.js';
 
-/** An operation's values in engine units. undefined: the field was not sent. */
+/** An operation's values in engine units, `undefined` if not sent. */
 export class Given {
   /** The index of the operation's name. */
   op: number | undefined;
@@ -32,7 +32,7 @@ export class Given {
   amount: number | undefined;
   /** Lots. */
   shares: number | undefined;
-  /** Ticks: the worst acceptable price. */
+  /** Ticks; the worst acceptable price. */
   price: number | undefined;
   timeInForce: TimeInForce = TimeInForce.IOC;
   postOnly = false;
@@ -43,12 +43,10 @@ export class Given {
   selfTrade: SelfTrade = SelfTrade.CANCEL_RESTING;
 }
 
-/** An operation's user and market. */
 export interface Place extends UserCommand {
   marketId: number;
 }
 
-/** Reports a problem with a field. */
 export type Problem = (name: string, message: string) => void;
 
 export interface ClientOperation {
@@ -59,7 +57,7 @@ export interface ClientOperation {
   meta?: Record<string, unknown>;
   /** Reports missing fields of an operation that the schema refuses without naming them. */
   missing?(sent: Readonly<Record<string, unknown>>, problem: Problem): void;
-  /** Reports problems of fields in combination. */
+  /** Reports invalid combinations of fields. */
   check?(given: Given, problem: Problem): void;
   command(place: Place, given: Given): BatchOperation;
 }
@@ -164,7 +162,7 @@ const sell: ClientOperation = {
   },
 };
 
-/** An order is named by exactly one of these. */
+/** Exactly one of these names an order. */
 const names = { orderId: field.orderId, clientOrderId: field.clientOrderId };
 const ONE_NAME = {
   oneOf: [
@@ -212,7 +210,7 @@ const amend: ClientOperation = {
     checkName(given, problem);
     if (shares === undefined && price === undefined) problem('shares', 'is required (or price)');
   },
-  /** 0: keeps the current value. */
+  /** 0 keeps the current value. */
   command(place, { orderId = 0, clientOrderId, shares = 0, price = 0 }) {
     const terms = { sizeLots: shares, priceTicks: price };
     return { kind: 'amend', ...place, orderId, ...terms, clientOrderId };
@@ -244,7 +242,7 @@ function ofSets(kind: 'split' | 'merge'): ClientOperation {
     fields: { shares: kind === 'split' ? field.splitShares : field.shares },
     required: ['shares'],
     check({ shares }, problem) {
-      // `shares` has one scanner for all operations, with merge's larger maximum.
+      // All operations share one scanner for `shares`, with merge's larger maximum.
       if (kind === 'split' && shares! * MICROS_PER_SET > MAX_ORDER_MICROS)
         problem('shares', `must be at most ${MAX_ORDER_MICROS / MICRO_SCALE}`);
     },
@@ -278,7 +276,6 @@ function checkPrice(price: unknown, rests: boolean, problem: Problem): void {
   if (rests && price === undefined) problem('price', 'is required with timeInForce GTC');
 }
 
-/** Checks the rules across the fields that every order has. */
 function checkLimits(given: Given, problem: Problem): void {
   const { postOnly, validUntilMs, expiresAtMs, groupId } = given;
   const rests = given.timeInForce === TimeInForce.GTC;
@@ -296,12 +293,11 @@ function checkTime(name: string, timeMs: number, problem: Problem): void {
   if (Object.is(timeMs, -0)) problem(name, 'must not be negative');
 }
 
-/** Whether the operation acts on one order. In a body, the path names that order. */
+/** Whether the operation acts on one order, which a single request names in the path. */
 export function hasOrder({ fields }: ClientOperation): boolean {
   return 'orderId' in fields;
 }
 
-/** The schemas of the fields not in the path. */
 function shapeOf({ fields, required }: ClientOperation, inPath: readonly string[] = []) {
   const entries = Object.entries(fields).filter(([name]) => !inPath.includes(name));
   const schemaOf = (name: string, { schema, description }: Field) => {
@@ -311,7 +307,7 @@ function shapeOf({ fields, required }: ClientOperation, inPath: readonly string[
   return Object.fromEntries(entries.map(([name, field]) => [name, schemaOf(name, field)]));
 }
 
-/** The schema of a body with one operation, without its market and the name of its order. */
+/** The schema of a body with one operation, without its market and its order's name. */
 function bodyOf(
   name: string,
   text: string,
@@ -330,7 +326,6 @@ export const AmendBody = bodyOf('AmendBody', 'The new terms of an order', amend,
 export const SplitBody = bodyOf('SplitBody', 'How many pairs to make', OPERATIONS.split);
 export const MergeBody = bodyOf('MergeBody', 'How many pairs to give up', OPERATIONS.merge);
 
-/** The name of an operation or a request. */
 export const op = <Name extends string>(name: Name) =>
   z.literal(name).describe('What the operation does');
 
@@ -344,12 +339,11 @@ export function operationSchema(name: OperationName, text: string) {
   return bodySchema(title, text, z.strictObject(shape).meta(operation.meta ?? {}));
 }
 
-/** A validated operation. */
 export type Sent = Readonly<Record<string, unknown>>;
 
 /**
- * Converts a validated operation. Reports every problem; an operation with problems must not be
- * executed. `given`: values from the path.
+ * Converts a validated operation and reports every problem. An operation with problems must not be
+ * executed. `given` has the values from the path.
  */
 export function givenIn(
   operation: ClientOperation,

@@ -1,5 +1,5 @@
 /**
- * Receipts of buys, sells and amendments as JSON. Written by hand as bytes, because batches contain
+ * Receipts of buys, sells and amendments as JSON, written by hand as bytes because batches contain
  * many of them.
  */
 import { type BatchOperation, CommandKind } from '../../../engine/interface/commands.js';
@@ -25,7 +25,7 @@ import { averagePriceMicros } from '../../json/decimal.js';
 import { SELF_TRADE_NAMES } from './fields.js';
 
 /**
- * Status names of orders, except those that dropped their rest. A cancelled order is `cancelled`
+ * Status names, except for orders that dropped their rest. A cancelled order is `cancelled`
  * whatever it has filled.
  */
 const STATUS_NAMES: Partial<Record<OrderStatus, string>> = {
@@ -41,7 +41,7 @@ function stateOf(status: OrderStatus, reason = END_REASONS[status] ?? null): str
   return `"status":"${name}","isOpen":${name === 'resting'},"reason":${JSON.stringify(reason)}`;
 }
 
-/** By status; the last one is for a partially filled order with nothing left resting. */
+/** By status. The last one is for a partially filled order with nothing resting. */
 const STATES = Object.values(OrderStatus).map((status) =>
   stateOf(status === OrderStatus.PARTIALLY_FILLED ? OrderStatus.RESTING : status),
 );
@@ -108,7 +108,7 @@ const QUOTE = 34;
 export type OrderCommand = Extract<BatchOperation, { kind: 'buy' | 'sell' }>;
 export type AmendCommand = Extract<BatchOperation, { kind: 'amend' }>;
 
-/** Writes the receipt of a successful order, whose result begins at `at`. */
+/** Writes the receipt of an accepted order, whose result begins at `at`. */
 export function writeOrderReceipt(
   out: AsciiWriter,
   assets: Assets,
@@ -126,7 +126,7 @@ export function writeOrderReceipt(
   writeTime(out, values, at);
 }
 
-/** Writes the receipt of a successful amendment, whose result begins at `at`. */
+/** Writes the receipt of an accepted amendment, whose result begins at `at`. */
 export function writeAmendReceipt(
   out: AsciiWriter,
   assets: Assets,
@@ -152,7 +152,7 @@ export function writeAmendReceipt(
   writeTime(out, values, at);
 }
 
-/** Writes the size and terms, as in lists of orders. */
+/** Writes size and terms, as in lists of orders. */
 function writeTerms(
   out: AsciiWriter,
   values: Float64Array,
@@ -208,7 +208,7 @@ function writeOrder(out: AsciiWriter, values: Float64Array, at: number, isBuy: b
   out.lots(RESTING_SHARES, restingLots);
 }
 
-/** `isAtBack`: the order is placed, so what rests is at the back of the queue. */
+/** `isAtBack`: a newly placed order rests at the back of the queue. */
 function writeAhead(out: AsciiWriter, values: Float64Array, at: number, isAtBack: boolean): void {
   if (isAtBack && values[at + OrderResult.restingLots]! > 0)
     out.lots(SHARES_AHEAD, values[at + OrderResult.aheadLots]!);
@@ -273,7 +273,7 @@ function writeFills(out: AsciiWriter, values: Float64Array, start: number, count
   }
 }
 
-/** Cache of the last written market: most orders are for the same few. */
+/** Cache of the last market written, since most orders are for the same few. */
 const last = { assets: null as Assets | null, marketId: 0, name: '' };
 
 function marketName(assets: Assets, marketId: number): string {

@@ -1,9 +1,9 @@
 /**
- * Reads operations from bytes directly into commands. It refuses nothing: for operations that it
- * does not handle, valid or not, it returns null, and the schemas decide.
+ * Reads operations straight from bytes into commands. Returns `null` for operations that it does
+ * not handle, valid or not, which the schemas then check.
  *
- * Invariant: a command made here equals the one that the schemas make from the same bytes; a
- * test compares the two on random bodies.
+ * Invariant: a command from this reader equals the one that the schemas derive from the same bytes.
+ * A test compares the two on random bodies.
  */
 import type { BatchOperation } from '../../../engine/interface/commands.js';
 import { MAX_BATCH_OPERATIONS } from '../../../engine/interface/limits.js';
@@ -65,12 +65,12 @@ export class OperationReader {
     values[FIELD_NAMES[index]!] = SCANS[index]!(this.scanner, this.assets);
   };
 
-  /** `scanner`: of a caller that reads the text around the operations. */
+  /** `scanner` belongs to a caller that reads the text around the operations. */
   constructor(private readonly scanner = new JsonScanner()) {}
 
   /**
-   * The command of a body with one operation; null: not handled. `orderId`: the order in the path,
-   * if any. An empty body counts as `{}`.
+   * Returns the command of a body with one operation, or `null` if not handled. `orderId` is the
+   * order in the path, if any. An empty body counts as `{}`.
    */
   body(
     name: OperationName,
@@ -91,7 +91,7 @@ export class OperationReader {
     return this.command(form, orderId === undefined ? seen : seen | ORDER_BIT, place);
   }
 
-  /** Reads the next operation; null: not handled. */
+  /** Reads the next operation. Returns `null` if not handled. */
   next(assets: Assets, userId: number): BatchOperation | null {
     const seen = this.read(assets, userId);
     const { op = FAILED, marketId = 0 } = this.given;
@@ -101,7 +101,7 @@ export class OperationReader {
     return this.command(FORMS[op]!, seen & ~PLACE_BITS, place);
   }
 
-  /** Reads the next list of operations; null: not handled. */
+  /** Reads the next list of operations. Returns `null` if not handled. */
   list(assets: Assets, userId: number): BatchOperation[] | null {
     const operations: BatchOperation[] = [];
     while (this.scanner.element(operations.length === 0)) {
@@ -117,7 +117,7 @@ export class OperationReader {
     return 0;
   }
 
-  /** Reads the next object and returns the bits of its fields; FAILED: not handled. */
+  /** Reads the next object. Returns its fields' bits, or FAILED if not handled. */
   private read(assets: Assets, userId: number): number {
     this.given = new Given();
     this.assets = assets;

@@ -1,7 +1,4 @@
-/**
- * The receipts of operations, by their command. Those of orders and amendments are written by hand
- * (order-receipt.ts).
- */
+/** Receipts of operations by command. For orders and amendments, see order-receipt.ts. */
 import { Resolution } from '../../../engine/interface/domain.js';
 import { MICROS_PER_SET } from '../../../engine/interface/limits.js';
 import { receiptOf } from '../../commands/receipt.js';

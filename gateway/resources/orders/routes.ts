@@ -176,15 +176,15 @@ export const tradingRoutes: Route[] = [
   }),
 ];
 
-/** The user and market of an operation from its path. An impossible market id becomes 0. */
+/** An operation's user and market. An impossible market id becomes 0. */
 function placeOf({ assets, userId, idempotencyKey, request }: Asking): Place {
   const marketId = marketNumber(assets, request.parameter('marketId'));
   return { userId, idempotencyKey, marketId };
 }
 
 /**
- * Executes an operation with a validated body, or refuses it if it has problems. `order`: how the
- * request names its order, if it does. The engine refuses an id of 0.
+ * Executes an operation with a validated body, or refuses it if it has problems. `order` is the
+ * order's name, if the request names one. The engine refuses an id of 0.
  */
 function execute(call: Call, name: OperationName, order: Partial<Given>): void {
   const operation = OPERATIONS[name];

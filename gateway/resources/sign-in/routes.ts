@@ -119,7 +119,7 @@ export const signInRoutes: Route[] = [
         );
       const credential = fits() ? await hashOrRefuse(call, newPassword) : '';
       if (credential === null) return;
-      // Another request may have used the code meanwhile.
+      // Another request may have used the code during the hash.
       if (!fits()) {
         call.refuseWhenDurable(errorAnswer('wrong_credentials'));
         return;
@@ -158,7 +158,7 @@ export const signInRoutes: Route[] = [
       if (!(await isPasswordOf(call, userId, currentPassword))) return;
       const credential = await hashOrRefuse(call, newPassword);
       if (credential === null) return;
-      // Another change may have revoked this session meanwhile.
+      // Another change may have revoked this session during the hash.
       if (engine.credentialVersion(userId) !== before) {
         call.refuseWhenDurable(errorAnswer('token_revoked'));
         return;
@@ -184,7 +184,8 @@ export const signInRoutes: Route[] = [
 ];
 
 /**
- * The hash; null: the client has left, or the request was refused because too many passwords wait.
+ * Returns the hash, or `null` if the client left or the request was refused because too many
+ * passwords are queued.
  */
 async function hashOrRefuse(call: Call, password: string): Promise<string | null> {
   const credential = await call.gateway.passwords.hash(password, call);
@@ -194,8 +195,8 @@ async function hashOrRefuse(call: Call, password: string): Promise<string | null
 }
 
 /**
- * Whether the password is the user's; false: the request was refused. A user that does not exist
- * (0) takes as long as a wrong password.
+ * Returns whether the password is right; if not, refuses the request. For an unknown user (0), this
+ * takes as long as for a wrong password.
  */
 async function isPasswordOf(call: Call, userId: number, password: string): Promise<boolean> {
   const { engine, gateway } = call;
@@ -211,7 +212,7 @@ async function isPasswordOf(call: Call, userId: number, password: string): Promi
   return false;
 }
 
-/** Refuses: too many passwords are being hashed, or the exchange is stopping. */
+/** Refuses because too many passwords are being hashed, or the exchange is stopping. */
 function refuseBusy(call: Call): void {
   call.addHeader('Retry-After', '1');
   call.refuseUnavailable();

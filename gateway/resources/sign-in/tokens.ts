@@ -130,7 +130,7 @@ export const tokenRoutes: Route[] = [
   }),
 ];
 
-/** `userId`: the session's user, or one of its sub-accounts. */
+/** `userId` is the session's user or one of its sub-accounts. */
 export async function createToken(
   call: Call<z.output<typeof TokenBody>>,
   userId: number,

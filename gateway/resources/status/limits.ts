@@ -1,4 +1,4 @@
-/** The limits that `/limits` shows to clients. */
+/** The limits that `/limits` returns. */
 
 import { z } from 'zod';
 import {

@@ -1,4 +1,4 @@
-/** What is paused, in the operators' terms. */
+/** The pauses in force, in the operators' terms. */
 import type { Engine } from '../../../engine/engine.js';
 import { marketIdText } from '../../../engine/interface/notation.js';
 

@@ -1,6 +1,6 @@
 /**
- * Health, readiness, status and metrics, for operators and load balancers; the time and the limits,
- * for client authors.
+ * Health, readiness, status and metrics for operators and load balancers; time and limits for
+ * client authors.
  */
 
 import { z } from 'zod';

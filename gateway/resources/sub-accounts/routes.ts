@@ -176,7 +176,7 @@ export const subAccountRoutes: Route[] = [
   }),
 ];
 
-/** The user's sub-account in the path; 0: refused. */
+/** Returns the user's sub-account in the path, or refuses the request and returns 0. */
 function subAccountOf(call: Call): number {
   const userId = idNumber('u', call.parameter('subAccountId'));
   if (userId !== 0 && call.engine.parent(userId) === call.userId) return userId;

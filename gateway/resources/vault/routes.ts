@@ -110,11 +110,13 @@ export const vaultRoutes: Route[] = [
   }),
 ];
 
-/** A whole day's fees are known: the engine removes a market a day after it is resolved. */
+/** A whole day's fees are known, because the engine removes a market a day after resolution. */
 const DAY_MS = PAYOUT_DELAY_MS;
 const DAYS_PER_YEAR = 365;
 
-/** A dollar's yield in a year of days like the last one, rounded down; null: nothing is staked. */
+/**
+ * A dollar's yield in a year of days like the last one, rounded down; `null` if nothing is staked.
+ */
 function aprOf(engine: Engine): Decimal | null {
   const { stakedMicros } = engine.vault();
   if (stakedMicros === 0) return null;

@@ -1,7 +1,8 @@
 /**
- * `book:<marketId>`: a market's order book, in the format of GET /markets/15m/:marketId/orderbook
- * at full depth. A delta contains only the changed levels, in no particular order, each with its
- * current shares (0: empty). When the market ends, the last message is a snapshot of an empty book.
+ * `book:<marketId>`: a market's order book at full depth, in the format of GET
+ * /markets/15m/:marketId/orderbook. A delta contains only the changed levels, unordered, each with
+ * its current shares (0 if empty). When the market ends, the last message is a snapshot of an empty
+ * book.
  */
 import type { Engine } from '../../../engine/engine.js';
 import { hasEnded } from '../../../engine/interface/domain.js';
@@ -12,7 +13,7 @@ import { Orderbook } from '../../resources/markets/schemas.js';
 import { ChangedLevels } from './changed-levels.js';
 import { Channel, DATA } from './channel.js';
 
-/** Has no `atMs`: the message has one. */
+/** Without `atMs`, which is a field of the message. */
 export const Book = Orderbook.omit({ atMs: true }).describe(DATA);
 export const BOOK = {
   of: 'market',
@@ -35,7 +36,7 @@ class BookChannel extends Channel {
     this.hasEnded = hasEnded(engine.market(marketId)!.status);
   }
 
-  /** Whether the book can still change: an ended market has no orders. */
+  /** Whether the book can still change. */
   get isOpen(): boolean {
     return !this.hasEnded;
   }
@@ -49,7 +50,7 @@ class BookChannel extends Channel {
     return wholeBook(this.engine, this.marketId);
   }
 
-  /** An ended book never changes, so the only message after the end is the end itself. */
+  /** After the market's end, the only message is the end itself. */
   protected override get sendsSnapshot(): boolean {
     return this.hasEnded;
   }

@@ -1,7 +1,7 @@
 /**
- * `books:<asset>`: the order book of the asset's active market at full depth. The channel follows
- * the asset from market to market: when the active market changes or there is none, it sends a
- * snapshot. Deltas are the same as on `book:<marketId>`.
+ * `books:<asset>`: the full order book of the asset's active market. The channel follows the asset
+ * from market to market, and sends a snapshot when the active market changes or there is none.
+ * Deltas are those of `book:<marketId>`.
  */
 import { z } from 'zod';
 import type { Engine } from '../../../engine/engine.js';
@@ -29,7 +29,7 @@ export const BOOKS = {
 
 class BooksChannel extends Channel {
   readonly levels: ChangedLevels;
-  /** The market of the last message; 0: no market was active. */
+  /** The market of the last message, or 0. */
   shownId: number;
   private isAnother = false;
 

@@ -10,7 +10,7 @@ import { lotsText, marketIdText, ticksText } from '../../../engine/interface/not
 const PRICE_TEXTS = Array.from({ length: MICROS_PER_SET }, (_, ticks) => ticksText(ticks));
 
 export class ChangedLevels {
-  /** The UP price in ticks for bids; the UP price plus 1,000 for asks. */
+  /** The UP price in ticks for bids, plus 1,000 for asks. */
   private readonly levels: number[] = [];
   private readonly isMarked = new Uint8Array(2 * MICROS_PER_SET);
 

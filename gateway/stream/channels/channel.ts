@@ -2,26 +2,25 @@
  * A channel: numbered messages, the latest ones kept for `resume`, and the subscribers.
  *
  * Invariants:
- * - a command adds at most one message. Its number, `channelSequence`, is the command's journal
- *   sequence, so the number is the same in every process that follows the journal, and `resume`
- *   works after a restart and at another replica;
- * - numbers have gaps. A delta's `previousSequence` is the number of the message before it;
- * - every message with a number above `keptAfter` is kept. `keptAfter` starts at the engine's
- *   sequence when the channel is created;
- * - a channel without subscribers is removed after a while (see {@link Channel.isIdle}), which
- *   bounds the number of channels.
+ * - A command adds at most one message. The message's number, `channelSequence`, is the command's
+ *   journal sequence, which is the same in every process. So `resume` works after a restart and at
+ *   another replica.
+ * - Numbers have gaps. A delta's `previousSequence` is the previous message's number.
+ * - Every message numbered above `keptAfter` is kept. `keptAfter` starts at the engine's sequence
+ *   when the channel is created.
+ * - A channel without subscribers is eventually removed (see {@link Channel.isIdle}), which bounds
+ *   the number of channels.
  */
 import type { Engine } from '../../../engine/engine.js';
 import { count } from '../../json/response-fields.js';
 import { channelText, type Stamp } from './message-text.js';
 
-/** Descriptions and fields that the channels' schemas share. */
 export const DATA = 'The state of the channel, or its changes';
 export const atMs = count.describe(
   'The time of the exchange then, in milliseconds since the epoch',
 );
 
-/** Size of the kept messages of all channels together. */
+/** Total size of all channels' kept messages. */
 export interface KeptTotal {
   characters: number;
 }
@@ -33,26 +32,25 @@ interface KeptLimits {
 }
 
 export interface Subscriber {
-  /** The channel has closed; `text` is its last message. */
+  /** Called when the channel closes. `text` is its last message. */
   channelClosed(text: string): void;
 }
 
 export abstract class Channel {
-  /** Includes subscribers whose snapshot has not been sent yet. */
+  /** Includes subscribers whose snapshot is not sent yet. */
   readonly subscribers = new Set<Subscriber>();
-  /** Whether the current command changed the channel. */
   isTouched = false;
   private idleSinceMs = 0;
   private kept: string[] = [];
-  /** The numbers of `kept`, by the same index. */
+  /** Message numbers, parallel to `kept`. */
   private keptNumbers: number[] = [];
   /** Every message with a higher number is kept. */
   private keptAfter: number;
-  /** Index of the first kept message. Entries before it are dead until the arrays are trimmed. */
+  /** Index of the first kept message. Earlier entries are dead until the arrays are trimmed. */
   private keptFrom = 0;
   private keptCharacters = 0;
 
-  /** The number of the last message; at first the engine's sequence. */
+  /** The last message's number; initially the engine's sequence. */
   lastSequence: number;
 
   /** `topic`: the uWebSockets.js topic, unique across users. */
@@ -65,10 +63,10 @@ export abstract class Channel {
     this.keptAfter = engine.sequence;
   }
 
-  /** The whole state after the last command, as JSON. */
+  /** Returns the whole state after the last command, as JSON. */
   abstract snapshotData(): string;
 
-  /** Returns the changes of the last command, as JSON, and clears them. Called once per command. */
+  /** Returns the last command's changes as JSON, and clears them. Called once per command. */
   protected abstract takeChanges(): string;
 
   /** Whether the last command changed what the channel shows. Call once per touching command. */
@@ -76,12 +74,12 @@ export abstract class Channel {
     return true;
   }
 
-  /** Whether the last command's message is a snapshot, not a delta. */
+  /** Whether the last command's message is a snapshot rather than a delta. */
   protected get sendsSnapshot(): boolean {
     return false;
   }
 
-  /** A snapshot message, numbered with the sequence of its state. */
+  /** Returns a snapshot message, numbered with its state's sequence. */
   snapshot(stamp: Stamp, id?: string): string {
     const numbered = { name: this.name, lastSequence: stamp.sequence };
     const fields = id === undefined ? '' : `"id":${JSON.stringify(id)},`;
@@ -97,7 +95,6 @@ export abstract class Channel {
     if (this.subscribers.size === 0) this.idleSinceMs = nowMs;
   }
 
-  /** Whether the channel has had no subscriber for `keptMs`. */
   isIdle(nowMs: number, keptMs: number): boolean {
     return this.subscribers.size === 0 && nowMs - this.idleSinceMs >= keptMs;
   }
@@ -106,7 +103,7 @@ export abstract class Channel {
     this.forget(this.kept.length, total);
   }
 
-  /** Numbers and returns the message of the last command. */
+  /** Numbers and returns the last command's message. */
   complete(stamp: Stamp, limits: KeptLimits, total: KeptTotal): string {
     const previous = this.lastSequence;
     this.lastSequence = stamp.sequence;
@@ -124,8 +121,8 @@ export abstract class Channel {
   }
 
   /**
-   * The messages after number `after`. null: some are no longer kept, or `after` is beyond the
-   * engine's `sequence`.
+   * Returns the messages after number `after`, or `null` if some are no longer kept or `after` is
+   * beyond the engine's `sequence`.
    */
   since(after: number, sequence: number): string[] | null {
     if (after < this.keptAfter || after > sequence) return null;
@@ -141,12 +138,11 @@ export abstract class Channel {
     total.characters += text.length;
     const messages = this.kept.length - this.keptFrom;
     if (messages > limits.keptMessages) this.forget(this.keptFrom + 1, total);
-    // Remove two messages for each new one, so that the total shrinks.
+    // Removes two messages per new one, so that the total shrinks.
     if (total.characters > limits.keptCharactersInAll) this.forget(this.keptFrom + 2, total);
     while (this.keptCharacters > limits.keptCharacters) this.forget(this.keptFrom + 1, total);
   }
 
-  /** Removes the messages before index `end`. */
   private forget(end: number, total: KeptTotal): void {
     const last = Math.min(end, this.kept.length);
     for (let i = this.keptFrom; i < last; i++) {

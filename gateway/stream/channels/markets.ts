@@ -1,7 +1,7 @@
 /**
- * `markets`: a market is listed as upcoming, opens, gets a start price, ends, is resolved and, a
- * day later, is closed. The snapshot contains the active and upcoming markets. A delta contains
- * the changes of one command in order, each with the market's new state (null if closed).
+ * `markets`: reports when a market is listed, opens, gets a start price, ends, is resolved and, a
+ * day later, is closed. The snapshot contains the active and upcoming markets. A delta contains one
+ * command's changes in order, each with the market's new state, or null if closed.
  */
 import { z } from 'zod';
 import type { Engine } from '../../../engine/engine.js';
@@ -58,8 +58,8 @@ class MarketsChannel extends Channel {
   }
 
   /**
-   * Adds start prices that the last command made final without changing them; the engine has no
-   * event for this. Call after the command's events are added. Returns whether any became final.
+   * Adds start prices that the last command made final without changing them, for which the engine
+   * has no event. Call after adding the command's events. Returns whether any became final.
    */
   addFixedPrices(): boolean {
     if (this.unfixed.length === 0) return false;

@@ -1,16 +1,16 @@
 /**
- * Server messages as JSON text. They are concatenated by hand because their data is already text.
- * The schemas are in server-messages.ts and in the channels' files.
+ * Server messages as JSON text, concatenated by hand because their data is already text. For the
+ * schemas, see server-messages.ts and the channels' files.
  */
 import type { ErrorAnswer } from '../../commands/errors.js';
 
-/** The sequence and time of the command whose state a message shows. */
+/** Sequence and time of the command whose state a message shows. */
 export interface Stamp {
   sequence: number;
   atMs: number;
 }
 
-/** The id of the request that a message answers; undefined: no request, or a request without id. */
+/** Id of the answered request; `undefined` without a request or id. */
 type RequestId = string | undefined;
 
 interface ChannelState {
@@ -19,8 +19,8 @@ interface ChannelState {
 }
 
 /**
- * `data`: JSON of the channel's whole state (snapshot) or of one command's changes (delta).
- * `fields`: extra fields, each followed by a comma.
+ * `data`: JSON of the whole state (snapshot) or of one command's changes (delta). `fields`:
+ * additional fields, each followed by a comma.
  */
 export function channelText(
   type: 'snapshot' | 'delta',
@@ -39,12 +39,11 @@ function placeOf(channel: string, channelSequence: number, { sequence, atMs }: S
   return { channel, channelSequence, sequence, atMs };
 }
 
-/** The last message of a channel. */
 export function closedText({ name, lastSequence }: ChannelState, stamp: Stamp): string {
   return JSON.stringify({ type: 'closed', ...placeOf(name, lastSequence, stamp) });
 }
 
-/** Sent before the missed messages (`resumed`), or before a snapshot instead of them (`gap`). */
+/** Precedes the missed messages (`resumed`), or a snapshot in their place (`gap`). */
 export function resumeText(
   type: 'resumed' | 'gap',
   { name: channel, lastSequence: channelSequence }: ChannelState,
@@ -56,8 +55,8 @@ export function resumeText(
 }
 
 /**
- * Sent after the messages from the journal: all messages up to number `after` were sent, and the
- * last one has number `place`.
+ * Follows the messages from the journal: all messages up to number `after` were sent, and the last
+ * one has number `place`.
  */
 export function replayedText(
   name: string,
@@ -98,12 +97,11 @@ export function pongText({ sequence, atMs }: Stamp, id?: RequestId): string {
   return JSON.stringify({ type: 'pong', id, sequence, atMs });
 }
 
-/** One part of a message that is too large; the joined texts of all parts are the message. */
+/** One part of a large message, which is the joined texts of all parts. */
 export function partText(part: number, parts: number, text: string): string {
   return JSON.stringify({ type: 'part', part, parts, text });
 }
 
-/** What an error refers to. */
 export interface ErrorSource {
   id?: RequestId;
   /** The channel that failed, if the request named several. */
@@ -116,5 +114,5 @@ export function errorText({ text }: ErrorAnswer, { id, channel }: ErrorSource = 
   return `${head.slice(0, -1)},${text.slice(ERROR_FROM, -1)}`;
 }
 
-/** `text` of an ErrorAnswer is `{"error":{…}}`. */
+/** An ErrorAnswer's `text` is `{"error":{…}}`. */
 const ERROR_FROM = '{"error":{'.length;

@@ -12,11 +12,11 @@ const FORMS = {
   user: '',
   subAccount: ':<userId>',
 };
-/** Channel names as documents write them, such as `book:<marketId>`. */
+/** As written in documents, such as `book:<marketId>`. */
 export const CHANNEL_NAMES = CHANNEL_KINDS.map((kind) => kind + FORMS[CHANNELS[kind].of]);
 const NO_CHANNEL = `is not a channel; the channels are ${CHANNEL_NAMES.slice(0, -1).join(', ')} or ${CHANNEL_NAMES.at(-1)}`;
 
-/** Resolves a channel name for a user (0: not signed in), or returns an error. */
+/** Resolves a channel name for a user (0 if not signed in), or returns an error. */
 export function channelNamed(
   engine: Engine,
   userId: number,

@@ -1,7 +1,7 @@
 /**
  * `prices:<asset>`: the asset's latest price by observation time, and what the price means for the
- * active market. Every accepted price sends a message. A late price also sends one, although it
- * does not change the latest price.
+ * active market. Every accepted price sends a message, even a late one that does not change the
+ * latest price.
  */
 import { z } from 'zod';
 import type { Engine } from '../../../engine/engine.js';

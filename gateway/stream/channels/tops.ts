@@ -1,7 +1,7 @@
 /**
- * `tops:<asset>`: best bid and ask of the asset's active market, as an order book of one level.
- * The channel follows the asset from market to market. A command that changes neither price nor
- * shares sends nothing.
+ * `tops:<asset>`: best bid and ask of the asset's active market, as an order book of one level. The
+ * channel follows the asset from market to market. Commands that change neither price nor shares
+ * send nothing.
  */
 import { z } from 'zod';
 import type { Engine } from '../../../engine/engine.js';

@@ -1,7 +1,7 @@
 /**
  * `trades:<marketId>`: a market's trades from the taker's side, without users. The snapshot is an
- * empty list; GET /markets/15m/:marketId/trades has earlier trades. A delta contains the trades of
- * one command, in order.
+ * empty list; for earlier trades, use GET /markets/15m/:marketId/trades. A delta contains one
+ * command's trades, in order.
  */
 import { z } from 'zod';
 import type { Engine } from '../../../engine/engine.js';
@@ -37,7 +37,6 @@ class TradesChannel extends Channel {
     this.marketName = marketName;
   }
 
-  /** Adds the trade event at offset `at`. */
   addTrade(values: Float64Array, at: number): void {
     const trade = Object.assign(tradeAt(values, at), { atMs: this.engine.nowMs });
     this.texts.push(marketTrade.text(trade, this.engine));

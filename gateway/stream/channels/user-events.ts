@@ -1,7 +1,7 @@
 /**
  * An account's events: their schemas, and how they are written from the engine's events. They cover
- * every gain and loss of money and shares: a snapshot plus the events since then gives the balance
- * and orders of every later message.
+ * every change of money and shares, so that a snapshot plus all later events yields the balance and
+ * orders of every later message.
  */
 import { z } from 'zod';
 import {
@@ -28,14 +28,14 @@ export const typed = <Name extends string, Shape extends z.ZodRawShape>(name: Na
 
 /** Resolves ids to names. */
 export interface NamedThings extends Assets {
-  /** The client's id of an order in an event of the last command; null: the order has none. */
+  /** Returns the client's id of an order in the last command's events, or `null`. */
   clientOrderId(orderId: number): string | null;
 }
 
 type FieldName<Event extends EventName> = (typeof EVENT_FIELDS)[Event][number];
 export type EventFields<Event extends EventName> = Record<FieldName<Event>, number>;
 
-/** Reads the event at a place into an object, which its next call changes. */
+/** Returns a function that reads the event at an offset into one reused object. */
 export function eventReader<Event extends EventName>(
   event: Event,
 ): (values: Float64Array, at: number) => EventFields<Event> {
@@ -60,14 +60,14 @@ function textOf<Event extends EventName>(
   return (names, values, at) => text(read(values, at), names);
 }
 
-/** By event type. Trades are not here: they have two users. */
+/** By event type, except trades, which have two users. */
 const TEXTS = new Map<number, EventText>();
-/** By event type: the offset of the user; 0: the event does not concern one user's account. */
+/** Offset of the user by event type; 0 if an event does not concern one user's account. */
 const USER_AT: number[] = new Array(Math.max(...Object.values(EventType)) + 1).fill(0);
 
 /**
- * An event of one user, its schema and how it is written. Its `type` is the event's name.
- * `user`: the field with the user's id.
+ * Defines an event of one user. `type` is the event's name in messages, `user` the field with the
+ * user's id.
  */
 function oneUser<Event extends EventName, Type extends string, Shape extends z.ZodRawShape>(
   event: Event,
@@ -148,7 +148,7 @@ export const UserEvent = z.discriminatedUnion('type', [
     { ...NAMED, shares: 'sizeLots', oldShares: 'oldSizeLots' },
   ),
   fill,
-  // The payout and refund become claimable; `claimed` follows when they are paid, at once with
+  // The payout and refund become claimable. `claimed` follows on payment, immediately with
   // automatic claims.
   oneUser(
     'positionSettled',
@@ -256,7 +256,6 @@ TEXTS.set(EventType.orderPlaced, (names, values, at) =>
   (values[at + RESTING]! > 0 ? restedText : endedText)(names, values, at),
 );
 
-/** A trade from the side of one of its two users. */
 function fillText(side: 'taker' | 'maker'): EventText {
   const isTaker = side === 'taker';
   type Trade = EventFields<'trade'>;
@@ -279,8 +278,8 @@ const takerText = fillText('taker');
 const makerText = fillText('maker');
 
 /**
- * The one user whose account an event concerns; 0: none. An order that fills immediately appears
- * only in its fills.
+ * Returns the one user whose account an event concerns, or 0. An order that fills immediately
+ * appears only in its fills.
  */
 export function oneUserOf(values: Float64Array, at: number): number {
   const type = values[at]!;
@@ -293,7 +292,7 @@ export function oneUserOf(values: Float64Array, at: number): number {
   return isShown ? values[at + userAt]! : 0;
 }
 
-/** The offset of the market in events that change a position; 0: other events. */
+/** Returns the offset of the market in an event that changes a position, or 0. */
 export function positionMarketAt(type: number): number {
   if (type === EventType.trade) return EventSlot.trade.marketId;
   if (type === EventType.positionSettled) return EventSlot.positionSettled.marketId;

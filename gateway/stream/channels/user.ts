@@ -2,10 +2,10 @@
  * `user`: the signed-in user's account, as taker and as maker. `account:<userId>`: the same for a
  * sub-account, readable by its parent.
  *
- * The snapshot contains the balance, resting orders and positions. A delta contains the balance
- * after the command, the events in order (user-events.ts), and the current positions in each market
- * where positions changed (an empty list: none left). Price, value and status of a position are
- * current at the time of the message.
+ * The snapshot contains balance, resting orders and positions. A delta contains the balance after
+ * the command, the events in order (user-events.ts), and the current positions of each market where
+ * positions changed (an empty list if none are left). A position's price, value and status are
+ * current at the message's time.
  */
 import { z } from 'zod';
 import type { Engine } from '../../../engine/engine.js';
@@ -66,7 +66,6 @@ class UserChannel extends Channel {
     super(engine, kind === 'user' ? kind : `account:u${userId}`, `${kind}:${userId}`);
   }
 
-  /** Adds the user's event at offset `at`. */
   addEvent(values: Float64Array, at: number): void {
     this.texts.push(userEventText(this.engine, this.userId, values, at));
     const marketAt = positionMarketAt(values[at]!);

@@ -18,7 +18,7 @@ const ID = ascii('{"type":"receipt","id":');
 const EXECUTED = ascii(',"replayed":false');
 const REPLAYED = ascii(',"replayed":true');
 const COMMA = 44;
-/** Receipts up to this length share a buffer with others. */
+/** Receipts up to this length share a buffer. */
 const SHORT_BYTES = 2_048;
 
 const out = new AsciiWriter();
@@ -46,7 +46,7 @@ export function orderAnswer(
   return { status: 200, text: end(at) };
 }
 
-/** The message for an answer that HTTP would send unchanged: an error, or a receipt in bytes. */
+/** Wraps an answer that HTTP would send unchanged: an error, or a receipt in bytes. */
 export function writtenAnswer(
   { status, text }: Explained,
   id: string,
@@ -59,7 +59,7 @@ export function writtenAnswer(
   return { status, text: end(at) };
 }
 
-/** Writes the envelope and returns the offset where the receipt begins. */
+/** Writes the envelope. Returns the receipt's offset. */
 function begin(id: string, replayed: boolean): number {
   out.clear();
   out.put(ID);

@@ -2,10 +2,10 @@
  * Order entry over the stream: the operations of POST /batch and of the single routes.
  *
  * Invariants:
- * - a request is charged, refused and executed like the same request over HTTP. It gets one answer,
- *   sent when everything in the answer is durable;
- * - a connection has at most `outstandingRequests` unanswered requests;
- * - a refused request also costs the connection operations (limits.ts), so a client that ignores
+ * - A request is charged, refused and executed like the same request over HTTP. It gets one answer,
+ *   sent once everything in it is durable.
+ * - A connection has at most `outstandingRequests` unanswered requests.
+ * - A refused request also costs the connection operations (limits.ts), so a client that ignores
  *   refusals is closed.
  */
 import { numberedKey } from '../../../engine/interface/client-sequence.js';
@@ -28,11 +28,11 @@ import type { Connection } from '../connection.js';
 import { orderAnswer, writtenAnswer } from './answers.js';
 import { type OrderRequest, tooManyUnanswered } from './order-messages.js';
 
-/** On a replica: forwards orders to the leader, which executes them. */
+/** On a replica: forwards orders to the leader for execution. */
 export interface OrdersElsewhere {
-  /** A client has signed in. The leader needs this for cancelOnDisconnect. */
+  /** Called when a client signs in. The leader needs this for cancelOnDisconnect. */
   signedIn(connection: Connection): void;
-  /** Returns why the request cannot be forwarded; null: it was, and the answer will follow. */
+  /** Returns why the request cannot be forwarded, or `null` if an answer will follow. */
   send(connection: Connection, request: OrderRequest, units: number): ErrorAnswer | null;
   closed(connection: Connection): void;
 }
@@ -53,8 +53,8 @@ export class OrderEntry {
   }
 
   /**
-   * Charges a request and returns why it is refused; null: it may be executed. `bill`: an earlier
-   * bill of the same request, if it has paid before.
+   * Charges a request. Returns why it is refused, or `null`. `bill` is the request's own bill if it
+   * has paid before.
    */
   admit(connection: Connection, cost: Cost, bill = new Bill(connection)): ErrorAnswer | null {
     const { gateway, outstandingMax } = this;
@@ -108,8 +108,8 @@ export class OrderEntry {
   }
 
   /**
-   * Holds back later answers, once the request is durable, until the history has been read. Pass to
-   * the returned function what sends the answer and calls {@link Connection.requestAnswered}.
+   * Once the request is durable, holds back later answers until the history has been read. Pass the
+   * returned function what sends the answer and calls {@link Connection.requestAnswered}.
    */
   answerLater(connection: Connection): (send: () => void) => void {
     let answered: (() => void) | null = null;
@@ -149,7 +149,6 @@ interface Executed {
   appliedMs: number;
 }
 
-/** A connection as a reader of the history. */
 class StreamAsker implements Asker {
   readonly session: Session | null;
   readonly address: AddressKey;

@@ -1,7 +1,6 @@
 /**
- * Order entry over the stream: the schemas of its two messages, and their conversion to commands,
- * either by a fast reader or through the schemas. Operations have the schemas, rules and messages
- * of POST /batch.
+ * Schemas of the stream's two order messages, and their conversion to commands, by a fast reader or
+ * through the schemas. Operations have the schemas, rules and messages of POST /batch.
  */
 import { z } from 'zod';
 import type { Batch, BatchOperation } from '../../../engine/interface/commands.js';
@@ -20,11 +19,11 @@ import {
 import { op } from '../../resources/orders/operations.js';
 import { OperationReader } from '../../resources/orders/reader.js';
 
-/** A valid request, ready to be executed. */
+/** A valid request. */
 export interface OrderRequest {
   id: string;
   command: Batch | BatchOperation;
-  /** Replaces the idempotency key, which the command then lacks; 0: not used. */
+  /** Replaces the command's idempotency key; 0 if not used. */
   clientSequence: number;
 }
 
@@ -51,7 +50,7 @@ const clientSequence = z
 
 const { operations, atomic } = BatchBody.shape;
 
-/** One operation. Its receipt is the same as from the operation's own route. */
+/** One operation. Its receipt is that of the operation's own route. */
 export const OrderMessage = z.strictObject({
   op: op('order'),
   id: requestId,
@@ -59,7 +58,6 @@ export const OrderMessage = z.strictObject({
   idempotencyKey,
   clientSequence,
 });
-/** Operations as in POST /batch. */
 export const BatchMessage = z.strictObject({
   op: op('batch'),
   id: requestId,
@@ -70,24 +68,23 @@ export const BatchMessage = z.strictObject({
 });
 export type OrderEntryMessage = z.output<typeof OrderMessage> | z.output<typeof BatchMessage>;
 
-/** Whether an unvalidated message is order entry. */
 export function isOrderEntry(json: unknown): json is { op: 'order' | 'batch' } {
   const op = typeof json === 'object' && json !== null ? (json as { op?: unknown }).op : undefined;
   return op === 'order' || op === 'batch';
 }
 
-/** Whether an operation of an unvalidated message names a user other than `subject`. */
+/** Whether an unvalidated message names a user other than `subject` in an operation. */
 export function namesAnother(json: object, subject: string): boolean {
   return operationNamesAnother(asBatch(json), subject);
 }
 
-/** Adds problems for fields that other fields require, in a message that the schema refuses. */
+/** Reports fields that other fields require, in a message that the schema refuses. */
 export function missingFields(json: object, add: (name: string, problem: string) => void): void {
   const name = nameOf(json);
   missingOfOperations(asBatch(json), (field, problem) => add(name(field), problem));
 }
 
-/** The command of a valid message, or why it is refused. */
+/** Returns a valid message's command, or why it is refused. */
 export function orderRequest(
   assets: Assets,
   userId: number,
@@ -126,8 +123,8 @@ const OPTIONAL_BITS = [KEY_BITS, KEY_BITS | bitsOf('atomic')];
 const REQUIRED_BITS = [bitsOf('op', 'id', 'operation'), bitsOf('op', 'id', 'operations')];
 
 /**
- * Reads order entry directly from a message's bytes. It refuses nothing: for any message that it
- * does not handle, valid or not, it returns null, and the schemas decide.
+ * Reads order entry straight from a message's bytes. It returns `null` for any message that it does
+ * not handle, valid or not, which the schemas then check.
  */
 export class OrderRequestReader {
   private readonly scanner = new JsonScanner();
@@ -142,7 +139,6 @@ export class OrderRequestReader {
   private list: BatchOperation[] = [];
   private readonly readField = (index: number) => this.readValue(FIELDS[index]!);
 
-  /** null: not handled; use the schemas. */
   read(assets: Assets, bytes: Uint8Array, userId: number): OrderRequest | null {
     const { scanner } = this;
     this.assets = assets;
@@ -214,18 +210,17 @@ function commandOf(
   return command;
 }
 
-/** The error for a request above the limit of unanswered requests. */
 export function tooManyUnanswered(outstandingMax: number): ErrorAnswer {
   const message = `The connection has ${outstandingMax} unanswered requests, which is the limit.`;
   return errorAnswer('limit_reached', { limit: 'unanswered' }, message);
 }
 
-/** A single operation as a batch of one. Its fields are then named `operations.0.price`. */
+/** Converts a single operation to a batch of one, whose fields are named `operations.0.price`. */
 function asBatch(json: object): object {
   return 'operation' in json ? { operations: [json.operation] } : json;
 }
 
-/** Maps the field names of {@link asBatch} back to those of the sent message. */
+/** Maps field names of {@link asBatch} back to those of the sent message. */
 function nameOf(json: object): (name: string) => string {
   return 'operation' in json
     ? (name) => name.replace(/^operations\.0\b/, 'operation')

@@ -1,14 +1,15 @@
 /**
- * Reads account messages that memory no longer keeps from the journal, one window at a time.
+ * Reads account messages that memory no longer keeps from the journal, one window at a time. A wish
+ * is a request for such messages.
  *
  * Invariants:
- * - at most one thread replays at a time, at low priority and with a bounded number of commands.
- *   Wishes that arrive meanwhile share the next replays, so a thousand clients that resume after a
- *   restart cost a few dozen replays;
- * - a user (a sub-account counts as its parent) has at most one window. It is given to at most
- *   {@link AT_ONCE} of the user's connections at a time. All windows together have at most
- *   {@link HELD_BYTES_MAX};
- * - users take turns in two alternating lanes: newcomers, who have at most half of the window
+ * - At most one thread replays at a time, at low priority and with a bounded number of commands.
+ *   Wishes that arrive during a replay share the next ones, so a thousand clients that resume after
+ *   a restart cost a few dozen replays.
+ * - A user (a sub-account counts as its parent) has at most one window, given to at most
+ *   {@link AT_ONCE} of its connections at a time. All windows together have at most
+ *   {@link HELD_BYTES_MAX}.
+ * - Users take turns in two alternating lanes: newcomers, who have at most half of the window
  *   bytes, and all others.
  */
 import { Worker } from 'node:worker_threads';
@@ -18,13 +19,13 @@ import type { ElapsedMs } from '../../access/fair-use/token-buckets.js';
 import type { Log } from '../../observe/log.js';
 import type { ReplayAnswer, ReplayTask, ReplayWish, Window } from './replay-worker.js';
 
-/** Maximum of waiting wishes in a lane, and of one user. */
+/** Maximum of queued wishes per lane and per user. */
 const WAITING = { perLane: 1_000, perKey: 100 };
-/** Maximum of users that one replay serves. */
+/** Maximum of users per replay. */
 const TOGETHER_MAX = 16;
 /** Maximum of a user's connections that receive a window at a time. */
 export const AT_ONCE = 8;
-/** Maximum of bytes of all windows. */
+/** Maximum size of all windows together. */
 export const HELD_BYTES_MAX = 256 * 1024 * 1024;
 /** How long a window is offered to further connections. */
 const GIVEN_MS = 30_000;
@@ -32,17 +33,17 @@ const GIVEN_MS = 30_000;
 /** A window's messages after the requested number. */
 export interface Share {
   window: Window;
-  /** The index of the first message. */
+  /** Index of the first message. */
   from: number;
   /** Call once, when the messages are no longer needed. */
   release(): void;
 }
 
-/** `tooFar`: needs more commands than a replay executes. `failed`: try again later. */
+/** `tooFar`: needs more commands than a replay executes. `failed`: may succeed later. */
 export type NotReplayed = 'tooFar' | 'failed';
 
 export interface Wish extends ReplayWish {
-  /** The user, or the parent of a sub-account. */
+  /** The user, or a sub-account's parent. */
   readonly key: number;
   readonly isNewcomer: boolean;
   /** Whether the client has left. */
@@ -71,14 +72,14 @@ export class JournalReplays {
     return this.newcomers.size + this.others.size;
   }
 
-  /** Bytes of the windows being sent. */
+  /** Size of the windows being sent. */
   get heldBytes(): number {
     let sum = 0;
     for (const { bytes } of this.held.values()) sum += bytes;
     return sum;
   }
 
-  /** Calls `done` with the messages after `after`, up to the size of a window. */
+  /** Calls `done` with the messages after `after`, up to one window. */
   read(wish: Wish): void {
     const lane = wish.isNewcomer ? this.newcomers : this.others;
     (this.isStopped ? wish : lane.add(wish))?.done('failed');
@@ -86,8 +87,8 @@ export class JournalReplays {
   }
 
   /**
-   * Resolves when no replay runs. The thread must end by itself: terminating a thread while SQLite
-   * runs in it ends the whole process.
+   * Resolves when no replay runs. The thread must end by itself: terminating it inside SQLite would
+   * end the whole process.
    */
   async stop(): Promise<void> {
     Atomics.store(this.stopped, 0, 1);
@@ -132,7 +133,7 @@ export class JournalReplays {
     });
   }
 
-  /** The wishes of the next users in turn, as long as their windows fit. */
+  /** Takes the next users' wishes in turn, as long as their windows fit. */
   private nextGroup(): Wish[] {
     const { windowBytes } = this.options;
     const users = new Set<number>();
@@ -207,7 +208,7 @@ class Held {
     private readonly window: Window,
     private readonly wishes: Wish[],
     private readonly mayGive: () => boolean,
-    /** Called with the remaining wishes, which need their own window. */
+    /** Called with the remaining wishes, which need a window of their own. */
     private readonly onEmpty: (left: readonly Wish[]) => void,
   ) {
     const [{ key, isNewcomer }] = wishes as [Wish];

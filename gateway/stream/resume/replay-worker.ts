@@ -1,10 +1,10 @@
 /**
  * The thread that replays the journal for `resume`. An engine starts from a snapshot before the
- * first wanted sequence and applies the journal; a hub makes the messages of the wanted accounts.
- * The same code makes them from the same commands, so they equal the sent messages to the byte.
+ * first wanted sequence and applies the journal, and a hub builds the wanted accounts' messages.
+ * The same code and commands yield the messages already sent, byte for byte.
  *
- * Invariant: the thread keeps at most one window of each account's messages, the oldest ones,
- * and ends when all windows are full.
+ * Invariant: the thread keeps at most one window per account, of the oldest messages, and ends when
+ * all windows are full.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Engine } from '../../../engine/engine.js';
@@ -23,29 +23,29 @@ import { STREAM_LIMITS } from '../limits.js';
 export interface ReplayWish {
   userId: number;
   after: number;
-  /** The number of the client's last message. No message has a number from there up to `after`. */
+  /** The number of the client's last message. No message has a number from there to `after`. */
   place: number;
 }
 
 export interface ReplayTask {
-  /** The data folder, for its snapshots. */
+  /** The data folder, which has the snapshots. */
   folder: string;
   journal: JournalPlace;
   wishes: ReplayWish[];
-  /** The last sequence of the replay; it is durable. */
+  /** The replay's last sequence, which is durable. */
   through: number;
   /** Maximum of replayed commands. */
   commandsMax: number;
   windowBytes: number;
-  /** Shared: 1 tells the replay to end early, without an answer. */
+  /** Shared memory: 1 makes the replay end early, without an answer. */
   stopped: Int32Array;
 }
 
-/** An account's messages, concatenated, in memory outside any heap. */
+/** An account's concatenated messages, in memory outside any heap. */
 export interface Window {
   userId: number;
   bytes: Uint8Array;
-  /** Each message's end offset, and its number. */
+  /** Each message's end offset and number. */
   ends: Uint32Array;
   numbers: Float64Array;
   /** The window is complete up to this number. */
@@ -54,10 +54,7 @@ export interface Window {
 
 export interface ReplayAnswer {
   windows: Window[];
-  /**
-   * For each wish, in order: whether it needs more commands than allowed, or journal segments that
-   * are already in an archive.
-   */
+  /** For each wish, whether it needs too many commands or journal segments that are archived. */
   tooFar: boolean[];
 }
 
@@ -123,13 +120,13 @@ async function replay(task: ReplayTask): Promise<ReplayAnswer> {
   }
 }
 
-/** Marks wishes too far back, so that they do not move the replay's start for all others. */
+/** Marks wishes too far back, so that they do not move the replay's start for the others. */
 function farWishes(
   { folder, through, commandsMax, wishes }: ReplayTask,
   reader: JournalSource,
 ): boolean[] {
   const starts = listSnapshots(folder).map(({ sequence }) => sequence);
-  // Earlier segments are in an archive.
+  // Earlier segments are archived.
   const first = reader instanceof JournalReader ? reader.firstSequence : 1;
   return wishes.map(({ after }) => {
     const start = starts.find((sequence) => sequence <= after) ?? 0;

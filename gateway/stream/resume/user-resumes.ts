@@ -1,15 +1,15 @@
 /**
  * `resume` of the channel `user` beyond what memory keeps. Messages come from the journal, one
- * window at a time, and are sent in pages: the next page follows when the client has read most of
- * the previous one. Then the channel continues like after any other `resume`.
+ * window at a time, and are sent in pages. The next page follows when the client has read most of
+ * the previous one. The channel then continues as after any other `resume`.
  *
  * Invariants:
- * - the messages are the sent ones (or those that would have been sent), in order and without gaps.
- *   If they are not available, the client gets a `gap` and a snapshot;
- * - one turn of the event loop sends one page to one connection. The user and the address pay for
- *   the page in reads before it is sent;
- * - one user's resumes use bounded memory in this thread (limits.ts), and a client that does not
- *   read its pages is closed.
+ * - The messages are those originally sent (or that would have been sent), in order and without
+ *   gaps. If they are unavailable, the client gets a `gap` and a snapshot.
+ * - One turn of the event loop sends one page to one connection. User and address pay for the page
+ *   in reads beforehand.
+ * - A user's resumes use bounded memory in this thread (limits.ts). A client that does not read its
+ *   pages is closed.
  */
 import { Bill } from '../../access/fair-use/fair-use.js';
 import { errorAnswer } from '../../commands/errors.js';
@@ -27,21 +27,20 @@ const READS_PER_PAGE = 25;
 const UNREAD_MS = 30_000;
 const NOT_NOW = errorAnswer('unavailable', { executed: false, retryAfterMs: 2_000 });
 
-/** One connection's running resume. */
 interface Resume {
   readonly connection: Connection;
   readonly subscription: Subscription;
   readonly id: string | undefined;
   /** All messages up to this number were sent. */
   after: number;
-  /** The number of the last message that the client has. */
+  /** The number of the client's last message. */
   place: number;
   sentBytes: number;
-  /** null: waiting for a window. */
+  /** `null` while waiting for a window. */
   share: Share | null;
-  /** Index of the next message in the window. */
+  /** Index of the window's next message. */
   next: number;
-  /** The rest of {@link UNREAD_MS}. */
+  /** What remains of {@link UNREAD_MS}. */
   leftMs: number;
 }
 
@@ -54,7 +53,7 @@ interface Options {
 
 export class UserResumes {
   readonly replays: JournalReplays;
-  /** Resumes whose next page can be sent, in turn. */
+  /** Resumes with a next page to send, in turn. */
   private readonly ready = new Set<Resume>();
 
   constructor(private readonly options: Options) {
@@ -75,7 +74,7 @@ export class UserResumes {
     return this.replays.stop();
   }
 
-  /** `subscription` is to `user` and must not be live: this class starts it. */
+  /** `subscription` is to `user` and must not be live, because this class starts it. */
   begin(
     connection: Connection,
     subscription: Subscription,
@@ -87,7 +86,7 @@ export class UserResumes {
     const head = resumeText('resumed', channel, after, this.options.hub.stamp, id);
     const none = { sentBytes: 0, share: null, next: 0, leftMs: 0 };
     const resume = { connection, subscription, id, after, place: after, ...none };
-    // First make everything up to now durable in the journal; the channel keeps what comes later.
+    // Make everything up to now durable in the journal. The channel keeps everything later.
     this.whenDurable(() => {
       connection.pause(subscription);
       if (connection.prepare(subscription, [head])) this.ask(resume);
@@ -194,7 +193,7 @@ export class UserResumes {
     });
   }
 
-  /** Charges the reads as soon as the user and the address can pay, then calls `go`. */
+  /** Calls `go` as soon as the user and the address can pay for the reads. */
   private whenPaid(resume: Resume, reads: number, go: () => void): void {
     const { connection, subscription } = resume;
     const bill = new Bill(connection);
@@ -211,7 +210,7 @@ export class UserResumes {
     }, result.waitMs);
   }
 
-  /** Sends the messages kept since the last window, or a snapshot; then the channel continues. */
+  /** Sends the messages kept since the last window, or a snapshot. The channel then continues. */
   private finish(resume: Resume, since: readonly string[] | null): void {
     const { connection, subscription, after, place, id } = resume;
     const { stamp } = this.options.hub;
