@@ -17,11 +17,13 @@ import type { FollowerData, FromFollower, ToFollower } from './messages.js';
 import { ProgressBoard } from './progress-board.js';
 import { DERIVED_PARTS, type DerivedPart, type FollowerLog } from './troubles.js';
 
-/** The most quick restarts of a failed thread, within what time, and after what pause. */
+/**
+ * How many quick restarts of a failed thread are allowed, in which time, and the pause before each.
+ */
 const RESTARTS_MAX = 5;
 const RESTARTS_WITHIN_MS = 600_000;
 const RESTART_AFTER_MS = 1_000;
-/** How long a process that exits waits for the thread to finish what it is doing. */
+/** How long an exiting process waits for the thread to finish its work. */
 const EXIT_WAIT_MS = 5_000;
 
 export interface FollowerOptions {
@@ -29,7 +31,7 @@ export interface FollowerOptions {
   journal: JournalPlace;
   /** The sequence at the end of the journal. */
   durableSequence: number;
-  /** The most commands and exchange time between snapshots. */
+  /** The most commands, and the most exchange time, between snapshots. */
   snapshotEveryCommands: number;
   snapshotEveryMs: number;
   /** How many days of each asset have a file (history/day-files.ts). */
@@ -44,12 +46,15 @@ export interface FollowerOptions {
    * snapshot is not used.
    */
   onSnapshot: (sequence: number, hash: string) => void;
-  /** The journal does not lead to this exchange's state, from `sequence` on: trading must stop. */
+  /**
+   * Called if the journal, from `sequence` on, does not lead to this exchange's state: trading must
+   * stop.
+   */
   onDisagreement: (sequence: number, message: string) => void;
 }
 
 export interface FollowerStatus {
-  /** The last sequence that was applied and agreed; the last one in the history. */
+  /** The last sequence that was applied and agreed, and the last one in the history. */
   appliedSequence: number;
   projectedSequence: number;
   /** Commands that are durable and not in the history, and the age of the oldest commit. */
@@ -57,9 +62,9 @@ export interface FollowerStatus {
   lagMs: number;
   /** The newest snapshot for which the journal vouches; 0 if none. */
   snapshotSequence: number;
-  /** Entries of lists in the history, and markets. */
+  /** The numbers of list entries and of markets in the history. */
   historyEntries: number;
-  /** The parts that cannot be made now, each with the reason; and the failures since the start. */
+  /** The parts that cannot be built now, each with the reason; and the failures since startup. */
   troubles: ReadonlyMap<DerivedPart, string>;
   troubleCounts: Readonly<Record<DerivedPart, number>>;
 }
@@ -71,15 +76,15 @@ export class Follower {
   private readonly workerData: Omit<FollowerData, 'troubles'>;
   private thread: Worker;
   private threadEnd: Promise<void> = Promise.resolve();
-  /** Why the thread failed, if that is known. */
+  /** The reason why the thread failed, if it is known. */
   private fault: Error | null = null;
-  /** The start of the thread, or the end of its last step. */
+  /** When the thread started, or its last step ended. */
   private stepBeganMs = 0;
   private restartedAtMs: number[] = [];
   private restart: NodeJS.Timeout | null = null;
   private readonly troubles = new Map<DerivedPart, string>();
   private readonly troubleCounts = noCounts();
-  /** Why the follower has ended for good; null while it runs. */
+  /** The reason why the follower has ended permanently; null while it runs. */
   private ended: string | null = null;
 
   constructor(private readonly options: FollowerOptions) {
@@ -139,7 +144,7 @@ export class Follower {
     this.board.waitForEnd(EXIT_WAIT_MS);
   };
 
-  /** Ends the thread after its current batch, or at once while it loads a snapshot. */
+  /** Ends the thread after its current batch, or immediately while it loads a snapshot. */
   async close(): Promise<void> {
     this.end('the exchange is closing');
     if (this.restart !== null) clearTimeout(this.restart);
@@ -236,7 +241,7 @@ export class Follower {
     const afterMs = isOften ? RESTARTS_WITHIN_MS : RESTART_AFTER_MS;
     const problem = String(error.stack);
     log.error({ problem, afterMs }, "the follower's thread has ended and will be restarted");
-    // A thread that could not start, for lack of a file descriptor, say, does not count as failed.
+    // A thread that could not start, for example for lack of a file descriptor, has not failed.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_WORKER_INIT_FAILED')
       this.restartedAtMs.push(nowMs);
     this.history.end('the follower is being restarted');

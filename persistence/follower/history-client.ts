@@ -9,7 +9,7 @@
 import type { Reader } from '../history/read-turns.js';
 import type { HistoryKind, HistoryReply, HistoryRequest, RequestOf } from '../history/requests.js';
 
-/** The longest lag of the follower, and the longest time to an answer. */
+/** The longest lag of the follower, and the longest time until an answer. */
 export const HISTORY_LAG_MAX_MS = 2_000;
 const SWEEP_MS = 250;
 export const PENDING_MAX = 10_000;
@@ -19,7 +19,9 @@ type Done = (reply: HistoryReply) => void;
 
 export interface HistoryLink {
   send(id: number, request: HistoryRequest, minSequence: number, reader: Reader): void;
-  /** The client has given up the request with this id: its reading ends. */
+  /**
+   * Tells the follower that the client has given up the request with this id, so that reading ends.
+   */
   giveUp(id: number): void;
   /** Time since the oldest commit that is not in the history. */
   lagMs(): number;
@@ -28,7 +30,7 @@ export interface HistoryLink {
   problem(): string | null;
 }
 
-/** `done` is null: given up. */
+/** A pending request; `done` is null if it was given up. */
 interface PendingRead {
   reader: Reader;
   done: Done | null;
@@ -36,9 +38,9 @@ interface PendingRead {
 }
 
 export class HistoryClient {
-  /** By id, in the order sent: the requests that the follower has not answered. */
+  /** Requests that the follower has not answered, by id, in the order in which they were sent. */
   private readonly pending = new Map<number, PendingRead>();
-  /** How many of these each reader has. */
+  /** The number of pending requests of each reader. */
   private readonly pendingOf = new Map<Reader, number>();
   private lastId = 0;
   private sweeper: NodeJS.Timeout | null = null;
@@ -46,10 +48,10 @@ export class HistoryClient {
   constructor(private readonly link: HistoryLink) {}
 
   /**
-   * Sends a request. `done` is called once, possibly before this returns. `minSequence` is the
-   * durable sequence when the request came, so the answer includes all that the client was told.
-   * Reads of one reader are served one after another. Returns a function that gives the request up:
-   * afterwards `done` is not called.
+   * Sends a request. `done` is called once, possibly before this returns. `minSequence`: the
+   * durable sequence when the request came, so that the answer includes everything the client
+   * knows. Reads of one reader are served one after another. Returns a function that gives the
+   * request up: `done` is then not called.
    */
   read<Kind extends HistoryKind>(
     request: RequestOf<Kind>,
@@ -63,7 +65,7 @@ export class HistoryClient {
       return () => {};
     }
     const id = ++this.lastId;
-    // The answer to a request is of the request's kind.
+    // The answer has the request's kind.
     const read: PendingRead = { reader, done: done as Done, askedMs: this.link.elapsedMs() };
     this.pending.set(id, read);
     this.pendingOf.set(reader, (this.pendingOf.get(reader) ?? 0) + 1);

@@ -1,10 +1,11 @@
 /**
- * Reads of single batches of the journal, for clients that check it. They share one reader, opened
- * for the first of them, and take turns on it. The follower has its own, so it reads on meanwhile.
+ * Reads single batches of the journal, for clients that verify it. The reads share one reader,
+ * opened for the first of them, and take turns on it. The follower has a separate reader and is not
+ * delayed.
  *
- * Invariant: every read is answered once. A batch that cannot be read is `unavailable`: finding
- * damage is left to the follower, which reads the whole journal. If a node of PostgreSQL is lost,
- * another one is read; one that is behind has a moment to receive what was committed.
+ * Invariant: every read is answered once. A batch that cannot be read is `unavailable`: the
+ * follower, which reads the whole journal, finds damage. If a node of PostgreSQL is lost, another
+ * one is read; a node that is behind gets a moment to receive what was committed.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { JournalUnavailable } from '../journal/errors.js';
@@ -17,7 +18,7 @@ const LOOK_MS = 10;
 
 export class JournalBatches {
   private reader: JournalSource | null = null;
-  /** Settles when the last read that came is over. */
+  /** Settles when the latest read has ended. */
   private last: Promise<void> = Promise.resolve();
   private ended: string | null = null;
 
@@ -51,7 +52,7 @@ export class JournalBatches {
     }
   }
 
-  /** @param reason for the reads that still wait. */
+  /** @param reason the answer to pending reads */
   async close(reason: string): Promise<void> {
     this.ended = reason;
     await this.last;

@@ -1,16 +1,17 @@
 /** The follower's lag: how long the oldest commit that is not in the history has been durable. */
 
 /**
- * Commits within this time share the time of the first: the lag is too large by at most this much.
+ * Commits within this time share the time of the first, so the reported lag is too large by at most
+ * this much.
  */
 const MARK_MS = 100;
-/** Seven minutes. The last mark then grows: by then it is enough that the lag is not too small. */
+/** Seven minutes of marks. After that the last mark grows, because such a lag need not be exact. */
 const MARKS_MAX = 4_096;
 
 interface Mark {
   /** The sequence of the last commit in the mark. */
   sequence: number;
-  /** The time of its first commit. */
+  /** The time of the first commit in the mark. */
   atMs: number;
 }
 
@@ -19,7 +20,8 @@ export class CommitMarks {
   private lastSequence = 0;
 
   /**
-   * Notes a commit, and drops the marks that the history has passed: `lagMs` may never be called.
+   * Notes a commit, and drops marks that the history has passed. Pruned here too, because `lagMs`
+   * may never be called.
    */
   committed(sequence: number, projectedSequence: number, nowMs: number): void {
     this.lastSequence = sequence;
@@ -33,7 +35,10 @@ export class CommitMarks {
     else this.marks.at(-1)!.sequence = sequence;
   }
 
-  /** 0 when the history has every commit. After a rebuild begins, counts from the next call. */
+  /**
+   * The lag; 0 if the history has every commit. After a rebuild begins, the lag counts from the
+   * next call.
+   */
   lagMs(projectedSequence: number, nowMs: number): number {
     if (this.marks.length === 0 && this.lastSequence > projectedSequence) {
       this.marks.push({ sequence: this.lastSequence, atMs: nowMs });

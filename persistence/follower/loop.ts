@@ -38,21 +38,21 @@ import { snapshotRemedy } from './snapshots.js';
 /** The pause after a failure; doubled for each further one, up to the longest. */
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 10_000;
-/** The same program fails at the same command again, after a replay from a snapshot before it. */
+/** The pause after a fault of the program, which would repeat it at the same command. */
 const FAULT_WAIT_MS = 3_600_000;
 /** Failures in a row, which take several seconds, after which the second engine starts. */
 const FAILURES_WITHOUT_CHECK = 5;
 
 export class FollowerLoop {
   private session: FollowerSession | null = null;
-  /** Reads that came before the first session was open; null from then on. */
+  /** Reads that came before the first session was open; null afterwards. */
   private early: WaitingRead[] | null = [];
   private unavailable = '';
   private readonly stopped = new AbortController();
   private disagreed = false;
-  /** The last attempt to prepare the folder of the snapshots failed. */
+  /** Whether the last attempt to prepare the snapshots' folder failed. */
   private isFolderUnprepared = false;
-  /** Since the follower last caught up. */
+  /** Whether damage was found since the follower last caught up. */
   private wasDamaged = false;
   private lastDamage = '';
   private failures = 0;
@@ -124,7 +124,7 @@ export class FollowerLoop {
       const remedy = 'It is rebuilt from the journal; nothing is to be done.';
       troubles.note({ part: 'history', problem, remedy });
       await this.closeSession('the history is being rebuilt');
-      // The same damage in a part that was made again is not in that part.
+      // If a rebuilt part shows the same damage, the damage is elsewhere.
       const isAgain = this.wasDamaged || problem === this.lastDamage;
       this.lastDamage = problem;
       if (error.part === null || isAgain) removeHistory(folder);
@@ -150,7 +150,9 @@ export class FollowerLoop {
     return `It is tried again. If it stays, see the disk and the rights of ${folder}: npm run doctor -- --data ${folder}`;
   }
 
-  /** If it fails, there are no snapshots; everything else works. */
+  /**
+   * Prepares the snapshots' folder. If that fails, there are no snapshots; everything else works.
+   */
   private async prepareSnapshots(): Promise<void> {
     const { folder, troubles } = this.options;
     try {
@@ -168,7 +170,9 @@ export class FollowerLoop {
     return file !== null && firstBadSequence! <= newestSnapshot(this.options);
   }
 
-  /** Until the history's engine has got as far, or the follower is closed. */
+  /**
+   * Checks the journal's end until the history's engine has caught up, or the follower is closed.
+   */
   private startEndCheck(): void {
     this.checking ??= this.checkEnd().finally(() => {
       this.checking = null;
@@ -205,7 +209,7 @@ export class FollowerLoop {
     }
   }
 
-  /** Longer after each failure in a row. */
+  /** Waits, longer after each consecutive failure. */
   private pause(): Promise<void> {
     return this.wait(Math.min(FIRST_WAIT_MS * 2 ** this.failures++, LONGEST_WAIT_MS));
   }

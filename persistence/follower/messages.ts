@@ -13,7 +13,7 @@ export interface FollowerData {
   snapshotEveryMs: number;
   dayFiles: number;
   historyDays: number;
-  /** What could not be made by the thread before this one. */
+  /** The parts that the previous thread could not build. */
   troubles: ReadonlyMap<DerivedPart, string>;
 }
 
@@ -28,11 +28,11 @@ export type ToFollower =
 export type FromFollower =
   | { kind: 'answer'; id: number; reply: HistoryReply }
   | { kind: 'log'; level: LogLevel; fields: object; message: string }
-  /** A step of the thread's start has ended; the trading thread has the clock. */
+  /** A step of the thread's startup has ended; the trading thread measures its time. */
   | { kind: 'step'; step: string; fields: object }
-  /** A snapshot was written and read back, and the journal is to vouch for it. */
+  /** A snapshot was written and read back; the exchange must journal its hash. */
   | { kind: 'snapshot'; sequence: number; hash: string }
-  /** A part that is made from the journal cannot be made now; null if it can again. */
+  /** A derived part cannot be built now; null if it can again. */
   | { kind: 'trouble'; part: DerivedPart; problem: string | null }
   /** Final: the journal is damaged, or leads to another state than the exchange has. */
   | { kind: 'disagreement'; sequence: number; message: string };

@@ -1,7 +1,7 @@
 /**
- * Rebuilds one part of the history that is lost or damaged: a further engine follows the
- * journal from the newest snapshot that is not after the part's beginning, or from the first
- * command, to the part's end. The rest of the history is served, and grows, meanwhile.
+ * Rebuilds one lost or damaged part of the history: a separate engine follows the journal from the
+ * newest snapshot up to the part's beginning, or from the first command, to the part's end. The
+ * rest of the history is served, and grows, in the meantime.
  */
 import type { Engine } from '../../engine/engine.js';
 import { assetOfMarket } from '../../engine/interface/domain.js';
@@ -26,7 +26,7 @@ export interface RebuildOptions {
   readSnapshot: ReadSnapshot;
 }
 
-/** Writes the part's file as before it was sealed. @throws JournalError, or another error. */
+/** Writes the part's file as it was before sealing. @throws JournalError, or another error */
 export async function rebuildPart(
   { folder, journal, log, readSnapshot: read }: RebuildOptions,
   { catalogue, part, signal }: { catalogue: Catalogue; part: number; signal: AbortSignal },
@@ -69,7 +69,9 @@ export async function rebuildPart(
   }
 }
 
-/** What a part's entries are numbered from, by the places of the parts before it. */
+/**
+ * The state from which a part's entries are numbered, computed from the places of earlier parts.
+ */
 async function stateBefore(
   catalogue: Catalogue,
   part: number,

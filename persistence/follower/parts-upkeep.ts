@@ -18,7 +18,7 @@ import type { Troubles } from './troubles.js';
 /** The pause after each MiB of a part that is checked. */
 const CHECK_PAUSE_MS = 50;
 const DAY_MS = 86_400_000;
-/** From the start of one check of all parts to the next. */
+/** The time from the start of one check of all parts to the start of the next. */
 const CHECK_EVERY_MS = DAY_MS;
 /** The wait before the next attempt at a part; doubled each time, up to the longest. */
 const FIRST_WAIT_MS = 10_000;
@@ -38,9 +38,9 @@ export class PartsUpkeep {
   private wakeUp: (() => void) | null = null;
   /** Parts whose last attempt failed. */
   private readonly failing = new Set<number>();
-  /** By part: how often it failed or was rebuilt. */
+  /** How often each part failed or was rebuilt. */
   private readonly attempts = new Map<number, number>();
-  /** Parts that are not tried again yet. */
+  /** Parts whose next attempt waits, with its timer. */
   private readonly waiting = new Map<number, NodeJS.Timeout>();
   private readonly checks: NodeJS.Timeout;
 
@@ -62,12 +62,12 @@ export class PartsUpkeep {
     this.wakeUp?.();
   }
 
-  /** Whether no part that is over is lost, and no task failed at its last attempt. */
+  /** Whether no finished part is lost, and no task failed at its last attempt. */
   get isWhole(): boolean {
     return this.store.parts.lost.size === 0 && this.failing.size === 0;
   }
 
-  /** A part that is over is damaged: nothing is read from it until it is rebuilt. */
+  /** Notes that a finished part is damaged: nothing is read from it until it is rebuilt. */
   damaged(part: number, error: HistoryDamage): void {
     const { lost } = this.store.parts;
     if (lost.has(part)) return;
@@ -121,7 +121,7 @@ export class PartsUpkeep {
     for (let part = this.store.parts.over.length; part > 0; part--) this.unchecked.add(part);
   }
 
-  /** The oldest part that is to be pruned. */
+  /** The oldest part that is due for pruning. */
   private prunable(): number | undefined {
     const { store, options } = this;
     const { parts, progress } = store;
@@ -203,7 +203,7 @@ export class PartsUpkeep {
     await files.closeFile(part);
     await rebuildPart(options, { catalogue: store.catalogue, part, signal: ends.signal });
     await this.seal(part);
-    // Damage that returns immediately may return each time.
+    // Damage that returns immediately could return at each attempt.
     this.postpone(part);
   }
 

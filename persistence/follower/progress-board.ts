@@ -13,12 +13,12 @@
 
 const SLOTS = [
   ...(['durable', 'applied', 'projected', 'snapshotSequence', 'entryCount'] as const),
-  /** Where the open part of the history begins. */
+  /** The sequence at which the open part of the history begins. */
   'partSequence',
 ] as const;
 type Slot = (typeof SLOTS)[number];
 
-/** Three flags, and a word that is not used. */
+/** Three flags, and an unused word. */
 const FLAG_BYTES = 16;
 /** States of the second flag. `closing` is final. */
 const Interruptible = { no: 0, yes: 1, closing: 2 } as const;
@@ -66,7 +66,10 @@ export class ProgressBoard {
     }
   }
 
-  /** Lets no such work begin. Returns whether some is under way: terminate the thread then. */
+  /**
+   * Prevents further interruptible work. Returns whether some is in progress: the thread may then
+   * be terminated.
+   */
   close(): boolean {
     return Atomics.exchange(this.interruptible, 0, Interruptible.closing) === Interruptible.yes;
   }
@@ -80,7 +83,7 @@ export class ProgressBoard {
     Atomics.notify(this.ended, 0);
   }
 
-  /** Blocks the calling thread until the other one has ended, or for `timeoutMs`. */
+  /** Blocks the calling thread until the other thread has ended, or for `timeoutMs`. */
   waitForEnd(timeoutMs: number): void {
     Atomics.wait(this.ended, 0, 0, timeoutMs);
   }

@@ -33,7 +33,7 @@ export interface WaitingRead<Request = HistoryRequest> {
   minSequence: number;
   reader: Reader;
   done: Answered;
-  /** Whether the client has given the read up: then the work on it ends. */
+  /** Whether the client has given the read up, so that work on it ends. */
   isGivenUp: () => boolean;
 }
 
@@ -42,7 +42,7 @@ export const GIVEN_UP = { status: 'unavailable', reason: 'nobody waits for it an
 interface ReadsOptions {
   engine: Engine;
   boards: Leaderboards;
-  /** What a read sees of the history, as it is now. */
+  /** The view that a read has of the history at this moment. */
   readsIn: (turn: Turn) => HistoryReads;
   /** The database cannot be read, or is damaged. */
   failed: (error: unknown) => void;
@@ -54,7 +54,7 @@ interface ReadsOptions {
 
 export class FollowerReads {
   private waiting: WaitingRead<FollowerRequest>[] = [];
-  /** The read of the database that is under way, by reader. */
+  /** The reader's read of the database that is in progress. */
   private readonly running = new Map<Reader, WaitingRead>();
   private readonly turns = new ReadTurns();
   private ended: string | null = null;
@@ -66,7 +66,7 @@ export class FollowerReads {
     else this.waiting.push(read);
   }
 
-  /** Whether a read waits, for the engine or for another read. */
+  /** Whether a read is waiting, for the engine or for another read. */
   get areWaiting(): boolean {
     return this.waiting.length > 0;
   }
@@ -95,7 +95,7 @@ export class FollowerReads {
     }
   }
 
-  /** Refuses the reads that wait for a leaderboard, because making one has failed. */
+  /** Refuses the reads that wait for a leaderboard, because building one has failed. */
   refuseBoards(reason: string): void {
     const { waiting } = this;
     this.waiting = waiting.filter(({ request }) => isStored(request));
@@ -103,7 +103,7 @@ export class FollowerReads {
       if (!isStored(request)) done({ status: 'unavailable', reason });
   }
 
-  /** A query that is under way is not waited for. */
+  /** Answers all reads, without waiting for a query in progress. */
   end(reason: string): void {
     this.ended = reason;
     for (const { done } of [...this.waiting, ...this.running.values()])
@@ -113,8 +113,8 @@ export class FollowerReads {
   }
 
   /**
-   * Prepares the read before this returns. A fault of the read, which is not one of the file,
-   * refuses that read alone.
+   * Prepares the read before this returns. If the read itself is at fault, rather than the file,
+   * only this read is refused.
    */
   private async run(read: WaitingRead, request: StoredRequest, at: TrueAt): Promise<void> {
     const { engine, readsIn, failed, readEnded } = this.options;

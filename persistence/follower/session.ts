@@ -61,30 +61,30 @@ export const GATHER_MS = 100;
 const GATHER_FOR_READS_MS = 10;
 /** The time from the start of a transaction to the next that nothing demands. */
 const TRANSACTION_EVERY_MS = 500;
-/** A transaction begins at once when this many entries or commands wait for it. */
+/** A transaction begins immediately when this many entries or commands wait for it. */
 const TRANSACTION_ENTRIES = 1_000_000;
 const TRANSACTION_COMMANDS = 500_000;
 /** The most entries that wait for a transaction; beyond that, reading of the journal pauses. */
 const PENDING_ENTRIES_MAX = 2_000_000;
-/** When a node that is behind counts as unavailable; another one is tried then. */
+/** After this lag, a node counts as unavailable and another one is tried. */
 const LAG_MS_MAX = 2_000;
 const USERS_IN_PIECE = 4_096;
 
-/** The folder is the data folder, for what is made from the journal. */
+/** Options of a session. The folder is the data folder, for derived data. */
 export interface SessionOptions extends SnapshotsOptions {
   journal: JournalPlace;
   readSnapshot: ReadSnapshot;
-  /** How many days of each asset have a file; 0 if none. */
+  /** How many days of each asset have a file. */
   dayFiles: number;
   /** The days after which orders and books are pruned from the history; 0 means never. */
   historyDays: number;
-  /** The commands in a part of the history; the standard if left out. */
+  /** The commands in a part of the history. Default: PART_COMMANDS. */
   partCommands?: number;
-  /** A step of the start has ended. */
+  /** Called when a step of the startup has ended. */
   stepEnded: (step: string, fields: object) => void;
 }
 
-/** The check of the journal's end that runs meanwhile (end-check.ts), and how far it is. */
+/** The other engine's check of the journal's end (end-check.ts), and how far it is. */
 interface CheckedEnd {
   readonly sequence: number;
 }
@@ -97,7 +97,10 @@ interface Opened {
   files: HistoryFiles;
 }
 
-/** The sequence of the newest snapshot; one beyond the journal's end is not of this journal. */
+/**
+ * The sequence of the newest snapshot. A snapshot beyond the journal's end belongs to another
+ * journal and does not count.
+ */
 export function newestSnapshot({ folder, board }: SessionOptions): number {
   const end = board.get('durable');
   return listSnapshots(folder).find(({ sequence }) => sequence <= end)?.sequence ?? 0;
@@ -112,22 +115,25 @@ export class FollowerSession {
   private readonly reads: FollowerReads;
   private readonly batches: JournalBatches;
   private readonly dayFiles: DayFiles;
-  /** Whether a market has opened since the files of days were made. */
+  /** Whether a market has opened since the day files were written. */
   private hasOpened = true;
   private readonly lists: CommittedLists;
-  /** The number of prices as of the last transaction: more may wait. */
+  /** The number of prices in the last transaction; further ones may be waiting. */
   private prices = new ListCounts();
   private readonly upkeep: PartsUpkeep;
-  /** null until the engine has reached the end of the history. */
+  /** The projection; null until the engine has reached the end of the history. */
   private projection: Projection | null = null;
-  /** What the next transaction writes is being taken out of the projection: nothing is applied. */
+  /**
+   * Set while the next transaction's changes are drained from the projection; no command is applied
+   * in the meantime.
+   */
   private draining: Promise<HistoryChanges> | null = null;
   private committing: Promise<void> | null = null;
   /** Runs out when the next transaction may begin that nothing demands; null: it may begin now. */
   private pause: NodeJS.Timeout | null = null;
   private failure: unknown = null;
   private stopping = false;
-  /** How long the node that is read has been behind the commits. */
+  /** How long the node has been behind the commits. */
   private waitedMs = 0;
   /** Ends the wait for a commit, or for more commits to collect. */
   private wakeUp: (() => void) | null = null;
@@ -135,7 +141,10 @@ export class FollowerSession {
   private constructor(
     private readonly options: SessionOptions,
     private readonly opened: Opened,
-    /** Checks the journal's end and takes the snapshots meanwhile; null if this session does. */
+    /**
+     * The other engine that checks the journal's end and takes the snapshots; null if this session
+     * does.
+     */
     private readonly endCheck: () => CheckedEnd | null,
   ) {
     const { start, checked, store, files } = opened;
@@ -222,7 +231,10 @@ export class FollowerSession {
     return this.follower.position.sequence;
   }
 
-  /** Whether the newest snapshot is so far ahead that the journal's end would wait for long. */
+  /**
+   * Whether the newest snapshot is so far ahead that the journal's end would stay unchecked for
+   * long.
+   */
   get isFarBehind(): boolean {
     return newestSnapshot(this.options) - this.sequence > this.options.snapshots.everyCommands;
   }
@@ -260,7 +272,7 @@ export class FollowerSession {
     this.wake();
   }
 
-  /** @param reason for the reads that still wait. */
+  /** @param reason the answer to pending reads */
   async close(reason: string): Promise<void> {
     this.failure ??= new Error(reason);
     this.reads.end(reason);
@@ -330,7 +342,9 @@ export class FollowerSession {
     this.options.stepEnded('the history answers', { sequence: this.sequence });
   }
 
-  /** A damaged part that is over is rebuilt in the background; other damage ends the session. */
+  /**
+   * Starts the rebuild of a damaged finished part in the background; other damage ends the session.
+   */
   private readFailed(error: unknown): void {
     const { parts } = this.opened.store;
     if (error instanceof HistoryDamage && error.part !== null && error.part !== parts.open)
@@ -361,16 +375,16 @@ export class FollowerSession {
     return this.sequence > this.opened.store.progress.sequence;
   }
 
-  /** Begins a transaction if the last one is long enough ago; otherwise when it is. */
+  /** Begins a transaction now, or when enough time has passed since the last one. */
   private startCommitInTurn(): void {
     if (this.pause === null) this.startCommit();
   }
 
-  /** Begins a transaction with all pending changes, unless one is under way. */
+  /** Begins a transaction with all pending changes, unless one is in progress. */
   private startCommit(): void {
     const { projection, follower } = this;
     if (this.committing !== null || projection === null || this.failure !== null) return;
-    // Until the end of a batch is proven, nothing of it is written.
+    // Nothing of a batch is written until its end is proven.
     if (follower.isWithinBatch || !this.isHistoryBehind()) return;
     this.startPause();
     this.draining = inTurns(projection.drainInPieces()).finally(() => {
@@ -440,7 +454,7 @@ export class FollowerSession {
       );
   }
 
-  /** Settles when everything that was applied is in the history, or after a failure. */
+  /** Settles when everything applied is in the history, or after a failure. */
   private async committed(): Promise<void> {
     for (this.startCommit(); this.committing !== null; this.startCommit()) await this.committing;
   }
@@ -473,7 +487,7 @@ export class FollowerSession {
     await this.woken(null);
   }
 
-  /** Follows the commits of the exchange, after a moment in which more of them collect. */
+  /** Follows the exchange's commits, after a pause in which more of them collect. */
   private async followCommitted(): Promise<void> {
     if (!this.reads.areWaiting) await this.woken(GATHER_MS);
     else if (this.pause !== null) await delay(GATHER_FOR_READS_MS);

@@ -47,7 +47,7 @@ export interface SnapshotsOptions {
   board: ProgressBoard;
   log: FollowerLog;
   troubles: Troubles;
-  /** Called when a snapshot is on disk, for the exchange to vouch for it. */
+  /** Called when a snapshot is on disk, so that the exchange journals its hash. */
   snapshotWritten: (sequence: number, hash: string) => void;
 }
 
@@ -62,19 +62,22 @@ export function snapshotRemedy(folder: string): string {
 
 export class FollowerSnapshots {
   private finishing: SnapshotFinishing | null = null;
-  /** The sequence of one that was written while another was being finished. */
+  /** The sequence of a snapshot that was written while another was being finished. */
   private waiting: number | null = null;
   /** The last snapshot of this session that is on disk. */
   private last: WrittenSnapshot | null = null;
-  /** The journal's last command that vouches for a snapshot. */
+  /** The journal's last command with a snapshot's hash. */
   private vouch: CommandOf<'vouchForSnapshot'> | null = null;
-  /** The error that the journal vouches for other bytes; null if it does not. */
+  /**
+   * The error that the journal has another hash than this follower's snapshot; null if there is
+   * none.
+   */
   private problem: JournalError | null = null;
-  /** The engine after the batch before. */
+  /** The engine's sequence after the previous batch. */
   private beforeSequence: number;
   private beforeMs: number;
 
-  /** @param engine at the start, from a snapshot or empty. */
+  /** @param engine the engine at the start, from a snapshot or empty */
   constructor(
     private readonly options: SnapshotsOptions,
     { sequence, nowMs }: Engine,
@@ -105,9 +108,9 @@ export class FollowerSnapshots {
   }
 
   /**
-   * Writes the state in turns, between which other work and messages get theirs. The caller applies
-   * no command until this settles: the engine is still at `position`. A failure costs the snapshot
-   * and nothing else.
+   * Writes the state in pieces, between which other work and messages get turns. The caller applies
+   * no command until this settles, so the engine stays at `position`. A failure costs only the
+   * snapshot.
    */
   async take(engine: Engine, position: JournalPosition): Promise<void> {
     const { sequence } = position;
@@ -120,7 +123,10 @@ export class FollowerSnapshots {
     }
   }
 
-  /** Called after every command of the journal: one that vouches for a snapshot makes it count. */
+  /**
+   * Called after every command of the journal; a command with the hash of a snapshot makes the
+   * snapshot count.
+   */
   applied(records: RecordBuffer, at: number): void {
     const vouch = vouchAt(records, at);
     if (vouch === null) return;
@@ -190,7 +196,7 @@ export class FollowerSnapshots {
     this.finishWaiting();
   }
 
-  /** Not retried: the journal has everything, and the next snapshot is enough. */
+  /** Not retried: the journal is complete, and the next snapshot is enough. */
   private failed(error: unknown): void {
     const { troubles, folder } = this.options;
     troubles.failed('snapshots', error, snapshotRemedy(folder));
@@ -207,7 +213,7 @@ export class FollowerSnapshots {
 /** With every 300 s and 2,000,000 commands, at most 17 GB a day are written at 1,000 a second. */
 const BYTES_OF_ONE = 50_000_000;
 
-/** How many times more rarely a state of so many bytes is written. */
+/** How many times less often a state of this size is written. */
 export function rarity(bytes: number): number {
   return 2 ** Math.max(0, Math.ceil(Math.log2(bytes / BYTES_OF_ONE)));
 }

@@ -19,7 +19,7 @@ export type DerivedPart = (typeof DERIVED_PARTS)[number];
 export interface PartTrouble {
   part: DerivedPart;
   problem: string;
-  /** What the operator can do. */
+  /** The remedy for the operator. */
   remedy: string;
 }
 
@@ -40,14 +40,14 @@ export class Troubles {
     private readonly folder: string,
     private readonly log: FollowerLog,
     private readonly report: ReportTrouble,
-    /** What failed in the previous thread, and counts as failing until it is made again. */
+    /** The parts that failed in the previous thread. They count as failing until they are built. */
     failing: Iterable<readonly [DerivedPart, string]> = [],
   ) {
     for (const trouble of readTroubles(folder)) this.failing.set(trouble.part, trouble);
     for (const [part, problem] of failing) this.failing.set(part, { part, problem, remedy: '' });
   }
 
-  /** @param otherwise the remedy, unless the error is of a file and has one. */
+  /** @param otherwise the remedy, unless the error is about a file and has its own */
   failed(part: DerivedPart, error: unknown, otherwise: string): void {
     const told = troubleOf(error);
     const { problem } = told;
@@ -78,7 +78,7 @@ export class Troubles {
     this.report(part, null);
   }
 
-  /** The file only informs: on a full disk there is none. */
+  /** Writes the file. On a full disk it is missing, which is harmless: it only informs. */
   private save(): void {
     const path = join(this.folder, TROUBLES_FILE);
     try {
@@ -88,7 +88,7 @@ export class Troubles {
   }
 }
 
-/** What could not be made when the exchange last ran in the folder. */
+/** The parts that could not be built when the exchange last ran in the folder. */
 export function readTroubles(folder: string): PartTrouble[] {
   try {
     const troubles: PartTrouble[] = JSON.parse(readFileSync(join(folder, TROUBLES_FILE), 'utf8'));
@@ -99,7 +99,7 @@ export function readTroubles(folder: string): PartTrouble[] {
   }
 }
 
-/** As an operator reads it. */
+/** The text for an operator. */
 export function partTroubleText({ part, problem, remedy }: PartTrouble): string {
   const name = NAMES[part];
   const what = `${name[0]!.toUpperCase()}${name.slice(1)} cannot be made: ${problem}`;

@@ -49,7 +49,7 @@ const loop = new FollowerLoop(
     stepEnded: (step, fields) => post({ kind: 'step', step, fields }),
     snapshotWritten: (sequence, hash) => post({ kind: 'snapshot', sequence, hash }),
     readSnapshot: async (path) => {
-      // Another session of the loop may have calls into SQLite under way.
+      // The loop's other session may have calls into SQLite in progress.
       if (loop.isCheckingEnd) return readSnapshot(path);
       // Leaves the callback of SQLite that has brought the code here.
       await nextTurn();
@@ -63,7 +63,7 @@ const loop = new FollowerLoop(
   (sequence, message) => post({ kind: 'disagreement', sequence, message }),
 );
 
-/** Reads that the trading thread waits for. */
+/** The ids of reads that have not been answered. */
 const unanswered = new Set<number>();
 
 lowerPriority(PRIORITY_STEPS);

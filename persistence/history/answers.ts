@@ -2,8 +2,9 @@
  * Answers from the database, completed with state of the engine: asset prices, a market's book,
  * points.
  *
- * Invariant: an answer is true at one sequence. The engine's state is read at once, when the
- * history is at the same sequence; the rest is read later, in a transaction begun at that sequence.
+ * Invariant: an answer is true at one sequence. The engine's state is read immediately, when the
+ * history is at the same sequence; the rest is read later, in a transaction that began at that
+ * sequence.
  */
 import type { Engine } from '../../engine/engine.js';
 import { ledgerEnd, readLedger } from './account/ledger.js';
@@ -88,7 +89,10 @@ const PREPARE: { readonly [Kind in StoredKind]: Prepare<Kind> } = {
       return { bytes, contentHash: contentHashOf(entries, `${nextCursor}`), nextCursor };
     };
   },
-  /** From the engine, with its book; from the history once the engine has removed the market. */
+  /**
+   * The market comes from the engine, with its book; once the engine has removed the market, from
+   * the history.
+   */
   marketText: ({ marketId }, database, engine) => {
     const { sequence, nowMs: atMs } = engine;
     const prices = assetPrices(engine);

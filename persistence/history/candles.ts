@@ -1,10 +1,10 @@
 /**
- * Candles: what the trades of a market and the prices of an asset were in each interval of time.
- * Those of a market are made of the candles of 5 s that are stored (runs/candles.ts). The prices of
- * an asset are read from their list, so an asset's candles need no storage.
+ * Candles: a market's trades and an asset's prices in each interval of time. A market's candles are
+ * combined from the stored candles of 5 s (runs/candles.ts). An asset's candles are computed from
+ * the list of its prices, so they need no storage.
  *
- * Invariant: a page has a candle for every interval, also for one in which nothing happened. A
- * read looks at some 30,000 prices at most, unless a single interval has more.
+ * Invariant: a page has a candle for every interval, even for one without trades and prices. A read
+ * examines about 30,000 prices at most, unless a single interval has more.
  */
 import { startOfMarketMs, WINDOW_MS } from '../../engine/interface/domain.js';
 import { MAX_TIME_MS } from '../../engine/interface/limits.js';
@@ -14,10 +14,10 @@ import { CANDLE_WIDTH, startOf } from './runs/candles.js';
 import { ASSET_PRICE, type EntryOf, RUN_ENTRIES } from './runs/format.js';
 import { ENTRIES_MAX, type ListReader } from './runs/reader.js';
 
-/** Every window begins at a multiple of each. */
+/** Every window begins at a multiple of each interval. */
 export const INTERVALS_MS = { '5s': 5_000, '1m': 60_000 } as const;
 
-/** The first price, the highest, the lowest and the last; all in ticks of UP, or all in micros. */
+/** The first, highest, lowest and last price; all in ticks of UP, or all in micros. */
 export interface PriceRange {
   open: number;
   high: number;
@@ -42,9 +42,9 @@ export interface CandlesRequest {
   asset: number;
   intervalMs: number;
   limit: number;
-  /** Only intervals that begin before this time. */
+  /** Only intervals that begin before this time are wanted. */
   cursor: number | null;
-  /** Only intervals that begin in this time; both included. */
+  /** The first and last beginnings of wanted intervals, both included. */
   fromMs: number | null;
   toMs: number | null;
 }
@@ -55,7 +55,7 @@ export interface Span {
   toMs: number;
 }
 
-/** The intervals of a page of a market or an asset that has been there all the time. */
+/** The intervals of a page of a market or an asset that existed during the whole time. */
 export function widestSpan(request: CandlesRequest, nowMs: number): Span {
   const { intervalMs, limit, cursor } = request;
   const endMs =
@@ -83,11 +83,13 @@ export interface CandleSources {
   lists: ListReader;
   /** The number of prices of the asset. */
   priceCount: number;
-  /** As addTrade (runs/candles.ts) makes them, by market. */
+  /** The candles of each market, in the form of addTrade (runs/candles.ts). */
   traded: readonly (readonly number[])[];
 }
 
-/** Newest first. A page may hold fewer than its limit, and still have a next one. */
+/**
+ * Reads candles, newest first. A page may hold fewer than its limit, and still have a next page.
+ */
 export async function readCandles(
   request: CandlesRequest,
   { fromMs, toMs }: Span,
@@ -115,7 +117,10 @@ export async function readCandles(
   return { entries: [...candles.values()], nextCursor: completeMs > oldestMs ? completeMs : null };
 }
 
-/** A market begins with its first trade, or else with its window; an asset with its first price. */
+/**
+ * The first time of an interval: a market begins with its first trade, or else with its window; an
+ * asset with its first price.
+ */
 async function firstMsOf(
   { marketId, asset }: CandlesRequest,
   { lists, priceCount, traded }: CandleSources,
@@ -125,7 +130,7 @@ async function firstMsOf(
   return priceCount === 0 ? MAX_TIME_MS : (await lists.at(ASSET_PRICE, asset, 1)).atMs;
 }
 
-/** Newest first. All that arrived from `completeMs` on are there. */
+/** Prices, newest first. All prices that arrived from `completeMs` on are included. */
 async function pricesIn(
   { fromMs, toMs }: Span,
   { asset: id, intervalMs }: CandlesRequest,

@@ -1,10 +1,10 @@
 /**
- * The files of days: for each asset and UTC day, the events of all its markets as lines of JSON, in
+ * Day files: for each asset and UTC day, the events of all its markets as lines of JSON, in
  * days/<asset>/<date>.jsonl.gz of the data folder. Each market has a line of its own, followed by
- * its events as GET /markets/15m/:marketId/events shows them.
+ * its events in the form of GET /markets/15m/:marketId/events.
  *
- * Invariant: a file is whole, because it gets its name when it is durable, and never changes. It
- * is made once the last market of its day is resolved. What a crash leaves behind is written again.
+ * Invariant: a file is complete, because it gets its name when it is durable, and never changes. It
+ * is written once the last market of its day is resolved. Leftovers of a crash are overwritten.
  */
 import { createWriteStream } from 'node:fs';
 import { readdir, rename, rm, stat } from 'node:fs/promises';
@@ -35,9 +35,9 @@ import type { MarketRecord } from './runs/format.js';
 
 const DAY_MS = 86_400_000;
 const MARKETS_IN_DAY = DAY_MS / WINDOW_MS;
-/** Events that are read and written without giving other work of the thread a turn. */
+/** Events that are read and written without a turn for the thread's other work. */
 const PAGE_EVENTS = 1_000;
-/** What a file leaves free for the journal. */
+/** The free disk space that a day file leaves to the journal. */
 const FREE_BYTES_MIN = 1024 ** 3;
 const SUFFIX = '.jsonl.gz';
 const NAME = /^(\d{4}-\d\d-\d\d)\.jsonl\.gz$/;
@@ -53,13 +53,15 @@ function daysFolder(folder: string, asset = ''): string {
   return join(folder, 'days', asset);
 }
 
-/** Where the file is, if there is one. @param name such as 2025-11-21.jsonl.gz */
+/**
+ * The path of a file, or null if the file does not exist. @param name such as 2025-11-21.jsonl.gz
+ */
 export function dayFilePath(folder: string, asset: string, name: string): string | null {
   const isName = /^[A-Z0-9]{2,10}$/.test(asset) && NAME.test(name);
   return isName ? join(daysFolder(folder, asset), name) : null;
 }
 
-/** By asset, the newest first. */
+/** The files of each asset, newest first. */
 export async function listDayFiles(folder: string): Promise<DayFile[]> {
   const files: DayFile[] = [];
   for (const asset of (await namesIn(daysFolder(folder))).sort()) {
@@ -78,7 +80,7 @@ async function namesIn(path: string): Promise<string[]> {
   });
 }
 
-/** Oldest first. */
+/** The dates of an asset's files, oldest first. */
 async function datesIn(folder: string, asset: string): Promise<string[]> {
   const names = await namesIn(daysFolder(folder, asset));
   return names.flatMap((name) => NAME.exec(name)?.[1] ?? []).sort();
@@ -88,12 +90,12 @@ interface DayFilesOptions {
   folder: string;
   assets: Assets;
   files: HistoryFiles;
-  /** How many days of each asset are kept; 0 if none are, and none is made. */
+  /** How many days of each asset are kept; with 0 no file is written. */
   days: number;
   log: { info(fields: object, message: string): void };
 }
 
-/** Makes the files that are missing, and removes those that are too old. */
+/** Writes missing files, and removes those that are too old. */
 export class DayFiles {
   private making: Promise<void> | null = null;
   private isClosed = false;
@@ -118,7 +120,7 @@ export class DayFiles {
       });
   }
 
-  /** Settles when reading has ended. */
+  /** Settles when reading has stopped. */
   async close(): Promise<void> {
     this.isClosed = true;
     await this.making;
@@ -129,7 +131,7 @@ export class DayFiles {
     const reads = new HistoryReads(files, { lists, openMarket: () => null });
     for (const [asset, marketsByDay] of countMarkets(lists.knownMarketIds)) {
       const symbol = assets.assetSymbol(asset);
-      // The last day with a market is not over.
+      // The last day with a market has not ended.
       const over = [...marketsByDay.keys()].sort((a, b) => a - b).slice(0, -1);
       const kept = over.slice(-days);
       const made = await datesIn(folder, symbol);
@@ -164,7 +166,7 @@ export class DayFiles {
     log.info({ asset, date, markets: markets.length }, 'the file of a day was made');
   }
 
-  /** In pages, between which the thread does other work. */
+  /** The lines of a day, in pages, between which the thread does other work. */
   private async *linesOf(
     reads: HistoryReads,
     markets: readonly MarketRecord[],
@@ -198,7 +200,7 @@ function countMarkets(marketIds: Iterable<number>): Map<number, Map<number, numb
   return counts;
 }
 
-/** The markets of the day that are resolved, oldest first. */
+/** The resolved markets of the day, oldest first. */
 async function marketsOf(reads: HistoryReads, asset: number, day: number): Promise<MarketRecord[]> {
   const [fromMs, toMs] = [day * DAY_MS, (day + 1) * DAY_MS - 1];
   const wanted = { asset, fromMs, toMs, limit: MARKETS_IN_DAY, cursor: null };

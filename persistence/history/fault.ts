@@ -1,12 +1,12 @@
 /**
- * A failure to make the history from a journal that is sound. It is a fault of the program: the
- * same commands fail again, and a fixed program continues where the history ends.
+ * A failure to build the history from a sound journal. The program is at fault: the same commands
+ * fail again, and a fixed program continues where the history ends.
  */
 export class HistoryFault extends Error {
   override name = 'HistoryFault';
 
   constructor(
-    /** The command whose entries cannot be made. */
+    /** The command whose entries could not be built. */
     readonly sequence: number,
     cause: unknown,
   ) {
@@ -17,7 +17,7 @@ export class HistoryFault extends Error {
   }
 }
 
-/** Meanwhile the exchange trades without a history. */
+/** Until the fix, the exchange trades without a history. */
 export const FAULT_REMEDY =
   'Nothing is lost, and trading does not depend on it. Report it, install a version of the program that can make ' +
   'the history, and start that: it continues from where the history ends.';

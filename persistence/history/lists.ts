@@ -22,26 +22,30 @@ import {
 } from './runs/format.js';
 import { type Pieces, RunWriter } from './runs/writer.js';
 
-/** The entries of a block, as a power of two: one array of all would be copied as it grows. */
+/**
+ * The number of entries in a block, as a power of two. A single array would be copied as it grows.
+ */
 const BLOCK_BITS = 15;
 const IN_BLOCK = (1 << BLOCK_BITS) - 1;
 /**
- * The most blocks that are kept between transactions: about what the follower lets wait, because
- * memory that is new is slow at first.
+ * The most blocks that are kept between transactions, because new memory is slow at first: about as
+ * many as the follower lets wait.
  */
 const KEPT_BLOCKS = 32;
 const FIRST_ENTRIES = 4_096;
-/** The largest id of a list; entries are put in order by some of its bits at a time. */
+/** The largest id of a list; entries are sorted by some of its bits at a time. */
 export const MAX_LIST_ID = 2 ** 32 - 1;
 const ID_BITS = 32;
 const DIGIT_BITS = 11;
 const DIGIT = (1 << DIGIT_BITS) - 1;
-/** After this many entries, the work of putting them in order may pause. */
+/** The work of sorting may pause after this many entries. */
 const ENTRIES_IN_PIECE = 65_536;
-/** How many entries are read into the cache at once, and how far apart: the length of its lines. */
+/**
+ * How many entries are read into the cache at a time, and the distance between reads: a cache line.
+ */
 const TOUCHED = 16;
 const LINE = 8;
-/** After this many runs, the work of a transaction may pause. */
+/** The work of a transaction may pause after this many runs. */
 const RUNS_IN_PIECE = 256;
 
 const FIRST_IDS = 1_024;
@@ -56,7 +60,7 @@ export class ListCounts {
     return this.counts[id] ?? 0;
   }
 
-  /** Counts one more and returns its ordinal. */
+  /** Counts one more entry and returns its ordinal. */
   next(id: number): number {
     if (id >= this.counts.length) this.grow(id);
     return ++this.counts[id]!;
@@ -78,7 +82,7 @@ export class ListCounts {
     return total;
   }
 
-  /** A copy of the lengths up to that of the last list that is not empty. */
+  /** A copy of the lengths, up to the last list that is not empty. */
   toArray(): Uint32Array<ArrayBuffer> {
     let end = this.counts.length;
     while (end > 0 && this.counts[end - 1] === 0) end--;
@@ -92,7 +96,7 @@ export class ListCounts {
     return lengths;
   }
 
-  /** Never copies what millions of users have, which takes 30 ms. */
+  /** Grows the array. Never copies the lengths of millions of users, which would take 30 ms. */
   private grow(id: number): void {
     const length = id >= MANY_IDS ? MAX_USERS + 1 : this.counts.length * 2;
     const larger = new Uint32Array(Math.max(id + 1, length));
@@ -142,15 +146,17 @@ function moveByDigit({ ids, entries }: Order, to: Order, { shift, places, from }
 
 export class PendingLists {
   count = 0;
-  /** The columns of the entry that was added last; `add` returns where they begin. */
+  /** The columns of waiting entries; `add` returns the offset of the last one's. */
   values: Float64Array = new Float64Array(0);
   private readonly blocks: Float64Array[] = [];
-  /** By entry. */
+  /** The list of each entry. */
   private ids = new Uint32Array(FIRST_ENTRIES);
   private ordinals = new Float64Array(FIRST_ENTRIES);
   private readonly width: number;
   private readonly writer: RunWriter;
-  /** Holds nothing useful: values that {@link touch} reads must be used, or they are not read. */
+  /**
+   * A sum without meaning: values that {@link touch} reads must be used, or V8 would not read them.
+   */
   protected touched = 0;
 
   constructor(readonly layout: ListLayout) {
@@ -195,7 +201,7 @@ export class PendingLists {
     let order: Order = { ids: this.ids.subarray(0, count), entries: new Uint32Array(count) };
     for (let entry = 0; entry < count; entry++) order.entries[entry] = entry;
     for (let shift = 0; shift < ID_BITS; shift += DIGIT_BITS) {
-      /** By digit: where its next entry goes. */
+      /** The next place for each digit. */
       const places = new Uint32Array(DIGIT + 2);
       for (let i = 0; i < count; i++) places[((order.ids[i]! >>> shift) & DIGIT) + 1]!++;
       // All have the same digit, or there is none.
@@ -211,7 +217,7 @@ export class PendingLists {
     return order;
   }
 
-  /** Writes the run that begins at `from`. Returns where the next one does. */
+  /** Writes the run that begins at `from`. Returns the start of the next run. */
   private writeRun(into: Pieces, { ids, entries }: Order, from: number): number {
     const { layout, blocks, width, writer } = this;
     const { bytes } = into;
@@ -230,8 +236,8 @@ export class PendingLists {
   }
 
   /**
-   * Reads a value of entries that will soon be written. The entries of a list are far apart: one by
-   * one, each would wait for memory longer than it takes to write it.
+   * Reads a value of each entry that will soon be written. The entries of a list are far apart: one
+   * by one, each would wait for memory longer than it takes to write.
    */
   private touch(entries: Uint32Array, from: number): void {
     const { blocks, width } = this;

@@ -33,7 +33,9 @@ export type MarketEvent =
   | { type: 'book'; entry: Omit<Book, 'marketId' | 'ordinal'> }
   | { type: 'price'; entry: Price };
 
-/** The sequence of the last event returned, and how many of its events were returned. */
+/**
+ * The sequence of the last event returned, and how many events with that sequence were returned.
+ */
 export interface EventCursor {
   sequence: number;
   events: number;
@@ -50,19 +52,19 @@ export interface MarketEventsRequest {
   cursor: EventCursor | null;
 }
 
-/** The settlement prices in the order in which they count. */
+/** The settlement prices, in the order in which they count. */
 export interface MarketTicks {
   market: MarketRecord;
   start: Price[];
   end: Price[];
 }
 
-/** The prices that arrived, and may count, while a market lived. */
+/** The prices that arrived, and may count, during the life of a market. */
 interface PriceSpan {
   asset: number;
-  /** How many prices the asset has had. */
+  /** The number of the asset's prices. */
   count: number;
-  /** The first that may count, and the last. */
+  /** The first price that may count, and the last. */
   first: number;
   last: number;
 }
@@ -76,7 +78,9 @@ export async function readMarketEvents(
   const { marketId: id, tradeCount, bookCount } = market;
   const from = cursor ?? { sequence: 0, events: 0 };
   const prices = await priceSpan(lists, market, priceCount);
-  /** Where a list continues, and how many of its events have the cursor's sequence. */
+  /**
+   * The ordinal at which a list continues, and how many of its events have the cursor's sequence.
+   */
   const startIn = async <Layout extends ListLayout & { columns: readonly string[] }>(
     layout: Layout,
     list: { id: number; first: number; last: number },
@@ -92,10 +96,11 @@ export async function readMarketEvents(
   const tradeList = await startIn(MARKET_TRADE, { id, first: 1, last: tradeCount });
   const bookList = await startIn(MARKET_BOOK, { id, first: 1, last: bookCount });
   const priceList = await startIn(ASSET_PRICE, { ...prices, id: prices.asset });
-  // A cursor skips no more events than its sequence has: a forged one costs no more than another.
+  // A cursor skips no more events than its sequence has, so a forged cursor costs no more than a
+  // valid one.
   const all = 2 * tradeList.atCursor + bookList.atCursor + priceList.atCursor;
   const skipped = Math.min(from.events, all);
-  // Enough of each list: all of the page may come from any one of them.
+  // The whole page may come from any one of the lists.
   const most = limit + skipped + 1;
   const pageOf = <Layout extends ListLayout>(
     layout: Layout,
@@ -128,7 +133,7 @@ function inOrder(
   return events.sort((a, b) => a.entry.sequence - b.entry.sequence || a.rank - b.rank);
 }
 
-/** A taker who bids meets asks, and the other way round. */
+/** The change of the book that a trade made: a taker who bids meets asks, and vice versa. */
 function bookChangeOf(trade: Trade): Omit<Book, 'marketId' | 'ordinal'> {
   const { takerSide, takerOutcome, upTicks, sizeLots, atMs, sequence } = trade;
   const bookSide = takerSide === takerOutcome ? 1 : 0;
@@ -164,7 +169,10 @@ export async function readMarketTicks(
   };
 }
 
-/** The prices that an average at `atMs` counts: the one in force when its minute begins, and on. */
+/**
+ * The prices that an average at `atMs` counts: the price in force when its minute begins, and later
+ * ones.
+ */
 function countingAt(atMs: number, prices: readonly Price[]): Price[] {
   const fromMs = atMs - REFERENCE_WINDOW_MS;
   const observed = [...prices].sort((a, b) => a.observedAtMs - b.observedAtMs);
@@ -177,7 +185,7 @@ function countingAt(atMs: number, prices: readonly Price[]): Price[] {
   return isFresh ? [inForce, ...within] : within;
 }
 
-/** From the oldest price that can count for the start, up to those known at the resolution. */
+/** The prices from the oldest that can count for the start to the last known at the resolution. */
 async function priceSpan(
   lists: ListReader,
   market: MarketRecord,

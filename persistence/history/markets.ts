@@ -47,11 +47,13 @@ export class MarketHistory implements MarketRecord {
   treasuryMicros = 0;
   isClosed = 0;
   sequence = 0;
-  /** UP's price before the last command that crossed a mark, while the market is upcoming. */
+  /** UP's price before the last command that crossed a mark, for an upcoming market. */
   halfTicksBefore = NO_PRICE;
-  /** In triples: time, UP's price in half ticks or NO_PRICE, the asset's in micros (0: none). */
+  /**
+   * Triples of time, UP's price in half ticks (or NO_PRICE), and the asset's in micros (0 if none).
+   */
   readonly points: number[] = [];
-  /** As {@link addTrade} makes them. */
+  /** Candles in the form of {@link addTrade}. */
   readonly candles: number[] = [];
 
   constructor(readonly marketId: number) {}
@@ -60,7 +62,7 @@ export class MarketHistory implements MarketRecord {
     return startOfMarketMs(this.marketId) + WINDOW_MS;
   }
 
-  /** Copies. */
+  /** A copy of the market's row. */
   get record(): MarketRecord {
     const { points: _, candles: __, halfTicksBefore: ___, ...record } = this;
     return record;
@@ -79,13 +81,13 @@ export class MarketHistory implements MarketRecord {
   }
 }
 
-/** A market, and its price history as marketPrices has it (format.ts), oldest first. */
+/** A market with its price history, in the form of marketPrices (format.ts), oldest point first. */
 export interface StoredMarket {
   market: MarketRecord;
   points: Float64Array;
 }
 
-/** With its candles, as {@link addTrade} makes them. */
+/** A stored market with its candles, in the form of {@link addTrade}. */
 export interface OpenMarket extends StoredMarket {
   candles: readonly number[];
 }
@@ -96,15 +98,15 @@ export type MarketsEngine = Pick<
 >;
 
 export interface MarketsState {
-  /** Markets that the engine still has, oldest first. */
+  /** The markets that the engine still has, oldest first. */
   markets: MarketHistory[];
-  /** The newest market of each asset, by asset; 0 or missing: none. */
+  /** The newest market of each asset; 0 or missing if there is none. */
   lastMarketIds: number[];
 }
 
 export interface MarketChanges {
   markets: MarketRecord[];
-  /** Whole price histories and candles, which replace what was stored. */
+  /** Whole price histories and candles, which replace the stored ones. */
   prices: { marketId: number; points: Float64Array<ArrayBuffer> }[];
   candles: { marketId: number; bytes: Buffer }[];
   addedIds: number[];
@@ -156,7 +158,7 @@ export class Markets {
     return this.known.get(marketId)?.stored ?? null;
   }
 
-  /** The market, whose row the caller changes. */
+  /** The market's row, for the caller to change. */
   change(marketId: number): MarketHistory {
     const market = this.known.get(marketId);
     if (market === undefined) throw new Error(`the history does not know market ${marketId}`);
@@ -183,7 +185,7 @@ export class Markets {
     this.change(marketId);
   }
 
-  /** @param isLate opened by a price that arrived after the market's start. */
+  /** @param isLate whether a price that arrived after the market's start opened it */
   open(marketId: number, startPriceMicros: number, isLate: boolean): void {
     const { engine } = this;
     if (!this.known.has(marketId)) this.list(marketId);
@@ -268,7 +270,10 @@ export class Markets {
     return upPrice(this.engine.market(marketId)!)?.halfTicks ?? NO_PRICE;
   }
 
-  /** At the marks from `fromMs` to `toMs`, both included, but not after the market's end. */
+  /**
+   * Adds points at the marks from `fromMs` to `toMs`, both included, but none after the market's
+   * end.
+   */
   private addPoints(market: MarketHistory, fromMs: number, toMs: number, halfTicks: number): void {
     const priceMicros = this.pricesBefore[assetOfMarket(market.marketId)] ?? 0;
     const lastMs = Math.min(toMs, market.endsAtMs);

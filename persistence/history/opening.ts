@@ -1,7 +1,7 @@
 /**
- * The state of a history when it is opened: what new entries are numbered from, and what readers
- * expect to find. It is read from the catalogue and the open part, from the stored lengths of the
- * lists (runs/lengths.ts) and from the markets, so its time depends on the number of users and
+ * Opens a history: the state from which new entries are numbered, and the state that readers
+ * expect. It is read from the catalogue and the open part, from the stored lengths of the lists
+ * (runs/lengths.ts) and from the markets, so the time to open depends on the number of users and
  * markets, not on the number of commands or parts.
  *
  * Invariant: the lists have as many entries as `progress` says, and every market follows the
@@ -36,7 +36,7 @@ import type { HistoryStore } from './store.js';
 
 const PAGE_ROWS = 5_000;
 
-/** What a reader must find, of the lists when nothing waits to be written. */
+/** The contents that a reader must find when nothing is waiting to be written. */
 export interface CommittedLists {
   lengths: ListLengths;
   /** Markets that have ended, in the order of their ids ({@link addPastMarket}). */
@@ -44,14 +44,17 @@ export interface CommittedLists {
   knownMarketIds: Set<number>;
 }
 
-/** A market that an operator declares VOID may end before one of its window with a smaller id. */
+/**
+ * Adds an ended market. A market that an operator declares VOID may end before a market of its
+ * window with a smaller id.
+ */
 export function addPastMarket(ids: number[], marketId: number): void {
   let place = ids.length;
   while (place > 0 && ids[place - 1]! > marketId) place--;
   ids.splice(place, 0, marketId);
 }
 
-/** The state for the writer, and what readers see of it. */
+/** The state for the writer, and the state for readers. */
 export interface OpenedHistory {
   state: HistoryState;
   lists: CommittedLists;
@@ -136,7 +139,10 @@ async function* recordsIn(database: sqlite3.Database): AsyncGenerator<MarketReco
   }
 }
 
-/** Its prices and candles are where they changed last: in the first database that has them. */
+/**
+ * Reads a market's prices and candles from the first database that has them, where they changed
+ * last.
+ */
 async function openMarket(market: MarketRecord, databases: readonly sqlite3.Database[]) {
   const { marketId } = market;
   const valueIn = async (table: ValueTable) => {

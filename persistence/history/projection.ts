@@ -40,10 +40,10 @@ export type ProjectedEngine = MarketsEngine &
   OrdersEngine &
   Pick<Engine, 'remembered' | 'result' | 'oldestKeySequence'>;
 
-/** What new entries are numbered from, and the markets that may still change. */
+/** The state from which new entries are numbered, and the markets that may still change. */
 export interface HistoryState extends MarketsState {
   lengths: ListLengths;
-  /** Entries in orderEnd. */
+  /** The number of entries in orderEnd. */
   orderEnds: number;
 }
 
@@ -52,13 +52,13 @@ export function emptyHistoryState(): HistoryState {
   return { lengths, orderEnds: 0, markets: [], lastMarketIds: [] };
 }
 
-/** What one transaction writes. */
+/** The contents of one transaction. */
 export interface HistoryChanges extends MarketChanges {
-  /** The runs of all lists, and how many entries are in those of each kind; and new markets. */
+  /** The runs of all lists, the number of their entries by kind, and new markets. */
   pieces: RunPiece[];
   added: Record<CountedName, number>;
   keyedResults: ResultsRow[];
-  /** The results of earlier commands can no longer be asked for. */
+  /** The first command whose result can still be asked for. */
   keyedFrom: number;
 }
 
@@ -74,7 +74,7 @@ const Placed = EventSlot.orderPlaced;
 const Cancelled = EventSlot.orderCancelled;
 const Amended = EventSlot.orderAmended;
 const Observed = EventSlot.priceObserved;
-/** setsMerged has its fields at the same offsets. */
+/** The offsets of setsSplit; setsMerged has the same fields at the same offsets. */
 const Sets = EventSlot.setsSplit;
 
 const MarketTrade = columnsOf(MARKET_TRADE);
@@ -95,8 +95,8 @@ export class Projection {
   private readonly pieces = new Pieces();
 
   /**
-   * @param engine at the end of the batch that `state` is of.
-   * @param changed called for each user whose leaderboard values a command may have changed.
+   * @param engine the engine at the end of the batch that `state` belongs to @param changed called
+   * for each user whose leaderboard values a command may have changed
    */
   constructor(
     private readonly engine: ProjectedEngine,
@@ -111,7 +111,7 @@ export class Projection {
     this.lists = [...accounts.lists, ...few];
   }
 
-  /** Entries that the next `drain` returns. */
+  /** The number of entries that the next `drain` returns. */
   get pendingEntries(): number {
     let { count } = this.results;
     for (const list of this.lists) count += list.count;
@@ -208,8 +208,8 @@ export class Projection {
           markets.list(values[at + 1]!);
           break;
         case marketOpened:
-          // What is due comes before the command itself: a market that opens after a price was
-          // opened by it, late.
+          // Due work comes before the command itself, so a market that opens after a price was
+          // opened by that price, late.
           markets.open(values[at + 1]!, values[at + 2]!, hasPrice);
           break;
         case startPriceFixed:
@@ -245,13 +245,16 @@ export class Projection {
     entries[to + MarketTrade.sequence] = this.engine.sequence;
   }
 
-  /** A user turned money into complete sets or, below 0, back, which is part of the profit. */
+  /** Counts a split, or a merge if `lots` is below 0, which is part of the user's profit. */
   private addSets(values: Float64Array, at: number, lots: number): void {
     this.markets.change(values[at + Sets.marketId]!).openInterestLots += lots;
     this.changed(values[at + Sets.userId]!);
   }
 
-  /** Lots leave the book where the order rested. If it is placed again, orderPlaced follows. */
+  /**
+   * Lots leave the book at the order's old place. If the order is placed again, orderPlaced
+   * follows.
+   */
   private addAmendment(values: Float64Array, at: number): void {
     const isKept = values[at + Amended.keptPriority] === 1;
     const leftLots = isKept ? values[at + Amended.sizeLots]! : 0;
@@ -260,8 +263,8 @@ export class Projection {
   }
 
   /**
-   * Lots enter the book, or leave it without a trade. `ticks`: where the event has the price. The
-   * fields before it are the same in all events of orders.
+   * Lots enter the book, or leave it without a trade. `ticks`: the offset of the price in the
+   * event; the fields before it are the same in all events of orders.
    */
   private addBook(values: Float64Array, at: number, ticks: number, changeLots: number): void {
     if (changeLots === 0) return;

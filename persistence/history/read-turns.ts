@@ -1,7 +1,6 @@
 /**
- * The turns in which the reads of the history use the database: one query at a time. The next turn
- * goes to the reader with the fewest of the last turns, so a reader with long reads delays others
- * by the query that runs, and itself by all that it asks for.
+ * Turns for reads of the history: one query at a time. The next turn goes to the reader with the
+ * fewest recent turns. So a reader with long reads delays others only by the query in progress.
  *
  * Invariant: a read that was given up gets no further turn.
  */

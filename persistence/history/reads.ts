@@ -1,10 +1,10 @@
 /**
- * What one read sees of the history. It is prepared when the history is at some sequence: then the
- * lengths of its lists are noted, and the markets that may still change. Everything else that it
- * reads afterwards, query by query, never changes.
+ * The view that one read has of the history. A read is prepared when the history is at some
+ * sequence: the lengths of its lists and the markets that may still change are noted then.
+ * Everything that it reads afterwards, query by query, never changes.
  *
- * Invariant: an answer is complete and unchanged since it was written. A gap in the ordinals of
- * a page, or a missing market, is a {@link HistoryDamage}, never a shorter list.
+ * Invariant: an answer is complete and unchanged since it was written. A gap in the ordinals of a
+ * page, or a missing market, is a {@link HistoryDamage}, never a shorter list.
  */
 import {
   assetOfMarket,
@@ -51,20 +51,20 @@ import { ENTRIES_MAX, ListReader } from './runs/reader.js';
 type Read<Answer> = () => Promise<Answer>;
 
 interface PageOf {
-  /** The user or the market whose list it is. */
+  /** The user or market that the list belongs to. */
   id: number;
   limit: number;
   cursor: number | null;
   /** The ordinal of the newest entry of the list; 0 if the list is empty. */
   newest: number;
-  /** The ordinal of the oldest entry that is wanted; 1 if left out. */
+  /** The ordinal of the oldest wanted entry. Default: 1. */
   oldest?: number;
 }
 
 export interface ReadState {
-  /** As of the last transaction. */
+  /** The contents after the last transaction. */
   lists: CommittedLists;
-  /** A copy of a market that may still change, if it is one. */
+  /** A copy of a market that may still change, or null for any other market. */
   openMarket: (marketId: number) => OpenMarket | null;
 }
 
@@ -166,7 +166,7 @@ export class HistoryReads {
   }
 
   /**
-   * Reads something about a market, given its record and the number of its asset's prices; null:
+   * Reads something about a market, given its record and the number of its asset's prices; null if
    * there never was such a market.
    */
   private ofMarket<Answer>(
@@ -185,7 +185,10 @@ export class HistoryReads {
     return async () => ({ entries: await rows(), nextCursor });
   }
 
-  /** As parts of JSON. A resolved market with its price history is read from the database once. */
+  /**
+   * Past markets as parts of JSON. A resolved market with its price history is read from the
+   * database once.
+   */
   pastMarketParts(
     request: RequestOf<'pastMarketTexts'>,
     assets: MarketAssets,
@@ -213,7 +216,10 @@ export class HistoryReads {
     };
   }
 
-  /** A market trades from when it is listed to its end, so every filter is a range of time. */
+  /**
+   * Trades with filters. A market trades from its listing to its end, so every filter is a range of
+   * time.
+   */
   private async filteredTrades(
     request: RequestOf<'userTrades'>,
     count: number,
@@ -263,7 +269,7 @@ export class HistoryReads {
     const [fromMs, toMs] = [request.fromMs ?? 0, request.toMs ?? MAX_TIME_MS];
     const { pastMarketIds } = this.lists;
     const ids: number[] = [];
-    // One more than the limit, if there is another page.
+    // One more id than the limit, if there is another page.
     for (let i = pastMarketIds.length - 1; i >= 0 && ids.length <= limit; i--) {
       const marketId = pastMarketIds[i]!;
       const startsAtMs = startOfMarketMs(marketId);
@@ -279,7 +285,7 @@ export class HistoryReads {
     return this.ofMarkets(ids, MARKET, ({ market }) => market, JSON.parse);
   }
 
-  /** Something of each market, in the order of the ids, which are known. */
+  /** Something of each market, in the order of the ids, all of which exist. */
   private ofMarkets<Value extends string | Buffer, Found>(
     ids: readonly number[],
     table: ValueTable,
@@ -305,7 +311,7 @@ export class HistoryReads {
     });
   }
 
-  /** Values of markets: what the open part does not have is in the catalogue. */
+  /** Values of markets, from the open part or else from the catalogue. */
   private async valuesOf<Value extends string | Buffer>(
     table: ValueTable,
     ids: readonly number[],
@@ -316,7 +322,7 @@ export class HistoryReads {
     const readIn = async (part: () => number | null) => {
       const wanted = ids.filter((id) => !found.has(id));
       if (wanted.length === 0) return;
-      // The part that is open may be another one when the turn comes.
+      // The open part may have changed by the time of the turn.
       const read = () => files.query<ValueRow<Value>>(part(), sql, [JSON.stringify(wanted)]);
       for (const row of await turn(read)) found.set(row.key, checkedValue(table, row));
     };

@@ -32,7 +32,10 @@ import type {
 } from './runs/format.js';
 import type { TrueAt } from './true-at.js';
 
-/** Entries of a time or a market only; both times included. null or missing: no bound. */
+/**
+ * Only entries of a time or a market are wanted; both times are included. null or a missing field:
+ * no bound.
+ */
 export interface EntryFilter {
   fromMs?: number | null;
   toMs?: number | null;
@@ -40,37 +43,37 @@ export interface EntryFilter {
 }
 
 interface PageRequest {
-  /** Entries at most, 1 or more. */
+  /** The most entries, at least 1. */
   limit: number;
   cursor: number | null;
 }
 
 interface PastMarketsRequest extends PageRequest {
   asset: number | null;
-  /** When the market started; both times are included. */
+  /** The first and last start of wanted markets, both included. */
   fromMs?: number | null;
   toMs?: number | null;
 }
 
 export type HistoryRequest =
-  /** `orderId`: only of this order, which is one of the user's. */
+  /** `orderId`: only trades of this order, which must be the user's. */
   | ({ kind: 'userTrades'; userId: number; orderId?: number | null } & PageRequest & EntryFilter)
-  /** The statement of an account, in lines. */
+  /** The lines of an account's statement. */
   | ({ kind: 'ledger' } & LedgerRequest)
   | ({ kind: 'userOrders' } & OrdersRequest)
   | { kind: 'userOrder'; userId: number; orderId: number }
-  /** What a resolved market has paid a user. */
+  /** The payment of a resolved market to a user. */
   | { kind: 'payment'; userId: number; marketId: number }
   | ({ kind: 'pointsCredits'; userId: number } & PageRequest)
   | ({ kind: 'closedPositions'; userId: number } & PageRequest)
   | ({ kind: 'marketTrades'; marketId: number } & PageRequest & Omit<EntryFilter, 'marketId'>)
   /** The events of a market, oldest first. */
   | ({ kind: 'marketEvents' } & MarketEventsRequest)
-  /** Of a market, or of an asset; newest first. */
+  /** Candles of a market or of an asset, newest first. */
   | ({ kind: 'candles' } & CandlesRequest)
   /** The prices that a market's start and end are averages of. */
   | { kind: 'marketTicks'; marketId: number }
-  /** Markets that have ended, of one asset or (null) all, newest first. */
+  /** Markets that have ended, of one asset or (null) of all, newest first. */
   | ({ kind: 'pastMarkets' } & PastMarketsRequest)
   /** Past markets as JSON; `withPrices`: with price histories. */
   | ({ kind: 'pastMarketTexts'; withPrices: boolean } & PastMarketsRequest)
@@ -129,12 +132,12 @@ export function viewOfPast(market: MarketRecord): MarketView {
 export const PAGE_END_BYTES = 512;
 
 /**
- * JSON, and the SHA-256 of what it says, without the asset's price and the sequence, which change
+ * JSON, and the SHA-256 of its contents without the asset's price and the sequence, which change
  * with every command.
  */
 export interface HashedText {
   bytes: Uint8Array<SharedArrayBuffer>;
-  /** In base64url. */
+  /** The hash, in base64url. */
   contentHash: string;
 }
 
@@ -171,7 +174,7 @@ export interface HistoryAnswers {
   /** The order; null if the user has placed no such order. */
   userOrder: OrderRecord | null;
   payment: Payment | null;
-  /** With the user's total points. */
+  /** A page, with the user's total points. */
   pointsCredits: Page<PointsCredit> & { microPoints: number };
   closedPositions: Page<ClosedPosition>;
   /** A page; null if there never was such a market. */

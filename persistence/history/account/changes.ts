@@ -1,9 +1,9 @@
 /**
- * What events change in accounts. Every micro-dollar and every share that an account gains or
+ * The changes that events make in accounts. Every micro-dollar and share that an account gains or
  * loses, or that becomes held or available, is in exactly one change of one event. A resting sell
- * holds shares, which stay the user's: it changes nothing.
+ * holds shares, which remain the user's: it changes nothing.
  *
- * Statements are made of these changes (ledger.ts). `explain` compares their sum with the engine's
+ * Statements consist of these changes (ledger.ts). `explain` compares their sum with the engine's
  * balance after each command, and `audit` the sum over all accounts after each batch.
  */
 import {
@@ -38,7 +38,7 @@ export const CAUSES = [
 ] as const;
 export type Cause = (typeof CAUSES)[number];
 
-/** Ids are 0 if there is none. */
+/** A change of an account. An id is 0 if there is none. */
 export interface AccountChange {
   userId: number;
   cause: Cause;
@@ -53,7 +53,7 @@ export interface AccountChange {
   shares: { outcome: Outcome; lots: number } | null;
 }
 
-/** No event has more changes of one account. */
+/** The most changes that one event makes in one account. */
 export const CHANGES_MAX = 4;
 
 /** One side of a trade. Only the taker pays a fee. */
@@ -216,7 +216,7 @@ function payment(
   return { ...ids, cause, availableMicros, heldMicros: 0, shares: null };
 }
 
-/** The money of a buy becomes held or, below 0, available again. */
+/** The change when money of a buy becomes held, or available again if `heldMicros` is below 0. */
 function changeOfHold(order: Order & { side: number }, heldMicros: number): AccountChange[] {
   return order.side === Side.SELL || heldMicros === 0 ? [] : [heldChange(order, heldMicros)];
 }

@@ -54,7 +54,9 @@ const Balance = columnsOf(USER_BALANCE);
 const MAKER = 1;
 const NAME_FIELDS = EVENT_FIELDS.orderNamed.length + 1 - Named.name1;
 
-/** By type of event: where it names the user in whose userPayment it is; 0 means in none. */
+/**
+ * The offset of the user in each type of event that is an entry of userPayment; 0 for other types.
+ */
 const PAYS_AT: number[] = EVENT_LENGTHS.map(() => 0);
 for (const [name, user] of Object.entries(USER_PAYMENTS)) {
   const slots: Readonly<Record<string, number>> = EventSlot[name as keyof typeof USER_PAYMENTS];
@@ -69,11 +71,11 @@ export class AccountEntries {
   private readonly positions = new PendingLists(CLOSED_POSITION);
   private readonly balances = new PendingLists(USER_BALANCE);
   readonly lists: readonly PendingLists[];
-  /** By user: the entries of the lists of its statement together. */
+  /** The number of entries in each user's statement. */
   private readonly numbers = new ListCounts();
   /** The users whose balance is due at the end of the command. */
   private readonly due: number[] = [];
-  /** Where the entry of the last order is. */
+  /** The offset of the last order's entry. */
   private orderAt = 0;
 
   /** @param changed called for each user whose leaderboard values a trade may have changed. */
@@ -138,7 +140,7 @@ export class AccountEntries {
     }
   }
 
-  /** All events of the command were given. */
+  /** Call after all events of the command. */
   end(): void {
     if (this.due.length > 0) this.addBalances();
   }
@@ -174,14 +176,19 @@ export class AccountEntries {
     entries[to + Order.sequence] = engine.sequence;
   }
 
-  /** The entry of the order to which the event, following its orderPlaced, adds details. */
+  /**
+   * The entry of the order whose details the event adds; the event follows the order's orderPlaced.
+   */
   private detailOf(values: Float64Array, at: number): number {
     if (this.orders.values[this.orderAt + Order.orderId] !== values[at + Named.orderId])
       throw new Error(`order ${values[at + Named.orderId]} was not placed before its details`);
     return this.orderAt;
   }
 
-  /** Money of a buy becomes held or, below 0, available again (changes.ts). */
+  /**
+   * Adds money of a buy that becomes held, or available again if `heldMicros` is below 0
+   * (changes.ts).
+   */
   private addHold(values: Float64Array, at: number, heldMicros: number): void {
     if (heldMicros === 0 || values[at + Placed.side] === Side.SELL) return;
     const { holds, lengths, engine } = this;

@@ -32,7 +32,7 @@ export interface LedgerRequest {
   limit: number;
   /** The position of the last line returned; null starts from the newest. */
   cursor: number | null;
-  /** Both included; null if there is no bound. */
+  /** The times of the first and last wanted entries, both included; null if there is no bound. */
   fromMs: number | null;
   toMs: number | null;
   /** The market of the wanted entries; null for entries of all markets. */
@@ -43,7 +43,7 @@ export interface LedgerRequest {
 export interface LedgerLine extends AccountChange {
   sequence: number;
   atMs: number;
-  /** Permanent, and higher than the position of each older line. */
+  /** The line's position. It never changes, and is higher than that of each older line. */
   position: number;
   /** The balance after the line. */
   balance: { availableMicros: number; heldMicros: number };
@@ -54,7 +54,7 @@ export interface LedgerPage {
   nextCursor: number | null;
 }
 
-/** What an entry of one of the lists changed. */
+/** The change that a list entry records. */
 interface NumberedChanges {
   entry: { number: number; sequence: number; atMs: number };
   changes: AccountChange[];
@@ -71,9 +71,9 @@ const NO_BALANCE: Balance = {
   atMs: 0,
 };
 
-/** Stored balances between which lines are read at a time. */
+/** The number of stored balances between which lines are read at a time. */
 const STEP = 6;
-/** What is captured when the read is prepared: all that the history has of the account. */
+/** The state of the account when the read is prepared. */
 export interface LedgerEnd extends Balance {
   /** The number of stored balances. */
   balances: number;
@@ -135,7 +135,7 @@ class LedgerRead {
     return { entries, nextCursor: this.found.length > limit ? entries.at(-1)!.position : null };
   }
 
-  /** The number of the stored balance before which the newest wanted line is. */
+  /** The number of the stored balance just after the newest wanted line. */
   private async firstStep(): Promise<number> {
     const { cursor, toMs } = this.request;
     let step = this.end.balances + 1;
@@ -157,7 +157,7 @@ class LedgerRead {
     return from;
   }
 
-  /** The stored balances from one to another; the one after the last is the account's own. */
+  /** The stored balances in a range; the one after the last stored balance is the account's own. */
   private async balances(first: number, last: number): Promise<Balance[]> {
     const { end, lists } = this;
     const place = {

@@ -1,8 +1,8 @@
 /**
- * The part of the projection that records how orders that rested end, so that an order is found
- * complete however long it rested and whatever its account did meanwhile.
+ * Records how orders that rested end, so that an order is found complete however long it rested and
+ * whatever its account did in the meantime.
  *
- * Invariant: an order that has rested, and rests no more, has an entry in orderEnd, and the last
+ * Invariant: an order that has rested, and no longer rests, has an entry in orderEnd, and the last
  * of its entries says how it ended.
  */
 import type { Engine } from '../../../engine/engine.js';
@@ -26,7 +26,7 @@ const Cancelled = EventSlot.orderCancelled;
 const Amended = EventSlot.orderAmended;
 const End = columnsOf(ORDER_END);
 
-/** The list in which the end of an order is. */
+/** The list that contains the end of an order. */
 export function blockOf(orderId: number): number {
   return Math.floor(orderId / ORDERS_IN_BLOCK);
 }
@@ -40,17 +40,18 @@ interface OrderEnd {
 
 export class OrderEnds {
   readonly ends = new PendingLists(ORDER_END);
-  /** What the order that is being placed has filled in this command. */
+  /** The fills, in this command, of the order that is being placed. */
   private taken = { orderId: 0, lots: 0, micros: 0, feeMicros: 0 };
 
   constructor(
     private readonly engine: OrdersEngine,
-    /** How many entries there are. */
+    /** The number of entries. */
     private readonly state: { orderEnds: number },
   ) {}
 
   /**
-   * If the maker's order is gone by the end of the command, this trade or a later event ended it.
+   * Notes a trade. If the maker's order is gone by the end of the command, this trade or a later
+   * event ended it.
    */
   trade(values: Float64Array, at: number): void {
     this.take(values, at);

@@ -1,7 +1,7 @@
 /**
  * The orders of an account, open and closed, newest first: as they were placed and, if they rested,
- * as they ended (order-ends.ts). What an order filled that ended at once is in the trades of its
- * command. What an order that rests has filled, and what is left of it, comes from the engine.
+ * as they ended (order-ends.ts). The fills of an order that ended immediately are the trades of its
+ * command. The fills and the rest of a resting order come from the engine.
  */
 import {
   CancelReason,
@@ -30,9 +30,9 @@ import { ENTRIES_MAX, type ListReader } from '../runs/reader.js';
 import { blockOf } from './order-ends.js';
 
 /**
- * The state of an order. OPEN: it rests. UNFILLED: it did not rest; what had not traded was dropped
- * because nothing was left to trade with or, as its reason says, because it met an order of the
- * same user or tripped its group. TRADE_LIMIT and TOO_SMALL_TO_REST: it was dropped for that
+ * The state of an order. OPEN: it rests. UNFILLED: it did not rest; its remainder was dropped for
+ * lack of orders to trade with or, as its reason says, because it met an order of the same user or
+ * tripped its group. TRADE_LIMIT and TOO_SMALL_TO_REST: the remainder was dropped for that reason
  * (OrderStatus).
  */
 export const OrderState = {
@@ -56,22 +56,22 @@ export interface OrderRecord {
   timeInForce: number;
   postOnly: boolean;
   selfTrade: SelfTrade;
-  /** 0: none. */
+  /** The order's group; 0 if none. */
   groupId: number;
   /** When the order expires; null if only at the market's end. */
   expiresAtMs: number | null;
-  /** What a buy was placed to spend; null if it was placed for lots, or was amended since. */
+  /** The amount of a buy; null if it was placed for lots, or was amended since. */
   amountMicros: number | null;
   originalLots: number;
   filledLots: number;
-  /** What rests now; 0 of a closed order. */
+  /** The resting lots; 0 for a closed order. */
   restingLots: number;
   /**
-   * Lots that trade before it at its price; null if it is closed, or they are not known. undefined:
-   * nothing has looked.
+   * Lots that trade before it at its price; null if the order is closed or they are unknown;
+   * undefined if they were not looked up.
    */
   aheadLots: number | null | undefined;
-  /** Spent or received, without the fee. */
+  /** The amount spent or received, without the fee. */
   valueMicros: number;
   feeMicros: number;
   end: OrderState;
@@ -85,13 +85,13 @@ export interface OrderRecord {
 export interface OrdersRequest {
   userId: number;
   limit: number;
-  /** The place of the last order returned; null starts from the newest. */
+  /** The position of the last order returned; null starts from the newest. */
   cursor: number | null;
   status: 'open' | 'closed' | 'all';
-  /** Only the order with this id of the client's, if it is remembered. */
+  /** The client order id of the only wanted order, if it is remembered. */
   clientOrderId: string | null;
   marketId: number | null;
-  /** When the order was placed; both times are included. */
+  /** The first and last wanted placing times, both included. */
   fromMs: number | null;
   toMs: number | null;
 }
@@ -105,12 +105,12 @@ type Placed = EntryOf<typeof USER_ORDER>;
 type TradeEntry = EntryOf<typeof USER_TRADE>;
 type EndEntry = EntryOf<typeof ORDER_END>;
 
-/** All that the history has of the account, and the orders that rest. */
+/** The state of the account when the read is prepared, and the resting orders. */
 export interface OrdersEnd {
   orders: number;
   trades: number;
   resting: ReadonlyMap<number, OrderView>;
-  /** By order, of those that the answer may show: the lots ahead of it. */
+  /** The lots ahead of each order that the answer may show. */
   ahead: ReadonlyMap<number, number | null>;
 }
 
@@ -138,7 +138,8 @@ export async function readOrders(
   const bound = (value: number) =>
     lists.firstFrom(USER_ORDER, { id, count: end.orders, column: 'atMs', value, from });
   const first = fromMs === null ? from : await bound(fromMs);
-  // A page that ends where orders were pruned has a cursor; the next page says so.
+  // A page that ends where orders were pruned has a cursor, so that the next page reports the
+  // pruning.
   const isCut = first === from && from > 1;
   if (isCut && cursor !== null && cursor <= from) throw pruned(from);
   let last = toMs === null ? end.orders : (await bound(toMs + 1)) - 1;
@@ -162,8 +163,8 @@ function pruned(from: number): HistoryPruned {
 }
 
 /**
- * The order that has the client's id of the request, if it passes the other filters.
- * @param orderId 0: the id is not remembered.
+ * The order with the requested client order id, if it passes the other filters. @param orderId 0 if
+ * the id is not remembered
  */
 export async function readNamedOrder(
   lists: ListReader,
@@ -203,7 +204,7 @@ function isWanted(order: Placed, request: OrdersRequest, { resting }: OrdersEnd)
   );
 }
 
-/** The records of placed orders, in the order given. */
+/** The records of placed orders, in the given order. */
 async function recordsOf(
   lists: ListReader,
   userId: number,
@@ -214,7 +215,7 @@ async function recordsOf(
   const { ends, originals } = await endsOf(lists, placed.filter(hasRested));
   const trades = new TakerTrades(lists, userId, end.trades);
   const records: OrderRecord[] = [];
-  // Oldest first, as the trades are read.
+  // Oldest first, in the order in which the trades are read.
   for (const order of placed.toReversed()) {
     const { orderId } = order;
     const record = placedRecord(order);
@@ -234,7 +235,7 @@ async function recordsOf(
   return records.reverse();
 }
 
-/** Throws: the order was pruned meanwhile, or its end is missing. */
+/** Throws: either the order was pruned during the read, or its end is missing. */
 async function withoutEnd(lists: ListReader, { userId, orderId, ordinal }: Placed): Promise<never> {
   const last = await lists.files.lastPruned(USER_ORDER.list, userId);
   if (ordinal <= last) throw pruned(last + 1);
@@ -242,7 +243,7 @@ async function withoutEnd(lists: ListReader, { userId, orderId, ordinal }: Place
   throw new HistoryDamage(ORDER_END.name, `userId ${userId}, orderId ${orderId}`, what);
 }
 
-/** The last end of each order; and of those that were amended, the total lots they were to fill. */
+/** The last end of each order; for amended orders, also the total lots that they were to fill. */
 async function endsOf(lists: ListReader, orders: readonly Placed[]) {
   const ends = new Map<number, EndEntry>();
   const originals = new Map<number, number>();
@@ -253,7 +254,7 @@ async function endsOf(lists: ListReader, orders: readonly Placed[]) {
   return { ends, originals };
 }
 
-/** As it was placed. */
+/** The record of an order as it was placed. */
 function placedRecord(order: Placed): OrderRecord {
   return {
     orderId: order.orderId,
@@ -282,7 +283,10 @@ function placedRecord(order: Placed): OrderRecord {
   };
 }
 
-/** Copies all but the placing time: in the engine, placing an amended order again changes it. */
+/**
+ * Copies everything but the placing time, which the engine resets when an amended order is placed
+ * again.
+ */
 function show(record: OrderRecord, resting: OrderView, aheadLots: number | null): void {
   const { priceTicks, amountMicros, originalLots, filledLots, valueMicros, feeMicros } = resting;
   const terms = { priceTicks, amountMicros, originalLots, restingLots: resting.sizeLots };
@@ -302,7 +306,7 @@ function endInBook(record: OrderRecord, entry: EndEntry): void {
   close(record, state, atMs, how === FILLED_IN_BOOK ? 0 : how);
 }
 
-/** In the command that placed it. */
+/** Ends an order in the same command that placed it. */
 function endAtOnce(record: OrderRecord, status: number, atMs: number): void {
   if (status === OrderStatus.FILLED) close(record, OrderState.FILLED, atMs);
   else if (status === OrderStatus.STOPPED_UNFILLED)
@@ -329,7 +333,7 @@ function fill(record: OrderRecord, { sizeLots, priceTicks, feeMicros }: TradeEnt
 
 /** The trades of orders in the commands that placed them, read in the order of the commands. */
 class TakerTrades {
-  /** Consecutive trades of the account, from the first with the sequence `from` on. */
+  /** Consecutive trades of the account, starting with the first at or after the sequence `from`. */
   private trades: TradeEntry[] = [];
   private from = Number.POSITIVE_INFINITY;
   /** The ordinal of the next trade to read. */

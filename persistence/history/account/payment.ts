@@ -1,23 +1,23 @@
-/** When, how much and by what a user was paid for a market that is resolved. */
+/** Finds when, how and how much a user was paid for a resolved market. */
 import { decodeEvent, type EventRecord, EventType } from '../../../engine/interface/events.js';
 import { PAYOUT_DELAY_MS } from '../../../engine/interface/parameters.js';
 import { type EntryOf, PAYMENT_FIELDS, USER_PAYMENT } from '../runs/format.js';
 import type { ListReader } from '../runs/reader.js';
 
-/** An entry of userPayment, as the event that it is. */
+/** Converts an entry of userPayment back to its event. */
 export function eventOf(entry: EntryOf<typeof USER_PAYMENT>): EventRecord {
   return decodeEvent([entry.type, ...PAYMENT_FIELDS.map((field) => entry[field])], 0);
 }
 
 export interface Payment {
   atMs: number;
-  /** The payout and the refund. */
+  /** The sum of the payout and the refund. */
   amountMicros: number;
-  /** Without a claim: by the settlement, or a day after the result. */
+  /** Whether the user was paid without a claim: by the settlement, or a day after the result. */
   automatic: boolean;
 }
 
-/** Entries that are read at most from each of the two places. */
+/** The most entries that are read from each of the two starting points. */
 const ENTRIES_MAX = 10_000;
 
 /**

@@ -45,7 +45,7 @@ export class Leaderboards {
     for (let i = 0; i < this.inUse.length; i++) this.inUse[i]!.changed(userId);
   }
 
-  /** After a failure: the next request of each board rebuilds it. */
+  /** Makes each board rebuild at its next request, after a failure. */
   clear(): void {
     this.boards.clear();
     this.inUse.length = 0;
@@ -63,7 +63,10 @@ export class Leaderboards {
   }
 }
 
-/** Fewer users are ranked or moved at once, when a request comes; more in turns (`prepare`). */
+/**
+ * Up to this many users are ranked or moved within a request; more are handled in turns
+ * (`prepare`).
+ */
 const FEW_USERS = 2_000;
 const FEW_MOVES = 500;
 /** Users who are ranked or moved without a pause. */
@@ -73,9 +76,12 @@ class Board {
   private ranked = new RankedUsers();
   private changedIds: number[] = [];
   private isNoted = new Uint8Array(0);
-  /** Users from this one on are not ranked yet. */
+  /** The first user who is not ranked yet. */
   private nextUserId = 1;
-  /** Every day begins with an empty board: for private users, the figures of the last day count. */
+  /**
+   * The board's day. Every day begins with an empty board: for private users, the figures of the
+   * last day count.
+   */
   private day = -1;
   private isPrepared = false;
 
@@ -96,7 +102,7 @@ class Board {
     this.changedIds.push(userId);
   }
 
-  /** Whether the board can answer in a moment. */
+  /** Whether the board can answer immediately. */
   get isReady(): boolean {
     if (this.isPrepared) return false;
     const isNew = this.day !== dayOf(this.engine.nowMs);
@@ -104,7 +110,9 @@ class Board {
     return unranked < FEW_USERS && (isNew || this.changedIds.length < FEW_MOVES);
   }
 
-  /** Makes it ready, in turns, unless that is under way. `done` is called when it is. */
+  /**
+   * Makes the board ready, in turns, unless that is in progress. `done` is called when it is ready.
+   */
   prepare(done: () => void, failed: (error: unknown) => void): void {
     if (this.isPrepared) return;
     this.isPrepared = true;
@@ -145,7 +153,10 @@ class Board {
     this.ranked.set(userId, this.engine.standing(userId, this.metric, this.period));
   }
 
-  /** Up to `limit` entries after the cursor; null: from the top. The board is ready, or small. */
+  /**
+   * Up to `limit` entries after the cursor, or from the top if it is null. The board must be ready,
+   * or small.
+   */
   page(limit: number, after: LeaderboardCursor | null): RankedEntry[] {
     atOnce(this.refresh());
     const skipped = after === null ? 0 : this.countUpTo(after);
@@ -163,7 +174,9 @@ class Board {
     return this.ranked.rankOf(userId);
   }
 
-  /** If the cursor's user has moved since, their former place counts. */
+  /**
+   * Counts entries up to the cursor. If the cursor's user has moved since, the former place counts.
+   */
   private countUpTo({ userId, value }: LeaderboardCursor): number {
     const isThere = this.ranked.valueOf(userId) === value;
     return this.ranked.countBefore(userId, value) + Number(isThere);

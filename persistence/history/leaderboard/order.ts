@@ -23,14 +23,18 @@ export interface Ranked {
 }
 
 /**
- * From this user on there is room for all users. New memory is 0 and taken only where it is written
- * to: to fill or to copy what millions of users have takes hundreds of milliseconds.
+ * From this user on there is room for all users. New memory is zero and only taken where it is
+ * written to, whereas filling or copying the memory of millions of users takes hundreds of
+ * milliseconds.
  */
 const MANY_USERS = 65_536;
 
 export class RankedUsers {
   private blocks: Block[] = [];
-  /** By user: 1 more than the value, or a negative value as it is; 0 if the user is not listed. */
+  /**
+   * For each user, 1 more than the value, or a negative value unchanged; 0 if the user is not
+   * listed.
+   */
   private shown = new Float64Array(0);
 
   valueOf(userId: number): number | null {
@@ -49,7 +53,7 @@ export class RankedUsers {
     this.shown[userId] = value === null ? 0 : value < 0 ? value : value + 1;
   }
 
-  /** 1 plus the number of users with a higher value. */
+  /** The user's rank: 1 plus the number of users with a higher value. */
   rankOf(userId: number): number | null {
     const value = this.valueOf(userId);
     return value === null ? null : this.rankOfValue(value);
@@ -138,7 +142,7 @@ function newBlock(): Block {
   return { userIds: new Int32Array(BLOCK), values: new Float64Array(BLOCK), count: 0 };
 }
 
-/** Leaves the first half in the block and returns the second. */
+/** Splits a block: leaves the first half in it and returns the second. */
 function split(block: Block): Block {
   const rest = newBlock();
   const kept = BLOCK / 2;

@@ -1,9 +1,9 @@
 /**
- * The chance of UP in an active market by the price of its asset. The house quotes around it and
- * the market's JSON shows it. It is not a quote: nobody has to trade at it.
+ * The chance of UP in an active market, computed from the asset's price. The house quotes around it
+ * and the market's JSON shows it. It is not a quote: nobody has to trade at it.
  *
- * Invariant: it depends on the engine's state alone (its time, the asset's last minutes of
- * prices, the market's start price and its average so far), so every process computes the same at a
+ * Invariant: it depends only on the engine's state (its time, the asset's last minutes of prices,
+ * the market's start price and its average so far), so every process computes the same value at a
  * sequence. It is computed outside the engine, which stores only integers, and nothing in the
  * journal depends on it.
  */

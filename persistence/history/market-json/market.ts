@@ -23,7 +23,7 @@ import { stateText, type TrueAt } from '../true-at.js';
 
 /** Prices are in half ticks, because the middle of a book may lie between two ticks. */
 export const HALVES_PER_SET = MICROS_PER_SET * 2;
-/** In a price history: there was no price. */
+/** Marks a point of a price history without a price. */
 export const NO_PRICE = 0;
 /** The widest book whose middle is a price. */
 const MAX_SPREAD_TICKS = 100;
@@ -66,7 +66,7 @@ interface UpPrice {
   from: 'book' | 'trade';
 }
 
-/** The middle of a narrow book, else the last trade. A wide or one-sided book is no price. */
+/** The middle of a narrow book, otherwise the last trade. A wide or one-sided book has no price. */
 export function upPrice({
   bestBidTicks,
   bestAskTicks,
@@ -87,7 +87,7 @@ export interface MarketAssets extends Assets {
   voidReason(marketId: number): string | null;
 }
 
-/** The chance of UP in an active market by the asset's price, in ticks (chance.ts); or null. */
+/** The chance of UP in an active market, in ticks (chance.ts), or null. */
 type Indicative = number | null;
 
 /**
@@ -137,7 +137,7 @@ export function marketParts(
   return { asset: market.asset, head, indicative, tail };
 }
 
-/** With the SHA-256 of both parts. */
+/** The parts, with the SHA-256 of both. */
 export interface HashedParts extends MarketParts<Uint8Array> {
   hash: Uint8Array;
 }
@@ -147,14 +147,14 @@ export function bytesOf({ head, tail, ...parts }: MarketParts<string>): HashedPa
   return { ...parts, head: ascii(head), tail: ascii(tail), hash };
 }
 
-/** SHA-256 over markets, in base64url. `extra`: what else the text says of them. */
+/** SHA-256 over markets, in base64url. `extra`: other contents of the text. */
 export function contentHashOf(markets: readonly HashedParts[], extra: string): string {
   const hash = createHash('sha256').update(extra);
   for (const market of markets) hash.update(market.hash);
   return hash.digest('base64url');
 }
 
-/** The whole JSON, of the state at which the asset's price is `assetPriceMicros`. */
+/** The whole JSON, with the asset's price at the time of the answer. */
 export function marketText(
   { head, indicative, tail }: MarketParts<string>,
   assetPriceMicros: number | null,
@@ -164,7 +164,7 @@ export function marketText(
 }
 
 export interface ListFrame extends TrueAt {
-  /** Written before the first market and after the last. */
+  /** The text before the first market, and after the last. */
   open: string;
   close: string;
   spareBytes: number;
@@ -201,11 +201,11 @@ export function marketListBytes(
 const bothPrices = (up: number) =>
   `"UP":${halfTicksText(up)},"DOWN":${halfTicksText(HALVES_PER_SET - up)}`;
 const NO_PRICES = '"UP":null,"DOWN":null';
-/** By UP's price in half ticks. */
+/** The text of both prices, by UP's price in half ticks. */
 const BOTH_PRICES = Array.from({ length: HALVES_PER_SET + 1 }, (_, up) => bothPrices(up));
 
 const pricesText = (up: number | null) => (up === null ? 'null' : `{${BOTH_PRICES[up]!}}`);
-/** With a comma before it. */
+/** The field, with a comma before it. */
 export const indicativeText = (upTicks: Indicative) =>
   `,"indicative":${pricesText(upTicks === null ? null : upTicks * 2)}`;
 
@@ -215,8 +215,8 @@ const bothTicksText = (up: number | null, down: number | null) =>
   `{"UP":${ticksTextOrNull(up)},"DOWN":${ticksTextOrNull(down)}}`;
 
 /**
- * In triples of (atMs, UP's price in half ticks or NO_PRICE, the asset's price in micros or 0 for
- * none).
+ * The JSON of a price history, given as triples of atMs, UP's price in half ticks (or NO_PRICE),
+ * and the asset's price in micros (0 if none).
  */
 function priceHistoryText(points: Float64Array | null): string {
   if (points === null) return 'null';

@@ -22,7 +22,7 @@ interface Places {
 
 export interface Advice {
   lines: string[];
-  /** Best first. Empty if the exchange starts, or if another remedy is given. */
+  /** The steps, best first; empty if the exchange starts, or if another remedy is given. */
   steps: Step[];
 }
 
@@ -61,10 +61,10 @@ function withoutSecret(folder: string, backup: Examined | null): string[] {
   ];
 }
 
-/** Not a runnable command: only the operator knows the other variables, such as PRICE_FEED. */
+/** Text rather than a command: only the operator knows the other variables, such as PRICE_FEED. */
 const startAs = (variables: string) => `start it as it was started before, with ${variables}`;
 
-/** If an archive has the damaged segment, more can be kept. */
+/** Advises to look for the damaged segment in an archive, because that may keep more. */
 function inAnArchive({ folder, asStart }: Examined): string[] {
   const { file } = asStart as JournalError;
   const number = file === null ? null : segmentNumber(basename(file));
@@ -97,7 +97,7 @@ function whenItStarts(places: Places, { end: { sequence: end }, isNew }: FoundJo
       'not repair or restore, which would lose what came after it.',
       ...olderDamage(places, damage, end),
     );
-  // A backup that is past the damage can be extended.
+  // A backup that reaches beyond the damage can be extended.
   if (backup !== null && goodAfterBackup === end && backup.good < end)
     lines.push(
       `The backup lacks the last ${end - backup.good} commands. To add them:`,
@@ -150,11 +150,11 @@ export interface Step {
   /** The journal's last sequence after the step. */
   keeps: number;
   commands: string[];
-  /** Uses the data folder itself, not a new one. */
+  /** Whether the step uses the data folder itself, not a new one. */
   isInPlace: boolean;
 }
 
-/** Most kept commands first; of equals, in place first, a restored beginning last. */
+/** Most kept commands first; among equals, in place first, and a restored beginning last. */
 function stepsFor({ data, backup }: Places): Step[] {
   const { folder, accepted, asWhole, good, firstSequence, goodAfterBackup } = data;
   const steps: Step[] = [];

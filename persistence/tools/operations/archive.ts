@@ -64,7 +64,7 @@ export interface Archived {
   moved: string[];
   /** The oldest vouched snapshot; 0 if none. */
   oldestSnapshot: number;
-  /** Why a segment that should have been moved stays; null if none does. */
+  /** The problem of a segment that should have been moved; null if there is none. */
   problem: Trouble | null;
 }
 
@@ -116,7 +116,7 @@ function writeMark(path: string, text: string): void {
   try {
     writeFileSync(path, text, { mode: FILE_MODE });
   } catch (error) {
-    // Another program has used the room, or holds the segment open.
+    // Another program has used the space, or holds the segment open.
     if ((error as NodeJS.ErrnoException).code !== 'ENOSPC' || text === '') throw named(error, path);
   }
 }
@@ -124,7 +124,7 @@ function writeMark(path: string, text: string): void {
 interface MovableSegment {
   segment: Segment;
   packed: string;
-  /** Where the next segment begins. */
+  /** The position at which the next segment begins. */
   end: JournalPosition;
   hash: Buffer;
 }
@@ -163,7 +163,7 @@ function missingAfter(folder: string, { path, number }: Segment): Trouble {
   };
 }
 
-/** What is not in the history, or is lost there, is made from the segments. */
+/** Data that the history lacks, or has lost, is rebuilt from the segments, so they must stay. */
 function historyProblem(
   { folder, archive }: ArchiveRequest,
   end: number,
@@ -197,13 +197,13 @@ async function oldestVouched(folder: string, reader: JournalReader): Promise<num
 }
 
 interface Unpacked {
-  /** Oldest first. */
+  /** The restored segments, oldest first. */
   segments: Segment[];
   /** Names of segments that cannot be proven, because the next segment is missing. */
   unproven: string[];
 }
 
-/** Newest first: each segment is proven by the start of the next one. */
+/** Restores segments, newest first, because each is proven by the start of the next one. */
 export async function restoreSegments({ folder, archive }: ArchiveRequest): Promise<Unpacked> {
   await checkFolder(folder);
   mustBeArchive(folder, archive);
@@ -214,7 +214,7 @@ export async function restoreSegments({ folder, archive }: ArchiveRequest): Prom
     const isThere = existsSync(segment.path);
     const end = await readJournal(folder, async (reader) => startOf(reader, number + 1));
     if (end === null) {
-      // If both copies differ, it is unknown which is wrong.
+      // There is no next segment to prove the archived copy, so an existing file is kept.
       if (!isThere) unproven.push(segmentName(number));
     } else if (!isThere || !(await endsAt(segment, end))) {
       await bringBack(segment, packedIn(archive, number), end);
@@ -288,10 +288,10 @@ function setAside(path: string): void {
     if (existsSync(path + suffix)) renameSync(path + suffix, `${path}.changed-${count}${suffix}`);
 }
 
-/** Far above the compression of journal rows. */
+/** Far above the compression ratio of journal rows. */
 const MAX_RATIO = 64;
 
-/** The most bytes to unpack: the size in the mark, or without a mark by the ratio. */
+/** The most bytes to unpack: the size in the mark, or without a mark a bound from the ratio. */
 function unpackedMost(compressed: string, mark: string): number {
   const text = existsSync(mark) ? readFileSync(mark, 'utf8').trim() : '';
   return /^\d{1,15}$/.test(text) ? Number(text) : statSync(compressed).size * MAX_RATIO;

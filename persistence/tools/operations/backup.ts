@@ -50,11 +50,11 @@ export interface CopyReport {
   isWhole: boolean;
   /** Acknowledged commands after the copy's end, by journal.head; null if unknown. */
   lost: number | null;
-  /** What is wrong with the original; the copy has everything that is whole. null: nothing. */
+  /** The damage of the original; the copy has everything undamaged. null if there is none. */
   damage: JournalError | null;
 }
 
-/** Adds what is whole to an existing copy. @throws OperationRefused, JournalError */
+/** Adds the undamaged part to an existing copy. @throws OperationRefused, JournalError */
 export async function backup(request: FolderCopy): Promise<CopyReport> {
   const { from, to } = request;
   mustBeNewOrCopy(to);
@@ -68,13 +68,13 @@ export async function backup(request: FolderCopy): Promise<CopyReport> {
     });
   } catch (error) {
     if (before === null || !isDamage(error)) throw error;
-    // The copy may be the damaged one.
+    // The damage may be in the copy.
     await judgeFolder(to, { acceptMissingMark: false, acceptUnfinished: true });
     return addWhole(request, before, error);
   }
 }
 
-/** Whether the journal's content is wrong. Other refusals: in use, or unfinished. */
+/** Whether the journal's content is wrong, rather than the folder in use or unfinished. */
 function isDamage(error: unknown): error is JournalError {
   return error instanceof JournalError && error.firstBadSequence !== null;
 }
@@ -138,7 +138,7 @@ interface CopyRequest {
   from: string;
   to: string;
   upTo: CopyEnd;
-  /** Where the original ends for this copy. */
+  /** The last sequence to copy. */
   endSequence: number;
   reader: JournalReader;
 }

@@ -1,9 +1,9 @@
 /**
- * Copies a journal batch by batch, through the two interfaces of store.ts alone.
+ * Copies a journal batch by batch, using only the two interfaces of store.ts.
  *
- * Invariant: the reader proves each batch's hash before it is appended, and the writer's hash
- * after it is the same, so the copy has the original's chain. A copy that ends within a batch has
- * the original's commands up to that point; a replay computes the digest of its last batch.
+ * Invariant: the reader verifies each batch's hash before it is appended, and the writer computes
+ * the same one, so the copy has the original's chain. A copy that ends within a batch has the
+ * original's commands up to that point; a replay computes the digest of its last batch.
  */
 import { timeOf } from '../../../engine/interface/command-record.js';
 import { RecordBuffer, WORD_BYTES } from '../../../engine/interface/records.js';
@@ -13,14 +13,14 @@ import type { CommitLog, JournalBatch, JournalSource } from '../../journal/store
 import { JournalFollower } from '../../recovery/recovery.js';
 import type { StartingPoint } from '../../recovery/snapshot/load.js';
 
-/** The last command of a copy: a sequence, or the last one up to a time. null: all. */
+/** The last command to copy: a sequence, the last one up to a time, or null for all. */
 export type CopyEnd = { readonly sequence: number } | { readonly atMs: number } | null;
 
 interface CopyRequest {
   source: JournalSource;
   target: CommitLog;
   upTo?: CopyEnd;
-  /** For an end within a batch: starts a replay at or before a position of the source. */
+  /** For an end within a batch: returns an engine at or before a position of the source. */
   engineAt: (sequence: number) => Promise<StartingPoint>;
 }
 
@@ -37,7 +37,7 @@ export async function copyJournal(request: CopyRequest): Promise<JournalPosition
     await append(target, batch);
     if (!target.end.hash.equals(batch.hash))
       throw new Error(`the copy has another hash after sequence ${batch.lastSequence}`);
-    // Do not read the next batch: it may be damaged.
+    // The next batch is not read: it may be damaged.
     if (upTo !== null && 'sequence' in upTo && upTo.sequence === batch.lastSequence) break;
   }
   return target.end;

@@ -1,10 +1,10 @@
 /**
- * `npm run doctor`: what a data folder and its backup contain, how far each is good, and the next
- * commands with what each loses, beginning with the one that keeps the most.
+ * `npm run doctor`: reports the contents of a data folder and its backup, how far each is
+ * undamaged, and the next commands, the one that keeps the most first, with what each loses.
  *
- * Invariant: nothing is created, changed or deleted. Problems are reported in the words of a
- * start. The commands that an advised step is said to keep were read in the same way as that step
- * reads them.
+ * Invariant: nothing is created, changed or deleted. Problems are reported in the words of a start.
+ * The commands that an advised step is said to keep were read in the same way as that step reads
+ * them.
  */
 import { existsSync } from 'node:fs';
 import { partTroubleText, readTroubles } from '../../follower/troubles.js';
@@ -32,7 +32,7 @@ interface DoctorRequest {
 
 export interface Diagnosis {
   starts: boolean;
-  /** Whether the last attempt made all that comes from the journal, and none of it is lost. */
+  /** Whether all derived data was built at the last attempt, and none of it is lost. */
   isComplete: boolean;
   /** Why the exchange does not start; null if it does. */
   trouble: Trouble | null;

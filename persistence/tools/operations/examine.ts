@@ -33,7 +33,7 @@ export interface Examined extends Readable {
   /** The judgement of a start with ACCEPT_MISSING_MARK=on; null means the same as `asStart`. */
   accepted: Judged | null;
   asWhole: Judged;
-  /** What is wrong with any of it; null if at most, segments are in an archive. */
+  /** The damage in any part; null if there is none, apart from segments in an archive. */
   damage: JournalError | null;
 }
 
@@ -43,7 +43,9 @@ interface Readable {
   last: JournalBatch | null;
   /** The first readable command; 0 if nothing is readable. */
   firstSequence: number;
-  /** The last good sequence after the backup's end; null: the folder does not contain that end. */
+  /**
+   * The last good sequence after the backup's end; null if the folder does not contain that end.
+   */
   goodAfterBackup: number | null;
 }
 
@@ -134,7 +136,7 @@ async function lastAfter(reader: JournalReader, after: JournalPosition) {
   return last;
 }
 
-/** Whether one of the two lacks the last batch that both must have. */
+/** Whether one of the folders lacks the last batch that both must have. */
 export async function isOfAnother(data: Examined, backup: Examined): Promise<boolean> {
   const { asWhole, good, last, goodAfterBackup } = data;
   if (last === null || backup.last === null || backup.asWhole instanceof JournalError) return false;

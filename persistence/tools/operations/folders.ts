@@ -41,7 +41,7 @@ import { UsageError } from '../replay/input/arguments.js';
 
 const SILENT = { warn: () => {} };
 
-/** The request cannot be carried out, and nothing was changed. */
+/** The request cannot be carried out; nothing was changed. */
 export class OperationRefused extends UsageError {
   override name = 'OperationRefused';
 }
@@ -56,7 +56,10 @@ export function mustBeNewOrCopy(folder: string): void {
     mustBeNew(folder);
 }
 
-/** A failure leaves nothing: a new folder is removed, an existing one is emptied. */
+/**
+ * Runs `work` on a folder. A failure leaves nothing: a new folder is removed, an existing one is
+ * emptied.
+ */
 export async function orNothing<Result>(
   folder: string,
   work: () => Promise<Result>,
@@ -78,7 +81,7 @@ export function mustBeApart(from: string, to: string): void {
   throw new OperationRefused(`${from} and ${to} are not apart: name a folder elsewhere`);
 }
 
-/** The path without links, even of a folder that does not exist yet. */
+/** The path without symbolic links, even of a folder that does not exist yet. */
 function realPath(path: string): string {
   const whole = resolve(path);
   return existsSync(whole) ? realpathSync(whole) : join(realPath(dirname(whole)), basename(whole));
@@ -125,12 +128,12 @@ export function hasSecret(folder: string): boolean {
   return existsSync(join(folder, SECRET_FILE));
 }
 
-/** With the same secret, users stay signed in. */
+/** Copies the secret, so that users stay signed in. */
 export async function copySecret(from: string, to: string): Promise<void> {
   if (hasSecret(from)) await copyFile(join(from, SECRET_FILE), join(to, SECRET_FILE));
 }
 
-/** A snapshot that the copied journal proves. Returns its sequence; 0 if none. */
+/** Copies a snapshot that the copied journal proves. Returns its sequence; 0 if there is none. */
 export async function copySnapshot(from: string, to: string): Promise<number> {
   const reader = await openJournalReader(to);
   try {
@@ -156,7 +159,7 @@ export async function startAt(
   try {
     return await loadNewestSnapshot({ folder, reader, log: SILENT, notAfter: sequence });
   } catch (error) {
-    // A damaged journal does not vouch for snapshots.
+    // A damaged journal proves no snapshot.
     if (!(error instanceof JournalError)) throw error;
     return { engine: new Engine(), position: GENESIS };
   }

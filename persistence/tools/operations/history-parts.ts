@@ -1,6 +1,6 @@
 /**
- * What the files of the history show, for `doctor` and `archive`: how far they can be used, and
- * which must be made again from the journal. Nothing is changed.
+ * Examines the files of the history for `doctor` and `archive`: how far they can be used, and which
+ * must be rebuilt from the journal. Nothing is changed.
  */
 import { existsSync } from 'node:fs';
 import type sqlite3 from 'sqlite3';
@@ -22,7 +22,7 @@ export interface FoundHistory {
   /** Commands up to here are in usable files; 0 if none, or the catalogue is damaged. */
   sequence: number;
   parts: number;
-  /** Files that an exchange makes again from the journal, and why. */
+  /** Files that an exchange will rebuild from the journal, with the reasons. */
   problems: string[];
 }
 
@@ -37,7 +37,7 @@ export async function findHistory(folder: string, checkAll: boolean): Promise<Fo
   found.parts = parts.open;
   for (const { part, end, sha256 } of over) {
     const path = parts.pathOf(part);
-    // A running exchange may seal or prune the part meanwhile.
+    // A running exchange may seal or prune the part during the check.
     const isThere = [path, sealedPath(folder, part), prunedPath(folder, part)].some(existsSync);
     const isChanged = () => fileHash(path).toString('hex') !== sha256;
     if (!isThere) found.problems.push(`${path} is missing`);

@@ -33,7 +33,9 @@ interface Move {
   isUnreplicated: boolean;
 }
 
-/** Returns the end of both journals. @throws OperationRefused, JournalError, JournalUnavailable */
+/**
+ * Moves the journal and returns its end. @throws OperationRefused, JournalError, JournalUnavailable
+ */
 export async function move({ from, to, isUnreplicated }: Move): Promise<JournalPosition> {
   if ('folder' in from) await checkFolder(from.folder);
   if ('folder' in to) mustBeNew(to.folder);
@@ -93,7 +95,7 @@ async function whileStopped(
   const address: PostgresAddress = place.postgres;
   const source = await PostgresSource.open(address, 'primary');
   try {
-    // A leader would continue to write: wait for its lease to end, and hold the lease here.
+    // A leader would continue to write, so wait for its lease to end and hold the lease here.
     const lease = await leaseOf(address, isUnreplicated);
     try {
       return await work(source);

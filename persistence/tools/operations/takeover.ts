@@ -23,7 +23,7 @@ const LOOK_EVERY_MS = 20;
 export interface Takeover {
   epoch: number;
   serving: string;
-  /** From the request until the new leader served. */
+  /** The time from the request until the new leader served. */
   tookMs: number;
 }
 

@@ -54,12 +54,14 @@ const LOOK_EVERY_MS = 100;
 
 interface UpgradeOptions {
   from: string;
-  /** A new folder; null for `from` itself, whose journal is of this version. */
+  /** A new folder; null to use `from`, whose journal has this version. */
   to: string | null;
   say: (text: string) => void;
 }
 
-/** Returns the end of the old journal. @throws OperationRefused, JournalError */
+/**
+ * Runs the upgrade and returns the end of the old journal. @throws OperationRefused, JournalError
+ */
 export async function upgrade(options: UpgradeOptions): Promise<JournalPosition> {
   const { from, to } = options;
   await checkFolder(from);
@@ -217,7 +219,7 @@ async function copy(batch: JournalBatch, target: Journal): Promise<void> {
     throw new Error(`the copy has another hash after sequence ${batch.lastSequence}`);
 }
 
-/** A snapshot at the journal's end, and the command that vouches for it. */
+/** Writes a snapshot at the journal's end, and journals its hash. */
 async function addSnapshot(engine: Engine, folder: string, journal: Journal): Promise<void> {
   const { sequence: snapshotSequence } = engine;
   const { path } = snapshotNameOf(folder, snapshotSequence);
@@ -230,7 +232,10 @@ async function addSnapshot(engine: Engine, folder: string, journal: Journal): Pr
   await add(engine, journal, { kind: 'vouchForSnapshot', snapshotSequence, snapshotHash });
 }
 
-/** In a batch of its own, at the time of the last command: the upgrade has no clock. */
+/**
+ * Appends a command as its own batch, at the time of the last command, because the upgrade has no
+ * clock.
+ */
 async function add(engine: Engine, journal: Journal, command: Command): Promise<void> {
   const records = new RecordBuffer();
   const at = records.append(command, engine.nowMs);

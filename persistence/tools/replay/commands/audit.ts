@@ -40,7 +40,7 @@ export class Auditor implements Visitor {
     for (const event of decodeEvents(this.engine.events)) this.books.add(event);
   }
 
-  /** Stops at the first batch with a finding: later batches would repeat it. */
+  /** Stops at the first batch with a finding, because later batches would repeat it. */
   proven(): boolean {
     const { sequence } = this.engine;
     this.batchChecks++;

@@ -12,7 +12,7 @@ import { answerOf, commandObject, eventObject, senderText } from '../output/fiel
 import { timeText } from '../output/units.js';
 
 interface EventsRequest extends Invocation {
-  /** Both ends are included. */
+  /** The first and the last point, both included. */
   from: Point;
   to: Point | null;
   userId: number | null;
@@ -20,7 +20,7 @@ interface EventsRequest extends Invocation {
 }
 
 class EventsVisitor implements Visitor {
-  /** 0 until its asset is listed. */
+  /** The market's id; 0 until its asset is listed. */
   private marketId = 0;
   private isMarketKnown = false;
   private isPast = false;

@@ -63,7 +63,9 @@ export class ExplainedAccount implements Visitor {
     return true;
   }
 
-  /** From this command on the rules, or the journal's format, differ for all accounts. */
+  /**
+   * Writes that the rules, or the journal's format, differ from this command on for all accounts.
+   */
   private writeTurn(type: 'rules' | 'upgrade', command: Command, atMs: number): void {
     const { engine, request } = this;
     if (engine.account(request.userId) === null) return;

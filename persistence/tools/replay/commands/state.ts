@@ -119,7 +119,7 @@ function stateOf(
   };
 }
 
-/** Where all money is; `sum` covers all pots, and equals `netDeposits`. */
+/** The money by pot; `sum` covers all pots, and equals `netDeposits`. */
 export function fundsObject(funds: FundsView, names: Names): JsonObject {
   const { netDepositsMicros, ...pots } = funds;
   const sumMicros = Object.values(pots).reduce((total, micros) => total + micros, 0);

@@ -31,7 +31,7 @@ class Verification implements Visitor {
   readonly findings: Finding[] = [];
   private snapshots: SnapshotComparison | null = null;
   private history: HistoryComparison | null = null;
-  /** Empty until the journal is read. */
+  /** The engine of the replay; empty until the journal is read. */
   private engine = new Engine();
   private position: JournalPosition = GENESIS;
   private atMs = 0;

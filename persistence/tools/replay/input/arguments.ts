@@ -2,7 +2,7 @@
 import { MAX_TIME_MS } from '../../../../engine/interface/limits.js';
 import { idNumber, isMarketName } from '../../../../engine/interface/notation.js';
 
-/** The request is invalid, or cannot be carried out now. The journal is not at fault. */
+/** The request is invalid, or cannot be carried out now; the journal is not at fault. */
 export class UsageError extends Error {
   override name = 'UsageError';
 }
@@ -67,7 +67,7 @@ export function unknownUser(userId: number, userCount: number, sequence: number)
   return new UsageError(`there is no user u${userId}: at sequence ${sequence} ${known}`);
 }
 
-/** @throws UsageError for a sequence beyond the end. `endSequence` null: unknown end. */
+/** @throws UsageError for a sequence beyond the end. `endSequence`: null if the end is unknown. */
 export function checkPoint(point: Point | null, endSequence: number | null): void {
   if (point === null || endSequence === null || 'atMs' in point || point.sequence <= endSequence)
     return;

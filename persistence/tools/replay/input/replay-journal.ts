@@ -17,11 +17,11 @@ import type { Output } from '../output/output.js';
 import { UsageError } from './arguments.js';
 
 export interface Visitor {
-  /** Before each command, with the engine in the state before it. Must not throw. */
+  /** Called before each command, with the engine in the state before it. Must not throw. */
   applying?(atMs: number): void;
-  /** After each command, with its result and events in the engine. Must not throw. */
+  /** Called after each command, with its result and events in the engine. Must not throw. */
   applied?(...record: Parameters<Applied>): void;
-  /** After each verified batch. Returns false to stop. */
+  /** Called after each verified batch. Returns false to stop. */
   proven(position: JournalPosition): boolean | Promise<boolean>;
 }
 

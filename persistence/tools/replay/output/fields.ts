@@ -74,7 +74,9 @@ const market = (marketId: number, names: Names) =>
 /** An end price; 0 means unknown, or none. */
 const endPrice = (micros: number) => (micros === 0 ? null : dollars(micros));
 
-/** By the unit at the end of a field's name: the name without the unit, and the value's form. */
+/**
+ * By the unit at the end of a field's name: the name without the unit, and the form of the value.
+ */
 const UNITS: Record<'Micros' | 'Lots' | 'Ticks' | 'Ms', (field: string, unit: string) => Row> = {
   Micros: (field, unit) => [field.slice(0, -unit.length), dollars],
   Lots: (field, unit) => [`${field.slice(0, -unit.length)}Shares`, shares],
@@ -222,10 +224,10 @@ export function senderText(command: Command): string {
     : 'the exchange';
 }
 
-/** The last command's result: the code and its details. */
+/** The last command's result: its code and details. */
 export type Answer = {
   code: string;
-  /** The answer repeats an earlier command's, by idempotency key. */
+  /** Whether the answer repeats an earlier command's, by idempotency key. */
   replayed: boolean;
   operationCodes: string[];
   required: JsonValue;
@@ -264,12 +266,14 @@ function keyText(key: string | null): string | null {
   return `client sequence ${clientSequence} of ${tokenId === 0 ? 'the password' : `k${tokenId}`}`;
 }
 
-/** Commands name a partner, events have its number. */
+/** The name of a partner: commands have the name, events the number. */
 function partnerOf(partner: string | number | null, names: Names): string | null {
   return typeof partner === 'number' ? names.partnerName(partner) : partner;
 }
 
-/** A refused command may name an unknown asset, which is shown by number. */
+/**
+ * The symbol of an asset. A refused command may name an unknown asset, which is shown by number.
+ */
 function symbolOf(asset: number, names: Names): string {
   return isListed(asset, names) ? names.assetSymbol(asset) : `asset ${asset}`;
 }

@@ -6,7 +6,7 @@ import { UnmarkedJournal } from '../../../recovery/judgement.js';
 
 export type Finding = {
   file: string;
-  /** Where in the file, such as "sequence 17" or "table pointsCredit, userId 3". */
+  /** The place in the file, such as "sequence 17" or "table pointsCredit, userId 3". */
   place: string;
   what: string;
   remedy: string;
@@ -34,7 +34,7 @@ export function bookFinding(place: string, what: string): Finding {
   return { file: JOURNAL_FILE, place, what, remedy };
 }
 
-/** For a file that is ahead of a complete journal. */
+/** The finding of a file that is ahead of a complete journal. */
 export function aheadFinding(file: string, place: string, sequence: number, end: number): Finding {
   const what = `it was made from commands up to ${sequence}, but the journal ends at ${end}`;
   const remedy =
