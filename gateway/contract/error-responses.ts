@@ -52,7 +52,7 @@ export function errorCodesOf(route: Route): ErrorCode[] {
   if (route.access === 'session' && (route.method !== 'GET' || route.handlesCredentials === true))
     codes.add('scope_insufficient');
   if (route.body !== undefined) for (const code of BODY_CODES) codes.add(code);
-  // Expensive answers are also refused to an address that has had many for free.
+  // Expensive answers are also refused to an address that has had many free ones.
   if (isRateLimited(route) || route.units !== undefined) codes.add('rate_limited');
   if (route.body !== undefined && route.access !== 'operator') codes.add('outcome_unknown');
   if (route.idempotent === true) {
@@ -70,7 +70,7 @@ export function isRateLimited(route: Route): boolean {
 
 type Answers = Partial<Record<ErrorCode, ErrorAnswer>>;
 
-/** Errors whose message is specific to the route. */
+/** Errors with a message specific to the route. */
 export function ownAnswersOf(route: Route): Answers {
   if (route.access === 'partner') return { user_mismatch: rejection('user_not_of_partner', 0, 0) };
   if (route.access !== 'openOrPartner') return {};
@@ -82,7 +82,7 @@ interface ErrorSchema extends JsonSchema {
   properties: { error: JsonSchema & { properties: { code: JsonSchema } } };
 }
 
-/** The responses by status, each with its codes as an enum. `errorBody`: the common schema. */
+/** Responses by status, each with its codes as an enum. `errorBody` is the common schema. */
 export function errorResponses(
   codes: readonly ErrorCode[],
   errorBody: JsonSchema,

@@ -1,11 +1,11 @@
 /**
  * A request and its answer for each route. examples.json is recorded from one session with the
- * exchange. A test repeats the session and compares; with `-u` it records the session again.
+ * exchange. A test repeats the session and compares; `-u` records it again.
  */
 import recorded from './examples.json' with { type: 'json' };
 
 export interface RouteExample {
-  /** The body; absent for requests without a body. */
+  /** Absent for requests without a body. */
   request?: unknown;
   response?: unknown;
 }

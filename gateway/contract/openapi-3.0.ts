@@ -1,6 +1,6 @@
 /**
- * The OpenAPI document for tools that support only 3.0.3. It describes the same API, in 3.0's form
- * of JSON Schema. Rules across fields are omitted.
+ * The OpenAPI document for tools limited to 3.0.3: the same API in 3.0's form of JSON Schema,
+ * without rules across fields.
  */
 import { RULES } from '../json/fields.js';
 import type { OpenApiDocument } from './openapi.js';
@@ -14,7 +14,7 @@ interface JsonObject {
 const VALUES = ['enum', 'default', 'example', 'examples'];
 
 export function asOpenApi30(document: OpenApiDocument): object {
-  // Removes what JSON lacks, such as undefined; it is not served either.
+  // Removes values that JSON lacks, such as undefined, which are not served either.
   const plain: JsonObject = JSON.parse(JSON.stringify(document));
   delete (plain['info'] as { license: JsonObject }).license['identifier'];
   return { ...objectIn30(plain), openapi: '3.0.3' };

@@ -1,4 +1,4 @@
-/** The used parts of an OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.1.html). */
+/** The parts of an OpenAPI 3.1 document in use (https://spec.openapis.org/oas/v3.1.1.html). */
 import type { z } from 'zod';
 
 /** JSON Schema, draft 2020-12. */
@@ -33,7 +33,6 @@ export interface Response {
   content?: Record<string, MediaType>;
 }
 
-/** A reference to a component. */
 export interface Reference {
   $ref: string;
 }
@@ -74,7 +73,7 @@ export interface OpenApiDocument {
   paths: Record<string, PathItem>;
   /** Answers to paths and methods outside the document, by status. */
   'x-fallback-responses': Record<string, Response>;
-  /** Like `paths`, whose operations must have a success status other than 101. */
+  /** Like `paths`, where operations must have a success status other than 101. */
   'x-websockets': Record<string, PathItem>;
   components: {
     securitySchemes: Record<string, object>;

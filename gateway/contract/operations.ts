@@ -184,7 +184,7 @@ function count(description: string): Header {
 
 /**
  * The engine's answers can be replayed, and so can the 503 for a refusal that the history cannot
- * explain. Errors that the gateway returns before the engine cannot.
+ * explain. Errors returned before the engine cannot.
  */
 const REPLAYABLE = ['200', '201', '400', '404', '409', '422', '503'];
 

@@ -111,7 +111,7 @@ function pathParameter(route: Route, name: string): Parameter {
   return { name, in: 'path', required: true, schema, description, example: 'me' };
 }
 
-/** One parameter for each field of the query's schema. */
+/** One parameter per field of the query's schema. */
 function queryOf(route: Route): Parameter[] {
   const { properties, required } = written(route.query, 'input') as {
     properties: Record<string, JsonSchema>;

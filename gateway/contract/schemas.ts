@@ -71,7 +71,7 @@ function addMapping(node: JsonSchema, schemas: Record<string, JsonSchema>): void
   );
 }
 
-/** OpenAPI's discriminator. AsyncAPI requires the values to be the names of the schemas. */
+/** OpenAPI's discriminator. AsyncAPI requires the values to be schema names. */
 interface Discriminator {
   propertyName: string;
   mapping: Record<string, string>;

@@ -1,7 +1,7 @@
 /**
  * Serves the OpenAPI document (3.1 and 3.0), the stream's AsyncAPI document, the pages that show
- * them, the guides, indexes of these at /api and /llms.txt, and the downloads. The build makes the
- * files (build.ts).
+ * them, the guides, indexes of these at /api and /llms.txt, and the downloads. The build creates
+ * the files (build.ts).
  */
 import type { Serving } from '../http/gateway.js';
 import type { Router } from '../http/router.js';
@@ -50,7 +50,7 @@ const FILES: [path: string, name: string, contentType: string, policy?: string][
 
 let read: Map<string, StaticFile> | null = null;
 
-/** The files by path, read once. @throws if they are not built. */
+/** The files by path, read once. @throws if they are not built */
 export function contractFiles(): Map<string, StaticFile> {
   if (read !== null) return read;
   const files = new Map<string, StaticFile>();

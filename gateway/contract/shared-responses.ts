@@ -1,11 +1,11 @@
 /**
- * The document's error responses. Each is a component shared by reference, so that operations with
+ * The document's error responses. Each is a component used by reference, so that operations with
  * the same status, codes and headers share one response.
  */
 import { ERROR_CODES } from '../commands/errors.js';
 import type { Operation, Reference, Response } from './openapi.js';
 
-/** A response with more codes is named after its first operation, to keep names short. */
+/** To keep names short, a response with more codes is named after its first operation. */
 const CODES_IN_NAME_MAX = 2;
 
 export class SharedResponses {

@@ -1,7 +1,7 @@
 /**
  * A static file: bytes in memory for the life of the process, never copied per connection, with an
- * ETag. It is sent in the best compressed form that the client accepts; the build makes the forms.
- * A file costs its address a number of reads that grows with its size.
+ * ETag. It is sent in the best compressed form that the client accepts, which the build has
+ * created. A file costs its address a number of reads that grows with its size.
  */
 import type * as uWS from 'uWebSockets.js';
 import { createHash } from 'node:crypto';
@@ -23,9 +23,9 @@ import type { Handler, Router } from '../http/router.js';
 
 export interface StaticFile {
   contentType: string;
-  /** Best first; the last form is the uncompressed file. */
+  /** Best first. The last form is the uncompressed file. */
   forms: readonly Form[];
-  /** Additional headers, names and values. */
+  /** Names and values of additional headers. */
   headers: readonly (readonly [string, string])[];
   /** Default: no-cache, so caches check the ETag each time. */
   cacheControl?: string;
@@ -58,7 +58,7 @@ export function staticFile(
 
 const DIST = new URL('dist/', programFolder());
 
-/** A file below dist/, written by {@link buildFile}. @throws if the program is not built. */
+/** A file below dist/, written by {@link buildFile}. @throws if the program is not built */
 export function builtFile(path: string, contentType: string): StaticFile {
   const read = (suffix: string) => readFileSync(new URL(path + suffix, DIST));
   return staticFile(contentType, read(''), [
@@ -86,7 +86,7 @@ export function serveFile(router: Router, path: string, file: StaticFile, server
 
 export interface FileChoice {
   files: readonly StaticFile[];
-  /** The index of the requested file. */
+  /** Returns the index of the requested file. */
   choose: (raw: uWS.HttpRequest) => number;
 }
 
@@ -118,7 +118,7 @@ export function serveChoice(
   onRead(router, path, serve, server);
 }
 
-/** Registers a handler for GET and HEAD; other methods get 405. */
+/** Registers a handler for GET and HEAD. Other methods get 405. */
 export function onRead(router: Router, path: string, serve: Handler, server: Serving): void {
   router.on('get', path, serve);
   router.on('head', path, serve);

@@ -3,8 +3,8 @@
  * commands, the leader's lease and the database. A leader's time goes into the journal and cannot
  * be undone, so a machine that differs by more than two seconds must not lead.
  *
- * Invariant: observed times advance by elapsed time, so setting the machine's clock does not
- * move them. Slow answers do no harm: a later observation only counts if it is ahead of the earlier
+ * Invariant: observed times advance by elapsed time, so setting the machine's clock does not move
+ * them. Slow answers do no harm: a later observation only counts if it is ahead of the earlier
  * ones.
  */
 import { elapsedMs, machineMs } from '../observe/clock.js';
@@ -18,7 +18,7 @@ const SETTLED_MS = 2_000;
 
 type Elapsed = () => number;
 
-/** The time of another machine, from observations. */
+/** Another machine's time, derived from observations. */
 class ToldTime {
   private lastMs = Number.NaN;
   private firstElapsedMs: number | null = null;
@@ -33,7 +33,7 @@ class ToldTime {
     private readonly settledMs: number,
   ) {}
 
-  /** Records an observation. A repeated time adds nothing. */
+  /** Records an observation. Ignores a repeated time. */
   told(atMs: number): void {
     if (atMs === this.lastMs) return;
     this.lastMs = atMs;
@@ -49,7 +49,7 @@ class ToldTime {
     this.newest = isOver ? offsetMs : Math.max(this.newest, offsetMs);
   }
 
-  /** null: not known yet. */
+  /** `null` if unknown. */
   get nowMs(): number | null {
     const { firstElapsedMs } = this;
     if (firstElapsedMs === null || this.lastElapsedMs - firstElapsedMs < this.settledMs)
@@ -75,12 +75,12 @@ export class CandidateClock {
     this.database = new ToldTime(elapsed, 0);
   }
 
-  /** How far the machine's clock is ahead of the time that differs most; null: none is known. */
+  /** The machine clock's lead over the time that differs most; `null` if none is known. */
   get aheadMs(): number | null {
     return this.worst()?.aheadMs ?? null;
   }
 
-  /** Why this machine must not lead, and what to do; null: it may lead. */
+  /** Why this machine must not lead, and what to do, or `null`. */
   get problem(): string | null {
     const worst = this.worst();
     if (worst === null || Math.abs(worst.aheadMs) <= DIFFERENCE_MS_MAX) return null;

@@ -1,7 +1,7 @@
 /**
- * Decides whether this exchange may take the lead. It is asked before the statement that makes the
+ * Decides whether this exchange may take the lead. The check precedes the statement that makes the
  * exchange leader, because afterwards no other exchange can serve. A candidate that may not lead
- * logs the reason, keeps waiting, and is asked again.
+ * logs the reason, keeps waiting, and is checked again.
  */
 
 import type { Copies } from '../../persistence/replication/postgres/copies.js';
@@ -10,7 +10,7 @@ import type { Log } from '../observe/log.js';
 import type { CandidateClock } from './candidate-clock.js';
 
 interface CandidateOptions {
-  /** null: the clock is not compared. */
+  /** `null` if the clock is not compared. */
   clock: CandidateClock | null;
   /** Checks all other conditions for serving. @throws an Error that explains the problem */
   mustServe: () => Promise<void>;
@@ -23,7 +23,7 @@ export class Candidate implements JournalCandidate {
   /** Why the exchange could not serve at the last check. */
   private failing: string | null = null;
   private isTold = false;
-  /** The journal's copies at the last check; null: unknown. */
+  /** The journal's copies at the last check; `null` if unknown. */
   copies: Copies | null = null;
   /** Consecutive checks at which a commit would have waited for copies. */
   private lacking = 0;
@@ -45,7 +45,7 @@ export class Candidate implements JournalCandidate {
     );
   }
 
-  /** Warns only after several checks: after a failover, a copy needs a moment to follow. */
+  /** Warns only after several checks, because a copy needs a moment after a failover. */
   private lookAt(copies: Copies | null): void {
     const { log } = this.options;
     this.copies = copies;

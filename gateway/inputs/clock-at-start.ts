@@ -1,5 +1,5 @@
 /**
- * Checks at the start whether the exchange's clock is plausible. Its times go into the journal and
+ * Checks at startup whether the exchange's clock is plausible. Its times go into the journal and
  * cannot be undone: a clock that is years ahead ends every market, pays out, and expires
  * idempotency keys.
  *
@@ -9,7 +9,7 @@
  * checked.
  */
 interface ClockAtStart {
-  /** Time of the journal's last command; null: the journal is empty. */
+  /** Time of the journal's last command; `null` if the journal is empty. */
   journalMs: number | null;
   /** The source's current time. */
   sourceMs: number;
@@ -31,7 +31,7 @@ export function isPlausible(atMs: number): boolean {
   return atMs >= Date.UTC(2000) && atMs < Date.UTC(2100);
 }
 
-/** The problem, for the operator; null: no problem. */
+/** Returns the problem, worded for the operator, or `null`. */
 export function clockProblem(start: ClockAtStart): string | null {
   const { journalMs, sourceMs, source, mayBeBehind } = start;
   const says = `${source} says ${timeText(sourceMs)}`;

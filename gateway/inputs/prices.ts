@@ -26,7 +26,7 @@ export const VENUES = { coinbase: COINBASE, kraken: KRAKEN } as const;
 export type VenueName = keyof typeof VENUES;
 
 export type PriceFeedConfig =
-  /** `seed` null: random. */
+  /** A random seed if `seed` is `null`. */
   | { kind: 'simulated'; seed: number | null; speed: number }
   | { kind: 'file'; path: string; speed: number }
   | { kind: 'live'; venues: { name: VenueName; url: string }[] };
@@ -37,7 +37,7 @@ export interface InputConfig {
   feed: PriceFeedConfig;
   /** Accepts a clock that is far from the journal's last command. */
   acceptClock: boolean;
-  /** Starting balance of the house; 0: no house. */
+  /** Starting balance of the house, which is off if this is 0. */
   houseFundsMicros: number;
 }
 
@@ -56,7 +56,7 @@ export interface ConnectedVenue {
 
 interface InputOptions {
   config: InputConfig;
-  /** The price file's summary; null: no price file. */
+  /** The price file's summary, if there is one. */
   ticks: TickFileSummary | null;
   /** The recovered engine. Simulated prices and a price file continue from its state. */
   engine: Engine;
@@ -65,7 +65,7 @@ interface InputOptions {
 }
 
 /**
- * Validates the whole price file; null: no price file is configured.
+ * Validates the whole price file; `null` if none is configured.
  * @throws ConfigError if the file cannot be read or is invalid
  */
 export async function checkPriceFile(config: InputConfig): Promise<TickFileSummary | null> {
@@ -81,7 +81,7 @@ export function openInputs({ config, ticks, engine, log, onFailure }: InputOptio
     case 'simulated': {
       const clock = simulationClock(feed.speed, engine, log);
       const simulated = assets.map((symbol) => simulatedAsset(symbol, engine));
-      // Use a different seed at each start, so that prices do not repeat their moves.
+      // Use a different seed on each startup, so that prices do not repeat their moves.
       const seed = `${feed.seed ?? randomInt(2 ** 48 - 1)}:${engine.sequence}`;
       return { clock, feed: new SimulatedFeed({ assets: simulated, clock, seed }), venues: [] };
     }
@@ -105,10 +105,10 @@ export function openInputs({ config, ticks, engine, log, onFailure }: InputOptio
 
 interface ClockOptions {
   config: InputConfig;
-  /** The price file's summary; null: no price file. */
+  /** The price file's summary, if there is one. */
   ticks: TickFileSummary | null;
   log: Log;
-  /** Time of the journal's last command; null: the journal is empty. */
+  /** Time of the journal's last command; `null` if the journal is empty. */
   journalMs: number | null;
 }
 
@@ -156,12 +156,12 @@ interface PriceSinkOptions {
   /** The name of the source if the feed has only one. */
   onlySource: string;
   isLive: boolean;
-  /** Called after each price with the price that the engine stored; null: it stored none. */
+  /** Called after each price with the price that the engine stored, or `null`. */
   observed: (asset: number, price: ObservedPrice | null) => void;
 }
 
 /**
- * Submits each price as a command. If there is only one live source, one price of each start names
+ * Submits each price as a command. If there is only one live source, one price per startup names
  * it, which does not change the price's effect: it records in the journal that prices were live.
  */
 export function priceSink({
@@ -205,7 +205,7 @@ export function priceSink({
   };
 }
 
-/** The price that the last command stored (the median of several sources); null: none. */
+/** The price that the last command stored (the median of several sources), or `null`. */
 function storedPrice({ events }: Engine): ObservedPrice | null {
   const { values, length } = events;
   const { priceMicros, observedAtMs } = EventSlot.priceObserved;

@@ -2,20 +2,20 @@
  * The scheduler: submits `advanceTime` when something is due, and once per event-loop turn while
  * ended markets have work left.
  *
- * Invariant: it never submits early. At most one timer is set. Commands that do not change the
- * next deadline, as nearly all, cost nothing.
+ * Invariant: it never submits early. At most one timer is set. Commands that do not change the next
+ * deadline, which are nearly all, cost nothing.
  */
 import { SubmitRefused } from '../../persistence/sequencer.js';
 import type { Clock } from '../observe/clock.js';
 import type { Submitter } from '../observe/watched-sequencer.js';
 
-/** The longest sleep in real time, in case the clock is set meanwhile. */
+/** The longest sleep in real time, in case the clock is set during it. */
 const MAX_SLEEP_MS = 1_000;
 /** Delay after the sequencer refused a command. */
 const REFUSED_SLEEP_MS = 10;
 
 export class Scheduler {
-  /** The deadline of the current timer; Infinity: no timer is set. */
+  /** The deadline of the current timer, or Infinity. */
   private armedForMs = Number.POSITIVE_INFINITY;
   private timer: NodeJS.Timeout | null = null;
   private immediate: NodeJS.Immediate | null = null;

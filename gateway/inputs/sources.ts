@@ -1,6 +1,6 @@
 /**
- * The sources of commands other than clients: the price feed, the scheduler and the house. They
- * stop before the journal closes, or when trading is halted.
+ * Sources of commands other than clients: the price feed, the scheduler and the house. They stop
+ * before the journal closes, or when trading is halted.
  */
 import { CODES } from '../../engine/interface/codes.js';
 import { ResultHead } from '../../engine/interface/results.js';
@@ -82,7 +82,7 @@ function listMarkets(sequencer: WatchedSequencer, symbols: readonly string[]): v
   }
 }
 
-/** null: the house is off. Even then, orders that it left resting earlier are cancelled. */
+/** `null` if the house is off. Even then, cancels orders that the house left resting earlier. */
 function openHouse({ config, log, sequencer, inputs }: SourcesOptions): House | null {
   if (config.houseFundsMicros === 0) {
     cancelHouseOrders(sequencer);

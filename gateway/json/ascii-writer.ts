@@ -1,6 +1,6 @@
 /**
  * Writes ASCII text as bytes: fixed pieces, each followed by an integer or an exact decimal, the
- * same to the byte as engine/interface/notation.ts. For hot responses, where concatenating forty
+ * same byte for byte as engine/interface/notation.ts. For hot responses, where concatenating forty
  * strings costs several times as much, mostly in the garbage collector.
  */
 import { LOT_SCALE, MICRO_SCALE } from '../../engine/interface/notation.js';
@@ -20,7 +20,7 @@ const THREES = Uint8Array.from({ length: THOUSAND * 4 }, (_, i) => {
   return (i & 3) === 3 ? text.replace(/0+$/, '').length : text.charCodeAt(i & 3);
 });
 
-/** A fixed piece of ASCII text, made once. */
+/** A fixed piece of ASCII text, built once. */
 export interface Piece {
   readonly length: number;
   /** Its bytes, eight per double. ASCII never forms a NaN, so copies are exact. */
@@ -43,32 +43,30 @@ export class AsciiWriter {
   private view = new DataView(this.bytes.buffer);
   private capacity = this.bytes.length;
   private length = 0;
-  /** The end of the texts that were taken. */
+  /** End of the texts returned by {@link take}. */
   private start = 0;
 
   clear(): void {
     this.length = this.start;
   }
 
-  /** Bytes of the current text. */
   get byteLength(): number {
     return this.length - this.start;
   }
 
-  /** The position of the next byte. */
   get position(): number {
     return this.length;
   }
 
-  /** A copy, for a response that must wait. */
+  /** Copies the text, for a response that must wait. */
   toBytes(): Uint8Array {
     return Buffer.from(this.bytes.subarray(this.start, this.length));
   }
 
-  /** As {@link toBytes}, but a long text keeps its own buffer, which `textBuffers` takes back. */
+  /** Like {@link toBytes}, but a long text keeps its own buffer, which `textBuffers` takes back. */
   handOver(): Uint8Array {
     if (this.byteLength < LONG_BYTES) return this.toBytes();
-    // Texts that were taken earlier stay in their buffer, which is then not given back.
+    // Earlier texts stay in their buffer, which is then not given back.
     const bytes =
       this.start > 0 ? this.toBytes() : new Uint8Array(this.bytes.buffer, 0, this.length);
     this.replace(textBuffers.take());
@@ -78,8 +76,8 @@ export class AsciiWriter {
   }
 
   /**
-   * The text without a copy; the next text follows it in the same buffer. For short texts: each
-   * keeps the whole buffer in memory.
+   * Returns the text without copying; the next text follows it in the same buffer. Only for short
+   * texts, because each keeps the whole buffer in memory.
    */
   take(): Uint8Array {
     const bytes = new Uint8Array(this.bytes.buffer, this.start, this.length - this.start);
@@ -105,7 +103,6 @@ export class AsciiWriter {
     this.bytes[this.length++] = code;
   }
 
-  /** Replaces a byte that was written. */
   replaceByte(at: number, code: number): void {
     this.bytes[at] = code;
   }
@@ -224,7 +221,7 @@ function putThree(bytes: Uint8Array, at: number, value: number): number {
   return at + 3;
 }
 
-/** Without trailing zeros; the number is not 0. */
+/** Without trailing zeros. The number is not 0. */
 function putWithoutEnd(bytes: Uint8Array, at: number, value: number): number {
   putThree(bytes, at, value);
   return at + THREES[(value << 2) + 3]!;

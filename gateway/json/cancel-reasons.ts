@@ -1,7 +1,7 @@
 /** Names of the reasons why orders ended without being filled. */
 import { CancelReason, OrderEnd, OrderStatus } from '../../engine/interface/domain.js';
 
-/** Why an order was cancelled: while it rested, to prevent a self-trade, or with its group. */
+/** Why a resting order was cancelled. */
 export const CANCEL_REASONS = {
   [CancelReason.REQUESTED]: 'requested',
   [CancelReason.SELF_TRADE]: 'self_trade',
@@ -25,7 +25,7 @@ type DropReason = (typeof DROPPED)[number];
 export const ENDED = ['self_trade', 'order_group', ...DROPPED] as const;
 type EndReason = (typeof ENDED)[number];
 
-/** Why an order ended with its own command, by its status if nothing of it rests. */
+/** Why an order ended in its own command, by its status if nothing of it rests. */
 export const END_REASONS: Partial<Record<number, EndReason>> = {
   [OrderStatus.PARTIALLY_FILLED]: 'unfilled',
   [OrderStatus.STOPPED_UNFILLED]: 'self_trade',

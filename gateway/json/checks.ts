@@ -1,9 +1,9 @@
 /**
- * Checks the input of clients, over HTTP and the stream, in one order: unknown fields and lists
- * that are too long, duplicate keys, numbers that a double cannot hold, and the schema.
+ * Checks client input from HTTP and the stream, in one order: unknown fields and long lists,
+ * duplicate keys, numbers that a double cannot hold, then the schema.
  *
- * Invariant: the first failed check ends the reading, and reports at most three problems. So an
- * invalid text costs no more than the largest valid request.
+ * Invariant: checking ends at the first failed check, and reports at most three problems. Invalid
+ * text therefore costs no more than the largest valid request.
  */
 import { z } from 'zod';
 import { inexactNumber } from './decimal.js';
@@ -17,7 +17,6 @@ import {
 } from './problems.js';
 import { repeatedKey } from './repeated-key.js';
 
-/** Parsed JSON with its text. */
 export interface ReceivedJson {
   json: unknown;
   text: string;
@@ -75,7 +74,7 @@ function checkKnown<Schema extends z.ZodType>(
 
 const CONTEXT = { async: false, error: problemText } as const;
 
-/** As safeParse, but returns only the first problems. */
+/** Like safeParse, but returns only the first problems. */
 function run(schema: z.ZodType, input: unknown): { value: unknown; issues: z.core.$ZodIssue[] } {
   const result = schema._zod.run({ value: input, issues: [] }, CONTEXT);
   if (result instanceof Promise) throw new Error('a schema of a request waits');
@@ -86,8 +85,8 @@ function run(schema: z.ZodType, input: unknown): { value: unknown; issues: z.cor
 }
 
 /**
- * Problems that end the reading before the schema runs: unknown fields, or a list that is too long.
- * null: none.
+ * Returns problems that prevent running the schema (unknown fields or a list that is too long), or
+ * `null`.
  */
 function excessIn(wrapped: z.ZodType, input: unknown): z.core.$ZodIssue[] | null {
   if (typeof input !== 'object' || input === null) return null;
@@ -132,13 +131,13 @@ function under(key: string | number, issues: z.core.$ZodIssue[]): z.core.$ZodIss
   return issues.map((issue) => ({ ...issue, path: [key, ...issue.path] }));
 }
 
-/** The schema inside an optional one or one with a default. */
+/** Returns the schema inside an optional one or one with a default. */
 function unwrapped(schema: z.ZodType): z.ZodType {
   const { innerType } = schema.def as { innerType?: z.ZodType };
   return innerType === undefined ? schema : unwrapped(innerType);
 }
 
-/** The fields that an object may have; null: unknown, or the schema is not of an object. */
+/** Returns the fields that an object may have; `null` if unknown or not an object schema. */
 function fieldsOf(schema: z.ZodType, input: Record<string, unknown>): z.ZodRawShape | null {
   if (schema instanceof z.ZodObject) return schema.shape;
   if (!(schema instanceof z.ZodDiscriminatedUnion)) return null;

@@ -1,4 +1,4 @@
-/** Named schemas, to which the description of the API refers. */
+/** Named schemas, to which the API's description refers. */
 import { z } from 'zod';
 
 export type Components = z.core.$ZodRegistry<{ id: string }>;
@@ -6,7 +6,7 @@ export type Components = z.core.$ZodRegistry<{ id: string }>;
 export const RESPONSES: Components = z.registry();
 export const BODIES: Components = z.registry();
 
-/** Their descriptions, by name. */
+/** Descriptions by name. */
 export const TEXTS = new Map<string, string>();
 
 const known = new Map<Components, z.ZodType[]>();
@@ -16,7 +16,7 @@ export const bodySchema = naming(BODIES);
 export const responseObject = namingObject(responseSchema);
 export const bodyObject = namingObject(bodySchema);
 
-/** Names a schema and describes it. */
+/** Names and describes a schema. */
 function naming(components: Components) {
   return <Schema extends z.ZodType>(name: string, text: string, schema: Schema): Schema => {
     if (TEXTS.has(name)) throw new Error(`two schemas are named ${name}`);
@@ -33,7 +33,7 @@ function namingObject(named: typeof responseSchema) {
     named(name, text, z.strictObject(shape));
 }
 
-/** The components and further schemas, by name. */
+/** The components and additional schemas, by name. */
 export function withMore(components: Components, more: Record<string, z.ZodType>): Components {
   const all: Components = z.registry();
   for (const schema of known.get(components) ?? []) all.add(schema, components.get(schema)!);

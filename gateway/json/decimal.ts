@@ -1,5 +1,5 @@
 /**
- * Decimals: JSON numbers become the engine's integers, and integers become exact decimal text. A
+ * Decimals: converts JSON numbers to the engine's integers, and integers to exact decimal text. A
  * client's number is never rounded. Doubles suffice: up to fifteen significant digits, a decimal
  * and its nearest double determine each other.
  */
@@ -47,7 +47,7 @@ export function microsOrNull(integer: number | null): Decimal | null {
   return integer === null ? null : micros(integer);
 }
 
-/** value × scale if that is an integer of at most 15 digits; NaN: the value has more places. */
+/** value × scale if that is an integer of at most 15 digits; NaN for too many decimal places. */
 export function scaledInteger(value: number, scale: number): number {
   const scaled = Math.round(value * scale);
   return Math.abs(scaled) <= MAX_FIFTEEN_DIGITS && scaled / scale === value ? scaled : Number.NaN;
@@ -58,8 +58,8 @@ export function microsTextOrNull(micros: number | null): string {
 }
 
 /**
- * The average price in micro-dollars per share (1,000 lots) of `lots` that are worth `valueMicros`
- * together, rounded half up; null: no lots.
+ * The average price in micro-dollars per share (1,000 lots) of `lots` worth `valueMicros` in total,
+ * rounded half up; `null` for no lots.
  */
 export function averagePriceMicros(valueMicros: number, lots: number): number | null {
   if (lots === 0) return null;
@@ -76,15 +76,16 @@ export function averagePriceMicros(valueMicros: number, lots: number): number | 
 const LONG_NUMBER = /[\d.]{16}/;
 /** No double has a longer decimal without superfluous zeros. */
 const EXACT_LENGTH_MAX = 1_100;
-/** More long numbers, and more strings and numbers, than a text that a schema accepts has. */
+/** More long numbers, and more strings and numbers, than any text that a schema accepts. */
 const LONG_MAX = 100;
 const TOKENS_MAX = 12_000;
-/** The strings and the numbers of a JSON text. */
+/** Strings and numbers of a JSON text. */
 const JSON_TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 /**
- * The first number in a valid JSON text that a double cannot hold, such as 1.00000000000000000001;
- * null: none. The range checks handle numbers above every double (1e309) or below (1e-400).
+ * Returns the first number in a valid JSON text that a double cannot hold, such as
+ * 1.00000000000000000001, or `null`. The range checks handle numbers above every double (1e309) or
+ * below (1e-400).
  */
 export function inexactNumber(json: string): string | null {
   if (!LONG_NUMBER.test(json)) return null;

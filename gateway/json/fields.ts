@@ -1,6 +1,6 @@
 /**
- * The fields of requests, as zod schemas. Each checks the form and the range that the engine
- * requires, and converts the value to engine units. Query parameters are the same fields as text.
+ * Request fields as zod schemas. Each checks the form and the range that the engine requires, and
+ * converts the value to engine units. Query parameters are the same fields as text.
  */
 import { z } from 'zod';
 import { Outcome, Side } from '../../engine/interface/domain.js';
@@ -21,27 +21,28 @@ interface Range {
 export const DECIMAL_PLACES = 'x-decimal-places';
 
 /**
- * JSON Schema keyword for rules across the fields of a body: further schemas that it must match.
- * Generators make one class of a plain object, and lose its fields if the rules are beside them.
+ * JSON Schema keyword for rules across a body's fields: additional schemas that the body must
+ * match. Generators turn a plain object into one class, and lose its fields if the rules are beside
+ * them.
  */
 export const RULES = 'x-rules';
 
 /** A decimal as text, for clients whose language has exact decimals. */
 const DECIMAL_TEXT = /^(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?$/;
 
-/** Converts a text that is exactly a number; returns anything else unchanged. */
+/** Converts text that is exactly a number. Returns anything else unchanged. */
 function numberOf(sent: unknown): unknown {
   if (typeof sent !== 'string' || !DECIMAL_TEXT.test(sent)) return sent;
   return inexactNumber(sent) === null ? Number(sent) : sent;
 }
 
-/** undefined: the default message. */
+/** `undefined` for the default message. */
 const notDecimal = ({ input }: { input?: unknown }) =>
   typeof input === 'string' ? 'must be a decimal, such as 10.05 or "10.05"' : undefined;
 
 /**
  * A positive JSON number, or the same number in a string. Scaling checks its decimal places. The
- * JSON Schema describes only the number: generators would make a class of the choice.
+ * JSON Schema describes only the number, because generators would turn the choice into a class.
  */
 export function decimalNumber(scale: number, { min = 0, max }: Range): z.ZodType<number, number> {
   const number = z
@@ -55,9 +56,7 @@ export function decimalNumber(scale: number, { min = 0, max }: Range): z.ZodType
   return read as unknown as z.ZodType<number, number>;
 }
 
-/**
- * A positive JSON number, with at most the decimal places of `scale` → an integer of that scale.
- */
+/** Converts a positive JSON number to an integer, checking its decimal places. */
 function decimal(scale: number, range: Range) {
   return decimalNumber(scale, range).transform((value, context) => scaled(value, scale, context));
 }
@@ -93,7 +92,7 @@ export const outcome = z
   .meta(OUTCOME_TEXT);
 export const side = z.enum(['BUY', 'SELL']).transform((name) => Side[name]);
 
-/** The id of a user, such as "u12". Admission checks that it is the sender's. */
+/** A user id such as "u12". Admission checks that it is the sender's. */
 export const userId = z.string().describe('The id of a user, such as u12');
 
 export const username = z
@@ -194,7 +193,7 @@ export function queryInteger({ min, max, standard, description }: WholeNumber) {
     .meta({ type: 'integer', minimum: min, maximum: max, default: standard, description });
 }
 
-/** Every body and every query of a user may name that user. */
+/** Every body and query of a user may name that user. */
 export const own = {
   userId: userId.optional().describe('Your user id; any other is refused'),
 };
@@ -205,7 +204,7 @@ export const ownQuery = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z.strictObject({ ...own, ...shape });
 export const NoQuery = ownQuery({});
 
-/** The query of a partner. The path or the body names the user. */
+/** A partner's query. The path or the body names the user. */
 export const PartnerQuery = z.strictObject({
   userId: userId
     .optional()
@@ -230,7 +229,7 @@ export const paging = {
 };
 export const PagedQuery = ownQuery(paging);
 
-/** The most entries that an unparsed query may ask for. */
+/** The largest number of entries that an unparsed query may ask for. */
 export function entriesAskedFor(query: string): number {
   const limit = Number(/(?:^|&)limit=(\d{1,4})(?:&|$)/.exec(query)?.[1] ?? PAGE_ENTRIES);
   return Math.min(limit, PAGE_ENTRIES_MAX);

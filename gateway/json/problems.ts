@@ -1,12 +1,11 @@
-/** The problems of a request, by field, in words for client authors. */
+/** A request's problems by field, worded for client authors. */
 import type { z } from 'zod';
 
-/** Field or parameter → its problem. */
+/** The problem of each field or parameter. */
 export type FieldProblems = Record<string, string>;
 
 /** Collects the first problem of each field. */
 export class Problems {
-  /** null: none. */
   found: FieldProblems | null = null;
 
   readonly add = (name: string, problem: string): void => {
@@ -15,10 +14,10 @@ export class Problems {
   };
 }
 
-/** Reading ends at this many problems. */
+/** Checking ends at this many problems. */
 export const PROBLEMS_MAX = 3;
 
-/** Longest part of a client's text that an error message repeats. */
+/** Error messages repeat at most this much of a client's text. */
 const REPEATED_CHARACTERS_MAX = 40;
 
 export function cut(text: string, max = REPEATED_CHARACTERS_MAX): string {
@@ -48,7 +47,7 @@ export function problemText(issue: z.core.$ZodRawIssue): string | undefined {
   return undefined;
 }
 
-/** Field → its first problem. `whole` names the input, for problems that are not about a field. */
+/** `whole` names the input, for problems that are not about a field. */
 export function fieldProblems(issues: readonly z.core.$ZodIssue[], whole: string): FieldProblems {
   const problems: FieldProblems = {};
   for (const issue of issues) {

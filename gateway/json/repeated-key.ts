@@ -1,10 +1,10 @@
 /**
- * Finds a duplicate key in a JSON object. JSON.parse silently takes the last one; another reader (a
- * proxy, a log) may take the first, so the text is ambiguous.
+ * Finds a duplicate key in a JSON object. JSON.parse silently uses the last one, while another
+ * reader (a proxy, a log) may use the first, so the text is ambiguous.
  *
- * The parse drops a member whose key is duplicated, but its colon is in the text. So if the text,
- * strings included, has as many colons as the parsed objects have members, no key is duplicated.
- * Only otherwise is the text read again, key by key.
+ * Parsing drops duplicate members, but their colons remain in the text. If the text, strings
+ * included, has as many colons as the parsed objects have members, no key is duplicated. Otherwise
+ * the text is read again, key by key.
  */
 
 const COLON = 58;
@@ -18,9 +18,10 @@ export function colonCount(bytes: Uint8Array): number {
 }
 
 /**
- * The path of a duplicate key, such as `operations.3.price`; null: none. If the text is read key by
- * key and has more than {@link TOKENS_MAX} tokens, the outermost key or index reached, although no
- * duplicate was found. `colons`: the number of colons in `text`, the valid JSON of `value`.
+ * Returns the path of a duplicate key, such as `operations.3.price`, or `null`. If the text is read
+ * key by key and has more than {@link TOKENS_MAX} tokens, returns the outermost key or index
+ * reached, although no duplicate was found. `text` is the valid JSON of `value`, and has `colons`
+ * colons.
  */
 export function repeatedKey(value: unknown, text: string, colons: number): string | null {
   return memberCount(value, 0) === colons ? null : findRepeatedKey(text);
@@ -45,14 +46,14 @@ function memberCount(value: unknown, depth: number): number {
   return count;
 }
 
-/** The strings and the punctuation of a JSON text. */
+/** Strings and punctuation of a JSON text. */
 const TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g;
-/** More than any text that a schema accepts has, unless a key hides a value. */
+/** More than any text that a schema accepts, unless a key hides a value. */
 const TOKENS_MAX = 12_000;
 
-/** An object or an array that is being read. */
+/** An object or array being read. */
 interface Frame {
-  /** The keys of an object; null for an array. */
+  /** The keys of an object; `null` for an array. */
   keys: Set<string> | null;
   /** The reader's position: the last key, or the index. */
   key: string;

@@ -1,6 +1,6 @@
 /**
- * Common fields of response bodies, in the API's units, and how each is written from the engine's
- * integer (writer.ts).
+ * Common response fields in the API's units, and how each is written from the engine's integer
+ * (writer.ts).
  */
 import { z } from 'zod';
 import {
@@ -16,9 +16,9 @@ import {
   ticksText,
 } from '../../engine/interface/notation.js';
 
-/** How a field is written. A schema that was made from a field's schema is written like it. */
+/** How a field is written. Schemas derived from a field's schema are written like it. */
 interface Kind {
-  /** The end of the engine's name for the field. */
+  /** The suffix of the engine's name for the field. */
   unit: 'Micros' | 'Lots' | 'Ticks' | '';
   /** Whether 0 means "none". */
   isId?: true;
@@ -44,7 +44,6 @@ export const price = written(decimal.min(0).max(1).describe('US dollars per shar
 });
 /** Not rounded to a tick. */
 export const averagePrice = written(price.describe('US dollars per share'), MICROS);
-/** Shares gained, or lost if negative. */
 export const change = written(decimal.describe('Shares gained, or lost if negative'), LOTS);
 /** Dollars or points, whose name in the engine has no unit. */
 export const millionths = written(decimal.describe('Points, at most 6 decimal places'), {
@@ -91,7 +90,7 @@ export const marketId = written(
   { unit: '', isId: true, text: (number, assets) => `"${marketIdText(assets, number)}"` },
 );
 
-/** One of the names of a number; null: the number stands for none. */
+/** A number as one of some names, or `null` if the number stands for none. */
 function named<const Names extends readonly string[]>(
   names: Names,
   nameOf: (value: number) => Names[number] | null | undefined,
@@ -124,7 +123,7 @@ export const matchType = named(
 export const role = z
   .enum(['taker', 'maker'])
   .describe('Whether the order arrived (taker) or rested in the book (maker)');
-/** A trade, from the taker's view. */
+/** A trade from the taker's view. */
 export const tradeFields = { tradeId, outcome, side, price, shares, value: money, matchType };
 export const resolution = named(
   ['UP', 'DOWN', 'VOID'],

@@ -1,25 +1,25 @@
 /**
- * Recognises plain JSON in bytes without creating values. For frequent bodies: their reader
- * converts each field directly to the engine's number.
+ * Recognises plain JSON in bytes without creating values. For frequent bodies, whose reader
+ * converts each field straight to the engine's number.
  *
  * Invariant: it accepts less than JSON.parse, never more. It does not accept escapes, exponents,
- * signs, more than fifteen digits, or bytes beyond ASCII, which are legal JSON; the caller then
- * reads the text in another way. After such a byte, every method fails.
+ * signs, more than fifteen digits, or non-ASCII bytes, which are legal JSON. After any of these
+ * every method fails, and the caller reads the text in another way.
  *
- * Clients repeat the same fields in the same order. So a name is first compared with the name that
- * last followed the same field, and is looked up only if it differs. All clients share these
+ * Clients repeat the same fields in the same order. A name is therefore first compared with the
+ * name that last followed the same field, and looked up only if it differs. All clients share these
  * guesses, which never change a result.
  */
 
 /** Names of fields, or of string values. */
 export interface Names {
-  /** Index of a name by its length and two of its bytes; -1: none. */
+  /** Index of a name by its length and two of its bytes, or -1. */
   readonly slots: Int8Array;
   readonly bytes: readonly Uint8Array[];
-  /** The names in quotes; and as fields, in quotes with a colon. */
+  /** The names in quotes, and as fields, in quotes with a colon. */
   readonly quoted: readonly Uint8Array[];
   readonly fields: readonly Uint8Array[];
-  /** The field that last followed a field, by that field's index plus 1; at 0: the first field. */
+  /** The field that last followed a field, by that field's index plus 1. At 0: the first field. */
   readonly nextFields: Int8Array;
   /** The value of the last match. */
   nextWord: number;
@@ -29,7 +29,7 @@ const LENGTH_MAX = 15;
 const slotOf = (length: number, first: number, last: number) =>
   (length << 5) | ((first * 3 + last) & 31);
 
-/** @throws Error for names that share a slot. */
+/** @throws Error for names that share a slot */
 export function namesOf(names: readonly string[]): Names {
   const slots = new Int8Array((LENGTH_MAX + 1) << 5).fill(-1);
   const bytes = names.map(bytesOfText);
@@ -66,7 +66,7 @@ const TRUE = bytesOfText('true');
 const FALSE = bytesOfText('false');
 /** The result of a method that failed. */
 export const FAILED = -1;
-/** The start and the end of an object, in place of the index of a name. */
+/** Stand for an object's start and end, in place of a name's index. */
 const START = -1;
 const END = -2;
 
@@ -99,8 +99,8 @@ export class JsonScanner {
   }
 
   /**
-   * The index of the next field's name, after the field `previous` or {@link START}; END after the
-   * last field; FAILED for an unknown name.
+   * Returns the index of the next field's name after the field `previous` or {@link START}; END
+   * after the last field; FAILED for an unknown name.
    */
   private field(names: Names, previous: number): number {
     const byte = this.next();
@@ -122,8 +122,8 @@ export class JsonScanner {
   }
 
   /**
-   * Reads an object. `read` reads the value of the field with this index. Returns the bits of the
-   * fields (bit 0: the first name); FAILED if a field is duplicated or was not accepted.
+   * Reads an object. `read` reads the value of the field with the given index. Returns the fields'
+   * bits (bit 0 for the first name), or FAILED if a field is duplicated or was not accepted.
    */
   object(names: Names, read: (index: number) => void): number {
     let seen = 0;
@@ -140,7 +140,7 @@ export class JsonScanner {
     }
   }
 
-  /** Whether another element of a list follows; otherwise the list's end has been read. */
+  /** Returns whether a list has another element. If not, the list's end has been read. */
   element(isFirst: boolean): boolean {
     const byte = this.next();
     if (isFirst) {
@@ -155,7 +155,7 @@ export class JsonScanner {
     return false;
   }
 
-  /** Reads a string, and returns its index among the names. */
+  /** Reads a string and returns its index among the names. */
   word(names: Names): number {
     this.next();
     const guess = names.nextWord;
@@ -175,7 +175,7 @@ export class JsonScanner {
     return index;
   }
 
-  /** Reads a string of printable ASCII; {@link textFrom} and {@link textTo} are its range. */
+  /** Reads a string of printable ASCII. {@link textFrom} and {@link textTo} are its range. */
   text(): void {
     if (this.next() !== QUOTE) {
       this.fail();
@@ -190,7 +190,7 @@ export class JsonScanner {
     if (bytes[at] !== QUOTE) this.fail();
   }
 
-  /** Skips this string, given with quotes, if it is next. */
+  /** Skips the next string if it is this one, which is given with its quotes. */
   skipText(quoted: Uint8Array): boolean {
     this.next();
     return this.ok && this.skip(quoted);
@@ -205,7 +205,7 @@ export class JsonScanner {
     return true;
   }
 
-  /** The last text, if `allowed` is 1 for each of its bytes; else null. */
+  /** Returns the last text if `allowed` is 1 for each of its bytes, or `null`. */
   textOf(allowed: Uint8Array): string | null {
     const { bytes, textFrom, textTo } = this;
     let text = '';
@@ -225,7 +225,7 @@ export class JsonScanner {
     return Buffer.from(buffer, byteOffset + this.textFrom, length).toString('latin1');
   }
 
-  /** The number in a string such as "u12"; `letter` is the string's first byte. */
+  /** The number in a string such as "u12". `letter` is the string's first byte. */
   id(letter: number): number {
     this.text();
     const { bytes, textFrom, textTo } = this;
@@ -242,8 +242,8 @@ export class JsonScanner {
   }
 
   /**
-   * An unsigned decimal times ten to the power of `places`, if that is an integer. `orText`: it may
-   * be in a string.
+   * An unsigned decimal times ten to the power of `places`, if that is an integer. With `orText`,
+   * it may be in a string.
    */
   decimal(places: number, orText = false): number {
     const first = this.next();
@@ -293,7 +293,6 @@ export class JsonScanner {
     return this.skip(FALSE) ? 0 : this.fail();
   }
 
-  /** Skips these bytes if they are next. */
   private skip(expected: Uint8Array): boolean {
     const { bytes, at } = this;
     for (let i = 0; i < expected.length; i++) if (bytes[at + i] !== expected[i]) return false;
@@ -301,7 +300,7 @@ export class JsonScanner {
     return true;
   }
 
-  /** Skips white space and returns the next byte; FAILED at the end. */
+  /** Skips white space and returns the next byte, or FAILED at the end. */
   private next(): number {
     const { bytes, length } = this;
     for (; this.at < length; this.at++) {

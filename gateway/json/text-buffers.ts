@@ -1,9 +1,9 @@
 /**
  * Reusable memory for long texts. V8 counts memory outside its heap, and collects its whole heap
- * after every 64 MiB of it, which long answers can take three times a second.
+ * after every 64 MiB of it, which long answers can reach three times a second.
  *
- * Invariant: a buffer has one user at a time. The user gives it back once, when nothing reads
- * the text any longer, or leaves it to the garbage collector.
+ * Invariant: a buffer has one user at a time. The user gives it back once, when nothing reads the
+ * text any longer, or leaves it to the garbage collector.
  */
 
 /** Fits the answer to the largest batch, if most of its orders trade with few others. */

@@ -1,12 +1,12 @@
 /**
- * Writes objects as JSON from the engine's integers. The object's schema says how: a number has its
- * unit, an id its letter (response-fields.ts). Each field is read from the source's field with the
- * same name and unit: `fee` from `feeMicros`, `restingShares` from `restingLots`. A field whose
- * source has another name, or is calculated, is named to the writer.
+ * Writes objects as JSON from the engine's integers. The object's schema determines how: a number
+ * has its unit, an id its letter (response-fields.ts). Each field is read from the source's field
+ * with the same name and unit: `fee` from `feeMicros`, `restingShares` from `restingLots`. Fields
+ * with other names or calculated values are given to the writer.
  *
- * Invariant: a field without a source is an error, never left out. An id or a market of 0, which
- * the engine does not have, is null. An object in an object is read from the source's field with
- * its name, or else from the same source.
+ * Invariant: a field without a source is an error, never omitted. An id or a market of 0, which the
+ * engine does not have, is null. A nested object is read from the source's field with its name, or
+ * else from the same source.
  */
 import { z } from 'zod';
 import type { Assets } from '../../engine/interface/notation.js';
@@ -14,14 +14,14 @@ import { KINDS } from './response-fields.js';
 
 type Value<Source, Names> = (source: Source, names: Names) => unknown;
 /**
- * By field: the source's field, or a function, which give the engine's integer; or the writer of an
- * object in the object.
+ * For a field: the source field's name, or a function, either yielding the engine's integer; or,
+ * for a nested object, its writer.
  */
 export type From<Source extends object, Names extends Assets> = Readonly<
   Record<string, (keyof Source & string) | Value<Source, Names> | Writer<Source, Names>>
 >;
 
-/** Text that is JSON already. */
+/** Text that is already JSON. */
 export class Json {
   constructor(readonly text: string) {}
 }
@@ -31,7 +31,7 @@ export class Writer<Source extends object, Names extends Assets = Assets> {
   readonly text: (source: Source, names: Names) => string;
   private readonly fields: FieldWriter<Source, Names>[];
 
-  /** `known`: the names of the source's fields, if the source always has the same. */
+  /** `known` lists the source's fields, if they never vary. */
   constructor({ shape }: z.ZodObject, from: From<Source, Names> = {}, known?: readonly string[]) {
     const other = Object.keys(from).find((name) => !Object.hasOwn(shape, name));
     if (other !== undefined) throw new Error(`${other} is not a field of the object`);
@@ -42,7 +42,7 @@ export class Writer<Source extends object, Names extends Assets = Assets> {
     this.text = compiled(this.fields);
   }
 
-  /** A list, as a field of a further writer. */
+  /** A list, as a field of another writer. */
   all(sources: readonly Source[], names: Names): Json {
     return new Json(`[${sources.map((source) => this.text(source, names)).join(',')}]`);
   }
@@ -60,13 +60,13 @@ interface FieldWriter<Source, Names> {
   name: string;
   place: (keyof Source & string) | Value<Source, Names>;
   isOptional: boolean;
-  /** undefined: the field is left out. */
+  /** `undefined` omits the field. */
   text(value: unknown, names: Names, source: Source): string | undefined;
 }
 
 /**
- * One function for all fields, in which each is read by its name: a loop over the fields, which
- * reads them by names in variables, takes three times as long. No text of a client is in the code.
+ * Returns one function that reads each field by its name. A loop over names in variables takes
+ * three times as long. The code contains no client text.
  */
 function compiled<Source, Names>(
   fields: readonly FieldWriter<Source, Names>[],

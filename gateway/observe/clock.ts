@@ -2,30 +2,30 @@
  * The only file that reads the clock. Other files use a `Clock` for the exchange's time, or a
  * source of elapsed time. The engine receives its time as data.
  *
- * Invariant: the exchange's time never goes back, and follows changes of the machine's clock
- * only gradually. A `FeedClock` never passes the next undelivered price of its file.
+ * Invariant: the exchange's time never goes back, and follows changes of the machine's clock only
+ * gradually. A `FeedClock` never passes the next undelivered price of its file.
  */
 // The global of the same name is a getter, which takes a third of the time of a reading.
 import { performance } from 'node:perf_hooks';
 
 export interface Clock {
-  /** The exchange's time, integer milliseconds since the epoch. Never goes back. */
+  /** The exchange's time, in integer milliseconds since the epoch. Never goes back. */
   nowMs(): number;
   /**
-   * Real milliseconds until the clock can show `atMs`, at most {@link MAX_TIMER_MS}; 0: it shows
-   * it. For timers, which may fire early: check the clock again when one fires.
+   * Real milliseconds until the clock can show `atMs`, at most {@link MAX_TIMER_MS}; 0 if it does
+   * already. Timers may fire early, so check the clock again when one fires.
    */
   delayUntilMs(atMs: number): number;
 }
 
-/** The longest wait of a timer of Node.js, which fires immediately for a longer one. */
+/** Node.js fires timers with a longer delay immediately. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 function timerMs(waitMs: number): number {
   return Math.min(Math.max(1, Math.ceil(waitMs)), MAX_TIMER_MS);
 }
 
-/** Real milliseconds since an arbitrary moment, with fractions; never goes back. */
+/** Real milliseconds since an arbitrary moment, with fractions. Never goes back. */
 export function elapsedMs(): number {
   return performance.now();
 }
@@ -35,7 +35,7 @@ export function machineMs(): number {
   return Date.now();
 }
 
-/** The machine's date for the HTTP header Date, if uWebSockets.js does not write it. */
+/** The Date header, where uWebSockets.js does not write it. */
 export function httpDate(): string {
   return new Date().toUTCString();
 }
@@ -57,33 +57,33 @@ interface ClockLog {
 
 interface SystemClockOptions {
   log: ClockLog;
-  /** The last time in the journal; default: none. */
+  /** The last time in the journal, if any. */
   notBeforeMs?: number;
   wall?: () => number;
   elapsed?: () => number;
 }
 
 /**
- * The time of day. It starts at the machine's time and then counts elapsed real time, so that
- * setting the machine's clock does not set the exchange's: commands in the journal cannot be
- * undone. It never goes back and never stops.
+ * The time of day. It starts at the machine's time, then counts elapsed real time, so that setting
+ * the machine's clock does not set the exchange's: commands in the journal cannot be undone. It
+ * never goes back and never stops.
  *
  * The two clocks are compared every second. A difference of up to a second is corrected at 5% of
  * the speed. A larger one means that the machine's clock was set. A forward step is never followed,
- * because it would end markets and forget keys before their time. A backward step that lasts for a
- * minute is followed by running at half speed.
+ * because it would end markets and forget keys early. A backward step that lasts for a minute is
+ * followed by running at half speed.
  */
 export class SystemClock implements Clock {
   private readonly log: ClockLog;
   private readonly wall: () => number;
   private readonly elapsed: () => number;
-  /** The time at `anchorElapsedMs`. It runs faster or slower by `rate` from there. */
+  /** The time at `anchorElapsedMs`, from which it runs faster or slower by `rate`. */
   private anchorMs: number;
   private anchorElapsedMs: number;
   private correctionMs = 0;
   private rate = 0;
   private shownMs = 0;
-  /** How far the machine's clock was set, and when that was first seen; null: it was not set. */
+  /** How far the machine's clock was set, and when that was first seen; `null` if it was not. */
   private step: { aheadMs: number; sinceMs: number } | null = null;
   private isSlowed = false;
 
@@ -135,7 +135,7 @@ export class SystemClock implements Clock {
     this.rate = rate;
   }
 
-  /** Handles a large difference: never follows a forward step, and a backward step if it lasts. */
+  /** Handles a large difference: follows a backward step if it lasts, never a forward step. */
   private meetStep(aheadMs: number, elapsedMs: number): void {
     if (this.step === null || Math.abs(aheadMs - this.step.aheadMs) > STEP_MS) {
       this.step = { aheadMs, sinceMs: elapsedMs };
@@ -169,9 +169,9 @@ export class SystemClock implements Clock {
 }
 
 /**
- * How much real time the clock makes up for after it was held at a price, so that late timers do
- * not slow the exchange down. The rest of a long stall is skipped, so that traders never see
- * minutes pass in an instant.
+ * Real time that the clock makes up for after it was held at a price, so that late timers do not
+ * slow down the exchange. The rest of a long stall is skipped, so that traders never see minutes
+ * pass in an instant.
  */
 const CATCH_UP_MS = 100;
 
@@ -179,12 +179,12 @@ const CATCH_UP_MS = 100;
 export class FeedClock implements Clock {
   private readonly speed: number;
   private readonly elapsed: () => number;
-  /** Unless the clock is held, it shows `anchorMs` plus speed × elapsed time since then. */
+  /** Unless held, the clock shows `anchorMs` plus speed × elapsed time since then. */
   private anchorMs: number;
   private anchorElapsedMs: number;
   private heldAtMs: number;
 
-  /** Stays at `startsAtMs` until the first `runTo`. `speed` is a positive number. */
+  /** Stays at `startsAtMs` until the first `runTo`. `speed` is positive. */
   constructor(options: { startsAtMs: number; speed: number; elapsed?: () => number }) {
     if (!Number.isInteger(options.startsAtMs)) throw new Error(`not a time: ${options.startsAtMs}`);
     if (!(options.speed > 0 && Number.isFinite(options.speed)))
@@ -207,7 +207,7 @@ export class FeedClock implements Clock {
     return timerMs((atMs - this.runningMs()) / this.speed);
   }
 
-  /** `atMs`: the next undelivered price, which must not decrease. */
+  /** `atMs` is the time of the next undelivered price, and must not decrease. */
   runTo(atMs: number): void {
     if (atMs < this.heldAtMs)
       throw new Error(`the clock may already run to ${this.heldAtMs}, which is after ${atMs}`);

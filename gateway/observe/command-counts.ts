@@ -1,4 +1,4 @@
-/** Numbers of commands, and of operations of batches, by kind and result code. */
+/** Counts of commands and batch operations, by kind and result code. */
 import { CODES, Code } from '../../engine/interface/codes.js';
 import { CommandKind } from '../../engine/interface/commands.js';
 import {

@@ -1,14 +1,14 @@
 /**
- * A histogram that costs only an array increment per value until it is read. Its bounds are powers
- * of two of a unit, so a value's bucket is found without a search.
+ * A histogram whose only cost until it is read is an array increment per value. Its bounds are
+ * powers of two of a unit, so a value's bucket is found without a search.
  */
 import type { Metric, Registry } from 'prom-client';
 
 export interface Buckets {
-  /** The smallest bound, in the unit of the values; each further one is twice as large. */
+  /** The smallest bound, in the values' unit. Each further bound is twice as large. */
   smallest: number;
   bounds: number;
-  /** Factor from the unit of the values to the metric's: 0.001 from milliseconds to seconds. */
+  /** Factor from the values' unit to the metric's, such as 0.001 from milliseconds to seconds. */
   scale: number;
 }
 
@@ -26,7 +26,7 @@ export class Distribution {
     this.counts = new Float64Array(options.bounds + 1);
   }
 
-  /** A value equal to a bound counts below it. `times`: number of equal values. */
+  /** A value equal to a bound counts below it. `times` is the number of equal values. */
   observe(value: number, times = 1): void {
     const { smallest, bounds } = this.options;
     // ceil(log2) of the multiple of the smallest bound, from the number of leading zeros of a

@@ -1,6 +1,6 @@
 /**
- * The recent delay of the event loop: the larger one of the current window, of a minute or more,
- * and the previous window, so that a stall is visible for at least a minute.
+ * The event loop's recent delay: the maximum over the current window, of at least a minute, and the
+ * previous one. A stall is therefore visible for at least a minute.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { elapsedMs } from './clock.js';

@@ -1,7 +1,7 @@
 /**
- * The log: one JSON line per entry, to standard error, with its time in UTC (ISO 8601) and the name
- * of its level. It never contains a token, a password, a partner key or a body. Fields with a
- * secret's name are censored here.
+ * The log: one JSON line per entry on standard error, with its time in UTC (ISO 8601) and the name
+ * of its level. It never contains a token, password, partner key or body. Fields with a secret's
+ * name are censored here.
  */
 import { EventEmitter } from 'node:events';
 import { constants, fstatSync, readFileSync } from 'node:fs';
@@ -40,7 +40,7 @@ export function createLog(level: LogLevel, stream?: DestinationStream): Log {
       base: null,
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      // The default adds the causes to the message, which already has them where they matter.
+      // The default repeats causes that the message already has where they matter.
       serializers: { err: stdSerializers.errWithCause },
       redact: { paths, censor: '[secret]' },
     },
@@ -51,7 +51,7 @@ export function createLog(level: LogLevel, stream?: DestinationStream): Log {
 }
 
 const STANDARD_ERROR = 2;
-/** Limit on unwritten bytes, as on a full disk. Later lines are dropped. */
+/** Limit on unwritten bytes, for example while the disk is full. Later lines are dropped. */
 const UNWRITTEN_BYTES_MAX = 1024 * 1024;
 
 /** Writes synchronously, for the last lines. A failed write does not stop the exchange. */
@@ -65,8 +65,8 @@ export function bounded(
 }
 
 /**
- * Whether the log is a file that was not opened for appending: after a truncation, the next line
- * would follow as many NUL bytes as the file had bytes. Only Linux reports it.
+ * Whether the log is a file not opened for appending. After truncation, its next line would follow
+ * as many NUL bytes as the file had bytes. Detected only on Linux.
  */
 export function leavesHoles(descriptor = STANDARD_ERROR): boolean {
   try {
@@ -78,7 +78,7 @@ export function leavesHoles(descriptor = STANDARD_ERROR): boolean {
   }
 }
 
-/** Once lines can be written again. */
+/** Called once lines can be written again. */
 function logLostLines(output: EventEmitter, log: Log): void {
   let lines = 0;
   output.on('drop', () => lines++);

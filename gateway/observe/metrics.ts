@@ -1,6 +1,6 @@
 /**
  * Everything that the exchange counts and measures, for Prometheus. Counting costs additions to
- * plain numbers and arrays; all other values are read from their owners on request.
+ * plain numbers and arrays. All other values are read from their owners on request.
  */
 import { readdirSync } from 'node:fs';
 import { Counter, Gauge, Registry } from 'prom-client';
@@ -29,9 +29,9 @@ export function routeName({ method, path }: RouteName): string {
   return `${method} ${path}`;
 }
 
-/** Reads a number on request; null: unknown now. */
+/** Reads a number on request; `null` while unknown. */
 type Reading = () => number | null;
-/** Reads numbers on request, one for each value of a label. */
+/** Reads numbers on request, one per label value. */
 type Readings = () => MaybeLater<Iterable<readonly [value: string, count: number]>>;
 /** Reads numbers on request, each with its labels. */
 type Samples = () => MaybeLater<Iterable<readonly [labels: Record<string, string>, count: number]>>;
@@ -54,7 +54,7 @@ export class AnswerCounts {
     }
   }
 
-  /** Removes the counts, and returns them for another owner to add. */
+  /** Removes the counts and returns them for another owner to add. */
   take(): (readonly [status: number, count: number])[] {
     const taken = [...this.byStatus()];
     this.counts.fill(0);
@@ -102,7 +102,7 @@ export class Metrics implements AnswerMetrics {
   private lastText: Promise<string> | null = null;
   private committedSequence: number;
 
-  /** `durableSequence`: the last sequence in the journal at the start. */
+  /** `durableSequence` is the journal's last sequence at startup. */
   constructor(durableSequence: number) {
     this.committedSequence = durableSequence;
     this.counts('exchange_commands_total', 'Commands, by kind and result', ['kind', 'code'], () =>
@@ -143,7 +143,7 @@ export class Metrics implements AnswerMetrics {
     this.committedSequence = sequence;
   }
 
-  /** Counts the answers of a route; null: of unknown paths and methods. */
+  /** Counts a route's answers. `null` stands for unknown paths and methods. */
   answersOf(route: RouteName | null): AnswerCounts {
     let counts = this.answers.get(route);
     if (counts === undefined) {
@@ -153,7 +153,7 @@ export class Metrics implements AnswerMetrics {
     return counts;
   }
 
-  /** Registers a number that may go up and down. It is omitted while unknown. */
+  /** Registers a number that may go up and down. Omitted while unknown. */
   gauge(name: string, help: string, reading: Reading): void {
     this.register(Gauge, name, help, [], unlabelled(reading));
   }
@@ -194,7 +194,7 @@ export class Metrics implements AnswerMetrics {
       collect: () =>
         whenRead(samples(), (read) => {
           metric.reset();
-          // Without labels, a reset gives the value 0 instead of none.
+          // Without labels, a reset yields the value 0 instead of no value.
           if (labelNames.length === 0) metric.remove();
           for (const [labels, value] of read) metric.inc(labels, value);
         }),
@@ -254,7 +254,7 @@ function whenRead<T, R>(read: MaybeLater<T>, then: (read: T) => R): MaybeLater<R
   return read instanceof Promise ? read.then(then) : then(read);
 }
 
-/** null: there is no /proc, or no free descriptor to read it. */
+/** `null` if there is no /proc, or no free descriptor to read it. */
 function countOpen(): number | null {
   try {
     return readdirSync('/proc/self/fd').length;
@@ -263,7 +263,7 @@ function countOpen(): number | null {
   }
 }
 
-/** Empty if unknown: Linux reads it from a file, which fails without a free descriptor. */
+/** Empty if unknown: Linux reads it from a file, which needs a free descriptor. */
 function memoryUsage(): Partial<NodeJS.MemoryUsage> {
   try {
     return process.memoryUsage();

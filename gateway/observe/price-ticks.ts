@@ -1,4 +1,4 @@
-/** The last price of each source, for operators. Lost at a restart; the journal has all prices. */
+/** The last price of each source, for operators. Lost on restart; the journal has all prices. */
 
 export interface SourceTick {
   source: string;
@@ -37,7 +37,7 @@ export class PriceTicks {
     return this.counts;
   }
 
-  /** A warning about assets without a price; null: all have one, or the process just started. */
+  /** A warning about assets without a price; `null` if there are none, or just after startup. */
   warning(nowMs: number): string | null {
     const silent = this.silent();
     if (silent.length === 0 || nowMs - this.startedAtMs < FIRST_PRICE_MS) return null;
@@ -48,7 +48,7 @@ export class PriceTicks {
     return this.symbols.filter((symbol) => !this.last.has(symbol));
   }
 
-  /** By asset and source; without a price, the start of the process, with no source. */
+  /** By asset and source. Without a price, the time is that of startup, without a source. */
   *newest(): Generator<readonly [symbol: string, Pick<SourceTick, 'source' | 'observedAtMs'>]> {
     for (const symbol of this.silent())
       yield [symbol, { source: '', observedAtMs: this.startedAtMs }];

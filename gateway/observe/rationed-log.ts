@@ -1,6 +1,6 @@
 /**
- * Warnings about events that clients can cause at any rate: at most one line of each kind per
- * second, with the number of omitted lines.
+ * Warnings about events that clients can cause at any rate: at most one line per kind and second,
+ * with the number of omitted lines.
  */
 import { elapsedMs } from './clock.js';
 import type { Log } from './log.js';
@@ -8,7 +8,7 @@ import type { Log } from './log.js';
 const INTERVAL_MS = 1_000;
 
 export class RationedLog {
-  /** By message; messages are constants. */
+  /** By message. Messages are constants. */
   private readonly kinds = new Map<string, { lastMs: number; leftOut: number }>();
 
   constructor(
@@ -16,7 +16,7 @@ export class RationedLog {
     private readonly nowMs: () => number = elapsedMs,
   ) {}
 
-  /** `message`: a constant, which identifies the kind. */
+  /** `message` must be a constant, and identifies the kind. */
   warn(fields: Record<string, unknown>, message: string): void {
     const nowMs = this.nowMs();
     let kind = this.kinds.get(message);

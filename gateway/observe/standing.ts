@@ -20,13 +20,13 @@ import type { Metrics } from './metrics.js';
 
 export interface Leading {
   role: 'leader' | 'replica';
-  /** The leader's number in a journal on PostgreSQL; null: the journal is in a folder. */
+  /** The leader's number in a journal on PostgreSQL; `null` if the journal is in a folder. */
   epoch: number | null;
-  /** Where the leader serves clients; null: unknown, or the journal is in a folder. */
+  /** Where the leader serves clients; `null` if unknown or the journal is in a folder. */
   leader: string | null;
-  /** Standbys with a warm engine; null: not possible, or a replica, which does not know. */
+  /** Standbys with a warm engine; `null` if impossible, or on a replica, which cannot tell. */
   standbys: number | null;
-  /** The journal's copies besides PostgreSQL's primary; null: unknown. */
+  /** The journal's copies in addition to PostgreSQL's primary; `null` if unknown. */
   copies: Copies | null;
 }
 
@@ -35,7 +35,7 @@ interface Parts {
   hasJournal: boolean;
   follower: { readonly status: Pick<FollowerStatus, 'snapshotSequence' | 'troubles'> };
   clock: { nowMs(): number };
-  /** Damage before the newest snapshot that the start has found; null: none. */
+  /** Damage that startup found before the newest snapshot, or `null`. */
   damage?: string | null;
   freeBytes?: () => number | null;
   leading: () => Leading;
@@ -51,10 +51,10 @@ const DAMAGED =
 const UNSEALED =
   'a full file of the journal cannot be sealed, and so not be archived: the log names it and the remedy';
 
-/** A snapshot of a large exchange takes more than this. */
+/** A large exchange's snapshot needs more than this. */
 const LOW_BYTES = 512 * MEBIBYTE;
 
-/** Each part of the data folder: its subfolder and the names of its files. */
+/** The parts of the data folder: name, subfolder, file names. */
 const PARTS_ON_DISK = [
   ['journal', '', /^journal/],
   ['history', 'history', /^/],
@@ -73,19 +73,19 @@ export class Standing {
     return this.parts.leading();
   }
 
-  /** Products of the journal that cannot be made now. */
+  /** Data derived from the journal that currently cannot be produced. */
   get failing(): DerivedPart[] {
     return [...this.parts.follower.status.troubles.keys()];
   }
 
-  /** Public, so without details; the log has them. null: all can be made. */
+  /** Public, so without details, which are in the log. */
   get failingWarning(): string | null {
     const { failing } = this;
     if (failing.length === 0) return null;
     return `cannot be made now: ${failing.join(', ')}. The log says why, and what mends it`;
   }
 
-  /** The newest snapshot that the journal vouches for; `atMs` null: its file is gone. */
+  /** The newest snapshot that the journal vouches for. `atMs` is `null` if its file is gone. */
   get snapshot(): { sequence: number; atMs: number | null } | null {
     const { snapshotSequence: sequence } = this.parts.follower.status;
     if (sequence === 0) return null;
@@ -98,19 +98,19 @@ export class Standing {
     return this.parts.hasJournal ? lastBackup(this.parts.folder) : null;
   }
 
-  /** Files of the journal here, and files that only an archive has; null: unreadable now. */
+  /** Numbers of journal files here and only in the archive; `null` while unreadable. */
   get segments(): { here: number; archived: number } | null {
     const { folder, hasJournal } = this.parts;
     if (!hasJournal) return null;
     try {
       return { here: listSegments(folder).length, archived: archivedCount(folder) };
     } catch {
-      // Such as without free descriptors.
+      // For example, no file descriptors are free.
       return null;
     }
   }
 
-  /** Full files of the journal that are overdue to be sealed; null: unreadable now. */
+  /** Full journal files that are overdue to be sealed; `null` while unreadable. */
   get unsealed(): number | null {
     const { folder, hasJournal } = this.parts;
     if (!hasJournal) return null;
@@ -125,7 +125,7 @@ export class Standing {
     return this.parts.damage === undefined || this.parts.damage === null ? 0 : 1;
   }
 
-  /** Problems of a serving exchange. Public, so without details; the log has them. */
+  /** Problems of a serving exchange. Public, so without details, which are in the log. */
   get warnings(): string[] {
     const { failingWarning, diskWarning, damaged, unsealed } = this;
     const { copies } = this.leading;
@@ -138,7 +138,7 @@ export class Standing {
     ].filter((each) => each !== null);
   }
 
-  /** Bytes of each part's files in the data folder. After years there are thousands of files. */
+  /** Bytes per part of the data folder. After years there are thousands of files. */
   async usedBytes(): Promise<[part: string, bytes: number][]> {
     const { folder } = this.parts;
     const bytes: [string, number][] = [];
@@ -161,7 +161,7 @@ export class Standing {
     return freeBytes();
   }
 
-  /** null: there is room. Without any, the exchange stops at the first commit. */
+  /** `null` if there is room. When the disk is full, the exchange stops at the first commit. */
   get diskWarning(): string | null {
     const { freeBytes } = this;
     if (freeBytes === null || freeBytes >= LOW_BYTES) return null;
@@ -169,7 +169,7 @@ export class Standing {
     return `the disk of the data folder has ${mebibytes} MiB left: archive segments or add room`;
   }
 
-  /** Days at the rate since the start; null: it is too early, or the disk does not fill. */
+  /** Days until the disk is full at the rate since startup; `null` if too early or not filling. */
   get daysLeft(): number | null {
     const { freeBytes, freeBytesAtStart } = this;
     const forMs = elapsedMs() - this.startedMs;
@@ -178,7 +178,7 @@ export class Standing {
     return usedBytes <= 0 ? null : Math.round((freeBytes / usedBytes) * (forMs / DAY_MS));
   }
 
-  /** How far the exchange's clock is ahead of the machine's; null: it does not follow it. */
+  /** How far the exchange's clock is ahead of the machine's; `null` if it does not follow it. */
   get clockAheadMs(): number | null {
     const { clock } = this.parts;
     return clock instanceof SystemClock ? Math.round(clock.nowMs() - machineMs()) : null;
@@ -201,7 +201,7 @@ export function tellCopies(log: Log): (copies: Copies, before: Copies | null) =>
   };
 }
 
-/** Logs that this leader could not connect again. */
+/** Logs whether this leader can open new connections to the journal. */
 export function tellRefused(log: Log): (problem: string | null) => void {
   return (problem) => {
     if (problem === null) log.info('new connections to the journal are accepted again');
@@ -213,7 +213,7 @@ export function tellRefused(log: Log): (problem: string | null) => void {
   };
 }
 
-/** `own`: this exchange's address, where its last process may lead. */
+/** `own` is this exchange's address, where its last process may lead. */
 export function tellLeader(log: Log, own: string): (leader: Leader) => void {
   return ({ epoch, serving }) => {
     if (serving === own)

@@ -10,10 +10,9 @@ import type { RecordBuffer } from '../../engine/interface/records.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
 import { Sequencer, SubmitRefused } from '../../persistence/sequencer.js';
 
-/** The part that most senders of commands need. */
 export type Submitter = Pick<Sequencer, 'engine' | 'submit'>;
 
-/** Trading is halted until the exchange is restarted; the command was not executed. */
+/** Trading is halted until the exchange is restarted. The command was not executed. */
 export class TradingHalted extends SubmitRefused {
   override name = 'TradingHalted';
 }
@@ -43,13 +42,13 @@ export class WatchedSequencer extends Sequencer {
     return this.haltReason;
   }
 
-  /** @throws TradingHalted if trading is halted; otherwise like {@link Sequencer.submit} */
+  /** Like {@link Sequencer.submit}. @throws TradingHalted if trading is halted */
   override submit(command: Command): NumberBuffer {
     this.mustTrade();
     return this.watched(super.submit(command));
   }
 
-  /** @throws TradingHalted if trading is halted; else like {@link Sequencer.submitRecord} */
+  /** Like {@link Sequencer.submitRecord}. @throws TradingHalted if trading is halted */
   override submitRecord(records: RecordBuffer, at: number): NumberBuffer {
     this.mustTrade();
     return this.watched(super.submitRecord(records, at));

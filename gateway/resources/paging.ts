@@ -47,10 +47,7 @@ export interface Page<Entry> {
   nextCursor: string | null;
 }
 
-/**
- * Returns a page of `entries`, which are in the list's order. Refuses an invalid cursor and returns
- * `null`.
- */
+/** `entries` are in the list's order. Refuses an invalid cursor and returns `null`. */
 export function pageOf<Entry>(
   call: Call<unknown, PageRequest>,
   entries: Entry[],
@@ -91,10 +88,7 @@ export function cursorOf(list: string, ...position: readonly number[]): string {
   return Buffer.from([list, ...position].join('\n')).toString('base64url');
 }
 
-/**
- * Returns the page's start; `null` for the first page. Refuses an invalid cursor and returns
- * `undefined`.
- */
+/** `null`: the first page. `undefined`: the request was refused for an invalid cursor. */
 export function startOf(call: Call<unknown, PageRequest>, list: string): number | null | undefined {
   const position = startPosition(call, list, POSITION);
   return position ? position[0]! : position;

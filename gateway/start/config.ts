@@ -26,7 +26,7 @@ import { PAGE_ENTRIES_MAX } from '../json/fields.js';
 import { LOG_LEVELS } from '../observe/log.js';
 import { STREAM_LIMITS } from '../stream/limits.js';
 
-/** All configured values; GatewayConfig and InputConfig are parts of it. */
+/** All configured values. GatewayConfig and InputConfig are parts of it. */
 export type Config = ReturnType<typeof readConfig>;
 
 /** Time within which an answer must be read. */
@@ -194,7 +194,7 @@ const Variables = z.object({
   }),
   CONNECTIONS: number({ standard: 10_000, min: 1, max: 1_000_000 }),
   CONNECTIONS_PER_ADDRESS: number({ standard: 2_000, min: 0, max: 1_000_000 }),
-  // An answer may have hundreds of KiB, and several must fit.
+  // Fits several answers of hundreds of KiB.
   UNSENT_BYTES: number({ standard: 67_108_864, min: 1_048_576, max: 100_000_000_000 }),
   STREAM_CONNECTIONS: number({ standard: STREAM_LIMITS.connections, min: 0, max: 1_000_000 }),
   LOG_LEVEL: z
@@ -223,26 +223,26 @@ export function readConfig(environment: Record<string, string | undefined>) {
     settings: settingsIn(environment, variables),
     role: variables.ROLE,
     host: variables.HOST,
-    /** 0: any free port. */
+    /** 0 for any free port. */
     port: variables.PORT,
     tls: certFile === '' ? null : { certFile, keyFile },
-    /** Threads that have the public connections; 0: the trading thread has them. */
+    /** Threads that hold the public connections; with 0, the trading thread does. */
     edgeThreads: edgeThreadsOf(variables),
     operationsHost: variables.OPERATIONS_HOST,
-    /** null: operators and metrics have no separate address. */
+    /** `null` if operators and metrics have no separate address. */
     operationsPort: variables.OPERATIONS_PORT ?? null,
     operatorKeys: keysOf('OPERATOR_KEYS', variables.OPERATOR_KEYS),
-    /** The address for replicas; null: none. */
+    /** The address for replicas, or `null`. */
     replicas: replicasOf(variables),
-    /** As host:port; empty: the address for replicas. */
+    /** As host:port; empty for the address for replicas. */
     advertiseAddress: variables.ADVERTISE_ADDRESS,
     replicasKeyFile: variables.REPLICAS_KEY_FILE,
-    /** The age of its state up to which a replica answers reads without a leader. */
+    /** A replica without a leader answers reads up to this age of its state. */
     replicaAgeMs: variables.REPLICA_AGE_SECONDS * 1_000 || Number.POSITIVE_INFINITY,
-    /** Empty: the file in the data folder. */
+    /** Empty for the file in the data folder. */
     sessionSecretFile: variables.SESSION_SECRET_FILE,
     dataFolder: variables.DATA_FOLDER,
-    /** null: the journal is in the data folder. */
+    /** `null` if the journal is in the data folder. */
     journal: journalOf(variables),
     assets: variables.ASSETS,
     feed,
@@ -262,13 +262,13 @@ export function readConfig(environment: Record<string, string | undefined>) {
     snapshotEveryCommands: variables.SNAPSHOT_EVERY_COMMANDS,
     /** In the exchange's time. */
     snapshotEveryMs: variables.SNAPSHOT_EVERY_SECONDS * 1_000,
-    /** Days of each asset that have a file of their events; 0: none. */
+    /** Number of days per asset that have a file of their events; 0 for none. */
     dayFiles: variables.DAY_FILES,
     historyDays: variables.HISTORY_DAYS,
     segmentBytes: variables.SEGMENT_MEGABYTES * 1_048_576,
-    /** The results that are in memory for repeated keys, in words of 4 bytes. */
+    /** Memory for results of repeated keys, in words of 4 bytes. */
     keyResultWords: variables.KEY_RESULTS_MEGABYTES * 262_144,
-    /** Whether address space for all limits is reserved at the start. */
+    /** Whether address space for all limits is reserved at startup. */
     reservesMemory: true,
     fairUse: fairUseRates(variables),
     overload: { ...OVERLOAD_LIMITS, backlogCommands: variables.OVERLOAD_COMMANDS },
@@ -283,7 +283,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
   };
 }
 
-/** Variables that are not at their default. Keys appear only by their holders' names. */
+/** Variables that differ from their defaults. Keys appear only by their holders' names. */
 function settingsIn(
   environment: Record<string, string | undefined>,
   variables: Variables,
@@ -313,7 +313,7 @@ function checkRole(variables: Variables): void {
     );
 }
 
-/** Variables that have no effect without another one. */
+/** Variables without effect unless another one is set. */
 const NEEDED = {
   TLS_CERT_FILE: 'TLS_KEY_FILE',
   TLS_KEY_FILE: 'TLS_CERT_FILE',
@@ -346,7 +346,7 @@ function edgeThreadsOf({ EDGE_THREADS: threads, ROLE }: Variables): number {
 
 interface ReplicasConfig {
   host: string;
-  /** 0: any free port. */
+  /** 0 for any free port. */
   port: number;
 }
 
@@ -364,10 +364,9 @@ function replicasOf(variables: Variables): ReplicasConfig | null {
   return { host, port };
 }
 
-/** A journal on PostgreSQL. Its secrets are read when the exchange starts. */
+/** A journal on PostgreSQL. Its secrets are read at startup. */
 export interface ReplicatedJournal {
   url: string;
-  /** Empty: none. */
   passwordFile: string;
   authorityFile: string;
   isUnreplicated: boolean;

@@ -1,6 +1,6 @@
 /**
- * The data of an exchange: in its folder alone, or with the journal on PostgreSQL. Either is
- * locked, recovered, and then written to.
+ * An exchange's data: all in its folder, or with the journal on PostgreSQL. Either is locked,
+ * recovered, then written to.
  */
 import type { Engine } from '../../engine/engine.js';
 import { JournalUnavailable } from '../../persistence/journal/errors.js';
@@ -28,7 +28,7 @@ export interface Data {
   readonly remark: string | null;
   /** Whether there was no journal. */
   readonly isNew: boolean;
-  /** Damage before the newest snapshot; null: none. */
+  /** Damage before the newest snapshot, or `null`. */
   readonly damage: string | null;
   recover(options: StartOptions): Promise<Engine>;
   openJournal(): Promise<CommitLog>;
@@ -39,7 +39,7 @@ export interface LockedData {
   data: Data;
   /** Where the follower reads the journal. */
   place: JournalPlace;
-  /** Set when the journal is on PostgreSQL; null: there are no other exchanges. */
+  /** Set if the journal is on PostgreSQL, where other exchanges may exist. */
   replicated: ReplicatedFolder | null;
 }
 
@@ -80,7 +80,7 @@ export async function lockData(options: LockOptions): Promise<LockedData> {
       candidate,
       log,
       followed: (of) => {
-        // The commands that the journal already had do not show the present time.
+        // Commands already in the journal do not show the current time.
         if (engine !== null) clock?.journal.told(of.nowMs);
         engine = of;
       },
@@ -112,7 +112,7 @@ export function addressOf({
   }
 }
 
-/** Checks that the files can be read: each connection reads them again. */
+/** Checks that the files can be read. Each connection reads them again. */
 function check(variable: string, files: Parameters<typeof readSecrets>[0]): void {
   try {
     readSecrets(files);

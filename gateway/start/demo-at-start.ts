@@ -1,7 +1,6 @@
 /**
- * Detects a start that would continue a real market as a demonstration, because variables such as
- * PRICE_FEED, which are not in the journal, are missing. Its commands could not be removed from the
- * journal.
+ * Detects a startup that would continue a real market as a demonstration, because variables outside
+ * the journal, such as PRICE_FEED, are missing. Its commands could not be removed from the journal.
  */
 import type { Engine } from '../../engine/engine.js';
 import type { Log } from '../observe/log.js';

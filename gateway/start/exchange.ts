@@ -5,8 +5,8 @@
  * clock; the journal; assets and house; prices; and, once all of that is durable, the HTTP server.
  * After a fatal error nothing is answered: `onFatal` is called, and the process must end.
  *
- * Invariant: a stop first refuses new work. Every accepted command is durable and answered
- * before the journal is closed, and its client receives the answer within the limits of STOP_MS.
+ * Invariant: stopping first refuses new work. Every accepted command is durable and answered before
+ * the journal is closed, and its client receives the answer within the limits of STOP_MS.
  */
 import type { Engine } from '../../engine/engine.js';
 import type { CommandOf } from '../../engine/interface/commands.js';
@@ -52,26 +52,27 @@ import { registerVenues } from './readings.js';
 import { existingSecrets, keysOfReplicas, sharedSessionSecrets } from './secrets.js';
 import { partsFrom, Servers } from './servers.js';
 
-/** The common part of an exchange and a replica. */
+/** Common to an exchange and a replica. */
 export interface Running {
   /** The base URL, such as http://127.0.0.1:3000. */
   readonly address: string;
   readonly port: number;
-  /** The port of the operators' address; null: there is no such address. */
+  /** The port of the operators' address, if they have one. */
   readonly operationsPort: number | null;
   /** Refuses new work and answers requests in flight. An exchange then closes its journal. */
   stop(): Promise<void>;
   /**
-   * Applies the keys and secrets that the configured files contain now; no other setting changes.
-   * Returns how many there are. @throws ConfigError, and then nothing has changed
+   * Applies the keys and secrets in the configured files, and no other setting. Returns their
+   * numbers.
+   * @throws ConfigError; then nothing has changed
    */
   reload(config: Config): Promise<{ sessionSecrets: number; replicaKeys: number }>;
-  /** Reads the certificate again for new connections. Open connections keep theirs. */
+  /** Reloads the certificate for new connections. Open connections keep theirs. */
   renewCertificate(): Promise<void>;
 }
 
 export interface Exchange extends Running {
-  /** Whether this start has created the journal. */
+  /** Whether this startup created the journal. */
   readonly isNew: boolean;
   readonly sequencer: WatchedSequencer;
 }
@@ -83,7 +84,7 @@ export interface ExchangeOptions {
   onFatal: (error: Error) => void;
   /** Replaces the configured sources of prices and time. */
   inputs?: Inputs;
-  /** Ends a start that waits for the lead; `startExchange` then rejects. */
+  /** Ends a startup that waits for the lead; `startExchange` then rejects. */
   signal?: AbortSignal;
   /** Called when this exchange has handed over to a standby and stopped. */
   onHandedOver?: () => void;
@@ -147,21 +148,21 @@ async function start(options: ExchangeOptions, parts: Parts): Promise<Exchange> 
   });
   const { data, place, replicated } = locked;
   parts.add(() => data.release());
-  // A standby's follower already runs, so a failed start must also stop it.
+  // A standby's follower already runs, so a failed startup must stop it.
   parts.add(async () => await follower?.close());
   const engine = await recoverEngine(data, config, log);
   engine.keepRecentResults(config.keyResultWords);
   checkState(engine, log);
   const inputs = options.inputs ?? openInputs({ config, ticks, engine, log, onFailure: fail });
   const { clock } = inputs;
-  // The folder is unchanged up to here, so a refused folder stays as it was.
+  // Up to here the folder is unchanged, so a refused folder stays as it was.
   await withVariable('DATA_FOLDER', () => checkRoom(folder));
   const journal = await withVariable('DATA_FOLDER', () => data.openJournal());
   const metrics = new Metrics(engine.sequence);
   parts.add(() => metrics.stop());
   registerVenues(metrics, inputs.venues);
   let closed: Promise<void> | null = null;
-  /** Refuses commands; earlier ones become durable and are answered. */
+  /** Refuses commands. Earlier ones become durable and are answered. */
   const closeJournal = () => {
     closed ??= (sequencer ?? journal).close();
     return closed;
@@ -207,9 +208,9 @@ async function start(options: ExchangeOptions, parts: Parts): Promise<Exchange> 
 }
 
 /**
- * Reports the first error only; later errors follow from it. `onFatal` is called after the
- * follower's thread has ended: if a process ends while SQLite works in a thread, Node.js aborts it,
- * with a dump instead of an exit status. Nothing is released meanwhile.
+ * Reports only the first error, from which later ones follow. Calls `onFatal` after the follower's
+ * thread has ended: if a process ends while SQLite works in a thread, Node.js aborts it, with a
+ * dump instead of an exit status. Nothing is released until then.
  */
 export function fatalOnce(
   { log, onFatal }: Pick<ExchangeOptions, 'log' | 'onFatal'>,
@@ -246,7 +247,7 @@ function makeRoom(engine: Engine): void {
   }
 }
 
-/** The common settings of an exchange's and a replica's follower. */
+/** Settings common to an exchange's and a replica's follower. */
 export function followerOf(
   config: Config,
   log: Log,
@@ -268,7 +269,7 @@ export function followerOf(
 }
 
 /**
- * If the follower disagrees with the engine, trading is halted, because the state may be wrong. The
+ * If the follower disagrees with the engine, trading is halted because the state may be wrong. The
  * process stays up for inspection.
  */
 function startFollower(
@@ -281,20 +282,20 @@ function startFollower(
     journal,
     durableSequence,
     onSnapshot: (snapshotSequence, snapshotHash) => {
-      // The leader also vouches for its standbys' snapshots, which are the same bytes.
+      // The leader also vouches for its standbys' snapshots, which have the same bytes.
       const leading = sequencer();
       if (leading === null) return;
       vouch(leading, log, { kind: 'vouchForSnapshot', snapshotSequence, snapshotHash });
     },
     onDisagreement: (sequence, message) => {
       log.fatal({ sequence, problem: message }, 'trading is halted: the follower disagrees');
-      // Public, so without details. The log has them.
+      // Public, so without details, which are in the log.
       sequencer()?.halt(`the follower disagrees from sequence ${sequence} on`);
     },
   });
 }
 
-/** A snapshot without its record in the journal is not used, and the next one takes its place. */
+/** A snapshot without its record in the journal is not used, and the next one replaces it. */
 function vouch(
   sequencer: WatchedSequencer,
   log: Log,
@@ -309,7 +310,6 @@ function vouch(
   }
 }
 
-/** The argument of {@link open}. */
 interface Recovered {
   config: Config;
   log: Log;
@@ -319,7 +319,7 @@ interface Recovered {
   journal: JournalPlace;
   follower: Follower;
   metrics: Metrics;
-  /** The secrets of sessions; the first one signs. */
+  /** Session secrets, of which the first one signs. */
   secrets: readonly Buffer[];
   sessions: Sessions;
   replicaKeys: AccessKey[] | null;
@@ -341,7 +341,7 @@ async function open(parts: Parts, recovered: Recovered): Promise<Exchange> {
   sequencer.watch(() => servers.stream.observe());
   sequencer.watch(() => metrics.applied(sequencer.engine.result));
   sequencer.watch(() => gateway.overload.applied());
-  /** The lease ends before the rest of the stop, so that the standby can already lead. */
+  /** The lease ends before the other parts stop, so that the standby can already lead. */
   const handOver = async (standby: string) => {
     log.info({ standby }, 'this exchange hands over to a standby');
     parts.isStopping = true;
@@ -360,7 +360,7 @@ async function open(parts: Parts, recovered: Recovered): Promise<Exchange> {
 
   // Shows before opening whether the disk accepts writes.
   await becomesDurable(sequencer);
-  // The public address opens last.
+  // Open the public address last.
   const operationsPort = await servers.listenToOperators();
   if (replicas !== null) await listenToReplicas(replicas, recovered);
   const { address, port } = await servers.listen();
@@ -395,7 +395,7 @@ async function listenToReplicas(
   if (address !== '') void warnIfNotReached(address, log);
 }
 
-/** Logs if the advertised address is wrong. Replicas could only report a missing connection. */
+/** Warns if the advertised address is wrong. Replicas could only report a missing connection. */
 async function warnIfNotReached(address: string, log: Log): Promise<void> {
   try {
     const signal = AbortSignal.timeout(REACH_MS);
@@ -412,7 +412,7 @@ async function warnIfNotReached(address: string, log: Log): Promise<void> {
   }
 }
 
-/** The address for replicas; null: none. */
+/** The address for replicas, or `null`. */
 function replicaListener(
   accepted: AccessKey[] | null,
   gateway: Gateway,
@@ -425,7 +425,7 @@ function replicaListener(
 /** Longer than a healthy disk or cluster takes. */
 const COMMIT_MS_MAX = 2_000;
 
-/** Why commits and all answers with state wait; null: they do not. */
+/** Why commits, and all answers with state, are waiting, or `null`. */
 function waitingText({ sequencer, replicated }: Recovered): string | null {
   const { commitWaitMs } = sequencer;
   const isSole = replicated === null || replicated.leader.isSole();
@@ -438,7 +438,7 @@ function waitingText({ sequencer, replicated }: Recovered): string | null {
   return 'everything waits: the lease of this leader has not been renewed in time';
 }
 
-/** Resolves when all commands of the start are durable; never after a failure (see `onFatal`). */
+/** Resolves when all startup commands are durable; never after a failure (see `onFatal`). */
 function becomesDurable(sequencer: WatchedSequencer): Promise<void> {
   return new Promise((resolve) =>
     sequencer.releaseAt(sequencer.engine.sequence, { release: resolve }),

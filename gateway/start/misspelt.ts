@@ -1,6 +1,6 @@
 /**
- * Finds environment variables that are unknown but resemble a known one: they are probably misspelt
- * and have no effect. Other unknown variables belong to other programs.
+ * Finds unknown environment variables that resemble a known one. They are probably misspelt and
+ * have no effect. Other unknown variables belong to other programs.
  */
 import { VARIABLE_NAMES } from './config.js';
 

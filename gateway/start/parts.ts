@@ -1,6 +1,6 @@
 /**
- * The parts of a process, in the order in which they start. They stop in the opposite order, so a
- * part can use the parts before it until it has stopped.
+ * The parts of a process, in startup order. They stop in reverse order, so that a part can use the
+ * parts before it until it has stopped.
  *
  * Invariant: each part stops once, even if others fail to stop.
  */
@@ -8,8 +8,8 @@ import { atMost } from '../observe/clock.js';
 import type { Log } from '../observe/log.js';
 
 /**
- * How long a stop waits for the requests in flight and their clients, and then for the stream. The
- * rest of the stop has no limit: accepted commands must become durable, however slow the disk.
+ * How long shutdown waits for requests in flight and their clients, then for the stream. The rest
+ * has no limit: accepted commands must become durable, however slow the disk.
  */
 export const STOP_MS = { requests: 2_500, stream: 1_000, sources: 100, replicas: 1_000 };
 
@@ -18,12 +18,12 @@ type Stop = () => void | Promise<void>;
 export class Parts {
   private readonly stops: Stop[] = [];
   private stopped: Promise<void> | null = null;
-  /** No new work is accepted. */
+  /** Whether new work is refused. */
   isStopping = false;
 
   constructor(private readonly log: Log) {}
 
-  /** Adds a part that starts now. `limitMs`: how long the parts before it wait for its stop. */
+  /** Adds a part that starts now. The parts before it wait up to `limitMs` for it to stop. */
   add(stop: Stop, limitMs?: number): void {
     this.stops.push(limitMs === undefined ? stop : () => atMost(limitMs, Promise.resolve(stop())));
   }
@@ -44,8 +44,8 @@ export class Parts {
   }
 
   /**
-   * Stops all parts, the last one first. Rejects with the first failure. `sequence`: the last
-   * durable one, for the log; absent: a start has failed, which its caller reports.
+   * Stops all parts, last one first. Rejects with the first failure. `sequence` returns the last
+   * durable one, for the log; it is absent if startup failed, which the caller reports.
    */
   stop(sequence?: () => number): Promise<void> {
     this.isStopping = true;

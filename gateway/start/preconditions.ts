@@ -1,6 +1,6 @@
 /**
- * Checks before anything is created or opened: a start that cannot succeed creates no journal and
- * does not touch an existing one.
+ * Checks before anything is created or opened, so that a startup that cannot succeed creates no
+ * journal and does not touch an existing one.
  */
 import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
@@ -43,7 +43,7 @@ export async function checkPreconditions(config: Config): Promise<void> {
 
 /**
  * Checks conditions that may have changed while a process waited for the lead, and that would end
- * it as soon as it leads: its files, and the addresses that it opens only as leader.
+ * it as soon as it leads: its files, and the addresses that only a leader opens.
  * @throws as {@link checkPreconditions}
  */
 export async function checkBeforeLeading(config: Config): Promise<void> {
@@ -59,9 +59,9 @@ export async function checkBeforeLeading(config: Config): Promise<void> {
 
 interface Address {
   host: string;
-  /** 0: any free port. */
+  /** 0 for any free port. */
   port: number;
-  /** The variables of the host and of the port. */
+  /** The variables of host and port. */
   variables: readonly [string, string];
 }
 

@@ -2,24 +2,24 @@
  * Checks the operating system's limits on open files and address space, which would otherwise end
  * the process later without a message.
  *
- * Invariant: connections never use the descriptors that the journal, the follower and the
- * snapshots need. Node.js has already raised the soft limit on open files to the hard limit.
+ * Invariant: connections never use the descriptors that the journal, the follower and the snapshots
+ * need. Node.js has already raised the soft limit on open files to the hard limit.
  */
 import { readFileSync } from 'node:fs';
 import type { ConnectionLimits } from '../access/fair-use/connections.js';
 
-/** Infinity: unlimited. */
+/** Infinity if unlimited. */
 export interface ProcessLimits {
   openFiles: number;
   addressSpaceBytes: number;
 }
 
 /**
- * Descriptors that are not for connections: an exchange without clients has 35 open, and a
- * snapshot, a check of the journal and a price feed take about ten more.
+ * Descriptors not available to connections. An exchange without clients has 35 open; a snapshot, a
+ * journal check and a price feed take about ten more.
  */
 const RESERVED_FILES = 128;
-/** An edge's thread has 5 or 6 open, and takes 0.6 GiB of address space. */
+/** An edge's thread opens 5 or 6, and takes 0.6 GiB of address space. */
 const FILES_PER_EDGE_THREAD = 8;
 const GIBIBYTES_PER_EDGE_THREAD = 0.75;
 /** The minimum number of connections for a useful exchange. */
@@ -27,8 +27,8 @@ const CONNECTIONS_MIN = 64;
 
 const GIBIBYTE = 2 ** 30;
 /**
- * A start takes 3.5 GiB of address space, 4.1 GiB while a snapshot is written: reservations of the
- * engines and of Node.js for each thread. The rest is a reserve.
+ * Startup takes 3.5 GiB of address space, 4.1 GiB while a snapshot is written: reservations of the
+ * engines, and of Node.js for each thread. The rest is a reserve.
  */
 export const ADDRESS_SPACE_GIBIBYTES = 6;
 
@@ -51,7 +51,7 @@ export function processLimits(): ProcessLimits {
   };
 }
 
-/** The smaller of the two limits on reservations: all memory, and private writable memory. */
+/** The smaller limit on reservations: of all memory, or of private writable memory. */
 function addressSpaceBytes(): number {
   const limits = readFileSync('/proc/self/limits', 'utf8');
   const soft = [...limits.matchAll(/^Max (?:address space|data size) +(\d+|unlimited)/gm)].map(
@@ -72,7 +72,7 @@ export function checkAddressSpace({ addressSpaceBytes }: ProcessLimits, edgeThre
 }
 
 /**
- * The limits on connections that the descriptors allow: as configured, or all reduced in
+ * Returns the limits on connections that the descriptors allow: as configured, or all reduced in
  * proportion, so that one address still cannot use all connections.
  * @throws if there are too few descriptors for {@link CONNECTIONS_MIN}
  */

@@ -1,6 +1,6 @@
 /**
- * Every queue in memory that clients can fill: its maximum in bytes, and what happens beyond it.
- * CONFIGURATION.md has the same table.
+ * Every queue in memory that clients can fill: its maximum in bytes, and the result of exceeding
+ * it. CONFIGURATION.md has the same table.
  */
 
 import { PENDING_MAX } from '../../persistence/follower/history-client.js';
@@ -21,7 +21,7 @@ interface Queue {
   what: string;
   bytesMax: number;
   beyond: string;
-  /** null: the log reports it. */
+  /** `null` if the log reports it. */
   metric: string | null;
 }
 
@@ -31,7 +31,7 @@ interface Limits {
   unsent: { bytes: number };
 }
 
-/** Per process; queues of an edge: per edge. */
+/** Per process, or per edge for an edge's queues. */
 export function queuesOf({ connections, stream, unsent }: Limits): Queue[] {
   return [
     {

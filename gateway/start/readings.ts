@@ -1,4 +1,4 @@
-/** The metrics that are read on request from the parts of a running exchange. */
+/** Metrics read on request from the parts of a running exchange. */
 import type { FollowerStatus } from '../../persistence/follower/follower.js';
 import { DERIVED_PARTS } from '../../persistence/follower/troubles.js';
 import { logBytes } from '../../persistence/journal/segments.js';
@@ -23,7 +23,7 @@ type FollowerReadings = Pick<
 export interface ConnectionReadings {
   connections: Pick<ConnectionCap, 'httpCount' | 'refusedCounts'>;
   http: { readonly requestsInFlight: number; readonly slowBodies: number };
-  /** Bytes that wait for room between the core and its edges. */
+  /** Bytes that do not fit the rings between the core and its edges yet. */
   rings: { readonly core: number; readonly edge: number };
   unsent: {
     readonly bytes: number;
@@ -35,7 +35,7 @@ export interface ConnectionReadings {
 interface Observed {
   open(): ConnectionReadings;
   sequencer: Sequencing & Pick<WatchedSequencer, 'halted' | 'commitWaitMs'>;
-  /** null: the journal is not in a folder. */
+  /** `null` if the journal is not in a folder. */
   journalFolder: string | null;
   follower: { readonly status: FollowerReadings };
   fairUse: FairUse;

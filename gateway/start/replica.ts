@@ -2,9 +2,9 @@
  * A running replica: a process that follows the journal and serves reads and streams from its own
  * engine and follower. The leader executes changes. A replica writes nothing to the journal.
  *
- * Start: checks; the data folder, locked, for snapshots and history; an engine at the end of the
- * journal; the follower; and then the HTTP server, with or without a leader. It stops in the
- * opposite order (parts.ts): it refuses new work and answers forwarded requests first.
+ * Startup order: checks; the data folder, locked, for snapshots and history; an engine at the end
+ * of the journal; the follower; then the HTTP server, with or without a leader. Shutdown is in
+ * reverse order (parts.ts), after refusing new work and answering forwarded requests.
  */
 import type { Follower } from '../../persistence/follower/follower.js';
 import { type FolderLock, lockFolder } from '../../persistence/journal/folder-lock.js';
@@ -40,7 +40,7 @@ import { Parts } from './parts.js';
 import { existingSecrets } from './secrets.js';
 import { partsFrom, Servers } from './servers.js';
 
-/** After a leader has not answered a read, further reads do not wait for it for this long. */
+/** After a leader has not answered a read, reads do not wait for it for this long. */
 const SILENT_MS = 1_000;
 
 interface ReplicaOptions {
@@ -100,7 +100,6 @@ async function lockedFolder(folder: string): Promise<FolderLock> {
   return lockFolder(folder);
 }
 
-/** The argument of {@link open}. */
 interface Followed {
   config: Config;
   log: Log;

@@ -1,6 +1,6 @@
 /**
- * The secrets that exchanges and replicas share, from files that the operator has made. They are
- * read before anything else, so that a standby without them fails now and not when it has to lead.
+ * The secrets that exchanges and replicas share, from files created by the operator. They are read
+ * before anything else, so that a standby without them fails now, not when it must lead.
  */
 import { join } from 'node:path';
 import type { Leader } from '../../persistence/replication/postgres/postgres-journal.js';
@@ -12,7 +12,7 @@ import { withVariable } from '../inputs/config-error.js';
 import type { Log } from '../observe/log.js';
 import type { Config } from './config.js';
 
-/** The secrets of sessions; null: they are in the folder. @throws ConfigError with the variable */
+/** Session secrets; `null` if they are in the data folder. @throws ConfigError */
 export function sharedSessionSecrets({
   sessionSecretFile: file,
 }: Pick<Config, 'sessionSecretFile'>): Promise<Buffer[] | null> {
@@ -21,7 +21,7 @@ export function sharedSessionSecrets({
 }
 
 /**
- * The keys with which replicas identify themselves; null: there is no address for replicas.
+ * Replica keys; `null` if there is no address for replicas.
  * @throws ConfigError that names the variable
  */
 export function keysOfReplicas({
@@ -32,7 +32,7 @@ export function keysOfReplicas({
   return withVariable('REPLICAS_KEY_FILE', read, [Error]);
 }
 
-/** The secrets of sessions, which must exist. @throws ConfigError that names the variable */
+/** Session secrets, which must exist. @throws ConfigError that names the variable */
 export function existingSecrets({
   sessionSecretFile: file,
   dataFolder,

@@ -1,8 +1,8 @@
 /**
- * The servers of a process that answers clients: the public address, with the API, the stream, the
- * contract and the site; and, if configured, the operators' address. An exchange and a replica have
- * the same servers. The public connections are in this thread or, with EDGE_THREADS, in the
- * threads of edges.
+ * The servers of a process that answers clients: the public address with the API, the stream, the
+ * contract and the site, and, if configured, the operators' address. An exchange and a replica have
+ * the same servers. The public connections are in this thread or, with EDGE_THREADS, in the edges'
+ * threads.
  */
 import type { Follower } from '../../persistence/follower/follower.js';
 import { programVersion } from '../../persistence/storage/program-folder.js';
@@ -73,13 +73,12 @@ interface ServersOptions {
 /** The server of the public address, in this thread or in edges. */
 interface PublicServer {
   readings(): ConnectionReadings;
-  /** Resolves to the port. */
   listen(host: string, port: number): Promise<number>;
   /** Like Router.renewCertificate. */
   renewCertificate(): Promise<void>;
   /** Accepts no new connections. Resolves when all requests are answered. */
   drain(): Promise<void>;
-  /** Resolves when the unread answers have settled: see UnsentAnswers.settled. */
+  /** Resolves when unread answers have settled; see UnsentAnswers.settled. */
   settled(): Promise<void>;
   close(): Promise<void>;
 }
@@ -88,7 +87,7 @@ export class Servers {
   readonly routes: readonly Route[];
   readonly stream: StreamServer;
   private readonly open: PublicServer;
-  /** null: there is no operators' address. */
+  /** `null` if there is no operators' address. */
   private readonly operations: HttpServer | null;
 
   constructor(private readonly options: ServersOptions) {
@@ -167,7 +166,7 @@ export class Servers {
     return { address, port };
   }
 
-  /** Resolves to the port of the operators' address; null: there is no such address. */
+  /** Resolves to the port of the operators' address, if there is one. */
   async listenToOperators(): Promise<number | null> {
     const { operationsHost: host, operationsPort } = this.options.config;
     if (this.operations === null) return null;
@@ -176,7 +175,7 @@ export class Servers {
     return port;
   }
 
-  /** Reads the certificate again for new connections. Open connections keep theirs. */
+  /** Reloads the certificate for new connections. Open connections keep theirs. */
   async renewCertificate(): Promise<void> {
     await this.open.renewCertificate();
     this.operations?.renewCertificate();
@@ -192,7 +191,7 @@ export class Servers {
   }
 
   /**
-   * Adds the servers and what they use. The stop first refuses new connections, waiting password
+   * Adds the servers and what they use. Stopping first refuses new connections, queued password
    * hashes and incomplete requests, then stops the `sources` of commands (if any), answers the
    * requests in flight, and ends the streams.
    */

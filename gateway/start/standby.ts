@@ -1,10 +1,10 @@
 /**
- * A standby: it follows the leader's journal with a warm engine and its own follower, answers only
+ * A standby: follows the leader's journal with a warm engine and its own follower, answers only
  * with its progress and the leader's address (waiting-server.ts), and becomes the leader when the
- * lease ends or is handed to it.
+ * lease ends or is handed over.
  *
- * Invariant: temporary failures are retried without limit, because a standby is needed most
- * while the cluster fails. Only an unusable folder or a damaged journal ends it.
+ * Invariant: temporary failures are retried without limit, because a standby is needed most while
+ * the cluster fails. Only an unusable folder or a damaged journal ends it.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -52,20 +52,20 @@ export interface StandbyOptions {
   onLost: (error: Error) => void;
   /** Starts this node's follower, which is notified of each batch. */
   startFollower: (place: JournalPlace, durableSequence: number) => Follower;
-  /** Prepares what a leader needs besides the journal, such as the documents of the API. */
+  /** Prepares what a leader needs in addition to the journal, such as the API documents. */
   warmUp: () => void;
-  /** Compares the machine's clock; null: the exchange's time does not depend on it. */
+  /** Compares the machine's clock; `null` if the exchange's time does not depend on it. */
   candidateClock: CandidateClock | null;
   /**
-   * Makes the checks of a start that are possible before the process leads; without an engine, only
-   * those that need none. @throws an Error with the problem
+   * Runs the startup checks possible before leading; without an engine, only those that need none.
+   * @throws an Error with the problem
    */
   mustServe: (engine: Engine | null) => Promise<void>;
   /** Ends the wait. */
   signal: AbortSignal;
 }
 
-/** The folder of the leader that this process has become. @throws if `signal` was aborted */
+/** Resolves once this process leads. @throws if `signal` was aborted */
 export async function standBy(options: StandbyOptions): Promise<ReplicatedFolder> {
   const { config, address, isUnreplicated, log, startFollower, onLost, candidateClock } = options;
   const folder = config.dataFolder;
@@ -152,7 +152,7 @@ function metricsOf(
         isThere,
       ]),
     ),
-    // How far the exchange's time is ahead of this machine's, hence the minus.
+    // `aheadMs` is the machine's lead over the exchange's time, hence the minus.
     exchange_clock_ahead_seconds: aheadMs === null ? null : -aheadMs / 1_000,
     exchange_snapshot_sequence: listSnapshots(folder)[0]?.sequence,
     exchange_disk_free_bytes: freeBytesAt(folder),

@@ -3,8 +3,8 @@
  * the Python client with its examples, and the page that lists them. Part of `npm run build`; its
  * dependencies are needed only here.
  *
- * Invariant: the package and its types have no dependencies; types derived from the exchange's
- * schemas are written out. The same source gives the same bytes.
+ * Invariant: the package and its types have no dependencies, because types derived from the
+ * exchange's schemas are written out. The same source yields the same bytes.
  */
 import { execFileSync } from 'node:child_process';
 import {
@@ -48,7 +48,7 @@ function writeDeclarations(): void {
     emitDeclarationOnly: true,
   });
   const checker = program.getTypeChecker();
-  // A file without imports can name no alias, so the checker writes each type out.
+  // A file without imports knows no aliases, so the checker writes out each type.
   const elsewhere = program.getSourceFile(join(CLIENT, 'amounts.ts'));
   const { factory } = ts;
   const writeOut: ts.CustomTransformerFactory = (context) => ({
@@ -98,7 +98,7 @@ function leavesClient(file: ts.SourceFile, { moduleSpecifier }: ts.ImportDeclara
 
 async function writeModule(): Promise<void> {
   const code = await rolldown({ input: join(CLIENT, 'index.ts'), platform: 'neutral' });
-  // The annotations let a bundler leave out the routes that are not used.
+  // The annotations let bundlers drop unused routes.
   const comments = { annotation: true, jsdoc: false, legal: false };
   await code.write({ file: join(PACKAGE, 'index.js'), comments });
   const input = join(DECLARATIONS, 'index.d.ts');
@@ -129,7 +129,7 @@ function pack(): void {
   writeFileSync(join(PACKAGE, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   cpSync(join(ROOT, 'LICENSE'), join(PACKAGE, 'LICENSE'));
   writeFileSync(join(PACKAGE, 'README.md'), guide());
-  // npm gives all files in a package the same time, so the package is reproducible.
+  // npm gives all files of a package the same time, so the package is reproducible.
   const args = ['pack', PACKAGE, '--pack-destination', OUT, '--ignore-scripts', '--offline'];
   execFileSync('npm', [...args, '--silent'], { stdio: ['ignore', 'ignore', 'inherit'] });
   renameSync(join(OUT, `${NAME}-${programVersion()}.tgz`), join(OUT, `${NAME}.tgz`));

@@ -1,7 +1,7 @@
 /**
  * Serves day files at /api/history/:asset/:date.jsonl.gz, whole or as a byte range (RFC 9110, 14).
- * Files are read from disk in pieces, the next piece after the client has taken the previous one,
- * so a large file needs no more memory than a small one.
+ * Files are read in pieces, each after the client has taken the previous one, so a large file needs
+ * no more memory than a small one.
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -23,7 +23,7 @@ const PATH = '/api/history/:asset/:file';
 const PIECE_BYTES = 64 * 1024;
 /** A range costs one read per piece, up to the smallest burst that can be configured. */
 const READS_MAX = 200;
-/** Maximum of files being sent, in total and to one address. */
+/** Maximum number of files being sent, in total and per address. */
 const SENT_MAX = 64;
 const SENT_TO_ADDRESS_MAX = 8;
 
@@ -99,7 +99,7 @@ class DayFileServer {
     sending.end();
   }
 
-  /** Writes the head and returns whether a body follows. */
+  /** Writes the head. Returns whether a body follows. */
   private writeHead(sending: Sending, asked: Asked, size: number): boolean {
     const { isHead, ifRange, range: header } = asked;
     const { response, etag } = sending;
@@ -160,7 +160,7 @@ class Sending {
     response.onAborted(() => this.end());
   }
 
-  /** Opens the file and resolves to its size; null: no such file. */
+  /** Opens the file and resolves to its size, or `null` if it does not exist. */
   async open(path: string): Promise<number | null> {
     try {
       this.file = await open(path);
@@ -214,7 +214,7 @@ class Sending {
   }
 }
 
-/** Length 0: no byte is in the range. null: not a single byte range, so the header is ignored. */
+/** Length 0 if no byte is in the range; `null` if not a single byte range, hence ignored. */
 export function rangeOf(header: string, size: number): Range | null {
   const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/.exec(header) ?? [];
   if (first === '') {

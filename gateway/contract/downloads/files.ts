@@ -1,6 +1,6 @@
 /**
  * Downloads for client authors, below /client/: the clients for this exchange, and installation
- * instructions at /client/ itself. The build makes the files (build.ts).
+ * instructions at /client/ itself. The build creates the files (build.ts).
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { programFolder } from '../../../persistence/storage/program-folder.js';
@@ -16,7 +16,7 @@ const CONTENT_TYPES: Record<string, string> = {
 
 let read: Map<string, StaticFile> | null = null;
 
-/** The downloads by path, read once. @throws if they are not built. */
+/** The downloads by path, read once. @throws if they are not built */
 export function downloads(): Map<string, StaticFile> {
   if (read !== null) return read;
   const folder = new URL('dist/downloads/', programFolder());

@@ -53,7 +53,7 @@ const isSnapshot = (name: string) => name.endsWith('Snapshot');
 const isDelta = (name: string) => name.endsWith('Delta');
 const NAMES = Object.keys(SERVER_MESSAGES);
 
-/** The messages that can answer each request. */
+/** The possible answers to each request. */
 const REPLIES: Record<ClientName, string[]> = {
   auth: ['authenticated', 'error'],
   subscribe: [...NAMES.filter(isSnapshot), 'error'],
@@ -131,7 +131,7 @@ function channelOf(names: readonly string[]) {
         bindingVersion: '0.1.0',
       },
     },
-    /** Why the exchange closes connections. */
+    /** Reasons for which the exchange closes connections. */
     'x-close-codes': [...Object.values(CLOSE), WITHOUT_CODE],
     'x-limits': limits,
   };
@@ -184,7 +184,7 @@ function messagesOf(schemasByName: typeof SERVER_MESSAGES): Record<string, Messa
   return Object.fromEntries(entries);
 }
 
-/** The name of a message's schema. No HTTP body has such a name. */
+/** The name of a message's schema, distinct from those of HTTP bodies. */
 function schemaName(message: string): string {
   return `${message[0]!.toUpperCase()}${message.slice(1)}Message`;
 }

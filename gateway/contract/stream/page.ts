@@ -73,7 +73,7 @@ ${table(
     return table(['field', 'type', 'meaning'], rows);
   }
 
-  /** `path`: the object whose fields are listed. Each of its alternatives has a heading. */
+  /** `path` is the object whose fields are listed. Each of its alternatives has a heading. */
   private rows(schema: JsonSchema, path: string, depth: number): string[][] {
     const options = this.optionsOf(schema).filter(({ properties }) => properties !== undefined);
     return options.flatMap((option) => {
@@ -101,7 +101,7 @@ ${table(
     });
   }
 
-  /** A schema's alternatives; the schema itself if it has none. */
+  /** A schema's alternatives, or the schema itself if it has none. */
   private optionsOf(schema: JsonSchema): JsonSchema[] {
     const options = [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])] as JsonSchema[];
     return schema.properties === undefined && options.length > 0

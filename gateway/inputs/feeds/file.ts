@@ -19,20 +19,20 @@ export interface FileFeedOptions {
   /** The exchange's assets. */
   symbols: readonly string[];
   /**
-   * The journal's last time at a restart; null at the first start. Earlier prices are skipped.
-   * Prices of the same millisecond are repeated, which has no effect, because a crash may have
-   * separated them.
+   * The journal's last time; `null` if the journal is new. Earlier prices are skipped. Prices of
+   * the same millisecond are repeated, which has no effect, because a crash may have separated
+   * them.
    */
   resumeAtMs: number | null;
   log: Logger;
-  /** Called if the file, valid at the start, can no longer be read. The exchange must stop. */
+  /** Called if the file, valid at startup, becomes unreadable. The exchange must stop. */
   onFailure: (error: Error) => void;
 }
 
 /** Limits of one event-loop turn: prices, and exchange time. */
 const MAX_BATCH_TICKS = 64;
 const MAX_BATCH_MS = 1_000;
-/** How long a stop waits for a running read. */
+/** How long shutdown waits for a running read. */
 const READ_GRACE_MS = 1_000;
 
 /** Creates the feed and its clock, which starts at the first price or at `resumeAtMs`. */
@@ -89,7 +89,7 @@ class FileFeed implements PriceFeed {
     this.options.log.info('the price file has ended; the clock keeps running');
   }
 
-  /** Waits until the clock shows the tick's time; true if it had to wait. */
+  /** Waits until the clock shows the tick's time. Returns whether it had to wait. */
   private async waitFor(tick: Tick): Promise<boolean> {
     let waited = false;
     while (this.clock.nowMs() < tick.observedAtMs) {

@@ -3,8 +3,8 @@
  *
  * Invariant: at most one connection is open or opening. If a connection ends, is refused, falls
  * silent, or has only dropped prices, the feed reconnects. The delay doubles with each failure, and
- * a price resets it. No price affects later connections: sequences start anew with each connection,
- * and the latest accepted time is never ahead of the exchange's clock. At most
+ * a price resets it. Prices do not affect later connections: sequences start over with each
+ * connection, and the latest accepted time is never ahead of the exchange's clock. At most
  * `MAX_TICKS_PER_SECOND` prices a second are delivered per asset, always the newest.
  */
 import type { Logger } from 'pino';
@@ -37,7 +37,7 @@ export interface LiveFeedOptions {
   symbols: readonly string[];
   clock: Clock;
   log: Logger;
-  /** Uniform on [0, 1); spreads the reconnections of many exchanges. */
+  /** Uniform on [0, 1). Spreads the reconnections of many exchanges. */
   random: () => number;
   /** Replaces the venue's URL. */
   url?: string;
@@ -48,7 +48,7 @@ export interface LiveFeedOptions {
   backoffMaxMs?: number;
 }
 
-/** Counts since the start. */
+/** Counts since startup. */
 export interface LiveFeedStatus {
   /** Whether the current connection has delivered a price in the last minute. */
   live: boolean;
@@ -75,7 +75,7 @@ const DOUBLINGS_MAX = 6;
 
 interface Usefulness {
   readonly symbol: string;
-  /** Since when all prices have been dropped; null: the last price was accepted. */
+  /** Since when all prices have been dropped; `null` if the last price was accepted. */
   uselessFromMs: number | null;
   /** Drops since then. */
   drops: number;
@@ -105,7 +105,7 @@ export class LiveFeed implements PriceFeed {
   private sink: PriceSink | null = null;
   private socket: WebSocket | null = null;
   private stopped = false;
-  /** When the current connection last had a price; null: never. */
+  /** When the current connection last had a price, or `null`. */
   private pricedElapsedMs: number | null = null;
   /** Consecutive connections that ended without a price. */
   private failures = 0;

@@ -7,7 +7,7 @@
 import { Big } from 'big.js';
 import { MAX_ASSET_PRICE_MICROS, MICROS_PER_DOLLAR } from '../../../engine/interface/limits.js';
 
-/** `source`: the price's source; absent if there is only one. */
+/** `source` is the price's source; absent if there is only one. */
 export type PriceSink = (
   symbol: string,
   priceMicros: number,
@@ -24,7 +24,7 @@ export interface PriceFeed {
 
 const DECIMAL = /^\d{1,12}(\.\d{1,12})?$/;
 
-/** "20375.76" → 20,375,760,000 micros; null: not a positive price of at most 6 decimal places. */
+/** "20375.76" → 20,375,760,000 micros; `null` if not a positive price with at most 6 decimals. */
 export function parsePriceMicros(text: string): number | null {
   if (!DECIMAL.test(text)) return null;
   const micros = new Big(text).times(MICROS_PER_DOLLAR);

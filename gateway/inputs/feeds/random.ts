@@ -1,6 +1,6 @@
 /**
  * Random numbers for the simulated feed: sfc32 (Chris Doty-Humphrey's "small fast counter", from
- * PractRand), and Marsaglia's polar method. The same seed gives the same numbers.
+ * PractRand), and Marsaglia's polar method. The same seed yields the same numbers.
  */
 
 /** Uniform numbers on [0, 1), in steps of 2^-32. The seed is any text. */
@@ -18,7 +18,7 @@ export function uniformRandom(seed: string): () => number {
     c = (((c << 21) | (c >>> 11)) + sum) | 0;
     return (sum >>> 0) / 4_294_967_296;
   };
-  // Similar seeds give similar first outputs; the generator's author drops twelve.
+  // Similar seeds yield similar first outputs, so drop twelve, as the generator's author does.
   for (let i = 0; i < 12; i++) next();
   return next;
 }

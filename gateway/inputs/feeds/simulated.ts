@@ -1,6 +1,6 @@
 /**
- * Simulated prices: a geometric random walk per asset. The same seed and clock give the same
- * prices. Floating point is safe here: each price is rounded to a cent on delivery.
+ * Simulated prices: a geometric random walk per asset. The same seed and clock yield the same
+ * prices. Floating point is safe here, because each price is rounded to a cent on delivery.
  */
 import type { Clock } from '../../observe/clock.js';
 import type { PriceFeed, PriceSink } from './price-feed.js';
@@ -10,11 +10,11 @@ export interface SimulatedAsset {
   symbol: string;
   /** Start of the walk: the last known price, or a round number. */
   startPriceMicros: number;
-  /** Standard deviation of the price's logarithm over a year: 0.5 means 50%. */
+  /** Standard deviation of the price's logarithm over a year. For example, 0.5 means 50%. */
   annualVolatility: number;
 }
 
-/** Start prices of well-known assets at the first start. */
+/** Initial prices of well-known assets. */
 export const SIMULATED_ASSETS: readonly SimulatedAsset[] = [
   { symbol: 'BTC', startPriceMicros: 95_000_000_000, annualVolatility: 0.5 },
   { symbol: 'ETH', startPriceMicros: 3_300_000_000, annualVolatility: 0.6 },

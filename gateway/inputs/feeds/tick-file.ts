@@ -4,8 +4,8 @@
  * read twice, so it must be a regular file. It is read as a stream, so it may have any size. An
  * invalid line ends reading with a `TickFileError` that names the line.
  *
- * Invariant: no price with an implausible time is returned. A journal that begins in 1970 or
- * 2243 cannot be undone.
+ * Invariant: no price with an implausible time is returned, because a journal that begins in 1970
+ * or 2243 cannot be undone.
  */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -20,7 +20,7 @@ export interface Tick {
   observedAtMs: number;
   symbol: string;
   priceMicros: number;
-  /** Absent: the file has only one source. */
+  /** Absent if the file has only one source. */
   source?: string;
 }
 
@@ -83,7 +83,7 @@ export async function* readTicks(path: string, symbols: ReadonlySet<string>): As
 }
 
 /**
- * Validates the whole file, so that an error in any line prevents the start.
+ * Validates the whole file, so that an error in any line prevents startup.
  * @throws like `readTicks`; TickFileError if the file has no prices
  */
 export async function checkTickFile(

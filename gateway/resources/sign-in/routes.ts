@@ -183,10 +183,7 @@ export const signInRoutes: Route[] = [
   }),
 ];
 
-/**
- * Returns the hash, or `null` if the client left or the request was refused because too many
- * passwords are queued.
- */
+/** Returns `null` if the client left, or the request was refused because too many are queued. */
 async function hashOrRefuse(call: Call, password: string): Promise<string | null> {
   const credential = await call.gateway.passwords.hash(password, call);
   if (call.isOver) return null;

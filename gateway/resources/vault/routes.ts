@@ -114,9 +114,7 @@ export const vaultRoutes: Route[] = [
 const DAY_MS = PAYOUT_DELAY_MS;
 const DAYS_PER_YEAR = 365;
 
-/**
- * A dollar's yield in a year of days like the last one, rounded down; `null` if nothing is staked.
- */
+/** A dollar's yearly yield if all days were like the last one; `null` if nothing is staked. */
 function aprOf(engine: Engine): Decimal | null {
   const { stakedMicros } = engine.vault();
   if (stakedMicros === 0) return null;
