@@ -1,5 +1,5 @@
 /**
- * What waits in memory, and what happens beyond: the table in the documents is the one in the code.
+ * The table of queues in the documents is the one in the code.
  */
 import { readFile } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
@@ -15,7 +15,7 @@ const DEFAULTS = {
 
 test('CONFIGURATION.md has every queue, and the metrics show them', async () => {
   const file = new URL('../../../gateway/CONFIGURATION.md', import.meta.url);
-  const [, text] = (await readFile(file, 'utf8')).split('## What waits\n');
+  const [, text] = (await readFile(file, 'utf8')).split('## Queues\n');
   const rows = text!
     .split('\n## ')[0]!
     .split('\n')
