@@ -1,14 +1,14 @@
 /**
  * Exact amounts. The API's numbers are decimals: money has at most 6 places, shares and prices 3.
- * JSON.parse makes doubles of them. These functions turn the doubles into integers, and integers
+ * JSON.parse turns them into doubles. These functions turn the doubles into integers, and integers
  * into exact text. Add and compare integers, never doubles.
  *
- * Invariant: no amount is rounded. Below 2^33 dollars, decimals of 6 places are further apart
- * than doubles, so the 6-place decimal nearest to a double is the amount that was sent. Larger
- * amounts, and numbers that are not such decimals, throw a RangeError.
+ * Invariant: no amount is rounded. Below 2^33 dollars, decimals of 6 places are further apart than
+ * doubles, so the 6-place decimal nearest to a double is the amount that was sent. Larger amounts,
+ * and numbers that are not such decimals, throw a RangeError.
  */
 
-/** A decimal as a number or as its text: 0.495 or "0.495". */
+/** A decimal as a number or as text: 0.495 or "0.495". */
 export type Amount = number | string;
 
 const PLACES = { money: 6, shares: 3 };

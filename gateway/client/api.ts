@@ -1,8 +1,8 @@
 /**
- * The connection to the exchange's HTTP API. It sends requests and repeats them where that is safe.
+ * The connection to the exchange's HTTP API. Sends requests, and repeats them where that is safe.
  *
  * Invariant: a change is executed at most once per call. All attempts of a call have the same
- * idempotency key. The exchange remembers the key for an hour, much longer than a call lasts. A
+ * idempotency key, which the exchange remembers for an hour, much longer than a call lasts. A
  * change without a key is repeated only if the exchange reports that it was not executed.
  */
 import { type Amount, toNumber } from './amounts.js';
@@ -25,8 +25,8 @@ export interface CallOptions {
   /** For changes: 1 to 64 of A-Z a-z 0-9 _ - : . Default: a random key. */
   idempotencyKey?: string | undefined;
   /**
-   * Replaces the key: a number that grows with each change made with the token. The change is not
-   * repeated, because the exchange does not store its answer.
+   * Replaces the key with a number that grows with each change made with the token. The change is
+   * not repeated, because the exchange does not store its answer.
    */
   clientSequence?: number | undefined;
   /** For reads: the answer includes this sequence and does not come from a cache. */
@@ -36,7 +36,7 @@ export interface CallOptions {
 /** A request and the type of its answer. */
 export interface Call<Answer = unknown> {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** The path below the API's address, with encoded segments: {@link path}. */
+  /** Relative to the API's address, with encoded segments: {@link path}. */
   path: string;
   query?: object | undefined;
   body?: object | undefined;
@@ -47,7 +47,6 @@ export interface Call<Answer = unknown> {
   /** Returns the answer's text unparsed. */
   asText?: boolean;
   options?: CallOptions | undefined;
-  /** Never set: only its type counts. */
   answer?: Answer;
 }
 
@@ -70,8 +69,8 @@ export function remove<Answer>(path: string, query = {}, repeat: Repeat = 'key')
 }
 
 /**
- * A function for a route: of the API, the arguments of `callOf`, and the options of the call. All
- * parameters of `callOf` count by their places, so none may have a default.
+ * Turns `callOf` into a function of the API, the arguments of `callOf`, and the call's options. No
+ * parameter of `callOf` may have a default, because its number of parameters is used.
  */
 /* @__NO_SIDE_EFFECTS__ */
 export function route<Args extends unknown[], Answer>(callOf: (...args: Args) => Call<Answer>) {
@@ -101,7 +100,7 @@ const AMOUNTS = new Set(['amount', 'shares', 'price']);
 
 export class Api {
   readonly url: string;
-  /** Set this after signing in. null: no token. */
+  /** Set this after signing in. */
   token: string | null;
   private readonly partnerKey: string | null;
   private readonly fetch: typeof globalThis.fetch;
@@ -137,7 +136,7 @@ export class Api {
       if (response.ok) return { answer: answerOf(call, response, text) as Answer };
       const error = errorOf(response, text);
       if (error.code !== 'outcome_unknown') return { error };
-      // A replica lost its leader: treated like no answer.
+      // A replica has lost its leader, which is treated like no answer.
       return { error: new ConnectionError(error.message, true, key) };
     } catch (cause) {
       const message = `no answer from ${this.url} to ${call.method} ${call.path}`;
@@ -192,7 +191,7 @@ function cursorIn(link: string | null): string | null {
   return query === undefined ? null : new URLSearchParams(query).get('cursor');
 }
 
-/** The error in an answer; code "unknown" if the answer does not come from the API. */
+/** The error in an answer, with the code "unknown" if the answer is not the API's. */
 function errorOf({ status, headers }: Response, text: string): ExchangeError {
   const seconds = headers.get('retry-after');
   const headerMs = seconds !== null && /^\d+$/.test(seconds) ? Number(seconds) * 1_000 : null;

@@ -2,21 +2,21 @@
 import type { ErrorCode } from './terms.js';
 
 /**
- * The exchange answered with an error; nothing was executed. Only if `details.executed` is true,
- * the request was executed before, at `details.sequence`, and the same key gets its answer later.
+ * The exchange answered with an error. Nothing was executed, unless `details.executed` is true:
+ * then an earlier attempt was, at `details.sequence`, and the same key returns its answer later.
  */
 export class ExchangeError extends Error {
   override readonly name = 'ExchangeError';
 
   constructor(
-    /** One of the API's codes; "unknown" for an answer that is not the API's, such as a proxy's. */
+    /** One of the API's codes; "unknown" if the answer is not the API's, such as a proxy's. */
     readonly code: ErrorCode | 'unknown',
     message: string,
-    /** Depends on the code: insufficient_balance has `required` and `available`. */
+    /** Depends on the code: for example, insufficient_balance has `required` and `available`. */
     readonly details: Readonly<Record<string, unknown>>,
-    /** The HTTP status; 0 for an error of the stream. */
+    /** The HTTP status, or 0 for an error of the stream. */
     readonly status: number,
-    /** The wait that the exchange asks for before a repetition; null: it names none. */
+    /** How long to wait before repeating the request; `null` if the exchange does not say. */
     readonly retryAfterMs: number | null = null,
   ) {
     super(message);
@@ -31,7 +31,7 @@ export class ConnectionError extends Error {
     message: string,
     /** Whether the request may have been executed. Repeat it with the same idempotency key. */
     readonly mayBeExecuted: boolean,
-    /** The key that was sent; null: no key. */
+    /** The key that was sent, or `null`. */
     readonly idempotencyKey: string | null,
     options?: ErrorOptions,
   ) {
@@ -50,7 +50,7 @@ export interface Failure {
   isFinal?: boolean;
 }
 
-/** The wait in the error's details; more exact than Retry-After, which has whole seconds. */
+/** The wait in the error's details, more exact than Retry-After in whole seconds. */
 export function waitIn({ retryAfterMs }: ExchangeError['details']): number | null {
   return typeof retryAfterMs === 'number' ? retryAfterMs : null;
 }

@@ -9,7 +9,7 @@ export interface Retries {
   timeoutMs: number;
   /** The first wait. Each further wait is twice as long, less a random part of up to half. */
   firstWaitMs: number;
-  /** For a longer wait the call fails immediately; the error's `retryAfterMs` says how long. */
+  /** If a longer wait is needed, the call fails immediately with `retryAfterMs` in its error. */
   longestWaitMs: number;
 }
 
@@ -45,7 +45,7 @@ export async function repeated<Answer>(
   }
 }
 
-/** Refusals made before the key is looked up: an earlier attempt may still have been executed. */
+/** Refusals made before the key is looked up, so an earlier attempt may have been executed. */
 const SILENT: readonly string[] = [
   'unknown',
   'unavailable',
@@ -66,7 +66,7 @@ function afterLost({ idempotencyKey }: ConnectionError, error: Failure['error'])
   return new ConnectionError(error.message, true, idempotencyKey, { cause: error });
 }
 
-/** Milliseconds to wait before the next attempt; null: no further attempt. */
+/** Milliseconds to wait before the next attempt, or `null` if there is none. */
 function waitBefore(
   attempt: number,
   { error, isFinal }: Failure,
@@ -90,7 +90,7 @@ function isTemporary(error: Failure['error'], isRepeatable: boolean): boolean {
   if (!(error instanceof ExchangeError)) return isRepeatable;
   const { executed } = error.details;
   if (error.status === 429 || executed === false) return true;
-  // It was executed before, and the same key gets its answer later.
+  // The request was executed before, and the same key returns its answer later.
   return isRepeatable && (executed === true || [502, 503, 504].includes(error.status));
 }
 

@@ -1,10 +1,10 @@
 /**
- * The routes of the API, each a function of the API, its ids, its query or body, and the options of
- * the call. Changes need a token and have an idempotency key, if no comment says otherwise. The
- * user id `me` means the token's owner.
+ * The API's routes, each a function of the API, its ids, its query or body, and the call's options.
+ * Changes need a token and have an idempotency key, unless a comment says otherwise. The user id
+ * `me` means the token's owner.
  *
- * The types of answers are derived from the schemas that the exchange validates with; the compiled
- * client contains none of them.
+ * Types of answers are derived from the schemas that the exchange validates with, which the
+ * compiled client does not contain.
  */
 import type { z } from 'zod';
 import type * as accountHistory from '../resources/account-history/views.js';
@@ -69,9 +69,9 @@ export const markets = route((query?: Paging & OfAsset & { status?: MarketStatus
   get<Markets>('/markets', query),
 );
 export const market = route((marketId: string) => get<MarketDetail>(path`/markets/${marketId}`));
-/** The markets that trade now, with the exchange's time. */
+/** The markets trading now, with the exchange's time. */
 export const activeMarkets = route((query?: OfAsset) => get<ActiveMarkets>('/markets/15m', query));
-/** Ended markets, newest first. `fromMs` and `toMs` refer to the start of a market. */
+/** Ended markets, newest first. `fromMs` and `toMs` refer to a market's start. */
 export const pastMarkets = route(
   (query?: Paging & OfAsset & Times & { priceHistory?: 'on' | 'off' | undefined }) =>
     get<PastMarkets>('/markets/15m/history', query),
@@ -92,7 +92,7 @@ export const sellQuote = route(
 export const marketTrades = route((marketId: string, query?: Paging & Times) =>
   get<MarketTrades>(path`/markets/15m/${marketId}/trades`, query),
 );
-/** Every interval of a market, newest first; `fromMs` and `toMs` refer to their beginnings. */
+/** Every interval of a market, newest first. `fromMs` and `toMs` refer to its beginning. */
 export const marketCandles = route((marketId: string, query?: Candles) =>
   get<MarketCandles>(path`/markets/15m/${marketId}/candles`, query),
 );
@@ -108,7 +108,7 @@ export const marketEvents = route((marketId: string, paging?: Paging) =>
 export const marketTicks = route((marketId: string) =>
   get<MarketTicks>(path`/markets/15m/${marketId}/ticks`),
 );
-/** The files with all events of an asset on a UTC day: gzipped lines of JSON at `path`. */
+/** Files with all events of an asset on a UTC day: gzipped lines of JSON at `path`. */
 export const dayFiles = route((query?: OfAsset) => get<DayFiles>('/history', query));
 
 // Orders, complete sets, claims, batches: all need a token.
@@ -133,7 +133,6 @@ export type OrderRecord = Answer<typeof accountHistory.OrderRecord>;
 export type Orders = Answer<typeof accountHistory.Orders>;
 export type BatchReceipt = Answer<typeof batches.BatchReceipt>;
 
-/** The optional terms of an order. */
 export interface OrderTerms {
   outcome: OutcomeName;
   /** Default: IOC. */
@@ -217,7 +216,7 @@ function placeOf(marketId: string, order: OrderName): [path: string, query?: obj
     : [path`/markets/15m/${marketId}/orders/by-client-id`, order];
 }
 
-/** `clientOrderId`: one order or none; the order may be closed. */
+/** With `clientOrderId`, at most one order, open or closed. */
 type OrdersFilter = AccountFilter & {
   status?: 'open' | 'closed' | 'all' | undefined;
   clientOrderId?: string | undefined;
@@ -227,7 +226,6 @@ type OrdersFilter = AccountFilter & {
 export const orders = route((userId: string, query?: Paging & OrdersFilter) =>
   get<Orders>(path`/users/${userId}/orders`, query),
 );
-/** One of your orders, open or closed. */
 export const order = route((userId: string, orderId: string) =>
   get<OrderRecord>(path`/users/${userId}/orders/${orderId}`),
 );
@@ -244,7 +242,6 @@ export const createOrderGroup = route(
   (userId: string, terms: { maxFilledShares: Amount; windowMs: number }) =>
     post<OrderGroupTerms>(path`/users/${userId}/order-groups`, terms),
 );
-/** Your order groups, oldest first. */
 export const orderGroups = route((userId: string) =>
   get<OrderGroups>(path`/users/${userId}/order-groups`),
 );
@@ -298,7 +295,7 @@ export const balance = route((userId: string) => get<Balance>(path`/users/${user
 export const positions = route((userId: string, query?: Paging & PositionsFilter) =>
   get<Positions>(path`/users/${userId}/positions`, query),
 );
-/** A user's trades, newest first; with `orderId`, the trades of one order. */
+/** A user's trades, newest first. `orderId` selects the trades of one order. */
 export const userTrades = route(
   (userId: string, query?: Paging & AccountFilter & { orderId?: string | undefined }) =>
     get<UserTrades>(path`/users/${userId}/trades`, query),
@@ -324,11 +321,11 @@ export const setPrivacy = route(
   (userId: string, body: { private: boolean; listed?: boolean | undefined }) =>
     put<Privacy>(path`/users/${userId}/privacy`, body),
 );
-/** Whether the settlement of a market pays you, without a claim. */
+/** Whether a market's settlement pays you without a claim. */
 export const autoClaim = route((userId: string) =>
   get<AutoClaim>(path`/users/${userId}/auto-claim`),
 );
-/** Applies to markets that are settled later. Claim what was settled before. */
+/** Applies to markets settled later. Claim earlier ones yourself. */
 export const setAutoClaim = route((userId: string, enabled: boolean) =>
   put<AutoClaim>(path`/users/${userId}/auto-claim`, { enabled }),
 );
@@ -360,7 +357,7 @@ export const transfer = route(
   (userId: string, body: { from: string; to: string; amount: Amount }) =>
     post<MoneyTransfer>(path`/users/${userId}/transfers`, body),
 );
-/** Creates a sub-account's named token, only in this answer, without a key. */
+/** Creates a sub-account's named token. Only this answer contains it. Has no key. */
 export const createSubAccountToken = route(
   (userId: string, subAccountId: string, terms: TokenTerms) =>
     post<CreatedToken>(path`/users/${userId}/sub-accounts/${subAccountId}/tokens`, terms, 'never'),
@@ -388,12 +385,11 @@ export const unstake = route((depositId: string) =>
 export const claimYield = route((depositId: string) =>
   post<ClaimYieldReceipt>(path`/vaults/deposits/${depositId}/claim`),
 );
-/** A user's active deposits. */
 export const deposits = route((userId: string, paging?: Paging) =>
   get<Deposits>(path`/users/${userId}/vaults`, paging),
 );
 
-// Signing in. Answers contain the token and, in a browser, set the cookie; elsewhere, assign the
+// Signing in. Answers contain the token and, in a browser, set the cookie. Elsewhere, assign the
 // token to `api.token`. These routes have no keys: a registration or a new password is not sent
 // again if it may have been executed.
 
@@ -425,7 +421,6 @@ export const logout = route(() => post<void>('/auth/logout', {}, 'harmless'));
 export const changePassword = route((passwords: { currentPassword: string; newPassword: string }) =>
   put<NewToken>('/auth/password', passwords, 'never'),
 );
-/** The signed-in user. */
 export const session = route(() => get<SessionOwner>('/auth/session'));
 /** Creates a named token for a program. Only this answer contains the token. */
 export const createToken = route((terms: TokenTerms) =>
@@ -433,12 +428,12 @@ export const createToken = route((terms: TokenTerms) =>
 );
 /** Your named tokens, oldest first. */
 export const tokens = route(() => get<Tokens>('/auth/tokens'));
-/** Ends a named token and its streams. After a lost answer, repeating gives `token_not_found`. */
+/** Ends a named token and its streams. After a lost answer, repeating fails: `token_not_found`. */
 export const revokeToken = route((tokenId: string) =>
   remove<void>(path`/auth/tokens/${tokenId}`, {}, 'harmless'),
 );
 
-// Partners; they need `partnerKey`. A transfer is executed once per reference: repeating it returns
+// Partners, who need `partnerKey`. A transfer is executed once per reference: repeating it returns
 // the first answer.
 
 export type TransferReceipt = Answer<typeof partners.TransferReceipt>;
@@ -474,5 +469,5 @@ export const limits = route(() => get<Limits>('/limits'));
 export const status = route(() => get<Status>('/status'));
 /** The hash of the journal batch that contains a sequence, such as a receipt's. */
 export const digest = route((sequence: number) => get<Digest>('/digest', { sequence }));
-/** In Prometheus' text format. 404 if operators have an address of their own. */
+/** In Prometheus' text format. Fails with 404 if operators have their own address. */
 export const metrics = route(() => ({ ...get<string>('/metrics'), asText: true }));

@@ -1,8 +1,8 @@
 /**
- * Types shared by several routes. The types of answers, here and in routes/, are derived from the
- * schemas that the exchange validates with; the compiled client contains none of them.
+ * Types shared by several routes. Types of answers are derived from the schemas that the exchange
+ * validates with, which the compiled client does not contain.
  *
- * Numbers in answers are doubles of exact decimals; amounts.ts turns them into integers.
+ * Numbers in answers are doubles of exact decimals, which amounts.ts turns into integers.
  */
 import type { ErrorBody } from '../commands/errors.js';
 import type { Answer } from './answer.js';
@@ -20,7 +20,7 @@ export interface AccountFilter {
 }
 
 export interface Paging {
-  /** Entries in one page: 1 to 200, default 50. */
+  /** Entries per page: 1 to 200, default 50. */
   limit?: number | undefined;
   cursor?: string | null | undefined;
 }

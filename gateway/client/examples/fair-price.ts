@@ -8,7 +8,7 @@ export class FairPrice {
   private readonly prices = new Map<string, number>();
 
   private readonly stream: Stream;
-  /** How many ticks UP's price moves if the asset moves by 100%. */
+  /** Ticks by which UP's price moves if the asset moves by 100%. */
   private readonly slope: number;
 
   constructor(stream: Stream, slope: number) {
@@ -16,7 +16,7 @@ export class FairPrice {
     this.slope = slope;
   }
 
-  /** Follows an asset's price. Further calls for the same asset do nothing. */
+  /** Follows an asset's price. Does nothing if it is already followed. */
   follow(asset: string): void {
     if (this.prices.has(asset)) return;
     this.prices.set(asset, Number.NaN);

@@ -27,7 +27,7 @@ const EDGE_TICKS = 5;
 const SHARES = 20;
 /** If this many of its shares trade within a second, the exchange cancels its other bids. */
 const SWEEP = { maxFilledShares: 60, windowMs: 1_000 };
-/** It buys no more of an outcome above this position. */
+/** Maximum position: with more of an outcome, it stops buying. */
 const LOTS_MAX = 400_000;
 const PASSWORD = 'an example, not a secret';
 
@@ -37,14 +37,13 @@ const api = new Api({ url, retries: { attempts: 30, longestWaitMs: 500 } });
 const userId = await signIn(api, username, PASSWORD);
 const [known] = (await orderGroups(api, userId)).orderGroups;
 const { groupId } = known ?? (await createOrderGroup(api, userId, SWEEP));
-// Each round checks whether the stream has ended.
 const stream = new Stream(api, { longestWaitMs: 500, onEnd: () => {} });
 const kept = keepBooks(stream, file);
 const { account } = kept;
 const fairPrice = new FairPrice(stream, 300_000);
 const { markets } = followMarkets(stream, { onOpened: ({ asset }) => fairPrice.follow(asset) });
 
-/** The operations that leave one bid for each outcome at its price. */
+/** The operations that leave one bid per outcome at its price. */
 function requote(market: Market): Operation[] {
   const operations: Operation[] = [];
   const own = [...account.orders.values()].filter(({ marketId }) => marketId === market.id);

@@ -1,6 +1,6 @@
 /**
- * Shared by both example bots: they save their books in a file (the account at a sequence, and the
- * sums of its events), and run until they are stopped or cannot continue.
+ * Code shared by both example bots. They save their books in a file (the account at a sequence, and
+ * the sums of its events), and run until they are stopped or cannot continue.
  *
  * Invariant: the file is replaced as a whole. A killed bot continues where it stopped, and the
  * exchange sends the events since then. A bot that cannot continue cancels its resting orders if
@@ -70,10 +70,10 @@ async function claimWon(api: Api, account: Account): Promise<void> {
 }
 
 /**
- * Whether the account is flat, here and at the exchange: no orders, no positions. Receipts and
- * events arrive separately: after a lost connection, a receipt may arrive long before the events up
- * to it are sent again. The account also changes while the balance is requested, so everything is
- * checked after the balance has arrived.
+ * Whether the account has no orders and no positions, here and at the exchange. Receipts and events
+ * arrive separately: after a lost connection, a receipt may arrive long before the earlier events
+ * are sent again. The account also changes while the balance is requested, so everything is checked
+ * after the balance has arrived.
  */
 async function isFlat(api: Api, userId: string, account: Account): Promise<boolean> {
   const { available, held } = await balance(api, userId);
@@ -113,7 +113,7 @@ interface Bot extends ReturnType<typeof keepBooks> {
   userId: string;
 }
 
-/** Calls `look` in rounds until SIGTERM, and then until the account is flat. */
+/** Calls `look` in rounds until SIGTERM, then until the account is flat. */
 export async function run(bot: Bot, look: (isStopping: boolean) => Promise<void>): Promise<void> {
   const { api, stream, userId, account, books, save } = bot;
   let isStopping = false;
@@ -138,7 +138,7 @@ export async function run(bot: Bot, look: (isStopping: boolean) => Promise<void>
 
 let isQuiet = false;
 
-/** Runs `act`. For a long wait, cancels resting orders and sends nothing until the wait is over. */
+/** Runs `act`. During a long wait, cancels resting orders and sends nothing. */
 async function patiently({ api, userId }: Bot, act: () => Promise<void>): Promise<void> {
   if (isQuiet) return;
   try {

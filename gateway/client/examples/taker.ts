@@ -44,11 +44,10 @@ const [url = 'http://127.0.0.1:3000/api', username = 'example-taker', file = './
   process.argv.slice(2);
 const api = new Api({ url, retries: { attempts: 30, longestWaitMs: 500 } });
 const userId = await signIn(api, username, PASSWORD);
-// Each round checks whether the stream has ended.
 const stream = new Stream(api, { longestWaitMs: 500, onEnd: () => {} });
 const kept = keepBooks(stream, file);
 const { account } = kept;
-/** By asset: the active market's book. */
+/** The active market's book, by asset. */
 const latest = new Map<string, Book | null>();
 const fairPrice = new FairPrice(stream, 250_000);
 const { markets } = followMarkets(stream, {
@@ -60,7 +59,7 @@ const { markets } = followMarkets(stream, {
   },
 });
 
-/** The order to send now; null: nothing is cheap or dear. */
+/** The order to send now; `null` if nothing is cheap or dear. */
 function decide(market: Market, book: Book): Operation | null {
   const marketId = market.id;
   for (const outcome of ['UP', 'DOWN'] as const) {

@@ -2,8 +2,8 @@
  * A local account: balance, resting orders and positions, built from the events of the channel
  * `user`, or of `account:<userId>` for a sub-account.
  *
- * Invariant: it equals the exchange's account at `sequence`. The events of each message must add
- * up to its balance. If they do not, or if an event is unknown, the account requests a snapshot.
+ * Invariant: it equals the exchange's account at `sequence`. Each message's events must add up to
+ * its balance. If they do not, or if an event is unknown, the account requests a snapshot.
  */
 import { toLots, toMicros, toTicks } from '../amounts.js';
 import type { Order, Position } from '../routes.js';
@@ -116,7 +116,7 @@ export class Account {
     }
   }
 
-  /** An amended order that loses priority leaves the book; its new place has its own events. */
+  /** An amended order that loses priority leaves the book. Other events report its new place. */
   private amend(event: UserEvent & { type: 'order_amended' }): void {
     if (event.keptPriority && event.shares > 0) this.rest(event, event.shares);
     else this.orders.delete(event.orderId);
@@ -130,7 +130,7 @@ export class Account {
   }
 }
 
-/** How an event changes the balance; null: unknown event. */
+/** How an event changes the balance; `null` if the event is unknown. */
 export function moneyChange(event: UserEvent): MoneyChange | null {
   switch (event.type) {
     case 'order_rested':
@@ -187,18 +187,18 @@ function free(micros: number): MoneyChange {
   return { availableMicros: micros, heldMicros: 0 };
 }
 
-/** A resting buy holds its price; a resting sale holds shares. */
+/** A resting buy holds its price, and a resting sale its shares. */
 function held(order: { side: SideName; price: number; shares: number }, sign: number): MoneyChange {
   const micros = order.side === 'BUY' ? sign * toTicks(order.price) * toLots(order.shares) : 0;
   return { availableMicros: -micros, heldMicros: micros };
 }
 
 export interface AccountListener {
-  /** Called after each message with its events in order; after a snapshot, with no events. */
+  /** Called after each message with its events in order. After a snapshot, there are none. */
   onChange?: (account: Account, events: readonly UserEvent[]) => void;
-  /** Events were missed: the account is right, but sums of events are incomplete. */
+  /** Called if events were missed: the account is right, but sums of events are incomplete. */
   onGap?: () => void;
-  /** The channel was refused, or the stream has ended: see Subscriber. */
+  /** Called if the channel was refused or the stream has ended; see Subscriber. */
   onEnd?: (error: Error | null) => void;
 }
 

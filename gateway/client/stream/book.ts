@@ -1,8 +1,8 @@
 /**
  * A local order book of one market, or of an asset's active market.
  *
- * Invariant: it equals the exchange's book at `sequence`. Only levels of UP are stored: a bid
- * for DOWN at q is an ask for UP at 1 − q.
+ * Invariant: it equals the exchange's book at `sequence`. Only levels of UP are stored: a bid for
+ * DOWN at q is an ask for UP at 1 − q.
  */
 import { toLots, toTicks } from '../amounts.js';
 import type { OutcomeName } from '../terms.js';
@@ -57,7 +57,7 @@ export class Book {
   }
 }
 
-/** Follows a market's book. `onEnd`: see Subscriber; a market that is not listed is refused. */
+/** Follows a market's book. `onEnd`: see Subscriber. An unlisted market is refused. */
 export function followBook(
   stream: Stream,
   marketId: string,
@@ -72,7 +72,7 @@ export function followBook(
   return { book, stop: stream.subscribe(`book:${marketId}`, { onMessage, onEnd }) };
 }
 
-/** Follows an asset's active market; null: there is none. Returns a function that ends it. */
+/** Follows an asset's active market, if any. Returns a function that stops following. */
 export function followBooks(
   stream: Stream,
   asset: string,

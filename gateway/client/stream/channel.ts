@@ -10,12 +10,12 @@ import type { ChannelMessage, ChannelName, Kind, Place } from './messages.js';
 
 export interface Subscriber<Of extends Kind> {
   onMessage: (message: ChannelMessage<Of>) => void;
-  /** Messages were lost; a snapshot follows. */
+  /** Called when messages were lost. A snapshot follows. */
   onGap?: (() => void) | undefined;
   /**
-   * The channel has ended. null: its market was closed. An error: the channel was refused, or the
-   * stream has ended. Without this callback, a refusal is thrown as an uncaught exception, which
-   * ends a Node.js program.
+   * Called when the channel has ended: with `null` because its market was closed, or with an error
+   * because the channel was refused or the stream has ended. Without this callback, a refusal is
+   * thrown as an uncaught exception, which ends a Node.js program.
    */
   onEnd?: ((error: Error | null) => void) | undefined;
 }
@@ -27,10 +27,10 @@ export type ChannelNews =
   | ({ type: 'replayed'; previousSequence: number } & Place);
 
 export class FollowedChannel {
-  /** idle: not requested, because there is no connection or the channel is refused for now. */
+  /** `idle`: not requested, because there is no connection or the channel is refused for now. */
   private state: 'idle' | 'asked' | 'live' = 'idle';
   private heartbeats = 0;
-  /** The number after which missing messages were requested; null: none were. */
+  /** The number after which missing messages were requested, if any. */
   private missedAfter: number | null = null;
   private hasBegun: boolean;
 
@@ -42,7 +42,7 @@ export class FollowedChannel {
     this.hasBegun = place !== null;
   }
 
-  /** The message that requests the channel. Its id is the channel's name; answers repeat it. */
+  /** The message that requests the channel. Its id, which answers repeat, is the channel's name. */
   request(): object {
     this.state = 'asked';
     this.heartbeats = 0;
@@ -78,7 +78,7 @@ export class FollowedChannel {
     }
   }
 
-  /** Handles a heartbeat. `number`: the channel's last number, if the heartbeat lists it. */
+  /** Handles a heartbeat. `number` is the channel's last number, if the heartbeat lists it. */
   compare(number: number | undefined): boolean {
     if (this.state === 'live') return number !== undefined && number > this.last! && this.missed();
     // At the first heartbeat the answer may still be under way. A resume may take longer.
@@ -86,7 +86,7 @@ export class FollowedChannel {
     return this.state === 'asked' && isListed && ++this.heartbeats > 1;
   }
 
-  /** Whether a refusal means that the market was closed: the channel existed before. */
+  /** Whether a refusal means that the market was closed, because the channel once existed. */
   isClosedBy({ code }: ExchangeError): boolean {
     return code === 'market_not_found' && this.hasBegun;
   }
@@ -110,7 +110,7 @@ export class FollowedChannel {
     this.subscriber.onMessage(message);
   }
 
-  /** A message is missing. If it is still missing after it was requested, it is lost. */
+  /** Requests a missing message. If that was done before, the message is lost. */
   private missed(): true {
     if (this.missedAfter === this.last) this.skip();
     else this.missedAfter = this.last;

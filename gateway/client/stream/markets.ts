@@ -1,9 +1,8 @@
 /**
  * The active and upcoming markets, from the stream: when one market ends, another opens.
  *
- * Invariant: every announced market ends once and is resolved once. If messages about it were
- * lost, its state is read from the API. A market that opened and ended meanwhile ends without an
- * opening.
+ * Invariant: every announced market ends once and is resolved once. If messages about it were lost,
+ * its state is read from the API. A market that opened and ended in a gap ends without an opening.
  */
 import { isRefusal } from '../errors.js';
 import { type Market, market as readMarket } from '../routes.js';
@@ -11,7 +10,7 @@ import type { ChannelMessage, MarketChange } from './messages.js';
 import type { Stream } from './stream.js';
 
 export interface MarketListener {
-  /** The market trades before its window, without a start price. Again when paused or resumed. */
+  /** The market trades before its window, without a start price. Also after pause and resume. */
   onUpcoming?: (market: Market) => void;
   /** The market opened, or was open when the stream began. */
   onOpened?: (market: Market) => void;
@@ -26,12 +25,12 @@ export class MarketList {
   readonly active = new Map<string, Market>();
   /** Markets of the next windows by id. */
   readonly upcoming = new Map<string, Market>();
-  /** Announced, unresolved markets in neither list; the value: whether they have ended. */
+  /** Whether announced, unresolved markets in neither list have ended. */
   private readonly leaving = new Map<string, boolean>();
   /** Markets found resolved by reading; the stream's message may still arrive. */
   private readonly readAsResolved = new Set<string>();
 
-  /** `read` starts reading a market whose messages were lost; {@link found} gets the result. */
+  /** `read` starts reading a market whose messages were lost. {@link found} gets the result. */
   constructor(
     private readonly listener: MarketListener,
     private readonly read: (marketId: string) => void,

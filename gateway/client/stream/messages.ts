@@ -44,6 +44,6 @@ export type ChannelMessage<Of extends Kind> =
 export interface Place {
   /** The sequence of the last applied message. */
   sequence: number;
-  /** The last applied message's number in the channel; null: unknown. */
+  /** The last applied message's number in the channel; `null` if unknown. */
   channelSequence: number | null;
 }

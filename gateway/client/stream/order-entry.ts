@@ -19,7 +19,6 @@ import type {
 } from '../routes.js';
 import type { Stream } from './stream.js';
 
-/** Receipt types by the operation's `op`. */
 export interface Receipts {
   buy: BuyReceipt;
   sell: SellReceipt;

@@ -2,8 +2,8 @@
  * One stream connection, kept open: after a loss it connects again, signs in again, and requests
  * its channels again (channel.ts).
  *
- * Invariant: every request is answered, fails, or is ended by its signal. An end without a
- * callback is thrown as an uncaught exception.
+ * Invariant: every request is answered, fails, or is ended by its signal. An end without a callback
+ * is thrown as an uncaught exception.
  */
 import type { Api } from '../api.js';
 import { ConnectionError, ExchangeError, waitIn } from '../errors.js';
@@ -12,7 +12,7 @@ import type { ErrorCode } from '../terms.js';
 import { type ChannelNews, FollowedChannel, type Subscriber } from './channel.js';
 import type { ChannelName, Kind, KindOf, Place } from './messages.js';
 
-/** The used part of a WebSocket: a browser's, Node.js's from 22 on, or that of `ws`. */
+/** The part of a WebSocket in use: a browser's, Node.js's from 22 on, or that of `ws`. */
 export interface Socket {
   onopen: ((event: never) => void) | null;
   onmessage: ((event: never) => void) | null;
@@ -25,16 +25,15 @@ export interface Socket {
 type SocketConstructor = new (url: string) => Socket;
 
 export interface StreamOptions {
-  /** Replaces the global WebSocket. */
   WebSocket?: SocketConstructor;
   /** Cancels all your resting orders when the connection ends. */
   cancelOnDisconnect?: boolean;
   /** Called after each change: whether the connection is open and, if not, the close code. */
   onState?: (isOpen: boolean, code: number | null) => void;
   /**
-   * The stream has ended for good: the token was refused, was revoked or has expired. Orders still
-   * rest. Without this callback, the error is thrown as an uncaught exception, which ends a Node.js
-   * program.
+   * Called when the stream has ended permanently, because the token was refused, was revoked or has
+   * expired. Orders still rest. Without this callback, the error is thrown as an uncaught
+   * exception, which ends a Node.js program.
    */
   onEnd?: (error: ExchangeError) => void;
   /** The token expires soon. The stream then ends, and orders still rest. */
@@ -65,18 +64,18 @@ const AUTH_ID = 'auth';
 /** Channels requested in one burst; the exchange allows 100. */
 const BURST = 80;
 const PAUSE_MS = 60;
-/** Wait before a temporary refusal is tried again, if the exchange names no wait. */
+/** Wait before a temporary refusal is tried again, if the exchange does not say how long. */
 const REFUSED_WAIT_MS = 1_000;
 /** Maximum of unanswered requests; the exchange allows 256. */
 const UNANSWERED_MAX = 200;
 const ANSWER_MS = 10_000;
 
 export class Stream {
-  /** The signed-in user; null: not signed in, or signed in by a cookie. */
+  /** The signed-in user; `null` if not signed in, or signed in by a cookie. */
   userId: string | null = null;
-  /** When the token expires, in the exchange's time; null: never or unknown. */
+  /** When the token expires, in the exchange's time; `null` if never or unknown. */
   sessionEndsAtMs: number | null = null;
-  /** Why the stream has ended for good; null: it has not ended. */
+  /** Why the stream has ended permanently, or `null`. */
   failure: ExchangeError | ConnectionError | null = null;
   private socket: Socket | null = null;
   /** Whether the connection is open and, if there is a token, signed in. */
@@ -85,7 +84,6 @@ export class Stream {
   private lastId = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private readonly channels = new Map<string, FollowedChannel>();
-  /** Unanswered requests by id. */
   private readonly requests = new Map<string, Request>();
   /** Ids of requests not yet sent over this connection. */
   private unsent: string[] = [];
@@ -189,12 +187,12 @@ export class Stream {
     this.sendRequests();
   }
 
-  /** Closes the connection for good. */
+  /** Closes the connection permanently. */
   close(): void {
     this.end(new ConnectionError('the stream was closed', false, null));
   }
 
-  /** Ends the stream for good and notifies its channels, waiting calls and owner. */
+  /** Ends the stream permanently. Notifies its channels, waiting calls and owner. */
   private end(failure: ExchangeError | ConnectionError): void {
     if (this.failure !== null) return;
     this.failure = failure;
@@ -248,7 +246,7 @@ export class Stream {
     this.askLater(next, PAUSE_MS, () => this.askSlowly(rest));
   }
 
-  /** Only over the same connection: a new connection requests all channels anyway. */
+  /** Only over the same connection, because a new one requests all channels anyway. */
   private askLater(channel: FollowedChannel, waitMs: number, then = () => {}): void {
     const { socket } = this;
     setTimeout(() => {
@@ -278,7 +276,7 @@ export class Stream {
     else this.receiveChannel(message);
   }
 
-  /** Drops parts after a missing one: the whole message is then missing. */
+  /** Drops parts after a missing one, so that the whole message counts as missing. */
   private receivePart({ part, parts, text }: Incoming): void {
     if (part === 1) this.parts = [];
     if (part !== this.parts.length + 1) return;
@@ -317,7 +315,7 @@ export class Stream {
     const error = new ExchangeError(code, text, details, 0, waitIn(details));
     const request = this.requests.get(id);
     const channel = this.channels.get(message.channel ?? id);
-    // A replica lost its leader: treated like a lost connection.
+    // A replica has lost its leader, which is treated like a lost connection.
     if (request !== undefined && code === 'outcome_unknown') this.sendAgain(id, request);
     else if (request !== undefined) request.reject(error);
     else if (channel !== undefined) this.channelRefused(channel, error);
@@ -377,7 +375,7 @@ export class Stream {
   }
 }
 
-/** The wait before a refused channel or sign-in is tried again; null: it can never succeed. */
+/** How long to wait before trying a refused channel or sign-in again, or `null` if useless. */
 function refusalWaitMs({ code, retryAfterMs }: ExchangeError): number | null {
   if (retryAfterMs !== null) return retryAfterMs;
   return code === 'rate_limited' || code === 'unavailable' ? REFUSED_WAIT_MS : null;
@@ -390,7 +388,7 @@ function throwUncaught(error: Error): void {
   });
 }
 
-/** The stream's address next to the API; for a path, on the page's own origin. */
+/** The stream's address next to the API. A path is relative to the page's own origin. */
 function streamUrl(apiUrl: string): string {
   const { location } = globalThis as { location?: { href: string } };
   const url = new URL(`${apiUrl}/stream`, location?.href);
