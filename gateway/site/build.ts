@@ -42,7 +42,7 @@ async function main(): Promise<void> {
   const icon = writeHashed('icon', 'svg', readFileSync(join(APP, 'icon.svg')));
   const manifest = writeHashed('manifest', 'webmanifest', JSON.stringify(manifestWith(icon)));
   write('index.html', page(metafile, icon, manifest));
-  // Without a hash: the exchange's answers name them (resources/markets/card.ts).
+  // Without a hash, because the exchange's answers name them (resources/markets/card.ts).
   write('card-up.png', picture({ up: [165, 300] }));
   write('card-down.png', picture({ down: [165, 300] }));
   for (const name of ['open', 'void'])
@@ -51,7 +51,7 @@ async function main(): Promise<void> {
 
 /** As previews show them, in pixels. */
 const [WIDTH, HEIGHT] = [1_200, 630];
-/** Red, green and blue of the site's ground and of the outcomes. */
+/** Red, green and blue of the site's background and of the outcomes. */
 const COLOURS = [0x0b0e13, 0x3fcf9b, 0xff8a6b].flatMap((rgb) => [rgb >> 16, rgb >> 8, rgb]);
 type Place = readonly [top: number, height: number];
 
@@ -102,7 +102,6 @@ function manifestWith(icon: string): object {
   };
 }
 
-/** Returns the name. */
 function writeHashed(name: string, extension: string, content: Uint8Array | string): string {
   const hash = createHash('sha256').update(content).digest('hex').slice(0, 8);
   const hashed = `${name}-${hash}.${extension}`;

@@ -1,10 +1,10 @@
 /**
  * Serves the site: the page at /, its scripts and styles below /site. A client that accepts
- * text/html gets the page at /; other clients get a pointer to the API.
+ * text/html gets the page at /. Other clients get a pointer to the API.
  *
  * Invariant: a file's name below /site contains a hash of its content, so caches keep it
- * forever, except pictures of results. Caches check those and the page every time. Neither loads or
- * runs anything from another host.
+ * permanently. Result pictures are the exception: caches check them and the page every time.
+ * Neither loads or runs anything from another host.
  */
 import { readdirSync } from 'node:fs';
 import { programFolder } from '../../persistence/storage/program-folder.js';
@@ -61,7 +61,7 @@ const SIGNPOST = `<!doctype html>
 </html>
 `;
 
-/** What / shows to clients that do not accept text/html. */
+/** The response at / for clients that do not accept text/html. */
 const signpost: StaticFile = {
   ...staticFile(HTML, Buffer.from(SIGNPOST)),
   headers: [
@@ -86,8 +86,8 @@ interface Site {
 let read: Site | null = null;
 
 /**
- * The site's files, read once: a standby that takes over after months serves the files of its
- * start.
+ * The site's files, read once, so that a standby that takes over after months serves the files from
+ * its startup.
  * @throws if the site is not built
  */
 export function siteFiles(): Site {

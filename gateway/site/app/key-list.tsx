@@ -1,4 +1,3 @@
-/** The list of keyboard shortcuts. */
 import { cancelKey, KEYS } from './keys.js';
 import { closeDialog } from './model/dialog.js';
 import { Dialog } from './parts/form.js';

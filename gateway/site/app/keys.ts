@@ -1,4 +1,4 @@
-/** Keyboard shortcuts: each does what a button does. None works while text is typed. */
+/** Keyboard shortcuts. Each does what a button does, and none works while the user types. */
 import { cancelEvery, claimEvery, newestOrder } from './account/everything.js';
 import { dialog, openAmend, openDialog } from './model/dialog.js';
 import { asset, assets, remember } from './model/markets.js';

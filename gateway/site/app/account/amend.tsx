@@ -1,6 +1,6 @@
 /**
  * Changes a resting order's size, price, or both. As in the API, the size includes filled shares,
- * so a fill that arrives meanwhile cannot enlarge the order.
+ * so a simultaneous fill cannot enlarge the order.
  */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
@@ -23,7 +23,7 @@ import { Dialog, Form, TextField } from '../parts/form.js';
 import { averageCents, cents, shares, slotName, typedCents } from '../parts/format.js';
 import { refusalOf } from '../ticket/refusal.js';
 
-/** Where a refusal is shown; others are at the price. */
+/** Where each refusal is shown. All others appear at the price. */
 const PLACES: Readonly<Record<string, string>> = { size: 'amend-size', order: 'form' };
 
 /** The order as the exchange reported it; `lots` includes filled lots. */

@@ -3,7 +3,8 @@
  * started again before. It keeps running when this page is closed. While open, the page can restart
  * it repeatedly.
  *
- * Invariant: the page shows the exchange's last answer. The API has no route to read the switch.
+ * Invariant: the page shows the exchange's last answer, because the API has no route to read the
+ * switch.
  */
 import { effect, signal, useSignal } from '@preact/signals';
 import { cancelAfter } from '../../../client/index.js';
@@ -29,7 +30,7 @@ interface Switch {
   cancelAtMs: number;
 }
 
-/** null: not started by this page. */
+/** `null` if this page has not started the switch. */
 const started = signal<Switch | null>(null);
 const isRenewed = signal(true);
 const problem = signal('');

@@ -16,7 +16,7 @@ const NAMES = {
   referralCode: 'The code',
 };
 
-/** The account exists in any case, so a failure is no problem of the form. */
+/** The account exists in any case, so a failure is not shown in the form. */
 async function payOut(): Promise<void> {
   await setAutoClaim(api, 'me', true).catch(() => {
     notice.value = 'Automatic payout could not be turned on. It is in the settings.';

@@ -1,4 +1,4 @@
-/** Actions on all of something: cancel every order, claim every market. */
+/** Actions on everything: cancel all orders, claim all markets. */
 import {
   type ClaimReceipt,
   cancelEverywhere,
@@ -19,7 +19,7 @@ function counted(count: number, one: string): string {
   return `${count} ${one}${count === 1 ? '' : 's'}`;
 }
 
-/** Cancels all orders with one request, so at one sequence, in all markets. */
+/** Cancels all orders in all markets with one request, so at one sequence. */
 export async function cancelEvery(): Promise<string> {
   const signedIn = user.peek();
   if (signedIn === null) return 'Sign in first.';

@@ -8,7 +8,7 @@ import { Outcome, Panel } from '../parts/panel.js';
 import { Paged } from '../parts/reading.js';
 import { OrdersPanel } from './holdings.js';
 
-/** An order without a limit has the worst price. */
+/** Orders without a limit have the worst price. */
 const WORST_TICKS = { BUY: 999, SELL: 1 } as const;
 
 function limitOf({ side, price }: OrderRecord): string {

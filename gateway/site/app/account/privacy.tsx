@@ -1,6 +1,6 @@
 /**
- * Settings: whether others can see the account's holdings and trades, and leaderboards list it; and
- * whether winnings are paid without a claim.
+ * Settings: whether others can see the account's holdings and trades, whether leaderboards list it,
+ * and whether winnings are paid without a claim.
  */
 import { useSignal } from '@preact/signals';
 import { autoClaim, privacy, setAutoClaim, setPrivacy } from '../../../client/index.js';
@@ -9,7 +9,7 @@ import { user } from '../model/session.js';
 import { Panel } from '../parts/panel.js';
 import { Read, useReading } from '../parts/reading.js';
 
-/** Sends what a box says. A refusal sets the box back. */
+/** Sends a checkbox's state. A refusal resets the checkbox. */
 function useSaving() {
   const isSending = useSignal(false);
   const problem = useSignal('');

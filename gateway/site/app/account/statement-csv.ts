@@ -1,5 +1,5 @@
 /**
- * The statement as CSV, read page by page with the session's cookie, so no address contains a
+ * The statement as CSV, read page by page with the session's cookie, so that no URL contains a
  * credential.
  */
 import { type Api, type LedgerFilter, ledgerCsv } from '../../../client/index.js';
@@ -28,7 +28,6 @@ export async function readStatement(
   return parts;
 }
 
-/** Account, filter and days: `statement-u2-fee-2026-01-01-to-2026-01-31.csv`. */
 export function fileName(userId: string, { cause, marketId, fromMs, toMs }: LedgerFilter): string {
   const days = [
     fromMs === undefined ? [] : [dayOf(fromMs)],

@@ -139,7 +139,7 @@ function save(file: Blob, name: string): void {
   link.href = URL.createObjectURL(file);
   link.download = name;
   link.click();
-  // The browser has taken over the file once the click is handled.
+  // The browser takes over the file while it handles the click.
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 

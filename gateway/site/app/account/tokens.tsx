@@ -1,8 +1,8 @@
 /**
  * Named tokens for programs: created here, shown once, listed and revoked.
  *
- * Invariant: a token exists only in the answer that created it and on the screen until
- * dismissed; the page does not store it.
+ * Invariant: the page does not store tokens. A token exists only in the answer that created it and,
+ * until dismissed, on the screen.
  */
 import { type Signal, useSignal } from '@preact/signals';
 import {

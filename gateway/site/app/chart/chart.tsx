@@ -1,6 +1,6 @@
 /**
- * The price against the price to beat, or the odds, during the market. A table with a price for
- * every minute is for users who cannot see the chart.
+ * The live chart of a market: the price against the price to beat, or the odds. A table with a
+ * price per minute is for users who cannot see the chart.
  */
 import { useComputed, useSignal } from '@preact/signals';
 import { exchangeNowMs } from '../model/clock.js';
@@ -66,7 +66,7 @@ function MinuteTable() {
     for (const { atMs, value } of chartPoints()) {
       if (atMs < shown.startsAtMs) continue;
       const minute = Math.floor((atMs - shown.startsAtMs) / MINUTE_MS);
-      // The current minute is removed below: it would change this table several times a second.
+      // The current minute, removed below, would change this table several times a second.
       last.set(minute, value);
     }
     const newest = Math.max(...last.keys());

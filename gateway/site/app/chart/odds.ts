@@ -1,6 +1,6 @@
 /**
- * The odds of UP. Over time: the shown market's price in ticks, which is the middle of a narrow
- * book. Now: the chance derived from the asset's price, which needs no quotes.
+ * The odds of UP. The past odds are the shown market's prices in ticks, each the middle of a narrow
+ * book. The current odds are derived from the asset's price, without quotes.
  */
 import { computed, effect, signal } from '@preact/signals';
 import type { MarketDetail } from '../../../client/index.js';
@@ -40,7 +40,7 @@ function middle(): number | null {
   return bid === null || ask === null || ask - bid > MAX_SPREAD_TICKS ? null : (bid + ask) / 2;
 }
 
-/** Whole percentages that add up to 100; null: unknown. */
+/** Whole percentages that add up to 100, or `null` if unknown. */
 export const chances = computed(() => {
   const shown = market.value;
   if (shown === null || chance.value?.marketId !== shown.id) return null;
@@ -55,7 +55,7 @@ effect(() => {
   const before = odds.peek().marketId === marketId ? odds.peek().points : [];
   const last = before.at(-1);
   const nowMs = exchangeNowMs();
-  // At most one point a second; the last point has the newest value.
+  // Keep at most one point a second. The last point has the newest value.
   const isSoon = last !== undefined && nowMs - last.atMs < POINT_EVERY_MS;
   const kept = isSoon ? before.slice(0, -1) : before;
   odds.value = { marketId, points: [...kept, { atMs: isSoon ? last.atMs : nowMs, value }] };

@@ -1,4 +1,4 @@
-/** What a market's charts show: the price against the price to beat, and the odds of UP. */
+/** The contents of a market's charts: the price against the price to beat, and the odds of UP. */
 import { type Market, toTicks, type UserTrade } from '../../../client/index.js';
 import type { Opened } from '../model/markets.js';
 import { SETTLEMENT_MS } from '../model/prices.js';
@@ -8,13 +8,13 @@ import { type Picture, type Point, pointAt } from './plot.js';
 const MINUTE_MS = 60_000;
 /** How much of the previous market is shown, so that a line leads to the start. */
 const LEAD_MS = MINUTE_MS;
-/** A young market gets the full width: at least this much of the future is shown. */
+/** At least this much of the future is shown, until the market has filled the chart. */
 const AHEAD_MS = 3 * MINUTE_MS;
 
 type Of = Opened<Pick<Market, 'id' | 'startsAtMs' | 'endsAtMs' | 'startPrice'>>;
 type Trades = readonly Pick<UserTrade, 'atMs' | 'outcome' | 'side' | 'price'>[];
 
-/** `nowMs`: the current time; the end of a finished market. */
+/** `nowMs` is the current time, or a finished market's end. */
 function frameOf({ startsAtMs, endsAtMs }: Of, nowMs: number) {
   const elapsedMs = Math.max(nowMs - startsAtMs, 0);
   const toMs = Math.min(endsAtMs, startsAtMs + Math.max(elapsedMs * 1.5, AHEAD_MS));
@@ -26,7 +26,7 @@ const perCent = (ticks: number) => `${Math.round(ticks / 10)}%`;
 
 const colourOf = ({ outcome }: Trades[number]) => (outcome === 'UP' ? 'up' : 'down');
 
-/** The average since `fromMs` after each price. A price counts while it is the last known one. */
+/** For each price, the average since `fromMs`. A price counts while it is the last known one. */
 function averageFrom(fromMs: number, points: readonly Point[]): Point[] {
   let [sum, coveredMs] = [0, 0];
   return points.flatMap(({ atMs }, index) => {

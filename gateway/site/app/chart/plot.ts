@@ -1,6 +1,6 @@
 /**
  * Draws lines over time on a canvas: the live chart, the odds, a past market, an account's value.
- * It does not depend on what the lines mean.
+ * It does not depend on the lines' meaning.
  *
  * Invariant: no text is drawn over another one, except the pointer's text.
  */
@@ -107,7 +107,7 @@ export class Plot {
     context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
   }
 
-  /** `pointerX` null: the pointer is elsewhere. */
+  /** `pointerX` is `null` while the pointer is elsewhere. */
   draw(picture: Picture, pointerX: number | null): void {
     const { context, width, height } = this;
     if (width === 0) return;
@@ -287,7 +287,7 @@ export class Plot {
     const isAbove =
       (last !== undefined && last.value < target.value) || at > this.height - BOTTOM - 24;
     const middle = at + (isAbove ? -12 : 12);
-    // A narrow chart has no room beside the line, so the label is only the value there.
+    // A narrow chart has no room beside the line, so its label is only the value.
     const room = right - (last === undefined ? 0 : x(last.atMs)) - 16;
     const isShort = right < NARROW && context.measureText(target.label).width > room;
     const label = isShort ? valueText(target.value) : target.label;

@@ -1,7 +1,7 @@
 /**
- * Draws the book's texts and bars on an offscreen canvas, which needs no style, layout or paint of
- * the page. At 50 changes a second, this costs half as much as the same texts as elements.
- * Invisible buttons above the drawing are for choosing levels and for screen readers.
+ * Draws the book's texts and bars on an offscreen canvas, without style, layout or paint of the
+ * page. At 50 changes a second, this costs half as much as the same texts as elements. Invisible
+ * buttons above the drawing select levels and serve screen readers.
  *
  * Invariant: a row is drawn when it changes, and all rows when the size or colours change.
  */

@@ -13,7 +13,7 @@ export interface BookRow {
   priceTicks: number;
   lots: number;
   totalLots: number;
-  /** Length of the bar, relative to the longest one. */
+  /** The bar's length, relative to the longest one. */
   depth: number;
 }
 
@@ -23,7 +23,7 @@ const side = () => Array.from({ length: LEVELS }, () => signal(EMPTY));
 export const offers: readonly Signal<BookRow>[] = side();
 export const bids: readonly Signal<BookRow>[] = side();
 
-/** Updates the rows; run it as an effect. */
+/** Updates the rows. Run as an effect. */
 export function followBook(): void {
   const chosen = outcome.value;
   const levels = book.value?.levels;

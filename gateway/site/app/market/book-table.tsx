@@ -2,8 +2,8 @@
  * One outcome's book: offers above, bids below, the best ones in the middle. A bar shows the shares
  * up to each level. Choosing a level copies its price into the ticket.
  *
- * Invariant: the number of rows never changes, so nothing moves. Each row is a button whose
- * label has the whole level; the drawing below it is only visual.
+ * Invariant: the number of rows never changes, so nothing moves. Each row is a button labelled with
+ * the whole level. The drawing below it is only visual.
  */
 import { computed, type Signal, useComputed, useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';

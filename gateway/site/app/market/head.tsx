@@ -83,7 +83,7 @@ function Question() {
         )}{' '}
         {source !== null && SOURCES[source]}
       </p>
-      {/* Room is reserved until the source is known, so that nothing below moves. */}
+      {/* Reserves room until the source is known, so that nothing below moves. */}
       {!isExpected.value && (source === null || start > 0) && (
         <p class="play-money" style={{ visibility: source === null ? 'hidden' : 'visible' }}>
           Play money: {dollars(start).replace('.00', '')} to start.
@@ -196,7 +196,7 @@ function PriceNow() {
   );
 }
 
-/** The average that decides the market, once its last minute has begun. */
+/** The average that decides the market, shown during its last minute. */
 function Average() {
   const average = useComputed(() => {
     const shown = market.value;
@@ -230,7 +230,7 @@ function Volume() {
   );
 }
 
-/** The windows that take orders, to choose from, and the last results. */
+/** The windows that take orders, and the last results. */
 function Windows() {
   const options = listed.value.map(({ id, startsAtMs, startPrice }) => ({
     value: id,
@@ -263,13 +263,11 @@ function Windows() {
   );
 }
 
-/** What decided a resolved market. */
 function endText({ endPrice, voidReason }: Market): string {
   if (endPrice !== null) return ` at ${assetPrice(endPrice)}`;
   return voidReason === null ? ' without a price' : `, declared by an operator: ${voidReason}`;
 }
 
-/** The previous market's result. */
 function LastResult() {
   const last = lastEnded.value;
   const shown = market.value;

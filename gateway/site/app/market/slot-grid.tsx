@@ -1,6 +1,6 @@
 /**
  * The day as a grid: a column per hour, a row per quarter. A finished quarter links to its market.
- * The grid is one stop in the tab order; the arrow keys move within it.
+ * The grid is one stop in the tab order, within which the arrow keys move.
  */
 import { useEffect, useRef } from 'preact/hooks';
 import { asset } from '../model/markets.js';
@@ -86,7 +86,7 @@ export function SlotGrid() {
   );
 }
 
-/** Whether the slot's hour has no market, so that a phone leaves it out. */
+/** Whether the slot's hour has no market, so that phones omit it. */
 function isFar(day: readonly Slot[], index: number): boolean {
   const first = index - (index % QUARTERS);
   return day.slice(first, first + QUARTERS).every(({ marketId }) => marketId === null);

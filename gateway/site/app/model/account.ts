@@ -25,10 +25,10 @@ interface Balance {
 export const balance = signal<Balance | null>(null);
 export const orders = signal<readonly RestingOrder[]>([]);
 export const positions = signal<readonly Position[]>([]);
-/** The journal sequence of all three. */
+/** The journal sequence of balance, orders and positions. */
 export const trueAt = signal(0);
 
-/** The user's lots of each outcome in the shown market, in total and not held by resting sales. */
+/** The user's lots of each outcome in the shown market, in total and not held by sales. */
 export const held = computed(() => {
   const marketId = market.value?.id;
   const lotsOf = (outcome: OutcomeName) => {
@@ -45,7 +45,7 @@ export const held = computed(() => {
   return { UP: lotsOf('UP'), DOWN: lotsOf('DOWN') };
 });
 
-/** Lots of which the user has both outcomes in the shown market: each pair is worth a dollar. */
+/** Lots of which the user has both outcomes in the shown market. Each pair is worth a dollar. */
 export const pairLots = computed(() => Math.min(held.value.UP.freeLots, held.value.DOWN.freeLots));
 
 export const claimable = computed(() =>
@@ -54,7 +54,7 @@ export const claimable = computed(() =>
 
 const elsewhere = signal<readonly Position[]>([]);
 
-/** Reads those values again: their books change, but the account's stream does not report it. */
+/** Re-reads positions in other markets, whose books the account's stream does not report. */
 export async function readElsewhere(userId: string): Promise<void> {
   const shown = market.peek()?.id;
   const isElsewhere = (of: Position) => of.status === 'open' && of.marketId !== shown;
@@ -62,7 +62,7 @@ export async function readElsewhere(userId: string): Promise<void> {
   elsewhere.value = (await readPositions(api, userId, { status: 'open', limit: 200 })).positions;
 }
 
-/** What a sale would bring now, by the exchange's rule; null: no bids. */
+/** What a sale would bring now, by the exchange's rule; `null` without bids. */
 export function worthMicros(of: Position): number | null {
   const shown = book.value;
   if (of.status === 'claimable' || of.outcome === null) return microsOrNull(of.value);
@@ -85,7 +85,7 @@ export function worthMicros(of: Position): number | null {
 
 const microsOrNull = (dollars: number | null) => (dollars === null ? null : toMicros(dollars));
 
-/** By price. An offer of the other outcome is also such a bid. */
+/** By price. Includes offers of the other outcome, which are equivalent to bids. */
 function ownBidLots(marketId: string, outcome: OutcomeName): Map<number, number> {
   const own = new Map<number, number>();
   for (const each of orders.value) {

@@ -1,6 +1,6 @@
 /**
- * The shown market's order book, in ticks and lots. null while unknown: the previous market's
- * levels are never shown.
+ * The shown market's order book, in ticks and lots. `null` while unknown, so that the previous
+ * market's levels are never shown.
  */
 import { computed, signal } from '@preact/signals';
 import type { Level } from '../../../client/index.js';
@@ -14,7 +14,7 @@ export interface Book {
   levels: (outcome: OutcomeName, side: 'bids' | 'asks', depth?: number) => readonly Level[];
 }
 
-/** The last received book, maybe of another market. A new object at every change. */
+/** The last received book, which may be another market's. Each change creates a new object. */
 export const received = signal<Book | null>(null);
 
 export const book = computed(() => {
@@ -22,7 +22,7 @@ export const book = computed(() => {
   return shown !== null && shown.marketId === market.value?.id ? shown : null;
 });
 
-/** An outcome's best prices as separate signals: most changes of a book change neither. */
+/** An outcome's best prices as separate signals, because most changes of a book affect neither. */
 function bestOf(outcome: OutcomeName) {
   return {
     bid: computed(() => book.value?.levels(outcome, 'bids', 1)[0]?.priceTicks ?? null),

@@ -1,7 +1,7 @@
 /**
  * The exchange's time, estimated from the times in its messages. The browser's clock only measures
- * the time since then: it may be wrong, and an exchange may run faster than real time. No other
- * file of the site reads a clock.
+ * the time since then, because it may be wrong and an exchange may run faster than real time. No
+ * other file of the site reads a clock.
  */
 import { computed, signal } from '@preact/signals';
 
@@ -13,7 +13,7 @@ interface Sample {
 /** Real time over which the speed of the exchange's clock is measured. */
 const WINDOW_MS = 20_000;
 const SPAN_MIN_MS = 1_000;
-/** A speed this close to 1 counts as 1: the difference comes from the network. */
+/** A speed this close to 1 counts as 1, because the network causes the difference. */
 const REAL_TIME_TOLERANCE = 0.1;
 const SHOWN_EVERY_MS = 200;
 
@@ -29,7 +29,7 @@ export function elapsedMs(): number {
 export function heard(exchangeMs: number): void {
   const localMs = elapsedMs();
   const last = samples.at(-1);
-  // Another exchange, or one whose clock was set back.
+  // This is another exchange, or one whose clock was set back.
   if (last !== undefined && exchangeMs < last.exchangeMs) samples = [];
   // One sample in 100 ms is enough.
   if (samples.length > 1 && localMs - samples.at(-2)!.localMs < 100) samples.pop();
@@ -42,13 +42,13 @@ export function heard(exchangeMs: number): void {
   speed = Math.abs(measured - 1) < REAL_TIME_TOLERANCE ? 1 : measured;
 }
 
-/** 0: no message has come from the exchange yet. */
+/** 0 before the exchange's first message. */
 export function exchangeNowMs(): number {
   const last = samples.at(-1);
   return last === undefined ? 0 : last.exchangeMs + (elapsedMs() - last.localMs) * speed;
 }
 
-/** The exchange's time after so much real time; undefined: unknown. */
+/** The exchange's time in `realMs`; `undefined` if unknown. */
 export function exchangeTimeIn(realMs: number): number | undefined {
   return samples.length === 0 ? undefined : Math.round(exchangeNowMs() + realMs * speed);
 }
@@ -60,7 +60,7 @@ export function silenceMs(): number {
 
 const shown = signal(0);
 
-/** The exchange's time, updated a few times a second, for everything shown. */
+/** The exchange's time as shown, updated a few times a second. */
 export const now = computed(() => shown.value);
 
 export function startClock(): void {

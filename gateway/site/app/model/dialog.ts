@@ -17,7 +17,7 @@ export function closeDialog(): void {
   dialog.value = null;
 }
 
-/** Call after the dialog is closed: while it is open, no other element can have the focus. */
+/** Call after closing the dialog. While it is open, no other element can have the focus. */
 export function giveFocusBack(): void {
   if (dialog.peek() !== null) return;
   // The element that opened the dialog may be gone.

@@ -5,12 +5,12 @@
 import { computed, signal } from '@preact/signals';
 import { Api, ConnectionError, ExchangeError } from '../../../client/index.js';
 
-/** Uses the session, if any. Gives up soon, because a person waits for the answer. */
+/** Uses the session, if any. Gives up early, because a person waits for the answer. */
 export const api = new Api({ retries: { attempts: 4, longestWaitMs: 4_000 } });
 
 /**
- * Uses no session: a request with a session cannot read about other users, although profiles are
- * public.
+ * Uses no session, because a request with a session cannot read about other users, although
+ * profiles are public.
  */
 export const publicApi = new Api({
   fetch: (address, request) => fetch(address, { ...request, credentials: 'omit' }),
@@ -18,7 +18,7 @@ export const publicApi = new Api({
 
 /** State of the stream's connection. */
 export const connection = signal<'starting' | 'live' | 'lost'>('starting');
-/** What is shown may be outdated, so no changes can be sent. */
+/** Whether the page may be outdated, and so cannot send changes. */
 export const isLost = computed(() => connection.value === 'lost');
 
 /** An error as a sentence for the user. */

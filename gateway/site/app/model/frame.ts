@@ -1,12 +1,12 @@
 /**
  * Updates the page once per animation frame, however many messages arrive. Messages change stored
- * state immediately; signals, and thus the page, change here.
+ * state immediately. Signals, and thus the page, change here.
  */
 import { batch } from '@preact/signals';
 
 const waiting = new Set<() => void>();
 
-/** Runs `update` before the next paint, once even if requested several times. */
+/** Runs `update` once before the next paint, even if requested several times. */
 export function beforePaint(update: () => void): void {
   if (waiting.size === 0) requestAnimationFrame(run);
   waiting.add(update);

@@ -2,7 +2,7 @@
  * Keeps the page current through the stream: the markets; the shown market's book, trades and
  * prices; and the signed-in user's account. Uses one connection, which the client keeps open.
  *
- * Invariant: while the connection is lost, `connection` is `lost`, and what is shown is marked
+ * Invariant: while the connection is lost, `connection` is `lost`, and the page marks its contents
  * as stale until the stream has caught up.
  */
 import { computed, effect, signal } from '@preact/signals';
@@ -28,7 +28,7 @@ const stream = signal<Stream | null>(null);
 /** Call once the page knows whether a user is signed in. */
 export function startLive(): void {
   void quietly(readActive());
-  // By id: when only other fields of the market or user change, the subscription stays.
+  // By id, so that the subscription stays when only other fields of the market or user change.
   const userId = computed(() => user.value?.userId ?? null);
   const marketId = computed(() => market.value?.id ?? null);
   effect(() => connectAs(userId.value, generation.value));
@@ -38,7 +38,7 @@ export function startLive(): void {
   effect(() => followMarket(stream.value, marketId.value));
 }
 
-/** Opens a stream for a session; another session gets another stream. */
+/** Opens a stream for a session. Another session gets another stream. */
 function connectAs(_userId: string | null, _generation: number): () => void {
   const opened = new Stream(api, {
     onState: (isOpen) => note(opened, isOpen ? 'live' : 'lost'),
@@ -57,7 +57,7 @@ function note(of: Stream, state: 'live' | 'lost'): void {
   if (of === stream.peek()) connection.value = state;
 }
 
-/** A silent exchange is asked for a sign of life. Without one, the page says so within 3 s. */
+/** A silent exchange gets a ping. Without an answer, the page reports the loss within 3 s. */
 const WATCH_EVERY_MS = 500;
 const QUIET_MS = 1_000;
 const SIGN_MS = 1_400;

@@ -1,6 +1,6 @@
 /**
  * The markets that trade, and the shown one: the chosen asset's active market, or one of the next
- * windows, which take orders already. When a market ends, the page continues with the next one.
+ * windows, which already take orders. When a market ends, the page continues with the next one.
  */
 import { batch, computed, signal } from '@preact/signals';
 import {
@@ -16,28 +16,28 @@ import { publicApi } from './exchange.js';
 import { route } from './route.js';
 import { kept } from './settings.js';
 
-/** A market with a start price. A market that never opened has none. */
+/** A market with a start price. A market that never opened does not have one. */
 export type Opened<Of extends Pick<Market, 'startPrice'> = Market> = Of & { startPrice: number };
 
 export function hasOpened<Of extends Pick<Market, 'startPrice'>>(of: Of): of is Opened<Of> {
   return of.startPrice !== null;
 }
 
-/** By asset: the active market. */
+/** The active market, by asset. */
 export const active = signal<ReadonlyMap<string, Opened>>(new Map());
-/** By asset: the markets of the next windows, the nearest first. */
+/** The markets of the next windows by asset, nearest first. */
 export const upcoming = signal<ReadonlyMap<string, readonly Market[]>>(new Map());
-/** By asset: the last market that ended, resolved or not. */
+/** The last market that ended, resolved or not, by asset. */
 export const ended = signal<ReadonlyMap<string, Opened>>(new Map());
 /** Whether the exchange has sent its list of markets. */
 export const areKnown = signal(false);
 
-/** The source of prices; null: unknown. */
+/** The source of prices; `null` while unknown. */
 export const priceSource = signal<Limits['prices'] | null>(null);
-/** A new account's play money; 0: none. */
+/** A new account's play money; 0 for none. */
 export const startingMicros = signal(0);
 
-/** All assets in the exchange's order. Before they are read: the assets with a market. */
+/** All assets in the exchange's order; until they are read, the assets with a market. */
 export const assets = signal<readonly string[]>([]);
 const remembered = kept<string>('asset', '');
 
@@ -49,17 +49,16 @@ export const asset = computed(() => {
   return known.includes(remembered.value) ? remembered.value : (known[0] ?? '');
 });
 
-/** The chosen asset's active market; null: between two markets. */
+/** The chosen asset's active market; `null` between two markets. */
 export const current = computed(() => active.value.get(asset.value) ?? null);
 /** The chosen asset's markets: the active one first, then the next windows. */
 export const listed = computed<readonly Market[]>(() => {
   const next = upcoming.value.get(asset.value) ?? [];
   return current.value === null ? next : [current.value, ...next];
 });
-/** The id of the window that the user chose; while it is not listed, the first one is shown. */
+/** The id of the window that the user chose. While it is not listed, the first one is shown. */
 const chosen = signal('');
 
-/** The shown market. */
 export const market = computed<Market | null>(
   () => listed.value.find(({ id }) => id === chosen.value) ?? listed.value[0] ?? null,
 );
@@ -76,10 +75,10 @@ export function isListed(id: string): boolean {
 
 export const lastEnded = computed(() => ended.value.get(asset.value) ?? null);
 
-/** How likely UP is in the shown market, derived from the asset's price. Not a quote. */
+/** The probability of UP in the shown market, derived from the asset's price. Not a quote. */
 export const chance = signal<{ marketId: string; up: number } | null>(null);
 
-/** Stores the chance that the exchange sends with a price or a market. */
+/** Stores the probability sent with a price or a market. */
 export function noteChance(marketId: string | null, said: Market['indicative']): void {
   chance.value = marketId === null || said === null ? null : { marketId, up: said.UP };
 }
@@ -108,7 +107,7 @@ export function setListed(markets: readonly Market[], next: readonly Market[] = 
 export function setEnded(market: Market): void {
   if (!hasOpened(market)) return;
   const last = ended.value.get(market.asset);
-  // An older market may be resolved late; the last one stays.
+  // An older market may be resolved late, so the last one stays.
   if (last !== undefined && last.startsAtMs > market.startsAtMs) return;
   if (last?.id === market.id && last.resolution !== null) return;
   ended.value = new Map(ended.value).set(market.asset, market);
@@ -119,7 +118,7 @@ export async function readActive(): Promise<void> {
   const { markets, serverTimeMs } = await activeMarkets(publicApi);
   heard(serverTimeMs);
   setListed(markets);
-  // An asset may have no market now.
+  // An asset may currently have no market.
   const { prices } = await status(publicApi);
   assets.value = prices.map((each) => each.asset);
   const { prices: source, startingBalance } = await limits(publicApi);

@@ -1,4 +1,4 @@
-/** The result of an action without its own place on the page, such as a key: one sentence. */
+/** One sentence with the result of an action that has no place on the page, such as a key. */
 import { effect, signal } from '@preact/signals';
 import { isLost, sentenceOf } from './exchange.js';
 import { route } from './route.js';

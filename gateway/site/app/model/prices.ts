@@ -18,7 +18,7 @@ import { publicApi } from './exchange.js';
 import { beforePaint } from './frame.js';
 import { chance, current, market, noteChance } from './markets.js';
 
-/** The time before a market's end whose average decides it. */
+/** The market is decided by the average over this time before its end. */
 export const SETTLEMENT_MS = 60_000;
 const POINT_EVERY_MS = 1_000;
 /** A window, and the end of the previous one. */
@@ -54,7 +54,7 @@ function forget(): void {
   anchor = null;
 }
 
-/** Call after the stream missed prices: reads all again, so that the chart has no gap. */
+/** Call after the stream missed prices. Reads all again, so that the chart has no gap. */
 export async function readMissedPrices(): Promise<void> {
   forget();
   const shown = current.peek() ?? market.peek();
@@ -79,7 +79,7 @@ function show(): void {
 function addPoint(point: Point): void {
   const last = points.at(-1);
   const before = points.at(-2);
-  // The last point is the newest price. It moves until it is a second after the point before it.
+  // The last point is the newest price. It moves until it is a second after the previous point.
   if (last !== undefined && before !== undefined && point.atMs - before.atMs < POINT_EVERY_MS)
     points.pop();
   points.push(point);
@@ -123,7 +123,7 @@ function noteAverage({ id, averageSoFar }: Market): void {
     anchor = { marketId: id, atMs: first.atMs, average: averageSoFar };
 }
 
-/** Each price counts while it is the last known one. null: no price, or not the last minute. */
+/** Each price counts while it is the last known one. `null` without a price or too early. */
 export function averageSoFar(
   { id, endsAtMs }: Pick<Market, 'id' | 'endsAtMs'>,
   nowMs: number,

@@ -1,4 +1,4 @@
-/** The shown view: the part of the address after #. */
+/** The shown view, from the part of the address after #. */
 import { computed, signal } from '@preact/signals';
 
 export type View =
@@ -14,7 +14,7 @@ export type View =
 
 interface Route {
   view: View;
-  /** An asset, a market, a user, or a part of the account; empty: none. */
+  /** An asset, a market, a user, or a part of the account; may be empty. */
   subject: string;
 }
 

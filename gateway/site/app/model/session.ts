@@ -1,7 +1,7 @@
 /**
  * The signed-in user. The session is a cookie that scripts cannot read. The browser also stores
- * that a user was signed in, so that visitors without a session cause no request. Signing in or out
- * in one tab does the same in the others.
+ * whether a user was signed in, so that visitors without a session cause no request. Signing in or
+ * out in one tab does the same in the others.
  */
 import { computed, effect, signal } from '@preact/signals';
 import {
@@ -22,7 +22,7 @@ interface User {
 }
 
 const hint = kept<'yes' | 'no'>('signed-in', 'no', ['yes', 'no']);
-/** undefined: unknown. */
+/** `undefined` while unknown. */
 const found = signal<User | null | undefined>(undefined);
 export const user = computed(() => found.value ?? null);
 export const isKnown = computed(() => found.value !== undefined);
@@ -92,7 +92,7 @@ export async function signOut(): Promise<void> {
 export const generation = signal(0);
 let isChanging = false;
 
-/** Changes the password, which ends all other sessions; this browser gets a new one. */
+/** Changes the password, which ends all other sessions. This browser gets a new one. */
 export async function newPasswordOf(currentPassword: string, newPassword: string): Promise<void> {
   isChanging = true;
   try {

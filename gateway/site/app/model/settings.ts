@@ -42,6 +42,6 @@ function write(name: string, value: string): void {
   try {
     localStorage.setItem(name, value);
   } catch {
-    // Storage is not available.
+    // Storage is unavailable.
   }
 }

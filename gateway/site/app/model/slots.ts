@@ -14,12 +14,12 @@ const READ_MAX = DAY_MS / SLOT_MS + 4;
 
 export interface Slot {
   startsAtMs: number;
-  /** none: no market, or none yet. */
+  /** `none`: there is no market, at least not yet. */
   state: 'none' | 'future' | 'active' | 'ended' | 'UP' | 'DOWN' | 'VOID';
   marketId: string | null;
 }
 
-/** Start of the user's day, by the exchange's clock; 0: unknown. */
+/** Start of the user's day, by the exchange's clock; 0 while unknown. */
 export const today = computed(() => startOfToday(current.value?.startsAtMs ?? now.value));
 
 /** One asset's past markets by start time. */
@@ -52,7 +52,7 @@ export const slots = computed<readonly Slot[]>(() => {
 
 const RESULTS = 12;
 
-/** The last markets with a result, the newest first. */
+/** The latest markets with a result, newest first. */
 export const results = computed<readonly Market[]>(() =>
   [...known.value.values()]
     .filter(({ resolution }) => resolution !== null)

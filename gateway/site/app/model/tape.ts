@@ -33,9 +33,9 @@ const KEPT = 40;
 let marketId = '';
 let newest: TapeTrade[] = [];
 let reads = 0;
-/** The value of all trades up to a sequence; null: being read. */
+/** The value of all trades up to a sequence; `null` while being read. */
 let traded: Traded | null = null;
-/** Trades that arrived meanwhile. */
+/** Trades that arrived during the read. */
 let meanwhile: Traded[] = [];
 const nothing = { marketId: '', trades: [] as readonly TapeTrade[], volume: null as number | null };
 const shown = signal(nothing);
@@ -44,7 +44,7 @@ const ofMarket = computed(() =>
   shown.value.marketId === market.value?.id ? shown.value : nothing,
 );
 export const tape = computed(() => ofMarket.value.trades);
-/** In micro-dollars; null: unknown. */
+/** In micro-dollars; `null` while unknown. */
 export const volume = computed(() => ofMarket.value.volume);
 
 /** Starts a market's tape with its earlier trades, or adds missing ones. */
@@ -65,7 +65,7 @@ export async function readTape(of: string): Promise<void> {
   merge(trades);
 }
 
-/** `sequence`: of the command that made the trades. */
+/** `sequence` belongs to the command that caused the trades. */
 export function observeTrades(of: string, trades: readonly PublicTrade[], sequence: number): void {
   if (of !== marketId) return;
   const values = trades.map(({ price, shares }) => toTicks(price) * toLots(shares));

@@ -1,4 +1,4 @@
-/** The order in the ticket's fields, and what it would do. */
+/** The order in the ticket's fields, and its expected effect. */
 import { batch, computed, signal } from '@preact/signals';
 import type { Level } from '../../../client/index.js';
 import { readLots, readMicros, readTicks } from '../parts/amount.js';
@@ -22,7 +22,7 @@ export type Terms = 'GTC' | 'IOC' | 'FOK';
 export const side = signal<Side>('BUY');
 export const outcome = signal<OutcomeName>('UP');
 export const isLimit = signal(false);
-/** On a phone: whether the ticket covers the page. */
+/** Whether the ticket covers the page, on a phone. */
 export const isOpen = signal(false);
 /** The unit of a buy's size. A sale's size is always in shares. */
 export const unit = kept<'dollars' | 'shares'>('unit', 'dollars', ['dollars', 'shares']);
@@ -39,7 +39,7 @@ export const oneClick = kept<'on' | 'off'>('one-click', 'off', ['on', 'off']);
 
 /** Whether a new user is led to the first trade (ticket/guide.tsx). */
 export const isGuided = kept<'yes' | 'no'>('guided', 'no', ['yes', 'no']);
-/** Whether the user has chosen an outcome, other than by leaving the one in the ticket. */
+/** Whether the user has picked an outcome instead of keeping the ticket's. */
 export const hasChosen = signal(false);
 
 export const isInShares = computed(() => side.value === 'SELL' || unit.value === 'shares');
@@ -84,7 +84,7 @@ function ownOpposing(buys: boolean): Level[] {
     .filter((each) => each.side === wanted);
 }
 
-/** The order in the fields; null: the fields are incomplete. */
+/** The order in the fields; `null` if they are incomplete. */
 export const written = computed<PlannedOrder | null>(() => {
   const budgetMicros = sizeMicros.value;
   const lots = sizeLots.value;
@@ -105,7 +105,7 @@ export const written = computed<PlannedOrder | null>(() => {
 /** The shown market's fee rate. Rules may change between markets and within one. */
 export const feeBasisPoints = computed(() => Math.round((market.value?.feeRate ?? 0) * 10_000));
 
-/** What the first of two clicks confirmed. */
+/** The order that the first of two clicks confirmed. */
 interface Asked {
   order: PlannedOrder;
   plan: Plan | null;
@@ -117,7 +117,7 @@ interface Asked {
 
 export const firstClick = signal<Asked | null>(null);
 
-/** The first click, as long as the fields are unchanged. */
+/** The first click, while the fields are unchanged. */
 export const asked = computed(() => {
   const of = firstClick.value;
   const isSame =
@@ -130,8 +130,8 @@ export const asked = computed(() => {
 });
 
 /**
- * The order to send. A market order also gets a limit. While it is confirmed, the limit follows
- * better prices, and is never worse than at the first click.
+ * The order to send. A market order also gets a limit. During confirmation, the limit follows
+ * better prices and is never worse than at the first click.
  */
 export const order = computed<PlannedOrder | null>(() => {
   const bare = written.value;
@@ -149,14 +149,14 @@ function stricter(first: PlannedOrder, current: PlannedOrder): PlannedOrder {
   return { ...first, limitTicks: pick(first.limitTicks, current.limitTicks) };
 }
 
-/** What the order would do now; null: no order, or the book is unknown. */
+/** The order's effect on the current book; `null` without an order or a known book. */
 export const plan = computed<Plan | null>(() => {
   const sent = order.value;
   const levels = sent === null ? null : opposing.value;
   return sent === null || levels === null ? null : planOrder(sent, levels, feeBasisPoints.value);
 });
 
-/** Why the account cannot pay for the order, as far as the page knows; empty: it can. */
+/** Why the account cannot pay for the order, as far as the page knows; empty if it can. */
 export const shortage = computed(() => {
   const sent = order.value;
   const money = balance.value;

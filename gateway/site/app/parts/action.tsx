@@ -1,4 +1,4 @@
-/** A button that sends a request and shows the refusal next to itself; and a choice of one. */
+/** A button that sends a request and shows a refusal next to itself; and a choice of one. */
 import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { isLost, sentenceOf } from '../model/exchange.js';

@@ -1,7 +1,7 @@
 /**
- * Reads typed amounts strictly: a decimal point, and commas only between thousands. If the user's
- * language has a decimal comma, that form is accepted unless it is ambiguous. Everything else is
- * refused, never guessed.
+ * Parses typed amounts strictly: a decimal point, and commas only between thousands. A decimal
+ * comma is accepted if the user's language has one and the text is not ambiguous. Everything else
+ * is refused, never guessed.
  */
 import { toLots, toMicros } from '../../../client/index.js';
 
@@ -18,7 +18,7 @@ const BY_COMMA = /^(\d+|[1-9]\d{0,2}(\.\d{3}(?=[.,])|\s\d{3})(\.\d{3}|\s\d{3})*)
 const usualMark =
   new Intl.NumberFormat().formatToParts(0.5).find(({ type }) => type === 'decimal')?.value ?? '.';
 
-/** Digits with a decimal point; null: not a number, or ambiguous. */
+/** Digits with a decimal point; `null` if not a number, or ambiguous. */
 export function readDecimal(text: string, mark: string = usualMark): string | null {
   const typed = text.trim();
   const byPoint = BY_POINT.test(typed) ? typed.replaceAll(',', '') : null;
@@ -38,13 +38,13 @@ function read(text: string, parse: (decimal: string) => number): number | null {
   }
 }
 
-/** null unless the text is an exact amount above zero. Takes a dollar sign before the amount. */
+/** An exact amount above zero, or `null`. Accepts a dollar sign before the amount. */
 export const readMicros = (text: string) => read(text.trim().replace(/^\$/, ''), toMicros);
 export const readLots = (text: string) => read(text, toLots);
 
 const TICK_MICROS = 100_000;
 
-/** Reads cents with or without the sign, as the field asks: 0.5 is half a cent. */
+/** Cents with or without the sign, as the field asks: 0.5 is half a cent. */
 export function readTicks(text: string): number | null {
   const micros = read(text.trim().replace(/\s*¢$/, ''), toMicros);
   if (micros === null || micros % TICK_MICROS !== 0) return null;

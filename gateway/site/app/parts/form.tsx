@@ -1,6 +1,6 @@
 /**
  * Dialogs, forms and their fields. A form shows each refusal at its field. It ignores submits while
- * it sends, so a double click sends once, and sends nothing while the connection is lost.
+ * sending, so that a double click sends once, and sends nothing while the connection is lost.
  */
 import { type Signal, useSignal } from '@preact/signals';
 import { type ComponentChildren, createContext } from 'preact';
@@ -9,12 +9,12 @@ import { ExchangeError } from '../../../client/index.js';
 import { closeDialog, giveFocusBack } from '../model/dialog.js';
 import { isLost, sentenceOf } from '../model/exchange.js';
 
-/** Sentences by the field's name; `form`: about none of the fields. */
+/** Sentences by the field's name. `form` is for problems of the form as a whole. */
 type Problems = Readonly<Record<string, string | undefined>>;
 const FormProblems = createContext<Problems>({});
 
 interface Words {
-  /** What a refusal calls each field of the request. */
+  /** The form's field for each request field that a refusal may name. */
   names?: Readonly<Record<string, string>>;
   /** The fields, and sentences, of refusals that do not name a field. */
   codes?: Readonly<Record<string, readonly [field: string, sentence?: string]>>;
@@ -36,9 +36,9 @@ export function Form(
     class?: string;
     button: string;
     disabled?: boolean;
-    /** A problem that was there before it is sent. */
+    /** A problem known before sending. */
     problem?: string;
-    /** Returns the problems of a form that is not sent. */
+    /** Returns problems if the form is not sent. */
     send: () => Promise<Problems | undefined>;
     after?: ComponentChildren;
     children: ComponentChildren;
@@ -83,7 +83,7 @@ export function TextField(props: {
   value: Signal<string>;
   type?: 'text' | 'password' | 'date' | 'datetime-local';
   autocomplete?: string;
-  /** Default: the problem that the form has with this field. */
+  /** By default, the form's problem with this field. */
   problem?: string | undefined;
   hint?: string | undefined;
   inputMode?: 'decimal' | 'text';
@@ -151,7 +151,7 @@ export function Select<Value extends string>(props: {
 
 export function Dialog(props: { title: string; children: ComponentChildren }) {
   const element = useRef<HTMLDialogElement>(null);
-  // Before the next paint: text typed immediately must go to the dialog.
+  // Before the next paint, so that text typed immediately goes to the dialog.
   useLayoutEffect(() => {
     const shown = element.current;
     shown?.showModal();

@@ -56,7 +56,7 @@ export function shares(lots: number): string {
   return grouped(fromLots(lots), 0);
 }
 
-/** Rounded to whole shares, for sizes that are compared. */
+/** Rounded to whole shares, for comparing sizes. */
 export function wholeShares(lots: number): string {
   return lots > 0 && lots < 500 ? '<1' : whole(lots / 1_000);
 }
@@ -107,7 +107,7 @@ export function offsetText(atMs: number, offsetAt = localOffset): string {
   return ` UTC${offset < 0 ? MINUS : '+'}${Math.floor(minutes / 60)}${rest}`;
 }
 
-/** Local hours and minutes, with the offset if they occur twice. */
+/** Local hours and minutes, with the offset if that local time occurs twice. */
 export function clockTime(atMs: number): string {
   return `${hoursAndMinutes(atMs)}${offsetText(atMs)}`;
 }
@@ -133,7 +133,7 @@ export function dayAndSeconds(atMs: number): string {
   return `${day(atMs)}, ${clockSeconds(atMs)}`;
 }
 
-/** The first local millisecond of a day such as 2026-11-22; undefined: no day. */
+/** The first local millisecond of a day such as 2026-11-22; `undefined` for an empty text. */
 export function startOfDay(day: string): number | undefined {
   return day === '' ? undefined : new Date(`${day}T00:00`).getTime();
 }

@@ -1,4 +1,4 @@
-/** What a view shows: panels, tables, figures, money and outcomes. */
+/** Building blocks of views: panels, tables, figures, money and outcomes. */
 import type { ComponentChildren } from 'preact';
 import type { OutcomeName } from '../model/book.js';
 import { dollars, exactDollars, gain } from './format.js';
@@ -21,7 +21,7 @@ export function Panel(props: {
   );
 }
 
-/** More columns do not fit on a phone, where each row becomes a card with labelled values. */
+/** More columns do not fit a phone, where each row becomes a card with labelled values. */
 const COLUMNS_MAX = 4;
 
 export interface TableRow {

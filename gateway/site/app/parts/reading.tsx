@@ -1,6 +1,6 @@
 /**
- * Data that a view reads from the exchange once, and again on request: its state as a signal, and
- * what to show until it has arrived.
+ * Data that a view reads from the exchange once, and again on request: its state as a signal, and a
+ * placeholder until it has arrived.
  */
 import { type ReadonlySignal, useSignal, useSignalEffect } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -10,7 +10,7 @@ import { Action } from './action.js';
 import { Table, type TableProps, type TableRow } from './panel.js';
 
 export interface Reading<Value> {
-  /** null: not read yet. The old value stays while it is read again. */
+  /** `null` until read. The old value stays during another read. */
   value: ReadonlySignal<Value | null>;
   problem: ReadonlySignal<string>;
   again: () => Promise<void>;
@@ -42,7 +42,7 @@ export function useReading<Value>(read: () => Promise<Value>, about: string): Re
       latest.current++;
     };
   }, [about, again, value]);
-  // Repeat a failed read when the exchange is back.
+  // Repeats a failed read when the exchange is back.
   useSignalEffect(() => {
     if (connection.value === 'live' && problem.peek() !== '') void again();
   });
@@ -80,12 +80,12 @@ interface Page {
 
 interface PagedProps<List extends string, Of extends Page & Record<List, readonly unknown[]>>
   extends Omit<TableProps, 'rows'> {
-  /** What is listed. A change starts from the first page. */
+  /** Identifies the list. A change starts from the first page. */
   about: string;
   /** The list's field in a page. */
   list: List;
   read: (cursor: string | null) => Promise<Of>;
-  /** A change means new entries: the list is read again unless more pages were loaded. */
+  /** A change announces new entries: the list is read again unless more pages were loaded. */
   news?: unknown;
   rows: (entries: Of[List]) => TableRow[];
 }

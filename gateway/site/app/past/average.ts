@@ -1,6 +1,6 @@
 /**
- * The average that settles a market, by the exchange's rule: each price counts for the time during
- * which it was the last known one in the minute, and the result is rounded down to a micro-dollar.
+ * The average that settles a market, by the exchange's rule: each price counts for the part of the
+ * minute in which it was the last known one, and the result is rounded down to a micro-dollar.
  * Computed in integers, to equal the exchange's number exactly.
  */
 import { toMicros } from '../../../client/index.js';

@@ -39,7 +39,7 @@ function Minute(props: {
   title: string;
   prices: readonly Tick[];
   endsAtMs: number;
-  /** The exchange's average; null: none, as for a VOID market. */
+  /** The exchange's average; `null` if it has none, as for a VOID market. */
   said: number | null;
 }) {
   const { title, prices, endsAtMs, said } = props;

@@ -1,4 +1,4 @@
-/** The finished markets of an asset, newest first. */
+/** An asset's finished markets, newest first. */
 import { markets, toMicros } from '../../../client/index.js';
 import { publicApi } from '../model/exchange.js';
 import { asset, assets, ended, remember } from '../model/markets.js';

@@ -113,7 +113,7 @@ function Player(props: {
   const isRunning = isPlaying.value;
   useEffect(() => {
     if (!isRunning) return;
-    // Start from the lead time at the earliest; orders placed long before appear immediately.
+    // Start no earlier than the lead time. Orders placed long before appear immediately.
     let reachedMs = Math.max(events.peek()[count.peek() - 1]!.atMs, of.startsAtMs - LEAD_MS);
     let beforeMs = elapsedMs();
     const timer = setInterval(() => {

@@ -9,7 +9,7 @@ import { Paged, Read, useReading } from '../parts/reading.js';
 
 export function ProfileView() {
   const userId = route.value.subject;
-  // Without a session, so users see their own profile as everyone else does.
+  // Without a session, so that users see their own profile as others do.
   const reading = useReading(() => profile(publicApi, userId), userId);
   return (
     <Read of={reading}>

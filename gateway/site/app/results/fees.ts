@@ -22,7 +22,7 @@ type Trade = Pick<UserTrade, 'outcome' | 'side' | 'shares' | 'fee'>;
 interface Fees {
   /** Identifies the positions that the fees belong to. */
   about: string;
-  /** null: too many trades to add up on the page. */
+  /** `null` if there are too many trades to add up on the page. */
   sums: { UP: number; DOWN: number } | null;
   trades: readonly UserTrade[];
 }
@@ -39,7 +39,7 @@ export const ownTrades = computed(() =>
   [...known.value].flatMap(([id, { about, trades }]) => (about === aboutOf(id) ? trades : [])),
 );
 
-/** `trades`: oldest first. Merges are no trades: fees fall with the shares no longer held. */
+/** `trades`: oldest first. Merges are not trades, so fees fall with the shares held. */
 export function feesOf(
   trades: readonly Trade[],
   ownLots: { UP: number; DOWN: number },
@@ -63,7 +63,7 @@ export function feesOf(
   return { UP: Number(fees.UP), DOWN: Number(fees.DOWN) };
 }
 
-/** The shares' cost including fees; null: unknown. */
+/** The shares' cost including fees; `null` if unknown. */
 export function paidMicros(of: Position): number | null {
   const fees = known.value.get(of.marketId);
   if (fees?.about !== aboutOf(of.marketId) || fees.sums === null) return null;

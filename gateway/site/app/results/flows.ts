@@ -1,6 +1,6 @@
 /**
- * Profit per market, as everywhere on the site: all money received less all money paid, including
- * fees, plus the value of what the user still holds there.
+ * Profit per market, as everywhere on the site: all money received minus all money paid, including
+ * fees, plus the value of the user's remaining holdings there.
  */
 import {
   type AccountFilter,
@@ -13,7 +13,7 @@ import {
 import { positions, trueAt, worthMicros } from '../model/account.js';
 import { api } from '../model/exchange.js';
 
-/** Money received less money paid, by market. null: too many entries to add up on the page. */
+/** Money received minus money paid, by market; `null` if there are too many entries. */
 export type Flows = ReadonlyMap<string, number> | null;
 
 export async function readFlows(userId: string, filter: AccountFilter): Promise<Flows> {
@@ -33,7 +33,7 @@ export async function readFlows(userId: string, filter: AccountFilter): Promise<
   return flows;
 }
 
-/** Includes current holdings. null: no flow, or no bids for the user's shares. */
+/** Includes current holdings. `null` without a flow, or without bids for the user's shares. */
 export function profitOf(flows: NonNullable<Flows>, marketId: string): number | null {
   const flow = flows.get(marketId);
   if (flow === undefined) return null;
@@ -47,10 +47,10 @@ type Page<Field extends string, Entry> = Record<Field, Entry[]> & {
   nextCursor: string | null;
 };
 
-/** The most entries to add up: ten of the exchange's pages. */
+/** The largest number of entries to add up: ten of the exchange's pages. */
 const ENTRIES_MAX = 2_000;
 
-/** `many`: too many. @throws if the history does not reach the sequence in time */
+/** Returns `many` for too many entries. @throws if the history is not at the sequence in time */
 export async function everyEntry<Field extends string, Entry>(
   read: (paging: Paging, options: CallOptions) => Promise<Page<Field, Entry>>,
   field: Field,

@@ -1,4 +1,4 @@
-/** What the user has, what each market of a period brought, and a line of both. */
+/** The user's holdings, the result of each market in a period, and a chart of both. */
 import { useComputed, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { deposits, toMicros } from '../../../client/index.js';
@@ -40,7 +40,7 @@ const UNKNOWN = '\u2013';
 interface Result {
   marketId: string;
   endsAtMs: number;
-  /** null: no bids for shares that the user still holds there. */
+  /** `null` without bids for shares that the user still holds there. */
   profitMicros: number | null;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Unread results: what won, what the user had, and the profit or loss; on the page and, if the user
- * wants, as the browser's notifications.
+ * Unread results: what won, what the user had, and the profit or loss. Shown on the page and, if
+ * the user wants, as the browser's notifications.
  */
 import { effect } from '@preact/signals';
 import { notice } from '../model/notice.js';
@@ -26,13 +26,13 @@ effect(() => {
   for (const each of added) new Notification(sentence(each), { tag: each.marketId });
 });
 
-/** Always there for a user, so that screen readers announce what comes into it. */
+/** Always present for a user, so that screen readers announce new contents. */
 export function Results() {
   if (user.value === null) return null;
   const own = ownUnread();
   const newest = own.at(-1);
   const more = own.length - 1;
-  // Only one: more would push the page down.
+  // Only one, because more would push the page down.
   return (
     <div class="results" role="status">
       {newest !== undefined && <Card key={newest.marketId} of={newest} />}
@@ -106,7 +106,6 @@ function titleOf(marketId: string, resolution: Settlement['resolution']): string
   return `${slotName(marketId)}: ${resolution === 'VOID' ? 'void' : `${resolution} won`}`;
 }
 
-/** The card as a sentence. */
 function sentence({ marketId, resolution, voidReason, sums }: Settlement): string {
   const why = voidReason ? `, declared by an operator: ${voidReason}` : '';
   const result = `${titleOf(marketId, resolution)}${why}.`;

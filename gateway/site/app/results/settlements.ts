@@ -1,7 +1,7 @@
 /**
  * Results of the markets in which the user had shares. The browser stores these markets. When one
  * is resolved, even while the page was closed, its result is shown once and stays until read. A
- * profit is all money received in the market less all money paid in it, including fees.
+ * profit is all money received in the market minus all money paid in it, including fees.
  */
 import { effect, signal } from '@preact/signals';
 import {
@@ -29,7 +29,7 @@ interface Place {
 export interface Settlement extends Place {
   resolution: NonNullable<Market['resolution']>;
   voidReason: Market['voidReason'];
-  /** null: too many entries to add up on the page. */
+  /** `null` if there are too many entries to add up on the page. */
   sums: { lots: { UP: number; DOWN: number }; payoutMicros: number; profitMicros: number } | null;
 }
 
@@ -49,7 +49,6 @@ export function markRead(which: readonly Settlement[]): void {
   unread.value = unread.peek().filter((each) => !which.includes(each));
 }
 
-/** The result from a resolved market's entries. */
 export function settlementOf(resolution: Settlement['resolution'], entries: readonly Entry[]) {
   const lots = { UP: 0, DOWN: 0 };
   let profitMicros = 0;

@@ -1,6 +1,6 @@
 /**
- * The operator's figures, from the metrics at this address: events of the last seconds, and what is
- * waiting now. A latency is shown as the bound that the given share of answers stayed within.
+ * The operator's figures, from the metrics at this address: events of the last seconds, and current
+ * queues. A latency is the bound within which the given share of answers stayed.
  */
 import { signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
@@ -99,7 +99,7 @@ function Latencies({ from, to }: { from: Metrics; to: Metrics }) {
   );
 }
 
-/** By title: the rows from the first and the last reading. */
+/** Rows computed from the first and the last reading, by title. */
 const PANELS: Readonly<Record<string, (from: Metrics, to: Metrics) => readonly Row[]>> = {
   'Rates per second': (from, to) => {
     const per = (name: string, labels?: Record<string, string>) =>
@@ -163,7 +163,6 @@ function known(value: number | null): string {
   return value === null ? UNKNOWN : whole(value);
 }
 
-/** A time in seconds, formatted in a suitable unit. */
 function upTo(seconds: number | null): string {
   if (seconds === null) return UNKNOWN;
   if (!Number.isFinite(seconds)) return 'over 33 s';

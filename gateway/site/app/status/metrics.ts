@@ -13,7 +13,7 @@ type Labels = Readonly<Record<string, string>>;
 export class Metrics {
   private readonly byName = new Map<string, Sample[]>();
 
-  /** `atMs`: when the text was read, by any steady clock. */
+  /** `atMs` is when the text was read, by any steady clock. */
   constructor(
     text: string,
     readonly atMs: number,
@@ -27,7 +27,7 @@ export class Metrics {
     }
   }
 
-  /** The sum of all samples with these labels; null: the exchange reports none now. */
+  /** The sum of all samples with these labels; `null` if the exchange reports none now. */
   sum(name: string, labels: Labels = {}): number | null {
     const found = this.samples(name).filter(({ labels: has }) =>
       Object.entries(labels).every(([label, value]) => has.get(label) === value),

@@ -61,7 +61,6 @@ export function StatusView() {
   );
 }
 
-/** The summary that most visitors want. */
 function sentenceOf(now: Pick<Status, 'prices' | 'paused' | 'failing' | 'journalDamaged'>): string {
   const { prices, paused, failing, journalDamaged } = now;
   const listed = new Intl.ListFormat('en', { type: 'conjunction' });

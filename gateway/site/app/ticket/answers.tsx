@@ -1,5 +1,5 @@
 /**
- * On a phone, the two answers stay at the bottom of the page; each opens the ticket over it. On
+ * On a phone, the two answers stay at the bottom of the page, and each opens the ticket over it. On
  * wider screens, the ticket is beside the chart and has these buttons itself.
  */
 import { batch } from '@preact/signals';

@@ -1,7 +1,7 @@
 /**
- * The second click. It confirms what the first one showed: the order with its limit, and what it
- * would do. The first click must be repeated if a field was changed, if the market has moved past
- * that limit, after 10 s, and when the connection was lost meanwhile.
+ * The second click. It confirms what the first one showed: the order with its limit, and its
+ * effect. The first click must be repeated if a field was changed, if the market has moved past
+ * that limit, after 10 s, or after a lost connection.
  */
 import { batch, effect } from '@preact/signals';
 import { isLost } from '../model/exchange.js';
@@ -36,7 +36,7 @@ export function takeBack(): void {
   firstClick.value = null;
 }
 
-/** A second click later than this confirms a price that is no longer in the user's mind. */
+/** After this time, the user no longer remembers the price. */
 const CONFIRM_WITHIN_MS = 10_000;
 
 function expire(sentence: string): void {
@@ -63,7 +63,7 @@ effect(() => {
     expire('The connection was lost before you confirmed. Nothing was sent.');
 });
 
-/** What the second click would do now, with the total: "$30.15 for 37.4 UP". */
+/** The second click's effect with the total, such as "$30.15 for 37.4 UP". */
 export function summary(): string {
   const [of, expected, name] = [order.value, plan.value, outcome.value];
   if (of === null) return '';
@@ -78,15 +78,15 @@ export function summary(): string {
   return of.side === 'BUY' ? `${money} for ${what}` : `sell ${what} for ${money}`;
 }
 
-/** The worst price that the order would meet; undefined: none. */
+/** The worst price that the order would meet, if any. */
 function worstTicks(): number | undefined {
   const bare = written.value;
-  // A limit order has the user's price: only the part of the book within it counts.
+  // A limit order has the user's price, so only the part of the book within it counts.
   if (bare === null || bare.limitTicks !== null) return plan.value?.taken.at(-1)?.priceTicks;
   return withLimit(bare, opposing.value ?? [], 0).limitTicks ?? undefined;
 }
 
-/** Why the first click is no longer valid; empty: it is. */
+/** Why the first click is no longer valid; empty if it is. */
 function change(): string {
   const of = asked.value;
   const expected = plan.value;

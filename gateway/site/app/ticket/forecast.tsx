@@ -1,4 +1,4 @@
-/** What the order would do to the current book, before it is sent. */
+/** The order's effect on the current book, before it is sent. */
 import type { ComponentChildren } from 'preact';
 import { toLots } from '../../../client/index.js';
 import { positions } from '../model/account.js';
@@ -32,7 +32,7 @@ function isPossible({ refusal }: Plan): boolean {
   return refusal === null && (side.value === 'BUY' || shortage.value === '');
 }
 
-/** How much of the order can fill now; empty: all of it, or the rest will rest in the book. */
+/** How much of the order can fill now; empty if all of it, or if the rest will rest in the book. */
 function shortfall(sent: PlannedOrder, { isShort, lots, valueMicros }: Plan): string {
   if (!isShort) return '';
   const [part, whole] =
@@ -124,7 +124,7 @@ function sellRows(expected: Plan): Row[] {
   return [...(lots > 0 ? filled : []), ...(restingLots > 0 ? resting : [])];
 }
 
-/** What the lots cost, including their fees; null: unknown, or more lots than owned. */
+/** What the lots cost, including their fees; `null` if unknown, or more lots than owned. */
 function costOf(lots: number): number | null {
   const own = positions.value.find(
     (each) => each.marketId === market.value?.id && each.outcome === outcome.value,

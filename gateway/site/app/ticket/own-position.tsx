@@ -1,6 +1,4 @@
-/**
- * Above the ticket: what the user holds in the shown market, what it sells for now, and the exit.
- */
+/** Above the ticket: the user's shares in the shown market, their sale value, and the exit. */
 import { toLots } from '../../../client/index.js';
 import { positions, worthMicros } from '../model/account.js';
 import { market } from '../model/markets.js';

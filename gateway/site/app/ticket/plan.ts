@@ -1,14 +1,14 @@
 /**
- * What an order would do to the current book, by the engine's rules (engine/RULES.md), in the same
+ * The effect of an order on the current book, by the engine's rules (engine/RULES.md), in the same
  * integers, so that the ticket shows the exact fee before the order is sent. The book may change
- * before the order arrives; only the receipt is final.
+ * before the order arrives. Only the receipt is final.
  */
 import type { Level } from '../../../client/index.js';
 
 /** Prices are in the traded outcome. */
 export interface PlannedOrder {
   side: 'BUY' | 'SELL';
-  /** What a buy may spend, without the fee; null: the order has `lots`. */
+  /** What a buy may spend, without the fee; `null` if the order has `lots`. */
   budgetMicros: number | null;
   lots: number | null;
   limitTicks: number | null;
@@ -25,9 +25,9 @@ export interface Plan {
   /** Lots that would rest in the book at the limit. */
   restingLots: number;
   heldMicros: number;
-  /** Whether less would trade than was ordered, with no rest in the book. */
+  /** Whether less would trade than was ordered, without a resting remainder. */
   isShort: boolean;
-  /** Why the exchange would refuse the order; null: it would not. */
+  /** Why the exchange would refuse the order, or `null`. */
   refusal: 'empty' | 'too_small' | 'not_filled' | 'would_trade' | null;
 }
 
@@ -35,7 +35,7 @@ const BASIS_POINTS = 10_000;
 const PRICE_TICKS_MAX = 999;
 const ORDER_LOTS_MAX = 10_000_000_000;
 
-/** `levels`: the other side of the book, best first, without the user's own orders. */
+/** `levels` is the other side of the book, best first, without the user's own orders. */
 export function planOrder(
   order: PlannedOrder,
   levels: readonly Level[],
@@ -83,7 +83,7 @@ function take(order: PlannedOrder, acceptable: readonly Level[]) {
   return { taken, lots, valueMicros };
 }
 
-/** A budget is used up when the next lot costs more than what is left. */
+/** A budget is used up when the next lot costs more than the remainder. */
 function isUsedUp(
   { budgetMicros, limitTicks }: PlannedOrder,
   acceptable: readonly Level[],
@@ -164,7 +164,7 @@ export function withLimit(
   return { ...order, limitTicks };
 }
 
-/** Dollars per share, to the nearest micro-dollar; null: nothing trades. */
+/** Dollars per share, to the nearest micro-dollar; `null` if nothing trades. */
 export function averageMicros({ lots, valueMicros }: Pick<Plan, 'lots' | 'valueMicros'>) {
   if (lots === 0) return null;
   const divisor = BigInt(lots);

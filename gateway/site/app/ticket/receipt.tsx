@@ -1,4 +1,4 @@
-/** What the exchange did. Final, because the exchange answers only after the disk. */
+/** What the exchange did. Final, because the exchange answers only once the result is on disk. */
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { type Digest, digest, order, toLots, toMicros } from '../../../client/index.js';
@@ -22,7 +22,7 @@ import { type Receipt, receipt } from './send.js';
 export function ReceiptView() {
   const last = receipt.value;
   const element = useRef<HTMLDivElement>(null);
-  // The receipt may be out of sight below the button, and a user who sees nothing buys again.
+  // The receipt may be below the visible part, and a user who sees nothing buys again.
   useEffect(() => {
     if (last !== null) element.current?.scrollIntoView({ block: 'nearest' });
   }, [last]);
@@ -33,7 +33,7 @@ export function ReceiptView() {
   );
 }
 
-/** Whether the order rested and does so no longer. */
+/** Whether the order rested and no longer does. */
 function isGone({ status, sequence, orderId }: Receipt): boolean {
   if (status !== 'resting' || trueAt.value < sequence) return false;
   return orders.value.every((each) => each.orderId !== orderId);
@@ -46,7 +46,7 @@ const ENDS: Record<string, string> = {
   market_ended: 'Ended with the market',
 };
 
-/** What became of an order that rested; empty: it still does, or that is not known yet. */
+/** What became of a resting order; empty if it still rests or its end is unknown yet. */
 function useEnd(of: Receipt): string {
   const end = useSignal('');
   const hasEnded = isGone(of);
@@ -76,7 +76,7 @@ function headline(of: Receipt, end: string): string {
   return `${done} ${shares(lots)} ${outcome}`;
 }
 
-/** What was ordered but not traded; empty: nothing. */
+/** What was ordered but not traded, or empty. */
 function missing(of: Receipt): string {
   const { budgetMicros, lots } = of.sent;
   if (of.restingShares > 0 || of.status === 'filled') return '';

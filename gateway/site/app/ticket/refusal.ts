@@ -91,7 +91,7 @@ export function checkTyped(field: 'size' | 'price'): void {
   if (!canBecome(text.peek(), read)) refusal.value = { field, sentence, code: field };
 }
 
-/** What prevents sending the order; null: nothing. */
+/** What prevents sending the order, or `null`. */
 export function firstProblem(): Refusal | null {
   const refused = (field: Field, sentence: string) => ({ field, sentence, code: field });
   if (market.peek() === null) return refused('order', 'No market is open now.');

@@ -1,6 +1,6 @@
 /**
  * Fills the ticket with a sale of all shares that no resting order holds. It is sent like any other
- * order: with a forecast, and a second click if those are on.
+ * order, with a forecast and a second click if those are on.
  */
 import { batch } from '@preact/signals';
 import { fromLots } from '../../../client/index.js';

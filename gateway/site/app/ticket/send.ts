@@ -35,7 +35,7 @@ export function clear(): void {
   receipt.value = null;
 }
 
-/** Whether a market has just taken the place of another: a click now was meant for the other. */
+/** Whether a market has just replaced another one, for which a click now may have been meant. */
 export const isRolling = signal(false);
 const ROLL_MS = 1_000;
 
@@ -46,7 +46,7 @@ effect(() => {
   shown = { asset: asset.value, marketId: market.value?.id };
   const isOtherAsset = before.asset !== '' && shown.asset !== before.asset;
   const isEnd = before.marketId !== undefined && shown.marketId !== before.marketId;
-  // An amount and a limit for one market are not meant for another. A receipt stays true.
+  // An amount and a limit are meant for one market. A receipt stays true.
   if (isOtherAsset || isEnd)
     batch(() => {
       size.value = '';
@@ -91,8 +91,8 @@ export async function send(): Promise<void> {
 }
 
 /**
- * If the answer is lost, asks with the same key until there is one: it is the first execution's.
- * An order that has not arrived by then is too late, so that it never trades unexpectedly.
+ * If the answer is lost, asks with the same key until the first execution's answer arrives. An
+ * order that has not arrived by then is too late, so it never trades unexpectedly.
  */
 async function place(marketId: string, of: OutcomeName, sent: PlannedOrder) {
   const { limitTicks, timeInForce, postOnly, lots, budgetMicros } = sent;

@@ -1,5 +1,5 @@
 /**
- * The ticket: what to trade, how much, at which price; what the order would do; and the outcome.
+ * The ticket: what to trade, how much and at which price; the order's effect; and the outcome.
  * Every refusal is shown at the field to change.
  */
 import { fromLots, fromMicros } from '../../../client/index.js';
@@ -95,7 +95,7 @@ function submit(event: Event): void {
   }
 }
 
-/** Only for the pointer: key presses repeat only while a key is held down. */
+/** Only for the pointer, because key presses repeat only while a key is held down. */
 function ignoreDoubleClick(event: MouseEvent): void {
   const isByPointer = event.detail > 0;
   const isSame = done.written === written.peek() && done.outcome === outcome.peek();
@@ -276,7 +276,7 @@ function BuyPresets() {
       />
     ));
   const free = balance.value?.availableMicros ?? null;
-  // The most cents affordable with the fee: the fee on 10,000 micro-dollars is the basis points.
+  // The most cents affordable with the fee, which is the basis points on 10,000 micro-dollars.
   const most = free === null ? null : Math.floor(free / (10_000 + feeBasisPoints.value)) * 10_000;
   return (
     <>
