@@ -1,6 +1,6 @@
 /**
- * The files for operators: every metric that an alert or a panel uses exists, with its labels; the
- * systemd unit and the container image start the exchange with what they name, and stop it.
+ * Files for operators: every metric that an alert or panel uses exists with its labels, and the
+ * systemd unit and the container image start and stop the exchange.
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
@@ -40,7 +40,7 @@ function fileText(name: string): string {
   return readFileSync(join(ROOT, 'gateway/deploy', name), 'utf8');
 }
 
-/** The expressions of the alerts, and those of the panels. */
+/** Expressions of all alerts and panels. */
 function expressions(): string[] {
   const alerts = [...fileText('prometheus-rules.yml').matchAll(/^ +expr: (.+)$/gm)];
   const { panels } = JSON.parse(fileText('grafana-dashboard.json'));
@@ -64,7 +64,7 @@ describe('alerts and dashboard', () => {
       const replica = readFileSync(join(ROOT, 'gateway/start/replica.ts'), 'utf8');
       for (const name of used) {
         const base = name.replace(/_bucket$/, '');
-        // A replica has some of its own.
+        // Only a replica has this metric.
         if (replica.includes(`'${base}'`)) continue;
         expect(types.has(base), name).toBe(true);
         expect(types.get(base) === 'histogram', name).toBe(name.endsWith('_bucket'));
@@ -124,7 +124,7 @@ async function startAndStop(
   return ended;
 }
 
-/** The values of a key in the unit, in order. */
+/** Values of a key in the unit, in order. */
 function unitValues(key: string): string[] {
   const lines = [...fileText('exchange.service').matchAll(new RegExp(`^${key}=(.*)$`, 'gm'))];
   return lines.map(([, value]) => value!);
@@ -142,7 +142,7 @@ describe('the systemd unit', () => {
         .split(' ')
         .map((one) => one.split('=', 2)),
     );
-    // Makes no exchange on an emptied disk; its first start is told to, as it says.
+    // The unit refuses an emptied disk. Only the first start may create an exchange.
     const command = inPlace(unitValues('ExecStart')[0]!).split(' ');
     const cwd = inPlace(unitValues('WorkingDirectory')[0]!);
     const env = { ...environment, PORT: '0', PRICE_FEED: 'simulated' };
@@ -160,7 +160,7 @@ describe('the systemd unit', () => {
   it.runIf(isThere('systemd-analyze'))('is valid for systemd', () => {
     const folder = newFolder();
     const unit = join(folder, 'exchange.service');
-    // The program need not be installed in /opt, and its user need not exist, to check the file.
+    // The file can be checked without the program in /opt and without its user.
     const text = fileText('exchange.service')
       .replaceAll('/opt/exchange/node_modules/.bin/node', process.execPath)
       .replaceAll('/opt/exchange', '/');
@@ -231,12 +231,12 @@ describe('the container image', () => {
 
 describe('the compose file', () => {
   const text = fileText('compose.yml');
-  /** What is under a key, with its indentation. */
+  /** Returns the block below a key, with its indentation. */
   const under = (key: string, within = text): string => {
     const [, , block] = new RegExp(`^( *)${key}:\\n((?:\\1 +.*\\n|\\s*\\n)*)`, 'm').exec(within)!;
     return block!;
   };
-  /** The environment of a service, as on a machine whose .env has JOURNAL only. */
+  /** A service's environment on a machine whose .env has JOURNAL only. */
   const environmentOf = (service: string): Record<string, string> => {
     const lines = under('environment', under(service)).trimEnd().split('\n');
     const entries = lines.map((line) => {
@@ -260,7 +260,7 @@ describe('the compose file', () => {
     expect(config.role).toBe(role);
     const secrets = { passwordFile: 'a password', authorityFile: 'a certificate' };
     expect(readAddress(config.journal!.url, secrets).nodes).toHaveLength(3);
-    // What exchanges and replicas have in common.
+    // Common to exchanges and replicas.
     expect(config.replicasKeyFile).toBe('/run/secrets/replicas-key');
     expect(config.sessionSecretFile).toBe('/run/secrets/session-secret');
   });

@@ -1,11 +1,11 @@
-/** The health check of the container image, run as the container does. */
+/** Runs the container image's health check, as the container does. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../support/sources.js';
 
-/** Its exit status for the exchange at an address: 0 is healthy. */
+/** Returns the check's exit status for the exchange at an address. 0 means healthy. */
 export async function healthCheck(address: string): Promise<number> {
   const containerfile = readFileSync(join(ROOT, 'gateway/deploy/Containerfile'), 'utf8');
   const [, json] = /^HEALTHCHECK .* CMD (.*)$/m.exec(containerfile)!;

@@ -58,7 +58,7 @@ test('cancels all resting orders when the exchange’s time comes, once, and tel
   const later = (await rest(ada)).json.orderId;
   await wait(3_600_000 - 5_000);
   const left = await ordersOf(ada);
-  // The market has ended meanwhile; nothing else cancelled the order.
+  // The market may have ended by now, but nothing else cancelled the order.
   expect(left.length === 0 || left[0] === later).toBe(true);
 });
 
@@ -74,7 +74,7 @@ test('a repetition starts the time anew, 0 turns it off, a replay renews nothing
   expect(second.json.cancelAtMs).toBe(first.json.cancelAtMs + 1_500);
   await wait(1_500);
   expect(await ordersOf(cyd)).toEqual([order]);
-  // The same key again gets the first answer, and leaves the second time in force.
+  // Repeating the key returns the first answer, and the second time stays in force.
   const again = await set(cyd, 2_000, 'first');
   expect([again.text, again.headers['idempotency-replayed']]).toEqual([first.text, 'true']);
   await wait(500);

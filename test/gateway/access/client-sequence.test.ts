@@ -1,5 +1,5 @@
 /**
- * Client-Sequence: a number in place of a key, over HTTP and the stream. A number that is not
+ * Client-Sequence: a number in place of an idempotency key, over HTTP and the stream. A number not
  * greater than the last executed one executes nothing, even after a restart.
  */
 import { afterEach, expect, test } from 'vitest';
@@ -31,7 +31,7 @@ test('each number is executed at most once, for each token', async () => {
   expect(await buy('5', ada.token)).toMatchObject(stale(5));
   expect(await buy('4', ada.token, { ...BID, price: 0.3 })).toMatchObject(stale(5));
   expect(await orders()).toBe(1);
-  // Gaps are allowed. Each user and each named token has separate numbers.
+  // Gaps are allowed. Each user and each named token counts separately.
   expect((await buy('9007199254740990', ada.token)).status).toBe(200);
   expect((await buy('1', bob.token)).status).toBe(200);
   const named = await server.api.post('/auth/tokens', { name: 'bot', scope: 'trade' }, ada.token);
@@ -40,7 +40,7 @@ test('each number is executed at most once, for each token', async () => {
   expect((await buy('7', token)).status).toBe(200);
   expect(await buy('7', token)).toMatchObject(stale(7));
   expect(await buy('8', ada.token)).toMatchObject(stale(9007199254740990));
-  // An invalid request does not use up a number; a refusal does.
+  // An invalid request does not use up its number, but a refused one does.
   expect((await buy('8', token, { ...BID, price: 2 })).status).toBe(400);
   expect((await buy('8', token, { ...BID, shares: 1_000_000 })).status).toBe(422);
   expect(await buy('8', token)).toMatchObject(stale(8));

@@ -1,4 +1,4 @@
-/** Operators over real HTTP: pauses, frozen users, cancelled orders, VOID, and a restart. */
+/** Operators over real HTTP: pauses, frozen users, cancels, VOID markets, and a restart. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -99,7 +99,7 @@ test('needs an operator key, on the address of the operators only', async () => 
   for (const verb of ['freeze', 'unfreeze', 'cancel-orders'])
     expect(codeOf(await act(`users/u99/${verb}`))).toBe('404 user_not_found');
   expect(await server.state()).toEqual(before);
-  // The engine refuses this one, so it is in the journal.
+  // The engine refuses this action, so it is in the journal.
   expect(codeOf(await act('markets/btc-15m-1763600400/void'))).toBe('404 market_not_found');
 });
 
@@ -219,7 +219,7 @@ test('declares an active market VOID: half a dollar a share, fees refunded, noth
     prices: { UP: 0.5, DOWN: 0.5 },
     voidReason: BECAUSE.reason,
   });
-  // The next window has its market again.
+  // The market of the next window exists again.
   await server.passTime(WINDOW_START_MS + 2 * WINDOW_MS + 2_000, 102_000);
   const [next] = (await api.get('/markets/15m')).json.markets;
   expect(next.startsAtMs).toBe(WINDOW_START_MS + 2 * WINDOW_MS);
@@ -347,7 +347,7 @@ test('a user who has forgotten the password gets a code, sets a new one with it 
     userId: eve.userId,
     operator: 'olga',
   });
-  // The code is neither in the journal nor in the log.
+  // The code is in neither the journal nor the log.
   for (const file of ['journal.db', 'journal.db-wal'])
     for (const secret of [code, code.replaceAll('-', '')])
       expect(readFileSync(join(server.folder, file)).includes(secret)).toBe(false);

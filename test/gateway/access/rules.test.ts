@@ -1,4 +1,4 @@
-/** Rules that an operator changes while the exchange trades: fees, limits, refusals. */
+/** Rules that an operator changes during trading: fees, limits, refusals. */
 import { createHash } from 'node:crypto';
 import { request } from 'undici';
 import { afterAll, expect, test } from 'vitest';
@@ -57,7 +57,7 @@ test('the fee and the limits change at once, are shown, and are still there afte
   expect(await feeOfBuy('after')).toBe(0.0125);
   expect(await feeRate()).toBe(0.0025);
   expect(await limits()).toMatchObject({ ruleSet: 2, feeRate: 0.0025, vaultShare: 0.4 });
-  // An omitted field does not change.
+  // Omitted fields keep their values.
   expect(
     (await setRules({ ruleSet: 2, orderAmount: 4.5, vaultShare: 0.25, restingOrderValue: 4 }))
       .status,
@@ -94,7 +94,7 @@ test('the fee and the limits change at once, are shown, and are still there afte
   const { json: listed } = await operate('GET', '/operator/actions');
   expect(listed.actions).toHaveLength(3);
   expect(listed.actions[0]).toMatchObject({ action: 'set_rules', operator: 'olga', ...BECAUSE });
-  // The first was set before a restart.
+  // The first set of rules was set before a restart.
   const values = { vaultShare: 0.25, orderAmount: 4.5, openOrders: 2, restingOrderValue: 4 };
   const first = { vaultShare: 0.4, orderAmount: 1_000_000, restingOrderValue: 1 };
   expect(listed.actions.map(({ rules }: { rules: unknown }) => rules)).toEqual([
@@ -128,7 +128,7 @@ test('new rules are shown to nobody before they are durable', async () => {
   await eventually(() => engine.rules().takerFeeBasisPoints === 31);
   let isDurable = false;
   const shown = limits().then((json) => ({ json, isDurable }));
-  // Other answers arrive, so the request has had its turn.
+  // These answers show that the request has had its turn.
   for (let i = 0; i < 5; i++) expect((await server.api.get('/time')).status).toBe(200);
   isDurable = true;
   await unlock();

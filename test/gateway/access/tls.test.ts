@@ -62,7 +62,7 @@ async function listening(trusted: Certificate[]): Promise<ApiClient> {
   return api;
 }
 
-/** The subject of a new connection's certificate. */
+/** Returns the subject of a new connection's certificate. */
 async function shown(url: string): Promise<string> {
   const { port, hostname } = new URL(url);
   const socket: TLSSocket = connect({ host: hostname, port: +port, rejectUnauthorized: false });
@@ -72,7 +72,7 @@ async function shown(url: string): Promise<string> {
   return String(subject.CN);
 }
 
-/** Sends a request, and returns the first bytes of the answer. */
+/** Sends a request and returns the first bytes of the answer. */
 async function ask(socket: TLSSocket, path: string): Promise<string> {
   socket.write(`GET /api${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
   const [data] = await once(socket, 'data');
@@ -127,7 +127,7 @@ describe.each([0, 2])('with EDGE_THREADS=%i', (threads) => {
     expect(await shown(operations)).toBe('second');
     expect((await api.get('/time')).status).toBe(200);
 
-    // Open connections continue: requests, and published messages.
+    // Open connections continue with requests and published messages.
     expect(await ask(socket, '/time')).toContain('200 OK');
     expect(stream.readyState).toBe(WebSocket.OPEN);
     const before = messages.length;
@@ -166,7 +166,7 @@ describe.each([0, 2])('with EDGE_THREADS=%i', (threads) => {
   });
 
   test('a standby says at once that it could not serve with wrong ones', async () => {
-    // It waits for a database that does not exist.
+    // This standby waits for a database that does not exist.
     const JOURNAL = 'postgres://exchange@127.0.0.1:1/exchange';
     startWith(FIRST, { ROLE: 'standby', JOURNAL, UNREPLICATED: 'on' });
     await eventually(() => server!.stderr.includes('a standby: it follows the leader and waits'));

@@ -163,7 +163,7 @@ test('a token is accepted only from its addresses, over HTTP and by the stream',
   expect(await client.refusal({ op: 'auth', token })).toMatchObject({
     code: 'address_not_allowed',
   });
-  // On public routes, credentials are checked if they are sent.
+  // Public routes check credentials that are sent.
   const options = { token, headers: from('192.0.2.8') };
   expect(codeOf(await api.send('GET', '/vaults', undefined, options))).toBe(
     '403 address_not_allowed',

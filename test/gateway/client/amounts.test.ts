@@ -13,7 +13,7 @@ import {
   toTicks,
 } from '../../../gateway/client/index.js';
 
-/** The double of 2^33 dollars, from which on two amounts can have the same double. */
+/** From 2^33 dollars on, two amounts can have the same double. */
 const AMBIGUOUS_FROM_MICROS = 2 ** 33 * 1_000_000;
 const distinct = (options: { min: number; max: number }) =>
   fc.oneof(fc.integer(options), fc.integer({ ...options, min: options.max - 10_000 }));
@@ -23,9 +23,9 @@ describe('money', () => {
     const max = AMBIGUOUS_FROM_MICROS - 1;
     fc.assert(
       fc.property(distinct({ min: -max, max }), (micros) => {
-        // What the exchange writes, and what the client makes of it.
+        // Text from the exchange, read by the client.
         expect(toMicros(JSON.parse(microsText(micros)))).toBe(micros);
-        // What the client writes, and what a double makes of it.
+        // Text from the client, which a double preserves.
         expect(fromMicros(micros)).toBe(microsText(micros));
         expect(toMicros(fromMicros(micros))).toBe(micros);
       }),
@@ -41,7 +41,7 @@ describe('money', () => {
         expect(toMicros(fromMicros(micros))).toBe(micros);
       }),
     );
-    // Two amounts, one double: nothing could tell them apart.
+    // Two amounts with the same double cannot be told apart.
     const [one, two] = ['8999999999.000001', '8999999999.000002'];
     expect(Number(one)).toBe(Number(two));
     expect(toMicros(two) - toMicros(one)).toBe(1);

@@ -44,7 +44,7 @@ async function signedUp(username: string): Promise<Api> {
   return api;
 }
 
-/** Sells to the bids of the makers, and then cheaply to the takers, until each bot has shares. */
+/** Sells to the makers' bids, then cheaply to the takers, until each bot has shares. */
 async function trade(): Promise<void> {
   const api = await signedUp('seller');
   await client.split(api, MARKET, 4_000);
@@ -58,7 +58,7 @@ async function trade(): Promise<void> {
   await untilShares(false);
 }
 
-/** Until each of the makers, or of the takers, has shares. */
+/** Waits until each maker or each taker has shares. */
 function untilShares(isMaker: boolean, meanwhile = async () => {}): Promise<void> {
   return eventually(async () => {
     for (const bot of bots.filter((each) => each.isMaker === isMaker)) {
@@ -70,7 +70,7 @@ function untilShares(isMaker: boolean, meanwhile = async () => {}): Promise<void
 
 const closed = () => server.passTime(WINDOW_START_MS + WINDOW_MS + 3_000, 100_100);
 
-/** Each ends by itself once its market is paid, with books that are the exchange's. */
+/** Each bot exits by itself once its market is paid, with books that equal the exchange's. */
 async function expectGoodEnds(): Promise<void> {
   const exits = await Promise.all(bots.map((bot) => bot.stop('SIGTERM')));
   expect(exits, bots.map(({ errors }) => errors).join('')).toEqual(bots.map(() => 0));

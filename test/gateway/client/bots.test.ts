@@ -1,7 +1,7 @@
 /**
- * The example bots, in TypeScript and in Python: they trade over several markets against the house
- * and each other, are killed and started again at random together with the exchange, and end with
- * books that equal the exchange's to the micro-dollar. In Python they stream and poll.
+ * The example bots, in TypeScript and Python: they trade over several markets against the house and
+ * each other, are killed and restarted at random together with the exchange, and end with books
+ * that equal the exchange's to the micro-dollar. In Python they stream and poll.
  */
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -17,15 +17,15 @@ import { Random } from '../../support/workload/random.js';
 
 const OPERATOR_KEY = 'operator-key-of-the-bots';
 const KILLS = extent(20, 1);
-/** A market lasts 15 s, and an idempotency key a minute: longer than any downtime here. */
+/** Markets last 15 s. An idempotency key lasts a minute, longer than any downtime here. */
 const SPEED = 60;
-/** Which market a bot trades in, and whether it wins, is luck; and machines may be slow. */
+/** Generous, because a bot's markets and wins depend on luck, and machines may be slow. */
 const LUCK_MS = 240_000;
 
 const random = new Random(SEED);
 let server: ChildServer;
 const folder = await mkdtemp(join(tmpdir(), 'exchange-bots-'));
-/** Bots connect to the same address again, so the exchange keeps it. */
+/** Bots reconnect to the same address, so the exchange keeps its port. */
 const port = await freePort();
 const operationsPort = await freePort();
 const python = await findPython();
@@ -57,7 +57,7 @@ async function startExchange(): Promise<void> {
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** No order is accepted for a while, which ends no bot. */
+/** Refuses orders for a while, which must not stop any bot. */
 async function pause(): Promise<void> {
   for (const verb of ['pause', 'resume']) {
     const answer = await fetch(`http://127.0.0.1:${operationsPort}/api/operator/${verb}`, {
@@ -70,7 +70,7 @@ async function pause(): Promise<void> {
   }
 }
 
-/** Kills at a random moment: everything, at first, and then also the exchange or a bot alone. */
+/** Kills at a random moment: at first everything, later the exchange or a bot at times. */
 async function kill(isFirst: boolean): Promise<void> {
   await sleep(random.whole(500, 4_000));
   const picked = random.pick(['everything', 'everything', 'exchange', 'bot'] as const);
@@ -79,12 +79,12 @@ async function kill(isFirst: boolean): Promise<void> {
   const kills: Promise<unknown>[] = killed.map((bot) => bot.stop('SIGKILL'));
   if (what !== 'bot') kills.push(server.stop('SIGKILL'));
   await Promise.all(kills);
-  // A bot that begins without an exchange gives up.
+  // A bot that starts without an exchange gives up.
   if (what !== 'bot') await startExchange();
   for (const bot of killed) bot.start();
 }
 
-/** Until each pair has a bot with such a change: which of them has one is a matter of luck. */
+/** Waits until each pair has a bot with such a change. Luck decides which one. */
 function have(cause: RegExp): Promise<void> {
   return eventually(() => {
     const did = (bot: Bot) =>

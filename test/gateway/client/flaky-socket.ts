@@ -1,15 +1,15 @@
-/** WebSockets that a test can cut, or whose messages it can lose. */
+/** WebSockets that a test can cut, or whose messages it can drop. */
 import { WebSocket } from 'ws';
 import type { Socket } from '../../../gateway/client/index.js';
 
 export class FlakySockets {
   private readonly open = new Set<WebSocket>();
-  /** Connections that were made. */
+  /** Number of connections opened. */
   made = 0;
-  /** Decides whether a message of the exchange is lost. */
+  /** Decides whether to drop a message from the exchange. */
   loses: (text: string) => boolean = () => false;
 
-  /** Where connections go. */
+  /** Maps the address of a connection. */
   redirect: (url: string) => string = (url) => url;
 
   /** For the options of a stream. */

@@ -17,14 +17,14 @@ import {
   WINDOW_START_MS,
 } from '../../support/server.js';
 
-/** Routes that are for people, monitors and browsers. */
+/** Routes for people, monitors and browsers. */
 const NOT_IN_THE_CLIENT = ['GET /health', 'GET /ready', 'GET /metrics', 'GET /markets/:id/card'];
 
 const seen = new Set<string>();
 const server = await TestServer.withMarket({ partnerKeys: PARTNER_KEYS });
 afterAll(() => server.stop());
 
-/** Sends for real, and notes the route. */
+/** Sends the request and records the route. */
 const recording: typeof fetch = (address, init) => {
   const path = `${address}`.split('/api')[1]!;
   const route = routeOf(init!.method!, path);
@@ -53,7 +53,7 @@ async function signedUp(username: string, options?: client.ApiOptions): Promise<
 const micros = async ({ api, userId }: Signed) =>
   client.toMicros((await client.balance(api, userId)).available);
 
-/** A maker with offers on both sides. */
+/** Registers a maker with offers on both sides. */
 async function makeMarket(username: string, shares = 1_000): Promise<Signed> {
   const maker = await signedUp(username);
   for (const outcome of ['UP', 'DOWN'] as const) {
@@ -278,7 +278,7 @@ describe('errors', () => {
 });
 
 describe('repetitions', () => {
-  /** Sends for real, but loses the first `count` answers. */
+  /** Sends the requests, but loses the first `count` answers. */
   function losing(count: number, keys: (string | null)[]): typeof fetch {
     let lost = 0;
     return async (address, init) => {
@@ -357,7 +357,7 @@ describe('repetitions', () => {
   test('a 503 is repeated: without a key only if it says that nothing was executed', async () => {
     const body = (details: object) =>
       JSON.stringify({ error: { code: 'unavailable', message: 'Later.', details } });
-    /** As a proxy or an overloaded exchange answers; then the exchange itself. */
+    /** First answers like a proxy or an overloaded exchange, then forwards to the exchange. */
     const refusing = (text: string, sent: string[]): typeof fetch => {
       return (address, init) => {
         sent.push(`${address}`);

@@ -1,7 +1,7 @@
 /**
- * The npm package of the client as a stranger has it: installed from a running exchange into an
- * empty folder. It compiles strictly, trades with each Node.js that is here, is small, and a bundle
- * leaves out what is not used.
+ * The client's npm package as a user gets it: installed from a running exchange into an empty
+ * folder. It compiles strictly, trades on each installed Node.js, is small, and lets bundlers drop
+ * unused routes.
  */
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
@@ -62,7 +62,7 @@ export function notCompiled(): void {
 `;
 
 const NODE = { lib: ['ES2022'], exactOptionalPropertyTypes: true };
-/** Without the types of Node.js, as in a page. Those of the package are checked, too. */
+/** Without Node.js types, as in a page. The package's own types are checked as well. */
 const BROWSER = {
   ...NODE,
   skipLibCheck: false,
@@ -81,7 +81,7 @@ beforeAll(async () => {
   const address = `${server.api.url}/client/quarter-hour-client.tgz`;
   const command = ['install', '--no-audit', '--no-fund', '--no-update-notifier', address];
   await run('npm', command, { cwd: folder });
-  // What a stranger installs from a registry: the types of Node.js and, for Node.js 20, ws.
+  // What a user installs from a registry: the types of Node.js and, for Node.js 20, ws.
   await mkdir(join(folder, 'node_modules/@types'));
   for (const name of ['@types/node', 'ws'])
     await symlink(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));
@@ -96,7 +96,7 @@ async function compileAs(rules: object, program: string): Promise<void> {
   await compile(folder, ['*.mts'], rules);
 }
 
-/** One Node.js for each version in the path, from 20 on: that of this process is always there. */
+/** One Node.js per version in the path, from 20 on. Always includes this process's. */
 async function nodes(): Promise<Map<string, string>> {
   const found = new Map([[process.version, process.execPath]]);
   for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {

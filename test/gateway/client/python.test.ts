@@ -1,7 +1,7 @@
 /**
- * The client in Python: its account and book equal the exchange's, and a change is executed once
- * though answers are lost. With the package websockets it streams; without it, it polls. Its bots:
- * bots.test.ts and bots-ends.test.ts.
+ * The Python client: its account and book equal the exchange's, and a change is executed once even
+ * if answers are lost. With the package websockets it streams; without it, it polls. For its bots,
+ * see bots.test.ts and bots-ends.test.ts.
  */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';

@@ -1,13 +1,13 @@
 /**
- * An address in front of an exchange, for HTTP and the stream, that loses messages of the stream on
- * their way to the client.
+ * An address in front of an exchange, for HTTP and the stream, that drops stream messages on their
+ * way to the client.
  */
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
 
 export class Relay {
-  /** Decides whether a message of the exchange is lost. */
+  /** Decides whether to drop a message from the exchange. */
   loses: (text: string) => boolean = () => false;
   private readonly sockets = new WebSocketServer({ noServer: true });
   private readonly server: Server;

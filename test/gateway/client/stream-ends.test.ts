@@ -1,6 +1,6 @@
 /**
- * What reaches a client of the stream when something is refused, lost or over: no call waits for
- * ever, no channel is silent, and what a new snapshot replaces is reported.
+ * What a stream client learns when something is refused, lost or over: no call waits forever, no
+ * channel falls silent, and the gap before a new snapshot is reported.
  */
 
 import type { AddressInfo } from 'node:net';
@@ -48,7 +48,7 @@ function streamOf(api: Api, options: client.StreamOptions = {}): Stream {
   return stream;
 }
 
-/** A door to the exchange that answers so until it is opened; null if it closes at once. */
+/** Sends `answer` to clients until it is opened, or closes connections if `null`. */
 async function door(answer: string | null) {
   const state = { isOpen: false, knocks: 0 };
   const opened = createServer((from) => {
@@ -183,7 +183,7 @@ test('no event of the account is lost with a message, and its sums hold', async 
       return loses;
     };
     await client.buy(api, MARKET, ORDER);
-    // Every second time another message shows the loss before the heartbeat does.
+    // In every other round, another message reveals the loss before the heartbeat does.
     if (isOdd) await client.buy(api, MARKET, ORDER);
     await eventually(() =>
       expect(account.heldMicros).toBe(((3 * count + Number(isOdd)) / 2) * 1e6),

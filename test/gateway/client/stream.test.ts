@@ -1,6 +1,6 @@
 /**
- * The stream part of the client: books, accounts and markets that equal the exchange's, whatever
- * happens to the connection.
+ * The stream part of the client: books, accounts and markets equal the exchange's, whatever happens
+ * to the connection.
  */
 import { afterEach, expect, test } from 'vitest';
 import * as client from '../../../gateway/client/index.js';
@@ -153,7 +153,7 @@ test(`book and account equal the exchange's through cuts and losses, to the last
   let lost = 0;
   for (let round = 0; round < 12; round++) {
     sockets.loses = (text) => {
-      // That the account loses no event with a message: stream-ends.test.ts.
+      // Only book messages are lost. For lost account messages, see stream-ends.test.ts.
       const isLost =
         /"type":"(delta|snapshot)".*"channel":"books?:/.test(text) && random.chance(0.05);
       if (isLost) lost++;
@@ -225,7 +225,7 @@ test('orders over the stream are executed once, in order, over lost connections'
   const { account } = followAccount(stream);
   const order = { outcome: 'UP', shares: '0.001', price: '0.5', timeInForce: 'GTC' } as const;
   const operation = { op: 'buy', marketId: MARKET, ...order } as const;
-  // More than may be unanswered at once.
+  // More requests than may be unanswered at a time.
   const receipts = Array.from({ length: 600 }, () => submit(stream, operation));
   for (let cut = 0; cut < 5; cut++) {
     await new Promise((resolve) => setTimeout(resolve, random.whole(1, 20)));
@@ -302,7 +302,7 @@ test('markets roll over: each opens, ends and is resolved once, also over a lost
   sockets.cut();
   await eventually(() => expect(seen).toContain(`ended ${NEXT_MARKET}`));
   expect([...new Set(seen)]).toEqual(seen);
-  // Those of ETH never open, because it has no price.
+  // Markets of ETH never open, because it has no price.
   const ofBtc = seen.filter((what) => what.includes('btc'));
   expect(ofBtc.slice(0, 4).sort()).toEqual(
     [`ended ${MARKET}`, `opened ${MARKET}`, `opened ${NEXT_MARKET}`, `resolved ${MARKET}`].sort(),
@@ -353,7 +353,7 @@ test('a change with a number of its own is sent once, and its lost answer is rep
     price: '0.1',
   } as const;
   const resting = { ...operation, timeInForce: 'GTC' } as const;
-  // The answer is lost, and then the connection: the exchange has the order.
+  // The answer is lost, then the connection, but the exchange has the order.
   sockets.loses = (text) => {
     const isReceipt = text.includes('"type":"receipt"');
     if (isReceipt) sockets.cut();
@@ -366,7 +366,7 @@ test('a change with a number of its own is sent once, and its lost answer is rep
   const { orders } = await client.orders(api, userId, {});
   expect(orders).toHaveLength(2);
   expect(orders.map((order) => order.orderId)).toContain(orderId);
-  // What was never sent waits for the next connection.
+  // An unsent request waits for the next connection.
   const waiting = new Promise<client.BuyReceipt>((resolve) => {
     whenLost = () => resolve(submit(stream, resting, { clientSequence: 3, retries: BREATH }));
   });

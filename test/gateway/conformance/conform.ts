@@ -1,4 +1,4 @@
-/** Sends the rows over every transport at a place, and compares what clients are told. */
+/** Sends the rows over every transport at a place, and compares what clients receive. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { OPERATIONS } from '../../../gateway/resources/orders/operations.js';
 import {
@@ -70,7 +70,7 @@ export function conform(name: keyof typeof PLACES): void {
     await place?.stop();
   });
 
-  /** What is left of a quota, for the user or the address; asking costs 1 and executes nothing. */
+  /** What remains of the user's or address's quota. Reading it costs 1 and executes nothing. */
   async function left(quota: 'orders' | 'cancels', token: string | undefined): Promise<number> {
     const { api } = place.leader;
     const { headers } =
@@ -121,7 +121,7 @@ export function conform(name: keyof typeof PLACES): void {
     return { told, cost, journal, isUnchanged: own() === before, operation };
   }
 
-  /** The first transport's receipts, in order of their fields. */
+  /** The first transport's receipts, with fields in order. */
   const receipts = new Map<Row, string>();
 
   function expectTold(row: Row, { told, cost, journal, isUnchanged }: Seen, way: string): void {
@@ -143,7 +143,7 @@ export function conform(name: keyof typeof PLACES): void {
     if (row.code !== undefined) expect(isUnchanged).toBe(true);
   }
 
-  /** The same key gets the same answer again, from memory or from the history, and no other one. */
+  /** Repeating the key returns the same answer, from memory or history, and no other. */
   async function expectRepeated(row: Row, way: string, { told, operation }: Seen, key: string) {
     if (row.isForgotten) {
       await place.leader.followed();
@@ -153,7 +153,7 @@ export function conform(name: keyof typeof PLACES): void {
     const sent = { token: ada.token, operation, padding, key };
     const again = await TRANSPORTS[way]!.transport(place, sent);
     expect({ ...again, isReplayed: false }).toEqual(told);
-    // An error message of the stream does not say it; the receipt of a batch with errors does.
+    // Stream errors do not report a replay, but the receipt of a batch with errors does.
     const isError = way.includes('stream') && !way.startsWith('a batch');
     expect(again.isReplayed).toBe(row.code === undefined || !isError);
     if (!row.isForgotten) return;
@@ -185,7 +185,7 @@ export function conform(name: keyof typeof PLACES): void {
       await leader.advance();
       await leader.followed();
     });
-    // What an atomic batch begins with is refused by then, too.
+    // By then, the first operation of the atomic batches would be refused as well.
     tests(
       A_DAY_LATER,
       Object.keys(TRANSPORTS).filter((way) => !TRANSPORTS[way]!.isAtomic),
@@ -199,7 +199,7 @@ export function conform(name: keyof typeof PLACES): void {
     const names = Object.keys(OPERATIONS).sort();
     const opsOf = (rows: Row[]) => [...new Set(rows.map(opOf))].sort();
     expect(opsOf(ROWS.filter(({ code }) => code !== undefined))).toEqual(names);
-    // A claim can be executed once.
+    // A claim can be executed only once.
     expect(opsOf(ROWS.filter(({ code }) => code === undefined))).toEqual(
       names.filter((op) => op !== 'claim'),
     );

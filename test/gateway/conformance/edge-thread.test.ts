@@ -1,4 +1,4 @@
-/** The rows, for clients that connect to the thread of an edge. */
+/** Conformance of clients connected to an edge's thread. */
 import { conform } from './conform.js';
 
 conform('edge thread');

@@ -1,4 +1,4 @@
-/** The rows, for clients that connect to the exchange itself. */
+/** Conformance of clients connected to the exchange itself. */
 import { conform } from './conform.js';
 
 conform('exchange');

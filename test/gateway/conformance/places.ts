@@ -1,4 +1,4 @@
-/** Where clients connect: to the exchange itself, to the thread of an edge, or to a replica. */
+/** Where clients connect: to the exchange itself, to an edge's thread, or to a replica. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** The rows, for clients that connect to a replica. */
+/** Conformance of clients connected to a replica. */
 import { conform } from './conform.js';
 
 conform('replica');

@@ -1,19 +1,20 @@
 /**
- * What an operation is answered, what it costs and whom, and what the journal has of it: a row for
- * each state of the exchange and each request. It holds over every transport at every place, but
- * - a stream's token is checked by its handshake, which costs reads of the address;
- * - a stream at a replica is refused there by its token and by the schemas, and pays there: the
- *   leader has no work.
+ * The answer to each operation, its cost and payer, and its effect on the journal: a row per
+ * request and state of the exchange. Rows hold over every transport at every place, with two
+ * exceptions:
+ * - a stream's token is checked by its handshake, which costs the address reads;
+ * - a replica itself refuses a stream's request for its token or by the schemas, and charges for
+ *   it, without work for the leader.
  */
 import { expect } from 'vitest';
 import type { ErrorCode } from '../../../gateway/commands/errors.js';
 import { MARKET } from '../../support/server.js';
 import type { Json, Operation } from './transports.js';
 
-/** Who sends it: a user who has traded, tokens of that user, and clients without a session. */
+/** The sender: a user who has traded, one of that user's tokens, or a client without a session. */
 export type Who = 'ada' | 'reader' | 'elsewhere' | 'revoked' | 'forged' | 'nobody';
 
-/** What was made for the request: an order that rests, and its name. */
+/** A resting order created for the request, and its name. */
 export interface Made {
   orderId: string;
   clientOrderId: string;
@@ -23,27 +24,27 @@ export interface Row {
   name: string;
   who?: Who;
   operation: Operation | ((made: Made) => Operation);
-  /** Undefined: executed. */
+  /** Absent if the operation is executed. */
   code?: ErrorCode;
   /** Fields that the refusal names, or its details. */
   details?: Json;
-  /** Expected of the receipt. */
+  /** Expected fields of the receipt. */
   receipt?: Json;
-  /** Spaces in the text. */
+  /** Number of spaces added to the text. */
   padding?: number;
-  /** In units; default 1. */
+  /** In units; 1 by default. */
   cost?: number;
-  /** Commands; default: 1, and none for what admission or reading refuses. */
+  /** Number of commands in the journal. Default: 0 if admission or parsing refuses, else 1. */
   journal?: number;
-  /** Whether an order rests that the request may name. */
+  /** Whether to place a resting order that the request may name. */
   makes?: boolean;
-  /** The outcome for which Bob then bids half a dollar for a share. */
+  /** The outcome for which Bob then bids half a dollar per share. */
   meets?: 'UP' | 'DOWN';
-  /** The handshake of a stream refuses the token. */
+  /** Whether a stream's handshake refuses the token. */
   atHandshake?: boolean;
   /** Whether the engine forgets the result before the request is repeated. */
   isForgotten?: boolean;
-  /** Whether too much waits for the disk. */
+  /** Whether too much work is waiting for the disk. */
   isOverloaded?: boolean;
 }
 
@@ -135,7 +136,7 @@ const EXECUTED: Row[] = [
   },
 ];
 
-/** Refused by the engine: sequenced, and nothing else changes. */
+/** Refused by the engine: sequenced, but nothing else changes. */
 const REJECTED: Row[] = [
   { name: 'an unknown market', operation: unknown(buy(bid)), code: 'market_not_found' },
   {
@@ -305,7 +306,7 @@ export const OVERLOADED: Row[] = [
 }));
 
 const over = { status: 'resolved', resolution: 'UP' };
-/** Refused by the engine, which has forgotten the market; the history explains it. */
+/** Refused by the engine, which has forgotten the market, and explained by the history. */
 export const A_DAY_LATER: Row[] = [
   {
     name: 'a claim is told that it was paid',

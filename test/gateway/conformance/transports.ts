@@ -1,6 +1,7 @@
 /**
- * How one operation reaches the exchange: by its own route, or in a batch, over HTTP or the stream,
- * in the usual form, which readers take from its bytes, and in a form that only the schemas read.
+ * The ways in which an operation reaches the exchange: by its own route or in a batch, over HTTP or
+ * the stream, in the usual notation, which readers parse from bytes, or in one that only the
+ * schemas parse.
  */
 import { MARKET, type RequestOptions, type Verb } from '../../support/server.js';
 import { Refused, StreamClient } from '../stream/support.js';
@@ -10,17 +11,17 @@ import type { Place } from './places.js';
 export type Json = any;
 export type Operation = Record<string, unknown> & { op: string; marketId?: unknown };
 
-/** What a client is told, the same over every transport. */
+/** The part of an answer that is the same over every transport. */
 export interface Told {
-  /** undefined: executed. */
+  /** `undefined` if executed. */
   code: string | undefined;
   message: string | undefined;
   details: Json;
-  /** Without what belongs to the transport or to the moment. */
+  /** Without fields that depend on the transport or the moment. */
   receipt: Json;
-  /** Seconds; only HTTP has this header. */
+  /** Seconds. Only HTTP has this header. */
   retryAfter?: string | undefined;
-  /** The whole answer; only over HTTP it has nothing of the transport. */
+  /** The whole answer, over HTTP only, where it does not depend on the transport. */
   text?: string;
   isReplayed: boolean;
 }
@@ -29,14 +30,14 @@ export interface Sent {
   token: string | undefined;
   operation: Operation;
   key?: string | undefined;
-  /** Spaces in the text. */
+  /** Number of spaces added to the text. */
   padding?: number | undefined;
 }
 
 export type Transport = (place: Place, sent: Sent) => Promise<Told>;
 
 interface Field {
-  /** What stands before the names of the operation's fields. */
+  /** Precedes the operation's field names. */
   prefix: string;
 }
 
@@ -57,7 +58,7 @@ function told(json: Json, { prefix }: Field, more: Partial<Told> = {}): Told {
   };
 }
 
-/** What belongs to one execution, or to one of several in a batch. */
+/** Fields that depend on the execution, or on the position in a batch. */
 const OF_MOMENT = new Set(
   'id type replayed sequence atMs orderId clientOrderId tradeId cancelled balance position'.split(
     ' ',
@@ -70,7 +71,7 @@ function receiptOf(json: Json): Json {
   );
 }
 
-/** The method, path and body of an operation's own route. */
+/** Returns method, path and body of an operation's own route. */
 export function routeFor({ op, marketId, ...rest }: Operation): [Verb, string, object] {
   const at = `/markets/15m/${marketId}`;
   const { orderId, clientOrderId, ...terms } = rest;
@@ -122,7 +123,7 @@ const route =
     return told(json, { prefix: '' }, more);
   };
 
-/** Executed before the operation in an atomic batch, which a refusal must undo. */
+/** Executed before the operation in an atomic batch. A refusal must undo it. */
 const BEFORE = { op: 'split', marketId: MARKET, shares: 1 };
 const operationsOf = (operation: Operation, isAtomic: boolean) =>
   isAtomic ? { operations: [BEFORE, operation], atomic: true } : { operations: [operation] };
@@ -145,7 +146,7 @@ const batch =
 const streams = new Map<string, Promise<StreamClient>>();
 let messages = 0;
 
-/** One connection for each token at each place. */
+/** One connection per token and place. */
 function streamOf({ port }: Place, token = ''): Promise<StreamClient> {
   const key = `${port} ${token}`;
   const known = streams.get(key);

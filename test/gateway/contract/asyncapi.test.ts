@@ -1,6 +1,6 @@
 /**
- * The AsyncAPI document: valid by the schema of the AsyncAPI Initiative, complete, and readable
- * without any other request. The stream's tests check every message that they see against it.
+ * The AsyncAPI document: valid by the AsyncAPI Initiative's schema, complete, and readable without
+ * other requests. The stream's tests check every message they receive against it.
  */
 import specs from '@asyncapi/specs';
 import { Ajv } from 'ajv';
@@ -28,14 +28,14 @@ test('the served document is the one that messages are checked against', () => {
 });
 
 test('is AsyncAPI 3.0, by the schema of the AsyncAPI Initiative', () => {
-  // The Initiative's own parser checks addresses, too, and refuses paths.
+  // The Initiative's own parser also checks addresses, and refuses paths.
   const formats = { uri: (text: string) => URL.canParse(text) };
   const ajv = new Ajv({ strict: false, formats, logger: false, unicodeRegExp: false });
   const schema = specs.schemasWithoutId['3.0.0'] as object;
   const validate = ajv.compile(schema);
   validate(document);
   expect(validate.errors ?? []).toEqual([]);
-  // It does refuse documents.
+  // The validator does refuse documents.
   expect(validate({ ...document, channels: { stream: { address: 7 } } })).toBe(false);
   const externalDocs = { url: '/api/docs' };
   expect(validate({ ...document, info: { ...document.info, externalDocs } })).toBe(false);
@@ -60,7 +60,7 @@ test('describes every message of either side, every field, every close code and 
   expect(channels.stream['x-limits']).toEqual(ofOne);
 });
 
-/** Fields without a description and without a constant or a reference that says what they are. */
+/** Returns fields without a description, constant or reference. */
 function undescribed({ components }: AsyncApiDocument): string[] {
   const found: string[] = [];
   const visit = (node: unknown, path: string): void => {
@@ -129,7 +129,7 @@ test('the page shows all of it and asks for nothing else', async () => {
     return value;
   });
   expect(constants.size).toBeGreaterThan(45);
-  // Each alternative of each union, and each name of a channel.
+  // The page shows each alternative of each union, and each channel name.
   for (const each of constants) expect(text, each).toContain(`<code>${each}</code>`);
   for (const name of CHANNEL_NAMES) expect(text).toContain(name.replace('<', '&lt;'));
   for (const [, id] of text.matchAll(/href="#(\w+)"/g)) expect(text).toContain(`id="${id}"`);

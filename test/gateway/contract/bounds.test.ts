@@ -1,7 +1,7 @@
 /**
- * What the schemas of requests take, the exchange takes, and what they refuse, it refuses: each
- * field of each body and operation is tried with values at and beside every bound. So no bound is
- * in prose only, and none differs from the one in force.
+ * The exchange accepts what its request schemas accept, and refuses what they refuse. Each field of
+ * each body and operation is tried with values at and beside every bound, so no documented bound
+ * differs from the one in force.
  */
 
 import { isIP } from 'node:net';
@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** At, below and above each bound of a schema, and values of other kinds. */
+/** Values at, below and above each bound of a schema, and values of other types. */
 function tried(field: JsonSchema): unknown[] {
   const { minimum, maximum, minLength, maxLength, not = {}, enum: words = [] } = field;
   const bounds = [minimum, maximum, (not as JsonSchema).minimum, (not as JsonSchema).maximum];
@@ -50,13 +50,13 @@ function tried(field: JsonSchema): unknown[] {
     .concat([[], ['x'], ['10.0.0.0/8', '::1'], ['10.0.0.0/33'], ['1:2']] as never);
 }
 
-/** The fields whose values are refused for what they are, by the rules and not by the state. */
+/** Fields whose values are refused by the rules, not because of the state. */
 function refused(answer: { status: number; json: { error: { details: object } } }): string[] {
   return answer.status === 400 ? Object.keys(answer.json.error.details) : [];
 }
 
 const OWN = ['userId', 'op'];
-/** GTC makes all limits valid; the price keeps shares times price below a million dollars. */
+/** GTC makes all limits valid. The price keeps shares times price below a million dollars. */
 const LIMITS = { price: 0.001, timeInForce: 'GTC', shares: 2_000 };
 const BODIES: Record<string, object> = {
   BuyBody: { outcome: 'UP', ...LIMITS },

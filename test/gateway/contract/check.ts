@@ -1,6 +1,6 @@
 /**
- * Checks answers against the description of the API: path, method, status, headers, content type,
- * and every field of the body. Anything undescribed is an error.
+ * Checks answers against the API's description: path, method, status, headers, content type, and
+ * every field of the body. Anything undescribed is an error.
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { buildDocument } from '../../../gateway/contract/document.js';
@@ -15,11 +15,11 @@ import { DECIMAL_PLACES, RULES } from '../../../gateway/json/fields.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import { programVersion } from '../../../persistence/storage/program-folder.js';
 
-/** What is not in JSON Schema. */
+/** Keywords outside JSON Schema. */
 export const RULES_KEYWORD = { keyword: RULES, macro: (rules: object[]) => ({ allOf: rules }) };
 export const KEYWORDS = [DECIMAL_PLACES, 'discriminator', RULES_KEYWORD];
 
-/** For programs that generate clients; the type says as much to a validator. */
+/** For client generators. Validators rely on the type alone. */
 export const FORMATS = { int64: true, double: true } as const;
 
 export interface SeenAnswer {
@@ -64,7 +64,7 @@ export class Contract {
     strictRequired: false,
     keywords: KEYWORDS,
     formats: FORMATS,
-    // Only referenced parts are compiled; document.test.ts validates the document itself.
+    // Only referenced parts are compiled. document.test.ts validates the document itself.
     validateSchema: false,
   });
   private readonly validators = new Map<string, ValidateFunction>();
@@ -87,14 +87,14 @@ export class Contract {
   }
 
   /**
-   * The template of the path that serves a request; null: none. `path` is below /api and may have a
-   * query.
+   * Returns the template of the path that serves a request, or `null`. `path` is relative to /api
+   * and may have a query.
    */
   templateOf(path: string): string | null {
     return this.findPath(path)?.template ?? null;
   }
 
-  /** Throws with the problem unless the answer is as described. */
+  /** @throws with the problem unless the answer is as described */
   check(method: string, path: string, answer: SeenAnswer): void {
     const described = this.responseTo(method, path, answer.status);
     const problem =
@@ -107,7 +107,7 @@ export class Contract {
     );
   }
 
-  /** Why a value does not match the schema at a JSON pointer; null if it matches. */
+  /** Returns why a value does not match the schema at a JSON pointer, or `null`. */
   schemaProblem(pointer: string, value: unknown): string | null {
     let validate = this.validators.get(pointer);
     if (validate === undefined) {
@@ -190,13 +190,13 @@ export function programContract(): Contract {
   return contract;
 }
 
-/** The response itself, which may be a component. */
+/** Returns the response itself, which may be a component. */
 export function resolved(document: OpenApiDocument, response: Response | Reference): Response {
   if (!('$ref' in response)) return response;
   return document.components.responses[response.$ref.split('/').at(-1)!]!;
 }
 
-/** Every operation of a document, with its path and method. */
+/** Returns every operation of a document, with its path and method. */
 export function operationsOf(
   document: OpenApiDocument,
 ): { path: string; method: keyof PathItem; operation: Operation }[] {

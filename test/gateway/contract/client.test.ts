@@ -1,7 +1,7 @@
 /**
- * Typed clients, generated from the document that the exchange serves by three generators. They
- * compile under strict rules, and programs written with them trade. With the first, the compiler
- * also rejects what the API does not have.
+ * Typed clients, created by three generators from the served document. They compile under strict
+ * rules, and programs that use them trade. With the first generator, the compiler also rejects
+ * calls that the API does not have.
  */
 
 import { mkdir, rm, writeFile } from 'node:fs/promises';
@@ -13,10 +13,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { MARKET, TestServer } from '../../support/server.js';
 import { compile, folderForPrograms, runProgram } from './generated-program.js';
 
-/**
- * Registers, buys, and prints what it got. Lines that must not compile are marked, and the compiler
- * complains if they do.
- */
+/** Registers, buys, and prints the results. The compiler reports marked lines that do compile. */
 const OPENAPI_TYPESCRIPT = `
 import createClient from 'openapi-fetch';
 import type { components, paths } from './api.js';
@@ -77,7 +74,7 @@ export function notCompiled(): void {
 }
 `;
 
-/** The same, as far as it goes. */
+/** The same steps, as far as this client supports them. */
 const HEY_API = `
 import { client } from './api/client.gen.js';
 import { getUsersBalance, postAuthRegister, postMarkets15mBuy } from './api/sdk.gen.js';
@@ -108,7 +105,7 @@ const total: number = read.data.total;
 console.log(JSON.stringify({ userId, receipt: bought.data, code: refused.error.error.code, total }));
 `;
 
-/** The same. */
+/** The same steps. */
 const ORVAL = `
 import { getUsersBalance, postAuthRegister, postMarkets15mBuy } from './api.js';
 

@@ -1,6 +1,6 @@
 /**
- * The contract: the served document is valid OpenAPI and describes every route and nothing else,
- * its examples are what the exchange answers, and its page loads nothing from other sites.
+ * The contract: the served document is valid OpenAPI and describes exactly the routes that exist,
+ * its examples are real answers, and its page loads nothing from other sites.
  */
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Client, request } from 'undici';
@@ -84,7 +84,7 @@ describe('the document', () => {
       const container = path.split('/').at(-2);
       const isField = container === 'properties' || container === 'schemas';
       const isHeader = container === 'headers' || container === 'parameters';
-      // An empty schema only names a field that is described elsewhere.
+      // An empty schema only names a field described elsewhere.
       const isName = Object.keys(value).length === 0;
       if ((isField || isHeader) && !isDescribed && !isName && !/\/(if|then|examples)\//.test(path))
         bare.push(path);
@@ -135,7 +135,7 @@ describe('the document', () => {
       for (const code of Object.keys(content?.['application/json']?.examples ?? {}))
         told.set(code, status);
     }
-    // The routes of operators are not in the public document.
+    // Operator routes are not in the public document.
     expect(ERROR_CODES.filter((code) => told.get(code) !== `${ERRORS[code].status}`)).toEqual([
       'operator_key_required',
     ]);
@@ -161,7 +161,7 @@ describe('the document', () => {
   });
 });
 
-/** Where a response is, which may be a component. */
+/** Returns the location of a response, which may be a component. */
 function placeOf(at: string[], response: Response | Reference): string[] {
   return '$ref' in response ? response.$ref.split('/').slice(1) : at;
 }
@@ -287,7 +287,7 @@ describe('the page', () => {
     '/api/docs/..\\package.json',
     '/api/docs//etc/passwd',
   ])('%s is not', async (path) => {
-    // A URL object would normalize the path, so it is sent unchanged.
+    // A URL object would normalize the path, which must be sent unchanged.
     const client = new Client(server.api.url);
     const response = await client.request({ path, method: 'GET' });
     expect(response.statusCode).toBe(404);

@@ -1,4 +1,4 @@
-/** A newcomer finds the documentation from / and /api, and sees no house on the leaderboard. */
+/** Newcomers find the documentation from / and /api, and no house on the leaderboard. */
 import { request } from 'undici';
 import { afterAll, expect, test } from 'vitest';
 import { TestServer } from '../../support/server.js';
@@ -31,7 +31,7 @@ test('/ and /api lead to the documentation', async () => {
       status: '/api/status',
     },
   ]);
-  // The clients are there once they are built: package.test.ts.
+  // The clients exist only after a build; see package.test.ts.
   for (const path of [
     '/llms.txt',
     '/api/docs',

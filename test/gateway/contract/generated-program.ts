@@ -1,4 +1,4 @@
-/** Compiles programs of clients under strict rules, and runs them. */
+/** Compiles client programs under strict rules, and runs them. */
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'vitest';
 
-/** Inside the repository, where packages are found, and not under version control. */
+/** Inside the repository, where packages are found, but not under version control. */
 const DIST = fileURLToPath(new URL('../../../dist/', import.meta.url));
 const TSC = join(
   dirname(createRequire(import.meta.url).resolve('typescript/package.json')),
@@ -23,20 +23,20 @@ const STRICT = {
   strict: true,
   noUncheckedIndexedAccess: true,
   noEmitOnError: true,
-  // What is generated is no library: it is in files that are checked.
+  // Generated declarations are checked, because they are not a library.
   skipLibCheck: true,
   types: ['node'],
   rootDir: '.',
   outDir: 'built',
 };
 
-/** A folder for programs; the caller removes it. */
+/** Creates a folder for programs, which the caller removes. */
 export async function folderForPrograms(): Promise<string> {
   await mkdir(DIST, { recursive: true });
   return mkdtemp(join(DIST, 'contract-client-'));
 }
 
-/** Compiles the files of these patterns. */
+/** Compiles the files that match these patterns. */
 export async function compile(folder: string, include: string[], rules: object): Promise<void> {
   const options = { compilerOptions: { ...STRICT, ...rules }, include };
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(options));
@@ -45,8 +45,8 @@ export async function compile(folder: string, include: string[], rules: object):
 }
 
 /**
- * Runs <name>/program.ts of a folder that was compiled.
- * @returns what it printed, as JSON
+ * Runs <name>/program.ts of a compiled folder.
+ * @returns its output, parsed as JSON
  */
 export async function runProgram(
   folder: string,

@@ -1,5 +1,5 @@
 /**
- * What generators of clients need of the documents. Those for Java, Go, Python and C# cannot run
+ * What client generators need from the documents. Generators for Java, Go, Python and C# cannot run
  * here; these are the rules that their templates depend on.
  */
 import { Validator } from '@seriousme/openapi-schema-validator';
@@ -19,7 +19,7 @@ interface Place {
 
 const KEYWORDS = ['type', '$ref', 'properties', 'items', 'oneOf', 'anyOf', 'allOf', 'not', 'if'];
 
-/** Every schema of a document, by its keywords; not examples and not rules across fields. */
+/** Every schema of a document with its keywords, except examples and rules across fields. */
 function schemasIn(node: unknown, path = ''): Place[] {
   const isOther = /\/(examples?|x-rules|x-limits|payload|messages|mapping)$/.test(path);
   if (typeof node !== 'object' || node === null || isOther) return [];
@@ -70,7 +70,7 @@ describe('OpenAPI 3.0', () => {
   });
 
   test('describes the same types', async () => {
-    // Comments say which keywords it was written with, and parentheses do, too.
+    // Comments and parentheses depend on the keywords used, so ignore both.
     const typesOf = async (source: object) =>
       astToString(await openapiTS(structuredClone(source) as never))
         .replace(/\/\*\*[\s\S]*?\*\//g, '')
@@ -146,7 +146,7 @@ describe('OpenAPI', () => {
         return isNamed ? [] : [operation.operationId];
       });
     });
-    // Documents, and what a WebSocket answers before it is one.
+    // Documents, and the HTTP answers of a WebSocket's handshake.
     expect([...new Set(anonymous)]).toEqual(['getOpenapiJson', 'getStream']);
   });
 });

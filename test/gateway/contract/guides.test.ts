@@ -1,6 +1,6 @@
 /**
- * The guides that the exchange serves: /llms.txt and each guide link only to pages that exist, and
- * the recipes are programs that work, in each of their languages.
+ * The served guides: /llms.txt and each guide link only to existing pages, and the recipes work as
+ * programs in each of their languages.
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -47,7 +47,7 @@ describe('links', () => {
   });
 });
 
-/** How each language runs the blocks, and how its program waits for a line of its input. */
+/** How each language runs the blocks, and waits for an input line. */
 const LANGUAGES = {
   sh: { program: 'bash', file: 'recipes.sh', wait: 'read -r LINE' },
   ts: {
@@ -61,7 +61,7 @@ type Language = keyof typeof LANGUAGES;
 const hasCurl = spawnSync('curl', ['--version']).status === 0;
 const canRun: Record<Language, boolean> = { sh: hasCurl, ts: true, python: python !== null };
 
-/** The blocks of a language, with a wait before the claim, which needs a market that is decided. */
+/** A language's blocks, with a wait before the claim, which needs a decided market. */
 function programOf(language: Language): string {
   const recipes = readFileSync(join(ROOT, 'gateway/RECIPES.md'), 'utf8');
   const blocks = recipes.matchAll(new RegExp(`^\`\`\`${language}\n([^]*?)^\`\`\`$`, 'gm'));
@@ -106,7 +106,7 @@ describe.each(Object.keys(LANGUAGES) as Language[])('the recipes in %s', (langua
     await server.passTime(WINDOW_START_MS + WINDOW_MS + 5_000, 100_001);
     child.stdin.end('go\n');
     expect(await ended, said).toBe(0);
-    // Bought 20 UP at 0.5 with a fee of 0.05, sold 1 at 0.4, and 19 paid a dollar each.
+    // Bought 20 UP at 0.5 with a fee of 0.05 and sold 1 at 0.4. The other 19 paid a dollar each.
     const { engine } = server.exchange.sequencer;
     expect(engine.availableMicros(2), said).toBe(10_009_350_000);
     expect(engine.orderCount(2), said).toBe(0);

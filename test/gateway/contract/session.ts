@@ -1,7 +1,6 @@
 /**
- * A session that uses every route once as intended. The examples of the contract are its record.
- * Every run gets the same answers, except for tokens and the digest, which depend on random
- * numbers.
+ * A session that uses every route once as intended. The contract's examples are its record. Every
+ * run gets the same answers, except for tokens and the digest, which depend on random numbers.
  */
 import { expect } from 'vitest';
 import { credentialOf } from '../../../gateway/access/sign-in-codes.js';
@@ -18,7 +17,7 @@ import {
 } from '../../support/server.js';
 
 const PASSWORD = 'correct horse battery staple';
-/** Bob is the first. */
+/** The second user, after Bob. */
 const ADA = 'u2';
 
 /** Values that differ in every run, as they appear in the examples. */
@@ -54,7 +53,7 @@ export class ContractSession {
 
   private async useAll(): Promise<void> {
     const [bob, ada] = await this.signIn();
-    // After a minute it would warn that only one asset has prices.
+    // After a minute, it would warn that only one asset has prices.
     await this.use('GET /ready');
     await this.partners();
     const { depositId } = await this.use('POST /vaults/flex/stake', {
@@ -156,7 +155,7 @@ export class ContractSession {
     await this.use('DELETE /markets/15m/:marketId/orders', hers);
   }
 
-  /** In the next market, by the order's id and by its owner's name for it; and complete sets. */
+  /** In the next market, by order id and by client order id; also complete sets. */
   private async amendAndCancel(token: string): Promise<void> {
     const { json } = await this.server.api.get('/markets/15m?asset=BTC');
     const marketId: string = json.markets[0].id;
@@ -225,7 +224,7 @@ export class ContractSession {
     await this.access(token);
   }
 
-  /** Uses a route, named as in the route table, which must succeed, and records the answer. */
+  /** Uses a route, named as in the route table, which must succeed. Records the answer. */
   // biome-ignore lint/suspicious/noExplicitAny: an answer is read field by field
   private async use(name: string, { of = {}, query = '', body, token }: Step = {}): Promise<any> {
     const route = ROUTES.find(({ method, path }) => `${method} ${path}` === name);
@@ -247,13 +246,13 @@ export class ContractSession {
   }
 }
 
-/** For what is not JSON: a metric that never changes, or a page's head up to its title. */
+/** For answers other than JSON: a constant metric, or a page's head up to its title. */
 function exampleOf({ json, text }: Answer): unknown {
   if (json !== undefined) return JSON.parse(text, masked);
   return /# HELP exchange_users .*\n.*\n.*\n|^<!doctype[\s\S]*<\/title>/.exec(text)?.[0];
 }
 
-/** For a long list: the first two entries and the last. */
+/** Shortens a long list to its first two entries and the last. */
 function masked(name: string, value: unknown): unknown {
   if (name === 'token') return TOKEN;
   if (name === 'digest') return DIGEST;

@@ -1,4 +1,4 @@
-/** Checks messages of the stream against the AsyncAPI document. */
+/** Checks stream messages against the AsyncAPI document. */
 import { Ajv, type ValidateFunction } from 'ajv';
 import type { AsyncApiDocument } from '../../../gateway/contract/stream/document.js';
 import { buildStreamDocument } from '../../../gateway/contract/stream/document.js';
@@ -7,9 +7,9 @@ import { FORMATS, KEYWORDS } from './check.js';
 
 interface Checks {
   document: AsyncApiDocument;
-  /** By name of the message. */
+  /** By message name. */
   messages: Map<string, ValidateFunction>;
-  /** Those that the exchange sends. */
+  /** Messages sent by the exchange. */
   sent: ValidateFunction[];
 }
 let checks: Checks | null = null;
@@ -18,12 +18,12 @@ export function streamDocument(): AsyncApiDocument {
   return checksOf().document;
 }
 
-/** The names of the messages that the document describes and `message` is one of. */
+/** Names of all described messages that `message` matches. */
 export function namesOfMessage(message: unknown, from = [...checksOf().messages.keys()]): string[] {
   return from.filter((name) => checksOf().messages.get(name)!(message));
 }
 
-/** @throws Error for a message that the document does not let the exchange send. */
+/** @throws Error for a message that the exchange may not send, by the document */
 export function checkStreamMessage(message: unknown): void {
   if (checksOf().sent.some((isValid) => isValid(message))) return;
   throw new Error(`the AsyncAPI document has no such message: ${JSON.stringify(message)}`);

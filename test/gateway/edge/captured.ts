@@ -1,4 +1,4 @@
-/** A link to a core that the test plays. It keeps the frames that an edge sends. */
+/** A link to a simulated core. Keeps the frames that an edge sends. */
 import type { CoreLink } from '../../../gateway/edge/forwarder.js';
 import { FrameReader, type FrameWriter } from '../../../gateway/edge/link/frames.js';
 

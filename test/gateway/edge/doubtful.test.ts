@@ -1,6 +1,6 @@
 /**
- * Requests that a leader has received and not answered. A change may have been executed even if the
- * next leader refuses it before it checks the key. A read can be answered without a leader.
+ * Requests that a leader has received but not answered. A change may have been executed even if the
+ * next leader refuses it before checking the key. A read can be answered without a leader.
  */
 import { expect, test } from 'vitest';
 import { KnownAddresses } from '../../../gateway/access/fair-use/known-addresses.js';

@@ -1,4 +1,4 @@
-/** An edge passes on all headers of a request that the core reads. */
+/** An edge passes on all request headers that the core reads. */
 import { expect, test } from 'vitest';
 import { Request } from '../../../gateway/http/request.js';
 
@@ -20,7 +20,7 @@ const HEADERS = {
   'x-forwarded-proto': 'https',
   'x-request-id': 'request-1',
 };
-/** Not headers, or answered, applied or checked at the edge. */
+/** Not headers, or handled at the edge. */
 const OF_EDGES = [
   'rawQuery',
   'method',
@@ -37,7 +37,7 @@ const OF_EDGES = [
 test('every header that a request has', () => {
   const sent = requestWith(Object.entries(HEADERS));
   const passedOn = Object.entries(sent).filter(([name]) => !OF_EDGES.includes(name));
-  // Add a new header to HEADERS.
+  // A new header belongs in HEADERS.
   for (const [name, value] of passedOn) expect(value, name).toBeTruthy();
   const flat = sent.headersToForward(false);
   const pairs = flat.flatMap((name, i) => (i % 2 === 0 ? [[name, flat[i + 1]!] as const] : []));

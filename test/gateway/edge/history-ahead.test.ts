@@ -1,6 +1,6 @@
 /**
- * A replica's follower reads the journal by itself, so its history may be ahead of the replica's
- * engine. Its answer then waits for the engine, and is not sent if that takes too long.
+ * A replica's follower reads the journal itself, so its history may be ahead of the replica's
+ * engine. The answer then waits for the engine, and is dropped if that takes too long.
  */
 import { expect, test } from 'vitest';
 import { Engine } from '../../../engine/engine.js';

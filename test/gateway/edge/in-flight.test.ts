@@ -1,6 +1,6 @@
 /**
- * On the core: a command of an edge is in flight until its answer is sent, also while the history
- * is asked. A leader that stops waits for this.
+ * On the core, an edge's command is in flight until its answer is sent, even while the history is
+ * asked. A stopping leader waits for that.
  */
 import { expect, test } from 'vitest';
 import { Code } from '../../../engine/interface/codes.js';
@@ -31,12 +31,12 @@ const CANCEL = {
   orderId: 1,
 } as const;
 
-/** A core whose engine answers every command with `code`, and what leaves it. */
+/** A core whose engine answers every command with `code`, and its output. */
 class Core {
   readonly sent: number[] = [];
-  /** How many frames had been sent each time nothing was in flight. */
+  /** Number of frames sent, each time nothing was in flight. */
   readonly idleAfter: number[] = [];
-  /** Answers that wait for the disk, and questions that wait for the history. */
+  /** Answers waiting for the disk, and questions waiting for the history. */
   readonly waiting: (() => void)[] = [];
   readonly asked: ((reply: object) => void)[] = [];
   readonly peer: EdgePeer;
@@ -99,7 +99,7 @@ class Core {
     } as unknown as PeerOptions);
   }
 
-  /** A command, and then nothing more. */
+  /** Sends one command, then announces that nothing follows. */
   run(isOfStream: boolean): void {
     const records = new RecordBuffer();
     records.append(CANCEL, 0);

@@ -1,6 +1,6 @@
 /**
- * The core, and an edge that the test plays, over the address for replicas: a correct edge is
- * served; a wrong or hostile one gets nothing and changes nothing.
+ * The core and a simulated edge, over the address for replicas: a correct edge is served; a wrong
+ * or hostile one gets nothing and changes nothing.
  */
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -27,7 +27,7 @@ import { Random } from '../../support/workload/random.js';
 
 const KEY = randomBytes(32).toString('hex');
 const ADDRESS = new Uint8Array(16).fill(1);
-/** So many results do not fit one block. */
+/** More results than fit one block. */
 const TOGETHER = 2_000;
 const exchanges = new Exchanges({ HOUSE: 'off' });
 
@@ -121,7 +121,7 @@ async function register(username: string): Promise<Trader> {
   return { username, userId: json.userId, token: json.token };
 }
 
-/** How many commands of {@link cancel}'s kind were executed. */
+/** The number of executed commands of {@link cancel}'s kind. */
 async function executed(): Promise<number> {
   const { text } = await api.get('/metrics');
   const counts = text.matchAll(/^exchange_commands_total\{kind="cancel",\S+ (\d+)$/gm);

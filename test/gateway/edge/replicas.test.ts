@@ -1,7 +1,7 @@
 /**
- * The built program as a leader, a standby and two replicas, on a real cluster of PostgreSQL:
- * clients trade through the replicas, read their own writes there, and notice only a delay when
- * the leader is killed.
+ * The built program as a leader, a standby and two replicas, on a real PostgreSQL cluster: clients
+ * trade through the replicas, read their own writes there, and notice only a delay when the leader
+ * is killed.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
@@ -49,7 +49,7 @@ afterAll(async () => {
   await cluster?.stop();
 });
 
-/** A leader and two replicas, with a journal that nobody has written to. */
+/** Starts a leader and two replicas with a new journal. */
 async function startAll(): Promise<void> {
   await exchanges.kill();
   await cluster.dropJournal();
@@ -107,7 +107,7 @@ interface StandbyStatus {
   leader: string | null;
 }
 
-/** The status of a process without a client, by its port. */
+/** A process's status, requested without a client. */
 async function statusAt(port: number): Promise<StandbyStatus> {
   return (await (await fetch(`http://127.0.0.1:${port}/api/status`)).json()) as StandbyStatus;
 }
@@ -138,13 +138,13 @@ async function expectDigestOfLeader(status: () => Promise<StandbyStatus>): Promi
   });
 }
 
-/** The sequences of the snapshots that the journal has vouched for since the start. */
+/** Sequences of the snapshots that the journal has vouched for since startup. */
 function vouchedIn({ stderr }: ChildServer): number[] {
   const all = stderr.matchAll(/"sequence":(\d+),"msg":"the journal vouches for a snapshot"/g);
   return Array.from(all, ([, sequence]) => Number(sequence));
 }
 
-/** The snapshot that the start recovered from; 0 if none. */
+/** The snapshot from which the process recovered, or 0. */
 function recoveryOf({ stderr }: ChildServer): { snapshotSequence: number } {
   const line = stderr.split('\n').find((each) => each.includes('"recovered from'));
   return JSON.parse(line!);
@@ -188,7 +188,7 @@ function readUntilOver(api: ApiClient, paths: string[], token: string) {
   return readings;
 }
 
-/** Time for three snapshots: one is taken every ten seconds of the exchange's time. */
+/** Time for three snapshots, one every ten seconds of exchange time. */
 const SNAPSHOTS_MS = 180_000;
 
 describe('while the leader leads', () => {
@@ -214,7 +214,7 @@ describe('while the leader leads', () => {
       );
       expect(theirs.json.sequence).toBeGreaterThanOrEqual(sequence);
       expect(theirs.json.held).toBeCloseTo(0.1 * 50 * (i + 1), 6);
-      // The same key at another replica and at the leader gets the same answer.
+      // The same key at another replica and at the leader returns the same answer.
       for (const again of [other, direct]) {
         const repeated = await again.send('POST', path, bid, { token: ada.token, headers });
         expect(repeated.text).toBe(sent.text);
@@ -422,7 +422,7 @@ describe('while processes end', () => {
     const before = hasLeft();
     writeFileSync(keyFile, `${next}\n`);
     await leader.hangUp();
-    // They connect again with the new key.
+    // The replicas reconnect with the new key.
     await eventually(() => hasLeft() >= before + replicas.length);
     for (const api of [first, second])
       await eventually(async () => (await register(api)).token !== '');
@@ -444,7 +444,7 @@ describe('while processes end', () => {
     let standby = await standBy(folders[0]);
     let replica = replicas[1]!;
     const both = () => [standby, replica];
-    // Unique balances, for the snapshots that will be changed.
+    // Unique balances, for the snapshots to be changed below.
     const traders = [await register(first), await register(second)] as const;
     for (const [i, amount] of [1.37, 2.59].entries()) {
       const staked = await first.post('/vaults/flex/stake', { amount }, traders[i]!.token);
@@ -456,7 +456,7 @@ describe('while processes end', () => {
     await eventually(() => both().every(areThere), SNAPSHOTS_MS);
     for (const server of both()) await server.stop('SIGTERM');
     const vouched = both().map(vouchedIn);
-    // Moves money in the newest snapshot, and corrects the checksum of its file.
+    // Moves money in the newest snapshot, and corrects the file's checksum.
     const [from, to] = traders.map(({ userId }) => Number(userId.slice(1)));
     for (const [i, folder] of folders.entries()) {
       const changed = vouched[i]!.at(-1)!;
@@ -485,7 +485,7 @@ describe('while processes end', () => {
     const bounded = await listening(spawn({ ROLE: 'replica', REPLICA_AGE_SECONDS: '2' }));
     const marketId = await lastingMarket(first);
     const path = `/markets/15m/${marketId}/buy`;
-    // The leader accepts requests, but answers nothing.
+    // The leader accepts requests but does not answer.
     leader.child.kill('SIGSTOP');
     const keyless = first.post(path, bid, fay.token);
     const apis = [first, second].map(
@@ -501,7 +501,7 @@ describe('while processes end', () => {
         ),
       ),
     );
-    // Known state is still read, with its age.
+    // State known here is still readable, with its age.
     const readings = readUntilOver(
       second,
       ['/markets/15m', `/users/${fay.userId}/orders`],
@@ -513,7 +513,7 @@ describe('while processes end', () => {
     expect(ready.warning).toMatch(
       /^no leader writes now: reads are answered from the state of \d+ s ago/,
     );
-    // But not beyond the age that the operator allows.
+    // Beyond the age that the operator allows, reads are refused.
     const tooOld = () => bounded.get('/ready').then(({ json }) => json.error?.details.reason);
     await eventually(async () => /^no leader answers, and the state/.test(await tooOld()));
     expect(codeOf(await bounded.get('/markets/15m'))).toBe('503 unavailable');

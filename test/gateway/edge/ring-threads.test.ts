@@ -1,6 +1,6 @@
 /**
  * A ring between two threads that both work in bursts and rest: every frame arrives once, in order
- * and whole, and no wake-up is missed. After a missed wake-up the test would hang.
+ * and whole. The test would hang after a missed wake-up.
  */
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
@@ -11,7 +11,7 @@ import { eventually } from '../../support/eventually.js';
 const FRAMES = 60_000;
 const RING = compiledFile('gateway/edge/link/ring.js');
 
-/** Writes numbered frames with bytes that follow from the number, sometimes too fast. */
+/** Writes numbered frames with bytes derived from the number, sometimes too fast. */
 const WRITER = `
 const { parentPort, workerData } = require('node:worker_threads');
 import(workerData.ring).then(({ RingWriter, FRAME_BYTES_MAX }) => {

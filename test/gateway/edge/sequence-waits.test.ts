@@ -1,4 +1,4 @@
-/** Waiting for sequences: in order, for a bounded time, and without harm to other waits. */
+/** Waits for sequences: in order, for a limited time, and without harm to other waits. */
 import { expect, test } from 'vitest';
 import {
   NAMED_MAX,

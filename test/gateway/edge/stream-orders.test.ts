@@ -1,6 +1,6 @@
 /**
- * On a replica: each order of a stream gets one answer, whatever happens to the leader, and no
- * answer denies an execution that a leader may have made.
+ * On a replica, each order of a stream gets one answer, whatever happens to the leader, and no
+ * answer denies an execution that may have happened.
  */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Code } from '../../../engine/interface/codes.js';
@@ -16,7 +16,7 @@ import { CLOSE } from '../../../gateway/stream/limits.js';
 import { eventually } from '../../support/eventually.js';
 import { CapturedLink, written } from './captured.js';
 
-/** A client of this replica, and the frames that the leader is sent. */
+/** A client of this replica, and the frames sent to the leader. */
 class Scene {
   nowMs = 0;
   durableSequence = 10;
@@ -63,7 +63,7 @@ class Scene {
     expect(this.orders.send(client, { id, command, clientSequence }, 1)).toBeNull();
   }
 
-  /** Frames to the leader since the last call: their kinds, and the numbers of requests. */
+  /** Kinds and request numbers of the frames sent to the leader since the last call. */
   taken(): [kind: number, number: number][] {
     const frames = this.link.sent.splice(0);
     return frames.map((frame) => [
@@ -72,7 +72,7 @@ class Scene {
     ]);
   }
 
-  /** The engine has executed the request, and found no such order. */
+  /** The engine has executed the request without finding the order. */
   answer(number: number, sequence = 5): void {
     const result = [CommandKind.cancel, Code.order_not_found, sequence, 0, 0, 0];
     const frame = this.writer.begin(ToEdge.streamResult, 1).integer(number);
@@ -140,7 +140,7 @@ test('when the leader is lost, a keyed request goes to the next one and another 
 });
 
 test('a leader that dies after it left an order unanswered, before it closed the stream', () => {
-  // It stops reading a client that is too fast, and reports that without naming a request.
+  // The leader stops reading a client that is too fast, and reports that without naming a request.
   scene.send('a');
   scene.send('b');
   scene.answer(1);

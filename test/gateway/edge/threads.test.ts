@@ -1,6 +1,6 @@
 /**
- * An exchange with two edge threads. Its clients see no difference: the trial `edges` runs the
- * tests of HTTP and of the stream at edges.
+ * An exchange with two edge threads. Clients see no difference: the trial `edges` runs the tests of
+ * HTTP and the stream at edges.
  */
 import { Worker } from 'node:worker_threads';
 import { afterAll, afterEach, expect, onTestFinished, test } from 'vitest';
@@ -52,7 +52,7 @@ test('serves 100 connections at once, each its own answers in order, each order 
       expect(status, text).toBe(200);
       return JSON.parse(text).orderId;
     });
-    // One at a time, so that the ids of a connection rise.
+    // Ids rise on each connection, because requests are sent one at a time.
     const numbers = ids.map((id: string) => Number(id.slice(1)));
     expect(numbers).toEqual([...numbers].sort((a, b) => a - b));
     for (const id of ids) orders.add(id);
@@ -60,7 +60,7 @@ test('serves 100 connections at once, each its own answers in order, each order 
   expect(orders.size).toBe(CONNECTIONS * ROUNDS);
   expect(ordersOfAda()).toBe(CONNECTIONS * ROUNDS);
   expect(server.exchange.sequencer.durableSequence).toBeGreaterThan(CONNECTIONS * ROUNDS);
-  // A used key gets its first answer in every thread.
+  // A used key returns its first answer in every thread.
   const [first] = await clients[0]!.answers(1);
   await clients[1]!.send(buyText('0-1'));
   const again = (await clients[1]!.answers(ROUNDS + 1)).at(-1)!;
@@ -77,7 +77,7 @@ test('gives the answers of a stream in their order, wherever they come from', as
   await client.next(({ id }) => id === 'first');
   await server.followed();
   server.dropResults();
-  // An edge does not read an id with an escape, so the core reads this message.
+  // An edge does not parse an id with an escape, so the core parses this message.
   client.socket.send(text('0', 'in-order').replace('"0"', '"\\u0030"'));
   for (const [i, key] of ['new-1', 'in-order', 'new-2'].entries())
     client.socket.send(text(`${i + 1}`, key));
@@ -126,7 +126,7 @@ test('executes the order of a client that leaves, once, and gives its place to o
   );
 });
 
-/** Opens streams, and then sends on all of them until one is cut off. */
+/** Opens streams, then sends on all of them until one is cut off. */
 const FLOOD = `
 const { parentPort, workerData } = require('node:worker_threads');
 const { WebSocket } = require('ws');
@@ -141,7 +141,7 @@ for (const socket of sockets) {
     Atomics.notify(workerData.closed, 0);
   });
 }
-// As many as a stream may send at once.
+// The number of messages that a stream may send at once.
 parentPort.once('message', () => {
   for (const socket of sockets) for (let i = 0; i < 100; i++) socket.send(message);
 });`;
@@ -153,7 +153,7 @@ test('cuts off the stream that sends when too much waits for the core, and count
   onTestFinished(async () => void (await worker.terminate()));
   await new Promise((resolve) => worker.once('message', resolve));
   worker.postMessage('send');
-  // Meanwhile the core, which is this thread, reads nothing.
+  // During this wait, the core, which is this thread, reads nothing.
   Atomics.wait(closed, 0, 0, 60_000);
   expect(Atomics.load(closed, 0)).toBe(1006);
   const cutOffs = 'exchange_stream_closed_total{reason="cut_off"}';

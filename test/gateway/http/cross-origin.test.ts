@@ -1,6 +1,6 @@
 /**
  * Pages of SITE_ORIGINS may call the API with a token. Pages of other origins may not, and no page
- * may use cookies. Also the allowed types and encodings of bodies.
+ * may use cookies. Also tests the allowed types and encodings of bodies.
  */
 import { request } from 'undici';
 import { afterAll, expect, test } from 'vitest';
@@ -66,7 +66,7 @@ test('the site reads answers, refusals too; another origin reads none', async ()
   expect([refused.status, refused.cors['access-control-allow-origin']]).toEqual([400, SITE]);
   const document = await ask('GET', '/api/openapi.json', { origin: SITE });
   expect([document.status, document.cors['access-control-allow-origin']]).toEqual([200, SITE]);
-  // On a busy machine the history may not have answered yet.
+  // On a busy machine, the history may not have answered yet.
   await server.followed();
   for (const path of ['/api/markets', '/api/openapi.json']) {
     const other = await ask('GET', path, { origin: OTHER });

@@ -54,7 +54,7 @@ test('over HTTPS, answers tell browsers to stay on HTTPS', async () => {
   expect((await forwarded('https')).headers['strict-transport-security']).toBe('max-age=31536000');
   expect((await forwarded('http')).headers['strict-transport-security']).toBe(undefined);
   await proxied.stop();
-  // The header is ignored unless it comes from a trusted proxy.
+  // The header is ignored unless a trusted proxy sends it.
   const direct = await api.send('GET', '/health', undefined, {
     headers: { 'x-forwarded-proto': 'https' },
   });

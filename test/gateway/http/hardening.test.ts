@@ -3,8 +3,8 @@
  * garbage, or open too many connections. The exchange keeps working, frees their resources, and
  * executes their requests at most once.
  *
- * Two real times cannot be changed here: 5 s for a body, and the 10 s after which uWebSockets.js
- * drops an idle connection. Tests wait for their effects with a generous limit.
+ * Two real times are fixed here: 5 s for a body, and 10 s until uWebSockets.js drops an idle
+ * connection. Tests wait for their effects with a generous limit.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
@@ -30,7 +30,7 @@ const connection = () => new RawConnection(api.url);
 const buyText = (headers: Record<string, string> = {}) =>
   requestText('POST', BUY, { 'x-user-token': ada.token, ...headers }, ORDER);
 
-/** Apart from the request that reads the metric. */
+/** Only the request that reads the metric is left. */
 const noCallIsLeft = () =>
   eventually(async () => (await api.metric('exchange_calls_under_way')) === 1);
 const ordersOfAda = () => server.exchange.sequencer.engine.orders(1).length;
@@ -75,8 +75,7 @@ describe('one connection', () => {
   test('a second request before the answer closes the connection, or is answered after the first', async () => {
     const before = ordersOfAda();
     const client = connection();
-    // The second comes with the first, or while the first waits, or after its answer, as a normal
-    // request.
+    // The second request is sent with the first, during it, or normally after its answer.
     await client.send(buyText());
     await client.send(buyText());
     await eventually(() => client.isClosed || client.received.split('HTTP/1.1 200').length === 3);
@@ -304,7 +303,7 @@ describe('many connections', () => {
     return client;
   };
 
-  // Edges report their counts twice a second: see test/gateway/edge/threads.test.ts.
+  // Edges report their counts twice a second; see test/gateway/edge/threads.test.ts.
   test.skipIf(AT_EDGES)(
     'are closed at once beyond the limit, and accepted again when others have left',
     async () => {
@@ -351,7 +350,7 @@ describe('many connections', () => {
     const clients: RawConnection[] = [];
     for (let i = 0; i < 30; i++) clients.push(await opened());
     const welcome = clients.filter((client) => client.received.includes('HTTP/1.1 200'));
-    // Seven besides the probe, and those that fit as time passes.
+    // Seven in addition to the probe, plus those that fit as time passes.
     expect(welcome.length).toBeGreaterThanOrEqual(7);
     expect(welcome.length).toBeLessThan(30);
     expect(await seen('exchange_connections_refused_total{limit="address"}')).toBe(

@@ -1,8 +1,8 @@
 /**
- * Refusals over real HTTP, besides those of operations (conformance/): ids, routes, methods,
- * bodies, fields, queries and numbers. Each has a status, a code, a readable message and details
- * that name the field. What the gateway refuses does not reach the journal; what the engine refuses
- * is sequenced, and no account changes.
+ * Refusals over real HTTP, except of operations (see conformance/): ids, routes, methods, bodies,
+ * fields, queries and numbers. Each has a status, a code, a readable message and details that name
+ * the field. Refusals by the gateway do not reach the journal. Refusals by the engine are
+ * sequenced, and no account changes.
  */
 import { afterAll, describe, expect, test } from 'vitest';
 import type { ErrorCode } from '../../../gateway/commands/errors.js';
@@ -58,7 +58,7 @@ async function send({ method, path, body, options, status, code, field }: Refusa
   const answer = await api.send(method, path, body, options);
   expect(codeOf(answer), answer.text).toBe(`${status} ${code}`);
   const { message, details } = answer.json.error;
-  // A sentence that starts with a capital, hides internals, and names the field if there is one.
+  // Expects a sentence that starts with a capital, hides internals, and names the field, if any.
   expect(message).toMatch(/^[A-Z].*\.$/);
   expect(message).not.toMatch(/undefined|null|NaN|zod|expected|\[object/i);
   if (field === undefined) return;
@@ -149,7 +149,7 @@ test.each(paths)('methods that %s does not accept', async (pattern) => {
   let refusals = 0;
   for (const method of verbs) {
     if ((allowed as Verb[]).includes(method)) continue;
-    // "/markets/15m" also matches a market's path with the id "15m", and so on; the router takes
+    // For example, "/markets/15m" also matches a market's path with the id "15m". The router takes
     // the closest match.
     const answer = await api.send(method, path);
     expect(codeOf(answer)).toBe('405 method_not_allowed');
@@ -218,10 +218,10 @@ describe('what already exists or has ended', () => {
 test.each<[Verb, string, object | undefined, number, ErrorCode]>([
   ['POST', `/markets/15m/${ENDED}/buy`, { outcome: 'UP', amount: 1 }, 409, 'market_not_active'],
   ['POST', `/markets/15m/${ENDED}/claim`, undefined, 409, 'market_not_resolved'],
-  // Another user's.
+  // Another user's order.
   ['DELETE', `/markets/15m/${ACTIVE}/orders/o3`, undefined, 404, 'order_not_found'],
   ['POST', '/vaults/deposits/d77/unstake', undefined, 404, 'deposit_not_found'],
-  // Its yield is zero.
+  // The deposit's yield is zero.
   ['POST', '/vaults/deposits/d1/claim', undefined, 409, 'nothing_to_claim'],
   ['POST', '/vaults/flex/stake', { amount: 99_999 }, 422, 'insufficient_balance'],
 ])('%s %s %j: %i %s', async (method, path, body, status, code) => {
@@ -349,7 +349,7 @@ test('every missing field is named, also those that depend on others', async () 
 /** A body without the field, and values of the field that are refused. */
 const FIELDS: [Verb, path: string, body: object, field: string, values: unknown[]][] = [
   ['POST', buy, { outcome: 'UP', amount: 1 }, 'userId', [1, null]],
-  // Worth more than the maximum of an order.
+  // Worth more than an order may be.
   ['POST', buy, { outcome: 'UP', price: 0.5 }, 'shares', [10_000_000]],
   ['POST', '/vaults/flex/stake', {}, 'amount', [0.999999]],
   ['PUT', '/users/u1/referral/code', {}, 'code', ['ab', 'a b c']],
@@ -431,7 +431,7 @@ function of(name: string): (value: string) => string {
   return (value) => `${name}=${value}`;
 }
 
-/** A route that takes a body, a valid one, and its required fields. */
+/** A route with a body: a valid body, and its required fields. */
 type Taker = [Method, path: string, body: object, required: string[], options?: RequestOptions];
 type Method = 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -440,7 +440,7 @@ const nobody = {};
 const transfer = { userId: 'u1', amount: 1, reference: 'r' };
 const passwords = { currentPassword: PASSWORD, newPassword: 'something new' };
 
-/** One for each reader: an order, a body that only the schemas read, and a partner's. */
+/** One per reader: an order, a body that only the schemas read, and a partner's. */
 const TAKERS: Taker[] = [
   ['POST', buy, { outcome: 'UP', amount: 1 }, ['outcome', 'amount']],
   ['DELETE', orders, {}, []],

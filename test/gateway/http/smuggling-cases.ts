@@ -1,15 +1,14 @@
 /**
  * Raw requests that hide another request: in a body with two lengths, after a last chunk, in a
  * trailer. If a proxy and a server read such bytes differently, they execute an unchecked request,
- * on a connection that many clients share.
+ * on a connection shared by many clients.
  *
- * Invariant: a case is bytes and their expected outcome; {@link sendRaw} sends them to a local
- * server. The hidden text is a whole request, and the caller checks whether it was executed.
+ * Invariant: a case consists of bytes and their expected outcome. {@link sendRaw} sends them to a
+ * local server. The hidden text is a whole request, and the caller checks whether it was executed.
  */
 import { connect } from 'node:net';
 import { HOST } from '../../support/http/messages.js';
 
-/** The expected outcome of a case. */
 export type RawExpectation =
   /** At most one answer, which is an error, and the connection ends. */
   | 'refused'
@@ -17,13 +16,13 @@ export type RawExpectation =
   | 'alone'
   /** No answer: the bytes are never a request, and the library closes after ten seconds. */
   | 'ignored'
-  /** The hidden request is executed: the gateway does not see these bytes, but a proxy does. */
+  /** The hidden request is executed: only a proxy sees these bytes, not the gateway. */
   | 'library';
 
 export interface RawCase {
   name: string;
   expected: RawExpectation;
-  /** The header lines of the outer request, besides its Host, each with its line end. */
+  /** Header lines of the outer request after its Host, each with its line end. */
   headers: (hidden: string) => string;
   /** The text after the headers. Each character is one byte. */
   body: (hidden: string) => string;
@@ -68,7 +67,7 @@ function oddChunks(name: string, body: (hidden: string) => string): RawCase {
   return { name, expected: 'alone', headers: () => 'Transfer-Encoding: chunked\r\n', body };
 }
 
-/** Cases about the length or the coding of the outer request. Every carrier is refused. */
+/** Cases about the outer request's length or coding. Every carrier is refused. */
 export const FRAMING_CASES: readonly RawCase[] = [
   lengths('two lengths, 0 first', zero, length),
   lengths('two lengths, 0 last', length, zero),
@@ -101,8 +100,8 @@ export const FRAMING_CASES: readonly RawCase[] = [
 ];
 
 /**
- * Chunked bodies that readers cut differently. If the body is read, the outer request is the last
- * of its connection. Some cases wait for more, so the client has to leave.
+ * Chunked bodies that readers delimit differently. If the body is read, the outer request is the
+ * last of its connection. Some cases never end, so the client has to leave.
  */
 export const CHUNK_CASES: readonly RawCase[] = [
   oddChunks('a request in the trailer', (hidden) => `0\r\nA:${hidden}`),
@@ -177,7 +176,7 @@ export const LIBRARY_CASES: readonly RawCase[] = [
 
 const EURO = '\xe2\x82\xac';
 
-/** Invalid keys. The gateway sees the first two as the key `1`; in quotes, no byte is lost. */
+/** Invalid keys. The gateway sees the first two as the key `1`. In quotes, no byte is lost. */
 export const KEY_CASES: readonly { name: string; key: string; expected: 'refused' | 'library' }[] =
   [
     { name: 'a key that ends with non-ASCII bytes', key: `1${EURO}`, expected: 'library' },
@@ -204,8 +203,8 @@ export interface RawOutcome {
 const NEVER_MS = 30_000;
 
 /**
- * Sends the packets, one character a byte, over a new connection, and waits until it has ended.
- * `leaves`: the client then ends its side, so that a server that waits for more also ends.
+ * Sends the packets, one byte per character, over a new connection, and waits for its end. If
+ * `leaves`, the client then ends its side, so that a server waiting for more ends as well.
  * @throws Error if the connection does not end within half a minute
  */
 export function sendRaw(

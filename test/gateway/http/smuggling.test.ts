@@ -1,6 +1,6 @@
 /**
  * Request smuggling. On any path, a request that two readers could read differently is refused or
- * is the last of its connection, and a request hidden in it is never executed. The cases are in
+ * is the last of its connection, and a request hidden in it is never executed. For the cases, see
  * smuggling-cases.ts.
  */
 import { afterAll, describe, expect, test } from 'vitest';
@@ -37,7 +37,7 @@ afterAll(() => server.stop());
 const ordersOfAda = () => server.exchange.sequencer.engine.orders(1).length;
 const pathOf = (path: string) => `/api${path.replace(/:\w+/g, 'u1')}`;
 
-/** Every route that takes a body. */
+/** Every route with a body. */
 const TAKERS: Carrier[] = ROUTES.filter((route) => route.body !== undefined).map(
   ({ method, path }) => ({
     method,
@@ -45,7 +45,7 @@ const TAKERS: Carrier[] = ROUTES.filter((route) => route.body !== undefined).map
   }),
 );
 /**
- * Every other path, with methods that it has and some that it does not have; the files, the stream,
+ * Every other path, with methods that it supports and some that it does not: the files, the stream,
  * and an unknown path.
  */
 const OTHERS: Carrier[] = [
@@ -72,7 +72,7 @@ function play(raw: RawCase, carrier: Carrier, leaves = false): Promise<RawOutcom
   return sendRaw(server.exchange.port, [rawBytes(raw, carrier, hidden)], leaves);
 }
 
-/** As above, but in two packets, the second with the body. */
+/** Like {@link play}, but in two packets, the second with the body. */
 function playInTwo(raw: RawCase, carrier: Carrier, leaves = false): Promise<RawOutcome> {
   const bytes = rawBytes(raw, carrier, hidden);
   const headEnd = bytes.indexOf('\r\n\r\n') + 4;
@@ -129,9 +129,9 @@ test.each(REQUEST_CASES)('$name is not a request', async (raw) => {
   expect(ordersOfAda()).toBe(before);
 });
 
-// At an edge the outer request waits for its answer, so the one behind it is never executed.
+// At an edge, the outer request waits for its answer, so the one behind it is never executed.
 test.skipIf(AT_EDGES).each(LIBRARY_CASES)('$name, which only a proxy can refuse', async (raw) => {
-  // The outer request is answered at once, so the one behind it is not blocked.
+  // The outer request is answered immediately, so the one behind it is not blocked.
   await server.durable();
   const before = ordersOfAda();
   await play(raw, { method: 'GET', path: '/api/health' }, true);
@@ -157,7 +157,7 @@ test.each(HONEST)(
       const client = new RawConnection(server.api.url);
       await client.send(first);
       const [answer] = await client.answers(1);
-      // Routes answer an empty object differently. These two show that the body was read.
+      // Routes answer an empty object differently. Both checks show that the body was read.
       expect(answer!.status, path).not.toBe(415);
       expect(answer!.text, path).not.toContain('invalid_json');
       const { connection } = answer!.headers;

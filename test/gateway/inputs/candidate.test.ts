@@ -1,6 +1,6 @@
 /**
- * Who may take the lead, on a real cluster: a standby whose clock is wrong, or that could not
- * serve, waits and says why, and the epoch stays as it was.
+ * Decisions to take the lead, on a real cluster: a standby with a wrong clock, or that could not
+ * serve, waits and logs the reason, and the epoch does not change.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Candidate } from '../../../gateway/inputs/candidate.js';
@@ -60,7 +60,7 @@ describe('the clock of a candidate', () => {
 
   test('is not compared with what is read late, and does not blame itself for a slow answer', () => {
     const { clock, trueMs, pass } = machine(0);
-    // The backlog of an hour.
+    // Commands read from an hour's backlog.
     clock.journal.told(trueMs() - HOUR_MS);
     clock.journal.told(trueMs() - HOUR_MS + 1);
     expect(clock.aheadMs).toBeNull();
@@ -84,7 +84,7 @@ describe('on a cluster', () => {
   afterAll(() => cluster?.stop());
   beforeEach(() => cluster.dropJournal());
 
-  /** Waits for the lead, and keeps what it says. */
+  /** Waits for the lead, and collects its log. */
   function standBy(id: string, wall: () => number, mustServe = () => Promise.resolve()) {
     const lines: string[] = [];
     const log = createLog('info', { write: (line) => lines.push(line) });
@@ -123,7 +123,7 @@ describe('on a cluster', () => {
     await eventually(() => wrong.said().includes('DOES NOT TAKE THE LEAD'));
     expect(wrong.said()).toContain('s ahead of the clock of the database');
     expect(wrong.clock.aheadMs).toBeGreaterThan(HOUR_MS - 2_000);
-    // No takeover by plan may choose it.
+    // A planned takeover may not choose this standby.
     expect(await waitingStandbys()).toEqual([]);
     await old.close();
     const right = standBy('right', Date.now);

@@ -84,7 +84,7 @@ describe('the system clock', () => {
   const HOUR = 3_600_000;
 
   /**
-   * A machine whose clock can be set, and the exchange's clock; `pass` reads it every quarter
+   * A machine whose clock can be set, and the exchange's clock. `pass` reads it every quarter
    * second.
    */
   function machine(notBeforeMs = 0) {

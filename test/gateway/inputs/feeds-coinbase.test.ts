@@ -13,7 +13,7 @@ import { silentLog } from '../../support/house-support.js';
 
 const NOW_MS = Date.UTC(2025, 10, 21, 6, 30, 0);
 
-/** On this path every connection is closed after subscribing. */
+/** Connections on this path are closed after subscribing. */
 const LATER = '/later';
 
 let server: WebSocketServer;
@@ -69,7 +69,7 @@ function connect(options: Partial<LiveFeedOptions> = {}): LiveFeed {
 
 const readOne = (text: string) => COINBASE.read(text)[0]!;
 
-/** As Coinbase sends it, with all fields. */
+/** Has all fields that Coinbase sends. */
 function ticker(fields: Record<string, unknown> = {}): string {
   return JSON.stringify({
     type: 'ticker',
@@ -100,8 +100,8 @@ async function subscribed(count = 1): Promise<WebSocket> {
 }
 
 /**
- * Waits until a new feed has waited and reconnected twice. A feed that did not stop would have done
- * so, too.
+ * Waits until a new feed has reconnected twice. By then, a feed that failed to stop would have
+ * reconnected as well.
  */
 async function laterFeedReconnected(backoffMs: number): Promise<void> {
   const later = new LiveFeed({
@@ -206,7 +206,7 @@ describe('prices', () => {
     await eventually(() => expect(prices().at(-1)).toBe(500));
     expect(delivered.length).toBeGreaterThan(2);
     for (let i = 1; i < delivered.length; i++) {
-      // A tenth of a second, measured by the test, which may have to wait for the processor.
+      // Prices are a tenth of a second apart. The test's own measurement may be imprecise.
       expect(delivered[i]!.elapsedMs - delivered[i - 1]!.elapsedMs).toBeGreaterThan(70);
       expect(delivered[i]!.priceMicros).toBeGreaterThan(delivered[i - 1]!.priceMicros);
     }
@@ -359,10 +359,10 @@ describe('stop', () => {
     socket.send(ticker({ sequence: 2, price: '2' }));
     socket.send('nonsense');
     await eventually(() => expect(live.status().malformed).toBe(1));
-    // 1, or more if the machine was so slow that the waiting price was due already.
+    // 1, or more if the machine was so slow that the pending price was already due.
     const count = delivered.length;
     await live.stop();
-    // A new feed delivers two prices, the second of which waited for its turn.
+    // A new feed delivers two prices, the second after waiting for its turn.
     connect({ symbols: ['ETH'] });
     const next = await subscribed(2);
     next.send(ticker({ sequence: 1, price: '3', product_id: 'ETH-USD' }));

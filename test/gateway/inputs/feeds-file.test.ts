@@ -31,7 +31,7 @@ interface Delivered {
   clockMs: number;
 }
 
-/** Opens a feed and records what it delivers; `each` runs in the sink. */
+/** Opens a feed and records what it delivers. `each` runs in the sink. */
 async function play(options: Partial<FileFeedOptions> & { path: string }, each = () => {}) {
   const delivered: Delivered[] = [];
   const failures: Error[] = [];

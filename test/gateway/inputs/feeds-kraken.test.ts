@@ -1,4 +1,4 @@
-/** What Kraken's feed sends, and what the exchange makes of it. */
+/** Messages from Kraken's feed, and the exchange's reading of them. */
 import { expect, test } from 'vitest';
 import { KRAKEN } from '../../../gateway/inputs/feeds/kraken-messages.js';
 

@@ -13,7 +13,7 @@ const YEAR_MS = 365.25 * 86_400_000;
 
 type Ticks = Map<string, { priceMicros: number; observedAtMs: number }[]>;
 
-/** Runs a feed until each asset has `count` prices; the clock advances one interval per price. */
+/** Runs a feed until each asset has `count` prices. The clock advances one interval per price. */
 async function ticksOf(options: {
   seed: string;
   count: number;

@@ -39,8 +39,8 @@ async function withMarket(): Promise<{ exchange: Exchange; clock: ManualClock; m
 }
 
 /**
- * Starts another scheduler and resolves when it has sent its command, which is after those of any
- * scheduler started before.
+ * Starts another scheduler. Resolves when it has sent its command, which follows those of all
+ * schedulers started before.
  */
 function schedulerDueAt(clock: ManualClock, dueAtMs: number): Promise<void> {
   return new Promise((resolve) => {

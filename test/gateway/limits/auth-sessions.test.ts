@@ -174,7 +174,7 @@ describe("another user's id", () => {
         expect(codeOf(answer), `${method} ${path} ${id}`).toBe('403 user_mismatch');
       }
     }
-    // Without a token the public routes are open, and the user's own id may be percent-encoded.
+    // Public routes work without a token, and the user's own id may be percent-encoded.
     expect((await api.get(`/users/${bob.userId}/positions`)).status).toBe(200);
     const own = `%75${ada.userId.slice(1)}`;
     expect((await api.get(`/users/${own}/balance`, ada.token)).status).toBe(200);

@@ -1,7 +1,7 @@
 /**
- * The cost of everything that makes the trading thread work
- * (gateway/access/fair-use/charges.ts): every route, message of the stream and refusal is charged
- * by its work. The buckets do not refill within a test.
+ * The cost of everything that makes the trading thread work (gateway/access/fair-use/charges.ts):
+ * every route, stream message and refusal is charged by its work. The buckets do not refill within
+ * a test.
  */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -57,7 +57,7 @@ afterAll(() => server.stop());
 const remainingIn = ({ headers }: Answer) => Number(headers['ratelimit-remaining']);
 const post = (body: unknown, token: string) => server.api.post('/batch', body, token);
 
-/** The reads or orders that `work` makes ada pay. */
+/** The reads or orders that `work` makes Ada pay. */
 async function paidFor(
   quota: 'reads' | 'orders',
   work: () => Promise<unknown>,
@@ -161,7 +161,7 @@ describe('what is asked for costs the same, executed or not', () => {
     const client = await connect({ 'x-user-token': readOnly });
     const send = () => client.refusal({ op: 'batch', id: 'a', operations });
     expect(await paidFor('orders', send)).toBe(100);
-    // The client gets only refusals, and continues to send.
+    // The client receives only refusals, but continues to send.
     for (let i = 0; i < 40; i++) client.send({ op: 'batch', id: `${i}`, operations });
     expect((await client.closed).code).toBe(4029);
   });
@@ -210,7 +210,7 @@ test.each([
     for (let i = 0; i < 20; i++) refuse();
     return ((ownThreadCpuMs() - startMs) * 1_000) / 20 / units;
   });
-  // Another program may share the core's caches.
+  // Another program may share the CPU core's caches.
   expect(Math.min(...least)).toBeLessThan(2 * UNIT_US);
 });
 
@@ -228,7 +228,7 @@ test('large bodies are served one in a turn, with requests of others between the
 
 describe('reading ends', () => {
   const check = (input: object) => checkFields(BatchBody, input, 'body').problems;
-  /** Counts the reads of members. */
+  /** Counts reads of the object's members. */
   function counted(members: object): { input: object; reads: () => number } {
     let reads = 0;
     const get = (target: object, name: string | symbol) => {
@@ -331,7 +331,7 @@ describe('work that grows with the state', () => {
   });
 
   test('a refused FOK and a quote, by the orders that they look at', async () => {
-    // 1,000 orders bid for 100 shares.
+    // 1,000 orders bid for 100 shares in total.
     const sale = { outcome: 'DOWN', shares: 1_000, price: 0.9 };
     const fok = () => server.buy(ada, { ...sale, timeInForce: 'FOK' });
     expect((await fok()).json.error.code).toBe('price_not_met');

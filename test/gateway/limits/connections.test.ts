@@ -1,6 +1,6 @@
 /**
- * An attacker with many addresses and accounts takes all the connections that it can for twenty
- * minutes. Others are always let in.
+ * An attacker with many addresses and accounts opens every connection it can for twenty minutes.
+ * Others can always connect.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { describe, expect, test } from 'vitest';
@@ -76,10 +76,10 @@ test('streams of free accounts leave room for newcomers elsewhere, and a half fo
   expect(streams.count).toBeGreaterThan(SIZE / 4);
   expect(streams.count).toBeLessThanOrEqual(SIZE / 2);
   expect(opens(101, 0)).toBe(true);
-  // At one of those addresses, users that have paid a dollar of fees each.
+  // The users at one of those addresses have paid a dollar of fees each.
   for (let userId = ADA + 1; userId <= ADA + 500; userId++) while (opens(1, userId));
   for (let i = 0; i < 5; i++) expect(opens(1, ADA)).toBe(true);
-  // All of them together can use the reserve.
+  // Established users together can use the reserve.
   for (let userId = ADA + 501; streams.count < SIZE; userId++) expect(opens(2, userId)).toBe(true);
   expect(opens(3, ADA)).toBe(false);
 });

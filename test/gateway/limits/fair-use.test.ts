@@ -62,12 +62,12 @@ describe('token buckets', () => {
     const buckets = new TokenBuckets<number>({ perSecond: 1, burst: 2 }, 1_000);
     for (let key = 0; key < 900; key++) buckets.take(key, 2, 0);
     expect(buckets.size).toBe(900);
-    // The first are full by now, and each new bucket checks two of them.
+    // The first buckets are full by now, and each new bucket checks two of them.
     for (let key = 1_000; key < 1_600; key++) buckets.take(key, 2, 10_000);
     expect(buckets.size).toBeLessThan(700);
     for (let key = 2_000; key < 10_000; key++) buckets.take(key, 2, 10_000);
     expect(buckets.size).toBe(1_000);
-    // The latest are still remembered.
+    // The latest ones are still stored.
     expect(buckets.take(9_999, 1, 10_000)).toBe(false);
   });
 });
@@ -96,7 +96,7 @@ describe('a charge', () => {
           const result = fairUse.charge('orders', bill, cost);
           return result?.granted === false ? result.waitMs : 0;
         };
-        // An address's burst is at least the most expensive request of a user (config.ts).
+        // An address's burst is at least a user's most expensive request (config.ts).
         const dearest = address?.burst ?? Number.POSITIVE_INFINITY;
         for (const { afterMs, isSignedIn, ...request } of requests) {
           const cost = isSignedIn ? Math.min(request.cost, dearest) : request.cost;
@@ -297,7 +297,7 @@ describe('over HTTP', () => {
     const path = `/users/${ada.userId}/balance`;
     const statuses: number[] = [];
     for (let i = 0; i < 101; i++) statuses.push((await api.get(path, ada.token)).status);
-    // Taken in advance in steps of six; the last four do not fill a step and are taken one by one.
+    // Tokens are taken in advance in steps of six. The last four are taken one by one.
     expect(statuses.filter((status) => status === 200)).toHaveLength(100);
     expect(statuses.at(-1)).toBe(429);
     expect((await api.get('/vaults')).status).toBe(429);
@@ -371,7 +371,7 @@ describe('over HTTP', () => {
     expect((await from('198.51.100.2')).status).toBe(200);
     // A client's forged address comes first in the header.
     expect((await from('198.51.100.3', '198.51.100.2')).status).toBe(429);
-    // The same in a separate header, before the proxy's.
+    // Here the client sends a separate header before the proxy's.
     const client = new RawConnection(api.url);
     await client.send(
       requestText('GET', '/vaults', {

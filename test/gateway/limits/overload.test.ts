@@ -1,7 +1,7 @@
 /**
- * Overload: if too much waits for the disk, changes are refused; if too many answers wait, reads
- * are. Tested alone, with a time set by the test, and over real HTTP: no refused request is
- * executed, and every accepted one is answered.
+ * Overload: changes are refused while too much work is waiting for the disk, and reads while too
+ * many answers are. Tested alone, with a time set by the test, and over real HTTP: no refused
+ * request is executed, and every accepted one is answered.
  */
 import { expect, test } from 'vitest';
 import { Overload, type OverloadLimits } from '../../../gateway/access/fair-use/overload.js';
@@ -63,7 +63,7 @@ test('a long time without commands is not a stall', () => {
   overload.applied();
   expect(overload.refusesChange()).toBe(false);
   time.nowMs = 10_050;
-  // A newer command does not reset the time of the first one.
+  // A newer command does not reset the first one's time.
   backlog.backlog = 2;
   overload.applied();
   expect(overload.refusesChange()).toBe(false);
@@ -172,7 +172,7 @@ test('over HTTP, cancels are accepted while orders are refused because the disk 
   // Cancels everything, by its own route and in a batch.
   cancels.push(api.delete(`/users/${ada.userId}/orders`, ada.token), batch([{ op: 'cancelAll' }]));
   await eventually(() => engine.orders(1).length === 0);
-  // Answers about the process do not wait, and report what waits.
+  // Answers about the process do not wait, and report what is waiting.
   await eventually(async () => codeOf(await api.get('/ready')) === '503 unavailable');
   const { details } = (await api.get('/ready')).json.error;
   expect(details.reason).toMatch(/^everything waits: a commit has taken [1-9]\d* s so far$/);

@@ -1,6 +1,6 @@
 /**
- * The order in which passwords are checked: fair turns by address, limits, and refused requests.
- * The tests check the order of tasks, not their duration.
+ * The order of password checks: fair turns by address, limits, and refused requests. The tests
+ * check the order of tasks, not their duration.
  */
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -22,7 +22,7 @@ const decided = () => new Promise((resolve) => setImmediate(resolve));
 /** A queue whose tasks end when the test ends them. */
 class Line {
   readonly queue: FairQueue;
-  /** Names of started tasks in order, and of refused tasks. */
+  /** Names of started and of refused tasks, in order. */
   readonly begun: string[] = [];
   readonly refused: string[] = [];
   private endTask: (() => void) | null = null;
@@ -96,7 +96,7 @@ describe('turns', () => {
     const line = new Line();
     line.queue.known.add('known');
     for (let i = 0; i < 500; i++) line.flood(`stranger-${i}`, 2);
-    // The lane is full: every address has one task waiting, and one of the first's is running.
+    // The lane is full: every address has one task queued, and the first also a running one.
     expect(line.queue.waitingCount).toBe(500);
     void line.ask('known', 'known');
     const before = line.begun.length;
@@ -258,7 +258,7 @@ describe('over HTTP', () => {
   }
 
   /**
-   * A flood of simultaneous sign-ins with unknown names, each on its own connection; and one client
+   * A flood of simultaneous sign-ins with unknown names, each on its own connection, and one client
    * that signs in after the first answer. Returns how many hashes the client waits for.
    */
   async function flood(from: readonly string[], client: string, isKnown: boolean) {
@@ -297,7 +297,7 @@ describe('over HTTP', () => {
       const { status, meanwhile, counts } = await flood(from, '198.51.100.2', isKnown);
       expect(status).toBe(200);
       expect(meanwhile).toBeLessThan(10);
-      // All are answered, and one address keeps at most 100 waiting.
+      // All are answered, and one address has at most 100 queued.
       const { 401: checked, 503: refused, ...others } = counts;
       expect(others).toEqual({});
       expect(checked! + refused!).toBe(LOGINS);

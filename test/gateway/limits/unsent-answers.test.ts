@@ -1,7 +1,7 @@
 /**
  * Answers that clients do not read: how much memory they take, and for how long. Tested on a plain
- * uWebSockets.js server whose answer exceeds the send buffer of the operating system, and on the
- * built program, whose memory is measured.
+ * uWebSockets.js server whose answer exceeds the operating system's send buffer, and on the built
+ * program, whose memory is measured.
  */
 import * as uWS from 'uWebSockets.js';
 import { existsSync, readFileSync } from 'node:fs';
@@ -84,7 +84,7 @@ describe('what is kept', () => {
   const WAITING = BODY.byteLength + WAITING_BYTES;
   let unsent: UnsentAnswers;
   let nowMs: number;
-  /** The time that passes at each reading of the clock. */
+  /** Time that passes per reading of the clock. */
   let lookMs: number;
   let app: uWS.TemplatedApp;
   let port: number;
@@ -122,7 +122,7 @@ describe('what is kept', () => {
     });
   }
 
-  /** Resolves when the operating system takes no more of the answer. */
+  /** Resolves when the operating system accepts no more of the answer. */
   async function ask(path: string, localAddress?: string): Promise<Silent> {
     const { bytes } = unsent;
     const drops = sum(unsent.dropCounts);
@@ -161,7 +161,7 @@ describe('what is kept', () => {
     const out = new AsciiWriter();
     const asked: { response: uWS.HttpResponse; name: string }[] = [];
     const memory = new Set<ArrayBufferLike>();
-    // More than one turn writes, and more than may be unread. The writer continues meanwhile.
+    // Sends more than one turn writes and than may be unread, while the writer is reused.
     const answerAll = () => {
       const answered = asked.splice(0);
       for (const { response, name } of answered) {
@@ -200,7 +200,7 @@ describe('what is kept', () => {
     }
     await client.close();
     expect([unsent.count, unsent.bytes, sum(unsent.dropCounts)]).toEqual([0, 0, 0]);
-    // The buffers of the first round, and of the writer.
+    // The buffers of the first round, and the writer's.
     expect(memory.size).toBeLessThanOrEqual(COUNT + 2);
   });
 

@@ -106,7 +106,7 @@ describe('secrets', () => {
       raw,
       headers: { 'content-type': 'application/json' },
     });
-    // Each request was logged, so the search is not empty.
+    // Each request was logged, so the search has something to search.
     await eventually(() => lines.length >= before + sent + 3);
     expect(sent).toBeGreaterThan(300);
   });
@@ -146,7 +146,7 @@ describe('secrets', () => {
     token = json.token;
   });
 
-  /** Signs in on a stream with a valid or invalid token, and leaves. */
+  /** Signs in on a stream with a valid or invalid token, then leaves. */
   async function streamWith(credential: string): Promise<void> {
     const stream = new WebSocket(`${exchange.address.replace('http', 'ws')}/api/stream`);
     await new Promise((resolve) => stream.on('open', resolve));
@@ -163,7 +163,7 @@ describe('secrets', () => {
     expect(lines.length).toBeGreaterThan(300);
     const whole = lines.join('');
     for (const secret of secrets) expect(whole.includes(secret), secret).toBe(false);
-    // Usable parts of a token and password hashes are also absent.
+    // Usable parts of a token and password hashes are absent as well.
     for (const secret of secrets) {
       for (const part of secret.split('.').filter((part) => part.length > 30)) {
         expect(whole.includes(part)).toBe(false);

@@ -1,6 +1,6 @@
 /**
- * Metrics: they count correctly, in the text format of Prometheus. Durations are only compared with
- * each other, because they depend on the machine.
+ * Metrics: they count correctly, in Prometheus' text format. Durations are only compared with each
+ * other, because they depend on the machine.
  */
 import fc from 'fast-check';
 import { Registry } from 'prom-client';
@@ -10,7 +10,7 @@ import { Distribution } from '../../../gateway/observe/distribution.js';
 import { eventually } from '../../support/eventually.js';
 import { type ApiClient, MARKET, TestServer, type Trader } from '../../support/server.js';
 
-/** Name and labels, as in the text → value. Throws at a line that Prometheus would not parse. */
+/** Values by name and labels as printed. Throws at a line that Prometheus would not parse. */
 function readings(text: string): Map<string, number> {
   const types = new Map<string, string>();
   const values = new Map<string, number>();
@@ -139,8 +139,8 @@ describe('of an exchange', () => {
     expect(answers('/batch', 404)).toBe(1);
     expect(grown('exchange_http_answers_total{method="",route="",status="404"}')).toBe(1);
 
-    // Six commands from requests. Nine requests, including the refused body, the unknown route and
-    // the first read of the metrics.
+    // Six commands from nine requests, among them the refused body, the unknown route and the first
+    // read of the metrics.
     for (const stage of ['receive', 'apply', 'commit'])
       expect(grown(`exchange_${stage}_seconds_count`)).toBe(6);
     expect(grown('exchange_request_seconds_count')).toBe(9);

@@ -1,6 +1,4 @@
-/**
- * The byte writer for answers: numbers in plain decimal notation, wherever in the buffer they fall.
- */
+/** The byte writer for answers: numbers in plain decimal notation, anywhere in the buffer. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { lotsText, microsText, ticksText } from '../../../engine/interface/notation.js';
@@ -16,7 +14,7 @@ const NOTHING = ascii('');
 const count = fc.oneof(
   fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
   fc.integer({ min: 0, max: 10_000_000 }),
-  // Near powers of ten, where the digits change.
+  // Near powers of ten, where the number of digits changes.
   fc
     .tuple(fc.integer({ min: 0, max: 15 }), fc.integer({ min: -2, max: 2 }))
     .map(([power, step]) => Math.max(0, 10 ** power + step)),

@@ -1,4 +1,4 @@
-/** The list of a batch over real HTTP. What its operations are told: conformance/. */
+/** The list of a batch over real HTTP. For the answers to its operations, see conformance/. */
 import { afterAll, expect, test } from 'vitest';
 import { MARKET, TestServer } from '../../support/server.js';
 

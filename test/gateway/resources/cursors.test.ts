@@ -1,6 +1,6 @@
 /**
- * Cursors belong to the list that returned them, including its filters and owner. Any other list
- * refuses them by name and never uses them as a position.
+ * Cursors belong to the list that returned them, including its filters and owner. Other lists
+ * refuse them by name and never use them as a position.
  */
 import { afterAll, expect, test } from 'vitest';
 import { TimeInForce } from '../../../engine/interface/domain.js';
@@ -66,7 +66,7 @@ for (const part of ['orders', 'ledger', 'points', 'trades', 'positions', 'vaults
   expect(found.length, part).toBeGreaterThan(1);
   lists.push(...found.slice(0, 2));
 }
-/** An order that nobody trades with. */
+/** Places a resting order that never trades. */
 function rest({ engine, sequencer }: ReplayExchange, userId: number): void {
   const terms = { timeInForce: TimeInForce.GTC, sizeLots: 500_000, priceTicks: 2 };
   sequencer.submit(buy({ userId, marketId: engine.activeMarket(0), ...terms }));

@@ -123,7 +123,7 @@ test('finds a number that a double cannot hold anywhere in a text', () => {
   ]) {
     expect(inexactNumber(`{"amount":${number}}`)).toBe(null);
   }
-  // At every position of a text; fifteen digits and a point are safe.
+  // The long number may begin at any position. Fifteen digits and a point are safe.
   const long = '0.12345678901234567890';
   for (let before = 0; before < 40; before++) {
     const text = `{"a${'b'.repeat(before)}":${long},"c":1}`;

@@ -1,7 +1,7 @@
 /**
  * Idempotency keys over HTTP, on every operation of the contract that changes something. The same
- * user, key and body gets the first answer again, byte for byte, whether a success or a refusal,
- * and nothing is done twice. A new operation fails here until it has cases.
+ * user, key and body gets the first answer again, byte for byte, whether success or refusal, and
+ * nothing is executed twice. A new operation fails here until it has cases.
  */
 import { afterAll, describe, expect, test } from 'vitest';
 import { refusalAnswer } from '../../../gateway/commands/errors.js';
@@ -27,7 +27,7 @@ const NEXT_MARKET = 'btc-15m-1763701200';
 
 type Change = 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** "POST /batch" → its parameters' names, for every operation that changes something. */
+/** For every operation that changes something, such as "POST /batch", its parameters' names. */
 const CHANGES = new Map(
   operationsOf(programContract().document)
     .filter(({ method }) => method !== 'get')
@@ -40,7 +40,7 @@ const KEYED = [...CHANGES]
   .filter(([, names]) => names.includes('Idempotency-Key'))
   .map(([name]) => name);
 
-/** Those of operations of batches: conformance/ has their refusals and successes. */
+/** Routes of batch operations, whose refusals and successes are in conformance/. */
 const OPERATIONS = [
   ...ROUTES.filter(({ command }) => command !== undefined).map(
     ({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`,
@@ -59,8 +59,8 @@ const bob = await server.register('bob');
 afterAll(() => server.stop());
 
 /**
- * Uses an operation once, then again after another one; the answer must be the same and nothing may
- * change.
+ * Uses an operation once, then again after another one. The answer must be the same, and nothing
+ * may change.
  */
 async function twice(
   method: Change,
@@ -109,13 +109,13 @@ test('every operation that changes something takes a key, except signing in, tok
   ]);
 });
 
-/** Ada's request and the code of its refusal. */
+/** Ada's request, and the code of its refusal. */
 type Refusal = [path: string, body: object | undefined, code: string];
 
 const on = (market: string, rest: string) => `/markets/15m/${market}/${rest}`;
 const REFUSALS: Record<string, Refusal[]> = {
   'PUT /users/{id}/referral/code': [
-    // Bob's code, in another case.
+    // Bob's code in another case.
     ['/users/u1/referral/code', { code: 'q000002' }, 'referral_code_taken'],
   ],
   'POST /users/{id}/order-groups/{groupId}/reset': [
@@ -126,7 +126,7 @@ const REFUSALS: Record<string, Refusal[]> = {
     ['/users/u1/order-groups/nonsense', undefined, 'order_group_not_found'],
     ['/users/u1/order-groups/g99', undefined, 'order_group_not_found'],
   ],
-  // No state refuses these, or only one that takes long to reach.
+  // No state refuses these requests, or only one that is slow to reach.
   'POST /users/{id}/order-groups': [],
   'PUT /users/{id}/cancel-after': [],
   'PUT /users/{id}/privacy': [],
@@ -170,7 +170,7 @@ test.each(KEYED)('an invalid key is refused on %s', async (name) => {
     .replace('{id}', ada.userId)
     .replace(/\{\w+\}/, 'o1');
   const before = await server.state();
-  // An empty one, too: a client whose variable is unset would rely on it.
+  // An empty key counts as invalid, because a client with an unset variable would rely on it.
   for (const key of ['', ' ', 'a b', 'x'.repeat(65), 'ä', 'a,b', 'a/b']) {
     const { status, json } = await api.send(
       method,
@@ -240,8 +240,8 @@ test('a key in quotes is kept completely, and equals the key without quotes', as
 });
 
 /**
- * Where uWebSockets.js drops bytes, only a proxy can refuse them. This fails when an upgrade fixes
- * that; the documents must then change.
+ * Where uWebSockets.js drops bytes, only a proxy can refuse the key. This fails when an upgrade
+ * fixes that; the documents must then change.
  */
 test.each(KEY_CASES)('$name: $expected', async ({ key, expected }) => {
   const client = new RawConnection(api.url);
@@ -308,7 +308,7 @@ test('a success is repeated byte for byte, on every operation that takes a key',
   );
   expect(claimed.claimed).toBeGreaterThan(0);
   await done('POST /vaults/deposits/{depositId}/unstake', `${deposit}/unstake`, {}, ada);
-  // A claim is executed once, so the table of conformance/ has none.
+  // A claim is executed only once, so the table of conformance/ has none.
   expect([...new Set([...tried, ...OPERATIONS])].sort()).toEqual([...KEYED].sort());
 });
 

@@ -1,4 +1,4 @@
-/** `me` for the own id in every path of a user. */
+/** Every path with a user id accepts `me` for the caller's own id. */
 import { afterAll, expect, test } from 'vitest';
 import { EXAMPLES } from '../../../gateway/contract/examples.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';

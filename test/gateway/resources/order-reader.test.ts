@@ -1,7 +1,7 @@
 /**
- * The readers of orders, batches and order entry against the schemas, on random bodies: of what a
- * reader takes, JSON.parse, the check for duplicate keys and zod make the same command. And a
- * reader takes what clients usually send.
+ * The readers of orders, batches and order entry against the schemas, on random bodies. For any
+ * body that a reader accepts, JSON.parse, the check for duplicate keys and zod yield the same
+ * command. A reader accepts what clients usually send.
  *
  * SEED repeats the random bodies.
  */
@@ -134,7 +134,7 @@ const FIELDS: Record<string, readonly [always: readonly string[], often: readonl
 class Bodies {
   constructor(
     private readonly random: Random,
-    /** How often something is odd: one in so many. */
+    /** One value in this many is odd. */
     private readonly oddIn: number,
   ) {}
 
@@ -257,7 +257,7 @@ test(`what a reader takes is the command that the schemas make, SEED=${SEED}`, (
         command: expected,
       });
   }
-  // Most valid bodies are taken, and many invalid ones were tried.
+  // Most valid bodies are accepted, and many invalid ones were tried.
   expect(counts.taken).toBeGreaterThan(BODIES / 4);
   expect(counts.left).toBeLessThan(counts.taken / 10);
   expect(counts.refused).toBeGreaterThan(BODIES / 10);

@@ -60,7 +60,7 @@ test('a partner withdraws only from its own users, whoever made the deposits', a
     [nobodys.userId, asPartner],
     [nobodys.userId, OTHER],
   ] as const) {
-    // More than the balance: the answer is the same and reveals nothing.
+    // Even above the balance, the answer is the same and reveals nothing.
     for (const amount of [1, 1_000_000]) {
       const { status, json } = await move('withdrawals', userId, amount, options);
       expect([status, json.error.code, json.error.details]).toEqual([403, 'user_mismatch', {}]);

@@ -1,4 +1,4 @@
-/** A private account shows its name and its date to all, and everything else to its user alone. */
+/** A private account shows only its name and creation date to other users. */
 import { afterAll, describe, expect, test } from 'vitest';
 import { MARKET, TestServer, WINDOW_START_MS } from '../../support/server.js';
 

@@ -1,7 +1,4 @@
-/**
- * What routes answer that the examples of the contract do not show: each test has an exchange of
- * its own.
- */
+/** Answers that the contract's examples do not show. Each test has its own exchange. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
   type Answer,
@@ -116,7 +113,7 @@ test('pages of orders have no gaps and no duplicates while orders come and go', 
     cursor = page.json.nextCursor;
     pages++;
     if (pages === 1) {
-      // One that was already listed is cancelled, and one more is placed.
+      // An order already listed is cancelled, and another one is placed.
       await api.delete(`/markets/15m/${MARKET}/orders/${ids[2]}`, ada.token);
       ids.push((await place()).json.orderId);
     }
@@ -174,7 +171,7 @@ test('stakes, earns, claims yield and unstakes', async () => {
 
   expect((await api.get('/vaults')).json.vaults).toMatchObject([{ staked: 100.5, apr: 0 }]);
 
-  // The fee is 0.3 and the vault's part 0.12, of which a stake earns 1/1,000 of itself at most.
+  // The fee is 0.3 and the vault's part 0.12, of which a stake earns at most 1/1,000 of itself.
   await twoTraders();
   await server.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 100_001);
   const claimed = await api.post(`/vaults/deposits/${depositId}/claim`, undefined, stan.token);

@@ -1,6 +1,4 @@
-/**
- * Sub-accounts over HTTP: what a family shares, what it does not, and that nobody else gets at it.
- */
+/** Sub-accounts over HTTP: what a family shares, and that other users have no access. */
 import { afterAll, describe, expect, test } from 'vitest';
 import { HOUSE_USERNAME } from '../../../gateway/inputs/house/house.js';
 import { CLOSE } from '../../../gateway/stream/limits.js';
@@ -23,7 +21,7 @@ const server = await TestServer.withMarket({ partnerKeys: PARTNER_KEYS });
 const { api } = server;
 const ada = await server.registerByPartner('ada');
 const bob = await server.register('bob');
-/** Sub-accounts of ada, and of bob. */
+/** Sub-accounts of Ada, and one of Bob. */
 const grid = await create(ada, 'ada-grid');
 const arb = await create(ada, 'ada-arb');
 const bobs = await create(bob, 'bob-sub');

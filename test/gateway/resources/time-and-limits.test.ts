@@ -13,7 +13,7 @@ server.feed.deliver('BTC', 100_000);
 await server.durable();
 afterAll(() => server.stop());
 
-/** The address has few reads: one test after the other uses them up. */
+/** The address has few reads, which the tests use up one after the other. */
 test('the time is the exchange’s, and is not behind in /status', async () => {
   const { durableSequence } = server.exchange.sequencer;
   const time = await server.api.get('/time');
@@ -70,7 +70,7 @@ test('both refuse other methods and unknown parameters, and count as reads', asy
     400,
     { at: 'is not a known field' },
   ]);
-  // The burst is 7, and what no route serves counts.
+  // The burst is 7. Requests for unknown routes count as well.
   const refused = await server.api.get('/limits');
   expect(codeOf(refused)).toBe('429 rate_limited');
 });

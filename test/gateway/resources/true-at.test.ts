@@ -1,7 +1,7 @@
 /**
- * Every answer is consistent with the sequence that it names: parts from the history and parts from
- * an engine belong to the same moment. While the exchange runs, every answer is compared with an
- * engine replayed to exactly that sequence.
+ * Every answer is consistent at the sequence that it names: its parts from the history and from an
+ * engine belong to the same moment. Every answer of a running exchange is compared with an engine
+ * replayed to exactly that sequence.
  */
 import { afterEach, expect, test } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
@@ -21,7 +21,7 @@ interface Shown {
 }
 
 test('profiles, points, markets and their lists are consistent while prices and trades continue', async () => {
-  // Snapshots, as they are usual: their records in the journal are commands, too.
+  // Takes snapshots at the usual interval, because their records in the journal are commands, too.
   server = await TestServer.withMarket({ snapshotEveryMs: 300_000 });
   const ada = await server.register('ada');
   const bob = await server.register('bob');
@@ -37,7 +37,7 @@ test('profiles, points, markets and their lists are consistent while prices and 
     });
     asked.push(answered);
   };
-  // The follower runs. From here on it is behind by the commands of a window at most.
+  // The follower runs. From now on it is behind by the commands of one window at most.
   await server.followed();
   const act = (id: string, side: string, body: object, token: string) =>
     server.api.post(`/markets/15m/${id}/${side}`, body, token);
@@ -64,7 +64,7 @@ test('profiles, points, markets and their lists are consistent while prices and 
     await server.passTime(startsAtMs + WINDOW_MS + 10_000, 100_000 + window);
     await Promise.all(asked);
   }
-  // Once with the whole history, however busy the machine was until now.
+  // Once with the complete history, even if the machine has been busy until now.
   await server.followed();
   for (const path of paths) ask(path);
   await Promise.all(asked);
@@ -72,7 +72,7 @@ test('profiles, points, markets and their lists are consistent while prices and 
   expect(answers.some(({ json }) => json.priceHistory?.length > 1)).toBe(true);
 });
 
-/** Replays an engine from one sequence to the next, and compares it with what was shown there. */
+/** Replays an engine from one sequence to the next, and compares it with the answers at each. */
 async function expectTrue(answers: readonly Shown[]): Promise<void> {
   const engine = new Engine();
   const reader = await openJournalReader(server.folder);
@@ -133,9 +133,9 @@ function expectMarket(engine: Engine, market: any, sequence: number, where: stri
     ['active', 'ended', 'resolved', 'upcoming'][view.status],
     view.volumeMicros / 1e6,
   ]);
-  // One that never opened has no prices.
+  // A market that never opened has no prices.
   if (market.priceHistory === undefined || market.startPrice === null) return;
-  // The history was behind; only an active market is then shown, with the rest current.
+  // The history was behind. Then only an active market is shown, with all other fields current.
   if (market.priceHistory === null) {
     expect(market.status, where).toBe('active');
     return;

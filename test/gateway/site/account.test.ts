@@ -19,7 +19,7 @@ const rest = (price: number) => {
 };
 
 test('the statement, its filters, and its file', async () => {
-  // 210 entries: more than one page of the file.
+  // 210 entries are more than one page of the file.
   for (let count = 0; count < 105; count++) {
     const { json } = await rest(0.25);
     const path = `/markets/15m/${MARKET}/orders/${json.orderId}`;
@@ -28,7 +28,7 @@ test('the statement, its filters, and its file', async () => {
   await visitor.view('account/statement');
   const statement = page.getByRole('region', { name: 'Statement' }).first();
   const rows = statement.getByRole('row');
-  // A row for each order, and in it what it did.
+  // Each order has one row, which contains its entries.
   await expect.poll(() => rows.count(), { timeout: 20_000 }).toBe(26);
   await rows.nth(1).getByText('Order, 2 entries').click();
   await rows.nth(1).getByText('Released from an open order').waitFor();
@@ -72,7 +72,7 @@ test('an account is made private, is so for others, and is public again', async 
     expect(await toggle.isChecked()).toBe(isPrivate);
     expect(await page.getByLabel('On leaderboards').isDisabled()).toBe(!isPrivate);
     await visitor.isAccessibleInEveryForm(`an account, private: ${isPrivate}`);
-    // Its own user, too, sees there what everyone sees.
+    // The user sees their own page as everyone else does.
     await visitor.view(`user/${userId}`);
     await page.getByRole('heading', { name: 'Record' }).waitFor();
     expect(await hidden.count()).toBe(isPrivate ? 1 : 0);
@@ -82,7 +82,7 @@ test('an account is made private, is so for others, and is public again', async 
     await visitor.isAccessible(`a profile, private: ${isPrivate}`);
   }
 
-  // What was not changed is not shown as changed.
+  // Unchanged settings are not shown as changed.
   await visitor.view('account/settings');
   await toggle.waitFor();
   await page.route('**/privacy', (route) => route.fulfill({ status: 503, body: '{}' }));

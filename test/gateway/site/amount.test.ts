@@ -1,4 +1,4 @@
-/** What is typed as an amount is read as it is meant, or not at all. */
+/** Typed amounts are read as meant, or refused. */
 import { expect, test } from 'vitest';
 import {
   canBecome,
@@ -12,7 +12,7 @@ test.each([
   [' 1,250.50 ', '1250.50'],
   ['1,250,000', '1250000'],
   ['0.55', '0.55'],
-  // None of these is a number with commas between thousands.
+  // In none of these do commas separate thousands.
   ['12,50', null],
   ['0,500', null],
   ['1,25,000', null],
@@ -37,7 +37,7 @@ test.each([
   ['1\u202f250', '1250'],
   ['1,250.50', '1250.50'],
   ['20.576', '20.576'],
-  // 1.25 there, 1250 in what the site shows.
+  // 1.25 with a decimal comma, but 1250 in the site's own notation.
   ['1,250', null],
   ['1.25.000', null],
 ])('where decimals follow a comma, %j is %j', (typed, read) => {

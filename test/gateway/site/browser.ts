@@ -1,6 +1,6 @@
 /**
- * A person with a real browser, for tests of the site. Every page that is opened here records what
- * must never happen: an error in its console, and a request to another host.
+ * A person with a real browser, for tests of the site. Every page opened here records what must
+ * never happen: an error in its console, and a request to another host.
  */
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
@@ -14,12 +14,12 @@ const CONTRAST = 'color-contrast';
 /** As long as `expect.poll` waits. */
 const WAIT_MS = 90_000;
 
-/** A person with a browser window: pages opened by one visitor share their session. */
+/** A person with a browser window. Pages opened by one visitor share their session. */
 export class Visitor {
-  /** What went wrong, on any page. */
+  /** Errors on any page. */
   readonly errors: string[] = [];
   readonly foreign: string[] = [];
-  /** Chromium notes every connection that fails; set it where one is cut on purpose. */
+  /** Chromium logs every failed connection. Set this where a test cuts one. */
   isCutOff = false;
 
   private constructor(
@@ -29,7 +29,7 @@ export class Visitor {
     this.watch(page);
   }
 
-  /** Opens the site; `url` ends before the path. */
+  /** Opens the site. `url` ends before the path. */
   static async open(
     browser: Browser,
     url: string,
@@ -64,7 +64,7 @@ export class Visitor {
     await page.getByRole('button', { name: 'Sign out' }).waitFor();
   }
 
-  /** The token of the session, which the browser keeps in a cookie. */
+  /** The session's token, which the browser keeps in a cookie. */
   async token(): Promise<string> {
     const cookies = await this.page.context().cookies();
     return cookies.find(({ name }) => name === 'service-session')!.value;
@@ -74,7 +74,7 @@ export class Visitor {
     return this.page.goto(`${this.url}/#/${address}`);
   }
 
-  /** No rule of WCAG 2.2 AA that axe can check is broken, or none of some rules. */
+  /** Expects that the page breaks no WCAG 2.2 AA rule that axe can check (of those in `only`). */
   async isAccessible(state: string, only?: 'contrast' | 'layout'): Promise<void> {
     const axe = new AxeBuilder({ page: this.page }).withTags(WCAG);
     if (only === 'contrast') axe.withRules([CONTRAST]);
@@ -86,7 +86,7 @@ export class Visitor {
     expect(found, `axe: ${state}`).toEqual([]);
   }
 
-  /** At 320 px, nothing of the page is beyond its right edge. */
+  /** Expects that at 320 px, nothing is beyond the page's right edge. */
   async fitsPhone(state: string): Promise<void> {
     const { page } = this;
     const usual = page.viewportSize()!;
@@ -95,7 +95,7 @@ export class Visitor {
     await page.setViewportSize(usual);
   }
 
-  /** In light, the colours of dark, and at 320 px, where the page needs no scrolling sideways. */
+  /** Checks dark colours, the light page, and 320 px, where the page must not scroll sideways. */
   async isAccessibleInEveryForm(state: string): Promise<void> {
     const { page } = this;
     const usual = page.viewportSize()!;
@@ -109,7 +109,7 @@ export class Visitor {
     await page.setViewportSize(usual);
   }
 
-  /** Nothing went wrong, and the window is closed. */
+  /** Closes the window and expects that nothing went wrong. */
   async close(): Promise<void> {
     await this.page.context().close();
     expect(this.errors).toEqual([]);
@@ -131,7 +131,7 @@ export class Visitor {
 }
 
 /**
- * Chromium notes every answer from 400 on; the API refuses with those. On a busy machine the
+ * Chromium logs every answer from 400 on, which includes the API's refusals. On a busy machine the
  * history can be too far behind to be read: that is a 503, and the page asks again.
  */
 function isRefusal(text: string): boolean {
@@ -142,12 +142,12 @@ function isLoss(text: string): boolean {
   return /^WebSocket connection to .* failed|^Failed to load resource: net::ERR_/.test(text);
 }
 
-/** What the tests of a file share: one exchange, and one person who looks at it. */
+/** Shared by the tests of a file: one exchange, and one visitor. */
 export let server: TestServer;
 export let visitor: Visitor;
 export let page: Page;
 
-/** Opens them before the tests of the file, and closes them after. */
+/** Opens both before the file's tests, and closes them afterwards. */
 export function openSite(overrides: Partial<Config> = {}): void {
   let browser: Browser;
   beforeAll(async () => {
@@ -157,7 +157,7 @@ export function openSite(overrides: Partial<Config> = {}): void {
     ({ page } = visitor);
   });
   afterEach(async ({ task }) => {
-    // The page tells why a wait was in vain.
+    // The page shows why a wait was in vain.
     if (task.result?.state !== 'fail') return;
     const focused = await page.evaluate('document.activeElement?.outerHTML.slice(0, 200)');
     process.stderr.write(`${page.url()}\nfocus: ${focused}\n${await page.innerText('body')}\n`);

@@ -1,6 +1,6 @@
 /**
- * What the page does when the connection, or the exchange itself, goes away: it says so, and it is
- * right again without help. Two tabs of a browser have one session.
+ * The page when the connection, or the exchange itself, is lost: it reports the loss, and is right
+ * again without help. Two tabs of a browser share one session.
  */
 import { createServer, connect as dial, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ const PRICES = join(exchanges.work, 'prices.csv');
 let server: ChildServer;
 let api: ApiClient;
 
-/** A TCP proxy, as a network that can be cut. */
+/** A TCP proxy that stands for a network that can be cut. */
 class Line {
   private readonly sockets = new Set<Socket>();
   private isCut = false;
@@ -103,13 +103,13 @@ test('a lost connection is announced, what is shown is marked, and it catches up
   await page.getByText('Out of date', { exact: true }).waitFor();
   expect(await page.getByText('Nobody is on the other side').count()).toBe(0);
   await visitor.isAccessible('without a connection');
-  // However far one has scrolled, it is said, and nothing can be sent.
+  // At any scroll position, the page shows the loss, and nothing can be sent.
   await page.setViewportSize({ width: 800, height: 500 });
   await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
   expect((await page.getByText(LOST).boundingBox())?.y).toBeLessThan(100);
   for (const name of ['No connection', 'Sign out'])
     expect(await page.getByRole('button', { name }).isDisabled(), name).toBe(true);
-  // On a phone, the ticket that an answer opens says it, too.
+  // On a phone, the ticket that an answer opens shows it as well.
   await page.setViewportSize({ width: 390, height: 500 });
   await page.locator('.answers button').first().click();
   expect(await page.getByRole('button', { name: 'No connection' }).isDisabled()).toBe(true);
@@ -120,7 +120,7 @@ test('a lost connection is announced, what is shown is marked, and it catches up
   line.mend();
   await expect.poll(() => page.getByText(LOST).count(), { timeout: 30_000 }).toBe(0);
   expect(await page.locator('main.stale').count()).toBe(0);
-  // A view that could not be loaded is there now.
+  // A view that could not be loaded appears now.
   await page.getByRole('heading', { level: 1, name: 'Status' }).waitFor();
   await visitor.view('');
   // The price moves again.
@@ -138,7 +138,7 @@ test('an order whose answer is lost is asked for again, with the same key', asyn
   await page.getByLabel('Skip confirmation').check();
   await page.locator('#size').fill('10');
   visitor.isCutOff = true;
-  // Executed, but its answer never comes; while the line is cut, all further attempts fail.
+  // The order is executed, but its answer and all further attempts are lost.
   const loseAnswer = async (route: Route) => {
     await route.fetch();
     line.cut();
@@ -191,7 +191,7 @@ test('kill -9 and a restart: the page says so, and goes on with the same account
   await page.getByText(LOST).waitFor();
   line.cut();
   await startServer();
-  // A trade that the page is not told of: the exchange that comes back keeps no messages for it.
+  // The page misses this trade, because the restarted exchange keeps no messages for it.
   const { json: nina } = await api.post('/auth/register', { username: 'nina', password: PASSWORD });
   const { json: active } = await api.read('/markets/15m?asset=BTC');
   const trades = `/markets/15m/${active.markets[0].id}`;
@@ -204,7 +204,7 @@ test('kill -9 and a restart: the page says so, and goes on with the same account
   const tape = page.getByRole('region', { name: 'Public trades' }).getByRole('row');
   const { json: made } = await api.read(`${trades}/trades`);
   await expect.poll(() => tape.count()).toBe(made.trades.length + 1);
-  // What was answered was durable: the balance is the same, to the micro-dollar.
+  // Everything answered was durable: the balance is the same, to the micro-dollar.
   await expect.poll(() => money.textContent()).toBe(before);
   await page.locator('.book .offer:enabled').first().waitFor();
   await page.locator('#size').fill('10');
@@ -227,7 +227,7 @@ test('two tabs show one account, and signing out of one signs out of both', asyn
   await page.getByRole('button', { name: 'Buy UP' }).click();
   await page.locator('.receipt .confirmed').waitFor();
   const money = (tab: typeof page) => tab.locator('.money strong').textContent();
-  // Each tab has a connection of its own, so either may be the first to show it.
+  // Each tab has its own connection, so either may be the first to show it.
   for (const tab of [page, other]) await expect.poll(() => money(tab)).toMatch(/^\$9,96\d/);
   expect(await money(other)).toBe(await money(page));
   await signOut(other).click();

@@ -10,7 +10,7 @@ beforeAll(async () => {
   await server.buy(maker, body);
 });
 
-/** Tab until the button has the focus, as a person does who looks for it. */
+/** Presses Tab until the button has the focus, as a person looking for it does. */
 async function tabTo(page: Page, name: RegExp): Promise<void> {
   const focused = page.locator(':focus');
   for (let tabs = 0; tabs < 80; tabs++) {
@@ -39,7 +39,7 @@ test('register, look at the keys, buy, place and cancel an order, sell, by keys 
   await keyboard.press('?');
   await page.getByRole('heading', { name: 'Shortcuts' }).waitFor();
   await visitor.isAccessible('the list of keys');
-  // The focus is back as soon as the list is gone: whoever types on at once keeps it.
+  // The focus is back as soon as the list is gone, so that text typed immediately is not lost.
   await page.evaluate(`{
     const watcher = new MutationObserver(() => {
       if (document.querySelector('dialog') !== null) return;
@@ -52,8 +52,8 @@ test('register, look at the keys, buy, place and cancel an order, sell, by keys 
   await page.locator('body[data-focused]').waitFor();
   expect(await page.locator('body').getAttribute('data-focused')).toBe('content');
 
-  // A purchase: UP, the amount, sent and confirmed.
-  // The guide of a new user goes along, and ends with the first trade.
+  // A purchase: UP, the amount, sent and confirmed. A new user's guide follows, and ends with the
+  // first trade.
   const guide = page.getByRole('region', { name: 'Your first trade' });
   await guide.getByText('step 1 of 3').waitFor();
   await keyboard.press('u');
@@ -65,13 +65,13 @@ test('register, look at the keys, buy, place and cancel an order, sell, by keys 
   await keyboard.press('Enter');
   await page.getByText(/Bought 20 UP/).waitFor();
   await expect.poll(() => guide.count()).toBe(0);
-  // What is typed for the next one takes the place of the amount.
+  // Text typed for the next order replaces the amount.
   await keyboard.press('Escape');
   await keyboard.press('u');
   await keyboard.type('7');
   expect(await page.locator('#size').inputValue()).toBe('7');
 
-  // An offer in the book is taken over by Enter, and the price moves by ticks.
+  // Enter copies an offer from the book, and the price moves by ticks.
   await keyboard.press('Escape');
   await tabTo(page, /^offer at 55¢/);
   await keyboard.press('Enter');
@@ -88,7 +88,7 @@ test('register, look at the keys, buy, place and cancel an order, sell, by keys 
   await keyboard.press('x');
   await page.getByText('No open orders.').waitFor();
 
-  // Nobody buys, so a sale of all rests at its price.
+  // There is no buyer, so a sale of all shares rests at its price.
   await keyboard.press('s');
   await keyboard.press('l');
   await expect.poll(() => page.locator('#price:focus').count()).toBe(1);

@@ -1,6 +1,6 @@
 /**
  * Resting orders and positions on the page: amend with every refusal beside its field, cancel all
- * by one request, sell all and claim; by the buttons, and by their keys.
+ * by one request, sell all and claim; by buttons and by keys.
  */
 import { beforeAll, expect, test } from 'vitest';
 import { MARKET, type Trader, WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
@@ -26,7 +26,7 @@ async function rest(of: string, outcome: 'UP' | 'DOWN', shares: number, price: n
   return json.orderId as string;
 }
 
-/** As the exchange has them, oldest first. */
+/** The exchange's list, oldest first. */
 async function resting(): Promise<{ price: number; shares: number }[]> {
   const { json } = await server.api.get(`/users/${userId}/orders`, token);
   return json.orders.map(({ price, shares }: { price: number; shares: number }) => {
@@ -68,7 +68,7 @@ test('amend: what is typed and what the exchange refuses is said beside its fiel
   await problem('amend-size', 'requires');
   expect(await resting()).toEqual([{ price: 0.25, shares: 100 }]);
 
-  // Fewer shares keep the place; another price does not, and it trades what it meets.
+  // With fewer shares the order keeps its place. At another price it loses it, and trades.
   await amount().fill('40');
   await send.click();
   await expect.poll(() => notice().textContent()).toContain('40 open at 25¢, it kept its place');
@@ -81,7 +81,7 @@ test('amend: what is typed and what the exchange refuses is said beside its fiel
   await expect.poll(() => notice().textContent()).toContain('5 traded at 60¢, 35 open at 60¢');
   await visitor.isAccessibleInEveryForm('an order that was amended');
 
-  // What is filled counts, and an order that is gone is said to be.
+  // The size includes filled shares, and the page reports an order that is gone.
   await button('Amend: buy UP at 60¢').click();
   await expect.poll(() => amount().inputValue()).toBe('40');
   await page.getByText('5 filled.').waitFor();
@@ -124,7 +124,7 @@ test('cancel all is one request, by the button and by its key', async () => {
   await page.keyboard.press('e');
   await expect.poll(() => notice().textContent()).toContain('There are no open orders.');
 
-  // Among the closed orders, what is cancelled appears by itself.
+  // Cancelled orders appear in the list of closed orders without a reload.
   await visitor.view('account/orders');
   const closed = page.getByRole('region', { name: 'Closed orders' }).last().getByRole('row');
   await expect.poll(() => closed.count()).toBeGreaterThan(1);
@@ -154,7 +154,7 @@ test('pairs are turned into dollars', async () => {
 
 test('sell all and claim, by their keys', async () => {
   const { keyboard } = page;
-  // A buyer for the shares that are held: 5 UP.
+  // A buyer for the held shares, 5 UP.
   const body = { outcome: 'UP', shares: 3, price: 0.5, timeInForce: 'GTC' };
   await server.api.post(BUY, body, maker.token);
   await page.locator('.book .bid:enabled').first().waitFor();
@@ -165,7 +165,7 @@ test('sell all and claim, by their keys', async () => {
   const confirm = page.getByRole('button', { name: 'Confirm: sell 3 UP for $1.50' });
   await keyboard.press('Enter');
   await confirm.waitFor();
-  // What makes it another order takes the first click back.
+  // A change of the order withdraws the first click.
   await keyboard.press('l');
   await expect.poll(() => page.locator('#price:focus').count()).toBe(1);
   await expect.poll(() => confirm.count()).toBe(0);
@@ -183,7 +183,7 @@ test('sell all and claim, by their keys', async () => {
   await confirm.waitFor();
   await keyboard.press('Enter');
   await page.getByText('Sold 3 UP').waitFor();
-  // The button does what its key does: nothing is sold by one click. At no width is it cut off.
+  // Like its key, the button sells nothing at one click. It is not cut off at any width.
   await server.api.post(BUY, body, maker.token);
   const usual = page.viewportSize()!;
   for (const width of [1600, 1360, 1280, 1000, 800, 390, 320]) {
@@ -215,11 +215,11 @@ test('sell all and claim, by their keys', async () => {
     await server.passTime(server.clock.nowMs() + 7_301, 100_000 + n);
   await server.advance();
   await button(/^Claim UP/).waitFor();
-  // A receipt keeps what became of its order.
+  // A receipt shows what became of its order.
   expect(await cancelled.count()).toBe(1);
   const result = page.locator('.result');
   await expect.poll(() => result.textContent()).toMatch(/: *UP won.*You had2 UPYou get\$2.00/);
-  // It covers neither the positions nor the ticket.
+  // The receipt covers neither the positions nor the ticket.
   const card = (await result.boundingBox())!;
   const positions = (await page.getByRole('region', { name: 'Positions' }).first().boundingBox())!;
   expect(card.y + card.height).toBeLessThanOrEqual(positions.y);

@@ -1,5 +1,5 @@
 /**
- * What the ticket foretells is what the exchange does: random orders against random books, compared
+ * The ticket's forecast equals the exchange's result: random orders against random books, compared
  * with the receipt to the micro-dollar.
  */
 import fc from 'fast-check';
@@ -36,7 +36,7 @@ const buy = fc.record({
   postOnly: fc.boolean(),
 });
 
-/** As the ticket makes it: a limit where the terms or the measure need one. */
+/** Builds the order as the ticket does: with a limit where the terms or the unit need one. */
 function orderOf(made: typeof buy extends fc.Arbitrary<infer Order> ? Order : never): PlannedOrder {
   const needsLimit = made.budgetMicros === null || made.timeInForce === 'GTC';
   const limitTicks = needsLimit ? (made.limitTicks ?? 500) : made.limitTicks;

@@ -1,6 +1,6 @@
 /**
- * Every refusal is a sentence beside the field that caused it, and the page goes on. The clock and
- * the prices are the test's.
+ * Every refusal is a sentence beside the field that caused it, and the page continues. The test
+ * sets the clock and the prices.
  */
 import { beforeAll, expect, test } from 'vitest';
 import { MARKET, PASSWORD, type Trader } from '../../support/server.js';
@@ -21,7 +21,7 @@ async function problem(field: string): Promise<string> {
 
 const BUY = `/markets/15m/${MARKET}/buy`;
 
-/** `outcome` is what the maker buys; it is an offer of the other one. */
+/** `outcome` is what the maker buys, which offers the other outcome. */
 async function rest(outcome: 'UP' | 'DOWN', shares: number, price: number): Promise<void> {
   const body = { outcome, shares, price, timeInForce: 'GTC' };
   expect((await server.api.post(BUY, body, maker.token)).status).toBe(200);
@@ -47,7 +47,7 @@ test('registration', async () => {
   await page.getByLabel(/Referral code/).fill('');
   await submit.click();
   await page.getByRole('button', { name: 'Sign out' }).waitFor();
-  // The guide to the first trade can be skipped, for good.
+  // The guide to the first trade can be skipped permanently.
   const guide = page.getByRole('region', { name: 'Your first trade' });
   await guide.waitFor();
   await visitor.isAccessibleInEveryForm('the guide');
@@ -106,7 +106,7 @@ test('what cannot be done', async () => {
   expect(await problem('size')).toContain('needs $5,025.00 with the fee, but $1,000.00');
   await visitor.isAccessible('an order that was refused');
 
-  // A level of the book gives the price.
+  // A level of the book sets the price.
   await page.locator('.book .offer:enabled').click();
   expect(await page.locator('#price').inputValue()).toBe('60');
   await size.fill('10');
@@ -148,7 +148,7 @@ test('an order fills to the micro-dollar that the ticket foretold, rests, and is
   expect(await paid.getAttribute('title')).toBe(foretoldExactly);
   // $12.345678 at 0.6 buys 20.576 shares, and the fee is on the whole amount.
   expect(foretoldExactly).toBe('$12.407329');
-  // The maker offers them and does not bid, so nobody knows what they would bring.
+  // The maker offers shares without bidding, so their value is unknown.
   await page.getByText('No bids', { exact: true }).waitFor();
 
   await page.getByRole('button', { name: 'Limit', exact: true }).click();
@@ -167,7 +167,7 @@ test('a double click does not confirm, and a part that fills is said to be one',
   await page.getByLabel('Skip confirmation').uncheck();
   await page.getByRole('button', { name: 'Market', exact: true }).click();
   await page.locator('#size').fill('500');
-  // What is left of 100 shares at 0.6.
+  // The value left of 100 shares at 0.6.
   await page.getByText('Only $47.65 of $500.00 can fill now.').waitFor();
   await page.getByRole('button', { name: 'Buy UP' }).dblclick();
   const confirm = page.getByRole('button', { name: 'Confirm: $47.89 for 79.424 UP' });
@@ -175,7 +175,7 @@ test('a double click does not confirm, and a part that fills is said to be one',
   await visitor.isAccessible('an order that is to be confirmed');
   await confirm.press('Enter');
   await page.getByText('Only $47.65 of $500.00 filled.').waitFor();
-  // All of the 100 shares at 0.6, as the page saw them or reads them.
+  // All of the 100 shares at 0.6, as received or read by the page.
   const volume = page.locator('[data-figure=volume]');
   await expect.poll(() => volume.textContent()).toBe('$60.00');
   await page.reload();
@@ -197,7 +197,7 @@ test('a price that moves is told, and the order is asked for again', async () =>
   await page.getByText('The price moved from 50¢ to 70¢. Nothing was sent.').waitFor();
   expect(await confirm.count()).toBe(0);
   await buy.press('Enter');
-  // The quoted worst price, and 2 cents.
+  // The worst price quoted, plus 2 cents.
   const sent = page.waitForRequest(`**${BUY}`);
   await confirm.press('Enter');
   expect((await sent).postDataJSON()).toMatchObject({ price: 0.72, timeInForce: 'IOC' });
@@ -217,7 +217,7 @@ test('staking, the referral code and the password', async () => {
   expect(await problem('amount')).toContain('is available');
   await visitor.isAccessible('a stake that was refused');
   await page.getByLabel('Amount in dollars').fill('10');
-  // Its answer is held until it has been sent twice. The button moves as the problem goes.
+  // The answer is held back until a second attempt. The button moves when the problem disappears.
   let release = () => {};
   const sent = new Promise<void>((resolve) => (release = resolve));
   let stakes = 0;
@@ -249,7 +249,7 @@ test('staking, the referral code and the password', async () => {
   await page.getByLabel('Current password').fill(PASSWORD);
   await page.getByRole('button', { name: 'Change password' }).click();
   await page.getByText('Password changed.').waitFor();
-  // The page goes on with its new session.
+  // The page continues with its new session.
   await visitor.view('account');
   const available = page.locator('[data-figure=available]');
   await expect.poll(() => available.textContent()).toMatch(/^\$9\d\d\./);

@@ -39,7 +39,7 @@ test('the averages agree, and the replay shows the book at every moment', async 
   await page.getByRole('button', { name: 'Replay this market' }).click();
   const slider = page.getByRole('slider');
   await slider.waitFor();
-  // It plays by itself, from the beginning.
+  // The replay starts by itself, from the beginning.
   await page.getByRole('button', { name: 'Pause' }).click();
   expect(Number(await slider.inputValue())).toBeLessThan(
     Number(await slider.getAttribute('max')) / 2,
@@ -61,7 +61,7 @@ test('the averages agree, and the replay shows the book at every moment', async 
   await page.getByText('No trades yet.').waitFor();
   const at = await page.locator('[data-moment-sequence]').textContent();
   expect(at).toBe(`${json.events[rested - 1].sequence}`);
-  // By keyboard: the event before.
+  // The left arrow key selects the previous event.
   await slider.press('ArrowLeft');
   await page
     .getByText(`event ${rested - 1} of`)

@@ -1,4 +1,4 @@
-/** What a market brought is told when it is decided, and is the same sum on every page. */
+/** A market's result is shown when it is decided, with the same sum on every page. */
 import { expect, test } from 'vitest';
 import { WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
 import { openSite, page, server, visitor } from './browser.js';
@@ -13,7 +13,7 @@ test('a position that lost is told on every page until it is read, with the same
   await visitor.register('ada');
   await page.getByLabel('Skip confirmation').check();
   await page.locator('.book .bid:enabled').first().waitFor();
-  // On a phone, where the receipt is below the button, it comes into sight.
+  // On a phone, where the receipt is below the button, the page scrolls to it.
   const usual = page.viewportSize()!;
   await page.setViewportSize({ width: 390, height: 700 });
   await page.locator('.answers button').last().click();
@@ -29,7 +29,7 @@ test('a position that lost is told on every page until it is read, with the same
   await page.getByText('Open order: buy DOWN').waitFor();
 
   const past = await visitor.newTab();
-  // In the background it notifies, although nobody has opened the settings there.
+  // A page in the background notifies, even if nobody has opened the settings there.
   await past.addInitScript(`{
     localStorage.setItem('notify', 'on');
     Object.defineProperty(document, 'hidden', { get: () => true });
@@ -48,7 +48,7 @@ test('a position that lost is told on every page until it is read, with the same
     .toMatch(/: *UP won.*You had20 DOWNYou get\$0.00Profit, fees included−\$10.05/);
   const told = () => past.locator('body').getAttribute('data-told');
   await expect.poll(told).toMatch(/: UP won. You had: 20 DOWN. You get \$0.00. Profit: −\$10.05./);
-  // Its list of past markets was open, and has it.
+  // Its list of past markets was open, and shows the result.
   await past.getByRole('cell', { name: '−$10.05' }).waitFor();
   await past.close();
 

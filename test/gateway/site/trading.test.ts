@@ -1,6 +1,6 @@
 /**
  * A person's whole visit in a real browser, on the built program at 40 times the speed: from the
- * first look to the statement, with no error in the console and nothing that axe objects to.
+ * first look to the statement, without errors in the console or from axe.
  */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -13,11 +13,11 @@ import { Visitor } from './browser.js';
 
 /** A market lasts 22.5 s. */
 const NEXT_MARKET_MS = 90_000;
-/** Without a receipt after so long, there will be none. */
+/** After this time, a receipt will no longer arrive. */
 const RECEIPT_MS = 5_000;
 
 const exchanges = new Exchanges({
-  // Begins with the day, whose results the page shows: none of them is yesterday's at the end.
+  // Begins at midnight, so that none of the results on the page is yesterday's at the end.
   PRICE_FEED: `file:${DAY_FILE}`,
   ASSETS: 'BTC',
   FEED_SPEED: '40',
@@ -35,14 +35,14 @@ afterAll(async () => {
   await exchanges.end();
 });
 
-/** Minutes left of the market that is shown; NaN while it has not started. */
+/** Minutes left of the shown market; NaN before it has started. */
 async function minutesLeft(page: Page): Promise<number> {
   if ((await page.getByText('Starts in', { exact: true }).count()) > 0) return Number.NaN;
   const text = (await page.locator('.figure-value').first().textContent()) ?? '';
   return Number(text.split(':')[0]);
 }
 
-/** There is time for some clicks, also on a busy machine: twelve minutes are 18 seconds. */
+/** Leaves time for some clicks, even on a busy machine: twelve minutes are 18 seconds. */
 async function earlyInMarket(page: Page): Promise<void> {
   const early = () => minutesLeft(page);
   await expect.poll(early, { timeout: NEXT_MARKET_MS }).toBeGreaterThanOrEqual(12);
@@ -52,18 +52,18 @@ const amount = (page: Page) => page.getByLabel(/^Amount \(before fee\)$|^Shares$
 const sequenceOf = (page: Page) => page.locator('.receipt .confirmed');
 
 /**
- * Buys what the ticket says. At 40 times the speed an offer may be gone when the order arrives: the
- * ticket says so, and nothing is bought.
+ * Buys as the ticket says. At 40 times the speed an offer may be gone when the order arrives. Then
+ * the ticket says so, and nothing is bought.
  */
 async function buy(page: Page, outcome: 'UP' | 'DOWN'): Promise<void> {
-  // The amount goes with a market's end.
+  // The amount is cleared when a market ends.
   await amount(page).fill('25');
   await page.locator(`#ticket .outcome-button.${outcome.toLowerCase()}`).click();
   await page.getByRole('button', { name: `Buy ${outcome}, BTC` }).click();
   await sequenceOf(page).waitFor({ timeout: RECEIPT_MS });
 }
 
-/** Whatever was said of the market before, its quarter hour is one of the day's results. */
+/** Waits for the market's quarter hour among the day's results. */
 const resultOf = (page: Page, window: string) =>
   page.getByRole('link', { name: new RegExp(`^${window}: (UP|DOWN) won$`) });
 
@@ -78,10 +78,10 @@ test('register, look, buy, amend, sell, wait for the end, claim, and look around
 
   await visitor.register('ada');
   await page.getByLabel('Skip confirmation').check();
-  // At 40 times the speed, a price has moved by more than usual until an order arrives.
+  // At 40 times the speed, a price moves more than usual before an order arrives.
   await page.getByLabel('If the price rises, pay up to').selectOption('100');
 
-  // Both outcomes, so that one of them is claimed. What could not be bought is tried again.
+  // Both outcomes, so that one of them is claimed. Failed purchases are tried again.
   await amount(page).fill('25');
   await page.getByText(/^Payout if UP wins$/).waitFor();
   const positions = page.getByRole('region', { name: 'Positions' }).last();
@@ -115,7 +115,7 @@ test('register, look, buy, amend, sell, wait for the end, claim, and look around
   await page.getByRole('button', { name: 'Sell DOWN, BTC' }).click();
   await page.getByText(/^Sold [\d.,]+ DOWN$/).waitFor();
 
-  // The price moves, and with it what the shares are worth.
+  // The price moves, and with it the value of the shares.
   const price = page.locator('.figure', { hasText: 'BTC now' }).locator('.figure-value');
   const worth = positions.getByRole('cell').nth(3);
   for (const watched of [price, worth]) {
@@ -123,7 +123,7 @@ test('register, look, buy, amend, sell, wait for the end, claim, and look around
     await expect.poll(() => watched.textContent()).not.toBe(before);
   }
 
-  // The page goes on to the next market by itself, with the result of this one.
+  // The page continues with the next market by itself, and shows this one's result.
   await resultOf(page, window).waitFor();
   await expect.poll(() => page.locator('[data-window]').textContent()).not.toBe(window);
   const target = page.locator('.figure', { hasText: 'Price to beat' });
@@ -159,7 +159,7 @@ test('register, look, buy, amend, sell, wait for the end, claim, and look around
     await visitor.fitsPhone(address);
   }
 
-  // All of it is in the statement, and the closed orders say how each ended.
+  // The statement contains everything, and the closed orders show how each ended.
   await visitor.view('account/statement');
   const statement = page.getByRole('region', { name: 'Statement' }).last();
   for (const cause of ['Play money', 'Market decided'])
@@ -178,7 +178,7 @@ test('register, look, buy, amend, sell, wait for the end, claim, and look around
   await closed.getByRole('row', { name: /^Buy .*DOWN .* Market ended$/ }).waitFor();
   await closed.getByRole('row', { name: /^Sell .*DOWN .* Filled$/ }).waitFor();
 
-  // After the next market, the results of both are there.
+  // After the next market, the results of both are shown.
   await visitor.view('');
   const results = page.getByRole('link', { name: / won$/ });
   await expect.poll(() => results.count(), { timeout: NEXT_MARKET_MS }).toBeGreaterThan(1);

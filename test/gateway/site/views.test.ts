@@ -1,6 +1,6 @@
 /**
- * What the page says where there is little to show: without a market, without an order, and to
- * whom the metrics are closed; and on the operator's page, that its figures are the metrics'.
+ * Pages with little to show: without a market, without an order, and for users who may not read the
+ * metrics. Also, the operator's page shows the metrics' figures.
  */
 import { rm } from 'node:fs/promises';
 import type { Browser } from 'playwright-core';
@@ -33,7 +33,7 @@ test('no market has opened yet, and the next one takes orders', async () => {
   await page.getByRole('link', { name: 'BTC', exact: true }).waitFor();
   await page.getByText('Starts in', { exact: true }).waitFor();
   await visitor.isAccessibleInEveryForm('without a market');
-  // A dialog has the focus in its first field, and gives it back.
+  // A dialog focuses its first field, and returns the focus when closed.
   const signUp = page.getByRole('button', { name: 'Sign up', exact: true });
   await signUp.click();
   await page.locator('#username:focus').waitFor();
@@ -121,7 +121,7 @@ test('rates, latencies, commits, follower and connections, from the metrics', as
   await visitor.isAccessibleInEveryForm('the status');
   await visitor.close();
 
-  // The same by hand: 20 commands in ten seconds.
+  // Computed by hand: 20 commands in ten seconds.
   const after = await read(10_000);
   expect(perSecond(before, after, 'exchange_commands_total', { kind: 'buy' })).toBe(2);
   expect(perSecond(after, before, 'exchange_commands_total')).toBe(0);
@@ -206,7 +206,7 @@ test('who has forgotten the password sets a new one with a code of the operator'
   await page.getByText('The username or the code is wrong, or the code was used').waitFor();
   await send(code, 'short');
   await page.getByText('The password must have at least 8 characters.').waitFor();
-  // Small letters and spaces will do.
+  // Lower case and spaces are accepted.
   await send(code.toLowerCase().replaceAll('-', ' '), 'a new and good one');
   await page.getByRole('button', { name: 'Sign out' }).waitFor();
   const login = { username, password: 'a new and good one' };

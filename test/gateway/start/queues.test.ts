@@ -1,6 +1,4 @@
-/**
- * The table of queues in the documents is the one in the code.
- */
+/** The documented table of queues equals the one in the code. */
 import { readFile } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { queuesOf } from '../../../gateway/start/queues.js';

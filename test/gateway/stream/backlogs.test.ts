@@ -1,5 +1,5 @@
 /**
- * Data waiting for stream readers: a limit for each, a limit for all, and closed connections count
+ * Unsent data of stream readers: a limit for each, a limit for all, and closed connections count
  * until they are released.
  */
 import { expect, test } from 'vitest';

@@ -11,7 +11,7 @@ import { silentLog } from '../../support/house-support.js';
 let cancels: CancelOnDisconnect;
 afterEach(() => cancels.stop());
 
-/** Nothing is written here, so everything counts as durable at once. */
+/** Nothing is written here, so everything counts as durable immediately. */
 const releaseAt = (_sequence: number, target: ReleaseTarget) => target.release();
 
 /**
@@ -72,7 +72,7 @@ test('keeps an order placed after the connection ended, and cancels the earlier 
   await cancels.finish();
   expect(engine.orders(1).map(({ orderId }) => orderId)).toEqual([young]);
   expect(engine.orders(2)).toEqual([]);
-  // Another connection of the user ends: now that order is cancelled, too.
+  // Another connection of the user ends, so that order is cancelled as well.
   add(1);
   await cancels.finish();
   expect(engine.orders(1)).toEqual([]);

@@ -1,6 +1,6 @@
 /**
- * A stream connection over real sockets: messages, heartbeats, and what its end does to the user's
- * orders.
+ * A stream connection over real sockets: messages, heartbeats, and the effect of its end on the
+ * user's orders.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ErrorBody } from '../../../gateway/commands/errors.js';

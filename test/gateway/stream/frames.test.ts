@@ -1,16 +1,16 @@
 /**
- * WebSocket frames that uWebSockets.js hands over one by one: whatever a client sends, and wherever
- * its socket is, it is closed after as many as its rate allows.
+ * WebSocket frames that uWebSockets.js hands over one by one. Whatever a client sends, and wherever
+ * its socket is, it is closed after the number of frames that its rate allows.
  */
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TestServer } from '../../support/server.js';
 import { clientsOf, type StreamClient, streamLimits } from './support.js';
 
-/** Above the rate, and so many that the connection is not closed in an orderly way. */
+/** Above the rate, and so far above it that the connection is not closed in an orderly way. */
 const FEW = 500;
 const MANY = 20_000;
-/** Whole frames of a client, masked with zeros, by what they are. */
+/** Whole client frames, masked with zeros, by type. */
 const FLOODS: Readonly<Record<string, string>> = {
   'empty pongs': '8a8000000000',
   'pongs with 125 bytes': `8afd00000000${'61'.repeat(125)}`,

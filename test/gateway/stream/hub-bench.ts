@@ -27,7 +27,7 @@ export const MARKET = 'btc-15m-1763700300';
 export const WINDOW_MS = 900_000;
 export const DAY_MS = 86_400_000;
 
-/** An in-memory journal that reports a batch as durable when the test says so. */
+/** An in-memory journal in which a batch becomes durable when the test says so. */
 class HeldLog implements SequencerLog {
   readonly end = { sequence: 0, digest: null };
   private readonly held: { batch: BatchContent; done: CommitDone }[] = [];
@@ -44,7 +44,7 @@ class HeldLog implements SequencerLog {
     return this.held.length > 0;
   }
 
-  /** Reports that the oldest batch is durable or that it failed; returns its last sequence. */
+  /** Reports that the oldest batch is durable or has failed. Returns its last sequence. */
   answer(error: JournalError | null = null): number {
     const { batch, done } = this.held.shift()!;
     done(error);
@@ -102,7 +102,7 @@ export class Bench {
     }
   }
 
-  /** Subscribes to a channel; returns it, and its last message once its market is closed. */
+  /** Subscribes to a channel. Returns it, and its last message once its market is closed. */
   follow(name: string, userId = 0): { channel: Channel; closed: string[]; subscriber: Subscriber } {
     const channel = this.hub.channel(channelNamed(this.engine, userId, name) as ChannelId);
     const closed: string[] = [];
@@ -122,7 +122,7 @@ export class Bench {
   }
 }
 
-/** Resolves when a hub whose commands came later has published. */
+/** Resolves when a hub with later commands has published. */
 export async function anotherPublishes(): Promise<void> {
   const later = new Bench();
   later.follow(`book:${MARKET}`);

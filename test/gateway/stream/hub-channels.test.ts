@@ -14,7 +14,7 @@ describe('a market', () => {
     const book = bench.follow(`book:${MARKET}`).channel;
     bench.do(...Array.from({ length: 1_000 }, () => bench.rest(1, 400, 1)));
     bench.do(...Array.from({ length: 200 }, () => bench.rest(2, 300, 1)));
-    // At 30 s, 60 s, … past the end: the orders are cancelled in two commands.
+    // At 30 s, 60 s, … past the end, when the orders are cancelled in two commands.
     for (let i = 1; i <= 32; i++) {
       bench.nowMs = WINDOW_START_MS + i * 30_000;
       bench.do(price(100_000 + i, bench.nowMs));
@@ -47,7 +47,7 @@ describe('a market', () => {
     bench.nowMs = WINDOW_START_MS + WINDOW_MS - 60_000;
     bench.do(price(100_000, bench.nowMs));
     bench.nowMs = WINDOW_START_MS + WINDOW_MS + 1_000;
-    // The next market is open at 100,000; then a late price shows that it had fallen for the last
+    // The next market is open at 100,000. Then a late price shows that it had fallen for the last
     // half minute.
     bench.do({ kind: 'advanceTime' }, price(90_000, WINDOW_START_MS + WINDOW_MS - 30_000));
     bench.nowMs += 1_000;

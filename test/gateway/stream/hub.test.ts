@@ -95,7 +95,7 @@ describe('sequence numbers', () => {
     const again = bench.follow(`book:${MARKET}`).channel;
     expect(again).not.toBe(channel);
     expect(again.lastSequence).toBe(bench.engine.sequence);
-    // A number of the earlier channel is not accepted for this one.
+    // This channel does not accept a number of the earlier one.
     for (let after = first; after <= first + 4; after++)
       expect(again.since(after, bench.engine.sequence)).toBe(null);
     bench.do(bench.rest(1, 405));

@@ -21,7 +21,7 @@ function withServer(overrides: Partial<Config> = {}): void {
   afterAll(() => server.stop());
 }
 
-/** null: the connection was refused. */
+/** Returns `null` if the connection was refused. */
 async function isLetIn(): Promise<StreamClient | null> {
   return connect().catch((error) => {
     expect(error).toBeInstanceOf(Refused);
@@ -117,7 +117,7 @@ describe('connections of one user', () => {
     expect(await third.refusal({ op: 'auth', token: ada.token })).toMatchObject({
       code: 'limit_reached',
     });
-    // It is still not authenticated; one that is may authenticate again.
+    // The third connection is still not signed in. A signed-in connection may sign in again.
     third.send({ op: 'auth', token: bob.token });
     expect((await third.next('authenticated')).userId).toBe(bob.userId);
     second.send({ op: 'auth', token: ada.token, cancelOnDisconnect: true });
@@ -140,12 +140,12 @@ describe('fair use', () => {
       const client = await connect();
       await client.subscribe(`trades:${MARKET}`, 'prices:BTC', 'prices:ETH');
       for (let i = 0; i < 6; i++) await client.caughtUp();
-      // Two tokens are left of 16: the handshake took five.
+      // Two tokens are left of 16, because the handshake took five.
       const tooMany = { op: 'subscribe', channels: [`book:${MARKET}`, 'user', 'markets'] };
       const { code, details } = await client.refusal(tooMany);
       expect(code).toBe('rate_limited');
       expect(details.retryAfterMs).toBeGreaterThan(1_000);
-      // What was refused cost nothing.
+      // The refused request cost nothing.
       for (let i = 0; i < 2; i++) await client.caughtUp();
       expect(await client.refusal({ op: 'ping' })).toMatchObject({ code: 'rate_limited' });
       // Existing subscriptions continue.
@@ -177,7 +177,7 @@ describe('fair use', () => {
       const cyn = await connectAs(await server.register('cyn'));
       const after = snapshot.channelSequence;
       await cyn.caughtUp();
-      // One for the message and three for what it returns; two are left.
+      // One for the message and three for its answers; two are left.
       expect(await cyn.refusal({ op: 'resume', channel: 'prices:BTC', after })).toMatchObject({
         code: 'rate_limited',
       });
@@ -226,7 +226,7 @@ describe('slow readers', () => {
       }
       await server.durable();
     };
-    // How much the operating system buffers before anything waits in the exchange varies.
+    // The operating system buffers a varying amount before anything is unsent in the exchange.
     while (!(await slowReadersClosed())) await trade();
     await trade();
     const last = engine.sequence;
@@ -235,10 +235,10 @@ describe('slow readers', () => {
     expect(slow.closing).toBe(null);
     slow.socket.resume();
     expect(await slow.closed).toEqual({ code: CLOSE.slowReader.code, reason: 'slow_reader' });
-    // What it received has no gaps (the client checks), and is not everything.
+    // The received messages have no gaps (the client checks), but are not complete.
     slow.check();
     expect(slow.numbers.get(channel)).toBeLessThan(last);
-    // It reconnects and continues.
+    // The client reconnects and continues.
     const again = await connect();
     again.send({ op: 'resume', channel, after: slow.numbers.get(channel) });
     const answer = await again.next(

@@ -17,7 +17,7 @@ test.each([
   const read = parts.map((part) => {
     expect(Buffer.byteLength(part)).toBeLessThanOrEqual(OUTGOING_BYTES_MAX);
     const message = JSON.parse(part);
-    // No half of a character, which some languages could not join.
+    // No part splits a character, because some languages could not join the halves.
     expect(Buffer.from(message.text).toString()).toBe(message.text);
     return message;
   });

@@ -1,6 +1,6 @@
 /**
  * `resume` of the channel `user` from the journal: across restarts and further back than memory,
- * with the messages that were sent, to the byte.
+ * with the messages originally sent, byte for byte.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -40,7 +40,7 @@ async function trade(on: Trading, commands: number): Promise<void> {
   await server.durable();
 }
 
-/** The texts of the messages of `user` that a client receives. */
+/** The texts of the `user` messages that a client receives. */
 function textsOf(client: StreamClient): string[] {
   const texts: string[] = [];
   client.socket.on('message', (data) => {
@@ -79,7 +79,7 @@ test('the messages of a restarted exchange are the same, to the byte, in pages, 
   await again.next('replayed');
   expect(withoutPrevious(replayed)).toEqual(withoutPrevious(live));
 
-  // From the middle, by another client, while trading goes on.
+  // From the middle, by another client, during trading.
   const third = await connectAs(ada!);
   const rest = textsOf(third);
   third.send({ op: 'resume', channel: 'user', after: middle });
@@ -97,7 +97,7 @@ test('the messages of a restarted exchange are the same, to the byte, in pages, 
   expect(rest.at(-1)).toBe(replayed.at(-1));
 });
 
-/** The number before is that of the message before, or one between. */
+/** Removes `previousSequence`, which may be the previous message's number or a later one. */
 const withoutPrevious = (texts: readonly string[]) =>
   texts.map((text) => text.replace(/"previousSequence":\d+,/, ''));
 
@@ -153,7 +153,7 @@ test('what is in an archive is too far back, also beside a resume that is not', 
     return (await archiveSegments({ folder: server.folder, archive })).moved.length > 0;
   });
   const { sequence } = await server.state();
-  // The first keeps the thread busy, so the others are answered by one replay.
+  // The first keeps the thread busy, so one replay answers the others.
   const clients = await Promise.all([cyn!, ada!, bob!].map((trader) => connectAs(trader)));
   const after = [sequence - 20, 0, sequence - 20];
   for (const [i, client] of clients.entries())
@@ -258,7 +258,7 @@ test.each([0, 1])('is as fast as its reader, with %i edge threads', async (edgeT
   const marketId = engine.activeMarket(0);
   const terms = { userId, marketId, sizeLots: 2, timeInForce: TimeInForce.GTC };
   const operations = Array.from({ length: 100 }, () => buy({ ...terms, priceTicks: 1 }));
-  // More than the buffers of the operating system take.
+  // More than the operating system's buffers hold.
   for (let i = 0; i < 300; i++) {
     server.submit(batch(userId, operations));
     server.submit({ kind: 'cancelAll', userId, idempotencyKey: null, marketId });

@@ -68,7 +68,7 @@ test("ignores the cookie on another site's page", async () => {
   expect(await refusal({ cookie: cookie(ada), 'sec-fetch-site': 'cross-site' })).toBe(
     '403 cross_site_request',
   );
-  // Without the cookie it sees what everybody sees.
+  // Without the cookie, the connection is anonymous.
   const client = await connect({ origin });
   expect(await client.refusal({ op: 'subscribe', channels: ['user'] })).toMatchObject({
     code: 'missing_token',
@@ -93,7 +93,7 @@ test('refuses a token that is invalid, of an unknown user, or revoked', async ()
     code: 'invalid_token',
   });
   expect(await client.refusal({ op: 'auth', token: '' })).toMatchObject({ code: 'invalid_token' });
-  // The connection is still open and unauthenticated.
+  // The connection is still open and not signed in.
   expect(await client.refusal({ op: 'subscribe', channels: ['user'] })).toMatchObject({
     code: 'missing_token',
   });

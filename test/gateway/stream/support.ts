@@ -38,18 +38,16 @@ export class Refused extends Error {
 }
 
 export class StreamClient {
-  /** All messages received, in order. */
   readonly messages: Message[] = [];
-  /** Last sequence number of each channel. */
   readonly numbers = new Map<string, number>();
   /** Channels that have started and that the client has not left. */
   private readonly joined = new Set<string>();
   readonly closed: Promise<Closing>;
   closing: Closing | null = null;
-  /** The problem with a message; thrown by the next wait. */
+  /** The problem with a message, which the next wait throws. */
   private fault: unknown = null;
   private read = 0;
-  /** Of a message whose last part has not come. */
+  /** Parts of an incomplete message. */
   private readonly parts: string[] = [];
 
   private constructor(readonly socket: WebSocket) {
@@ -141,7 +139,7 @@ export class StreamClient {
     return snapshots;
   }
 
-  /** Waits for the answer to a ping: everything that was durable before has arrived. */
+  /** Waits for the answer to a ping. Everything durable before has then arrived. */
   async caughtUp(): Promise<Message> {
     this.send({ op: 'ping' });
     return this.next('pong');
@@ -238,7 +236,7 @@ export function clientsOf(server: () => TestServer) {
 
   const connectAs = (trader: Trader) => connect({ 'x-user-token': trader.token });
 
-  /** Status and code of a refused handshake, as in `401 missing_token`. */
+  /** Status and code of a refused handshake, such as `401 missing_token`. */
   async function refusal(headers: Record<string, string>): Promise<string> {
     const refused: Refused = await connect(headers).then(
       () => {

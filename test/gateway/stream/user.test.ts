@@ -1,6 +1,6 @@
 /**
- * Whom the `user` channel and public trades show. That the account of a client equals the routes
- * from its first order to its last payout: test/gateway/client/stream.test.ts.
+ * The audience of the `user` channel and of public trades. test/gateway/client/stream.test.ts
+ * checks that a client's account equals the routes from its first order to its last payout.
  */
 import { afterAll, expect, test } from 'vitest';
 import { TestServer } from '../../support/server.js';

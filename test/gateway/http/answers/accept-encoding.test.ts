@@ -1,17 +1,17 @@
-/** Accept-Encoding: which coding is chosen, by weight and by what the server prefers. */
+/** Accept-Encoding: the coding is chosen by weight and by the server's preference. */
 import { expect, test } from 'vitest';
 import { acceptedCoding } from '../../../../gateway/http/answers/accept-encoding.js';
 import { namesTag } from '../../../../gateway/http/answers/entity-tags.js';
 
 test.each([
-  // Without a preference, or with only unknown ones, the bytes are sent uncompressed.
+  // Without a known coding, the bytes are sent uncompressed.
   ['', '', false],
   ['identity', '', false],
   ['deflate, zstd', '', false],
   ['deflate, identity;q=0', '', false],
   ['*;q=0', '', false],
   ['br;q=0, gzip;q=0', '', false],
-  // The server prefers brotli; the client's weights come first.
+  // The server prefers brotli, but the client's weights come first.
   ['gzip', 'gzip', false],
   ['gzip, deflate, br', 'br', false],
   ['GZIP', 'gzip', false],
@@ -30,13 +30,13 @@ test.each([
   ['identity;q=0, gzip', 'gzip', true],
   ['identity;q=0, *', 'br', true],
   ['*;q=0, gzip', 'gzip', true],
-  // An invalid element is ignored.
+  // Invalid elements are ignored.
   ['gzip;q=2', '', false],
   ['gzip;q=-1, br;q=0.1234', '', false],
   ['gzip;level=9, br', 'br', false],
   [';q=1,,, gzip;q=', '', false],
   ['g zip', '', false],
-  // The first of two wins.
+  // The first of two equal elements wins.
   ['gzip;q=0, gzip', '', false],
 ] as const)('%j → %j', (header, coding, refusesIdentity) => {
   expect(acceptedCoding(header)).toEqual({ coding, refusesIdentity });

@@ -1,4 +1,4 @@
-/** The thread that compresses: its queue is bounded; without the thread, bodies are sent plain. */
+/** The compression thread: its queue is bounded, and without it bodies are sent plain. */
 import { gunzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
 import { AnswerCoder, type Coded } from '../../../../gateway/http/answers/answer-coder.js';

@@ -53,7 +53,7 @@ function decoded(bytes: Buffer, coding: string): Buffer {
 }
 
 const ofAda = () => ({ 'x-user-token': ada.token });
-/** A name, a path, and whether only the signed-in user may read it. */
+/** Name, path, and whether only the signed-in user may read it. */
 const LARGE: [string, () => string, boolean][] = [
   ['history', () => '/markets/15m/history', false],
   ['a resolved market', () => `/markets/${MARKET}`, false],
@@ -154,7 +154,7 @@ test('the tag changes with the content', async () => {
     expect(after.status, path).toBe(200);
     expect(after.header('etag')).not.toBe(etag);
   }
-  // An active market, and then the history when the market has ended.
+  // An active market, then the history after its end.
   const [market, history] = [`/markets/${NEXT_MARKET}`, '/markets/15m/history'];
   const [ofMarket, ofHistory] = [await get(market), await get(history)];
   await trade(NEXT_MARKET);

@@ -303,7 +303,7 @@ describe('a statement for accountants', () => {
     const named = [...recipes.matchAll(/`(\w+)`/g)].map(([, name]) => name!);
     expect(named.length).toBeGreaterThan(10);
     for (const name of named) expect(Object.keys(row!)).toContain(name);
-    // As Koinly's and rotki's own templates have them, and a value for each.
+    // Columns of Koinly's and rotki's own templates, with a value for each.
     const rows = recipes
       .split('\n')
       .map((line) => line.split(' | ').map((cell) => cell.split(', ')));

@@ -1,6 +1,6 @@
 /**
- * The files of days: whole, with every event of the day and no account, made once, and served in
- * ranges, also by an edge and after a crash while one was made.
+ * Day files: complete, with every event of the day and no account data, created once, and served in
+ * ranges, also by an edge and after a crash during their creation.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,7 +25,7 @@ const dates = async () => {
   return files.map(({ date }: { date: string }) => date);
 };
 
-/** Prices for the two quarter hours after midnight: by the second, the day before is over. */
+/** Delivers prices for the two quarter hours after midnight, the second after the day's end. */
 async function passMidnight(): Promise<void> {
   const midnight = Math.ceil(server.clock.nowMs() / 86_400_000) * 86_400_000;
   for (const minutes of [1, 16]) {
@@ -91,7 +91,7 @@ test('it is listed with its size and its place', async () => {
   const file = { asset: 'BTC', date: '2025-11-21', bytes: whole.length, path: PATH };
   expect((await server.api.get('/history?asset=BTC')).json).toEqual({ files: [file] });
   const both = [file, { asset: 'ETH', date: '2025-11-21' }];
-  // The file of each asset is written by itself.
+  // Each asset's file is written separately.
   await eventually(async () => {
     expect((await server.api.get('/history')).json.files).toMatchObject(both);
   });
@@ -158,7 +158,7 @@ test('a large file comes whole, and not to more than 8 of an address at once', a
   const path = PATH.replace('BTC', 'SOL');
   const answer = await fetched(path, { range: 'bytes=1-' });
   expect((await bytesOf(answer)).equals(large.subarray(1))).toBe(true);
-  // They read the head and nothing more.
+  // These clients read only the head.
   const open = () =>
     new Promise<{ status: number; end: () => void }>((resolve, reject) => {
       const request = get(`${server.api.url}${path}`, { agent: false }, (response) =>

@@ -1,4 +1,4 @@
-/** One rule for all lists: a market that never was, and times in seconds, are refused. */
+/** One rule for all lists: a market that never existed, and times in seconds, are refused. */
 import { afterAll, expect, test } from 'vitest';
 import { codeOf, MARKET, TestServer, WINDOW_MS, WINDOW_START_MS } from '../../../support/server.js';
 
@@ -13,7 +13,7 @@ const BETWEEN = [...OF_MARKET.slice(1), '/markets/15m/history'];
 
 const asked = (path: string, query: string) => server.api.read(`${path}?${query}`, alice.token);
 
-/** Of no quarter hour, before the exchange was, of no asset, and no id at all. */
+/** Not a quarter hour, before the exchange began, not an asset, and not an id. */
 const NEVER = ['btc-15m-17', 'btc-15m-900', 'btc-15m-1763699400', 'doge-15m-1763700300', 'x', ''];
 
 test.for(OF_MARKET)('%s of a market that never was is not an empty list', async (list) => {

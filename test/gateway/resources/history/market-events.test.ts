@@ -1,4 +1,4 @@
-/** The past of a market over HTTP: its events, its settlement prices, and the journal's hashes. */
+/** A market's past over HTTP: its events, its settlement prices, and the journal's hashes. */
 import { afterAll, describe, expect, test } from 'vitest';
 import { openJournalReader } from '../../../../persistence/journal/reader.js';
 import {
@@ -47,7 +47,7 @@ for (let n = 0; clock.nowMs() < untilMs; n++) {
 await server.advance();
 afterAll(() => server.stop());
 
-/** By the rule of the exchange: each price counts for the time it was the last known; in micros. */
+/** By the exchange's rule, in micros: each price counts while it is the last known one. */
 function averageMicros(ticks: Tick[], atMs: number): number {
   let sum = 0n;
   let time = 0n;
@@ -70,7 +70,7 @@ describe('ticks', () => {
     expect([json.startPrice, json.endPrice]).toEqual([market.startPrice, market.endPrice]);
     expect(json.end.length).toBeGreaterThan(8);
     expect(averageMicros(json.end, market.endsAtMs)).toBe(microsOf(market.endPrice));
-    // Without a price before its window, the first one opened this market.
+    // Without a price before its window, this market opened with the first one.
     expect(json.start).toEqual([{ observedAtMs: WINDOW_START_MS, price: 100_000 }]);
     const next = (await ticksOf(NEXT_MARKET)).json;
     expect(next).toMatchObject({ startPrice: market.endPrice, endPrice: null, end: [] });
@@ -154,7 +154,7 @@ describe('events', () => {
     const { json } = await eventsOf('?limit=200');
     const book = json.events.filter(({ type }: Event) => type === 'book');
     const changes = book.map(({ side, price, change }: Event) => [side, price, change]);
-    // Bob bids 0.5 for DOWN, which is an offer of UP; Ada buys 10 of it.
+    // Bob bids 0.5 for DOWN, which offers UP; Ada buys 10 of it.
     expect(changes.slice(0, 6)).toEqual([
       ['SELL', 0.5, 30],
       ['SELL', 0.5, -10],

@@ -1,4 +1,4 @@
-/** Orders by the client's own id over HTTP, and what a closed order still says of its terms. */
+/** Orders by the client's own id over HTTP, and the terms that a closed order still reports. */
 import { afterAll, expect, test } from 'vitest';
 import { MARKET, TestServer, WINDOW_MS, WINDOW_START_MS } from '../../../support/server.js';
 
@@ -23,7 +23,7 @@ const buy = `/markets/15m/${MARKET}/buy`;
 await post(buy, { ...resting, clientOrderId: 'kept' });
 const terms = { expiresAtMs: EXPIRES_AT_MS, selfTrade: 'cancel_both' };
 await post(buy, { ...resting, ...terms, clientOrderId: 'expiring' });
-// A refused operation comes before the two that are placed.
+// A refused operation comes before the two orders that are placed.
 const op = { op: 'buy', marketId: MARKET, ...resting };
 await post('/batch', {
   operations: [

@@ -1,7 +1,7 @@
 /**
- * What is told in more than one place is the same everywhere: orders, trades, positions, balances
- * and markets, from the engine, from the history and on the stream, field by field, after random
- * commands of every kind, at several moments of a market's life.
+ * Facts reported in several places are the same everywhere: orders, trades, positions, balances and
+ * markets, from the engine, the history and the stream, field by field, after random commands of
+ * every kind, at several moments of a market's life.
  */
 import { afterAll, expect, test } from 'vitest';
 import type { Command } from '../../../../engine/interface/commands.js';
@@ -23,7 +23,7 @@ const seedName = `SEED=${SEED}`;
 const random = new Random(SEED);
 const COMMANDS = 60;
 
-/** Each is told by at least two places, or the test does not look where it should. */
+/** At least two places must report each field, or the test does not look where it should. */
 const COMPARED = {
   order: [
     'amount averagePrice clientOrderId closedAtMs expiresAtMs fee filledShares groupId isOpen',
@@ -45,7 +45,7 @@ const COMPARED = {
   user: ['profit rank userId username volume'],
 };
 
-/** Facts by kind, id and field, each with the place that told it first. */
+/** Facts by kind, id and field, each with the place that reported it first. */
 class Facts {
   private readonly told = new Map<string, { place: string; text: string }>();
   readonly compared = new Map<string, Set<string>>();
@@ -102,7 +102,7 @@ test(`one fact, one value (${seedName})`, async () => {
   );
 });
 
-/** Random commands of users, each a few milliseconds after the one before. */
+/** Random commands of users, each a few milliseconds after the previous one. */
 function trade(): void {
   const { engine } = server.exchange.sequencer;
   const markets = [0, 1].map((asset) => engine.activeMarket(asset)).filter((id) => id !== 0);

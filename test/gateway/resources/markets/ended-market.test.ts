@@ -1,4 +1,4 @@
-/** What a market says after its end, while the engine has it and a day later, when it has not. */
+/** Answers about a market after its end: from the engine, and a day later from the history. */
 import { afterAll, expect, test } from 'vitest';
 import { marketNumber } from '../../../../gateway/resources/find.js';
 import {
@@ -32,7 +32,7 @@ const [claimer, keeper, sleeper, loser] = [
 const claim = (who: Trader, marketId = MARKET, headers = {}): Promise<Answer> =>
   server.api.send('POST', `/markets/15m/${marketId}/claim`, {}, { token: who.token, headers });
 
-/** The refusal, when the history has caught up. */
+/** Returns the refusal after the history has caught up. */
 async function refused(asked: () => Promise<Answer>) {
   await server.followed();
   const answer = await asked();
@@ -71,7 +71,7 @@ test('a claim that was paid says when and how much', async () => {
     await server.buy(loser, { outcome: 'DOWN', shares: 10, price: 0.5, timeInForce: 'GTC' });
     expect((await server.buy(who, { outcome: 'UP', shares: 10, price: 0.5 })).status).toBe(200);
   }
-  // What is said under a key stays the same, though more becomes known.
+  // The answer to a key stays the same, even if more is known later.
   const late = () =>
     server.api.send(
       'POST',
@@ -197,7 +197,7 @@ test('a command asks each question once, for a read of its user', async () => {
   };
   const same = Array(100).fill(MARKET);
   expect(await batch(same)).toEqual(same.map(() => 'already_paid'));
-  // Two reads for a market that never was, and none is left after the two.
+  // Each market that never existed costs two reads, so two of them use up the quota.
   const never = [1, 2, 3].map((n) => `btc-15m-${900 * n}`);
   expect(await batch([...never, MARKET, never[0]!])).toEqual([
     'market_not_found',

@@ -12,13 +12,13 @@ const server = await TestServer.withMarket();
 server.feed.deliver('ETH', 3_000);
 afterAll(() => server.stop());
 
-/** Moves time and applies what is due, without a price. */
+/** Moves time and applies everything due, without a price. */
 async function at(atMs: number): Promise<void> {
   server.clock.set(atMs);
   await server.advance();
 }
 
-/** The market as each route shows it, which is the same everywhere. */
+/** Returns the market, which every route must show the same. */
 async function market(id = NEXT) {
   const { json } = await server.api.read(`/markets/${id}`);
   const { priceHistory, ...alone } = json;

@@ -1,7 +1,7 @@
 /**
  * GET /markets over more than a day, when the engine has forgotten some markets. All pages together
- * list every market that ever opened, once, newest first, whatever the filter, the page size and
- * what happens between two pages.
+ * list every market that ever opened, once, newest first, for every filter and page size, and
+ * whatever happens between two pages.
  */
 import { afterAll, expect, test } from 'vitest';
 import { marketIdNumber } from '../../../../engine/interface/notation.js';
@@ -9,10 +9,10 @@ import { TestServer, WINDOW_MS, WINDOW_START_MS } from '../../../support/server.
 
 const DAY_MS = 86_400_000;
 const WINDOWS_PER_DAY = DAY_MS / WINDOW_MS;
-/** The engine has forgotten the first few. */
+/** By then, the engine has forgotten the first few. */
 const WINDOWS = WINDOWS_PER_DAY + 12;
 
-/** In every other window one of the assets has no price at the end, and is VOID a minute later. */
+/** In every other window, one asset has no price at the end and is VOID a minute later. */
 async function passWindow(): Promise<void> {
   const { clock, feed } = server;
   const window = (now - WINDOW_START_MS) / WINDOW_MS;
@@ -25,7 +25,7 @@ async function passWindow(): Promise<void> {
   now += WINDOW_MS;
   clock.set(now + 30_000);
   await server.advance();
-  // A market without a price at its start opens with the first one that comes.
+  // A market without a price at its start opens with the first price that arrives.
   for (const symbol of ['BTC', 'ETH']) feed.deliver(symbol, 1_000);
 }
 
@@ -37,7 +37,7 @@ interface Listed {
   startsAtMs: number;
 }
 
-/** All pages of a list; `between` runs before each page but the first. */
+/** Returns all pages of a list. `between` runs before each page but the first. */
 async function pages(
   query: string,
   limit: number,
@@ -89,7 +89,7 @@ test('markets are forgotten in another order than they started', async () => {
 });
 
 test.each([1, 7, 199])('markets are all listed, once, in pages of %d', async (limit) => {
-  // With one market per page, only the end, where the two sources meet.
+  // With one market per page, only checks the end, where the two sources meet.
   if (limit > 1) expect(idsOf(await pages('', limit))).toEqual(expectedIds());
   else {
     const { json } = await server.api.read('/markets?limit=180');

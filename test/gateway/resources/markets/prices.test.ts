@@ -1,6 +1,6 @@
 /**
- * What a market and a position say of prices: a price that is there, where it is from, or none; and
- * the chance by the asset's price, which is no quote.
+ * Prices of markets and positions: whether there is one, and where it comes from. Also the chance
+ * derived from the asset's price, which is not a quote.
  */
 import { afterEach, expect, test } from 'vitest';
 import {
@@ -28,7 +28,7 @@ async function rest(who: Trader, outcome: 'UP' | 'DOWN', price: number, shares: 
   expect(answer.status, answer.text).toBe(200);
 }
 
-/** Ten pairs, one half for each; the trade is at `price` of UP. */
+/** Mints ten pairs in a trade at `price` of UP, with one half for each user. */
 async function trade(price: number): Promise<void> {
   await rest(bob!, 'DOWN', (1_000 - price * 1_000) / 1_000, 10);
   await rest(alice!, 'UP', price, 10);
@@ -39,7 +39,7 @@ async function cancelAll(): Promise<void> {
     expect((await server.api.delete(`/users/${userId}/orders`, token)).status).toBe(200);
 }
 
-/** The market as every route shows it, with the fields that say prices. */
+/** The market's price fields, as every route shows them. */
 async function market() {
   const { json: one } = await server.api.read(`/markets/${MARKET}`);
   const lists = [await server.api.read('/markets'), await server.api.read('/markets/15m')];
@@ -120,11 +120,11 @@ test('a position is worth what the bids of others pay for it, and nothing is kno
   await trade(0.4);
   const unsaleable = { price: 0.4, value: null, payout: 10, cost: 4, unrealizedProfit: null };
   expect(await position(alice!)).toEqual(unsaleable);
-  // Their own bid does not count, for them.
+  // A user's own bid does not count for that user.
   await rest(alice!, 'UP', 0.39, 10);
   expect(await position(alice!)).toEqual(unsaleable);
   expect((await position(alice!, null)).value).toBe(3.9);
-  // By depth: 4 at 0.38, 3 at 0.37, and nobody for the last 3.
+  // By depth: 4 shares at 0.38, 3 at 0.37, and no bid for the last 3.
   await rest(bob!, 'UP', 0.38, 4);
   await rest(bob!, 'UP', 0.37, 3);
   expect((await position(alice!)).value).toBe(4 * 0.38 + 3 * 0.37);
@@ -134,7 +134,7 @@ test('a position is worth what the bids of others pay for it, and nothing is kno
     alice!.token,
   );
   expect(quote.received).toBe((await position(alice!)).value);
-  // The other outcome: nobody but Alice, by her bid for UP, would sell it.
+  // Nobody bids for DOWN: Alice's bid for UP is an offer of DOWN.
   expect((await position(bob!)).value).toBe(null);
 });
 

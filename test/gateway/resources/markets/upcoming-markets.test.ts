@@ -35,7 +35,7 @@ test('are listed for an hour ahead, apart from the active ones', async () => {
   expect(await idsOf('/markets/15m')).toEqual([MARKET]);
   const ahead = [4, 3, 2, 1].map(marketIn);
   expect(await idsOf('/markets?status=upcoming&asset=btc')).toEqual(ahead);
-  // ETH has had no price: the market of its current window waits for one.
+  // ETH has no price, so its current market is still upcoming.
   expect(await idsOf('/markets?status=upcoming')).toHaveLength(9);
   // The history may be behind for a moment.
   await eventually(async () =>

@@ -1,6 +1,6 @@
 /**
- * What a VOID market gives back, to those with shares in it and to those without: positions, the
- * claim, the stream and the realized profit say the same.
+ * Refunds of a VOID market, to users with and without shares in it: positions, the claim, the
+ * stream and the realized profit agree.
  */
 import { afterAll, expect, test } from 'vitest';
 import {
@@ -40,7 +40,7 @@ async function ok(who: Trader, kind: 'buy' | 'sell', body: object): Promise<void
 }
 
 test('refunds are positions to claim, for whoever paid a fee', async () => {
-  // Who rests pays no fee; the seller has no shares any more, and has paid one.
+  // Resting orders pay no fee. The seller has paid one, and has no shares left.
   await ok(maker, 'buy', { outcome: 'DOWN', shares: 20, price: 0.6, timeInForce: 'GTC' });
   await ok(seller, 'buy', sold);
   await ok(holder, 'buy', sold);
@@ -48,7 +48,7 @@ test('refunds are positions to claim, for whoever paid a fee', async () => {
   await ok(seller, 'sell', { ...sold, price: 0.3 });
   expect(await positionsOf(seller)).toEqual([]);
 
-  // No price comes in the last minute, nor in the minute after it.
+  // No price arrives in the last minute or the minute after it.
   server.clock.set(WINDOW_START_MS + WINDOW_MS);
   await server.advance();
   server.clock.set(WINDOW_START_MS + WINDOW_MS + 60_000);
@@ -66,7 +66,7 @@ test('refunds are positions to claim, for whoever paid a fee', async () => {
     expect(sum(positions, 'payout')).toBeCloseTo(before.value, 6);
     const filtered = await server.api.get('/users/me/positions?status=claimable', who.token);
     expect(filtered.json.positions).toEqual(positions);
-    // The settlement has added the refund and the payout, less the cost, to the profit.
+    // The settlement has added the refund and the payout, minus the cost, to the profit.
     const settled = sum(positions, 'unrealizedProfit');
     const profit = await profitOf(who);
     const claim = await server.api.post(`/markets/15m/${MARKET}/claim`, {}, who.token);

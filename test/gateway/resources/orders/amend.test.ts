@@ -1,4 +1,4 @@
-/** Amendments over real HTTP: what changes, what stays, and what a refusal leaves. */
+/** Amendments over real HTTP: what changes, what stays, and the state after a refusal. */
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { codeOf, MARKET, type Trader } from '../../../support/server.js';
 import { Desk, RESTING } from './desk.js';
@@ -7,7 +7,7 @@ let desk: Desk | null = null;
 let ada: Trader;
 let bob: Trader;
 
-/** Every test has a market of its own. */
+/** Every test has its own market. */
 beforeEach(async () => {
   await desk?.server.stop();
   desk = await Desk.open();
@@ -18,11 +18,11 @@ beforeEach(async () => {
 });
 afterAll(() => desk?.server.stop());
 
-/** Ada's order is o1, Bob's o2; both bid 0.40 for 10, Ada first. */
+/** Ada's order is o1, Bob's o2. Both bid 0.40 for 10, Ada first. */
 const ADA = 'o1';
 const own = () => desk!.orders(ada);
 
-/** Somebody sells into the bids by buying DOWN. */
+/** Sells into the bids by buying DOWN. */
 const take = (shares: number, trader: Trader) =>
   desk!.buy(trader, { outcome: 'DOWN', shares, price: 0.6 });
 
@@ -83,7 +83,7 @@ test('the receipt has the clientOrderId of the order, of every length that one m
     const name = `${'Az09_-:.'.repeat(8)}`.slice(-length);
     expect(await amend(name, { shares: 6 })).toMatchObject({ clientOrderId: name });
   }
-  // It moves, and it trades and ends.
+  // The order moves, trades and ends.
   const moved = await amend('moved', { price: 0.45 });
   expect(moved).toMatchObject({ clientOrderId: 'moved', keptPriority: false });
   await desk!.buy(bob, { outcome: 'DOWN', shares: 14, price: 0.5, timeInForce: 'GTC' });

@@ -54,7 +54,7 @@ test('in a batch: orders have ids, and a cancel names one', async () => {
   });
   expect(cancelled).toMatchObject({ status: 'cancelled', orderId: placed.orderId });
   expect(unknown.error.code).toBe('order_not_found');
-  // Another user's name for an order is none of mine.
+  // Another user's client order id does not name one of Ada's orders.
   const other = await batch(ada, [{ op: 'cancel', marketId: MARKET, clientOrderId: 'b-1' }]);
   expect(other.json.results[0].error.code).toBe('order_not_found');
 });
@@ -69,7 +69,7 @@ test('PATCH, DELETE and the amendment of a batch take the id in place of the ord
   const both = await batch(ada, [
     { ...op, shares: '8.5' },
     { ...op, price: 0.39 },
-    // Placed and amended in one batch.
+    // The order is placed and amended in one batch.
     { op: 'buy', marketId: MARKET, ...RESTING, clientOrderId: 'in-batch' },
     { ...op, clientOrderId: 'in-batch', shares: 7 },
   ]);
@@ -79,7 +79,7 @@ test('PATCH, DELETE and the amendment of a batch take the id in place of the ord
     { clientOrderId: 'in-batch', restingShares: 10 },
     { clientOrderId: 'in-batch', restingShares: 7 },
   ]);
-  // It is another user's own name.
+  // Bob has his own order with this id.
   expect((await api.delete(path, bob.token)).json.error.code).toBe('order_not_found');
   const cancelled = await api.delete(path, ada.token);
   expect(cancelled.json).toMatchObject({ orderId, cancelledShares: 8.5 });

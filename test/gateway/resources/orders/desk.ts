@@ -1,9 +1,9 @@
-/** What the tests of orders share: an exchange with traders, and short requests. */
+/** Shared by the tests of orders: an exchange with traders, and short requests. */
 import type { Config } from '../../../../gateway/start/config.js';
 import { type Answer, MARKET, TestServer, type Trader } from '../../../support/server.js';
 
 export const PLACES = `/markets/15m/${MARKET}`;
-/** A bid that rests: 10 UP at 0.40, which holds 4 dollars. */
+/** A resting bid: 10 UP at 0.40, which holds 4 dollars. */
 export const RESTING = { outcome: 'UP', shares: 10, price: 0.4, timeInForce: 'GTC' };
 
 export class Desk {

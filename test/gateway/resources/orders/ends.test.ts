@@ -1,6 +1,6 @@
 /**
  * How resting orders end, over real HTTP: they expire, are cancelled together, or meet another
- * order of their user; and what a later cancel is told.
+ * order of their user; and the answer to a later cancel.
  */
 import { afterAll, expect, test } from 'vitest';
 import { codeOf, MARKET, WINDOW_START_MS } from '../../../support/server.js';
@@ -12,7 +12,7 @@ const ada = await desk.register('ada');
 const bob = await desk.register('bob');
 afterAll(() => desk.server.stop());
 
-/** One of Ada's orders, as the history has it. */
+/** One of Ada's orders, from the history. */
 const ended = async (orderId: string) =>
   (await desk.server.api.read(`/users/${ada.userId}/orders/${orderId}`, ada.token)).json;
 
@@ -150,12 +150,12 @@ test('an order is one thing in receipts, lists and the stream: status, isOpen, p
   await client.subscribe('user');
   const { data } = client.of('user')[0]!;
   expect(data.orders.filter((order: { orderId: string }) => order.orderId === orderId)).toEqual([
-    // A snapshot of the stream does not say it.
+    // A snapshot of the stream does not contain `sharesAhead`.
     { ...listed, sharesAhead: undefined },
   ]);
   await client.close();
 
-  // It meets the order of its own user: cancelled after a fill, and cancelled in each place.
+  // The order meets one of its own user: cancelled after a fill, and cancelled in each place.
   await desk.buy(bob, { ...RESTING, shares: 1, price: 0.405 });
   await desk.buy(ada, { ...RESTING, shares: 4, price: 0.403 });
   const crossing = { outcome: 'DOWN', shares: 9, price: 0.6, selfTrade: 'cancel_taker' };
@@ -242,7 +242,7 @@ test.each([
 ])('%j, the most shares of an order, is for %j wherever the order is', async (size, amount) => {
   const { api, exchange } = desk.server;
   const cyd = await desk.register(`cyd-${++registered}`);
-  // At a better price than 0.002.
+  // The order fills at a better price than 0.002.
   await desk.buy(bob, { ...RESTING, shares: 5, price: 0.999 });
   const { json } = await desk.buy(cyd, { outcome: 'DOWN', timeInForce: 'GTC', ...size });
   const { orderId } = json;

@@ -27,7 +27,7 @@ const remove = (trader: Trader, groupId: string) =>
 const groups = async (trader: Trader) =>
   (await desk.server.api.get(ofGroups(trader), trader.token)).json.orderGroups;
 const bid = (price: number, groupId?: string) => ({ ...RESTING, shares: 8, price, groupId });
-/** Orders as the history has them, oldest first. */
+/** Orders from the history, oldest first. */
 const history = async (trader: Trader) => {
   const path = `/users/${trader.userId}/orders?status=all`;
   return (await desk.server.api.read(path, trader.token)).json.orders.reverse();

@@ -1,7 +1,7 @@
 /**
- * The two ways from the bytes of an order, a batch or an order entry to a command: the readers,
- * which take what clients usually send, and JSON.parse, the check for duplicate keys and zod, which
- * take everything that is valid.
+ * Both ways from the bytes of an order, a batch or an order entry to a command: the readers, which
+ * accept what clients usually send, and JSON.parse, the check for duplicate keys and zod, which
+ * accept everything valid.
  */
 import type { Command } from '../../../../engine/interface/commands.js';
 import type { Assets } from '../../../../engine/interface/notation.js';
@@ -44,7 +44,7 @@ const orders = new OperationReader();
 const batches = new BatchReader();
 const requests = new OrderRequestReader();
 
-/** The bodies of single operations, and what their paths name. */
+/** Schemas of single operations, and the order that their paths name. */
 const SINGLE = {
   buy: { schema: BuyBody, orderId: undefined },
   sell: { schema: SellBody, orderId: undefined },
@@ -52,7 +52,7 @@ const SINGLE = {
 };
 export type Kind = keyof typeof SINGLE | 'batch' | 'stream';
 
-/** null: left to the schemas. */
+/** The reader's result; `null` if the schemas must decide. */
 export function quick(kind: Kind, text: Buffer): Command | OrderRequest | null {
   const bytes = new Uint8Array(text);
   if (kind === 'stream') return requests.read(assets, bytes, USER);
@@ -60,7 +60,7 @@ export function quick(kind: Kind, text: Buffer): Command | OrderRequest | null {
   return orders.body(kind, bytes, assets, place, SINGLE[kind].orderId);
 }
 
-/** What the stream makes of a message that its reader does not take; null if it refuses it. */
+/** The schemas' result for a stream message, or `null` if they refuse it. */
 function slowRequest(bytes: Buffer): OrderRequest | null {
   const received = readJson(new Uint8Array(bytes).buffer, false);
   const { json } = received;
@@ -71,7 +71,7 @@ function slowRequest(bytes: Buffer): OrderRequest | null {
   return 'status' in request ? null : request;
 }
 
-/** What admission and the handlers make of the same bytes; null if they refuse them. */
+/** The result of admission and handlers, or `null` if they refuse the bytes. */
 export function slow(kind: Kind, bytes: Buffer): Command | OrderRequest | null {
   if (kind === 'stream') return slowRequest(bytes);
   const text = new TextDecoder('utf-8', { fatal: false, ignoreBOM: true }).decode(bytes);

@@ -1,4 +1,4 @@
-/** The fees in the cost of one's shares, added up from one's trades. */
+/** Fees in the cost of a user's shares, added up from the user's trades. */
 import { expect, test } from 'vitest';
 import { openPage } from './page.js';
 

@@ -1,4 +1,4 @@
-/** What markets brought, from the statement's entries: its model, without a browser. */
+/** Profit per market from the statement's entries. Tests the model without a browser. */
 import { expect, test } from 'vitest';
 import { openPage } from './page.js';
 

@@ -1,8 +1,8 @@
-/** Times of the site where clocks are set back: an hour that occurs twice says which it is. */
+/** Times where clocks are set back: an hour that occurs twice shows its offset. */
 import { expect, test } from 'vitest';
 import { offsetText } from '../../../../gateway/site/app/parts/format.js';
 
-/** Minutes by which clocks of a zone are ahead of UTC. */
+/** Minutes by which a zone's clocks are ahead of UTC. */
 function offsetIn(timeZone: string) {
   const format = new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' });
   return (atMs: number): number => {
@@ -21,7 +21,7 @@ test.for([
   ['America/New_York', '2026-11-01T06:00:00Z', ' UTC\u22125'],
   ['America/New_York', '2026-11-01T06:45:00Z', ' UTC\u22125'],
   ['America/New_York', '2026-11-01T07:00:00Z', ''],
-  // Forward: an hour is left out, and none occurs twice.
+  // Clocks go forward: an hour is left out, and none occurs twice.
   ['America/New_York', '2026-03-08T07:30:00Z', ''],
   // From 03:00 to 02:00.
   ['Europe/Berlin', '2026-10-24T23:45:00Z', ''],

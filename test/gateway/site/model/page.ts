@@ -1,11 +1,11 @@
-/** What the site's model needs of a browser: an address, and answers of an exchange. */
+/** The parts of a browser that the site's model needs: an address, and answers of an exchange. */
 import { afterAll, vi } from 'vitest';
 
 type Answer = (address: string, body: string | undefined, headers: Headers) => object;
 
 let answer: Answer = () => ({});
 
-/** Before the model is imported. Tests may share it, so each says what is answered. */
+/** Call before importing the model. Tests may share it, so each sets its own answers. */
 export function openPage(answers: Answer): void {
   answer = answers;
   vi.stubGlobal('location', { hash: '', origin: 'http://exchange' });

@@ -1,4 +1,4 @@
-/** What came of a market, from the statement's entries: its model, without a browser. */
+/** Results of a market from the statement's entries. Tests the model without a browser. */
 import { expect, test } from 'vitest';
 import type { Position } from '../../../../gateway/client/index.js';
 import { eventually } from '../../../support/eventually.js';
@@ -25,7 +25,7 @@ test.each([
   ['UP', [entry('claim', 20, 'UP', -20), entry('fill', -10, 'UP', 20)], 20_000_000, 10_000_000],
   ['UP', LOST, 0, -10_050_000],
   ['VOID', [entry('fee', -0.05), entry('fill', -10, 'UP', 20)], 10_050_000, 0],
-  // All shares were sold, and the fee has come back.
+  // All shares were sold, and the fee was refunded.
   [
     'VOID',
     [

@@ -1,4 +1,4 @@
-/** What the ticket sends, and what it says instead: its model, without a browser. */
+/** The ticket's orders and refusals. Tests the model without a browser. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Market, Position } from '../../../../gateway/client/index.js';
 import type { Level } from '../../../../gateway/client/stream/book.js';
@@ -6,7 +6,7 @@ import { openPage } from './page.js';
 
 const bodies: Record<string, unknown>[] = [];
 const keys = new Set<string | null>();
-/** What the next requests meet; without more of them, an empty answer. */
+/** Answers to the next requests. Further requests get an empty answer. */
 const answers: (() => object)[] = [];
 
 openPage((_address, body, headers) => {

@@ -1,6 +1,6 @@
 /**
- * Requests that are sent without waiting: each gets one answer, in order, whatever the requests
- * between have changed, and also when the exchange then closes the connection.
+ * Requests sent without waiting: each gets one answer, in order, whatever the requests between them
+ * have changed, even if the exchange then closes the connection.
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -55,7 +55,7 @@ describe('requests sent without waiting', () => {
         const sent = requests.map((each, at) => ({ ...each, id: `${at}` }));
         client.sendTogether(sent);
         await eventually(() => answered(client).length >= sent.length || client.closing !== null);
-        // A resume from the journal is answered later than what follows it.
+        // A resume from the journal is answered after later requests.
         const late = new Set(
           sent
             .filter(

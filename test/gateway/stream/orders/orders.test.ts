@@ -1,6 +1,6 @@
 /**
- * Order entry over the stream: receipts and refusals are those of HTTP, durable before they are
- * sent, and counted and limited like orders over HTTP.
+ * Order entry over the stream: receipts and refusals equal those of HTTP, are durable before they
+ * are sent, and are counted and limited like orders over HTTP.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Config } from '../../../../gateway/start/config.js';
@@ -117,7 +117,7 @@ describe('an order', () => {
     const client = await connectAs(ivy);
     await client.caughtUp();
     const userId = Number(ivy.userId.slice(1));
-    // Applied when the message arrives, and durable only later.
+    // The order is applied when the message arrives, but becomes durable later.
     client.socket.send(JSON.stringify(order('1')));
     server.submit({ kind: 'setCredential', userId, credential: 'x' });
     expect(await client.closed).toEqual({ code: 4001, reason: CLOSE.tokenRevoked.reason });
@@ -133,7 +133,7 @@ describe('the limit of', () => {
   describe('unanswered requests', () => {
     withServer(streamLimits({ outstandingRequests: 4 }));
 
-    // What is sent together reaches the core in one turn only without edges.
+    // Requests sent together reach the core in one turn only without edges.
     test.skipIf(AT_EDGES)(
       'refuses one more, and lets others in once they are answered',
       async () => {
