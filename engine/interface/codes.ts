@@ -61,6 +61,11 @@ export const Code = {
   referral_code_taken: 15,
   deposit_closed: 16,
   nothing_to_claim: 17,
+  /**
+   * The family has too much money for another grant, or shares, orders or stakes. Details: required
+   * (the money must be less), available (the money), in micros.
+   */
+  too_much_to_start_again: 43,
   /** A maximum of limits.ts is reached. Details: required (the Limit). */
   limit_reached: 18,
   /** Details: required, available (micros). */

@@ -298,6 +298,8 @@ export const COMMANDS = {
   },
   /** Whether the settlement of a market pays the user's position, so that no claim is needed. */
   setAutoClaim: { number: 54, fields: { ...USER, enabled: 'set' } },
+  /** Tops up the available money to `grantMicros` of play money, once a day, if little is left. */
+  startAgain: { number: 55, fields: { ...USER, grantMicros: 'number' } },
 } as const satisfies Record<string, CommandEntry>;
 
 type Commands = typeof COMMANDS;

@@ -104,7 +104,7 @@ export const Deadline = { VALID_UNTIL: 0, EXPIRES_AT: 1 } as const;
 export const PointsReason = { FEES: 0, REFERRAL: 1 } as const;
 export type PointsReason = (typeof PointsReason)[keyof typeof PointsReason];
 
-/** The source of a deposit. GRANT is the play money of a new account. */
+/** The source of a deposit. GRANT is play money. */
 export const DepositSource = { GRANT: 0, PARTNER: 1 } as const;
 export type DepositSource = (typeof DepositSource)[keyof typeof DepositSource];
 

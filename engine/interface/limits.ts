@@ -18,7 +18,7 @@ export const MAX_PRICE_TICKS = 999;
 
 /** Deposits of partners less withdrawals: 3 billion dollars. */
 export const MAX_DEPOSITED_MICROS = 3_000_000_000_000_000;
-/** Play money granted at registrations: 6 billion dollars, 10,000 each for 600,000 accounts. */
+/** All play money ever granted: 6 billion dollars, or 600,000 grants of 10,000. */
 export const MAX_GRANTED_MICROS = 6_000_000_000_000_000;
 export const MAX_TOTAL_MICROS = MAX_DEPOSITED_MICROS + MAX_GRANTED_MICROS;
 /** The most that one order may spend: a million dollars. */
@@ -146,6 +146,8 @@ export const Limit = {
   assets: 16,
   prices: 17,
   priceSources: 18,
+  /** One grant of startAgain a day. */
+  startAgain: 19,
 } as const;
 export type LimitName = keyof typeof Limit;
 export type Limit = (typeof Limit)[LimitName];

@@ -126,6 +126,7 @@ export const RESULT_FIELDS = {
   setCancelAfter: ['userId', 'cancelAtMs'],
   setPrivacy: ['userId', 'privacy'],
   setAutoClaim: ['userId', 'enabled'],
+  startAgain: ['userId', 'amountMicros', 'availableMicros', 'heldMicros'],
   createOrderGroup: GROUP_FIELDS,
   resetOrderGroup: GROUP_FIELDS,
   removeOrderGroup: ['groupId', 'userId', 'availableMicros', 'heldMicros', 'cancelledOrders'],

@@ -31,7 +31,14 @@ import { placeOrder } from './orders/place-order.js';
 import { Taker } from './orders/taker.js';
 import { createSubAccount, transferMoney } from './sub-accounts.js';
 import { transfer } from './transfer.js';
-import { register, setAutoClaim, setCredential, setPrivacy, setReferralCode } from './users.js';
+import {
+  register,
+  setAutoClaim,
+  setCredential,
+  setPrivacy,
+  setReferralCode,
+  startAgain,
+} from './users.js';
 import { claimYield, stake, unstake } from './vault.js';
 import { recordUpgrade, vouchForSnapshot } from './vouch.js';
 
@@ -82,6 +89,7 @@ const RARE: { [K in RareKind]: (state: State, command: CommandOf<K>) => number }
   setReferralCode,
   setPrivacy,
   setAutoClaim,
+  startAgain,
   createSubAccount,
   transferMoney,
   cancelDisconnected,

@@ -14,6 +14,7 @@ import {
   MAX_USERS,
 } from '../interface/limits.js';
 import { Pool } from '../state/access/room.js';
+import { dayOf } from '../state/accounts.js';
 import type { Partners } from '../state/partners.js';
 import type { State } from '../state/state.js';
 import { isIntegerBetween } from '../storage/arithmetic.js';
@@ -41,13 +42,48 @@ export function register(state: State, command: CommandOf<'register'>): number {
   state.accounts.setReferrer(userId, referrerId);
   state.learnSecret(command.credential);
   state.events.write(EventType.userRegistered, userId, referrerId, partner, 0);
-  if (command.grantMicros > 0) {
-    state.ledger.addAvailable(userId, command.grantMicros);
-    state.ledger.addGranted(command.grantMicros);
-    state.events.write(EventType.deposited, userId, DepositSource.GRANT, command.grantMicros);
-  }
+  if (command.grantMicros > 0) grant(state, userId, command.grantMicros);
   state.result.push(userId);
   return Code.ok;
+}
+
+function grant(state: State, userId: number, micros: number): void {
+  state.ledger.addAvailable(userId, micros);
+  state.ledger.addGranted(micros);
+  state.events.write(EventType.deposited, userId, DepositSource.GRANT, micros);
+}
+
+/** Part of the grant below which an account may start again. */
+const START_AGAIN_DIVISOR = 10;
+
+/** Checks the whole family, or a user could put money aside in a sub-account. */
+export function startAgain(state: State, command: CommandOf<'startAgain'>): number {
+  const { users, ledger } = state;
+  const { userId, grantMicros } = command;
+  if (!isIntegerBetween(grantMicros, 0, MAX_TRANSFER_MICROS)) return Code.invalid_command;
+  if (!users.exists(userId) || users.parent(userId) !== 0) return Code.user_not_found;
+  if (users.isOfExchange(userId)) return Code.exchange_account;
+  if (state.accounts.isFrozen(userId)) return Code.user_frozen;
+  const family = [userId, ...users.subAccounts(userId)];
+  const left = family.reduce((sum, each) => sum + ledger.available(each), 0);
+  const bound = Math.floor(grantMicros / START_AGAIN_DIVISOR);
+  if (left >= bound || family.some((each) => hasStakes(state, each)))
+    return state.refuse(Code.too_much_to_start_again, bound, left);
+  const today = dayOf(state.nowMs);
+  if (users.startedAgainOn(userId) === today) return state.refuseLimit(Limit.startAgain);
+  const micros = grantMicros - left;
+  if (ledger.exceedsGrants(micros)) return state.refuseLimit(Limit.playMoney);
+
+  users.setStartedAgainOn(userId, today);
+  grant(state, userId, micros);
+  state.result.write(userId, micros, ledger.available(userId), ledger.held(userId));
+  return Code.ok;
+}
+
+/** Whether the user has something besides available money. */
+function hasStakes(state: State, userId: number): boolean {
+  const pools = [Pool.orders, Pool.positions, Pool.vaultDeposits];
+  return pools.some((pool) => state.taken(pool, userId) > 0);
 }
 
 function isOneTooMany(partners: Partners, name: string | null): boolean {

@@ -37,6 +37,8 @@ const ProfileTable = tableOf(64, {
   privacy: 'i32',
   /** 1 if the settlement of a market pays the user's position. */
   autoClaim: 'i32',
+  /** The day of the last grant of startAgain, in days since the epoch; 0 if none. */
+  startedAgainOn: 'i32',
   /** The owner of a sub-account; 0 for any other account. */
   parent: 'i32',
   /** The user's first sub-account, and the parent's next one; 0 if none. */

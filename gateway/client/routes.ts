@@ -275,6 +275,7 @@ export type Balance = Answer<typeof accounts.Balance>;
 export type Position = Answer<typeof accounts.Position>;
 export type Positions = Answer<typeof accounts.Positions>;
 export type AutoClaim = Answer<typeof accounts.AutoClaim>;
+export type StartedAgain = Answer<typeof accounts.StartedAgain>;
 export type Privacy = Answer<typeof accounts.Privacy>;
 export type Referral = Answer<typeof accounts.Referral>;
 export type OwnReferral = Answer<typeof accounts.OwnReferral>;
@@ -328,6 +329,10 @@ export const autoClaim = route((userId: string) =>
 /** Applies to markets settled later. Claim earlier ones yourself. */
 export const setAutoClaim = route((userId: string, enabled: boolean) =>
   put<AutoClaim>(path`/users/${userId}/auto-claim`, { enabled }),
+);
+/** Gives the starting balance of play money again, once a day, to an account with little left. */
+export const startAgain = route((userId: string) =>
+  post<StartedAgain>(path`/users/${userId}/start-again`, {}),
 );
 /** Sets a new referral code. The old code still refers to you. */
 export const setReferralCode = route((userId: string, code: string) =>

@@ -71,6 +71,7 @@ export const ERRORS = {
       'The orders of the group have filled its maxFilledShares, and the others were cancelled. Nothing was traded. Reset the group to use it again.',
     market_not_resolved: 'The market is not resolved yet. Try again when its status is "resolved".',
     nothing_to_claim: 'There is nothing to claim.',
+    too_much_to_start_again: 'The account has too much to start again.',
     already_paid: 'The winnings have already been paid.',
     insufficient_liquidity:
       'Not enough orders match at an acceptable price. Nothing was traded or charged.',
@@ -303,7 +304,7 @@ const LIMIT_TEXTS: Record<LimitName, string> = {
     'The batch has traded with as many orders as a batch can. Send this order in another request.',
   expiredOrders: 'Too many orders that have just expired are ahead of this one. Try again.',
   deposits: 'The exchange has reached its limit of deposited money.',
-  playMoney: 'The exchange has reached its limit of play money, and opens no more accounts.',
+  playMoney: 'The exchange has reached its limit of play money, and gives no more.',
   accounts: 'The exchange has reached its limit of accounts.',
   partners: 'The exchange has reached its limit of partners with users.',
   transfers:
@@ -315,6 +316,7 @@ const LIMIT_TEXTS: Record<LimitName, string> = {
   vaultDeposits: 'You have reached your limit of vault deposits. Unstake one.',
   assets: 'The exchange has reached its limit of assets.',
   prices: 'The exchange has reached its limit of prices for this asset.',
+  startAgain: 'An account can start again once a day (UTC).',
   priceSources: 'The exchange has reached its limit of price sources for this asset.',
 };
 const LIMIT_NAMES = new Map(
@@ -354,6 +356,14 @@ function wordingOf(code: ErrorCode, required: number, available: number): Wordin
     const [needs, has] = [lotsText(required), lotsText(available)];
     const message = `This requires ${needs} shares, but ${has} are available.`;
     return { message, details: `"required":${needs},"available":${has}` };
+  }
+  if (code === 'too_much_to_start_again') {
+    const [below, has] = [microsText(required), microsText(available)];
+    const message =
+      required === 0
+        ? 'This exchange gives no play money to start again.'
+        : `To start again, an account must have less than $${below}, and no shares, orders or stakes. It has $${has}. Sub-accounts count.`;
+    return { message, details: `"required":${below},"available":${has}` };
   }
   if (code === 'too_small_to_rest') {
     const [least, value] = [microsText(required), microsText(available)];
@@ -411,7 +421,7 @@ export const ErrorBody = responseObject('ErrorBody', 'An error', {
       details: z
         .record(z.string(), z.unknown())
         .describe(
-          'For invalid_request: each field and its problem; for insufficient_balance and insufficient_shares: required and available; for limit_reached: limit, its name; for unavailable and history_unavailable: executed, which is false, or true if an earlier request with the same key was executed, at sequence',
+          'For invalid_request: each field and its problem; for insufficient_balance, insufficient_shares and too_much_to_start_again: required and available; for limit_reached: limit, its name; for unavailable and history_unavailable: executed, which is false, or true if an earlier request with the same key was executed, at sequence',
         ),
     })
     .describe('What went wrong'),

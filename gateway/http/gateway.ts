@@ -33,6 +33,8 @@ export interface GatewayConfig {
   pricesFrom: 'simulated' | 'file' | 'live';
   /** Starting balance of a new account. Defaults to 0 if there are partners. */
   startingBalanceMicros: number;
+  /** Whether an account with little left may start again with that balance, once a day. */
+  startAgain: boolean;
   connections: ConnectionLimits;
   /** Variables that differ from their defaults, without secrets. */
   settings: Record<string, string>;

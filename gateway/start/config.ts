@@ -154,6 +154,7 @@ const Variables = z.object({
   COINBASE_URL: text(VENUES.coinbase.url, /^wss?:\/\//, 'must be a ws or wss URL'),
   KRAKEN_URL: text(VENUES.kraken.url, /^wss?:\/\//, 'must be a ws or wss URL'),
   STARTING_BALANCE: dollars(10_000, MAX_ORDER_MICROS),
+  START_AGAIN: onOff('on'),
   HOUSE: onOff('on'),
   HOUSE_FUNDS: dollars(1_000_000, MAX_TRANSFER_MICROS),
   PARTNER_KEYS: z.string().default(''),
@@ -206,10 +207,10 @@ type Variables = z.output<typeof Variables>;
 export const VARIABLE_NAMES = Object.keys(Variables.shape);
 
 export function readConfig(environment: Record<string, string | undefined>) {
-  const { PARTNER_KEYS: keys = '', STARTING_BALANCE: asked } = environment;
+  const { PARTNER_KEYS: keys = '' } = environment;
   // If partners deposit real money, accounts get play money only if the operator asks for it.
-  const STARTING_BALANCE = asked ?? (keys === '' ? undefined : '0');
-  const result = Variables.safeParse({ ...environment, STARTING_BALANCE });
+  const noPlayMoney = keys === '' ? {} : { STARTING_BALANCE: '0', START_AGAIN: 'off' };
+  const result = Variables.safeParse({ ...noPlayMoney, ...environment });
   if (!result.success) {
     const lines = result.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`);
     throw new ConfigError(lines.join('\n'));
@@ -248,6 +249,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     feed,
     pricesFrom: feed.kind,
     startingBalanceMicros: variables.STARTING_BALANCE,
+    startAgain: variables.START_AGAIN && variables.STARTING_BALANCE > 0,
     houseFundsMicros: variables.HOUSE ? variables.HOUSE_FUNDS : 0,
     partnerKeys: keysOf('PARTNER_KEYS', variables.PARTNER_KEYS),
     trustProxy: variables.TRUST_PROXY,

@@ -236,10 +236,13 @@ describe('the configuration', () => {
       ['other-1', KEY],
     ]);
     const keys = { PARTNER_KEYS: `acme:${KEY}` };
-    expect(readConfig(keys).startingBalanceMicros).toBe(0);
-    expect(readConfig({ ...keys, STARTING_BALANCE: '10000' }).startingBalanceMicros).toBe(
-      10_000_000_000,
-    );
+    const none = { startingBalanceMicros: 0, startAgain: false };
+    const once = { startingBalanceMicros: 10_000_000_000, startAgain: false };
+    expect(readConfig(keys)).toMatchObject(none);
+    expect(readConfig({ ...keys, STARTING_BALANCE: '10000' })).toMatchObject(once);
+    expect(readConfig({})).toMatchObject({ ...once, startAgain: true });
+    expect(readConfig({ START_AGAIN: 'off' })).toMatchObject(once);
+    expect(readConfig({ STARTING_BALANCE: '0' })).toMatchObject(none);
     // Operators see every variable that is not at its default; for keys, only the names.
     const set = { ...keys, PORT: '3000', HOUSE: 'off', ASSETS: 'BTC' };
     expect(readConfig(set).settings).toEqual({ PARTNER_KEYS: 'acme', HOUSE: 'off', ASSETS: 'BTC' });
@@ -289,6 +292,7 @@ describe('the configuration', () => {
     COINBASE_URL: ['http://x'],
     KRAKEN_URL: ['http://x'],
     STARTING_BALANCE: ['-1', '1.0000001', '10,000'],
+    START_AGAIN: ['yes'],
     HOUSE: ['true'],
     HOUSE_FUNDS: ['NaN'],
     PARTNER_KEYS: ['acme:abc', KEY, 'file:/no/such/file'],

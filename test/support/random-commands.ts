@@ -23,7 +23,7 @@ import {
   TimeInForce,
   TokenScope,
 } from '../../engine/interface/domain.js';
-import { MAX_TIME_MS, UNSIZED_LOTS } from '../../engine/interface/limits.js';
+import { MAX_TIME_MS, MAX_TRANSFER_MICROS, UNSIZED_LOTS } from '../../engine/interface/limits.js';
 import { FIRST_RULES, type Rules } from '../../engine/interface/rule-sets.js';
 import { ANY_SIZE_RESTS } from './engine-support.js';
 import type { KeyedCommand } from './naive-engine/memory.js';
@@ -109,6 +109,7 @@ const WEIGHTS = {
   setReferralCode: 1.2,
   setPrivacy: 0.6,
   setAutoClaim: 0.6,
+  startAgain: 1,
   createSubAccount: 0.6,
   transferMoney: 3,
   batch: 5,
@@ -447,6 +448,7 @@ export class RandomCommands {
     setReferralCode: () => ({ ...this.one(), code: this.referralCode() }),
     setPrivacy: () => ({ ...this.one(), privacy: this.random.whole(0, 2) }),
     setAutoClaim: () => ({ ...this.one(), enabled: this.random.chance(0.4) }),
+    startAgain: () => ({ ...this.one(), grantMicros: this.newGrantMicros() }),
     createSubAccount: () => this.subAccountCreation(),
     transferMoney: () => this.moneyTransfer(),
     batch: (atMs) => this.batch(atMs),
@@ -619,6 +621,11 @@ export class RandomCommands {
     const own = this.naive.account(userId)?.partner ?? null;
     const partner = own !== null && random.chance(0.7) ? own : random.pick(PARTNERS);
     return { userId, amountMicros, partner, reference: `r${this.referencesMade}` };
+  }
+
+  private newGrantMicros(): number {
+    const { grantMicros } = this.scenario;
+    return this.random.pick([0, grantMicros, Math.min(grantMicros * 20, MAX_TRANSFER_MICROS)]);
   }
 
   private partner(): string | null {

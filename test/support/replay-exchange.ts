@@ -146,6 +146,7 @@ export class ReplayExchange {
     this.submit({ kind: 'recordUpgrade', fromVersion: 0, toVersion: 1, chainHash });
     this.submit({ kind: 'setPrivacy', userId: 1, idempotencyKey: null, privacy: 1 });
     this.submit({ kind: 'setAutoClaim', userId: 1, idempotencyKey: null, enabled: true });
+    this.submit({ kind: 'startAgain', userId: 5, idempotencyKey: null, grantMicros: 1_000 });
     const tenfold = { asset: 0, priceMicros: 900_000_000_000, observedAtMs: this.nowMs };
     this.submit({ kind: 'observePrice', ...tenfold });
     this.submit({ kind: 'voidMarket', ...byOperator, marketId: this.engine.activeMarket(1) });

@@ -336,6 +336,17 @@ export class TestServer {
     return this.registered({ username, password: PASSWORD }, headers);
   }
 
+  /** Registers a user of the partner who has a dollar left. */
+  async registerPoor(username: string): Promise<Trader> {
+    const trader = await this.registerByPartner(username);
+    const userId = Number(trader.userId.slice(1));
+    const amountMicros =
+      this.exchange.sequencer.engine.account(userId)!.availableMicros - 1_000_000;
+    const transfer = { userId, amountMicros, reference: `out of ${username}` };
+    this.submit({ kind: 'withdraw', partner: PARTNER_KEYS[0]!.holder, ...transfer });
+    return trader;
+  }
+
   /**
    * Repeats a registration that was refused for overload, as happens on a busy machine. The refusal
    * executed nothing.

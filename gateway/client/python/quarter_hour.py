@@ -513,6 +513,10 @@ class Client:
         """Whether the settlement of a market pays you, without a claim. Off at first."""
         return self.call("PUT", self._own("auto-claim"), {"enabled": enabled}, **options)
 
+    def start_again(self, **options: Any) -> Fields:
+        """Gives you play money again, once a day, if you have little left."""
+        return self.call("POST", self._own("start-again"), {}, **options)
+
     # Sub-accounts, for a token from their parent's sign-in
 
     def create_sub_account(self, username: str, **options: Any) -> Fields:

@@ -6,6 +6,7 @@ import type { PositionView } from '../../../engine/interface/views.js';
 import { unitsOfSeen } from '../../access/fair-use/charges.js';
 import type { Call } from '../../http/call.js';
 import { defineRoute, type Route } from '../../http/route.js';
+import { EmptyBody } from '../../json/fields.js';
 import { type Filter, findAccount, findShownAccount, withFilter } from '../find.js';
 import { readHistory } from '../history/read.js';
 import { answerPageOf, ROWS_OF_MARKET, startOf } from '../paging.js';
@@ -111,6 +112,23 @@ export const userRoutes: Route[] = [
       const { enabled } = call.body;
       const command = { kind: 'setAutoClaim', userId, idempotencyKey, enabled } as const;
       call.execute(command, 200, views.autoClaimReceipt);
+    },
+  }),
+
+  defineRoute('POST', '/users/:id/start-again', {
+    access: 'session',
+    summary: 'Start again with the starting balance of play money, once a day',
+    userParameter: 'id',
+    body: EmptyBody,
+    idempotent: true,
+    responses: { 200: views.StartedAgain },
+    errors: ['user_not_found', 'user_frozen', 'too_much_to_start_again', 'limit_reached'],
+    handle(call) {
+      const { userId, idempotencyKey } = call;
+      const { startAgain, startingBalanceMicros } = call.gateway.config;
+      const grantMicros = startAgain ? startingBalanceMicros : 0;
+      const command = { kind: 'startAgain', userId, idempotencyKey, grantMicros } as const;
+      call.execute(command, 200, views.startedAgain);
     },
   }),
 

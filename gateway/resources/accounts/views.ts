@@ -69,6 +69,12 @@ const enabled = z
   .describe('Whether the settlement of a market pays your winnings and refunds; false at first');
 export const AutoClaimBody = bodyObject('AutoClaimBody', AUTO_CLAIM, { ...request.own, enabled });
 export const AutoClaim = responseObject('AutoClaim', AUTO_CLAIM, { enabled, ...response.state });
+export const StartedAgain = responseObject('StartedAgain', 'A new start with play money', {
+  userId: response.userId,
+  amount: response.money.describe('US dollars of play money that were given'),
+  balance: response.balance,
+  ...response.state,
+});
 export const Balance = responseObject('Balance', 'The money of a user', {
   userId: response.userId,
   ...response.balanceFields,
@@ -253,6 +259,8 @@ export const autoClaim = new Writer<{ enabled: boolean }>(AutoClaim);
 export const autoClaimReceipt = receiptOf('setAutoClaim', AutoClaim, {
   enabled: ({ enabled }) => enabled === 1,
 });
+
+export const startedAgain = receiptOf('startAgain', StartedAgain);
 
 export const ownReferral = new Writer<ReferralView>(OwnReferral, { referredBy: 'referrerId' });
 export const othersReferral = new Writer<ReferralView>(

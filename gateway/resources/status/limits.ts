@@ -51,6 +51,9 @@ export const Limits = responseObject('Limits', 'What clients must keep to', {
       'Where the prices of assets come from: a simulation, which no real market follows; a file of recorded ones; or exchanges elsewhere',
     ),
   startingBalance: money.describe('US dollars of play money that a new account is given; 0: none'),
+  startAgain: z
+    .boolean()
+    .describe('Whether an account with little left may start again with `startingBalance`'),
   restingOrderValue: money.describe(
     'US dollars that an order must be worth at its own price when it comes to rest; a sale of all shares of a position may be worth less',
   ),
@@ -97,7 +100,8 @@ export function limitsOf(
   {
     pricesFrom,
     startingBalanceMicros,
-  }: Pick<GatewayConfig, 'pricesFrom' | 'startingBalanceMicros'>,
+    startAgain,
+  }: Pick<GatewayConfig, 'pricesFrom' | 'startingBalanceMicros' | 'startAgain'>,
 ): Writable<typeof Limits> {
   const of = (quota: Quota) => ({
     user: bucketOf(rates[quota].user),
@@ -114,6 +118,7 @@ export function limitsOf(
     lotSize: lots(1),
     prices: pricesFrom,
     startingBalance: micros(startingBalanceMicros),
+    startAgain,
     restingOrderValue,
     maxima: {
       orderAmount,

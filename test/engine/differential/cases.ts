@@ -107,6 +107,7 @@ const ANSWERS: Record<CommandName, CaseName[]> = {
   setCancelAfter: USERS,
   setPrivacy: USERS,
   setAutoClaim: USERS,
+  startAgain: [...USERS, 'user_frozen', 'too_much_to_start_again', 'limit_reached'],
   createOrderGroup: [...USERS, 'limit_reached'],
   resetOrderGroup: [...USERS, 'order_group_not_found'],
   removeOrderGroup: [...USERS, 'order_group_not_found'],

@@ -84,6 +84,7 @@ def check_live():
             ),
             lambda: maker.cancel_after(60),
             lambda: maker.set_auto_claim(True),
+            lambda: refused("too_much_to_start_again", maker.start_again),
             lambda: maker.create_order_group(5, 60),
             lambda: maker.buy(
                 MARKET,

@@ -130,6 +130,10 @@ test('every route of the API is a function that gets its answer', async () => {
   expect((await client.privacy(maker.api, maker.userId)).private).toBe(false);
   expect((await client.setAutoClaim(maker.api, maker.userId, true)).enabled).toBe(true);
   expect((await client.autoClaim(maker.api, maker.userId)).enabled).toBe(true);
+  const poor = await server.registerPoor('broke');
+  const poorApi = apiOf();
+  poorApi.token = poor.token;
+  expect((await client.startAgain(poorApi, poor.userId)).amount).toBe(9_999);
   await usesSubAccounts(maker);
   expect((await client.cancelAll(maker.api, MARKET)).cancelledOrders).toBe(1);
   const order = { outcome: 'UP', shares: 5, price: 0.2, timeInForce: 'GTC' } as const;

@@ -73,6 +73,7 @@ export class ContractSession {
     await this.server.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 101_250.5);
     await this.afterTheEnd(ada, depositId);
     await this.amendAndCancel(ada);
+    await this.startAgain();
   }
 
   /** Tokens of Bob, who referred Ada, and of Ada. */
@@ -93,6 +94,11 @@ export class ContractSession {
     const recovery = { username: 'ada', code, newPassword: 'another better password' };
     const { token: last } = await this.use('POST /auth/recovery', { body: recovery });
     return [bob.token, last];
+  }
+
+  private async startAgain(): Promise<void> {
+    const { userId: id, token } = await this.server.registerPoor('cleo');
+    await this.use('POST /users/:id/start-again', { of: { id }, token });
   }
 
   private async access(token: string): Promise<void> {

@@ -131,6 +131,7 @@ const REFUSALS: Record<string, Refusal[]> = {
   'PUT /users/{id}/cancel-after': [],
   'PUT /users/{id}/privacy': [],
   'PUT /users/{id}/auto-claim': [],
+  'POST /users/{id}/start-again': [['/users/u1/start-again', undefined, 'too_much_to_start_again']],
   'POST /users/{id}/sub-accounts': [
     ['/users/u1/sub-accounts', { username: 'BOB' }, 'username_taken'],
   ],
@@ -279,6 +280,9 @@ test('a success is repeated byte for byte, on every operation that takes a key',
     { enabled: false },
     ada,
   );
+  const poor = await server.registerPoor('poor');
+  const again = `/users/${poor.userId}/start-again`;
+  await done('POST /users/{id}/start-again', again, {}, poor);
   const subs = `/users/${ada.userId}/sub-accounts`;
   const sub = await done('POST /users/{id}/sub-accounts', subs, { username: 'ada-sub' }, ada);
   const move = { from: ada.userId, to: sub.userId, amount: 3 };

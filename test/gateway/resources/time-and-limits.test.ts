@@ -39,6 +39,7 @@ test('the limits are those that the exchange enforces', async () => {
     prices: 'simulated',
     restingOrderValue: 1,
     startingBalance: 10_000,
+    startAgain: true,
     maxima: {
       orderAmount: 1_000_000,
       orderShares: 10_000_000,

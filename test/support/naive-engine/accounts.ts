@@ -10,12 +10,13 @@ import {
   TRANSFER_KEPT_MS,
   TRANSFER_PERIOD_MS,
 } from '../../../engine/interface/limits.js';
-import { isOfExchange, mayTakeOne } from './access/room.js';
+import { isOfExchange, mayTakeOne, ownersOf } from './access/room.js';
 import { endTokensOf } from './access/tokens.js';
 import { type Dollars, dollars, micros, sum, ZERO } from './decimal.js';
 import { referrersPartOf } from './market.js';
 import {
   type Answer,
+  areFamily,
   emit,
   type NaiveState,
   type NaiveUser,
@@ -43,18 +44,39 @@ export function register(state: NaiveState, command: CommandOf<'register'>): Ans
     privacy: Privacy.OPEN,
     autoClaim: false,
   });
-  userOf(state, userId)!.available = dollars(grantMicros);
-  state.total = state.total.plus(dollars(grantMicros));
-  state.granted = state.granted.plus(dollars(grantMicros));
-  if (grantMicros > 0) {
-    emit(state, {
-      type: 'deposited',
-      userId,
-      source: DepositSource.GRANT,
-      amountMicros: grantMicros,
-    });
-  }
+  if (grantMicros > 0) grant(state, userOf(state, userId)!, dollars(grantMicros));
   return ok({ userId });
+}
+
+function grant(state: NaiveState, user: NaiveUser, amount: Dollars): void {
+  user.available = user.available.plus(amount);
+  state.total = state.total.plus(amount);
+  state.granted = state.granted.plus(amount);
+  const { userId } = user;
+  const source = DepositSource.GRANT;
+  emit(state, { type: 'deposited', userId, source, amountMicros: micros(amount) });
+}
+
+export function startAgain(state: NaiveState, command: CommandOf<'startAgain'>): Answer {
+  const user = userOf(state, command.userId);
+  if (user === undefined || user.parentId !== 0) return reject('user_not_found');
+  if (isOfExchange(user)) return reject('exchange_account');
+  if (user.frozen) return reject('user_frozen');
+  const family = withSubAccounts(state, user);
+  const left = sum(family.map(({ available }) => available));
+  const bound = Math.floor(command.grantMicros / 10);
+  const isBound = (['orders', 'positions', 'vaultDeposits'] as const).some((pool) =>
+    ownersOf(state, pool).some((owner) => areFamily(state, owner, user.userId)),
+  );
+  if (isBound || left.gte(dollars(bound)))
+    return reject('too_much_to_start_again', bound, micros(left));
+  const day = Math.floor(state.nowMs / 86_400_000);
+  if (user.startedAgainOn === day) return rejectLimit('startAgain');
+  const amount = dollars(command.grantMicros).minus(left);
+  if (state.granted.plus(amount).gt(dollars(MAX_GRANTED_MICROS))) return rejectLimit('playMoney');
+  user.startedAgainOn = day;
+  grant(state, user, amount);
+  return ok(transferFields(user, micros(amount)));
 }
 
 function addUser(
@@ -79,6 +101,7 @@ function addUser(
     referralEarned: ZERO,
     cancelAtMs: null,
     frozen: false,
+    startedAgainOn: 0,
     ...fields,
   };
   state.users.push(user);

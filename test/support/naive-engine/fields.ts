@@ -108,6 +108,7 @@ const FORMS: Record<CommandName, Record<string, Check>> = {
   setReferralCode: { ...isUsers, code: form(CODE) },
   setPrivacy: { ...isUsers, privacy: whole(0, 2) },
   setAutoClaim: { ...isUsers, enabled: isFlag },
+  startAgain: { ...isUsers, grantMicros: whole(0, MAX_TRANSFER_MICROS) },
   createSubAccount: { ...isUsers, username: form(CODE) },
   transferMoney: { ...isUsers, amountMicros: whole(1, MAX_TRANSFER_MICROS) },
   batch: { ...isUsers, atomic: isFlag },

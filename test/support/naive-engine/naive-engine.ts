@@ -38,6 +38,7 @@ import {
   setCredential,
   setPrivacy,
   setReferralCode,
+  startAgain,
   transferMoney,
   withdraw,
 } from './accounts.js';
@@ -318,6 +319,7 @@ const RULES: {
   claimYield,
   setReferralCode,
   setAutoClaim,
+  startAgain,
   setPrivacy,
   createSubAccount,
   transferMoney,

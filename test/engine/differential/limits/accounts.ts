@@ -61,6 +61,58 @@ function money(duel: Duel): void {
   expectCode(duel, transfer('withdraw', 3, 1_000), Code.reference_reused);
 }
 
+/** One grant a day, if the family has less than a tenth of it, and nothing else. */
+function startAgain(duel: Duel): void {
+  openMarket(duel, 2);
+  const again = (userId: number, grantMicros = 1e9): Command => ({
+    kind: 'startAgain',
+    userId,
+    idempotencyKey: null,
+    grantMicros,
+  });
+  const withdraw = (amountMicros: number): Command => {
+    const reference = `${duel.naive.sequence}`;
+    return { kind: 'withdraw', userId: 3, amountMicros, partner: 'bank', reference };
+  };
+  const of3 = { userId: 3, idempotencyKey: null } as const;
+  const tooMuch = Code.too_much_to_start_again;
+  expectCode(duel, registration('poor', 1e8, 'bank'), OK);
+  expectCode(duel, again(3), tooMuch);
+  expectCode(duel, withdraw(1), OK);
+  expectCode(duel, again(3, 0), tooMuch);
+  // An order, a position, a stake, and money in a sub-account.
+  expectCode(duel, bid(3, UP, 10_000, TimeInForce.GTC), OK);
+  expectCode(duel, again(3), tooMuch);
+  expectCode(duel, bid(1, DOWN, 10_000, TimeInForce.IOC), OK);
+  expectCode(duel, again(3), tooMuch);
+  const operator = { operator: 'op', reason: 'a test' };
+  expectCode(duel, { kind: 'voidMarket', marketId: MARKET, ...operator }, OK);
+  expectCode(duel, again(3), tooMuch);
+  expectCode(duel, { kind: 'claim', ...of3, marketId: MARKET }, OK);
+  expectCode(duel, { kind: 'stake', ...of3, amountMicros: 7e6 }, OK);
+  expectCode(duel, again(3), tooMuch);
+  expectCode(duel, { kind: 'unstake', ...of3, depositId: 1 }, OK);
+  expectCode(duel, { kind: 'createSubAccount', ...of3, username: 'sub' }, OK);
+  const move = { kind: 'transferMoney', ...of3, fromUserId: 3, toUserId: 4 } as const;
+  expectCode(duel, { ...move, amountMicros: 5e7 }, OK);
+  expectCode(duel, again(3, 999_999_999), tooMuch);
+  expectCode(duel, again(4), Code.user_not_found);
+  const freeze = { kind: 'setFrozen', userId: 3, ...operator } as const;
+  expectCode(duel, { ...freeze, frozen: true }, OK);
+  expectCode(duel, again(3), Code.user_frozen);
+  expectCode(duel, { ...freeze, frozen: false }, OK);
+  expectCode(duel, again(3), OK);
+  const given = duel.naive.events[0]!;
+  if (given.type !== 'deposited' || given.amountMicros !== 900_000_001) throw new Error('grant');
+  expectCode(duel, again(3), tooMuch);
+  expectCode(duel, withdraw(940_000_000), OK);
+  const midnightMs = Math.ceil(START_MS / 86_400_000) * 86_400_000;
+  expectCode(duel, again(3), LIMIT_REACHED, midnightMs - 1);
+  duel.compareState();
+  expectCode(duel, again(3), OK, midnightMs);
+  duel.compareState();
+}
+
 function partners(duel: Duel): void {
   for (let i = 1; i <= MAX_PARTNERS; i++) {
     expectCode(duel, registration(`user${i}`, 0, `partner ${i}`), OK, START_MS);
@@ -209,6 +261,7 @@ function vaultRemainder(duel: Duel): void {
 
 export const ACCOUNT_PLAYS: LimitPlay[] = [
   { name: 'all money', play: money },
+  { name: 'new starts with play money', play: startAgain },
   { name: 'partners', play: partners },
   { name: 'tokens of a user', play: tokens },
   { name: 'sub-accounts of a user', play: subAccounts },

@@ -55,6 +55,7 @@ export function wellFormed(): Command[] {
     { kind: 'setCancelAfter', ...user, timeoutMs: 1_000 },
     { kind: 'setPrivacy', ...user, privacy: 2 },
     { kind: 'setAutoClaim', ...user, enabled: true },
+    { kind: 'startAgain', ...user, grantMicros: 5 },
     { kind: 'createSubAccount', ...user, username: 'a-sub' },
     { kind: 'transferMoney', ...user, fromUserId: 1, toUserId: 2, amountMicros: 5 },
     { kind: 'setPaused', marketId: 0, asset: 0, paused: true, operator: 'op', reason: 'a test' },

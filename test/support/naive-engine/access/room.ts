@@ -21,7 +21,7 @@ function isNewcomer(user: NaiveUser): boolean {
 }
 
 /** The owner of each used place of a pool. */
-function ownersOf(state: NaiveState, pool: SharedPool): number[] {
+export function ownersOf(state: NaiveState, pool: SharedPool): number[] {
   const ids = (all: { userId: number }[]) => all.map(({ userId }) => userId);
   switch (pool) {
     case 'orders':
