@@ -2,7 +2,6 @@
 
 const SESSION_COOKIE = 'service-session';
 
-/** The longest lifetime that browsers accept. */
 const LIFETIME_SECONDS = 400 * 86_400;
 
 /**

@@ -55,7 +55,6 @@ export type TokenFault = 'invalid_token' | 'token_revoked' | 'token_expired';
 
 export class Sessions {
   private readonly remembered = new TokenMap<Remembered>();
-  /** The latest session of each named token, for {@link lastUsedAtMs}. */
   private readonly named = new Map<number, Session>();
 
   constructor(private secrets: readonly Buffer[]) {}

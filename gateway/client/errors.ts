@@ -31,7 +31,6 @@ export class ConnectionError extends Error {
     message: string,
     /** Whether the request may have been executed. Repeat it with the same idempotency key. */
     readonly mayBeExecuted: boolean,
-    /** The key that was sent, or `null`. */
     readonly idempotencyKey: string | null,
     options?: ErrorOptions,
   ) {

@@ -28,7 +28,6 @@ export interface Asker {
   readonly address: AddressKey;
   readonly minSequence: number;
   readonly isOver: boolean;
-  /** Called when the client has left. */
   onLeft: (() => void) | null;
 }
 

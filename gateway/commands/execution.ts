@@ -38,7 +38,6 @@ export interface Refusal {
   code: CodeName | 'unavailable';
   required: number;
   available: number;
-  /** Set if one operation stopped an atomic batch. */
   operation: number | null;
 }
 

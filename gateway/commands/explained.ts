@@ -85,7 +85,6 @@ interface Refused {
   receipt: ReceiptWriter<string | Uint8Array>;
 }
 
-/** One question to the history, and the refused operations that its answer explains. */
 interface Question {
   /** Indices of the operations, or -1 for the whole command. */
   indices: number[];
@@ -167,7 +166,6 @@ export function mayNeedExplanation({ values }: NumberBuffer): boolean {
   return false;
 }
 
-/** Questions about a result for which {@link mayNeedExplanation} returned true. */
 export function questionsIn(result: NumberBuffer, command: Command): Question[] {
   const { values } = result;
   if (command.kind !== 'batch') return questionOf(-1, CODES[values[ResultHead.code]!]!, command);

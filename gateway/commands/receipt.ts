@@ -47,7 +47,6 @@ export function resultFields<K extends CommandName>(
 
 export type ReceiptSource<K extends CommandName> = Fields<K> & {
   command: CommandOf<K>;
-  /** Present only in results that list orders. */
   cancelled: string[];
 };
 

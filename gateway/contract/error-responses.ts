@@ -38,7 +38,6 @@ const CODES_OF_ACCESS: Record<Access, readonly ErrorCode[]> = {
 
 const BODY_CODES = ['invalid_json', 'body_too_large', 'unsupported_media_type'] as const;
 
-/** Every code that the route can return, in the table's order. */
 export function errorCodesOf(route: Route): ErrorCode[] {
   const codes = new Set<ErrorCode>([
     'invalid_request',

@@ -36,7 +36,6 @@ export const LLMS = `# Quarter-hour exchange
 - [Clients](/client/): an npm package and one file of Python
 `;
 
-/** The guides by name, with links that work on this exchange. */
 export function guides(): Record<string, string> {
   const read = (path: string) => readFileSync(new URL(path, programFolder()), 'utf8');
   return Object.fromEntries(

@@ -1,7 +1,6 @@
 /** The parts of an OpenAPI 3.1 document in use (https://spec.openapis.org/oas/v3.1.1.html). */
 import type { z } from 'zod';
 
-/** JSON Schema, draft 2020-12. */
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
 export interface Example {
@@ -53,7 +52,6 @@ export interface Operation {
   security: Security;
   parameters?: Parameter[];
   requestBody?: RequestBody;
-  /** By status. */
   responses: Record<string, Response | Reference>;
 }
 
@@ -71,7 +69,6 @@ export interface OpenApiDocument {
   servers: { url: string; description: string }[];
   tags: { name: string; description: string }[];
   paths: Record<string, PathItem>;
-  /** Answers to paths and methods outside the document, by status. */
   'x-fallback-responses': Record<string, Response>;
   /** Like `paths`, where operations must have a success status other than 101. */
   'x-websockets': Record<string, PathItem>;

@@ -61,7 +61,6 @@ export function operationOf(route: Route, schemas: Schemas): Operation {
   };
 }
 
-/** How to call the route, as sentences. */
 function descriptionOf(route: Route): string {
   const quota = quotaOf(route);
   const sentences = [

@@ -16,7 +16,6 @@ const MARKET: PathParameter = {
   example: 'btc-15m-1763700300',
 };
 
-/** By the path segment before the parameter. */
 const PATH_PARAMETERS: Record<string, PathParameter> = {
   markets: MARKET,
   '15m': MARKET,
@@ -56,7 +55,6 @@ const CLIENT_SEQUENCE_PARAMETER: Parameter = {
   example: '42',
 };
 
-/** For routes with an ETag. */
 export const IF_NONE_MATCH_PARAMETER: Parameter = {
   name: 'If-None-Match',
   in: 'header',
@@ -111,7 +109,6 @@ function pathParameter(route: Route, name: string): Parameter {
   return { name, in: 'path', required: true, schema, description, example: 'me' };
 }
 
-/** One parameter per field of the query's schema. */
 function queryOf(route: Route): Parameter[] {
   const { properties, required } = written(route.query, 'input') as {
     properties: Record<string, JsonSchema>;

@@ -22,7 +22,6 @@ interface Tag {
   description: string;
 }
 
-/** By the first segment of the path. */
 const TAGS: Record<string, Tag> = {
   markets: { name: 'Markets', description: 'Lists, order books, quotes, public trades' },
   trading: {

@@ -13,7 +13,6 @@ export class SharedResponses {
   /** Names by the response's JSON. */
   private readonly names = new Map<string, string>();
 
-  /** The responses by status, with errors replaced by references. */
   of(operationId: string, responses: Operation['responses']): Operation['responses'] {
     const entries = Object.entries(responses).map(([status, response]) => {
       const isOwn = Number(status) < 400 || '$ref' in response;

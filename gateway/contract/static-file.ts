@@ -37,7 +37,6 @@ interface Form {
   etag: string;
 }
 
-/** A file with its compressed forms, if any. */
 export function staticFile(
   contentType: string,
   bytes: Buffer,
@@ -67,7 +66,6 @@ export function builtFile(path: string, contentType: string): StaticFile {
   ]);
 }
 
-/** Writes a file below dist/, plain and compressed. */
 export function buildFile(path: string, content: Uint8Array | string): void {
   const file = fileURLToPath(new URL(path, DIST));
   // For a megabyte, the best quality takes three seconds and saves only a tenth of the bytes.

@@ -69,7 +69,6 @@ export interface ForwarderOptions {
   elapsedMs: ElapsedMs;
   /** Whether another core may replace a lost one, so that requests may be sent again. */
   mayMove: boolean;
-  /** Addresses that the core has reported as known. */
   known: KnownAddresses;
   /** Called with an answer's sequence beforehand; `go` sends the answer. */
   onAnswer?: (of: { userId: number; route: Route; sequence: number }, go: () => void) => void;
@@ -252,7 +251,6 @@ export class Forwarder {
     this.options.link.send(writer, body);
   }
 
-  /** Called when a core has returned the request unexecuted. */
   private returned(waiting: Waiting): void {
     waiting.isSent = false;
     const { link, mayMove } = this.options;

@@ -50,7 +50,6 @@ export function readReply(
   return { text, sequence: result.values[ResultHead.sequence]! };
 }
 
-/** Call once the text has been copied. */
 export function replySent({ text }: OrderReply): void {
   if (typeof text !== 'string') textBuffers.give(text);
 }

@@ -16,7 +16,6 @@ interface Asked {
 }
 
 const NUMBER_BYTES = 8;
-/** The current result, of which there is one at a time. */
 const result = new NumberBuffer();
 
 /**

@@ -50,7 +50,6 @@ export interface Asking {
   readonly request: Request;
   readonly assets: Assets;
   readonly userId: number;
-  /** Id of a named token; 0 for a token from a sign-in. */
   readonly tokenId: number;
   /** Set before the body is parsed. */
   idempotencyKey: string | null;

@@ -77,7 +77,6 @@ export class HttpServer<A extends Answer = Answer> {
     return listening;
   }
 
-  /** Starts serving connections accepted by another app. Returns this app's descriptor. */
   open(): number {
     this.sweeper = setInterval(() => this.sweep(), SWEEP_MS);
     return this.router.descriptor;

@@ -10,7 +10,6 @@ import type { Log } from '../observe/log.js';
 import type { CandidateClock } from './candidate-clock.js';
 
 interface CandidateOptions {
-  /** `null` if the clock is not compared. */
   clock: CandidateClock | null;
   /** Checks all other conditions for serving. @throws an Error that explains the problem */
   mustServe: () => Promise<void>;

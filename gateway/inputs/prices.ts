@@ -21,7 +21,6 @@ import { SIMULATED_ASSETS, type SimulatedAsset, SimulatedFeed } from './feeds/si
 import { checkTickFile, TickFileError, type TickFileSummary } from './feeds/tick-file.js';
 import type { ObservedPrice } from './house/prices.js';
 
-/** The exchanges that live prices can come from. */
 export const VENUES = { coinbase: COINBASE, kraken: KRAKEN } as const;
 export type VenueName = keyof typeof VENUES;
 
@@ -45,7 +44,6 @@ export interface InputConfig {
 export interface Inputs {
   clock: Clock;
   feed: PriceFeed;
-  /** The feed's connections to other exchanges. */
   venues: readonly ConnectedVenue[];
 }
 
@@ -56,7 +54,6 @@ export interface ConnectedVenue {
 
 interface InputOptions {
   config: InputConfig;
-  /** The price file's summary, if there is one. */
   ticks: TickFileSummary | null;
   /** The recovered engine. Simulated prices and a price file continue from its state. */
   engine: Engine;
@@ -105,7 +102,6 @@ export function openInputs({ config, ticks, engine, log, onFailure }: InputOptio
 
 interface ClockOptions {
   config: InputConfig;
-  /** The price file's summary, if there is one. */
   ticks: TickFileSummary | null;
   log: Log;
   /** Time of the journal's last command; `null` if the journal is empty. */

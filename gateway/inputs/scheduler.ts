@@ -38,7 +38,6 @@ export class Scheduler {
     if (dueAtMs < this.armedForMs && this.running) this.arm(dueAtMs);
   }
 
-  /** Submits no command after this call. */
   stop(): void {
     this.running = false;
     this.disarm();

@@ -21,7 +21,6 @@ interface SourcesOptions {
 export class Sources {
   private readonly scheduler: Scheduler;
   private house: House | null = null;
-  /** The last price of each source. */
   readonly ticks: PriceTicks;
 
   constructor(private readonly options: SourcesOptions) {

@@ -107,7 +107,6 @@ export class AsciiWriter {
     this.bytes[at] = code;
   }
 
-  /** Writes a short ASCII text. */
   text(text: string): void {
     this.reserve(text.length);
     for (let i = 0; i < text.length; i++) this.bytes[this.length++] = text.charCodeAt(i);
@@ -197,7 +196,6 @@ function putInteger(bytes: Uint8Array, at: number, value: number): number {
   return putThree(bytes, to, rest - thousands * THOUSAND);
 }
 
-/** Writes a number below a billion. */
 function putSmall(bytes: Uint8Array, at: number, value: number): number {
   if (!(value >= 0)) throw new RangeError(`not a count: ${value}`);
   if (value < THOUSAND) return putWithoutStart(bytes, at, value);
@@ -212,7 +210,6 @@ function putSmall(bytes: Uint8Array, at: number, value: number): number {
   return putThree(bytes, to, rest - thousands * THOUSAND);
 }
 
-/** Writes all three digits of a number below a thousand. */
 function putThree(bytes: Uint8Array, at: number, value: number): number {
   const from = value << 2;
   bytes[at] = THREES[from]!;

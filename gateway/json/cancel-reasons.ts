@@ -1,7 +1,6 @@
 /** Names of the reasons why orders ended without being filled. */
 import { CancelReason, OrderEnd, OrderStatus } from '../../engine/interface/domain.js';
 
-/** Why a resting order was cancelled. */
 export const CANCEL_REASONS = {
   [CancelReason.REQUESTED]: 'requested',
   [CancelReason.SELF_TRADE]: 'self_trade',

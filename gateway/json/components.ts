@@ -6,7 +6,6 @@ export type Components = z.core.$ZodRegistry<{ id: string }>;
 export const RESPONSES: Components = z.registry();
 export const BODIES: Components = z.registry();
 
-/** Descriptions by name. */
 export const TEXTS = new Map<string, string>();
 
 const known = new Map<Components, z.ZodType[]>();
@@ -16,7 +15,6 @@ export const bodySchema = naming(BODIES);
 export const responseObject = namingObject(responseSchema);
 export const bodyObject = namingObject(bodySchema);
 
-/** Names and describes a schema. */
 function naming(components: Components) {
   return <Schema extends z.ZodType>(name: string, text: string, schema: Schema): Schema => {
     if (TEXTS.has(name)) throw new Error(`two schemas are named ${name}`);
@@ -27,7 +25,6 @@ function naming(components: Components) {
   };
 }
 
-/** The same for an object with exactly these fields. */
 function namingObject(named: typeof responseSchema) {
   return <Shape extends z.ZodRawShape>(name: string, text: string, shape: Shape) =>
     named(name, text, z.strictObject(shape));

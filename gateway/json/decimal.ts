@@ -79,7 +79,6 @@ const EXACT_LENGTH_MAX = 1_100;
 /** More long numbers, and more strings and numbers, than any text that a schema accepts. */
 const LONG_MAX = 100;
 const TOKENS_MAX = 12_000;
-/** Strings and numbers of a JSON text. */
 const JSON_TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 /**

@@ -145,7 +145,6 @@ export function queryNumber<Field extends z.ZodType<number, number>>(field: Fiel
     .meta(formOf(field));
 }
 
-/** The JSON Schema of a field's input. */
 function formOf(field: z.ZodType) {
   const { $schema, ...form } = z.toJSONSchema(field, { io: 'input' });
   return form;
@@ -199,7 +198,6 @@ export const own = {
 };
 
 export const EmptyBody = bodyObject('EmptyBody', 'A body that needs no fields', own);
-/** A query with these fields, which may name the user. */
 export const ownQuery = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z.strictObject({ ...own, ...shape });
 export const NoQuery = ownQuery({});

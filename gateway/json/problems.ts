@@ -1,7 +1,6 @@
 /** A request's problems by field, worded for client authors. */
 import type { z } from 'zod';
 
-/** The problem of each field or parameter. */
 export type FieldProblems = Record<string, string>;
 
 /** Collects the first problem of each field. */
@@ -62,7 +61,6 @@ export function fieldProblems(issues: readonly z.core.$ZodIssue[], whole: string
   return problems;
 }
 
-/** Adds the problem, unless the field already has one. */
 export function addProblem(problems: FieldProblems, name: string, problem: string): void {
   if (Object.hasOwn(problems, name)) return;
   // A plain assignment would lose a field named __proto__.

@@ -51,7 +51,6 @@ const TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g;
 /** More than any text that a schema accepts, unless a key hides a value. */
 const TOKENS_MAX = 12_000;
 
-/** An object or array being read. */
 interface Frame {
   /** The keys of an object; `null` for an array. */
   keys: Set<string> | null;

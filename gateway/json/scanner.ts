@@ -64,7 +64,6 @@ const DIGITS_MAX = 15;
 const CHARACTERS = Array.from({ length: 128 }, (_, byte) => String.fromCharCode(byte));
 const TRUE = bytesOfText('true');
 const FALSE = bytesOfText('false');
-/** The result of a method that failed. */
 export const FAILED = -1;
 /** Stand for an object's start and end, in place of a name's index. */
 const START = -1;

@@ -7,7 +7,6 @@
 import type { z } from 'zod';
 import type { Decimal, DecimalBrand } from './decimal.js';
 
-/** A schema's value before it is written. */
 export type Unwritten<Value> = Value extends DecimalBrand
   ? Decimal
   : Value extends object

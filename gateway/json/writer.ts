@@ -47,7 +47,6 @@ export class Writer<Source extends object, Names extends Assets = Assets> {
     return new Json(`[${sources.map((source) => this.text(source, names)).join(',')}]`);
   }
 
-  /** The JSON of each field, in the order of {@link names}. */
   texts(source: Source, names: Names): string[] {
     return this.fields.map(({ place, text }) => {
       const value = typeof place === 'function' ? place(source, names) : source[place];

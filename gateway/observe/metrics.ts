@@ -33,7 +33,6 @@ export function routeName({ method, path }: RouteName): string {
 type Reading = () => number | null;
 /** Reads numbers on request, one per label value. */
 type Readings = () => MaybeLater<Iterable<readonly [value: string, count: number]>>;
-/** Reads numbers on request, each with its labels. */
 type Samples = () => MaybeLater<Iterable<readonly [labels: Record<string, string>, count: number]>>;
 type MaybeLater<T> = T | Promise<T>;
 

@@ -35,7 +35,6 @@ export interface ConnectionReadings {
 interface Observed {
   open(): ConnectionReadings;
   sequencer: Sequencing & Pick<WatchedSequencer, 'halted' | 'commitWaitMs'>;
-  /** `null` if the journal is not in a folder. */
   journalFolder: string | null;
   follower: { readonly status: FollowerReadings };
   fairUse: FairUse;
@@ -141,7 +140,6 @@ function registerPrices(metrics: Metrics, { sequencer, priceTicks, clock }: Obse
   });
 }
 
-/** Registers the metrics of the venues that prices come from. */
 export function registerVenues(metrics: Metrics, venues: readonly ConnectedVenue[]): void {
   const bySource = (read: (status: LiveFeedStatus) => number) => () =>
     venues.map(({ source, feed }) => [source, read(feed.status())] as const);

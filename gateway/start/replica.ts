@@ -86,7 +86,6 @@ async function start({ config, log, onFatal }: ReplicaOptions, parts: Parts): Pr
   return open(parts, { ...followed, metrics });
 }
 
-/** The key that the replica sends to the leader. */
 function readKey({ replicasKeyFile }: Config): Promise<string> {
   const read = () => {
     if (replicasKeyFile !== '') return readReplicaKeys(replicasKeyFile)[0];
@@ -165,7 +164,6 @@ async function open(parts: Parts, followed: Followed): Promise<Running> {
 interface ToLeader {
   link: LeaderLink;
   forwarder: Forwarder;
-  /** Forwards orders of the stream. */
   remote: StreamOrders;
   /** Whether reads need the leader. */
   age: StateAge;
@@ -279,7 +277,6 @@ function refuseChange(call: Call): void {
   call.refuseNow(notLeading('replica', call.gateway.standing.leading.leader));
 }
 
-/** Metrics that only a replica has. */
 function observe(metrics: Metrics, tail: JournalTail, forwarder: Forwarder): void {
   metrics.gauge('exchange_replica_age_seconds', 'How old the state of this replica can be', () => {
     return tail.ageMs / 1_000;

@@ -36,7 +36,6 @@ import type { Config } from './config.js';
 import { type Parts, STOP_MS } from './parts.js';
 import { type ConnectionReadings, registerReadings } from './readings.js';
 
-/** Parts that depend only on the configuration. */
 export function partsFrom(config: Config, log: Log, known = new KnownAddresses()) {
   return {
     config,

@@ -37,7 +37,6 @@ export function readJson(bytes: ArrayBuffer, isBinary: boolean): ReceivedMessage
   }
 }
 
-/** Returns the valid message or its error. */
 export function parsed(received: ReceivedJson): ClientMessage | ErrorAnswer {
   const missing = isOrderEntry(received.json) ? missingFields : undefined;
   const checked = checkJson(ClientMessage, received, 'message', missing);

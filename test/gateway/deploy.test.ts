@@ -124,7 +124,6 @@ async function startAndStop(
   return ended;
 }
 
-/** Values of a key in the unit, in order. */
 function unitValues(key: string): string[] {
   const lines = [...fileText('exchange.service').matchAll(new RegExp(`^${key}=(.*)$`, 'gm'))];
   return lines.map(([, value]) => value!);

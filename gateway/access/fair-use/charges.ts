@@ -69,7 +69,6 @@ export function operationsOfRefusal(units: number): number {
 }
 
 interface Charge {
-  /** The row's name in tests. */
   kind: string;
   input: string;
   cost: string;

@@ -23,7 +23,6 @@ type Party = (typeof PARTIES)[number];
 
 export type FairUseRates = Record<Quota, Record<Party, Rate | null>>;
 
-/** An address, a user id, or a {@link signInKey}. */
 type PartyKey = AddressKey;
 
 /** Longer than any username, so that cutting never yields an existing one. */

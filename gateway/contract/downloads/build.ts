@@ -37,7 +37,6 @@ const FORM =
   ts.NodeBuilderFlags.NoTruncation |
   ts.NodeBuilderFlags.MultilineObjectLiterals;
 
-/** Writes the client's declaration files, with derived types written out. */
 function writeDeclarations(): void {
   const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), ts.sys.readFile);
   const { compilerOptions } = config;
@@ -106,7 +105,6 @@ async function writeModule(): Promise<void> {
   await types.write({ dir: PACKAGE });
 }
 
-/** The README's section for client authors. */
 function guide(): string {
   const [, text] = /\n(## Clients\n[\s\S]*?)\n## /.exec(
     readFileSync(join(ROOT, 'README.md'), 'utf8'),
@@ -135,7 +133,6 @@ function pack(): void {
   renameSync(join(OUT, `${NAME}-${programVersion()}.tgz`), join(OUT, `${NAME}.tgz`));
 }
 
-/** Copies the Python client and the examples, changed to use the installed clients. */
 function copyPrograms(): void {
   for (const name of ['quarter_hour.py', 'pyproject.toml'])
     cpSync(join(CLIENT, 'python', name), join(OUT, name));

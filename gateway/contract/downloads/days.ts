@@ -174,7 +174,6 @@ class Sending {
     return size;
   }
 
-  /** Sends a range, after the head. */
   send(start: number, length: number): void {
     const { response } = this;
     const piece = Buffer.allocUnsafeSlow(Math.min(PIECE_BYTES, length));

@@ -53,7 +53,6 @@ const isSnapshot = (name: string) => name.endsWith('Snapshot');
 const isDelta = (name: string) => name.endsWith('Delta');
 const NAMES = Object.keys(SERVER_MESSAGES);
 
-/** The possible answers to each request. */
 const REPLIES: Record<ClientName, string[]> = {
   auth: ['authenticated', 'error'],
   subscribe: [...NAMES.filter(isSnapshot), 'error'],
@@ -131,7 +130,6 @@ function channelOf(names: readonly string[]) {
         bindingVersion: '0.1.0',
       },
     },
-    /** Reasons for which the exchange closes connections. */
     'x-close-codes': [...Object.values(CLOSE), WITHOUT_CODE],
     'x-limits': limits,
   };
@@ -189,7 +187,6 @@ function schemaName(message: string): string {
   return `${message[0]!.toUpperCase()}${message.slice(1)}Message`;
 }
 
-/** The schemas of the messages, and the HTTP schemas that they refer to. */
 function schemas(): Record<string, JsonSchema> {
   const renamed = (byName: typeof SERVER_MESSAGES) =>
     Object.fromEntries(Object.entries(byName).map(([name, schema]) => [schemaName(name), schema]));

@@ -157,7 +157,6 @@ function table(heads: readonly string[], rows: readonly (readonly string[])[]): 
   return `<table><thead><tr>${head}</tr></thead><tbody>${body.join('')}</tbody></table>`;
 }
 
-/** Converts a description's paragraphs, lists, bold and code to HTML. */
 function paragraphs(markdown: string): string {
   const inline = (text: string) =>
     escaped(text)

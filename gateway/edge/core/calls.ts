@@ -33,7 +33,6 @@ export class RequestCall extends Call {
     private readonly edge: EdgeOfCalls,
     served: ServedRoute | null,
     request: Request,
-    /** The edge's number for the request. */
     readonly number: number,
     /** The address in the current frame. Must not be read once the call is waiting. */
     private readonly sentFrom: Uint8Array,

@@ -172,7 +172,6 @@ export class EdgeCommands {
 
 const writer = new FrameWriter();
 
-/** Results waiting for the same sequence. */
 class Results implements ReleaseTarget {
   readonly block = new FrameBlock();
   /** For streams: the connections that wait for the results. */

@@ -114,12 +114,10 @@ export class EdgePeer implements EdgeOfCalls, Sender {
     }
   }
 
-  /** Call after all frames that arrived together. */
   turnEnded(): void {
     this.commands.flush();
   }
 
-  /** Call when the connection is lost. */
   closed(): void {
     this.streams.allClosed();
     this.stopTelling();

@@ -11,7 +11,6 @@ export interface ServedRoute {
 }
 
 export class ServedRoutes {
-  /** Counts of answers to requests without a route. */
   readonly unknown: AnswerCounts;
   private readonly byName = new Map<string, ServedRoute>();
   private readonly byKind = new Map<number, ServedRoute>();

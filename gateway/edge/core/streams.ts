@@ -100,7 +100,6 @@ export class CoreStreams {
     return false;
   };
 
-  /** Call when the edge is gone, and its clients with it. */
   allClosed(): void {
     this.stopPublishing();
     for (const number of [...this.streams.keys()]) this.closed(number);
@@ -253,7 +252,6 @@ interface EdgeSocketOptions {
   number: number;
   sink: FrameSink;
   topics: Tally<string>;
-  /** Called before each message. */
   hasRoom: () => boolean;
   /** Called when the exchange closes the stream, as uWebSockets.js calls its close handler. */
   onEnd: () => void;

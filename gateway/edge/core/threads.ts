@@ -169,7 +169,6 @@ const NOTHING_YET: EdgeReadings = {
   unsent: { bytes: 0, count: 0, dropCounts: { total: 0, address: 0, time: 0 } },
 };
 
-/** Adds two trees of numbers. */
 function added<T extends object>(a: T, b: T): T {
   const sums = Object.entries(a).map(([name, its]) => {
     const other = b[name as keyof T];
@@ -191,7 +190,6 @@ interface EdgeThreadOptions {
   failed: (problem: Error) => void;
 }
 
-/** The core's side of one edge thread. */
 class EdgeThread {
   /** Resolves to the thread's newest app, or `null` if the thread could not create it. */
   app: Promise<number | null>;
@@ -279,7 +277,6 @@ class EdgeThread {
     });
   }
 
-  /** Resolves when the thread is done, or has ended. */
   asked(message: 'drain' | 'settle'): Promise<void> {
     return new Promise((resolve) => {
       this.done = resolve;

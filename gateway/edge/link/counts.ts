@@ -13,7 +13,6 @@ export function countsMemory(threads: number): SharedArrayBuffer {
   return new SharedArrayBuffer(4 * ROW * threads);
 }
 
-/** Returns the connections of all threads except the one of `row`. */
 export function connectionsBeside(memory: SharedArrayBuffer, row: number): OtherConnections {
   const counts = new Int32Array(memory);
   return {

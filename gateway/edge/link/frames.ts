@@ -15,9 +15,7 @@ import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 export const ToCore = {
   /** A command, as a record, of a session that the core has numbered. `own`: its text's units. */
   command: 1,
-  /** A request as its client sent it. */
   request: 2,
-  /** A client asks to open a stream. */
   streamAsked: 3,
   /** A client of a replica's stream sends orders, or has signed in again. */
   streamJoined: 4,
@@ -35,7 +33,6 @@ export const ToCore = {
 } as const;
 
 export const ToEdge = {
-  /** The engine's result for a command. */
   result: 1,
   /** The answer to a request, or to a command that the engine did not see. */
   answer: 2,
@@ -60,7 +57,6 @@ export const ToEdge = {
   /** The end of a stream: with a code, or by cutting the connection. */
   streamEnd: 15,
   streamCut: 16,
-  /** A stream's user has changed. */
   streamSession: 17,
   /** The engine's result for a stream's command, or the error or receipt that answers it. */
   streamResult: 18,
@@ -90,7 +86,6 @@ export interface BlockSink extends FrameSink {
   sendBlock(block: FrameBlock): void;
 }
 
-/** The first `length` bytes of `bytes`. */
 export interface Frame {
   readonly bytes: Buffer;
   readonly length: number;
@@ -201,7 +196,6 @@ export class FrameBlock {
     return this;
   }
 
-  /** Ends the frame with a result's numbers. */
   end({ words, length }: NumberBuffer): void {
     const count = 2 * length;
     if (this.length + count > this.words.length) this.grow(count);
@@ -232,7 +226,6 @@ export class FrameError extends Error {
   override name = 'FrameError';
 }
 
-/** Reads frames in place, one at a time. */
 export class FrameReader {
   kind = 0;
   flags = 0;

@@ -25,7 +25,6 @@ export interface RingLinkOptions {
   receive: (frame: FrameReader) => void;
   /** About this many bytes of frames are handled per turn of the event loop. */
   turnBytes?: number;
-  /** Called after the frames of a turn. */
   onTurn?: () => void;
 }
 

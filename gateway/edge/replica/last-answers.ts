@@ -4,7 +4,6 @@
  */
 
 export class LastAnswers {
-  /** Oldest first. */
   private readonly sequences = new Map<number, number>();
 
   note(userId: number, sequence: number): void {

@@ -29,7 +29,6 @@ export interface LeaderPlace {
 }
 
 interface LinkOptions {
-  /** Returns the key for the next connection. */
   key: () => string;
   /** Returns the current leader, or `null` if unknown. */
   findLeader: () => LeaderPlace | null;
@@ -52,7 +51,6 @@ const LEAVING_MS = 5_000;
 export class LeaderLink implements CoreLink {
   private socket: WebSocket | null = null;
   private collector: FrameCollector | null = null;
-  /** The leader to which the socket is connected. */
   private place: LeaderPlace | null = null;
   /** A leader that is stopping or that refused. The link waits for the next one. */
   private left: LeaderPlace | null = null;

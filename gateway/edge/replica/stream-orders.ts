@@ -27,7 +27,6 @@ import { orderFrame, readReply, recordOf, replySent } from '../order-records.js'
 interface Pending {
   request: OrderRequest;
   record: Uint8Array;
-  /** What the request costs here. */
   units: number;
   /** Whether the leader may have received the request and has not returned it. */
   isSent: boolean;
@@ -131,7 +130,6 @@ export class StreamOrders implements OrdersElsewhere {
     }
   }
 
-  /** Call when a connection to a leader is open. */
   linkOpened(): void {
     for (const client of this.departed.values()) {
       this.open(client);

@@ -108,7 +108,6 @@ export class ThreadStreams {
     serveNoUpgrade(router, this.serving);
   }
 
-  /** Handles a frame if it is about a stream. */
   receive(frame: FrameReader): void {
     this.readers[frame.kind]?.(frame, this.sockets.get(frame.id));
   }
@@ -293,7 +292,6 @@ class Stream implements Reader {
   /** Whether the core waits until the client has read most of what was sent. */
   isReadAsked = false;
   readonly budget: FrameBudget;
-  /** Unanswered requests, by number. */
   private readonly asked = new Map<number, OrderRequest>();
   private lastNumber = 0;
 
@@ -323,7 +321,6 @@ class Stream implements Reader {
     this.tokenId = tokenId;
   }
 
-  /** Stores a request and returns its number. */
   ask(request: OrderRequest): number {
     this.lastNumber = (this.lastNumber + 1) % NUMBERS;
     this.asked.set(this.lastNumber, request);

@@ -70,7 +70,6 @@ class OwnAnswerCounts implements AnswerMetrics {
     return counts;
   }
 
-  /** Returns the counts since the last call. */
   take(): OwnAnswers {
     return [...this.counts].flatMap(([route, counts]) => {
       const name = route === null ? NO_ROUTE : routeName(route);

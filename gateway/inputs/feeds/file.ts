@@ -12,11 +12,9 @@ import { readTicks, type Tick, type TickFileSummary } from './tick-file.js';
 
 export interface FileFeedOptions {
   path: string;
-  /** The result of `checkTickFile`. */
   ticks: TickFileSummary;
   /** Relative to real time; above 0. */
   speed: number;
-  /** The exchange's assets. */
   symbols: readonly string[];
   /**
    * The journal's last time; `null` if the journal is new. Earlier prices are skipped. Prices of

@@ -39,7 +39,6 @@ export interface LiveFeedOptions {
   log: Logger;
   /** Uniform on [0, 1). Spreads the reconnections of many exchanges. */
   random: () => number;
-  /** Replaces the venue's URL. */
   url?: string;
   /** Silence in real milliseconds after which the connection counts as lost. */
   idleTimeoutMs?: number;
@@ -48,7 +47,6 @@ export interface LiveFeedOptions {
   backoffMaxMs?: number;
 }
 
-/** Counts since startup. */
 export interface LiveFeedStatus {
   /** Whether the current connection has delivered a price in the last minute. */
   live: boolean;
@@ -201,7 +199,6 @@ export class LiveFeed implements PriceFeed {
 
   private receive(message: FeedMessage): void {
     const { log } = this.options;
-    // Malformed messages are not a sign of life.
     if (message.type !== 'malformed') this.idleTimer?.refresh();
     switch (message.type) {
       case 'ticker':

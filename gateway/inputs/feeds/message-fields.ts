@@ -5,7 +5,6 @@ import { parsePriceMicros } from './price-feed.js';
 
 export const NOT_JSON: FeedMessage = { type: 'malformed', reason: 'not JSON' };
 
-/** `undefined` if not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

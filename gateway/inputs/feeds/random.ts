@@ -23,7 +23,6 @@ export function uniformRandom(seed: string): () => number {
   return next;
 }
 
-/** Numbers with a standard normal distribution. */
 export function normalRandom(uniform: () => number): () => number {
   let spare: number | null = null;
   return () => {

@@ -14,7 +14,6 @@ export interface SimulatedAsset {
   annualVolatility: number;
 }
 
-/** Initial prices of well-known assets. */
 export const SIMULATED_ASSETS: readonly SimulatedAsset[] = [
   { symbol: 'BTC', startPriceMicros: 95_000_000_000, annualVolatility: 0.5 },
   { symbol: 'ETH', startPriceMicros: 3_300_000_000, annualVolatility: 0.6 },

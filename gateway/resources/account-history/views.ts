@@ -203,7 +203,6 @@ const ORDER: From<Record, Assets> = {
 export const orderRecord = new Writer<Record & TrueAt>(OrderRecord, ORDER);
 export const orders = { name: 'orders', entry: new Writer<Record>(ListedOrder, ORDER) };
 
-/** Converts the engine's view of a resting order to a record. */
 export function restingOrder(order: OrderView, aheadLots?: number | null): Record {
   return {
     ...order,

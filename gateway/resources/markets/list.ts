@@ -116,7 +116,6 @@ function pageText(
   return `{"markets":[${texts.join(',')}],"nextCursor":${next},${stateText(trueAt)}`;
 }
 
-/** The list's name in cursors. */
 export function listName({ status, asset }: MarketsWanted): string {
   return `markets?status=${status ?? ''}&asset=${asset ?? ''}`;
 }

@@ -162,7 +162,6 @@ const sell: ClientOperation = {
   },
 };
 
-/** Exactly one of these names an order. */
 const names = { orderId: field.orderId, clientOrderId: field.clientOrderId };
 const ONE_NAME = {
   oneOf: [

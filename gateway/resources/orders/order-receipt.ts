@@ -80,7 +80,6 @@ const LIMIT = ascii(',"price":');
 const AMOUNT = ascii(',"amount":');
 const NO_AMOUNT = ascii(',"amount":null');
 const NOT_ASKED = { shares: ascii(',"originalShares":null'), price: ascii(',"price":null') };
-/** By time in force and postOnly. */
 const TERMS = Object.keys(TimeInForce).flatMap((timeInForce) =>
   [false, true].map((postOnly) =>
     ascii(`,"timeInForce":"${timeInForce}","postOnly":${postOnly},"expiresAtMs":`),

@@ -19,7 +19,6 @@ import {
 import { op } from '../../resources/orders/operations.js';
 import { OperationReader } from '../../resources/orders/reader.js';
 
-/** A valid request. */
 export interface OrderRequest {
   id: string;
   command: Batch | BatchOperation;

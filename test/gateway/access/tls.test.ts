@@ -55,7 +55,6 @@ function startWith(certificate: Certificate, variables: Record<string, string> =
   return start({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, ...variables });
 }
 
-/** A client that trusts only these certificates. */
 async function listening(trusted: Certificate[]): Promise<ApiClient> {
   const api = await server!.listening({ ca: trusted.map(({ cert }) => cert) });
   clients.push(api);

@@ -146,7 +146,6 @@ const batch =
 const streams = new Map<string, Promise<StreamClient>>();
 let messages = 0;
 
-/** One connection per token and place. */
 function streamOf({ port }: Place, token = ''): Promise<StreamClient> {
   const key = `${port} ${token}`;
   const known = streams.get(key);

@@ -35,7 +35,6 @@ test('is AsyncAPI 3.0, by the schema of the AsyncAPI Initiative', () => {
   const validate = ajv.compile(schema);
   validate(document);
   expect(validate.errors ?? []).toEqual([]);
-  // The validator does refuse documents.
   expect(validate({ ...document, channels: { stream: { address: 7 } } })).toBe(false);
   const externalDocs = { url: '/api/docs' };
   expect(validate({ ...document, info: { ...document.info, externalDocs } })).toBe(false);

@@ -52,7 +52,6 @@ const UNDESCRIBED_HEADERS = new Set([
 
 /** A location in the document and its value. */
 interface Place<Thing> {
-  /** JSON pointer. */
   pointer: string;
   value: Thing;
 }
@@ -184,7 +183,6 @@ export class Contract {
 
 let contract: Contract | null = null;
 
-/** The contract of this program's routes. */
 export function programContract(): Contract {
   contract ??= new Contract(buildDocument(ROUTES, programVersion()));
   return contract;

@@ -7,7 +7,6 @@ import { FORMATS, KEYWORDS } from './check.js';
 
 interface Checks {
   document: AsyncApiDocument;
-  /** By message name. */
   messages: Map<string, ValidateFunction>;
   /** Messages sent by the exchange. */
   sent: ValidateFunction[];

@@ -112,7 +112,6 @@ async function statusAt(port: number): Promise<StandbyStatus> {
   return (await (await fetch(`http://127.0.0.1:${port}/api/status`)).json()) as StandbyStatus;
 }
 
-/** The ports of a waiting standby. */
 function waitingPorts({ stderr }: ChildServer): { port: number; operationsPort: number } {
   const line = stderr.split('\n').find((each) => each.includes('a standby: it follows'));
   return JSON.parse(line!);

@@ -37,7 +37,6 @@ afterAll(() => server.stop());
 const ordersOfAda = () => server.exchange.sequencer.engine.orders(1).length;
 const pathOf = (path: string) => `/api${path.replace(/:\w+/g, 'u1')}`;
 
-/** Every route with a body. */
 const TAKERS: Carrier[] = ROUTES.filter((route) => route.body !== undefined).map(
   ({ method, path }) => ({
     method,

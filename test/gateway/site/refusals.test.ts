@@ -47,7 +47,6 @@ test('registration', async () => {
   await page.getByLabel(/Referral code/).fill('');
   await submit.click();
   await page.getByRole('button', { name: 'Sign out' }).waitFor();
-  // The guide to the first trade can be skipped permanently.
   const guide = page.getByRole('region', { name: 'Your first trade' });
   await guide.waitFor();
   await visitor.isAccessibleInEveryForm('the guide');

@@ -27,7 +27,6 @@ export interface Closing {
   reason: string;
 }
 
-/** A refused handshake. */
 export class Refused extends Error {
   constructor(
     readonly status: number,

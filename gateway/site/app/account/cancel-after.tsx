@@ -30,7 +30,6 @@ interface Switch {
   cancelAtMs: number;
 }
 
-/** `null` if this page has not started the switch. */
 const started = signal<Switch | null>(null);
 const isRenewed = signal(true);
 const problem = signal('');

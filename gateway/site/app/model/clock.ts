@@ -31,7 +31,6 @@ export function heard(exchangeMs: number): void {
   const last = samples.at(-1);
   // This is another exchange, or one whose clock was set back.
   if (last !== undefined && exchangeMs < last.exchangeMs) samples = [];
-  // One sample in 100 ms is enough.
   if (samples.length > 1 && localMs - samples.at(-2)!.localMs < 100) samples.pop();
   samples.push({ exchangeMs, localMs });
   while (samples.length > 2 && localMs - samples[1]!.localMs > WINDOW_MS) samples.shift();

@@ -21,7 +21,6 @@ export const connection = signal<'starting' | 'live' | 'lost'>('starting');
 /** Whether the page may be outdated, and so cannot send changes. */
 export const isLost = computed(() => connection.value === 'lost');
 
-/** An error as a sentence for the user. */
 export function sentenceOf(error: unknown): string {
   if (error instanceof ExchangeError) return error.message;
   if (error instanceof ConnectionError)

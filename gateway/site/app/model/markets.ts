@@ -32,7 +32,6 @@ export const ended = signal<ReadonlyMap<string, Opened>>(new Map());
 /** Whether the exchange has sent its list of markets. */
 export const areKnown = signal(false);
 
-/** The source of prices; `null` while unknown. */
 export const priceSource = signal<Limits['prices'] | null>(null);
 /** A new account's play money; 0 for none. */
 export const startingMicros = signal(0);

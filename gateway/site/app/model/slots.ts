@@ -22,7 +22,6 @@ export interface Slot {
 /** Start of the user's day, by the exchange's clock; 0 while unknown. */
 export const today = computed(() => startOfToday(current.value?.startsAtMs ?? now.value));
 
-/** One asset's past markets by start time. */
 const past = signal<{ asset: string; markets: ReadonlyMap<number, Market> }>({
   asset: '',
   markets: new Map(),
