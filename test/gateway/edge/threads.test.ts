@@ -95,6 +95,22 @@ test('gives the answers of a stream in their order, wherever they come from', as
   ]);
 });
 
+test('numbers an order that follows a second sign-in by its token', async () => {
+  const named = await server.api.post('/auth/tokens', { name: 'bot', scope: 'trade' }, ada.token);
+  const client = await connectAs(ada);
+  const operation = { op: 'buy', marketId: MARKET, ...ORDER };
+  const enter = (id: string, clientSequence: number) =>
+    client.send({ op: 'order', id, clientSequence, operation });
+  client.send({ op: 'auth', id: 'again', token: named.json.token });
+  enter('of the bot', 7);
+  expect(await client.next(({ id }) => id === 'of the bot')).toMatchObject({ type: 'receipt' });
+  client.send({ op: 'auth', id: 'first', token: ada.token });
+  enter('of ada', 5);
+  expect(await client.next(({ id }) => id === 'of ada')).toMatchObject({ type: 'receipt' });
+  enter('next of ada', 6);
+  expect(await client.next(({ id }) => id === 'next of ada')).toMatchObject({ type: 'receipt' });
+});
+
 test('serves the documents, and answers that are larger than a frame, whole', async () => {
   const { text } = await server.api.get('/openapi.json');
   expect(text.length).toBeGreaterThan(300_000);
