@@ -5,9 +5,8 @@
  * Invariant: none of this stops the follower, trading, or reads of other parts. While a part
  * whose task failed waits for the next attempt, other parts have their turns.
  */
-import { existsSync } from 'node:fs';
 import type { HistoryFiles } from '../history/parts/files.js';
-import { fileHash, prunePart, sealPart } from '../history/parts/sealing.js';
+import { checkFile, type MakePart, prunePart, sealPart } from '../history/parts/sealing.js';
 import { HistoryDamage } from '../history/rows.js';
 import type { HistoryStore } from '../history/store.js';
 import { JournalError, restoreCommand } from '../journal/errors.js';
@@ -26,6 +25,7 @@ const LONGEST_WAIT_MS = 3_600_000;
 
 export interface UpkeepOptions extends RebuildOptions {
   troubles: Troubles;
+  makePart: MakePart;
   /** The days after which a part is pruned; 0 means never. */
   historyDays: number;
 }
@@ -33,6 +33,8 @@ export interface UpkeepOptions extends RebuildOptions {
 export class PartsUpkeep {
   private readonly ends = new AbortController();
   private running: Promise<void> | null = null;
+  /** Settles when the part that is being sealed is sealed, or could not be. */
+  sealing: Promise<void> = Promise.resolve();
   /** Parts that are to be checked, newest first. */
   private readonly unchecked = new Set<number>();
   private wakeUp: (() => void) | null = null;
@@ -48,6 +50,7 @@ export class PartsUpkeep {
     private readonly options: UpkeepOptions,
     private readonly store: HistoryStore,
     private readonly files: HistoryFiles,
+    private readonly catalogueDamaged: (error: HistoryDamage) => void,
   ) {
     this.checkAll();
     this.checks = setInterval(() => {
@@ -107,7 +110,7 @@ export class PartsUpkeep {
     const { lost, unsealed } = parts;
     const over = unsealed[1];
     if (over !== undefined && !lost.has(over) && this.isDue(over))
-      return { part: over, work: () => this.seal(over) };
+      return { part: over, work: () => this.sealNext(over) };
     for (const part of lost) if (this.isDue(part)) return { part, work: () => this.rebuild(part) };
     const old = this.prunable();
     if (old !== undefined) return { part: old, work: () => this.prune(old) };
@@ -165,6 +168,11 @@ export class PartsUpkeep {
       this.failing.delete(part);
     } catch (error) {
       if (signal.aborted) return;
+      if (error instanceof HistoryDamage && error.part === null) {
+        this.ends.abort();
+        this.catalogueDamaged(error);
+        return;
+      }
       if (error instanceof HistoryDamage && !this.store.parts.lost.has(part)) {
         this.damaged(part, error);
         return;
@@ -180,11 +188,16 @@ export class PartsUpkeep {
     }
   }
 
+  private async sealNext(part: number): Promise<void> {
+    const sealed = this.seal(part);
+    this.sealing = sealed.catch(() => {});
+    await sealed;
+  }
+
   private async seal(part: number): Promise<void> {
-    const { store, files, options, ends } = this;
-    const { folder, log } = options;
-    await sealPart({ folder, part, catalogue: store.catalogue, files, signal: ends.signal });
-    log.info(
+    const { store, options } = this;
+    await sealPart(this.filesOf(part));
+    options.log.info(
       { historyPart: part, sequence: store.parts.endOf(part).sequence },
       'a part of the history was sealed',
     );
@@ -192,10 +205,15 @@ export class PartsUpkeep {
   }
 
   private async prune(part: number): Promise<void> {
+    await prunePart(this.filesOf(part));
+    const what = 'the orders and books of a part of the history were pruned';
+    this.options.log.info({ historyPart: part }, what);
+  }
+
+  private filesOf(part: number) {
     const { store, files, options, ends } = this;
-    const { folder, log } = options;
-    await prunePart({ folder, part, catalogue: store.catalogue, files, signal: ends.signal });
-    log.info({ historyPart: part }, 'the orders and books of a part of the history were pruned');
+    const { folder, makePart: make } = options;
+    return { folder, part, catalogue: store.catalogue, files, make, signal: ends.signal };
   }
 
   private async rebuild(part: number): Promise<void> {
@@ -208,18 +226,13 @@ export class PartsUpkeep {
   }
 
   private async check(part: number): Promise<void> {
-    const { sha256 } = this.store.parts.over[part - 1]!;
-    const path = this.store.parts.pathOf(part);
-    if (!existsSync(path)) throw new HistoryDamage('(all)', '(all)', `${path} is missing`).in(part);
-    const found = await fileHash(path, { pauseMs: CHECK_PAUSE_MS, signal: this.ends.signal });
-    if (found !== sha256)
-      throw new HistoryDamage('(all)', '(all)', `${path} is not what was written`).in(part);
+    const { parts } = this.store;
+    const sha256 = parts.over[part - 1]!.sha256!;
+    const { signal } = this.ends;
+    await checkFile(parts.pathOf(part), { part, sha256, pauseMs: CHECK_PAUSE_MS, signal });
     this.unchecked.delete(part);
     if (this.unchecked.size === 0)
-      this.options.log.info(
-        { parts: this.store.parts.over.length },
-        'all parts of the history were checked',
-      );
+      this.options.log.info({ parts: parts.over.length }, 'all parts of the history were checked');
   }
 
   private async woken(): Promise<void> {

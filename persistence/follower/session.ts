@@ -9,7 +9,8 @@
  * - the history answers as soon as it is at the journal's end; its older parts are sealed, checked
  *   and rebuilt in the background (parts-upkeep.ts);
  * - history is written in whole batches, one transaction at a time. Waiting entries are bounded:
- *   beyond the limit the next batch is read only after the transaction;
+ *   beyond the limit the next batch is read only after the transaction. Parts are bounded, too: one
+ *   that is overlong grows only after the part before it is sealed, or could not be;
  * - while another engine checks the journal's end (end-check.ts), this one takes no snapshots;
  * - a transaction does not begin within half a second of the one before, unless a read of the
  *   database or a snapshot needs it, or many entries wait.
@@ -34,6 +35,7 @@ import {
 } from '../history/opening.js';
 import { HistoryFiles } from '../history/parts/files.js';
 import type { BatchEnd } from '../history/parts/progress.js';
+import type { MakePart } from '../history/parts/sealing.js';
 import { type HistoryChanges, Projection } from '../history/projection.js';
 import { HistoryReads } from '../history/reads.js';
 import { HistoryDamage } from '../history/rows.js';
@@ -74,6 +76,7 @@ const USERS_IN_PIECE = 4_096;
 export interface SessionOptions extends SnapshotsOptions {
   journal: JournalPlace;
   readSnapshot: ReadSnapshot;
+  makePart: MakePart;
   /** How many days of each asset have a file. */
   dayFiles: number;
   /** The days after which orders and books are pruned from the history; 0 means never. */
@@ -170,7 +173,7 @@ export class FollowerSession {
     const { folder, log, dayFiles: days } = options;
     const assets = this.engine;
     this.dayFiles = new DayFiles({ folder, assets, files, days, log });
-    this.upkeep = new PartsUpkeep(options, store, files);
+    this.upkeep = new PartsUpkeep(options, store, files, (error) => this.fail(error));
     const openMarket = (marketId: number) => this.projection!.openMarket(marketId);
     const state = { lists: this.lists, openMarket };
     this.reads = new FollowerReads({
@@ -269,6 +272,7 @@ export class FollowerSession {
 
   stop(): void {
     this.stopping = true;
+    void this.upkeep.close();
     this.wake();
   }
 
@@ -314,6 +318,7 @@ export class FollowerSession {
     if (pendingEntries >= TRANSACTION_ENTRIES || pendingCommands >= TRANSACTION_COMMANDS)
       this.startCommit();
     if (pendingEntries > PENDING_ENTRIES_MAX) await this.committing;
+    if (this.opened.store.isOverlong) await this.upkeep.sealing;
     // Asked after every batch, even when no snapshot can be taken.
     const isDue = this.snapshots.isDue(this.engine);
     if (isDue && this.projection !== null && this.endCheck() === null) await this.takeSnapshot();

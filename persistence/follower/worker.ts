@@ -3,6 +3,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
+import { makePartInThread } from '../history/parts/thread.js';
 import type { HistoryReply } from '../history/requests.js';
 import { readSnapshot } from '../recovery/snapshot/file.js';
 import { finishInThread } from '../recovery/snapshot/thread.js';
@@ -46,6 +47,7 @@ const loop = new FollowerLoop(
     ),
     snapshots: { everyCommands: snapshotEveryCommands, everyMs: snapshotEveryMs },
     finishSnapshot: finishInThread,
+    makePart: makePartInThread,
     stepEnded: (step, fields) => post({ kind: 'step', step, fields }),
     snapshotWritten: (sequence, hash) => post({ kind: 'snapshot', sequence, hash }),
     readSnapshot: async (path) => {

@@ -12,7 +12,7 @@ import { assetOfMarket, hasEnded } from '../../engine/interface/domain.js';
 import { query } from '../storage/sqlite.js';
 import { type ListLengths, MEASURED } from './lists.js';
 import { MarketHistory } from './markets.js';
-import type { Progress } from './parts/progress.js';
+import { checkTotal } from './parts/progress.js';
 import type { HistoryState } from './projection.js';
 import {
   asDamage,
@@ -24,7 +24,6 @@ import {
 } from './rows.js';
 import { candlesIn } from './runs/candles.js';
 import {
-  type CountedName,
   MARKET,
   MARKET_CANDLES,
   MARKET_PRICES,
@@ -80,12 +79,6 @@ export async function openHistory(store: HistoryStore): Promise<OpenedHistory> {
   } catch (error) {
     throw asDamage(error, open.part);
   }
-}
-
-function checkTotal(name: CountedName, progress: Progress, total: number): void {
-  const expected = progress.counts[name];
-  if (total !== expected)
-    throw new HistoryDamage(name, '(unknown)', `it holds ${total}, not ${expected}`);
 }
 
 class Markets {

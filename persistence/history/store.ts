@@ -93,11 +93,20 @@ export class HistoryStore {
     await this.catalogue.close();
   }
 
+  /** Whether the open part is twice as long as it should be, because the last is not sealed. */
+  get isOverlong(): boolean {
+    const { parts, partCommands, openCommands } = this;
+    return partCommands !== null && parts.unsealed.length > 1 && openCommands >= 2 * partCommands;
+  }
+
+  private get openCommands(): number {
+    return this.progress.sequence - this.parts.endOf(this.parts.open - 1).sequence;
+  }
+
   /** Whether commands up to `end` belong to the next part. */
   private isOver(end: BatchEnd): boolean {
-    const { parts, progress, partCommands } = this;
+    const { parts, progress, partCommands, openCommands: commands } = this;
     if (partCommands === null || parts.unsealed.length > 1) return false;
-    const commands = progress.sequence - parts.endOf(parts.open - 1).sequence;
     const isOtherDay = Math.floor(progress.atMs / DAY_MS) !== Math.floor(end.atMs / DAY_MS);
     return commands >= partCommands || (commands > 0 && isOtherDay);
   }

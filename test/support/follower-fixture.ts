@@ -13,6 +13,7 @@ import {
   type ReportTrouble,
   Troubles,
 } from '../../persistence/follower/troubles.js';
+import { makePart } from '../../persistence/history/parts/sealing.js';
 import type {
   HistoryAnswers,
   HistoryKind,
@@ -157,6 +158,7 @@ export function startFollower(
     historyDays,
     ...(partCommands === undefined ? {} : { partCommands }),
     finishSnapshot: finish,
+    makePart,
     readSnapshot,
     stepEnded: () => {},
     snapshotWritten: (sequence: number, hash: string) => written.push({ sequence, hash }),

@@ -34,6 +34,7 @@ import {
   type ValueRow,
 } from '../rows.js';
 import {
+  type CountedName,
   checksumOf,
   LIST_LENGTH,
   LISTS,
@@ -43,7 +44,7 @@ import {
 } from '../runs/format.js';
 import { KEYED_RESULT } from '../runs/keyed-results.js';
 import { readLengths, writeLengths } from '../runs/lengths.js';
-import { NOTHING, type Progress, progressIn, progressText } from './progress.js';
+import { checkTotal, NOTHING, type Progress, progressIn, progressText } from './progress.js';
 import { openTables } from './tables.js';
 
 const PART = { name: 'part', key: 'part', type: 'TEXT' } as const;
@@ -256,16 +257,25 @@ export class Catalogue {
       });
   }
 
-  /** The lengths of the lists of a kind when a part began. */
+  /**
+   * The lengths of the lists of a kind when a part began.
+   * @throws HistoryDamage when they are not what was written.
+   */
   async lengthsBefore(
     part: number,
-    { list }: ListLayout,
+    { list, name }: ListLayout,
     lengths: { set(id: number, length: number): unknown },
   ): Promise<void> {
-    const sql =
-      'SELECT id, max(lastOrdinal) AS length FROM place WHERE list = ? AND part < ? GROUP BY id';
-    const rows = await query<{ id: number; length: number }>(this.database, sql, [list, part]);
-    for (const { id, length } of rows) lengths.set(id, length);
+    // The other columns are of the row with the highest ordinal.
+    const sql = `SELECT list, id, firstOrdinal, max(lastOrdinal) AS lastOrdinal, part, checksum
+      FROM place WHERE list = ? AND part < ? GROUP BY id`;
+    let total = 0;
+    for (const row of await query<PlaceRow>(this.database, sql, [list, part])) {
+      const { lastOrdinal } = checkPlace(row);
+      lengths.set(row.id, lastOrdinal);
+      total += lastOrdinal;
+    }
+    checkTotal(name as CountedName, this.parts.endOf(part - 1), total);
   }
 
   /**

@@ -2,7 +2,7 @@
 import type sqlite3 from 'sqlite3';
 import { GENESIS } from '../../journal/format.js';
 import { query } from '../../storage/sqlite.js';
-import { checkedValue, putValue, selectValues, type ValueRow } from '../rows.js';
+import { checkedValue, HistoryDamage, putValue, selectValues, type ValueRow } from '../rows.js';
 import { COUNTED, type CountedName, PROGRESS } from '../runs/format.js';
 
 /** The end of a journal batch, and the number of entries of each kind up to there. */
@@ -53,4 +53,10 @@ export async function readProgress(database: sqlite3.Database): Promise<Progress
 
 export function writeProgress(database: sqlite3.Database, progress: Progress): Promise<void> {
   return putValue(database, PROGRESS, ID, progressText(progress));
+}
+
+/** @throws HistoryDamage when there are more or fewer entries than up to `progress`. */
+export function checkTotal(name: CountedName, { counts }: Progress, total: number): void {
+  if (total !== counts[name])
+    throw new HistoryDamage(name, '(unknown)', `it holds ${total}, not ${counts[name]}`);
 }

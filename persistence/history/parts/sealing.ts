@@ -1,6 +1,6 @@
 /**
- * Seals a part that is over: copies it into one file, which never changes. Pruning replaces that
- * file by another.
+ * Seals a part that is over: copies it into one file, which never changes. Pruning copies what is
+ * kept from that file into another, which replaces it. The copy is made in a thread (thread.ts).
  *
  * The entries of each list are copied in the order of their ordinals, into runs that are as long as
  * RUN_ENTRIES allows, and deflated. The entries of many small transactions then take half of the
@@ -32,53 +32,63 @@ const PAGE_RUNS = 1_000;
 const TURN_ENTRIES = 1_024;
 const HASH_BYTES = 1024 * 1024;
 const PRAGMAS = 'PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536';
-/** The free space that sealing and pruning leave to the journal. */
+/** The free space that sealing leaves to the journal; pruning leaves less, as it makes room. */
 const FREE_BYTES_MIN = 1024 ** 3;
+const PRUNING_BYTES_MIN = FREE_BYTES_MIN / 8;
+
+/** The file of a part that is to be made. */
+export interface PartFile {
+  folder: string;
+  part: number;
+  /** Where the part ends. */
+  sequence: number;
+  /** Of the sealed file, which is to be pruned; null: the part is to be sealed. */
+  sealed: string | null;
+}
+
+/** Makes the file, and returns its SHA-256 in hex. @throws as {@link sealPart}. */
+export type MakePart = (file: PartFile, signal: AbortSignal) => Promise<string>;
 
 interface SealOptions {
   folder: string;
   part: number;
   catalogue: Catalogue;
   files: HistoryFiles;
+  make: MakePart;
   signal: AbortSignal;
 }
 
 /** @throws HistoryDamage, another error of SQLite, AbortError, or an error if there is no room. */
 export async function sealPart(options: SealOptions): Promise<void> {
-  const { folder, part, catalogue, files } = options;
-  const to = sealedPath(folder, part);
-  const sha256 = await makeFile(options, openPath(folder, part), to, copyPart);
-  await catalogue.sealPart(part, to, sha256);
+  const { folder, part, catalogue, files, make, signal } = options;
+  const { sequence } = catalogue.parts.endOf(part);
+  const sha256 = await make({ folder, part, sequence, sealed: null }, signal);
+  await catalogue.sealPart(part, sealedPath(folder, part), sha256);
   await files.closeFile(part);
   removeDatabase(openPath(folder, part));
 }
 
 /** Leaves only the lists of a sealed part that are kept. @throws as {@link sealPart}. */
 export async function prunePart(options: SealOptions): Promise<void> {
-  const { folder, part, catalogue, files } = options;
-  const [from, to] = [sealedPath(folder, part), prunedPath(folder, part)];
-  const sha256 = await makeFile(options, from, to, async (database) => {
-    const kept = KEPT.map(({ list }) => list).join();
-    const sql = `INSERT INTO run SELECT * FROM part.run WHERE list IN (${kept}) ORDER BY list, id, firstOrdinal`;
-    await execute(database, sql);
-  });
+  const { folder, part, catalogue, files, make, signal } = options;
+  const { end, sha256: sealed } = catalogue.parts.over[part - 1]!;
+  const sha256 = await make({ folder, part, sequence: end.sequence, sealed }, signal);
   await catalogue.setFile(part, { sha256, pruned: true });
   await files.closeFile(part);
-  removeDatabase(from);
+  removeDatabase(sealedPath(folder, part));
 }
 
-/** Makes the file `to` of a part from its file `from`, and returns the SHA-256 in hex. */
-async function makeFile(
-  options: SealOptions,
-  from: string,
-  to: string,
-  copy: (database: sqlite3.Database, options: SealOptions) => Promise<void>,
-): Promise<string> {
-  const { folder, part, signal } = options;
+export async function makePart(file: PartFile, signal: AbortSignal): Promise<string> {
+  const { folder, part, sealed } = file;
+  const [from, to] =
+    sealed === null
+      ? [openPath(folder, part), sealedPath(folder, part)]
+      : [sealedPath(folder, part), prunedPath(folder, part)];
   const temporary = `${to}.tmp`;
   removeDatabase(temporary);
-  if (!existsSync(from)) throw new HistoryDamage('(all)', '(all)', `${from} is missing`).in(part);
-  const needed = FREE_BYTES_MIN + statSync(from).size;
+  if (sealed !== null) await checkFile(from, { part, sha256: sealed, pauseMs: 0, signal });
+  else if (!existsSync(from)) throw isMissing(from, part);
+  const needed = (sealed === null ? FREE_BYTES_MIN : PRUNING_BYTES_MIN) + statSync(from).size;
   if ((freeBytesAt(folder) ?? needed) < needed)
     throw new Error(`${folder} has less than ${Math.ceil(needed / 2 ** 20)} MiB free`);
   try {
@@ -86,7 +96,7 @@ async function makeFile(
     try {
       await query(database, 'ATTACH ? AS part', [from]);
       await execute(database, 'BEGIN');
-      await copy(database, options);
+      await copyPart(database, file, signal);
       await execute(database, 'COMMIT');
     } catch (error) {
       throw asDamage(error, part);
@@ -105,10 +115,30 @@ async function makeFile(
   }
 }
 
-/** SHA-256 of a file, in hex. @param pauseMs after each MiB. */
-export async function fileHash(
+interface Check {
+  part: number;
+  sha256: string;
+  /** After each MiB. */
+  pauseMs: number;
+  signal: AbortSignal;
+}
+
+/** @throws HistoryDamage if the file of a part is missing, or not what was written. */
+export async function checkFile(path: string, check: Check): Promise<void> {
+  const { part, sha256 } = check;
+  if (!existsSync(path)) throw isMissing(path, part);
+  if ((await fileHash(path, check)) === sha256) return;
+  throw new HistoryDamage('(all)', '(all)', `${path} is not what was written`).in(part);
+}
+
+function isMissing(path: string, part: number): HistoryDamage {
+  return new HistoryDamage('(all)', '(all)', `${path} is missing`).in(part);
+}
+
+/** SHA-256, in hex. */
+async function fileHash(
   path: string,
-  { pauseMs, signal }: { pauseMs: number; signal: AbortSignal },
+  { pauseMs, signal }: Pick<Check, 'pauseMs' | 'signal'>,
 ): Promise<string> {
   const hash = createHash('sha256');
   for await (const piece of createReadStream(path, { highWaterMark: HASH_BYTES, signal })) {
@@ -120,14 +150,17 @@ export async function fileHash(
 
 async function copyPart(
   database: sqlite3.Database,
-  { part, catalogue, signal }: SealOptions,
+  { sequence, sealed }: PartFile,
+  signal: AbortSignal,
 ): Promise<void> {
-  const { sequence } = await readProgress(database);
-  if (sequence !== catalogue.parts.endOf(part).sequence)
-    throw new HistoryDamage('progress', 'id 1', `the part ends at sequence ${sequence}`);
+  // A sealed file has lists only.
+  const end = sealed === null ? (await readProgress(database)).sequence : sequence;
+  if (end !== sequence)
+    throw new HistoryDamage('progress', 'id 1', `the part ends at sequence ${end}`);
   const insert = await prepare(database, INSERT_RUNS);
   try {
-    for (const layout of LISTS) await new ListCopy(layout, database, insert).run(signal);
+    for (const layout of sealed === null ? LISTS : KEPT)
+      await new ListCopy(layout, database, insert).run(signal);
   } finally {
     await finalize(insert);
   }

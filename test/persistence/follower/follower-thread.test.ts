@@ -3,7 +3,7 @@
  * restarted. The thread runs the build in dist/ (`npm test` makes it).
  */
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
@@ -11,18 +11,23 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Outcome, TimeInForce } from '../../../engine/interface/domain.js';
 import { Follower, type FollowerOptions } from '../../../persistence/follower/follower.js';
 import { ProgressBoard } from '../../../persistence/follower/progress-board.js';
+import { prunedPath, sealedPath } from '../../../persistence/history/parts/catalogue.js';
+import { makePartInThread } from '../../../persistence/history/parts/thread.js';
 import type {
   HistoryAnswers,
   HistoryKind,
   HistoryReply,
   RequestOf,
 } from '../../../persistence/history/requests.js';
+import { HistoryDamage } from '../../../persistence/history/rows.js';
 import { BALANCE_ENTRIES } from '../../../persistence/history/runs/format.js';
+import { HistoryStore } from '../../../persistence/history/store.js';
 import type { Journal } from '../../../persistence/journal/journal.js';
 import { openJournalReader } from '../../../persistence/journal/reader.js';
 import { openJournal } from '../../../persistence/recovery/data-folder.js';
 import { recoverFromSnapshot } from '../../../persistence/recovery/recovery.js';
 import { Sequencer } from '../../../persistence/sequencer.js';
+import { fileHash } from '../../../persistence/storage/files.js';
 import { compiledFile } from '../../../persistence/storage/program-folder.js';
 import { ANY_SIZE_RESTS, buy, price, registration } from '../../support/engine-support.js';
 import { eventually } from '../../support/eventually.js';
@@ -344,3 +349,22 @@ function threadOf(follower: Follower): Worker {
 async function endThread(follower: Follower): Promise<void> {
   await threadOf(follower).terminate();
 }
+
+describe('the thread that makes the files of parts', () => {
+  it('makes one, and passes damage on with its place', async () => {
+    const folder = folders.make();
+    mkdirSync(folder);
+    const store = await HistoryStore.open(folder, null);
+    await store.beginPart();
+    await store.close();
+    const { signal } = new AbortController();
+    const file = { folder, part: 1, sequence: 0, sealed: null };
+    const sealed = await makePartInThread(file, signal);
+    expect(fileHash(sealedPath(folder, 1)).toString('hex')).toBe(sealed);
+    const damaged = makePartInThread({ ...file, sequence: 7 }, signal);
+    await expect(damaged).rejects.toBeInstanceOf(HistoryDamage);
+    await expect(damaged).rejects.toMatchObject({ table: 'progress', part: 1 });
+    await makePartInThread({ ...file, sealed }, signal);
+    expect(existsSync(prunedPath(folder, 1))).toBe(true);
+  });
+});

@@ -24,9 +24,11 @@ import {
 } from '../../../persistence/history/parts/catalogue.js';
 import { HistoryFiles } from '../../../persistence/history/parts/files.js';
 import { countsOf } from '../../../persistence/history/parts/progress.js';
-import { sealPart } from '../../../persistence/history/parts/sealing.js';
+import { makePart, sealPart } from '../../../persistence/history/parts/sealing.js';
 import { HistoryReads } from '../../../persistence/history/reads.js';
 import type { HistoryRequest } from '../../../persistence/history/requests.js';
+import { HistoryDamage } from '../../../persistence/history/rows.js';
+import { USER_TRADE } from '../../../persistence/history/runs/format.js';
 import { HistoryStore } from '../../../persistence/history/store.js';
 import { openJournal } from '../../../persistence/recovery/data-folder.js';
 import { query } from '../../../persistence/storage/sqlite.js';
@@ -51,6 +53,13 @@ function leaveFree(bytes: number): void {
   const disk = { ...fs.statfsSync('/'), bavail: bytes, bsize: 1 };
   vi.spyOn(fs, 'statfsSync').mockReturnValue(disk);
   syncBuiltinESMExports();
+}
+
+/** After the first failure or rebuild of a part. */
+function retryAfter(shortMs: number): void {
+  const wait = globalThis.setTimeout;
+  vi.spyOn(globalThis, 'setTimeout').mockImplementation(((done: () => void, ms: number) =>
+    wait(done, ms === 10_000 ? shortMs : ms)) as typeof setTimeout);
 }
 
 const PART_COMMANDS = 400;
@@ -221,9 +230,7 @@ describe('a part', () => {
   });
 
   it('that is damaged a second time is made anew a second time, later', async () => {
-    const wait = globalThis.setTimeout;
-    vi.spyOn(globalThis, 'setTimeout').mockImplementation(((done: () => void, ms: number) =>
-      wait(done, ms === 10_000 ? 1_500 : ms)) as typeof setTimeout);
+    retryAfter(1_500);
     const folder = folders.copy(inParts);
     const path = sealedPath(folder, 4);
     const before = readFileSync(path);
@@ -260,16 +267,17 @@ describe('a part', () => {
     const store = await HistoryStore.open(folder, null);
     const { lists } = await openHistory(store);
     const files = await HistoryFiles.open(folder, store.parts);
+    const { catalogue } = store;
     const { signal } = new AbortController();
     let isSealed = false;
     const seal = async () => {
       if (isSealed) return;
       isSealed = true;
       for (const part of store.parts.unsealed.slice(1))
-        await sealPart({ folder, part, catalogue: store.catalogue, files, signal });
+        await sealPart({ folder, part, catalogue, files, make: makePart, signal });
       const part = store.parts.open;
       await store.beginPart();
-      await sealPart({ folder, part, catalogue: store.catalogue, files, signal });
+      await sealPart({ folder, part, catalogue, files, make: makePart, signal });
     };
     const reads = new HistoryReads(files, { lists, openMarket: () => null }, async (query) => {
       await seal();
@@ -334,10 +342,12 @@ describe('a part', () => {
 });
 
 describe('a catalogue', () => {
-  it.each([
+  const DAMAGES = [
     ['lacks', 'DELETE FROM place WHERE list = 1 AND part = 3'],
     ['has other', 'UPDATE place SET lastOrdinal = lastOrdinal + 1 WHERE list = 1 AND part = 3'],
-  ])('that %s places of lists is made anew, with all parts, once', async (_how, sql) => {
+  ] as const;
+
+  it.each(DAMAGES)('that %s places of lists is made anew, with all parts, once', async (_, sql) => {
     const folder = folders.copy(inParts);
     await withDatabase(cataloguePath(folder), (database) => query(database, sql));
     const follower = start(folder);
@@ -346,6 +356,22 @@ describe('a catalogue', () => {
     expect(errors).toBeLessThanOrEqual(2);
     expect(await answersOf(follower)).toEqual(answers);
     expect(follower.log.of('error')).toHaveLength(errors);
+  });
+
+  it.each(DAMAGES)('that %s places of lists does not number a lost part', async (_how, sql) => {
+    const folder = folders.copy(inParts);
+    await withDatabase(cataloguePath(folder), (database) => query(database, sql));
+    rmSync(sealedPath(folder, 4));
+    const store = await HistoryStore.open(folder, null);
+    const lengths = store.catalogue.lengthsBefore(4, USER_TRADE, new Map());
+    await expect(lengths).rejects.toThrow(HistoryDamage);
+    await store.close();
+    const follower = start(folder);
+    const what = 'the history is damaged and will be rebuilt from the journal';
+    await eventually(() =>
+      expect(follower.log.of('error').map(({ message }) => message)).toContain(what),
+    );
+    expect(await answersOf(follower)).toEqual(answers);
   });
 });
 
@@ -389,6 +415,20 @@ describe('parts that are pruned', () => {
       if (kind === 'userOrders' || kind === 'marketEvents') expect(statuses, kind).toEqual(both);
       else expect(statuses, kind).toEqual(new Set(['ok']));
     expect(follower.log.of('error')).toEqual([]);
+  });
+
+  it('are made anew first if they are damaged', async () => {
+    retryAfter(0);
+    const folder = folders.copy(inParts);
+    const damage = 'UPDATE run SET entries = zeroblob(length(entries)) WHERE list = 1';
+    await withDatabase(sealedPath(folder, 2), (database) => query(database, damage));
+    const follower = start(folder, commands.length, DAYS);
+    await eventually(() => expect(existsSync(prunedPath(folder, 2))).toBe(true));
+    expect(follower.log.of('error').map(({ fields }) => fields)).toMatchObject([
+      { historyPart: 2, problem: expect.stringContaining('is not what was written') },
+    ]);
+    await follower.close();
+    expect((await findHistory(folder, true)).problems).toEqual([]);
   });
 
   it('give the orders that are left, page by page, then say that older ones were pruned', async () => {
