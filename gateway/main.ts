@@ -1,7 +1,7 @@
 /**
  * The program: reads the environment, starts the exchange, prints how to make a first trade, stops
- * cleanly on SIGTERM or SIGINT, and reads keys, secrets and the certificate again on SIGHUP. Only
- * this file reads the environment. Logs go to standard error, text for people to standard output.
+ * cleanly on SIGTERM or SIGINT, and reloads keys, secrets and the certificate on SIGHUP. Only this
+ * file reads the environment. Logs go to standard error, text for people to standard output.
  */
 import '../persistence/compiler-flags.js';
 import { resolve } from 'node:path';
@@ -26,13 +26,13 @@ import {
 } from './start/process-limits.js';
 import { startReplica } from './start/replica.js';
 
-/** Exit status if the data folder is gone: a new start would make an empty exchange. */
+/** Exit status if the data folder is gone, when a restart would create an empty exchange. */
 const FILES_GONE = 3;
 
 async function main(): Promise<void> {
   checkNode();
   readArguments();
-  // A failed write to stdout, as on a full disk, must not stop the exchange.
+  // A failed write to stdout, for example on a full disk, must not stop the exchange.
   process.stdout.on('error', () => {});
   const asked = readConfig(process.env);
   const log = createLog(asked.logLevel);
@@ -43,7 +43,7 @@ async function main(): Promise<void> {
   const config = withinLimits(asked, processLimits(), log);
   if (config.tls !== null) await checkCertificate(config.tls, log);
   warnOfOpenAddresses(config, log);
-  // Clients get no answer: only the journal knows the outcome. The reason is printed last.
+  // Clients get no answer, because only the journal knows the outcome. Print the reason last.
   const onFatal = (error: Error) => {
     console.error(`The exchange has ended: ${problemText(error)}`);
     process.exit(error instanceof FilesGone ? FILES_GONE : 1);
@@ -54,7 +54,7 @@ async function main(): Promise<void> {
     if (exchange === null) waiting.abort();
     else void shutDown(exchange);
   };
-  // A standby may wait for months. It also stops cleanly.
+  // A standby may wait for months, and must also stop cleanly.
   if (config.role === 'standby') onSignals(stop);
   let mayHaveOthers = false;
   let reloaded = Promise.resolve();
@@ -99,7 +99,7 @@ function warnIfDemonstration({ role, feed, startingBalanceMicros }: Config, log:
   if (startingBalanceMicros > 0) log.warn('PLAY MONEY: every new account is given some');
 }
 
-/** A volume that was not mounted also looks like a new exchange. */
+/** An unmounted volume also looks like a new exchange. */
 function warnOfNewExchange({ dataFolder, journal }: Config, log: Log): void {
   const place = journal === null ? resolve(dataFolder) : journal.url;
   log.warn(
@@ -110,7 +110,7 @@ function warnOfNewExchange({ dataFolder, journal }: Config, log: Log): void {
   );
 }
 
-/** The environment has all settings: an argument is a mistake, or asks for help. */
+/** All settings are in the environment, so an argument is a mistake or asks for help. */
 function readArguments(): void {
   new Command('exchange')
     .description(
@@ -122,7 +122,7 @@ function readArguments(): void {
 }
 
 /**
- * An older Node.js would start, and end at the first answer with a decimal.
+ * An older Node.js would start, then fail at the first answer with a decimal.
  * @throws if it is too old
  */
 function checkNode(): void {
@@ -137,7 +137,7 @@ function onSignals(stop: () => void): void {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop);
 }
 
-/** On SIGHUP, a closed terminal stops the program; otherwise the operator asks for a reload. */
+/** A closed terminal also sends SIGHUP, which stops the program; otherwise SIGHUP means reload. */
 function onHangUp(stop: () => void, again: () => void): void {
   process.on('SIGHUP', process.stdin.isTTY ? stop : again);
 }

@@ -101,7 +101,6 @@ export class Metrics implements AnswerMetrics {
   private lastText: Promise<string> | null = null;
   private committedSequence: number;
 
-  /** `durableSequence` is the journal's last sequence at startup. */
   constructor(durableSequence: number) {
     this.committedSequence = durableSequence;
     this.counts('exchange_commands_total', 'Commands, by kind and result', ['kind', 'code'], () =>

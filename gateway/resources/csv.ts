@@ -14,7 +14,6 @@ const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
 export const LIST_TYPES = [JSON_TYPE, CSV_TYPE];
 
 export interface Listing<Entry extends object> {
-  /** The response field that holds the entries. */
   name: string;
   entry: Writer<Entry, Engine>;
   /** Columns of the CSV. By default the entry's fields, plus the currency if there is money. */

@@ -80,7 +80,6 @@ export interface Filter {
   /** Part of the list's name in cursors, so that a cursor is valid only with its filters. */
   name: string;
   bounds: { marketId: number | null; fromMs: number | null; toMs: number | null };
-  /** Whether the request has a filter. */
   isSet: boolean;
 }
 

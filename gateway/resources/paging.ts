@@ -22,7 +22,6 @@ interface ListOrder<Entry> {
   list: string;
   /** A permanent number, unique among the entries of the list. */
   positionOf(entry: Entry): number;
-  /** Whether the highest positions come first. */
   newestFirst: boolean;
 }
 

@@ -29,7 +29,6 @@ import { STREAM_LIMITS } from '../stream/limits.js';
 /** All configured values. GatewayConfig and InputConfig are parts of it. */
 export type Config = ReturnType<typeof readConfig>;
 
-/** Time within which an answer must be read. */
 const UNSENT_MS = 60_000;
 
 /** Whether a process writes the journal, waits to write it, or follows it and answers clients. */
@@ -256,7 +255,6 @@ export function readConfig(environment: Record<string, string | undefined>) {
     siteOrigins: variables.SITE_ORIGINS,
     passwordCostLog2: variables.PASSWORD_COST_LOG2,
     requireJournal: variables.REQUIRE_JOURNAL,
-    /** Whether a journal without its journal.head is accepted. */
     acceptMissingMark: variables.ACCEPT_MISSING_MARK,
     acceptClock: variables.ACCEPT_CLOCK,
     /** Whether demonstration settings are accepted with a real market's journal. */
@@ -315,7 +313,6 @@ function checkRole(variables: Variables): void {
     );
 }
 
-/** Variables without effect unless another one is set. */
 const NEEDED = {
   TLS_CERT_FILE: 'TLS_KEY_FILE',
   TLS_KEY_FILE: 'TLS_CERT_FILE',

@@ -26,7 +26,6 @@ import { type StandbyOptions, standBy } from './standby.js';
 export interface Data {
   readonly notice: string | null;
   readonly remark: string | null;
-  /** Whether there was no journal. */
   readonly isNew: boolean;
   /** Damage before the newest snapshot, or `null`. */
   readonly damage: string | null;
@@ -37,7 +36,6 @@ export interface Data {
 
 export interface LockedData {
   data: Data;
-  /** Where the follower reads the journal. */
   place: JournalPlace;
   /** Set if the journal is on PostgreSQL, where other exchanges may exist. */
   replicated: ReplicatedFolder | null;

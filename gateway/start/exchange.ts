@@ -52,7 +52,6 @@ import { registerVenues } from './readings.js';
 import { existingSecrets, keysOfReplicas, sharedSessionSecrets } from './secrets.js';
 import { partsFrom, Servers } from './servers.js';
 
-/** Common to an exchange and a replica. */
 export interface Running {
   /** The base URL, such as http://127.0.0.1:3000. */
   readonly address: string;
@@ -67,12 +66,10 @@ export interface Running {
    * @throws ConfigError; then nothing has changed
    */
   reload(config: Config): Promise<{ sessionSecrets: number; replicaKeys: number }>;
-  /** Reloads the certificate for new connections. Open connections keep theirs. */
   renewCertificate(): Promise<void>;
 }
 
 export interface Exchange extends Running {
-  /** Whether this startup created the journal. */
   readonly isNew: boolean;
   readonly sequencer: WatchedSequencer;
 }
@@ -247,7 +244,6 @@ function makeRoom(engine: Engine): void {
   }
 }
 
-/** Settings common to an exchange's and a replica's follower. */
 export function followerOf(
   config: Config,
   log: Log,

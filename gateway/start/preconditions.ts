@@ -61,7 +61,6 @@ interface Address {
   host: string;
   /** 0 for any free port. */
   port: number;
-  /** The variables of host and port. */
   variables: readonly [string, string];
 }
 

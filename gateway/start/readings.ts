@@ -39,7 +39,6 @@ interface Observed {
   follower: { readonly status: FollowerReadings };
   fairUse: FairUse;
   overload: Overload;
-  /** Password hashes. */
   signIns: FairQueue;
   priceTicks: PriceTicks;
   clock: { nowMs(): number };

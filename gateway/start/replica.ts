@@ -165,11 +165,9 @@ interface ToLeader {
   link: LeaderLink;
   forwarder: Forwarder;
   remote: StreamOrders;
-  /** Whether reads need the leader. */
   age: StateAge;
 }
 
-/** The connection to the leader, and its users. */
 function leaderOf(
   followed: Followed,
   waits: SequenceWaits,

@@ -51,7 +51,6 @@ export function partsFrom(config: Config, log: Log, known = new KnownAddresses()
   };
 }
 
-/** Parts that stop together with the servers. */
 interface Beside {
   sources?: () => Promise<void>;
   replicas?: ReplicaListener | null;
@@ -64,7 +63,6 @@ interface ServersOptions {
   sequencer: Sequencing & { readonly halted: string | null; readonly commitWaitMs: number };
   follower: Follower;
   operatorRoutes: readonly Route[];
-  /** Only on a replica. */
   serve?: typeof serve;
   remote?: OrdersElsewhere;
 }

@@ -61,7 +61,6 @@ export interface StandbyOptions {
    * @throws an Error with the problem
    */
   mustServe: (engine: Engine | null) => Promise<void>;
-  /** Ends the wait. */
   signal: AbortSignal;
 }
 

@@ -33,7 +33,6 @@ export interface Socket {
    * {@link UNREAD_BYTES} are unread.
    */
   askRead?(): void;
-  /** Only at an edge: reports the connection's session. */
   signedIn?(session: Session): void;
 }
 
@@ -72,7 +71,6 @@ export interface ConnectionOptions {
   publish: ((topic: string, text: string | Uint8Array) => void) | null;
   /** Unique among connections and channels. */
   topic: string;
-  /** Called when the exchange closes the connection. */
   onEnd: (reason: CloseReason) => void;
 }
 
@@ -81,14 +79,12 @@ export class Connection {
   readonly addressBytes: Uint8Array;
   /** Position within the heartbeat interval. */
   readonly slot: number;
-  /** By channel name. */
   readonly subscriptions = new Map<string, Subscription>();
   userId = 0;
   tokenVersion = 0;
   session: Session | null = null;
   /** The session's token, which a replica forwards to the leader; empty if none was sent. */
   token = '';
-  /** Number of unanswered orders and batches. */
   outstanding = 0;
   cancelOnDisconnect = false;
   /** Whether the client was warned that its session ends soon. */
@@ -149,7 +145,6 @@ export class Connection {
     this.cutOff();
   }
 
-  /** Call when the socket has closed. */
   closed(): void {
     this.socket = null;
     for (const subscription of this.subscriptions.values()) {
@@ -265,7 +260,6 @@ export class Connection {
     publish(topic, text);
   }
 
-  /** Whether all earlier answers are sent. */
   get isInTurn(): boolean {
     return this.waiting.length === 0;
   }

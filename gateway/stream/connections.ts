@@ -18,7 +18,6 @@ const ASSURED_PART_OF_USER = 2_000;
 
 export class Connections {
   private readonly open = new Set<Connection>();
-  /** A sub-account's connections count for its parent. */
   private readonly byPayer = new Map<number, Set<Connection>>();
   private readonly byAddress = new Tally<AddressKey>();
   private readonly newcomers = new Set<Connection>();

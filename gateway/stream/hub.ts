@@ -78,7 +78,6 @@ interface HubOptions {
   publish(topic: string, text: string): void;
   /** Called when the revocation of the user's tokens below `version` is durable. */
   onTokensEnded(userId: number, version: number): void;
-  /** Called when the end of one token is durable. */
   onTokenEnded(userId: number, tokenId: number, reason: CloseReason): void;
   limits: StreamLimits;
 }

@@ -16,7 +16,6 @@ const NOT_JSON = errorAnswer(
 /** `json` is undefined if there is a problem. */
 export interface ReceivedMessage extends ReceivedJson {
   bytes: number;
-  /** Fair-use units for reading the message. */
   units: number;
   /** Why the message is not JSON, or `null`. */
   problem: ErrorAnswer | null;

@@ -91,7 +91,6 @@ export class Protocol {
     this.resumes = new UserResumes(options);
   }
 
-  /** Ends running resumes. */
   stop(): Promise<void> {
     return this.resumes.stop();
   }

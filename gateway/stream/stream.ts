@@ -52,7 +52,6 @@ export class StreamServer {
   );
   private readonly hub: Hub;
   private readonly backlogs: Backlogs;
-  /** Connections closed by the exchange, by reason. */
   private readonly endings = new Map<string, number>();
   /** Connections cut off by an edge's backlog limit. */
   private edgeCutOffs = 0;
@@ -115,12 +114,10 @@ export class StreamServer {
     return this.hub.keptCharacters;
   }
 
-  /** Resumes that read from the journal. */
   get replays(): { readonly waitingCount: number; readonly heldBytes: number } {
     return this.protocol.resumes.replays;
   }
 
-  /** Connections closed by the exchange since startup, by reason. */
   *endingCounts(): Generator<readonly [reason: string, count: number]> {
     yield* this.endings;
     const cutOffs = this.backlogs.cutOffCount + this.atEdges().cutOffCount + this.edgeCutOffs;
@@ -287,7 +284,6 @@ export class StreamServer {
     this.protocol.afford(connection, 1);
   }
 
-  /** Call when an edge's client answers a ping. */
   isAlive(connection: Connection): void {
     connection.unansweredPings = 0;
   }
@@ -332,7 +328,6 @@ export class StreamServer {
     return connection;
   }
 
-  /** Call when a replica's client has left. */
   parted(connection: Connection): void {
     this.forwarded.remove(connection);
     connection.closed();

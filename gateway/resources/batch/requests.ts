@@ -65,7 +65,6 @@ export function operationNamesAnother(body: object, subject: string): boolean {
   return false;
 }
 
-/** Reports missing fields in the operations of a body that the schema refuses. */
 export function missingOfOperations(body: object, problem: Problem): void {
   for (const [index, operation] of unreadIn(body)) {
     if (index >= MAX_BATCH_OPERATIONS) return;

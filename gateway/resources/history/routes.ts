@@ -174,7 +174,6 @@ function ofOrder(
 /** A user, and a value that may be negative. */
 const LEADERBOARD_POSITION = [/^\d{1,9}$/, /^-?\d{1,16}$/];
 
-/** Writes the page's end into the space reserved for it. */
 function withPageEnd(bytes: Uint8Array, { nextCursor, ...trueAt }: PageEnd): Uint8Array {
   const end = `,"nextCursor":${JSON.stringify(nextCursor)},${stateText(trueAt)}`;
   const at = bytes.length - PAGE_END_BYTES;

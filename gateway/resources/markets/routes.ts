@@ -29,7 +29,6 @@ import { marketText, quoteText } from './views.js';
 const DEPTHS = 1_000;
 /** By market and depth. */
 const bookTexts = new SharedTexts<number, Uint8Array>();
-/** By asset. */
 const activeTexts = new SharedTexts<string, string>();
 
 export const marketRoutes: Route[] = [
@@ -144,7 +143,6 @@ export const marketRoutes: Route[] = [
   }),
 ];
 
-/** Reads the market named in the path, ended or not. */
 function readMarket(
   call: Call,
   respond: (text: HashedText, sequence: number) => void,

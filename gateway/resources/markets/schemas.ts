@@ -24,7 +24,6 @@ export const MarketsQuery = request.ownQuery({
   ...request.paging,
 });
 export const ActiveMarketsQuery = request.ownQuery({ asset });
-/** The number of price levels. */
 export const BOOK_LEVELS_MAX = 999;
 export const DepthQuery = request.ownQuery({
   depth: request.queryInteger({

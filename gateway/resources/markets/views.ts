@@ -20,7 +20,6 @@ interface MarketReads extends MarketAssets, ChanceReads {
   readonly sequence: number;
 }
 
-/** The current state of one of the engine's markets. */
 export function marketText(reads: MarketReads, market: MarketView, points?: null): string {
   const priceMicros = reads.assetPriceMicros(market.asset);
   const { sequence, nowMs: atMs } = reads;

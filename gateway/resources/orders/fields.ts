@@ -168,7 +168,6 @@ export const splitShares = described(
   decimal(LOT_SCALE, { max: MAX_ORDER_DOLLARS }),
   FIELD_TEXTS.shares,
 );
-/** New terms in an amendment. */
 export const terms = {
   shares: {
     ...lots,
@@ -183,7 +182,6 @@ export const terms = {
 /** By number. */
 export const SELF_TRADE_NAMES = ['cancel_resting', 'cancel_taker', 'cancel_both'] as const;
 
-/** Optional fields of every order. */
 export const limits = {
   price: { ...ticks, description: FIELD_TEXTS.price },
   timeInForce: {

@@ -53,11 +53,9 @@ export interface ClientOperation {
   /** In the order of the API's description. */
   fields: Readonly<Record<string, Field>>;
   required: readonly string[];
-  /** Schema keywords for the operation as a whole. */
   meta?: Record<string, unknown>;
   /** Reports missing fields of an operation that the schema refuses without naming them. */
   missing?(sent: Readonly<Record<string, unknown>>, problem: Problem): void;
-  /** Reports invalid combinations of fields. */
   check?(given: Given, problem: Problem): void;
   command(place: Place, given: Given): BatchOperation;
 }

@@ -107,7 +107,6 @@ const QUOTE = 34;
 export type OrderCommand = Extract<BatchOperation, { kind: 'buy' | 'sell' }>;
 export type AmendCommand = Extract<BatchOperation, { kind: 'amend' }>;
 
-/** Writes the receipt of an accepted order, whose result begins at `at`. */
 export function writeOrderReceipt(
   out: AsciiWriter,
   assets: Assets,
@@ -125,7 +124,6 @@ export function writeOrderReceipt(
   writeTime(out, values, at);
 }
 
-/** Writes the receipt of an accepted amendment, whose result begins at `at`. */
 export function writeAmendReceipt(
   out: AsciiWriter,
   assets: Assets,
@@ -230,7 +228,6 @@ function writePlace(out: AsciiWriter, assets: Assets, values: Float64Array, at: 
   out.integer(USER_ID, values[at + OrderResult.userId]!);
 }
 
-/** Writes the sequence, the time and the closing brace. */
 function writeTime(out: AsciiWriter, values: Float64Array, at: number): void {
   out.integer(SEQUENCE, values[at + ResultHead.sequence]!);
   out.integer(AT_MS, values[at + ResultHead.atMs]!);

@@ -13,11 +13,9 @@ const namedPlace = {
   marketId: response.marketId,
   userId: response.userId,
 };
-/** An order's status, in receipts and lists. */
 export const STATUS_TEXT =
   'resting: it is open, whatever it has filled; filled: all shares traded, or the rest of the amount cannot buy 0.001 share at the next price (if nothing is offered: at the price of the order, or at 0.999 without one); partially_filled: it has ended, and its rest was dropped; cancelled, expired: it was cancelled, whatever it had filled. `reason` says why';
 export const isOpen = z.boolean().describe('Whether it rests in the book');
-/** An order's terms, in receipts and lists. */
 export const terms = {
   timeInForce: z.enum(['IOC', 'FOK', 'GTC']).describe('As it was placed'),
   postOnly: z.boolean().describe('As it was placed'),

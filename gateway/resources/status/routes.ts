@@ -234,7 +234,6 @@ function journalKind(journal: { isUnreplicated: boolean } | null) {
   return journal.isUnreplicated ? 'unreplicated' : 'replicated';
 }
 
-/** Prices of each asset and its sources. */
 function pricesOf(engine: Reads, ticks: PriceTicks, nowMs: number) {
   return Array.from({ length: engine.assetCount }, (_, asset) => {
     const symbol = engine.assetSymbol(asset);

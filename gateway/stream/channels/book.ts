@@ -36,7 +36,6 @@ class BookChannel extends Channel {
     this.hasEnded = hasEnded(engine.market(marketId)!.status);
   }
 
-  /** Whether the book can still change. */
   get isOpen(): boolean {
     return !this.hasEnded;
   }

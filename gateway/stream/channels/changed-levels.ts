@@ -30,7 +30,6 @@ export class ChangedLevels {
     this.levels.push(level);
   }
 
-  /** Returns the marked levels as JSON and clears them. */
   take(marketId: number): string {
     const { engine } = this;
     let [upBids, upAsks, downBids, downAsks] = ['', '', '', ''];

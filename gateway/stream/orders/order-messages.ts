@@ -77,7 +77,6 @@ export function namesAnother(json: object, subject: string): boolean {
   return operationNamesAnother(asBatch(json), subject);
 }
 
-/** Reports fields that other fields require, in a message that the schema refuses. */
 export function missingFields(json: object, add: (name: string, problem: string) => void): void {
   const name = nameOf(json);
   missingOfOperations(asBatch(json), (field, problem) => add(name(field), problem));

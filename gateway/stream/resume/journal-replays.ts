@@ -46,7 +46,6 @@ export interface Wish extends ReplayWish {
   /** The user, or a sub-account's parent. */
   readonly key: number;
   readonly isNewcomer: boolean;
-  /** Whether the client has left. */
   isOver(): boolean;
   done(replayed: Share | NotReplayed): void;
 }

@@ -34,7 +34,6 @@ export interface ReplayTask {
   wishes: ReplayWish[];
   /** The replay's last sequence, which is durable. */
   through: number;
-  /** Maximum of replayed commands. */
   commandsMax: number;
   windowBytes: number;
   /** Shared memory: 1 makes the replay end early, without an answer. */

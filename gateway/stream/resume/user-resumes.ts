@@ -53,7 +53,6 @@ interface Options {
 
 export class UserResumes {
   readonly replays: JournalReplays;
-  /** Resumes with a next page to send, in turn. */
   private readonly ready = new Set<Resume>();
 
   constructor(private readonly options: Options) {
