@@ -61,10 +61,10 @@ _WHOLE = re.compile(
 
 
 class ExchangeError(Exception):
-    """The exchange answered with an error; nothing was executed.
+    """The exchange answered with an error. Nothing was executed.
 
-    Only if details["executed"] is True, the request was executed before, at details["sequence"], and
-    the same key gets its answer later.
+    The exception: if details["executed"] is True, an earlier attempt was executed, at
+    details["sequence"], and the same key returns its answer later.
     """
 
     def __init__(
@@ -76,13 +76,13 @@ class ExchangeError(Exception):
         retry_after: Optional[float] = None,
     ) -> None:
         super().__init__(f"{code}: {message}")
-        #: One of the API's codes; "unknown" for an answer that is not the API's, such as a proxy's.
+        #: One of the API's codes; "unknown" if the answer is not the API's, such as a proxy's.
         self.code = code
         #: Depends on the code: insufficient_balance has "required" and "available".
         self.details = details
-        #: The HTTP status; 0 for an error of the stream.
+        #: The HTTP status, or 0 for an error of the stream.
         self.status = status
-        #: Seconds to wait before a repetition, if the exchange names them.
+        #: Seconds to wait before repeating the request, if the exchange says so.
         milliseconds = details.get("retryAfterMs")
         self.retry_after = retry_after if milliseconds is None else float(milliseconds) / 1000
 
@@ -94,7 +94,7 @@ class NoAnswer(ConnectionError):
         super().__init__(message)
         #: Whether the request may have been executed. Repeat it with the same idempotency key.
         self.may_be_executed = may_be_executed
-        #: The key that was sent; None: no key.
+        #: The key that was sent, or None.
         self.idempotency_key = key
 
 
@@ -184,7 +184,7 @@ class Client:
         self._base = path if path.endswith("/api") else f"{path}/api"
         self.url = f"{address.scheme}://{address.netloc}{self._base}"
         self.token = token
-        #: The user who signed in with this client; None: not signed in.
+        #: The user who signed in with this client, or None.
         self.user_id: Optional[str] = None
         #: The sequence of the last executed change; Live.update waits for it.
         self.changed_at = 0
@@ -257,7 +257,7 @@ class Client:
                 error = _error(status, answer, retry_after)
                 asked = error.retry_after
                 if error.code == "outcome_unknown":
-                    # A replica lost its leader: treated like no answer.
+                    # A replica has lost its leader, which is treated like no answer.
                     error = NoAnswer(str(error), True, key)
             except (OSError, http.client.HTTPException) as lost:
                 may_be_executed = self._is_sent and method != "GET"
@@ -347,12 +347,12 @@ class Client:
     # Markets
 
     def active_markets(self, asset: Optional[str] = None) -> List[Fields]:
-        """The markets that trade now. Around a quarter hour there is none for about a minute."""
+        """The markets trading now. Around each quarter hour, none trades for about a minute."""
         markets: List[Fields] = self.get("/markets/15m", asset=asset)["markets"]
         return markets
 
     def upcoming_markets(self, asset: Optional[str] = None) -> List[Fields]:
-        """The markets of the next hour. Orders can rest in them, and nothing trades yet."""
+        """The markets of the next hour. Orders can rest in them, but do not trade yet."""
         return [*self.pages("/markets", "markets", status="upcoming", asset=asset)][::-1]
 
     def market(self, market_id: str) -> Fields:
@@ -392,7 +392,7 @@ class Client:
         client_sequence: Optional[int] = None,
         **terms: Any,
     ) -> Fields:
-        """Buys for `amount` dollars, or a number of `shares`. `price`: the worst acceptable one.
+        """Buys for `amount` dollars, or a number of `shares`. `price` is the worst acceptable one.
 
         :param terms: the API's own fields, such as timeInForce="GTC", postOnly=True
         """
@@ -478,7 +478,7 @@ class Client:
         return self.call("POST", "/batch", body, **options)
 
     def cancel_after(self, seconds: float, **options: Any) -> Fields:
-        """Cancels all your resting orders in `seconds`, unless called again before. 0: off."""
+        """Cancels all your resting orders in `seconds`, unless called again. 0 turns it off."""
         body = {"timeoutMs": round(seconds * 1000)}
         return self.call("PUT", self._own("cancel-after"), body, **options)
 
@@ -510,7 +510,7 @@ class Client:
         return self.call("PUT", self._own("privacy"), body, **options)
 
     def set_auto_claim(self, enabled: bool, **options: Any) -> Fields:
-        """Whether the settlement of a market pays you, without a claim. Off at first."""
+        """Whether a market's settlement pays you without a claim. Off by default."""
         return self.call("PUT", self._own("auto-claim"), {"enabled": enabled}, **options)
 
     def start_again(self, **options: Any) -> Fields:
@@ -576,7 +576,7 @@ class Client:
         return Live(self, saved)
 
 
-#: Refusals made before the key is looked up: an earlier attempt may still have been executed.
+#: Refusals made before the key is looked up, so an earlier attempt may have been executed.
 _SILENT = (
     "unknown",
     "unavailable",
@@ -605,7 +605,7 @@ def _is_temporary(error: Union[ExchangeError, NoAnswer], is_safe: bool) -> bool:
         return is_safe or not error.may_be_executed
     if error.status == 429 or error.details.get("executed") is False:
         return True
-    # It was executed before, and the same key gets its answer later.
+    # The request was executed before, and the same key returns its answer later.
     return is_safe and (error.details.get("executed") is True or error.status in (502, 503, 504))
 
 
@@ -622,7 +622,7 @@ class Book:
 
     def __init__(self, market_id: str) -> None:
         self.market_id = market_id
-        #: The journal sequence of the book's state; 0: nothing received yet.
+        #: The journal sequence of the book's state; 0 before the first message.
         self.sequence = 0
         self._bids: Dict[Decimal, Decimal] = {}
         self._asks: Dict[Decimal, Decimal] = {}
@@ -645,16 +645,16 @@ class Book:
         return sorted(found, reverse=side == "bids")
 
     def best_bid(self, outcome: str) -> Optional[Level]:
-        """None: no bids."""
+        """None without bids."""
         return next(iter(self.levels(outcome, "bids")), None)
 
     def best_ask(self, outcome: str) -> Optional[Level]:
-        """None: no offers."""
+        """None without offers."""
         return next(iter(self.levels(outcome, "asks")), None)
 
 
 class Change(NamedTuple):
-    """A change of the account's money, as the statement has it."""
+    """A change of the account's money, as in the statement."""
 
     sequence: int
     #: As in the statement: grant, fill, fee, hold, release, claim, and so on.
@@ -704,7 +704,7 @@ class Account:
         if kind == "order_rested" or (kind == "order_amended" and event["keptPriority"]):
             self._rest(event, event["shares"])
         elif kind in ("order_cancelled", "order_amended"):
-            # An order that loses priority leaves the book; its new place has its own events.
+            # An order that loses priority leaves the book. Other events report its new place.
             self.orders.pop(event["orderId"], None)
         elif kind == "fill" and event["role"] == "maker" and event["orderId"] in self.orders:
             self.orders[event["orderId"]]["shares"] -= event["shares"]
@@ -713,14 +713,14 @@ class Account:
 
 
 def _held(event: Fields, value: Decimal) -> List[Tuple[str, Decimal, Decimal]]:
-    """A resting buy holds money; a resting sale holds shares."""
+    """A resting buy holds money, and a resting sale holds shares."""
     if event["side"] == "SELL" or not value:
         return []
     return [("hold" if value > 0 else "release", -value, value)]
 
 
 def _money(event: Fields) -> Optional[List[Tuple[str, Decimal, Decimal]]]:
-    """How an event changes available and held money, by cause; None: unknown event."""
+    """How an event changes available and held money, by cause; None if unknown."""
     kind = event["type"]
     if kind == "order_rested":
         return _held(event, event["price"] * event["shares"])
@@ -770,7 +770,7 @@ def _money(event: Fields) -> Optional[List[Tuple[str, Decimal, Decimal]]]:
 
 #: Time between two heartbeats of the stream.
 _HEARTBEAT_S = 10
-#: Wait before a temporary refusal is tried again, if the exchange names no wait.
+#: Wait before a temporary refusal is tried again, if the exchange does not say how long.
 _REFUSED_WAIT_S = 1.0
 #: Close codes after which this token cannot connect again.
 _ENDS = {4001: "token_revoked", 4002: "token_expired"}
@@ -793,7 +793,7 @@ class _Socket:
         self._thread.start()
 
     def send(self, connection: Any, text: str) -> None:
-        """Does nothing if the connection is lost: the request is repeated after reconnecting."""
+        """Does nothing if the connection is lost, because the request is repeated later."""
         asyncio.run_coroutine_threadsafe(self._send(connection, text), self._loop)
 
     def close(self) -> None:
@@ -842,27 +842,27 @@ class _Channel:
 
     def __init__(self, name: str, place: Optional[int], on_gap: Callable[[], None]) -> None:
         self.name = name
-        #: "idle": not requested, because there is no connection or the channel is refused for now.
+        #: "idle": not requested, because the connection is lost or the channel is refused for now.
         self.state = "idle"
         #: Whether a message has arrived, now or in an earlier run.
         self.has_begun = place is not None
-        #: The last message's number; None: begin with a snapshot.
+        #: The last message's number; None to begin with a snapshot.
         self._place = place
         #: Heartbeats since the channel was requested.
         self._heartbeats = 0
-        #: The number after which missing messages were requested; None: none were.
+        #: The number after which missing messages were requested, if any.
         self._missed_after: Optional[int] = None
         self._on_gap = on_gap
 
     def request(self) -> Fields:
-        """The message that requests the channel. Its id is the name; answers repeat it."""
+        """The message that requests the channel. Its id, which answers repeat, is the name."""
         self.state, self._heartbeats = "asked", 0
         if self._place is None:
             return {"op": "subscribe", "id": self.name, "channels": [self.name]}
         return {"op": "resume", "id": self.name, "channel": self.name, "after": self._place}
 
     def takes(self, message: Fields) -> Optional[bool]:
-        """Whether to apply a snapshot or delta; None: the channel must be requested again."""
+        """Whether to apply a snapshot or delta; None to request the channel again."""
         number = message["channelSequence"]
         if message["type"] == "delta":
             if self.state != "live":
@@ -903,12 +903,12 @@ class _Channel:
         return self._heartbeats > 1
 
     def skip(self) -> None:
-        """Messages were lost; a snapshot follows."""
+        """Call when messages were lost. A snapshot follows."""
         self._place = None
         self._on_gap()
 
     def _missed(self) -> None:
-        """A message is missing. If it is still missing after it was requested, it is lost."""
+        """Requests a missing message. If that was done before, the message is lost."""
         if self._missed_after == self._place:
             self.skip()
         else:
@@ -924,8 +924,8 @@ class Live:
     If the stream ends for good (the token was refused, was revoked or has expired), every method
     that waits raises the error, at each call. Orders still rest.
 
-    :param saved: `Account.saved()` of an earlier run, to get every change since then; {}: since the
-        account's beginning; None: from now on
+    :param saved: `Account.saved()` of an earlier run, to get every change since then; {} for changes
+        since the account's beginning; None for changes from now on
     """
 
     def __init__(self, client: Client, saved: Optional[Fields] = None, poll: bool = False) -> None:
@@ -936,24 +936,24 @@ class Live:
         self.markets: Dict[str, Fields] = {}
         #: Markets of the next hour by id.
         self.upcoming: Dict[str, Fields] = {}
-        #: None without a token.
+        #: The account, if there is a token.
         self.account: Optional[Account] = None
         #: How often changes were missed. The account is correct anyway.
         self.gaps = 0
-        #: When the token expires, in the exchange's time; None: never or unknown.
+        #: When the token expires, in the exchange's time; None if never or unknown.
         self.session_ends_at_ms: Optional[int] = None
-        #: Why the stream has ended for good; None: it has not ended.
+        #: Why the stream has ended permanently, or None.
         self.failure: Optional[Exception] = None
         self._prices: Dict[str, Optional[Decimal]] = {}
         self._books: Dict[str, Book] = {}
-        #: By asset: the active market's book.
+        #: The active market's book, by asset.
         self._latest: Dict[str, Optional[Book]] = {}
         #: By id.
         self._sub_accounts: Dict[str, Account] = {}
         self._changes: List[Change] = []
         self._channels: Dict[str, _Channel] = {}
         self._socket: Optional[_Socket] = None
-        #: None: not connected.
+        #: None while not connected.
         self._connection: Any = None
         #: Whether the connection is open and, if there is a token, signed in.
         self._is_open = False
@@ -968,7 +968,7 @@ class Live:
             kept: Fields = dict(saved or {})
             kept["orders"] = {order["orderId"]: order for order in kept.get("orders", ())}
             self.account = Account(**kept)
-        #: The account is complete up to this sequence; None: it begins with the current state.
+        #: The account is complete up to this sequence; None to begin with the current state.
         self._since = None if saved is None or self.account is None else self.account.sequence
         if self.mode == "poll":
             self._look()
@@ -1001,7 +1001,7 @@ class Live:
         return book
 
     def book_of(self, asset: str) -> Optional[Book]:
-        """The book of the asset's active market, then of the next one; None: no active market."""
+        """The book of the asset's active market, if any, then of the next one."""
         if self._socket is None:
             ids = (each["id"] for each in self._listed(asset))
             market_id = next(ids, None)
@@ -1018,7 +1018,7 @@ class Live:
         return account
 
     def price(self, asset: str) -> Optional[Decimal]:
-        """An asset's price in dollars; None: no price yet."""
+        """An asset's price in dollars; None before the first price."""
         if self._socket is None:
             for market in self._listed(asset):
                 self._prices[asset] = market["assetPrice"]
@@ -1090,7 +1090,7 @@ class Live:
             self._read(loads(str(what)))
 
     def _fail(self, error: Exception) -> None:
-        """Ends the stream for good."""
+        """Ends the stream permanently."""
         self.failure = error
         raise error
 
@@ -1165,7 +1165,7 @@ class Live:
                 self._sequence = message["sequence"]
 
     def _read_part(self, message: Fields) -> None:
-        """Drops parts after a missing one: the whole message is then missing."""
+        """Drops parts after a missing one, so that the whole message counts as missing."""
         if message["part"] == 1:
             self._parts = []
         if message["part"] == len(self._parts) + 1:

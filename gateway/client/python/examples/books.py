@@ -39,7 +39,7 @@ class Books:
         self.is_stopping = True
 
     def run(self, look: Callable[[bool], None]) -> None:
-        """Acts in rounds until SIGTERM, and then until no order rests and no share is owned."""
+        """Acts in rounds until SIGTERM, then until the account has no orders and no shares."""
         try:
             is_done = False
             while not is_done:
@@ -81,7 +81,7 @@ class Books:
         sys.exit(1)
 
     def update(self, seconds: float) -> None:
-        """Applies what is new."""
+        """Applies new changes."""
         causes = self.kept["causes"]
         for change in self.live.update(seconds):
             before = causes.get(change.cause, Decimal(0))
@@ -101,7 +101,7 @@ class Books:
                     raise
 
     def is_flat(self) -> bool:
-        """Whether no order rests, no share is owned, and no change of the money is missing."""
+        """Whether the account has no orders and no shares, and no money change is missing."""
         account = self.live.account
         balance = self.exchange.balance()
         is_current = (account.available, account.held) == (balance["available"], balance["held"])

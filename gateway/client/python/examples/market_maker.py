@@ -18,7 +18,7 @@ EDGE = Decimal("0.005")
 SHARES = Decimal(20)
 #: If this many of its shares trade within this many seconds, the exchange cancels its other bids.
 SWEPT_SHARES, SWEPT_S = 60, 1
-#: It buys no more of an outcome above this position.
+#: Maximum position: with more of an outcome, it stops buying.
 SHARES_MAX = 400
 #: A quote within this distance of its price stays.
 TOLERANCE = Decimal("0.002")
@@ -36,7 +36,7 @@ def fair_price(live: Live, market: dict) -> Decimal:
 
 
 def requote(live: Live, market: dict, group_id: str) -> list:
-    """The operations that leave one bid for each outcome at its price."""
+    """The operations that leave one bid per outcome at its price."""
     operations = []
     fair = fair_price(live, market)
     for outcome, chance in (("UP", fair), ("DOWN", 1 - fair)):
