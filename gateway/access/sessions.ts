@@ -41,7 +41,7 @@ export interface Session {
   /** Id of a named token, or 0 for a token from a sign-in. */
   tokenId: number;
   scope: Scope;
-  /** In the exchange's time; `null` if the token does not expire. */
+  /** The end, in the exchange's time; `null` if the token does not expire. */
   expiresAtMs: number | null;
   allowedAddresses: AddressRules | null;
   /** Last use of a named token, in the exchange's time, or 0. */

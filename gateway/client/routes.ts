@@ -216,7 +216,7 @@ function placeOf(marketId: string, order: OrderName): [path: string, query?: obj
     : [path`/markets/15m/${marketId}/orders/by-client-id`, order];
 }
 
-/** With `clientOrderId`, at most one order, open or closed. */
+/** Filters of orders. `clientOrderId` selects at most one order, open or closed. */
 type OrdersFilter = AccountFilter & {
   status?: 'open' | 'closed' | 'all' | undefined;
   clientOrderId?: string | undefined;
@@ -253,7 +253,7 @@ export const removeOrderGroup = route((userId: string, groupId: string) =>
   remove<RemovedOrderGroup>(path`/users/${userId}/order-groups/${groupId}`),
 );
 
-/** Up to 100 operations, executed in order without interruption. `atomic`: all or none. */
+/** Executes up to 100 operations in order without interruption. `atomic`: all or none. */
 export function batch(
   api: Api,
   operations: readonly Operation[],
@@ -474,5 +474,5 @@ export const limits = route(() => get<Limits>('/limits'));
 export const status = route(() => get<Status>('/status'));
 /** The hash of the journal batch that contains a sequence, such as a receipt's. */
 export const digest = route((sequence: number) => get<Digest>('/digest', { sequence }));
-/** In Prometheus' text format. Fails with 404 if operators have their own address. */
+/** Metrics in Prometheus' text format. Fails with 404 if operators have their own address. */
 export const metrics = route(() => ({ ...get<string>('/metrics'), asText: true }));

@@ -11,7 +11,7 @@ import { isForgotten, recall } from './recalled.js';
 import type { ReceiptWriter } from './receipt.js';
 
 export interface Conclusion {
-  /** Valid until the next command, unless it came from the history. */
+  /** The result, valid until the next command unless it came from the history. */
   result: NumberBuffer;
   explained: Explained | null;
   isReplayed: boolean;

@@ -42,10 +42,10 @@ export interface Refusal {
 }
 
 export interface Execution {
-  /** Valid until the next command; `null` if the engine did not see the command. */
+  /** The result, valid until the next command; `null` if the engine did not see it. */
   result: NumberBuffer | null;
   refusal: Refusal | null;
-  /** 0 if the engine did not see the command. */
+  /** The time of execution; 0 if the engine did not see the command. */
   appliedMs: number;
 }
 

@@ -61,7 +61,7 @@ export interface Wanted {
   right: Right;
   /** Refusal without a session; `null` if a session is optional. */
   unsigned: ErrorAnswer | null;
-  /** Empty if no token was sent, or if {@link Wanted.known} is its session. */
+  /** The token; empty if none was sent, or if {@link Wanted.known} is its session. */
   token: string;
   /** A session found earlier, to be checked again. */
   known: Session | null;

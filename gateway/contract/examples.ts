@@ -5,10 +5,10 @@
 import recorded from './examples.json' with { type: 'json' };
 
 export interface RouteExample {
-  /** Absent for requests without a body. */
+  /** The body, if the request has one. */
   request?: unknown;
   response?: unknown;
 }
 
-/** By method and path, such as "GET /markets". */
+/** Examples by method and path, such as "GET /markets". */
 export const EXAMPLES: Record<string, RouteExample | undefined> = recorded;

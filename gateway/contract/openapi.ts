@@ -28,7 +28,7 @@ export interface Parameter extends Header {
 export interface Response {
   description: string;
   headers?: Record<string, Header>;
-  /** By content type; absent if the response has no body. */
+  /** The body by content type; absent without a body. */
   content?: Record<string, MediaType>;
 }
 

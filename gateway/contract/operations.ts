@@ -89,7 +89,7 @@ const QUOTA_TEXTS: Record<Quota, string> = {
   signIns: 'Counts as a sign-in for the rate limits.',
 };
 
-/** Such as "getMarkets15mOrderbook", or "getUsersById" for a path that ends in a parameter. */
+/** An id such as "getMarkets15mOrderbook", or "getUsersById" for a path ending in a parameter. */
 function operationId({ method, path }: Route): string {
   const parts = path.split('/').slice(1);
   const last = parts.at(-1)!;

@@ -23,11 +23,11 @@ import type { Handler, Router } from '../http/router.js';
 
 export interface StaticFile {
   contentType: string;
-  /** Best first. The last form is the uncompressed file. */
+  /** Forms of the file, best first. The last one is uncompressed. */
   forms: readonly Form[];
   /** Names and values of additional headers. */
   headers: readonly (readonly [string, string])[];
-  /** Default: no-cache, so caches check the ETag each time. */
+  /** The header's value. Default: no-cache, so caches check the ETag each time. */
   cacheControl?: string;
 }
 

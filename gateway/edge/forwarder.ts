@@ -49,7 +49,7 @@ export const SWEEP_MS = 100;
 export const BYTES_MAX = 64 * 1024 * 1024;
 /** Cancels may exceed the limit by this factor, as in access/fair-use/overload.ts. */
 const CANCELS_PART = 1.1;
-/** Counted per request in addition to its content. */
+/** Bytes counted per request in addition to its content. */
 export const OWN_BYTES = 2 * 1024;
 /** Statuses of refusals made before the engine and its remembered answers are consulted. */
 const BEFORE_THE_ENGINE: ReadonlySet<number> = new Set([401, 403, 429, 503]);
@@ -80,7 +80,7 @@ interface Waiting {
   number: number;
   answer: Answer;
   route: Route;
-  /** Kept only if the request may be sent again. */
+  /** The body, kept only if the request may be sent again. */
   body: Uint8Array | null;
   isTooLarge: boolean;
   /** The record to send; `null` if the request is sent as it is. */

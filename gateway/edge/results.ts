@@ -42,7 +42,7 @@ export function prepareResult(
   return result.values;
 }
 
-/** Valid until the next call. @throws FrameError */
+/** The numbers are valid until the next call. @throws FrameError */
 export function readNumbers(bytes: Uint8Array): NumberBuffer {
   if (bytes.byteLength % NUMBER_BYTES !== 0)
     throw new FrameError('a result is not a whole number of numbers');

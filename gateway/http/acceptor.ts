@@ -13,16 +13,16 @@ type Listen = (
   done: (socket: ListenSocket | false) => void,
 ) => void;
 type ListenSocket = Parameters<typeof uWS.us_listen_socket_close>[0];
-/** Missing from the types of uWebSockets.js. */
+/** Members missing from the types of uWebSockets.js. */
 interface ChildApps {
   getDescriptor(): number;
   addChildAppDescriptor(app: number): void;
   removeChildAppDescriptor(app: number): void;
 }
-/** Missing from the types of uWebSockets.js. */
+/** Members missing from the types of uWebSockets.js. */
 const { LIBUS_LISTEN_EXCLUSIVE_PORT } = uWS as unknown as { LIBUS_LISTEN_EXCLUSIVE_PORT: number };
 
-/** In PEM, read when an app is created. */
+/** Files in PEM, read when an app is created. */
 export interface TlsFiles {
   /** The certificate, followed by its intermediate certificates. */
   certFile: string;

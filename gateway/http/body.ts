@@ -26,7 +26,7 @@ export class ReceivedBody implements AskedBody {
   private parsed: unknown;
 
   constructor(
-    /** Valid until {@link receiveBody}'s callback returns; {@link kept} makes a copy. */
+    /** The bytes, valid until {@link receiveBody}'s callback returns; see {@link kept}. */
     readonly bytes: Uint8Array,
     readonly tooLarge = false,
     readonly unread = false,

@@ -80,7 +80,7 @@ export interface Gateway extends Serving {
   readonly passwords: Passwords;
   readonly config: GatewayConfig;
   readonly clock: Clock;
-  /** For events that clients can cause at any rate. Limits the number of log lines. */
+  /** A log for events that clients can cause at any rate, with a limited number of lines. */
   readonly warnings: RationedLog;
   readonly overload: Overload;
   readonly coder: AnswerCoder;

@@ -20,7 +20,7 @@ const UNKNOWN_ENCODING = errorAnswer(
   {},
   'Send the body without a Content-Encoding: compressed bodies are not read.',
 );
-/** More than any route accepts. */
+/** A number that no route's parameters exceed. */
 const PARAMETERS_MAX = 32;
 const TOO_MANY_PARAMETERS = invalidRequest({
   query: `has more than ${PARAMETERS_MAX} parameters`,

@@ -51,7 +51,7 @@ export interface Asking {
   readonly assets: Assets;
   readonly userId: number;
   readonly tokenId: number;
-  /** Set before the body is parsed. */
+  /** The key, set before the body is parsed. */
   idempotencyKey: string | null;
 }
 
@@ -84,7 +84,7 @@ export class Request {
   clientSequence = '';
   clientSequences = 0;
   isChunked = false;
-  /** Set by a trusted proxy, else empty. The last of several headers counts. */
+  /** The scheme set by a trusted proxy, else empty. The last of several headers counts. */
   forwardedProto = '';
   forwardedFor = '';
   /** Problems that make the request or its end ambiguous, by header; `null` if none. */
@@ -101,7 +101,7 @@ export class Request {
 
   constructor(
     raw: RawRequest,
-    /** In lower case. */
+    /** The method in lower case. */
     readonly method: string,
     private readonly trustProxy: boolean,
   ) {

@@ -48,9 +48,9 @@ export interface Route<Body = unknown, Query = unknown> extends AnsweredRoute {
   summary: string;
   userParameter?: string;
   query: z.ZodType<Query>;
-  /** Set on routes that change state. An empty body counts as `{}`. */
+  /** The body's schema, on routes that change state. An empty body counts as `{}`. */
   body?: z.ZodType<Body>;
-  /** Only for routes with a session and no query. Edges also use it to read commands (edge/). */
+  /** The route's command, if it has a session and no query. Edges read it as well (edge/). */
   command?: RouteCommand;
   /**
    * Reports fields of the body (or of the query if there is no body) that other fields require.
@@ -93,7 +93,7 @@ export function defineRoute<Body = undefined, Query = unknown>(
   return { method, path, query: NoQuery, ...definition } as Route;
 }
 
-/** For example, ["marketId", "orderId"] for "/markets/15m/:marketId/orders/:orderId". */
+/** Returns ["marketId", "orderId"] for "/markets/15m/:marketId/orders/:orderId". */
 export function parameterNames(path: string): string[] {
   return [...path.matchAll(/:(\w+)/g)].map((match) => match[1]!);
 }

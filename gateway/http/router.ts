@@ -59,7 +59,7 @@ const NO_CHUNKS: FieldProblems = {
 const NO_BODY: FieldProblems = { 'Content-Length': 'must be 0: a handshake has no body' };
 
 export class Router {
-  /** Newest last. The newest serves new connections. */
+  /** Apps, newest last. The newest serves new connections. */
   private readonly apps: uWS.TemplatedApp[] = [];
   private readonly attached: ((app: uWS.TemplatedApp) => void)[] = [];
   private acceptor: Acceptor | null = null;
@@ -74,7 +74,7 @@ export class Router {
     this.apps.push(appWith(tls));
   }
 
-  /** For requests without a body. A body with Content-Length is read and discarded. */
+  /** Handles requests without a body. A body with Content-Length is read and discarded. */
   on(verb: Verb, path: string, handler: Handler): void {
     this.register(verb, path, (response, request, raw) => {
       if (request.isChunked) this.refuse(response, request, NO_CHUNKS, raw);
@@ -83,8 +83,8 @@ export class Router {
   }
 
   /**
-   * For requests with a body. If `isChunked`, the answer must be sent in a later turn and close the
-   * connection.
+   * Handles requests with a body. If `isChunked`, the answer must be sent in a later turn and close
+   * the connection.
    */
   onBody(verb: Verb, path: string, handler: Handler): void {
     this.register(verb, path, handler);

@@ -21,7 +21,7 @@ interface ClockAtStart {
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** Longer than a usual outage. */
+/** A gap longer than a usual outage. */
 const AHEAD_MS_MAX = 31 * DAY_MS;
 /** Machines with network time differ by less. */
 const BEHIND_MS_MAX = MINUTE_MS;

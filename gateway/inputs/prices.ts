@@ -135,7 +135,7 @@ function simulationClock(speed: number, engine: Engine, log: Log): Clock {
   return clock;
 }
 
-/** For assets without known values. */
+/** Defaults for assets without known values. */
 const UNKNOWN_ASSET = { startPriceMicros: 100_000_000, annualVolatility: 0.8 };
 
 function simulatedAsset(symbol: string, engine: Engine): SimulatedAsset {

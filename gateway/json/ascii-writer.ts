@@ -7,7 +7,7 @@ import { LOT_SCALE, MICRO_SCALE } from '../../engine/interface/notation.js';
 import { LONG_BYTES, textBuffers } from './text-buffers.js';
 
 const POINT = 46;
-/** Enough for the digits of the largest safe integer and a point. */
+/** Room for the digits of the largest safe integer and a point. */
 const NUMBER_BYTES = 24;
 const THOUSAND = 1_000;
 const MILLION = 1_000_000;
@@ -218,13 +218,13 @@ function putThree(bytes: Uint8Array, at: number, value: number): number {
   return at + 3;
 }
 
-/** Without trailing zeros. The number is not 0. */
+/** Writes a number below a thousand, but not 0, without trailing zeros. */
 function putWithoutEnd(bytes: Uint8Array, at: number, value: number): number {
   putThree(bytes, at, value);
   return at + THREES[(value << 2) + 3]!;
 }
 
-/** Without leading zeros. */
+/** Writes a number below a thousand without leading zeros. */
 function putWithoutStart(bytes: Uint8Array, at: number, value: number): number {
   const from = value << 2;
   let to = at;

@@ -76,7 +76,7 @@ export function averagePriceMicros(valueMicros: number, lots: number): number | 
 const LONG_NUMBER = /[\d.]{16}/;
 /** No double has a longer decimal without superfluous zeros. */
 const EXACT_LENGTH_MAX = 1_100;
-/** More long numbers, and more strings and numbers, than any text that a schema accepts. */
+/** Limits above the long numbers, and strings and numbers, of any text that a schema accepts. */
 const LONG_MAX = 100;
 const TOKENS_MAX = 12_000;
 const JSON_TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;

@@ -9,7 +9,7 @@ import { bodyObject } from './components.js';
 import { inexactNumber, LOT_SCALE, MICRO_SCALE, scaledInteger, TICK_SCALE } from './decimal.js';
 
 interface Range {
-  /** In the field's decimal unit; 0 is never allowed. */
+  /** The minimum in the field's decimal unit; 0 is never allowed. */
   min?: number;
   max: number;
 }
@@ -77,7 +77,7 @@ export const dollars = (range: Range) => decimal(MICRO_SCALE, range);
 /** Shares → lots. */
 export const shares = (range: Range) => decimal(LOT_SCALE, range);
 
-/** In dollars. */
+/** Bounds in dollars. */
 export const PRICES = { min: MIN_PRICE_TICKS / TICK_SCALE, max: MAX_PRICE_TICKS / TICK_SCALE };
 /** A price in dollars → ticks. */
 export const price = decimal(TICK_SCALE, PRICES);

@@ -48,7 +48,7 @@ function memberCount(value: unknown, depth: number): number {
 
 /** Strings and punctuation of a JSON text. */
 const TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g;
-/** More than any text that a schema accepts, unless a key hides a value. */
+/** A number of tokens above that of any text that a schema accepts. */
 const TOKENS_MAX = 12_000;
 
 interface Frame {

@@ -42,7 +42,7 @@ export const price = written(decimal.min(0).max(1).describe('US dollars per shar
   unit: 'Ticks',
   text: ticksText,
 });
-/** Not rounded to a tick. */
+/** An average price, not rounded to a tick. */
 export const averagePrice = written(price.describe('US dollars per share'), MICROS);
 export const change = written(decimal.describe('Shares gained, or lost if negative'), LOTS);
 /** Dollars or points, whose name in the engine has no unit. */
@@ -111,7 +111,7 @@ export const outcome = named(
 export const makerFeeRate = decimal
   .min(0)
   .describe('The fee of an order that rested, on what it trades from then on: none');
-/** For an entry that always has the same side. */
+/** The side of an entry that always has the same one. */
 export const sideOf = <Name extends 'BUY' | 'SELL'>(name: Name) =>
   z.literal(name).describe('Whether shares are bought or sold');
 export const side = named(['BUY', 'SELL'], sideName, 'Whether shares are bought or sold');

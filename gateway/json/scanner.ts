@@ -48,14 +48,14 @@ export function namesOf(names: readonly string[]): Names {
   };
 }
 
-/** Not a Buffer: code that receives both types is slower. */
+/** Returns no Buffer, because code that receives both types is slower. */
 export const bytesOfText = (text: string) => new Uint8Array(Buffer.from(text, 'latin1'));
 
 const [QUOTE, COMMA, POINT, ZERO, COLON, OPEN, BACKSLASH, CLOSE] = [
   34, 44, 46, 48, 58, 123, 92, 125,
 ];
 const [OPEN_LIST, CLOSE_LIST, TILDE, SPACE] = [91, 93, 126, 32];
-/** By byte: whether it represents itself in a string, as printable ASCII does. */
+/** Whether a byte represents itself in a string, as printable ASCII does. */
 const IS_PLAIN = Uint8Array.from({ length: 256 }, (_, byte) => {
   const isPrintable = byte >= SPACE && byte <= TILDE;
   return isPrintable && byte !== QUOTE && byte !== BACKSLASH ? 1 : 0;

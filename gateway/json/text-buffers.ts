@@ -6,7 +6,7 @@
  * text any longer, or leaves it to the garbage collector.
  */
 
-/** Fits the answer to the largest batch, if most of its orders trade with few others. */
+/** Room for the answer to the largest batch, if most of its orders trade with few others. */
 const TEXT_BUFFER_BYTES = 128 * 1024;
 const SPARE_BUFFERS_MAX = 128;
 /** Shorter texts are cheaper to copy. */

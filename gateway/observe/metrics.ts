@@ -261,7 +261,7 @@ function countOpen(): number | null {
   }
 }
 
-/** Empty if unknown: Linux reads it from a file, which needs a free descriptor. */
+/** Returns an empty object if unknown: Linux reads it from a file, which needs a descriptor. */
 function memoryUsage(): Partial<NodeJS.MemoryUsage> {
   try {
     return process.memoryUsage();

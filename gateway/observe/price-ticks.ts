@@ -10,7 +10,7 @@ export interface SourceTick {
 const FIRST_PRICE_MS = 60_000;
 
 export class PriceTicks {
-  /** By symbol, then by source. */
+  /** Prices by symbol, then by source. */
   private readonly last = new Map<string, Map<string, SourceTick>>();
   private readonly counts = new Map<string, number>();
 
@@ -48,7 +48,7 @@ export class PriceTicks {
     return this.symbols.filter((symbol) => !this.last.has(symbol));
   }
 
-  /** By asset and source. Without a price, the time is that of startup, without a source. */
+  /** Newest ticks by asset and source. Without a price: the time of startup, and no source. */
   *newest(): Generator<readonly [symbol: string, Pick<SourceTick, 'source' | 'observedAtMs'>]> {
     for (const symbol of this.silent())
       yield [symbol, { source: '', observedAtMs: this.startedAtMs }];

@@ -78,7 +78,7 @@ export class Standing {
     return [...this.parts.follower.status.troubles.keys()];
   }
 
-  /** Public, so without details, which are in the log. */
+  /** The warning is public, so details are only in the log. */
   get failingWarning(): string | null {
     const { failing } = this;
     if (failing.length === 0) return null;
@@ -105,7 +105,7 @@ export class Standing {
     try {
       return { here: listSegments(folder).length, archived: archivedCount(folder) };
     } catch {
-      // For example, no file descriptors are free.
+      // The folder is unreadable, for example because no file descriptors are free.
       return null;
     }
   }
@@ -125,7 +125,7 @@ export class Standing {
     return this.parts.damage === undefined || this.parts.damage === null ? 0 : 1;
   }
 
-  /** Problems of a serving exchange. Public, so without details, which are in the log. */
+  /** Problems of a serving exchange. They are public, so details are only in the log. */
   get warnings(): string[] {
     const { failingWarning, diskWarning, damaged, unsealed } = this;
     const { copies } = this.leading;
@@ -226,7 +226,7 @@ export function tellLeader(log: Log, own: string): (leader: Leader) => void {
   };
 }
 
-/** For metrics: 1 for each present copy, 0 for each missing one. */
+/** Returns 1 for each present copy and 0 for each missing one, for metrics. */
 export function copiesByName(copies: Copies | null): [name: string, isThere: number][] {
   if (copies === null) return [];
   const { there, missing } = copies;

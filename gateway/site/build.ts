@@ -42,14 +42,14 @@ async function main(): Promise<void> {
   const icon = writeHashed('icon', 'svg', readFileSync(join(APP, 'icon.svg')));
   const manifest = writeHashed('manifest', 'webmanifest', JSON.stringify(manifestWith(icon)));
   write('index.html', page(metafile, icon, manifest));
-  // Without a hash, because the exchange's answers name them (resources/markets/card.ts).
+  // These names have no hash, because the exchange's answers use them (markets/card.ts).
   write('card-up.png', picture({ up: [165, 300] }));
   write('card-down.png', picture({ down: [165, 300] }));
   for (const name of ['open', 'void'])
     write(`card-${name}.png`, picture({ up: [125, 180], down: [325, 180] }));
 }
 
-/** As previews show them, in pixels. */
+/** Size of a link preview's picture, in pixels. */
 const [WIDTH, HEIGHT] = [1_200, 630];
 /** Red, green and blue of the site's background and of the outcomes. */
 const COLOURS = [0x0b0e13, 0x3fcf9b, 0xff8a6b].flatMap((rgb) => [rgb >> 16, rgb >> 8, rgb]);

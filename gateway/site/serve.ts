@@ -20,7 +20,7 @@ import type { Serving } from '../http/gateway.js';
 import type { Router } from '../http/router.js';
 
 const HTML = 'text/html; charset=utf-8';
-/** By file extension. Other files, such as source maps, are not served. */
+/** Content types by file extension. Other files, such as source maps, are not served. */
 const CONTENT_TYPES: Record<string, string> = {
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',

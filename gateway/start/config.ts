@@ -194,7 +194,7 @@ const Variables = z.object({
   }),
   CONNECTIONS: number({ standard: 10_000, min: 1, max: 1_000_000 }),
   CONNECTIONS_PER_ADDRESS: number({ standard: 2_000, min: 0, max: 1_000_000 }),
-  // Fits several answers of hundreds of KiB.
+  // The minimum holds several answers of hundreds of KiB.
   UNSENT_BYTES: number({ standard: 67_108_864, min: 1_048_576, max: 100_000_000_000 }),
   STREAM_CONNECTIONS: number({ standard: STREAM_LIMITS.connections, min: 0, max: 1_000_000 }),
   LOG_LEVEL: z
@@ -223,7 +223,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     settings: settingsIn(environment, variables),
     role: variables.ROLE,
     host: variables.HOST,
-    /** 0 for any free port. */
+    /** The port, or 0 for any free one. */
     port: variables.PORT,
     tls: certFile === '' ? null : { certFile, keyFile },
     /** Threads that hold the public connections; with 0, the trading thread does. */
@@ -234,12 +234,12 @@ export function readConfig(environment: Record<string, string | undefined>) {
     operatorKeys: keysOf('OPERATOR_KEYS', variables.OPERATOR_KEYS),
     /** The address for replicas, or `null`. */
     replicas: replicasOf(variables),
-    /** As host:port; empty for the address for replicas. */
+    /** Address as host:port; empty for the address for replicas. */
     advertiseAddress: variables.ADVERTISE_ADDRESS,
     replicasKeyFile: variables.REPLICAS_KEY_FILE,
     /** A replica without a leader answers reads up to this age of its state. */
     replicaAgeMs: variables.REPLICA_AGE_SECONDS * 1_000 || Number.POSITIVE_INFINITY,
-    /** Empty for the file in the data folder. */
+    /** The file's path; empty for the file in the data folder. */
     sessionSecretFile: variables.SESSION_SECRET_FILE,
     dataFolder: variables.DATA_FOLDER,
     /** `null` if the journal is in the data folder. */
@@ -260,7 +260,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     /** Whether demonstration settings are accepted with a real market's journal. */
     acceptDemo: variables.ACCEPT_DEMO,
     snapshotEveryCommands: variables.SNAPSHOT_EVERY_COMMANDS,
-    /** In the exchange's time. */
+    /** Interval in the exchange's time. */
     snapshotEveryMs: variables.SNAPSHOT_EVERY_SECONDS * 1_000,
     /** Number of days per asset that have a file of their events; 0 for none. */
     dayFiles: variables.DAY_FILES,
@@ -345,7 +345,7 @@ function edgeThreadsOf({ EDGE_THREADS: threads, ROLE }: Variables): number {
 
 interface ReplicasConfig {
   host: string;
-  /** 0 for any free port. */
+  /** The port, or 0 for any free one. */
   port: number;
 }
 

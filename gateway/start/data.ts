@@ -37,7 +37,7 @@ export interface Data {
 export interface LockedData {
   data: Data;
   place: JournalPlace;
-  /** Set if the journal is on PostgreSQL, where other exchanges may exist. */
+  /** The folder of a journal on PostgreSQL, where other exchanges may exist. */
   replicated: ReplicatedFolder | null;
 }
 

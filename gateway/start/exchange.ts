@@ -285,7 +285,7 @@ function startFollower(
     },
     onDisagreement: (sequence, message) => {
       log.fatal({ sequence, problem: message }, 'trading is halted: the follower disagrees');
-      // Public, so without details, which are in the log.
+      // The reason is public, so details are only in the log.
       sequencer()?.halt(`the follower disagrees from sequence ${sequence} on`);
     },
   });
@@ -418,7 +418,7 @@ function replicaListener(
   return new ReplicaListener({ gateway, routes, keys: new AccessKeys(accepted), streamsOf });
 }
 
-/** Longer than a healthy disk or cluster takes. */
+/** A wait longer than a healthy disk or cluster takes. */
 const COMMIT_MS_MAX = 2_000;
 
 /** Why commits, and all answers with state, are waiting, or `null`. */

@@ -59,7 +59,7 @@ export async function checkBeforeLeading(config: Config): Promise<void> {
 
 interface Address {
   host: string;
-  /** 0 for any free port. */
+  /** The port, or 0 for any free one. */
   port: number;
   variables: readonly [string, string];
 }

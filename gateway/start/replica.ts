@@ -40,7 +40,7 @@ import { Parts } from './parts.js';
 import { existingSecrets } from './secrets.js';
 import { partsFrom, Servers } from './servers.js';
 
-/** After a leader has not answered a read, reads do not wait for it for this long. */
+/** Reads do not wait for a leader for this long after it has failed to answer one. */
 const SILENT_MS = 1_000;
 
 interface ReplicaOptions {

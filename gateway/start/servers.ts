@@ -71,7 +71,7 @@ interface ServersOptions {
 interface PublicServer {
   readings(): ConnectionReadings;
   listen(host: string, port: number): Promise<number>;
-  /** Like Router.renewCertificate. */
+  /** Works like Router.renewCertificate. */
   renewCertificate(): Promise<void>;
   /** Accepts no new connections. Resolves when all requests are answered. */
   drain(): Promise<void>;

@@ -38,7 +38,7 @@ import { compareSecrets } from './secrets.js';
 import { WaitingServer } from './waiting-server.js';
 
 const RETRY_AFTER_MS = 200;
-/** After a refused password. */
+/** Delay after a refused password. */
 const REFUSED_AFTER_MS = 1_000;
 /** Does not delay a takeover: a standby that is slightly behind reads the rest itself. */
 const POLL_EVERY_MS = 20;

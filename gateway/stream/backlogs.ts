@@ -27,7 +27,7 @@ interface BacklogLimits {
 const CLOSED_MS = 20_000;
 
 export class Backlogs {
-  /** Oldest first. */
+  /** Closed connections, oldest first. */
   private readonly closed: { bytes: number; untilMs: number }[] = [];
   private closedBytes = 0;
   private cutOffs = 0;
@@ -41,7 +41,7 @@ export class Backlogs {
     return this.cutOffs;
   }
 
-  /** Includes closed connections. */
+  /** Returns the unsent bytes, including those of closed connections. */
   bytes(readers: Iterable<Reader>): number {
     this.forget();
     let sum = this.closedBytes;

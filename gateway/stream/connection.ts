@@ -62,14 +62,14 @@ export interface ConnectionOptions {
   backlogs: Backlogs;
   elapsedMs: () => number;
   address: AddressKey;
-  /** As a 16-byte IPv6 address. */
+  /** `address` as 16 IPv6 bytes. */
   addressBytes: Uint8Array;
   slot: number;
   /**
    * Publishes to a uWebSockets.js topic. `null` if the socket itself batches one turn's messages.
    */
   publish: ((topic: string, text: string | Uint8Array) => void) | null;
-  /** Unique among connections and channels. */
+  /** The connection's own topic, unique among connections and channels. */
   topic: string;
   onEnd: (reason: CloseReason) => void;
 }
@@ -77,7 +77,7 @@ export interface ConnectionOptions {
 export class Connection {
   readonly address: AddressKey;
   readonly addressBytes: Uint8Array;
-  /** Position within the heartbeat interval. */
+  /** The connection's position within the heartbeat interval. */
   readonly slot: number;
   readonly subscriptions = new Map<string, Subscription>();
   userId = 0;

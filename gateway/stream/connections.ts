@@ -76,7 +76,7 @@ export class Connections {
     return this.byAddress.of(address);
   }
 
-  /** Includes all sub-accounts of the user's payer. */
+  /** Counts the connections of the user's payer and of all its sub-accounts. */
   countOfPayer(userId: number): number {
     return this.byPayer.get(this.payerOf(userId))?.size ?? 0;
   }

@@ -84,7 +84,7 @@ interface HubOptions {
 
 export class Hub {
   private readonly engine: Engine;
-  /** By id of the market, asset or user; 0 if the kind has one channel. */
+  /** Channels by id of the market, asset or user; 0 if the kind has one channel. */
   private readonly channels = Object.fromEntries(
     CHANNEL_KINDS.map((kind) => [kind, new Map()]),
   ) as unknown as Channels;

@@ -77,7 +77,7 @@ interface ProtocolOptions {
   connections: Connections;
   limits: StreamLimits;
   elapsedMs: () => number;
-  /** On a replica: forwards orders to the leader. Otherwise `null`. */
+  /** Forwards orders to the leader on a replica. Otherwise `null`. */
   remote: OrdersElsewhere | null;
 }
 

@@ -70,7 +70,7 @@ export class StreamServer {
   constructor(
     private readonly gateway: Gateway,
     private readonly limits: StreamLimits,
-    /** On a replica: forwards orders to the leader. Otherwise `null`. */
+    /** Forwards orders to the leader on a replica. Otherwise `null`. */
     private readonly remote: OrdersElsewhere | null = null,
   ) {
     const { sequencer } = gateway;
@@ -124,7 +124,7 @@ export class StreamServer {
     yield ['cut_off', cutOffs];
   }
 
-  /** Includes the backlogs of edges, which hold this process's sockets and limit them. */
+  /** Adds the backlogs of edges, which hold this process's sockets and limit them. */
   addBacklogs(atEdges: () => BacklogReadings): void {
     this.atEdges = atEdges;
   }

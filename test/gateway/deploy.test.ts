@@ -259,7 +259,7 @@ describe('the compose file', () => {
     expect(config.role).toBe(role);
     const secrets = { passwordFile: 'a password', authorityFile: 'a certificate' };
     expect(readAddress(config.journal!.url, secrets).nodes).toHaveLength(3);
-    // Common to exchanges and replicas.
+    // These settings are common to exchanges and replicas.
     expect(config.replicasKeyFile).toBe('/run/secrets/replicas-key');
     expect(config.sessionSecretFile).toBe('/run/secrets/session-secret');
   });

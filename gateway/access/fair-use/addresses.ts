@@ -6,11 +6,11 @@ import { isIP } from 'node:net';
 
 export type AddressKey = number | string;
 
-/** From a socket's 4 or 16 bytes. */
+/** Returns the key for a socket's address of 4 or 16 bytes. */
 export function addressKey(bytes: ArrayBuffer): AddressKey {
   const view = new DataView(bytes);
   if (view.byteLength === 4) return view.getUint32(0);
-  // Empty if the connection is closed.
+  // A closed connection has no address.
   if (view.byteLength !== 16) return '';
   const [a, b, c] = [view.getUint32(0), view.getUint32(4), view.getUint32(8)];
   // ::ffff:1.2.3.4 is an IPv4 address on a dual-stack socket.

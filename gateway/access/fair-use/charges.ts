@@ -81,7 +81,7 @@ interface Charge {
 const MOST_OF_BODY = 'the body: 64 KiB, 3,277 units';
 const REFUSED = '429, and nothing is executed';
 
-/** By kind of input. A route's kind is its quota. */
+/** Charges by kind of input. A route's kind is its quota. */
 export const CHARGES: readonly Charge[] = [
   {
     kind: 'orders',

@@ -19,9 +19,9 @@ const ASSURED_PART = 400;
 
 export interface ConnectionLimits {
   total: number;
-  /** 0 for no limit. */
+  /** Connections; 0 for no limit. */
   perAddress: number;
-  /** 0 for no limit. */
+  /** Connections; 0 for no limit. */
   streamsPerAddress: number;
 }
 

@@ -21,7 +21,7 @@ export interface FairQueueLimits extends LaneLimits {
 }
 
 export interface Requester {
-  /** Read once, when the task is queued. */
+  /** The address, read once when the task is queued. */
   readonly address: AddressKey;
   readonly isOver: boolean;
 }

@@ -25,7 +25,7 @@ export type FairUseRates = Record<Quota, Record<Party, Rate | null>>;
 
 type PartyKey = AddressKey;
 
-/** Longer than any username, so that cutting never yields an existing one. */
+/** Limit longer than any username, so that cutting never yields an existing one. */
 const NAME_LENGTH_MAX = 21;
 
 /**
@@ -60,7 +60,7 @@ export class Bill {
   /** The charged quota; meaningless before the first charge. */
   quota: Quota = 'reads';
   byAddress = 0;
-  /** Paid with tokens that the session took from its address in advance. */
+  /** The part paid with tokens that the session took from its address in advance. */
   byAhead = 0;
   byUser = 0;
   payer: Payer | null = null;

@@ -924,8 +924,8 @@ class Live:
     If the stream ends for good (the token was refused, was revoked or has expired), every method
     that waits raises the error, at each call. Orders still rest.
 
-    :param saved: `Account.saved()` of an earlier run, to get every change since then; {} for changes
-        since the account's beginning; None for changes from now on
+    :param saved: `Account.saved()` of an earlier run, to get every change since then; {} for
+        changes since the account's beginning; None for changes from now on
     """
 
     def __init__(self, client: Client, saved: Optional[Fields] = None, poll: bool = False) -> None:

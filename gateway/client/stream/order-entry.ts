@@ -42,7 +42,7 @@ export function submit<Op extends Operation>(
   return enter(stream, { op: 'order', operation }, options);
 }
 
-/** Up to 100 operations, executed in order without interruption. `atomic`: all or none. */
+/** Executes up to 100 operations in order without interruption. `atomic`: all or none. */
 export function submitBatch(
   stream: Stream,
   operations: readonly Operation[],

@@ -246,7 +246,7 @@ export class Stream {
     this.askLater(next, PAUSE_MS, () => this.askSlowly(rest));
   }
 
-  /** Only over the same connection, because a new one requests all channels anyway. */
+  /** Asks only over the same connection, because a new one requests all channels anyway. */
   private askLater(channel: FollowedChannel, waitMs: number, then = () => {}): void {
     const { socket } = this;
     setTimeout(() => {
@@ -381,7 +381,7 @@ function refusalWaitMs({ code, retryAfterMs }: ExchangeError): number | null {
   return code === 'rate_limited' || code === 'unavailable' ? REFUSED_WAIT_MS : null;
 }
 
-/** Like an event "error" without a listener. */
+/** Acts like an "error" event without a listener. */
 function throwUncaught(error: Error): void {
   queueMicrotask(() => {
     throw error;

@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { programFolder } from '../../../persistence/storage/program-folder.js';
 import { type StaticFile, staticFile } from '../static-file.js';
 
-/** By file extension. Other files are not served. */
+/** Content types by file extension. Other files are not served. */
 const CONTENT_TYPES: Record<string, string> = {
   tgz: 'application/gzip',
   py: 'text/x-python; charset=utf-8',
@@ -21,7 +21,7 @@ export function downloads(): Map<string, StaticFile> {
   if (read !== null) return read;
   const folder = new URL('dist/downloads/', programFolder());
   const files = new Map<string, StaticFile>();
-  // Not compressed: the files are small or already compressed.
+  // No compressed forms, because the files are small or already compressed.
   const fileAt = (name: string, contentType: string) =>
     staticFile(contentType, readFileSync(new URL(name, folder)));
   for (const name of readdirSync(folder)) {

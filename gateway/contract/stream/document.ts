@@ -37,7 +37,7 @@ export interface Message {
   correlationId?: { location: string; description: string };
 }
 
-/** From the exchange's side: it receives requests and sends everything else. */
+/** An operation from the exchange's side, which receives requests and sends all else. */
 interface Operation {
   action: 'send' | 'receive';
   channel: Reference;

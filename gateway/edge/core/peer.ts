@@ -147,7 +147,7 @@ export class EdgePeer implements EdgeOfCalls, Sender {
         this.refuse(number, session, served, { ...admission, refusal: refusal ?? UNAVAILABLE });
         return;
       }
-      // Never over: if the client leaves, the edge drops the answer.
+      // This asker is never over: if the client leaves, the edge drops the answer.
       const address = 0 as AddressKey;
       const asker = { gateway, session, address, minSequence: 0, onLeft: null, isOver: false };
       // The address in the current frame, which few commands need.

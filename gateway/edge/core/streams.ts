@@ -186,7 +186,7 @@ export class CoreStreams {
     const { sequence } = gateway.sequencer.engine;
     const { session, address } = connection;
     const counts = stream.orders.countsOf(summary.isBatch);
-    // Never over: the command is in flight until it is answered, even if its client leaves.
+    // This asker is never over: the command is in flight until it is answered.
     const asker = { gateway, session, address, minSequence: 0, onLeft: null, isOver: false };
     const read = () => readCommand(records, 0);
     let giveLater: ((send: () => void) => void) | null = null;

@@ -19,7 +19,7 @@ export const ToCore = {
   streamAsked: 3,
   /** A client of a replica's stream sends orders, or has signed in again. */
   streamJoined: 4,
-  /** From a stream: a text or binary message; too many messages; a pong; the end. */
+  /** Stream events: a text or binary message, too many messages, a pong, the end. */
   streamMessage: 5,
   streamExceeded: 6,
   streamPong: 7,
@@ -141,7 +141,7 @@ export class FrameWriter implements Frame {
     return this;
   }
 
-  /** Up to 255 bytes, after their number. */
+  /** Appends up to 255 bytes, after their number. */
   content(value: Uint8Array): this {
     this.byte(value.length);
     this.reserve(value.length);
@@ -274,7 +274,7 @@ export class FrameReader {
     return Array.from({ length: count }, () => this.text());
   }
 
-  /** Valid until the next call. */
+  /** The bytes are valid until the next call. */
   content(): Uint8Array {
     const length = this.byte();
     const from = this.take(length);

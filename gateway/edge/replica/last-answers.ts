@@ -12,7 +12,7 @@ export class LastAnswers {
     this.sequences.set(userId, sequence);
   }
 
-  /** 0 if this replica's state is new enough. */
+  /** Returns 0 if this replica's state is new enough. */
   of(userId: number): number {
     return this.sequences.get(userId) ?? 0;
   }

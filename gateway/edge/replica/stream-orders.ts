@@ -59,7 +59,7 @@ export class StreamOrders implements OrdersElsewhere {
   private readonly writer = new FrameWriter();
   private readonly clients = new Map<Connection, Client>();
   private readonly byNumber = new Map<number, Client>();
-  /** By user: clients that left while there was no leader to cancel their orders. */
+  /** Clients, by user, that left while no leader could cancel their orders. */
   private readonly departed = new Map<number, Client>();
   private lastClient = 0;
   private lastRequest = 0;

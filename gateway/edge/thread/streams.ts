@@ -45,7 +45,7 @@ interface Asking {
 /** Time for the core to decide a handshake. */
 const HANDSHAKE_MS = 1_000;
 
-/** In every message that signs in. */
+/** Appears in every message that signs in. */
 const SIGN_IN = '"auth"';
 
 const writer = new FrameWriter();

@@ -3,7 +3,7 @@
 /** The server's content codings; empty means uncompressed. */
 export type Coding = 'br' | 'gzip' | '';
 
-/** In order of the server's preference, which decides between equal weights. */
+/** Codings in the server's order of preference, which decides between equal weights. */
 export const CODINGS = ['br', 'gzip'] as const;
 
 export interface Accepted {

@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 const TAG_CHARACTERS = 22;
 /** The end of every JSON answer. */
 const END = /,"sequence":\d+,"atMs":\d+\}$/;
-/** Longer than any match of END. */
+/** Characters to search, more than END can match. */
 const END_CHARACTERS = 64;
 
 export function hashTag(contentHash: string): string {

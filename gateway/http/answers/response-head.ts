@@ -18,7 +18,7 @@ const LINES = [
   // uWebSockets.js closes idle connections after 8 to 12 s.
   'Keep-Alive: timeout=8',
 ];
-/** One year; for answers over HTTPS. */
+/** Lasts one year; for answers over HTTPS. */
 const SECURE_LINE = 'Strict-Transport-Security: max-age=31536000';
 
 const STATUS_LINES: Record<number, string> = {

@@ -31,7 +31,7 @@ export interface UnsentLimits {
 }
 
 export interface Recipient {
-  /** Only valid while the response is open. */
+  /** The address, valid only while the response is open. */
   readonly address: AddressKey;
 }
 
@@ -39,7 +39,7 @@ type DropReason = 'total' | 'address' | 'time';
 
 /** Added to each unread answer's bytes, for the uWebSockets.js buffer and objects. */
 export const WAITING_BYTES = 20 * 1024;
-/** Fits the buffer of uWebSockets.js, so head and body are sent together. */
+/** Bodies of this length fit uWebSockets.js's buffer, so head and body are sent together. */
 const SMALL_LENGTH = 14 * 1024;
 /** Piece size: uWebSockets.js may allocate this much for a client that reads nothing. */
 const PIECE_BYTES = 64 * 1024;
@@ -58,7 +58,7 @@ interface Waiting {
   /** Whether the body's memory belongs to this answer alone. */
   readonly isOwn: boolean;
   readonly address: AddressKey;
-  /** Set once the operating system accepts no more; 0 until then. */
+  /** Bytes counted once the operating system accepts no more; 0 until then. */
   bytes: number;
   readonly sinceMs: number;
 }

@@ -20,7 +20,7 @@ export interface Tick {
   observedAtMs: number;
   symbol: string;
   priceMicros: number;
-  /** Absent if the file has only one source. */
+  /** The source; absent if the file has only one. */
   source?: string;
 }
 

@@ -130,7 +130,7 @@ export const OrderRecord = responseObject('OrderRecord', 'An order, open or clos
   sequence: response.state.sequence.optional(),
   atMs: response.state.atMs.optional(),
 });
-/** Without sequence and time, which are fields of the list. */
+/** An order in a list, without sequence and time, which are fields of the list. */
 export const ListedOrder = responseSchema(
   'ListedOrder',
   'An order, open or closed',

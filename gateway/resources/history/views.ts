@@ -110,7 +110,7 @@ export const userTrade = new Writer<entries.UserTrade>(UserTrade, {
 
 type TakerTrade = Omit<entries.MarketTradeEntry, 'sequence' | 'ordinal'>;
 const takerTicks = (trade: TakerTrade) => ticksIn(trade.takerOutcome, trade.upTicks);
-/** Also used for the stream's trades. */
+/** Writes trades of the stream as well. */
 export const marketTrade = new Writer<TakerTrade>(MarketTrade, {
   outcome: 'takerOutcome',
   side: 'takerSide',

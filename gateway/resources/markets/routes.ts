@@ -25,9 +25,9 @@ import * as schemas from './schemas.js';
 import { SharedTexts } from './shared-texts.js';
 import { marketText, quoteText } from './views.js';
 
-/** Above every depth, so that market and depth form one key. */
+/** A number above every depth, so that market and depth form one key. */
 const DEPTHS = 1_000;
-/** By market and depth. */
+/** Texts by market and depth. */
 const bookTexts = new SharedTexts<number, Uint8Array>();
 const activeTexts = new SharedTexts<string, string>();
 

@@ -291,7 +291,7 @@ function run(call: Call<{ reason: string }>, command: Command): void {
   if (!isActive && !isVoid(call.engine, command)) call.refuseWhenDurable(RESOLVED);
   else {
     const done = { sequence: values[ResultHead.sequence]!, atMs: values[ResultHead.atMs]! };
-    // In results with this field, it is the second one.
+    // The field is the second one of results that have it.
     const cancelledOrders = values[RESULT_HEAD_LENGTH + 1]!;
     // Voiding a VOID market is not logged.
     if (isActive) logAction(call, done.sequence);

@@ -82,7 +82,7 @@ const ORDER_GROUPS = new Writer<{ groups: OrderGroupView[] }>(OrderGroups, {
   orderGroups: ({ groups }, names) => ORDER_GROUP.all(groups, names),
 });
 
-/** Also the receipt of a reset, whose result has the same fields. */
+/** Writes the receipt of a reset as well, whose result has the same fields. */
 const termsReceipt = receiptOf('createOrderGroup', OrderGroupTerms);
 const removedReceipt = receiptOf('removeOrderGroup', RemovedOrderGroup);
 

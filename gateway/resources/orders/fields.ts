@@ -28,7 +28,7 @@ export type Value = number | string | boolean;
 
 export interface Field {
   schema: z.ZodType;
-  /** For optional fields. A required field's schema has the description. */
+  /** The description of an optional field. A required field's schema has its own. */
   description?: string;
   /** Reads the next value in engine units. The scanner fails on values that it does not handle. */
   scan(scanner: JsonScanner, assets: Assets): Value;
@@ -55,7 +55,7 @@ function decimal(scale: number, { min = 0, max }: { min?: number; max: number })
   };
 }
 
-/** One of a few words, each with a number. */
+/** A field with one of a few words, each of which has a number. */
 function choice(numbers: Readonly<Record<string, number>>): Field {
   const words = Object.keys(numbers);
   const names = namesOf(words);
@@ -179,7 +179,7 @@ export const terms = {
   },
 };
 
-/** By number. */
+/** Names by number. */
 export const SELF_TRADE_NAMES = ['cancel_resting', 'cancel_taker', 'cancel_both'] as const;
 
 export const limits = {

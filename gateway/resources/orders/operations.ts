@@ -50,7 +50,7 @@ export interface Place extends UserCommand {
 export type Problem = (name: string, message: string) => void;
 
 export interface ClientOperation {
-  /** In the order of the API's description. */
+  /** Fields, in the order of the API's description. */
   fields: Readonly<Record<string, Field>>;
   required: readonly string[];
   meta?: Record<string, unknown>;
@@ -247,7 +247,7 @@ function ofSets(kind: 'split' | 'merge'): ClientOperation {
   };
 }
 
-/** By the operation's name in batches and the stream. */
+/** Operations by their names in batches and the stream. */
 export const OPERATIONS = {
   buy,
   sell,

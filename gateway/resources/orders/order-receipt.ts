@@ -41,7 +41,7 @@ function stateOf(status: OrderStatus, reason = END_REASONS[status] ?? null): str
   return `"status":"${name}","isOpen":${name === 'resting'},"reason":${JSON.stringify(reason)}`;
 }
 
-/** By status. The last one is for a partially filled order with nothing resting. */
+/** States by status. The last one is for a partially filled order with nothing resting. */
 const STATES = Object.values(OrderStatus).map((status) =>
   stateOf(status === OrderStatus.PARTIALLY_FILLED ? OrderStatus.RESTING : status),
 );

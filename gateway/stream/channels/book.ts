@@ -13,7 +13,7 @@ import { Orderbook } from '../../resources/markets/schemas.js';
 import { ChangedLevels } from './changed-levels.js';
 import { Channel, DATA } from './channel.js';
 
-/** Without `atMs`, which is a field of the message. */
+/** A book without `atMs`, which is a field of the message. */
 export const Book = Orderbook.omit({ atMs: true }).describe(DATA);
 export const BOOK = {
   of: 'market',

@@ -37,7 +37,7 @@ export interface Subscriber {
 }
 
 export abstract class Channel {
-  /** Includes subscribers whose snapshot is not sent yet. */
+  /** All subscribers, including those whose snapshot is not sent yet. */
   readonly subscribers = new Set<Subscriber>();
   isTouched = false;
   private idleSinceMs = 0;

@@ -12,7 +12,7 @@ const FORMS = {
   user: '',
   subAccount: ':<userId>',
 };
-/** As written in documents, such as `book:<marketId>`. */
+/** Names as written in documents, such as `book:<marketId>`. */
 export const CHANNEL_NAMES = CHANNEL_KINDS.map((kind) => kind + FORMS[CHANNELS[kind].of]);
 const NO_CHANNEL = `is not a channel; the channels are ${CHANNEL_NAMES.slice(0, -1).join(', ')} or ${CHANNEL_NAMES.at(-1)}`;
 

@@ -60,7 +60,7 @@ function textOf<Event extends EventName>(
   return (names, values, at) => text(read(values, at), names);
 }
 
-/** By event type, except trades, which have two users. */
+/** Texts by event type, except trades, which have two users. */
 const TEXTS = new Map<number, EventText>();
 /** Offset of the user by event type; 0 if an event does not concern one user's account. */
 const USER_AT: number[] = new Array(Math.max(...Object.values(EventType)) + 1).fill(0);

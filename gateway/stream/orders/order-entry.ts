@@ -28,7 +28,7 @@ import type { Connection } from '../connection.js';
 import { orderAnswer, writtenAnswer } from './answers.js';
 import { type OrderRequest, tooManyUnanswered } from './order-messages.js';
 
-/** On a replica: forwards orders to the leader for execution. */
+/** Forwards a replica's orders to the leader for execution. */
 export interface OrdersElsewhere {
   /** Called when a client signs in. The leader needs this for cancelOnDisconnect. */
   signedIn(connection: Connection): void;

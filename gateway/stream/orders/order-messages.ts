@@ -49,7 +49,7 @@ const clientSequence = z
 
 const { operations, atomic } = BatchBody.shape;
 
-/** One operation. Its receipt is that of the operation's own route. */
+/** A message with one operation. Its receipt is the one of the operation's own route. */
 export const OrderMessage = z.strictObject({
   op: op('order'),
   id: requestId,

@@ -53,7 +53,7 @@ export interface Window {
 
 export interface ReplayAnswer {
   windows: Window[];
-  /** For each wish, whether it needs too many commands or journal segments that are archived. */
+  /** Whether each wish needs too many commands or archived journal segments. */
   tooFar: boolean[];
 }
 

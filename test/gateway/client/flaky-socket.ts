@@ -12,7 +12,7 @@ export class FlakySockets {
   /** Maps the address of a connection. */
   redirect: (url: string) => string = (url) => url;
 
-  /** For the options of a stream. */
+  /** The class to pass in a stream's options. */
   readonly WebSocket: new (
     url: string,
   ) => Socket;

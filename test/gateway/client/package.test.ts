@@ -62,7 +62,7 @@ export function notCompiled(): void {
 `;
 
 const NODE = { lib: ['ES2022'], exactOptionalPropertyTypes: true };
-/** Without Node.js types, as in a page. The package's own types are checked as well. */
+/** Settings of a page, without Node.js types. The package's own types are checked as well. */
 const BROWSER = {
   ...NODE,
   skipLibCheck: false,

@@ -24,7 +24,7 @@ export interface Row {
   name: string;
   who?: Who;
   operation: Operation | ((made: Made) => Operation);
-  /** Absent if the operation is executed. */
+  /** The refusal; absent if the operation is executed. */
   code?: ErrorCode;
   /** Fields that the refusal names, or its details. */
   details?: Json;
@@ -32,7 +32,7 @@ export interface Row {
   receipt?: Json;
   /** Number of spaces added to the text. */
   padding?: number;
-  /** In units; 1 by default. */
+  /** The cost in units; 1 by default. */
   cost?: number;
   /** Number of commands in the journal. Default: 0 if admission or parsing refuses, else 1. */
   journal?: number;

@@ -17,7 +17,7 @@ export interface Told {
   code: string | undefined;
   message: string | undefined;
   details: Json;
-  /** Without fields that depend on the transport or the moment. */
+  /** The receipt without fields that depend on the transport or the moment. */
   receipt: Json;
   /** Seconds. Only HTTP has this header. */
   retryAfter?: string | undefined;

@@ -19,7 +19,7 @@ import { programVersion } from '../../../persistence/storage/program-folder.js';
 export const RULES_KEYWORD = { keyword: RULES, macro: (rules: object[]) => ({ allOf: rules }) };
 export const KEYWORDS = [DECIMAL_PLACES, 'discriminator', RULES_KEYWORD];
 
-/** For client generators. Validators rely on the type alone. */
+/** Formats for client generators. Validators rely on the type alone. */
 export const FORMATS = { int64: true, double: true } as const;
 
 export interface SeenAnswer {

@@ -53,7 +53,7 @@ export class ContractSession {
 
   private async useAll(): Promise<void> {
     const [bob, ada] = await this.signIn();
-    // After a minute, it would warn that only one asset has prices.
+    // After a minute, the exchange would warn that only one asset has prices.
     await this.use('GET /ready');
     await this.partners();
     const { depositId } = await this.use('POST /vaults/flex/stake', {
@@ -161,7 +161,7 @@ export class ContractSession {
     await this.use('DELETE /markets/15m/:marketId/orders', hers);
   }
 
-  /** In the next market, by order id and by client order id; also complete sets. */
+  /** Amends and cancels in the next market, by both kinds of order id; also complete sets. */
   private async amendAndCancel(token: string): Promise<void> {
     const { json } = await this.server.api.get('/markets/15m?asset=BTC');
     const marketId: string = json.markets[0].id;
@@ -252,7 +252,7 @@ export class ContractSession {
   }
 }
 
-/** For answers other than JSON: a constant metric, or a page's head up to its title. */
+/** Also shortens other answers: a constant metric, or a page's head up to its title. */
 function exampleOf({ json, text }: Answer): unknown {
   if (json !== undefined) return JSON.parse(text, masked);
   return /# HELP exchange_users .*\n.*\n.*\n|^<!doctype[\s\S]*<\/title>/.exec(text)?.[0];

@@ -20,7 +20,7 @@ const HEADERS = {
   'x-forwarded-proto': 'https',
   'x-request-id': 'request-1',
 };
-/** Not headers, or handled at the edge. */
+/** Fields that are not headers, or are handled at the edge. */
 const OF_EDGES = [
   'rawQuery',
   'method',

@@ -27,7 +27,7 @@ import { Random } from '../../support/workload/random.js';
 
 const KEY = randomBytes(32).toString('hex');
 const ADDRESS = new Uint8Array(16).fill(1);
-/** More results than fit one block. */
+/** Number of results that do not fit one block. */
 const TOGETHER = 2_000;
 const exchanges = new Exchanges({ HOUSE: 'off' });
 

@@ -440,7 +440,7 @@ const nobody = {};
 const transfer = { userId: 'u1', amount: 1, reference: 'r' };
 const passwords = { currentPassword: PASSWORD, newPassword: 'something new' };
 
-/** One per reader: an order, a body that only the schemas read, and a partner's. */
+/** Bodies, one per reader: an order, a body that only the schemas read, and a partner's. */
 const TAKERS: Taker[] = [
   ['POST', buy, { outcome: 'UP', amount: 1 }, ['outcome', 'amount']],
   ['DELETE', orders, {}, []],
@@ -538,7 +538,7 @@ test.each<[string, string | Buffer, number]>([
   expect(await server.state()).toEqual(before);
 });
 
-/** By route: a body that is valid except for the number. */
+/** Bodies by route that are valid except for the number. */
 const NUMBERS: [
   path: string,
   body: object,

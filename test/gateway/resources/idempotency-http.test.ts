@@ -27,7 +27,7 @@ const NEXT_MARKET = 'btc-15m-1763701200';
 
 type Change = 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** For every operation that changes something, such as "POST /batch", its parameters' names. */
+/** Names of the parameters of every operation that changes something. */
 const CHANGES = new Map(
   operationsOf(programContract().document)
     .filter(({ method }) => method !== 'get')

@@ -32,7 +32,7 @@ const REPEATED: [text: string, path: string][] = [
   ['{"a":{"b":[{},{"c":1},{"c":1,"d":":","c":2}]}}', 'a.b.2.c'],
   ['[[],[{"a":1,"a":2}]]', '1.0.a'],
   ['{"a":{"a":1},"b":{"a":1,"a":2}}', 'b.a'],
-  // As many colons as members: one key is lost, but a string contains a colon.
+  // This text has as many colons as members: a key is lost, but a string has a colon.
   ['{"a":"\\u003a","a":2}', 'a'],
   ['{"a\\"":1, "a\\"" :2}', 'a"'],
   [`${'['.repeat(100)}{"a":1,"a":2}${']'.repeat(100)}`, `${'0.'.repeat(100)}a`],

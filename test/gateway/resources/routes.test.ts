@@ -182,7 +182,7 @@ test('stakes, earns, claims yield and unstakes', async () => {
     accruedYield: 0,
   });
   expect((await api.get('/vaults')).json.vaults).toMatchObject([
-    // 0.1005 × 365 / 100.5
+    // The yearly yield is 0.1005 × 365 / 100.5.
     { staked: 100.5, deposits: 1, yieldPaid: 0.1005, apr: 0.365 },
   ]);
   // A day without fees.

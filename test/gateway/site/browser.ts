@@ -11,7 +11,7 @@ import { launchBrowser } from '../../support/site/browser.js';
 
 const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 const CONTRAST = 'color-contrast';
-/** As long as `expect.poll` waits. */
+/** The time that `expect.poll` waits. */
 const WAIT_MS = 90_000;
 
 /** A person with a browser window. Pages opened by one visitor share their session. */

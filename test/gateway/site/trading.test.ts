@@ -81,7 +81,7 @@ test('register, look, buy, amend, sell, wait for the end, claim, and look around
   // At 40 times the speed, a price moves more than usual before an order arrives.
   await page.getByLabel('If the price rises, pay up to').selectOption('100');
 
-  // Both outcomes, so that one of them is claimed. Failed purchases are tried again.
+  // Buys both outcomes, so that one of them is claimed. Failed purchases are tried again.
   await amount(page).fill('25');
   await page.getByText(/^Payout if UP wins$/).waitFor();
   const positions = page.getByRole('region', { name: 'Positions' }).last();

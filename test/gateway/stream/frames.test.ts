@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TestServer } from '../../support/server.js';
 import { clientsOf, type StreamClient, streamLimits } from './support.js';
 
-/** Above the rate, and so far above it that the connection is not closed in an orderly way. */
+/** Frames above the rate, and so many that the connection is not closed in an orderly way. */
 const FEW = 500;
 const MANY = 20_000;
 /** Whole client frames, masked with zeros, by type. */

@@ -14,7 +14,7 @@ describe('a market', () => {
     const book = bench.follow(`book:${MARKET}`).channel;
     bench.do(...Array.from({ length: 1_000 }, () => bench.rest(1, 400, 1)));
     bench.do(...Array.from({ length: 200 }, () => bench.rest(2, 300, 1)));
-    // At 30 s, 60 s, … past the end, when the orders are cancelled in two commands.
+    // Passes the market's end in steps of 30 s. The orders are cancelled in two commands.
     for (let i = 1; i <= 32; i++) {
       bench.nowMs = WINDOW_START_MS + i * 30_000;
       bench.do(price(100_000 + i, bench.nowMs));

@@ -177,7 +177,7 @@ describe('fair use', () => {
       const cyn = await connectAs(await server.register('cyn'));
       const after = snapshot.channelSequence;
       await cyn.caughtUp();
-      // One for the message and three for its answers; two are left.
+      // The message costs one token and its answers three; two are left.
       expect(await cyn.refusal({ op: 'resume', channel: 'prices:BTC', after })).toMatchObject({
         code: 'rate_limited',
       });

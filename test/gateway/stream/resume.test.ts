@@ -79,7 +79,7 @@ test('the messages of a restarted exchange are the same, to the byte, in pages, 
   await again.next('replayed');
   expect(withoutPrevious(replayed)).toEqual(withoutPrevious(live));
 
-  // From the middle, by another client, during trading.
+  // Another client resumes from the middle, during trading.
   const third = await connectAs(ada!);
   const rest = textsOf(third);
   third.send({ op: 'resume', channel: 'user', after: middle });
@@ -198,7 +198,7 @@ test('requests that make no sense are refused', async () => {
     expect(error.code).toBe('invalid_request');
     expect(error.message).toMatch(words);
   }
-  // One at a time.
+  // During a resume, the channel cannot be requested again.
   await trade(trading('one'), 20);
   client.send({ op: 'resume', id: '1', channel: 'user', afterSequence: 1 });
   const error = await client.refusal({ op: 'subscribe', id: '2', channels: ['user'] });
@@ -258,7 +258,7 @@ test.each([0, 1])('is as fast as its reader, with %i edge threads', async (edgeT
   const marketId = engine.activeMarket(0);
   const terms = { userId, marketId, sizeLots: 2, timeInForce: TimeInForce.GTC };
   const operations = Array.from({ length: 100 }, () => buy({ ...terms, priceTicks: 1 }));
-  // More than the operating system's buffers hold.
+  // The messages exceed the operating system's buffers.
   for (let i = 0; i < 300; i++) {
     server.submit(batch(userId, operations));
     server.submit({ kind: 'cancelAll', userId, idempotencyKey: null, marketId });

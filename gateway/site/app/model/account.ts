@@ -85,7 +85,7 @@ export function worthMicros(of: Position): number | null {
 
 const microsOrNull = (dollars: number | null) => (dollars === null ? null : toMicros(dollars));
 
-/** By price. Includes offers of the other outcome, which are equivalent to bids. */
+/** The user's bids by price. Offers of the other outcome count, as they are equivalent. */
 function ownBidLots(marketId: string, outcome: OutcomeName): Map<number, number> {
   const own = new Map<number, number>();
   for (const each of orders.value) {

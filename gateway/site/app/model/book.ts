@@ -10,7 +10,7 @@ export type OutcomeName = 'UP' | 'DOWN';
 
 export interface Book {
   marketId: string;
-  /** Best first, at most `depth` levels. */
+  /** Returns levels, best first, at most `depth`. */
   levels: (outcome: OutcomeName, side: 'bids' | 'asks', depth?: number) => readonly Level[];
 }
 

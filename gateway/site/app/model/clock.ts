@@ -41,7 +41,7 @@ export function heard(exchangeMs: number): void {
   speed = Math.abs(measured - 1) < REAL_TIME_TOLERANCE ? 1 : measured;
 }
 
-/** 0 before the exchange's first message. */
+/** Returns 0 before the exchange's first message. */
 export function exchangeNowMs(): number {
   const last = samples.at(-1);
   return last === undefined ? 0 : last.exchangeMs + (elapsedMs() - last.localMs) * speed;

@@ -9,7 +9,7 @@ import { asset, current, setEnded } from './markets.js';
 export const SLOT_MS = 15 * 60_000;
 /** The longest day has 25 hours, 100 markets. */
 const DAY_MS = 25 * 60 * 60_000;
-/** Includes the four upcoming markets, which come first. */
+/** Markets to read, including the four upcoming ones, which come first. */
 const READ_MAX = DAY_MS / SLOT_MS + 4;
 
 export interface Slot {

@@ -44,7 +44,7 @@ const ofMarket = computed(() =>
   shown.value.marketId === market.value?.id ? shown.value : nothing,
 );
 export const tape = computed(() => ofMarket.value.trades);
-/** In micro-dollars; `null` while unknown. */
+/** The value of all trades in micro-dollars; `null` while unknown. */
 export const volume = computed(() => ofMarket.value.volume);
 
 /** Starts a market's tape with its earlier trades, or adds missing ones. */

@@ -26,7 +26,7 @@ export const isLimit = signal(false);
 export const isOpen = signal(false);
 /** The unit of a buy's size. A sale's size is always in shares. */
 export const unit = kept<'dollars' | 'shares'>('unit', 'dollars', ['dollars', 'shares']);
-/** As typed. */
+/** The fields' texts as typed. */
 export const size = signal('');
 export const price = signal('');
 export const terms = signal<Terms>('GTC');

@@ -83,7 +83,7 @@ export function TextField(props: {
   value: Signal<string>;
   type?: 'text' | 'password' | 'date' | 'datetime-local';
   autocomplete?: string;
-  /** By default, the form's problem with this field. */
+  /** The problem to show. Default: the form's problem with this field. */
   problem?: string | undefined;
   hint?: string | undefined;
   inputMode?: 'decimal' | 'text';

@@ -39,7 +39,7 @@ export function cents(ticks: number): string {
   return `${ticks / 10}¢`;
 }
 
-/** For columns: always one decimal. */
+/** A price for columns, always with one decimal. */
 export function columnCents(ticks: number): string {
   return `${(ticks / 10).toFixed(1)}¢`;
 }
@@ -88,7 +88,7 @@ export function duration(ms: number): string {
 }
 
 const MINUTE_MS = 60_000;
-/** More than clocks are ever set back, less than the time to the next change. */
+/** Longer than any change of local clocks, shorter than the time between two changes. */
 const AROUND_MS = 6 * 60 * MINUTE_MS;
 
 /** Minutes by which local time is ahead of UTC. */

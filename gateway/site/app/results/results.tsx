@@ -32,7 +32,7 @@ export function Results() {
   const own = ownUnread();
   const newest = own.at(-1);
   const more = own.length - 1;
-  // Only one, because more would push the page down.
+  // Shows only one result, because more would push the page down.
   return (
     <div class="results" role="status">
       {newest !== undefined && <Card key={newest.marketId} of={newest} />}

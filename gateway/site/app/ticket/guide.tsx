@@ -34,7 +34,7 @@ export function Guide() {
   );
 }
 
-/** With the spread, if there is one. */
+/** Mentions the spread, if there is one. */
 function chooseText(): string {
   const name = market.value?.asset ?? 'the price';
   const rule = `Choose UP if you think ${name} will end at or above the price to beat, else DOWN. A share pays $1.00 if it wins.`;

@@ -39,7 +39,7 @@ function isGone({ status, sequence, orderId }: Receipt): boolean {
   return orders.value.every((each) => each.orderId !== orderId);
 }
 
-/** By the reason in the order's record. */
+/** Texts by the reason in the order's record. */
 const ENDS: Record<string, string> = {
   filled: 'Filled',
   expired: 'Expired',

@@ -36,7 +36,7 @@ interface Refusal {
 
 export const refusal = signal<Refusal | null>(null);
 
-/** By the plan's refusal. */
+/** Sentences by the plan's refusal. */
 export const FORETOLD: Record<NonNullable<Plan['refusal']>, string> = {
   empty: 'Nobody is on the other side of this order now, so it would trade nothing.',
   too_small: 'This does not buy the smallest part of a share, 0.001.',

@@ -95,7 +95,7 @@ function submit(event: Event): void {
   }
 }
 
-/** Only for the pointer, because key presses repeat only while a key is held down. */
+/** Ignores only pointer clicks, because key presses repeat only while a key is held down. */
 function ignoreDoubleClick(event: MouseEvent): void {
   const isByPointer = event.detail > 0;
   const isSame = done.written === written.peek() && done.outcome === outcome.peek();

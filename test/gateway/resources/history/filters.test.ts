@@ -13,7 +13,7 @@ const BETWEEN = [...OF_MARKET.slice(1), '/markets/15m/history'];
 
 const asked = (path: string, query: string) => server.api.read(`${path}?${query}`, alice.token);
 
-/** Not a quarter hour, before the exchange began, not an asset, and not an id. */
+/** Ids that are not a quarter hour, before the exchange began, not an asset, or not ids. */
 const NEVER = ['btc-15m-17', 'btc-15m-900', 'btc-15m-1763699400', 'doge-15m-1763700300', 'x', ''];
 
 test.for(OF_MARKET)('%s of a market that never was is not an empty list', async (list) => {

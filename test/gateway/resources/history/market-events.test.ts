@@ -47,7 +47,7 @@ for (let n = 0; clock.nowMs() < untilMs; n++) {
 await server.advance();
 afterAll(() => server.stop());
 
-/** By the exchange's rule, in micros: each price counts while it is the last known one. */
+/** The average in micros by the exchange's rule: each price counts while it is the last. */
 function averageMicros(ticks: Tick[], atMs: number): number {
   let sum = 0n;
   let time = 0n;

@@ -9,7 +9,7 @@ import { TestServer, WINDOW_MS, WINDOW_START_MS } from '../../../support/server.
 
 const DAY_MS = 86_400_000;
 const WINDOWS_PER_DAY = DAY_MS / WINDOW_MS;
-/** By then, the engine has forgotten the first few. */
+/** Enough windows that the engine has forgotten the first few. */
 const WINDOWS = WINDOWS_PER_DAY + 12;
 
 /** In every other window, one asset has no price at the end and is VOID a minute later. */
@@ -57,7 +57,7 @@ async function pages(
   }
 }
 
-/** Newest first, the upcoming ones included, then the later listed asset first. */
+/** All ids, newest window first (upcoming ones included), then the asset listed last. */
 function expectedIds(): string[] {
   const ids: string[] = [];
   for (let atMs = now + 4 * WINDOW_MS; atMs >= WINDOW_START_MS; atMs -= WINDOW_MS)

@@ -124,7 +124,7 @@ test('a position is worth what the bids of others pay for it, and nothing is kno
   await rest(alice!, 'UP', 0.39, 10);
   expect(await position(alice!)).toEqual(unsaleable);
   expect((await position(alice!, null)).value).toBe(3.9);
-  // By depth: 4 shares at 0.38, 3 at 0.37, and no bid for the last 3.
+  // The value depends on depth: 4 shares at 0.38, 3 at 0.37, and no bid for the last 3.
   await rest(bob!, 'UP', 0.38, 4);
   await rest(bob!, 'UP', 0.37, 3);
   expect((await position(alice!)).value).toBe(4 * 0.38 + 3 * 0.37);
@@ -167,7 +167,7 @@ test('the price history has no price where there was none', async () => {
   await server.followed();
   const { json } = await server.api.read(`/markets/${MARKET}`);
   const shown = json.priceHistory.map(({ UP, DOWN }: { UP: number; DOWN: number }) => [UP, DOWN]);
-  // At the opening, then every 5 s.
+  // Prices are shown at the opening, then every 5 s.
   expect(shown).toEqual([
     [null, null],
     [null, null],

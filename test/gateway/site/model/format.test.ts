@@ -14,7 +14,7 @@ function offsetIn(timeZone: string) {
 }
 
 test.for([
-  // Clocks go back from 02:00 to 01:00.
+  // In New York, clocks go back from 02:00 to 01:00.
   ['America/New_York', '2026-11-01T04:59:00Z', ''],
   ['America/New_York', '2026-11-01T05:00:00Z', ' UTC\u22124'],
   ['America/New_York', '2026-11-01T05:45:00Z', ' UTC\u22124'],
@@ -23,13 +23,13 @@ test.for([
   ['America/New_York', '2026-11-01T07:00:00Z', ''],
   // Clocks go forward: an hour is left out, and none occurs twice.
   ['America/New_York', '2026-03-08T07:30:00Z', ''],
-  // From 03:00 to 02:00.
+  // In Berlin, clocks go back from 03:00 to 02:00.
   ['Europe/Berlin', '2026-10-24T23:45:00Z', ''],
   ['Europe/Berlin', '2026-10-25T00:15:00Z', ' UTC+2'],
   ['Europe/Berlin', '2026-10-25T01:15:00Z', ' UTC+1'],
   ['Europe/Berlin', '2026-10-25T02:00:00Z', ''],
   ['Europe/London', '2026-10-25T01:30:00Z', ' UTC+0'],
-  // By half an hour.
+  // On Lord Howe Island, clocks go back by half an hour.
   ['Australia/Lord_Howe', '2026-04-04T14:45:00Z', ' UTC+11'],
   ['Australia/Lord_Howe', '2026-04-04T15:15:00Z', ' UTC+10:30'],
   ['UTC', '2026-11-01T05:30:00Z', ''],
