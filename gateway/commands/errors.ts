@@ -421,7 +421,7 @@ export const ErrorBody = responseObject('ErrorBody', 'An error', {
       details: z
         .record(z.string(), z.unknown())
         .describe(
-          'For invalid_request: each field and its problem; for insufficient_balance, insufficient_shares and too_much_to_start_again: required and available; for limit_reached: limit, its name; for unavailable and history_unavailable: executed, which is false, or true if an earlier request with the same key was executed, at sequence',
+          'For invalid_request: each field and its problem. For insufficient_balance, insufficient_shares and too_much_to_start_again: required and available. For limit_reached: limit, its name. For unavailable and history_unavailable: executed, false, or true if an earlier request with the same key was executed, at sequence',
         ),
     })
     .describe('What went wrong'),

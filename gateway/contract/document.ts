@@ -81,7 +81,7 @@ function documentOperation(errorBody: JsonSchema): Operation {
   return {
     operationId: 'getOpenapiJson',
     summary: 'This document',
-    description: 'The description of this API. Needs no session. Counts as reads by its size.',
+    description: 'The description of this API. Needs no session. Costs reads by its size.',
     tags: ['Operations'],
     security: NO_CREDENTIAL,
     parameters: [IF_NONE_MATCH_PARAMETER],
@@ -114,9 +114,9 @@ function streamOperation(errorBody: JsonSchema): Operation {
   refusals[429]!.headers = { 'Retry-After': RETRY_AFTER };
   return {
     operationId: 'getStream',
-    summary: 'Connect to the stream (WebSocket). Credentials in the URL are ignored',
+    summary: 'Connect to the stream (WebSocket); credentials in the URL are ignored',
     description:
-      'Needs no session, except for the channel `user`. A refusal has a status; after the handshake, errors are messages.',
+      'Needs no session, except for the channels `user` and `account`. A refused handshake returns a status; later errors are messages.',
     tags: ['Markets'],
     security: SESSION_OR_NONE,
     responses: { 101: { description: 'Switching to WebSocket' }, ...refusals },

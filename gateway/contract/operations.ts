@@ -19,7 +19,7 @@ export const SECURITY_SCHEMES = {
     in: 'cookie',
     name: 'service-session',
     description:
-      'The same token, set as a cookie on sign-in. Changes must come from the same site. The header takes precedence',
+      'The same token, set as a cookie on sign-in. Changes must come from the same site. The header takes precedence over the cookie',
   },
   partnerKey: {
     type: 'http',
@@ -131,7 +131,8 @@ function successes(
 }
 
 const REPLAYED: Header = {
-  description: 'This is the stored answer to the first request with the same key or reference',
+  description:
+    'The answer is the stored answer to the first request with the same key or reference',
   schema: { type: 'string', const: 'true' },
 };
 const SET_COOKIE: Header = {
@@ -142,7 +143,7 @@ const SET_COOKIE: Header = {
 
 const BEHIND_MS: Header = {
   description:
-    'The greatest possible age of the replica’s state in milliseconds, while no leader writes; absent: at most a second',
+    'The greatest possible age of the replica’s state, in milliseconds, while no leader writes; absent if it is at most a second',
   schema: { type: 'integer', format: 'int64', minimum: 0 },
 };
 
@@ -152,17 +153,18 @@ function mayBeBehind({ body, answeredBy, access }: Route): boolean {
 }
 
 const NEXT_PAGE: Header = {
-  description: 'The address of the next page, with rel="next"; not in JSON, which has nextCursor',
+  description:
+    'The address of the next page, with rel="next"; only for CSV, because JSON has nextCursor',
   schema: { type: 'string' },
 };
 
 const ETAG: Header = {
   description:
-    'Identifies the content, except `sequence` and the `assetPrice` of markets, which change all the time',
+    'Identifies the content, except what changes all the time: `sequence`, `atMs`, and the `assetPrice` and `indicative` of markets',
   schema: { type: 'string', pattern: '^W/"' },
 };
 const CONTENT_ENCODING: Header = {
-  description: 'How the answer is compressed, if `Accept-Encoding` allows it',
+  description: 'The compression of the answer, chosen from `Accept-Encoding`',
   schema: { enum: ['br', 'gzip'] },
 };
 

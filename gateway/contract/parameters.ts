@@ -11,7 +11,7 @@ interface PathParameter {
 }
 
 const MARKET: PathParameter = {
-  description: 'The market id: asset, kind, and start of the window in seconds since the epoch',
+  description: 'The market’s id: asset, kind, and start of the window in seconds since the epoch',
   schema: { type: 'string', pattern: '^[a-z0-9]{2,10}-15m-\\d+$' },
   example: 'btc-15m-1763700300',
 };
@@ -41,7 +41,7 @@ const IDEMPOTENCY_KEY_PARAMETER: Parameter = {
   name: 'Idempotency-Key',
   in: 'header',
   description:
-    'A request with the same user, key and body gets the first answer again, byte for byte. The same key with a different body is refused. Keys are kept for an hour. A key may be enclosed in double quotes, which is recommended if it could start or end with an invalid character: the server cannot detect these without quotes.',
+    'A request with the same user, key and body returns the first answer, byte for byte. The same key with a different body is refused. Keys are kept for an hour. Enclose the key in double quotes if it could start or end with an invalid character: without quotes, the server cannot detect such characters.',
   schema: { type: 'string', pattern: IDEMPOTENCY_KEY.source },
   example: 'order-2025-11-21-0001',
 };
@@ -50,7 +50,7 @@ const CLIENT_SEQUENCE_PARAMETER: Parameter = {
   name: 'Client-Sequence',
   in: 'header',
   description:
-    'Replaces the key: a number from 1 to 9007199254740991, greater than the numbers of all executed requests of the same token. Otherwise the request is refused with `client_sequence_stale` and not executed. Answers are not stored.',
+    'Replaces the key: a number from 1 to 9007199254740991, greater than the numbers of all executed requests of the same token. Otherwise the request fails with `client_sequence_stale` and is not executed. Answers are not stored.',
   schema: { type: 'string', pattern: CLIENT_SEQUENCE.source },
   example: '42',
 };
@@ -58,13 +58,13 @@ const CLIENT_SEQUENCE_PARAMETER: Parameter = {
 export const IF_NONE_MATCH_PARAMETER: Parameter = {
   name: 'If-None-Match',
   in: 'header',
-  description: 'The ETag of the copy that the client has',
+  description: 'The ETag of the client’s copy',
   schema: { type: 'string' },
 };
 
 const MIN_SEQUENCE = {
   description:
-    'The answer must include this sequence. A replica that has not reached the sequence waits up to a second and then answers 503. If both the query and the header name a sequence, the later one counts.',
+    'The answer must include this sequence. A replica that has not reached it waits up to a second, then returns 503. If both the query and the header name a sequence, the higher sequence counts.',
   schema: { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
   required: false,
 } as const;

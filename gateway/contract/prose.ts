@@ -34,7 +34,7 @@ const TAGS: Record<string, Tag> = {
   auth: { name: 'Accounts', description: 'Registration, sessions, passwords, named tokens' },
   partner: {
     name: 'Partners',
-    description: 'Deposits for any user, and withdrawals for users registered with the partner key',
+    description: 'Deposits for any user; withdrawals for users registered with the partner’s key',
   },
 };
 const OPERATIONS: Tag = {

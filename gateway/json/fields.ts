@@ -84,7 +84,7 @@ export const price = decimal(TICK_SCALE, PRICES);
 
 export const OUTCOME_TEXT = {
   description:
-    'UP wins if the price of the asset at the end is at least the price at the start; otherwise DOWN wins',
+    'UP wins if the asset’s price at the end is at least its price at the start; otherwise DOWN wins',
 };
 export const outcome = z
   .enum(['UP', 'DOWN'])
@@ -93,12 +93,12 @@ export const outcome = z
 export const side = z.enum(['BUY', 'SELL']).transform((name) => Side[name]);
 
 /** A user id such as "u12". Admission checks that it is the sender's. */
-export const userId = z.string().describe('The id of a user, such as u12');
+export const userId = z.string().describe('A user’s id, such as u12');
 
 export const username = z
   .string()
   .regex(/^[A-Za-z0-9_-]{3,20}$/, 'must be 3 to 20 characters of A-Z a-z 0-9 _ -')
-  .describe('Shown in this case; no two names differ only in case');
+  .describe('Displayed in the given case; names must differ in more than case');
 const PASSWORD_LENGTH = { min: 8, max: 128 };
 const atMostLong = (value: string) => characterCount(value) <= PASSWORD_LENGTH.max;
 const TOO_LONG = `must have at most ${PASSWORD_LENGTH.max} characters`;
@@ -132,7 +132,7 @@ export const NO_CLIENT_ID = 'must be 1 to 64 of the characters _ - : . A-Z a-z 0
 export const partnerReference = z
   .string()
   .regex(CLIENT_ID, NO_CLIENT_ID)
-  .describe('Identifies the transfer; each reference of a partner is executed once');
+  .describe('Identifies the transfer; a partner’s transfer is executed once per reference');
 
 /** A query parameter that is a decimal number, checked and described like a body's field. */
 export function queryNumber<Field extends z.ZodType<number, number>>(field: Field) {
@@ -166,7 +166,7 @@ function queryTime(description: string) {
 }
 
 export const accountFilters = {
-  marketId: z.string().optional().describe('Only of this market'),
+  marketId: z.string().optional().describe('Only entries of this market'),
   fromMs: queryTime(
     'Only from this time on, in milliseconds since the epoch; not after toMs. Seconds are refused',
   ),
@@ -194,7 +194,7 @@ export function queryInteger({ min, max, standard, description }: WholeNumber) {
 
 /** Every body and query of a user may name that user. */
 export const own = {
-  userId: userId.optional().describe('Your user id; any other is refused'),
+  userId: userId.optional().describe('Your user id; any other id is refused'),
 };
 
 export const EmptyBody = bodyObject('EmptyBody', 'A body that needs no fields', own);
@@ -206,7 +206,7 @@ export const NoQuery = ownQuery({});
 export const PartnerQuery = z.strictObject({
   userId: userId
     .optional()
-    .describe('The user that the path or the body names; any other is refused'),
+    .describe('The user named in the path or body; any other user is refused'),
 });
 
 export const PAGE_ENTRIES_MAX = 200;
@@ -222,7 +222,7 @@ export const paging = {
     .string()
     .optional()
     .describe(
-      'The `nextCursor` of the previous page, with the same filters; without it, the first page',
+      'The `nextCursor` of the previous page, with the same filters; omit it for the first page',
     ),
 };
 export const PagedQuery = ownQuery(paging);

@@ -44,7 +44,10 @@ export const price = written(decimal.min(0).max(1).describe('US dollars per shar
 });
 /** An average price, not rounded to a tick. */
 export const averagePrice = written(price.describe('US dollars per share'), MICROS);
-export const change = written(decimal.describe('Shares gained, or lost if negative'), LOTS);
+export const change = written(
+  decimal.describe('The change of shares; negative if shares were lost'),
+  LOTS,
+);
 /** Dollars or points, whose name in the engine has no unit. */
 export const millionths = written(decimal.describe('Points, at most 6 decimal places'), {
   unit: '',
@@ -55,13 +58,13 @@ export const timeMs = z.int().min(0).describe('Milliseconds since the epoch');
 export const sequence = z
   .int()
   .min(0)
-  .describe('The journal sequence at which the response is true');
+  .describe('The journal sequence of the state that the response shows');
 /** The last fields of every response with state. */
 export const state = {
   sequence,
-  atMs: timeMs.describe('The time of the exchange at that sequence'),
+  atMs: timeMs.describe('The exchange’s time at that sequence'),
 };
-export const username = z.string().describe('The name of the user');
+export const username = z.string().describe('The user’s name');
 export const asset = z.string().describe('The symbol of the asset, such as BTC');
 export const count = z.int().min(0);
 
@@ -77,7 +80,7 @@ export const orderId = id('o', 'an order');
 export const clientOrderId = z
   .string()
   .nullable()
-  .describe('The clientOrderId that the order was sent with; null: none');
+  .describe('The clientOrderId sent with the order; null if it has none');
 export const tradeId = id('t', 'a trade');
 export const depositId = id('d', 'a vault deposit');
 export const groupId = id('g', 'an order group');
@@ -86,7 +89,7 @@ export const marketId = written(
   z
     .string()
     .regex(/^[a-z0-9]{2,10}-15m-\d+$/)
-    .describe('The id of a market, such as btc-15m-1763700300'),
+    .describe('A market’s id, such as btc-15m-1763700300'),
   { unit: '', isId: true, text: (number, assets) => `"${marketIdText(assets, number)}"` },
 );
 
@@ -110,7 +113,7 @@ export const outcome = named(
 );
 export const makerFeeRate = decimal
   .min(0)
-  .describe('The fee of an order that rested, on what it trades from then on: none');
+  .describe('The fee rate of a resting order’s trades: none');
 /** The side of an entry that always has the same one. */
 export const sideOf = <Name extends 'BUY' | 'SELL'>(name: Name) =>
   z.literal(name).describe('Whether shares are bought or sold');
@@ -139,10 +142,10 @@ const nextCursor = z
 export const pageEnd = { nextCursor, ...state };
 
 export const currency = z.literal('USD').describe('The currency of all amounts');
-const available = money.describe('US dollars that are free to use');
-const held = money.describe('US dollars that resting orders hold');
+const available = money.describe('Available US dollars');
+const held = money.describe('US dollars held by resting orders');
 export const balanceFields = { currency, available, held, total: money };
 export const balance = z.strictObject({ available, held }).describe('The balance after the change');
 export const position = z
   .strictObject({ UP: shares, DOWN: shares })
-  .describe('Your shares of each outcome in this market afterwards');
+  .describe('Your shares of each outcome in this market after the change');

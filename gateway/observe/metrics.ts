@@ -71,7 +71,7 @@ export class Metrics implements AnswerMetrics {
   private readonly registry = new Registry();
   readonly receiveMs = this.distribution(
     'exchange_receive_seconds',
-    'Time from the arrival of a request to the start of its command: receiving and checking it',
+    'Time from the arrival of a request to the start of its command (receiving and checking)',
     LATENCY,
   );
   readonly applyMs = this.distribution(
@@ -81,17 +81,17 @@ export class Metrics implements AnswerMetrics {
   );
   readonly commitMs = this.distribution(
     'exchange_commit_seconds',
-    'Time from applying the command of a request to its being durable',
+    'Time from applying the command of a request until it is durable',
     LATENCY,
   );
   readonly requestMs = this.distribution(
     'exchange_request_seconds',
-    'Time from the arrival of a request to writing its answer',
+    'Time from the arrival of a request until its answer is written',
     LATENCY,
   );
   private readonly commitCommands = this.distribution(
     'exchange_commit_commands',
-    'Commands per commit to the journal',
+    'Commands per journal commit',
     SIZE,
   );
   private readonly commands = new CommandCounts();
@@ -108,7 +108,7 @@ export class Metrics implements AnswerMetrics {
     );
     this.counts(
       'exchange_batch_operations_total',
-      'Operations of batches, by kind and result',
+      'Batch operations, by kind and result',
       ['kind', 'code'],
       () => this.commands.operations.entries(),
     );
@@ -221,7 +221,7 @@ export class Metrics implements AnswerMetrics {
       'quantile',
       () => this.eventLoopDelay.quantiles(),
     );
-    this.gauges('exchange_memory_bytes', 'Memory of the process', 'kind', () =>
+    this.gauges('exchange_memory_bytes', 'Memory used by the process', 'kind', () =>
       Object.entries(memoryUsage()),
     );
     this.gauge('exchange_open_descriptors', 'Open files and connections of the process', () =>

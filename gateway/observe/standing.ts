@@ -237,33 +237,36 @@ export function copiesByName(copies: Copies | null): [name: string, isThere: num
 }
 
 export function registerStanding(metrics: Metrics, standing: Standing, version: string): void {
-  metrics.gauges('exchange_info', '1, with the version of the program', 'version', () => [
-    [version, 1],
-  ]);
-  metrics.gauge('exchange_leader', '1: this process leads; 0: it is a replica', () =>
+  metrics.gauges(
+    'exchange_info',
+    'Always 1, with the version of the program as a label',
+    'version',
+    () => [[version, 1]],
+  );
+  metrics.gauge('exchange_leader', '1 if this process leads, 0 if it is a replica', () =>
     standing.leading.role === 'leader' ? 1 : 0,
   );
-  metrics.gauge('exchange_epoch', 'The number of the leader of a journal on PostgreSQL', () => {
+  metrics.gauge('exchange_epoch', "The leader's epoch, for a journal on PostgreSQL", () => {
     return standing.leading.epoch;
   });
-  metrics.gauge('exchange_standbys', 'Standbys that wait to take over from this leader', () => {
+  metrics.gauge('exchange_standbys', 'Standbys ready to take over from this leader', () => {
     return standing.leading.standbys;
   });
   metrics.gauge(
     'exchange_journal_copies_needed',
-    'Copies on PostgreSQL that must have a commit before it is acknowledged',
+    'PostgreSQL copies that must confirm a commit before it is acknowledged',
     () => standing.leading.copies?.needed ?? null,
   );
   metrics.gauges(
     'exchange_journal_copies',
-    '1: this copy of the journal receives what the primary writes; 0: it is missing',
+    '1 if this copy of the journal is connected to the primary, 0 if it is missing',
     'name',
     () => copiesByName(standing.leading.copies),
   );
   metrics.gauge('exchange_snapshot_sequence', 'Sequence of the newest usable snapshot', () => {
     return standing.snapshot?.sequence ?? null;
   });
-  metrics.gauge('exchange_backup_sequence', 'Sequence that the last backup reached', () => {
+  metrics.gauge('exchange_backup_sequence', 'Last sequence in the last backup', () => {
     return standing.backup?.sequence ?? null;
   });
   metrics.gauge('exchange_backup_age_seconds', 'Time since the last backup', () => {
@@ -275,26 +278,26 @@ export function registerStanding(metrics: Metrics, standing: Standing, version: 
   });
   metrics.gauges(
     'exchange_disk_used_bytes',
-    'Bytes of the files of the data folder, by what they are',
+    'Disk space used by the data folder, in bytes, by kind of file',
     'part',
     () => standing.usedBytes(),
   );
-  metrics.gauges('exchange_segments', 'Files of the journal', 'place', () =>
+  metrics.gauges('exchange_segments', 'Journal segments, by place', 'place', () =>
     Object.entries(standing.segments ?? {}),
   );
   metrics.gauge(
     'exchange_segments_unsealed',
-    'Full files of the journal that should be sealed and are not',
+    'Full journal segments that are not sealed yet',
     () => standing.unsealed,
   );
   metrics.gauge(
     'exchange_journal_damaged',
-    '1: a part of the journal before the newest snapshot is damaged or missing',
+    '1 if a part of the journal before the newest snapshot is damaged or missing',
     () => standing.damaged,
   );
   metrics.gauge(
     'exchange_clock_ahead_seconds',
-    "How far the exchange's clock is ahead of the machine's",
+    "Seconds by which the exchange's clock is ahead of the machine's",
     () => (standing.clockAheadMs === null ? null : standing.clockAheadMs / 1_000),
   );
 }

@@ -71,46 +71,64 @@ function registerSequencer(
   metrics.gauge('exchange_backlog_commands', 'Applied commands that are not yet durable', () => {
     return sequencer.backlog;
   });
-  metrics.gauge('exchange_backlog_bytes', 'Bytes of these commands', () => sequencer.backlogBytes);
-  metrics.gauge('exchange_commit_wait_seconds', 'Time that the present commit has taken', () => {
-    return sequencer.commitWaitMs / 1_000;
-  });
-  metrics.gauge('exchange_journal_log_bytes', "Size of the journal's -wal file", () =>
+  metrics.gauge(
+    'exchange_backlog_bytes',
+    'Bytes of applied commands that are not yet durable',
+    () => sequencer.backlogBytes,
+  );
+  metrics.gauge(
+    'exchange_commit_wait_seconds',
+    'Time that the current commit has taken so far',
+    () => {
+      return sequencer.commitWaitMs / 1_000;
+    },
+  );
+  metrics.gauge('exchange_journal_log_bytes', "Size of the journal's -wal file, in bytes", () =>
     journalFolder === null ? null : logBytes(journalFolder),
   );
   metrics.gauge('exchange_waiting_answers', 'Answers and messages waiting for the disk', () => {
     return sequencer.waitingTargets;
   });
-  metrics.gauge('exchange_halted', '1: trading is halted', () =>
+  metrics.gauge('exchange_halted', '1 if trading is halted', () =>
     sequencer.halted === null ? 0 : 1,
   );
-  metrics.gauge('exchange_pauses', 'Pauses in force: of everything, of assets, of markets', () => {
+  metrics.gauge('exchange_pauses', 'Pauses in force, of everything, assets or markets', () => {
     return pausesIn(engine).length;
   });
   metrics.gauge('exchange_users', 'Accounts', () => engine.userCount);
-  metrics.gauges('exchange_limit_used', 'How much of a limit is used, by its name', 'limit', () =>
-    engine.limitUses().map(({ limit, used }) => [limit, used]),
+  metrics.gauges(
+    'exchange_limit_used',
+    'Use of a limit that all users share, by its name',
+    'limit',
+    () => engine.limitUses().map(({ limit, used }) => [limit, used]),
   );
-  metrics.gauges('exchange_limit_maximum', 'The most that it can be', 'limit', () =>
-    engine.limitUses().map(({ limit, maximum }) => [limit, maximum]),
+  metrics.gauges(
+    'exchange_limit_maximum',
+    'Maximum of a limit that all users share, by its name',
+    'limit',
+    () => engine.limitUses().map(({ limit, maximum }) => [limit, maximum]),
   );
   metrics.gauge(
     'exchange_follower_lag_commands',
     'Durable commands that the follower has not applied',
     () => follower.status.lagCommands,
   );
-  metrics.gauge('exchange_follower_lag_seconds', 'Age of the oldest of these commands', () => {
-    return follower.status.lagMs / 1_000;
-  });
+  metrics.gauge(
+    'exchange_follower_lag_seconds',
+    'Age of the oldest durable command that the follower has not applied',
+    () => {
+      return follower.status.lagMs / 1_000;
+    },
+  );
   metrics.gauges(
     'exchange_follower_retrying',
-    '1: this part, which is made from the journal, cannot be made now and is tried again',
+    '1 while this part of the derived data is failing and being retried',
     'part',
     () => DERIVED_PARTS.map((part) => [part, Number(follower.status.troubles.has(part))]),
   );
   metrics.counters(
     'exchange_follower_failures_total',
-    'Failures to make this part from the journal',
+    'Failures to derive this part from the journal',
     'part',
     () => Object.entries(follower.status.troubleCounts),
   );
@@ -123,7 +141,7 @@ function registerPrices(metrics: Metrics, { sequencer, priceTicks, clock }: Obse
   );
   metrics.samples(
     'exchange_price_age_seconds',
-    'Age of the last price of an asset, by source',
+    "Age of an asset's last price, by source",
     ['asset', 'source'],
     () =>
       [...priceTicks.newest()].map(([asset, { source, observedAtMs }]) => {
@@ -144,25 +162,25 @@ export function registerVenues(metrics: Metrics, venues: readonly ConnectedVenue
     venues.map(({ source, feed }) => [source, read(feed.status())] as const);
   metrics.gauges(
     'exchange_feed_live',
-    '1: the connection to the source has delivered a price',
+    '1 if the connection to the source has delivered a price',
     'source',
     bySource(({ live }) => (live ? 1 : 0)),
   );
   metrics.counters(
     'exchange_feed_connections_total',
-    'Connections to a source that were tried',
+    'Attempted connections to a source',
     'source',
     bySource(({ connections }) => connections),
   );
   metrics.counters(
     'exchange_feed_malformed_total',
-    'Malformed messages and prices of a source',
+    'Malformed messages and prices from a source',
     'source',
     bySource(({ malformed }) => malformed),
   );
   metrics.counters(
     'exchange_feed_refusals_total',
-    'Connections that a source refused to serve',
+    'Connections refused by a source',
     'source',
     bySource(({ serverErrors }) => serverErrors),
   );
@@ -183,21 +201,25 @@ function registerClients(metrics: Metrics, observed: Observed): void {
       return stream.backlogBytes;
     },
   );
-  metrics.gauge('exchange_stream_kept_characters', 'Characters of messages for resume', () => {
+  metrics.gauge('exchange_stream_kept_characters', 'Characters of messages kept for resume', () => {
     return stream.keptCharacters;
   });
   metrics.gauges(
     'exchange_edge_waiting_bytes',
-    'Bytes that wait for room in the rings of edges',
+    "Bytes waiting for space in the edges' rings",
     'to',
     () => Object.entries(open().rings),
   );
-  metrics.gauge('exchange_stream_replays_waiting', 'Resumes that wait for the journal', () => {
+  metrics.gauge('exchange_stream_replays_waiting', 'Resumes waiting for the journal', () => {
     return stream.replays.waitingCount;
   });
-  metrics.gauge('exchange_stream_replay_bytes', 'Bytes from the journal for resumes', () => {
-    return stream.replays.heldBytes;
-  });
+  metrics.gauge(
+    'exchange_stream_replay_bytes',
+    'Bytes of journal messages held for resumes',
+    () => {
+      return stream.replays.heldBytes;
+    },
+  );
   metrics.counters(
     'exchange_stream_closed_total',
     'Stream connections closed by the exchange',
@@ -210,12 +232,12 @@ function registerClients(metrics: Metrics, observed: Observed): void {
   metrics.gauge('exchange_calls_under_way', 'Requests in flight', () => {
     return open().http.requestsInFlight;
   });
-  metrics.gauge('exchange_unsent_answers', 'Answers that their clients have not fully read', () => {
+  metrics.gauge('exchange_unsent_answers', 'Answers not fully read by their clients', () => {
     return open().unsent.count;
   });
   metrics.gauge(
     'exchange_unsent_answer_bytes',
-    'Bytes of these answers, as counted against the limits',
+    'Bytes of unread answers, as counted against the limits',
     () => open().unsent.bytes,
   );
   metrics.counters(
@@ -248,7 +270,7 @@ function registerRefusals(metrics: Metrics, observed: Observed): void {
   );
   metrics.counter(
     'exchange_sign_ins_refused_total',
-    'Passwords not hashed in time or because of a stop',
+    'Passwords not hashed, because the wait was too long or the exchange stopped',
     () => signIns.refusedCount,
   );
   metrics.counter(

@@ -29,12 +29,12 @@ export const CLIENT_MESSAGES = {
       cancelOnDisconnect: z
         .boolean()
         .optional()
-        .describe('Whether the orders of the user are cancelled when the connection ends'),
+        .describe('Whether the user’s resting orders are cancelled when the connection ends'),
     })
-    .describe('Signs the connection in'),
+    .describe('Signs in on this connection'),
   subscribe: z
     .strictObject({ op: op('subscribe'), id, channels })
-    .describe('Sends a snapshot of each channel and then its deltas'),
+    .describe('Sends a snapshot of each channel, then its deltas'),
   unsubscribe: z
     .strictObject({ op: op('unsubscribe'), id, channels })
     .describe('Ends the messages of these channels'),
@@ -45,13 +45,13 @@ export const CLIENT_MESSAGES = {
       channel: channel.describe(`The name of the channel: ${CHANNEL_NAMES.join(', ')}`),
       after: messageNumber
         .optional()
-        .describe('The number of the last message that the client has'),
+        .describe('The number of the last message that the client received'),
       afterSequence: messageNumber
         .optional()
-        .describe('Another name of `after`, for the channel `user`'),
+        .describe('The same as `after`, for the channel `user`'),
     })
-    .describe('Subscribes, and sends what was missed instead of a snapshot, if it is available'),
-  ping: z.strictObject({ op: op('ping'), id }).describe('Asks for a `pong`'),
+    .describe('Subscribes; sends the missed messages instead of a snapshot, if they are available'),
+  ping: z.strictObject({ op: op('ping'), id }).describe('Requests a `pong`'),
   order: OrderMessage.describe('Executes one operation'),
   batch: BatchMessage.describe('Executes operations in order without interruption'),
 };

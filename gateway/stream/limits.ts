@@ -85,8 +85,7 @@ export const CLOSE = {
   goingAway: {
     code: 1001,
     reason: 'going_away',
-    description:
-      'The exchange is stopping and has sent everything durable. Connect again and resume.',
+    description: 'The exchange is stopping and has sent everything durable. Reconnect and resume.',
   },
   tokenRevoked: {
     code: 4001,
@@ -102,12 +101,12 @@ export const CLOSE = {
     code: 4008,
     reason: 'slow_reader',
     description:
-      'Too much data waited for you, or it waited too long. Read faster or subscribe to less, and resume.',
+      'Too much data was queued for you, or was queued for too long. Read faster or subscribe to less, and resume.',
   },
   notAnswering: {
     code: 4010,
     reason: 'not_answering',
-    description: 'Pings were not answered. Connect again and resume.',
+    description: 'Pings were not answered. Reconnect and resume.',
   },
   rateLimited: {
     code: 4029,

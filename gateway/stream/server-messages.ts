@@ -17,23 +17,21 @@ import { CHANNEL_KINDS, CHANNELS } from './hub.js';
 import { requestId } from './orders/order-messages.js';
 
 const stamp = {
-  sequence: fields.count.describe('The journal sequence at which this is true'),
+  sequence: fields.count.describe('The journal sequence of the state that this message shows'),
   atMs,
 };
 
 const id = requestId.optional();
-const after = fields.count.describe('The number of the last message that the client has');
+const after = fields.count.describe('The number of the last message that the client received');
 const channelName = (name = z.string()) => name.describe('The name of the channel');
 const channel = {
   channel: channelName(),
-  channelSequence: fields.count.describe('The number of the message in its channel'),
+  channelSequence: fields.count.describe('The message’s number in its channel'),
   ...stamp,
 };
 
 /** Snapshots and deltas by kind of channel. A snapshot repeats its request's id. */
-const previousSequence = fields.count.describe(
-  'No message of the channel has a number between this one and its own',
-);
+const previousSequence = fields.count.describe('The number of the channel’s previous message');
 const CHANNEL_MESSAGES = Object.fromEntries(
   CHANNEL_KINDS.flatMap((kind) => {
     const name = channelName(z.string().regex(new RegExp(`^${kind}(:|$)`)));
@@ -70,9 +68,9 @@ const envelope = {
 
 export const SERVER_MESSAGES: Record<string, z.ZodType> = {
   ...CHANNEL_MESSAGES,
-  closed: typed('closed', channel).describe('The market is closed, and so is the channel'),
+  closed: typed('closed', channel).describe('The market is closed, and the channel ends'),
   resumed: typed('resumed', { id, ...channel, after }).describe(
-    'The messages after `after` follow, then new ones',
+    'The messages after `after` follow, then new messages',
   ),
   replayed: typed('replayed', { id, previousSequence, ...channel }).describe(
     'All messages from the journal up to number `channelSequence` have been sent; continue from this number',
@@ -89,10 +87,10 @@ export const SERVER_MESSAGES: Record<string, z.ZodType> = {
     userId: fields.userId,
     cancelOnDisconnect: z
       .boolean()
-      .describe('Whether the orders of the user are cancelled when the connection ends'),
+      .describe('Whether the user’s resting orders are cancelled when the connection ends'),
     expiresAtMs: fields.count
       .nullable()
-      .describe("When the token expires, in the exchange's time; null: never"),
+      .describe("When the token expires, in the exchange's time; null if never"),
   }).describe('The connection is signed in'),
   sessionEnding: typed('session_ending', {
     endsAtMs: fields.count.describe("When the token expires, in the exchange's time"),
@@ -102,9 +100,11 @@ export const SERVER_MESSAGES: Record<string, z.ZodType> = {
     ...stamp,
     channels: z
       .record(z.string(), fields.count)
-      .describe('The number of the last message by channel'),
+      .describe('The last message’s number for each channel'),
   }).describe('Sent every 10 s'),
-  pong: typed('pong', { id, ...stamp }).describe('Everything up to `sequence` was sent before'),
+  pong: typed('pong', { id, ...stamp }).describe(
+    'Everything up to `sequence` was sent before this message',
+  ),
   orderReceipt: z
     .union(
       Object.entries(OPERATION_RECEIPTS).map(([name, { shape }]) =>
@@ -123,9 +123,9 @@ export const SERVER_MESSAGES: Record<string, z.ZodType> = {
     channel: z
       .string()
       .optional()
-      .describe('The channel that the error is about, of a request that names channels'),
+      .describe('The channel that the error concerns, if the request names channels'),
     code: z.enum(ERROR_CODES).describe('The code'),
     message: z.string().describe('For people'),
     details: z.record(z.string(), z.unknown()).describe('As over HTTP'),
-  }).describe('The request was refused and changed nothing, or the operation was rejected'),
+  }).describe('The request or operation was refused and changed nothing'),
 };

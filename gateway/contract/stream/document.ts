@@ -88,7 +88,9 @@ export function buildStreamDocument(version: string) {
         host: '{host}',
         protocol: 'ws',
         description: 'This exchange',
-        variables: { host: { default: '127.0.0.1:3000', description: 'Its host and port' } },
+        variables: {
+          host: { default: '127.0.0.1:3000', description: 'The exchange’s host and port' },
+        },
         security: ['session', 'sessionCookie'].map((name) => ({
           $ref: `#/components/securitySchemes/${name}`,
         })),
@@ -139,7 +141,7 @@ const WITHOUT_CODE = {
   code: 1006,
   reason: '',
   description:
-    'No code was sent: a frame was not UTF-8 or too large, too much was waiting for all clients, or the exchange was killed. Connect again and resume.',
+    'No code was sent: a frame was not UTF-8 or was too large, too much data was queued for all clients, or the exchange was killed. Reconnect and resume.',
 };
 
 const inChannel = (name: string): Reference => ({ $ref: `#/channels/stream/messages/${name}` });
@@ -174,7 +176,7 @@ function messagesOf(schemasByName: typeof SERVER_MESSAGES): Record<string, Messa
       summary: schema.description ?? '',
       contentType: 'application/json',
       payload: { $ref: REFERENCE + schemaName(name) },
-      correlationId: { location: '$message.payload#/id', description: 'The id of the request' },
+      correlationId: { location: '$message.payload#/id', description: 'The request’s id' },
     },
   ]);
   for (const [name, message] of entries)

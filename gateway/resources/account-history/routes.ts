@@ -40,7 +40,7 @@ export const accountHistoryRoutes: Route[] = [
   defineRoute('GET', '/users/:id/orders', {
     access: 'session',
     summary:
-      'Your orders, newest first; without a filter, those that rest, oldest first and at once; as CSV with `Accept: text/csv`',
+      'Your orders, newest first; without a filter, your resting orders, oldest first, directly from the engine; as CSV with `Accept: text/csv`',
     userParameter: 'id',
     caching: 'private',
     query: views.OrdersQuery,

@@ -22,7 +22,7 @@ import * as operation from '../orders/fields.js';
 import * as receipts from '../orders/schemas.js';
 
 export const LedgerQuery = request.ownQuery({
-  cause: z.enum(CAUSES).optional().describe('Only entries of this cause'),
+  cause: z.enum(CAUSES).optional().describe('Only entries with this cause'),
   ...request.accountFilters,
   ...request.paging,
 });
@@ -32,30 +32,28 @@ export const OrdersQuery = request.ownQuery({
     .enum(['open', 'closed', 'all'])
     .optional()
     .describe(
-      'Orders that rest (the default), that are closed, or both (the default with `clientOrderId`)',
+      'open: resting orders (default); closed: ended orders; all: both (default with `clientOrderId`)',
     ),
   clientOrderId: operation.clientOrderId.schema
     .optional()
     .describe(
-      'Only the order with this id of yours, if it rests or is one of your last 10,000 with an id',
+      'Only the order with this clientOrderId, if it rests or is one of your last 10,000 orders with an id',
     ),
   ...request.accountFilters,
   ...request.paging,
 });
 
 const LedgerEntry = responseObject('LedgerEntry', 'A change of money or shares', {
-  entryId: z.string().describe('The entry: permanent, and no other of the account has it'),
+  entryId: z.string().describe('Permanent id of the entry, unique in the account'),
   eventId: z
     .string()
-    .describe(
-      'What happened: the entries of one event share it, such as a trade or a split and its fee',
-    ),
+    .describe('Id of the event; the entries of one event share it, such as a trade and its fee'),
   sequence: z.int().min(1).describe('The journal sequence of the command'),
   atMs: response.timeMs,
   cause: z
     .enum(CAUSES)
     .describe(
-      'Why money or shares changed. hold and release: a resting buy; split and merge: of each outcome, at half a dollar; claim: a payout, or the end of shares that lost; refund: fees of a VOID market',
+      'Why money or shares changed. hold, release: money of a resting buy; split, merge: an entry for each outcome, at half a dollar a share; claim: a payout, or the end of lost shares; refund: fees of a VOID market',
     ),
   marketId: response.marketId.nullable(),
   orderId: response.orderId.nullable(),
@@ -65,21 +63,21 @@ const LedgerEntry = responseObject('LedgerEntry', 'A change of money or shares',
     .string()
     .nullable()
     .describe(
-      'Where money came from or went to: the name of the partner of a deposit or withdrawal, the id of the other account of a transfer, of the referred user; null: the exchange',
+      'Where money came from or went to: the partner’s name for a deposit or withdrawal, the other account’s id for a transfer, the referred user’s id for referral earnings; null for the exchange',
     ),
   reference: z
     .string()
     .nullable()
-    .describe('The reference of the partner of a deposit or withdrawal; null: there is none'),
-  available: response.money.describe('The change of the available money, in US dollars'),
-  held: response.money.describe('The change of the held money, in US dollars'),
+    .describe('The partner’s reference of a deposit or withdrawal; null if there is none'),
+  available: response.money.describe('The change of available money, in US dollars'),
+  held: response.money.describe('The change of held money, in US dollars'),
   shares: z
     .strictObject({
       outcome: response.outcome,
       change: response.change,
     })
     .nullable()
-    .describe('The change of shares; null: none'),
+    .describe('The change of shares; null if there is none'),
   balance: z
     .strictObject({ available: response.money, held: response.money })
     .describe('The balance after the entry'),
@@ -98,21 +96,21 @@ export const OrderRecord = responseObject('OrderRecord', 'An order, open or clos
   outcome: response.outcome,
   price: receipts.limit,
   amount: receipts.amount,
-  shares: response.shares.describe('The shares that rest, like restingShares'),
+  shares: response.shares.describe('The same as restingShares'),
   originalShares: receipts.originalShares,
   filledShares: response.shares.describe('The shares traded'),
-  restingShares: response.shares.describe('The shares that rest in the book'),
+  restingShares: response.shares.describe('Shares resting in the book'),
   sharesAhead: response.shares
     .nullable()
     .optional()
     .describe(
-      'Shares of other orders at its price that trade before it; null: it is closed, or the answer would have to look at very many orders: read it alone. Not in snapshots of the stream and answers to operators',
+      'Shares of other orders at the same price that trade before this order; null if the order is closed, or if counting would take too long: then read the order alone. Absent in stream snapshots and in answers to operators',
     ),
   averagePrice: response.averagePrice
     .nullable()
     .describe('US dollars per share; null if there are no shares'),
-  spent: response.money.nullable().describe('Without the fee; null of a sale'),
-  received: response.money.nullable().describe('null of a buy'),
+  spent: response.money.nullable().describe('US dollars, without the fee; null for a sale'),
+  received: response.money.nullable().describe('US dollars; null for a buy'),
   fee: response.money,
   ...receipts.terms,
   status: z
@@ -123,10 +121,10 @@ export const OrderRecord = responseObject('OrderRecord', 'An order, open or clos
     .enum([...DROPPED, ...Object.values(CANCEL_REASONS)])
     .nullable()
     .describe(
-      'Why it was not filled, as in the receipt or the cancellation; null: it was, or it rests',
+      'Why the order was not filled, as in its receipt or cancellation; null if it was filled or rests',
     ),
   placedAtMs: response.timeMs,
-  closedAtMs: response.timeMs.nullable().describe('null: it rests'),
+  closedAtMs: response.timeMs.nullable().describe('When the order ended; null while it rests'),
   sequence: response.state.sequence.optional(),
   atMs: response.state.atMs.optional(),
 });

@@ -15,7 +15,7 @@ import * as views from './views.js';
 export const userRoutes: Route[] = [
   defineRoute('GET', '/users/:id', {
     access: 'public',
-    summary: 'The profile of a user; of a private one the name and the date only',
+    summary: 'A user’s profile; for a private account, only the name and the date',
     userParameter: 'id',
     responses: { 200: views.Profile },
     errors: ['user_not_found', 'history_unavailable'],
@@ -47,7 +47,7 @@ export const userRoutes: Route[] = [
 
   defineRoute('GET', '/users/:id/positions', {
     access: 'public',
-    summary: 'The open and claimable positions of a user, newest market first',
+    summary: 'A user’s open and claimable positions, newest market first',
     userParameter: 'id',
     query: views.PositionsQuery,
     responses: { 200: views.Positions },
@@ -91,7 +91,7 @@ export const userRoutes: Route[] = [
 
   defineRoute('GET', '/users/:id/auto-claim', {
     access: 'session',
-    summary: 'Whether you are paid without a claim when a market is settled',
+    summary: 'Your setting for automatic claims',
     userParameter: 'id',
     responses: { 200: views.AutoClaim },
     handle(call) {
@@ -102,7 +102,8 @@ export const userRoutes: Route[] = [
 
   defineRoute('PUT', '/users/:id/auto-claim', {
     access: 'session',
-    summary: 'Choose whether you are paid without a claim when a market is settled',
+    summary:
+      'Turn automatic claims on or off: winnings and refunds are paid when a market is settled',
     userParameter: 'id',
     body: views.AutoClaimBody,
     idempotent: true,
@@ -134,7 +135,7 @@ export const userRoutes: Route[] = [
 
   defineRoute('GET', '/users/:id/referral', {
     access: 'public',
-    summary: 'The referral data of a user; earnings are shown only to that user',
+    summary: 'A user’s referral data; only that user sees the earnings',
     userParameter: 'id',
     responses: { 200: views.Referral },
     errors: ['missing_token', 'user_not_found'],

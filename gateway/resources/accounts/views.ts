@@ -39,24 +39,28 @@ export const Profile = responseObject('Profile', 'The public part of an account'
   createdAtMs: response.timeMs,
   volume: response.money
     .nullable()
-    .describe('US dollars spent on purchases that paid a fee; null: the account is private'),
-  realizedProfit: response.money.nullable().describe('US dollars; null: the account is private'),
-  trades: response.count.nullable().describe('The number of trades; null: the account is private'),
+    .describe('US dollars spent on purchases that paid a fee; null if the account is private'),
+  realizedProfit: response.money.nullable().describe('US dollars; null if the account is private'),
+  trades: response.count
+    .nullable()
+    .describe('The number of trades; null if the account is private'),
   rank: z.int().min(1).nullable().describe('The rank, from 1; null if the user is not ranked'),
   ...response.state,
 });
-const isPrivate = z
-  .boolean()
-  .describe('Whether only you may read more of the account than its name and its date');
+const isPrivate = z.boolean().describe('Whether others may read only the account’s name and date');
 const isListed = z
   .boolean()
-  .describe('Whether leaderboards list the account; a private one with the last full UTC day');
+  .describe(
+    'Whether leaderboards list the account; a private account as at the end of the last full UTC day',
+  );
 export const PrivacyBody = bodyObject('PrivacyBody', 'What others may read of an account', {
   ...request.own,
   private: isPrivate,
   listed: isListed
     .default(false)
-    .describe('Whether leaderboards list the private account, with the last full UTC day'),
+    .describe(
+      'Whether leaderboards list the private account, as at the end of the last full UTC day',
+    ),
 });
 export const Privacy = responseObject('Privacy', 'What others may read of an account', {
   private: isPrivate,
@@ -66,7 +70,7 @@ export const Privacy = responseObject('Privacy', 'What others may read of an acc
 const AUTO_CLAIM = 'Whether winnings and refunds are paid without a claim';
 const enabled = z
   .boolean()
-  .describe('Whether the settlement of a market pays your winnings and refunds; false at first');
+  .describe('Whether winnings and refunds are paid when a market is settled; false by default');
 export const AutoClaimBody = bodyObject('AutoClaimBody', AUTO_CLAIM, { ...request.own, enabled });
 export const AutoClaim = responseObject('AutoClaim', AUTO_CLAIM, { enabled, ...response.state });
 export const StartedAgain = responseObject('StartedAgain', 'A new start with play money', {
@@ -86,40 +90,40 @@ export const PositionsQuery = request.ownQuery({
   marketId: request.accountFilters.marketId,
   status: positionStates
     .optional()
-    .describe('open: the market is not resolved; claimable: it is, and pays'),
+    .describe('open: the market is not resolved; claimable: it is resolved and pays'),
   ...request.paging,
 });
 export const Position = responseObject('Position', 'Shares of one outcome of a market', {
   positionId: z
     .string()
-    .describe('The market and the outcome, or `fees`: no other position of the account has it'),
+    .describe('Id from the market and the outcome, or `fees`; unique in the account'),
   marketId: response.marketId,
   asset: response.asset,
   outcome: response.outcome
     .nullable()
-    .describe('What the shares win by; null: the fees that a VOID market gives back'),
-  shares: response.shares.describe('Shares; 0: fees that come back'),
+    .describe('The outcome of the shares; null for the fees that a VOID market refunds'),
+  shares: response.shares.describe('Shares; 0 for refunded fees'),
   averagePrice: response.averagePrice
     .nullable()
-    .describe('What a share has cost; null: there are none'),
+    .describe('Average cost of a share, in US dollars; null if there are no shares'),
   cost: response.money,
   price: response.price
     .nullable()
-    .describe('US dollars per share, by the `prices` of the market; null: it has none'),
+    .describe('US dollars per share, from the market’s `prices`; null if it has none'),
   value: response.money
     .nullable()
     .describe(
-      'US dollars: what selling all the shares to other users’ bids would bring now; once the market is resolved, `payout`; null: no bids',
+      'US dollars that selling the shares to other users’ bids would bring now; once the market is resolved, `payout`; null if there are no bids',
     ),
   payout: response.money.describe(
-    'US dollars: what the shares pay if their outcome wins; once the market is resolved, what they pay',
+    'US dollars that the shares pay if their outcome wins; once the market is resolved, that they pay',
   ),
   unrealizedProfit: response.money
     .nullable()
-    .describe('US dollars: `value` less `cost`; null: there is no value'),
+    .describe('US dollars: `value` less `cost`; null if there is no value'),
   status: positionStates.describe('The state'),
   endsAtMs: response.timeMs,
-  atMs: response.timeMs.describe('When `price` and `value` were as they are here'),
+  atMs: response.timeMs.describe('The time of `price` and `value`'),
 });
 export const Positions = responseObject('Positions', 'The positions of a user', {
   positions: z.array(Position).describe('The positions'),
@@ -135,17 +139,19 @@ export const OwnReferral = responseObject('OwnReferral', 'The referrals of the s
   ...referral,
   earned: response.money,
   pending: response.money,
-  referredBy: response.userId.nullable().describe('The user who referred this user; null: none'),
+  referredBy: response.userId
+    .nullable()
+    .describe('The user who referred this user; null if there is none'),
   ...response.state,
 });
 const { earned, pending, referredBy } = OwnReferral.shape;
 export const Referral = responseObject('Referral', 'The referrals of a user', {
   ...referral,
-  earned: earned.optional().describe('US dollars; only of your own'),
-  pending: pending.optional().describe('US dollars; only of your own'),
+  earned: earned.optional().describe('US dollars; only in your own data'),
+  pending: pending.optional().describe('US dollars; only in your own data'),
   referredBy: referredBy
     .optional()
-    .describe('The user who referred you; null: nobody; only of your own'),
+    .describe('The user who referred you; null if there is none; only in your own data'),
   ...response.state,
 });
 

@@ -46,7 +46,7 @@ export const BatchBody = bodyObject('BatchBody', 'Operations to execute in order
   atomic: z
     .boolean()
     .optional()
-    .describe('Execute all operations or none; default: each on its own'),
+    .describe('Execute all operations or none; by default, each independently'),
 });
 
 type Unread = Record<string, unknown> & { op?: unknown };

@@ -28,7 +28,7 @@ export const batchRoutes: Route[] = [
   defineRoute('POST', '/batch', {
     access: 'session',
     summary:
-      'Up to 100 orders, amendments, cancels, splits, merges and claims, executed in order without interruption; each on its own, or all or none',
+      'Up to 100 orders, amendments, cancels, splits, merges and claims, executed in order without interruption, independently or all or none',
     body: BatchBody,
     missing: missingOfOperations,
     namesAnother: operationNamesAnother,

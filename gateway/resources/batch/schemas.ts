@@ -44,6 +44,6 @@ const BatchResult = responseSchema(
 );
 
 export const BatchReceipt = responseObject('BatchReceipt', 'What a batch did', {
-  results: z.array(BatchResult).describe('The receipt or the error of each operation, in order'),
+  results: z.array(BatchResult).describe('The receipt or error of each operation, in order'),
   ...state,
 });

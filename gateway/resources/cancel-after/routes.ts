@@ -36,7 +36,7 @@ export const CancelAfter = responseObject(
   {
     cancelAtMs: timeMs
       .nullable()
-      .describe('When all your resting orders are cancelled; null: never'),
+      .describe('When all your resting orders are cancelled; null if the switch is off'),
     ...state,
   },
 );
@@ -50,7 +50,7 @@ export const cancelAfterRoutes: Route[] = [
     quota: 'cancels',
     access: 'session',
     summary:
-      'Cancel all your resting orders after a time, unless you send this again before; 0 turns it off',
+      'Cancel all your resting orders after a time, unless you repeat the request before then; 0 turns this off',
     userParameter: 'id',
     body: CancelAfterBody,
     idempotent: true,

@@ -19,11 +19,11 @@ export const DayFile = responseObject('DayFile', 'A file with the events of a da
     .string()
     .regex(/^\d{4}-\d\d-\d\d$/)
     .describe('The UTC day'),
-  bytes: count.describe('The size of the file'),
-  path: z.string().describe('Where it is, on this exchange'),
+  bytes: count.describe('The file’s size'),
+  path: z.string().describe('The file’s path on this exchange'),
 });
 export const DayFiles = responseObject('DayFiles', 'The files with the events of a day', {
-  files: z.array(DayFile).describe('The files, by asset, the newest first'),
+  files: z.array(DayFile).describe('The files, by asset, newest first'),
 });
 
 /** The folder is read at most once in this time. */
@@ -34,7 +34,7 @@ export const dayFileRoutes: Route[] = [
   defineRoute('GET', '/history', {
     access: 'public',
     answeredBy: 'process',
-    summary: 'The files that have all events of an asset on a UTC day',
+    summary: 'The daily files: all events of an asset’s markets on a UTC day',
     query: DayFilesQuery,
     responses: { 200: DayFiles },
     async handle(call) {

@@ -29,10 +29,10 @@ const CandlesQuery = request.ownQuery({
 
 const rangeOf = (price: typeof response.price | typeof response.money) =>
   z.strictObject({
-    open: price.describe('The first'),
-    high: price.describe('The highest'),
-    low: price.describe('The lowest'),
-    close: price.describe('The last'),
+    open: price.describe('The first price'),
+    high: price.describe('The highest price'),
+    low: price.describe('The lowest price'),
+    close: price.describe('The last price'),
   });
 const upRange = rangeOf(response.price);
 const assetRange = rangeOf(response.money);
@@ -41,16 +41,14 @@ const atMs = response.timeMs.describe('When the candle begins');
 const common = {
   assetPrice: assetRange
     .nullable()
-    .describe('US dollars: the prices of the asset that arrived; null: none did'),
-  volume: response.money.describe('US dollars that takers traded for'),
-  trades: response.count.describe('How many trades there were'),
+    .describe('US dollars: the asset’s prices, in order of arrival; null if none arrived'),
+  volume: response.money.describe('US dollars traded'),
+  trades: response.count.describe('The number of trades'),
 };
 
 const MarketCandle = responseObject('MarketCandle', 'An interval of a market', {
   atMs,
-  UP: upRange
-    .nullable()
-    .describe('US dollars per share of UP, of the trades; null: there were none'),
+  UP: upRange.nullable().describe('US dollars per share of UP; null if there were no trades'),
   ...common,
 });
 const AssetCandle = responseObject('AssetCandle', 'An interval of an asset', {
@@ -62,13 +60,13 @@ const listed = { interval: intervals.describe('The length of a candle') };
 export const MarketCandles = responseObject('MarketCandles', 'The candles of a market', {
   marketId: response.marketId,
   ...listed,
-  candles: z.array(MarketCandle).describe('Every interval, newest first'),
+  candles: z.array(MarketCandle).describe('A candle for every interval, newest first'),
   ...response.pageEnd,
 });
 export const AssetCandles = responseObject('AssetCandles', 'The candles of an asset', {
   asset: response.asset,
   ...listed,
-  candles: z.array(AssetCandle).describe('Every interval, newest first'),
+  candles: z.array(AssetCandle).describe('A candle for every interval, newest first'),
   ...response.pageEnd,
 });
 
@@ -76,7 +74,7 @@ export const candleRoutes: Route[] = [
   defineRoute('GET', '/markets/15m/:marketId/candles', {
     access: 'public',
     summary:
-      'Open, high, low and close of UP and of the asset, volume and trades of each interval of a market, newest first',
+      'Candles of a market, newest first: open, high, low and close of UP and of the asset, volume and trades',
     caching: 'public',
     query: CandlesQuery,
     responses: { 200: MarketCandles },
@@ -93,7 +91,7 @@ export const candleRoutes: Route[] = [
   defineRoute('GET', '/assets/:symbol/candles', {
     access: 'public',
     summary:
-      'Open, high, low and close of an asset, volume and trades of all its markets in each interval, newest first',
+      'Candles of an asset, newest first: open, high, low and close, and volume and trades of all its markets',
     caching: 'public',
     query: CandlesQuery,
     responses: { 200: AssetCandles },

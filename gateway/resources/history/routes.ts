@@ -25,7 +25,7 @@ const USER_TRADES = { name: 'trades', entry: views.userTrade };
 export const historyRoutes: Route[] = [
   defineRoute('GET', '/markets/15m/history', {
     access: 'public',
-    summary: 'Markets that have ended, newest first, each with its price history',
+    summary: 'Ended markets, newest first, each with its price history',
     caching: 'public',
     query: views.PastMarketsQuery,
     units: entriesAskedFor,

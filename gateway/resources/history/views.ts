@@ -16,14 +16,14 @@ export const PastMarketsQuery = request.ownQuery({
   ),
   toMs: request.timeFilters.toMs.describe('Only markets that start at this time or earlier'),
   priceHistory: z.enum(['on', 'off']).default('on').meta({
-    description: 'off: `priceHistory` of each market is null, which makes pages short',
+    description: 'off: `priceHistory` is null in each market, for smaller pages',
     default: 'on',
   }),
   ...request.paging,
 });
 export const MarketTradesQuery = request.ownQuery({ ...request.timeFilters, ...request.paging });
 export const UserTradesQuery = request.ownQuery({
-  orderId: z.string().optional().describe('Only of this order of the user'),
+  orderId: z.string().optional().describe('Only trades of this order of the user'),
   ...request.accountFilters,
   ...request.paging,
 });
@@ -79,7 +79,7 @@ export const MarketTrades = responseObject('MarketTrades', 'The public trades of
 export const PointsCredit = responseObject('PointsCredit', 'Points that were credited', {
   atMs: response.timeMs,
   points: response.points,
-  reason: z.enum(['fees', 'referral']).describe('What the points were credited for'),
+  reason: z.enum(['fees', 'referral']).describe('Source of the points'),
   marketId: response.marketId,
 });
 export const Points = responseObject('Points', 'The points of a user', {
@@ -96,9 +96,9 @@ export const LeaderboardEntry = responseObject('LeaderboardEntry', 'A ranked use
   value: response.millionths.describe('US dollars, or points'),
 });
 export const Leaderboard = responseObject('Leaderboard', 'Ranked users', {
-  metric: z.enum(['profit', 'volume', 'points']).describe('What the users are ranked by'),
-  period: z.enum(['all', 'day', 'week']).describe('The time that counts'),
-  entries: z.array(LeaderboardEntry).describe('The entries, the highest value first'),
+  metric: z.enum(['profit', 'volume', 'points']).describe('The figure by which users are ranked'),
+  period: z.enum(['all', 'day', 'week']).describe('The period that counts'),
+  entries: z.array(LeaderboardEntry).describe('The entries, highest value first'),
   ...response.pageEnd,
 });
 

@@ -26,10 +26,10 @@ const at = {
 
 const BookEvent = responseObject('BookEvent', 'A change of a level of a book', {
   ...at,
-  type: z.literal('book').describe('A level of the order book of UP changed'),
+  type: z.literal('book').describe('A level of UP’s order book changed'),
   side: response.side.describe('BUY: a bid for UP; SELL: an ask'),
   price: response.price.describe('US dollars per share of UP'),
-  change: response.decimal.describe('Shares; negative if the level has fewer than before'),
+  change: response.decimal.describe('The change of the level’s shares'),
 });
 
 const TradeEvent = responseObject('TradeEvent', 'A trade of a market', {
@@ -62,16 +62,20 @@ export const MarketTicks = responseObject('MarketTicks', 'The prices that settle
   marketId: response.marketId,
   startPrice: response.money
     .nullable()
-    .describe('US dollars: the average of `start`; null: the market has not opened'),
+    .describe('US dollars: the average of `start`; null until the market opens'),
   endPrice: response.money
     .nullable()
-    .describe('US dollars: the average of `end`; null until resolved, and if VOID'),
+    .describe(
+      'US dollars: the average of `end`; null until the market is resolved, and if it is VOID',
+    ),
   start: z
     .array(tick)
     .describe(
-      'The prices of the minute before the start, by observedAtMs, the one in force when it began first; without any, the first price after it',
+      'The prices of the minute before the start, by observedAtMs; the first is the price in force when the minute began. Without any, the first price after it',
     ),
-  end: z.array(tick).describe('The same of the minute before the end; empty until resolved'),
+  end: z
+    .array(tick)
+    .describe('The same for the minute before the end; empty until the market is resolved'),
   ...response.state,
 });
 
@@ -83,12 +87,12 @@ const DigestQuery = request.ownQuery({
     .meta({
       type: 'integer',
       minimum: 1,
-      description: 'A sequence of the journal, not beyond its end, such as a receipt’s',
+      description: 'A journal sequence up to the journal’s end, such as a receipt’s',
     }),
 });
 
 export const Digest = responseObject('Digest', 'A batch of the journal', {
-  sequence: response.sequence.describe('The sequence that was asked for'),
+  sequence: response.sequence.describe('The requested sequence'),
   digest: z
     .string()
     .regex(/^[0-9a-f]{16}$/)
@@ -102,14 +106,13 @@ export const Digest = responseObject('Digest', 'A batch of the journal', {
         .regex(/^[0-9a-f]{64}$/)
         .describe('SHA-256 over the batch and all before it, in hex'),
     })
-    .describe('The batch of the journal that holds the sequence'),
+    .describe('The journal batch that contains the sequence'),
 });
 
 export const marketEventRoutes: Route[] = [
   defineRoute('GET', '/markets/15m/:marketId/events', {
     access: 'public',
-    summary:
-      'What happened in a resolved market, oldest first: changes of its book, trades, prices',
+    summary: 'The events of a resolved market, oldest first: book changes, trades, prices',
     caching: 'public',
     query: request.PagedQuery,
     responses: { 200: MarketEvents },
@@ -140,7 +143,7 @@ export const marketEventRoutes: Route[] = [
 
   defineRoute('GET', '/markets/15m/:marketId/ticks', {
     access: 'public',
-    summary: 'The prices that the start price and the end price of a market are averages of',
+    summary: 'The prices from which a market’s start and end price are averaged',
     caching: 'public',
     responses: { 200: MarketTicks },
     errors: ['market_not_found', 'history_unavailable'],
@@ -156,7 +159,7 @@ export const marketEventRoutes: Route[] = [
 
   defineRoute('GET', '/digest', {
     access: 'public',
-    summary: 'The hash of the batch of the journal that holds a sequence',
+    summary: 'The hash of the journal batch that contains a sequence',
     query: DigestQuery,
     responses: { 200: Digest },
     errors: ['history_unavailable'],

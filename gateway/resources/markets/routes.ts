@@ -34,7 +34,7 @@ const activeTexts = new SharedTexts<string, string>();
 export const marketRoutes: Route[] = [
   defineRoute('GET', '/markets', {
     access: 'public',
-    summary: 'All markets, upcoming and past ones included, newest first',
+    summary: 'All markets, including upcoming and past ones, newest first',
     query: schemas.MarketsQuery,
     responses: { 200: schemas.Markets },
     errors: ['history_unavailable'],
@@ -77,7 +77,7 @@ export const marketRoutes: Route[] = [
   defineRoute('GET', '/markets/:id/card', {
     access: 'public',
     summary:
-      'A page for previews of a link to the market (Open Graph); browsers continue to the site',
+      'A page for link previews of the market (Open Graph); browsers are redirected to the site',
     caching: 'public',
     produces: [HTML_TYPE],
     responses: { 200: schemas.MarketCard },
@@ -115,7 +115,7 @@ export const marketRoutes: Route[] = [
 
   defineRoute('GET', '/markets/15m/:marketId/quote', {
     access: 'public',
-    summary: 'What an order would do now; your own resting orders are left out',
+    summary: 'What an order would do now, without your own resting orders',
     query: schemas.QuoteQuery,
     missing: schemas.missingOfQuote,
     responses: { 200: schemas.Quote },

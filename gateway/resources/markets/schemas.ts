@@ -13,13 +13,13 @@ export const asset = z
   .regex(/^[A-Za-z0-9]{2,10}$/, 'must be the symbol of an asset, such as BTC')
   .transform((symbol) => symbol.toUpperCase())
   .optional()
-  .describe('The symbol of a listed asset, in any case, such as BTC; without it, all assets');
+  .describe('The symbol of a listed asset, in any case, such as BTC; omit it for all assets');
 
 export const MarketsQuery = request.ownQuery({
   status: z
     .enum(['upcoming', 'active', 'ended', 'resolved'])
     .optional()
-    .describe('Only markets of this status'),
+    .describe('Only markets with this status'),
   asset,
   ...request.paging,
 });
@@ -86,52 +86,54 @@ const marketFields = {
   paused: z
     .boolean()
     .describe(
-      'Whether the market is upcoming or active and, by decision of an operator, takes no new orders',
+      'Whether an operator has paused the upcoming or active market: it takes no new orders',
     ),
   resolution: response.resolution.nullable(),
   voidReason: z
     .string()
     .nullable()
-    .describe('Why an operator declared the market VOID; null: no operator did'),
+    .describe('Why an operator declared the market VOID; null if none did'),
   startsAtMs: response.timeMs,
   endsAtMs: response.timeMs,
   startPrice: response.money
     .nullable()
-    .describe('US dollars: the price of the asset at the start; null: the market has not opened'),
-  startPriceFinal: z.boolean().describe('Whether late prices no longer change `startPrice`'),
-  endPrice: response.money.nullable().describe('US dollars: the price of the asset at the end'),
+    .describe('US dollars: the asset’s price at the start; null until the market opens'),
+  startPriceFinal: z
+    .boolean()
+    .describe('Whether `startPrice` is fixed: late prices no longer change it'),
+  endPrice: response.money.nullable().describe('US dollars: the asset’s price at the end'),
   resolvedAtMs: response.timeMs
     .nullable()
     .describe('When the market was resolved; null until then'),
   averageSoFar: response.money
     .nullable()
     .describe(
-      'US dollars: in the last minute, the average so far of the price that becomes `endPrice`; otherwise null',
+      'US dollars: in the last minute, the average so far, which becomes `endPrice`; otherwise null',
     ),
-  assetPrice: response.money.nullable().describe('US dollars: the price of the asset now'),
+  assetPrice: response.money.nullable().describe('US dollars: the asset’s current price'),
   indicative: z
     .strictObject({ UP: response.price, DOWN: response.price })
     .nullable()
     .describe(
-      'How likely each outcome is, from the asset’s price, its average so far, its volatility and the time left. This is not a quote. null: the market is not active, or there is no recent price',
+      'The estimated chance of each outcome, from the asset’s price, its average so far, its volatility and the time left; not a quote. null if the market is not active or there is no recent price',
     ),
   prices: z
     .strictObject({ UP: response.price, DOWN: response.price })
     .nullable()
     .describe(
-      'The middle of the book if its best bid and ask are at most 0.1 apart, else the last trade, else null; of a resolved market what a share pays: 1 and 0, or 0.5 each if VOID',
+      'The middle of the book if its best bid and ask are at most 0.1 apart, otherwise the last trade, otherwise null. Once the market is resolved, what a share pays: 1 and 0, or 0.5 each if VOID',
     ),
   pricesFrom: z
     .enum(['book', 'trade'])
     .nullable()
-    .describe('Where `prices` are from; null: there are none, or the market is resolved'),
+    .describe('The source of `prices`; null if there are none, or once the market is resolved'),
   bestBid: bestPrices('The highest price that a buyer offers'),
   bestAsk: bestPrices('The lowest price that a seller asks'),
   volume: response.money.describe('US dollars traded'),
-  openInterest: response.shares.describe('Shares of each outcome that users own'),
+  openInterest: response.shares.describe('Shares of each outcome owned by users'),
   feeRate: response.decimal
     .nullable()
-    .describe('The fee on what a buy spends; null: the market has ended'),
+    .describe('The fee rate on what a buy spends; null once the market has ended'),
   makerFeeRate: response.makerFeeRate.nullable(),
   tickSize: z.literal(0.001).describe('US dollars; prices are multiples of it'),
   lotSize: z.literal(0.001).describe('Shares; sizes are multiples of it'),
@@ -140,11 +142,11 @@ export const Market = responseObject('Market', 'A market', { ...marketFields, ..
 /** Prices of outcomes and asset, every 5 s and at both ends of the market's window. */
 const PricePoint = responseObject('PricePoint', 'The prices of a market at a time', {
   atMs: response.timeMs,
-  UP: response.price.nullable().describe('As in `prices`; null: there was no price'),
-  DOWN: response.price.nullable().describe('As in `prices`; null: there was no price'),
+  UP: response.price.nullable().describe('As in `prices`; null if there was no price'),
+  DOWN: response.price.nullable().describe('As in `prices`; null if there was no price'),
   assetPrice: response.money
     .nullable()
-    .describe('US dollars: the price of the asset; null before the first one'),
+    .describe('US dollars: the asset’s price; null before the first price'),
 });
 export const MarketWithHistory = responseObject(
   'MarketWithHistory',
@@ -160,7 +162,9 @@ export const MarketDetail = responseObject('MarketDetail', 'A market with its pr
   priceHistory: z
     .array(PricePoint)
     .nullable()
-    .describe('null while the history of an active market is unavailable; the rest is current'),
+    .describe(
+      'Price points, oldest first; null while the history of an active market is unavailable',
+    ),
   ...response.state,
 });
 export const MarketCard = responseSchema(
@@ -198,7 +202,7 @@ const quoted = {
   outcome: response.outcome,
   shares: response.shares,
   filled: response.shares.describe(
-    'Shares that the order would fill immediately, as in `shares`; 0: an order that does not rest would be refused with `insufficient_liquidity`',
+    'Shares that the order would fill immediately, as in `shares`; if 0, an IOC or FOK order would fail with `insufficient_liquidity`',
   ),
   averagePrice: response.averagePrice
     .nullable()
@@ -208,7 +212,7 @@ const quoted = {
     .describe('US dollars per share of the last trade; null if there is none'),
 };
 const charged = {
-  fee: response.money.describe('US dollars, as the order would be charged'),
+  fee: response.money.describe('US dollars that the order would be charged'),
   unspent: response.money,
   ...response.state,
 };

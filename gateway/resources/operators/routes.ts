@@ -76,7 +76,7 @@ export const operatorRoutes: Route[] = [
   defineRoute('POST', '/operator/users/:id/recovery', {
     ...OF_OPERATORS,
     summary:
-      'Make a code with which a user who has forgotten the password sets a new one, once; the password and all tokens end now',
+      'Create a one-time code with which a user sets a new password; the old password and all tokens end now',
     body: schemas.ReasonBody,
     responses: { 201: schemas.SignInCode },
     errors: ['user_not_found'],
@@ -84,8 +84,7 @@ export const operatorRoutes: Route[] = [
   }),
   defineRoute('POST', '/operator/markets/:id/void', {
     ...OF_OPERATORS,
-    summary:
-      'Declare a market VOID that is not resolved yet; an active or upcoming one ends with it',
+    summary: 'Declare an unresolved market VOID; an active or upcoming market ends',
     body: schemas.ReasonBody,
     responses: { 200: schemas.Done },
     errors: ['market_not_found', 'market_not_active'],
@@ -97,21 +96,21 @@ export const operatorRoutes: Route[] = [
   }),
   defineRoute('POST', '/operator/rules', {
     ...OF_OPERATORS,
-    summary: 'Put rules in force from now on: the fee, the share of the vault, limits of orders',
+    summary: 'Change the rules from now on: the fee, the vault’s share, limits of orders',
     body: schemas.RulesBody,
     responses: { 200: schemas.Done },
     handle: setRules,
   }),
   defineRoute('GET', '/operator/status', {
     ...OF_OPERATORS,
-    summary: 'How the exchange stands: who leads, copies, room, pauses, configuration',
+    summary: 'The exchange’s state: leader, copies, free space, pauses, configuration',
     responses: { 200: schemas.OperatorStatus },
     handle: (call) =>
       call.answerOfProcess(200, jsonText<typeof schemas.OperatorStatus>(statusOf(call))),
   }),
   defineRoute('GET', '/operator/users', {
     ...OF_OPERATORS,
-    summary: 'The id of the user with a name',
+    summary: 'The id of the user with a given name',
     query: schemas.UserQuery,
     responses: { 200: schemas.FoundUser },
     errors: ['user_not_found'],
@@ -144,7 +143,7 @@ export const operatorRoutes: Route[] = [
   }),
   defineRoute('GET', '/operator/actions', {
     ...OF_OPERATORS,
-    summary: 'What operators did, newest first: the last 10,000 actions; the journal has all',
+    summary: 'The last 10,000 actions of operators, newest first; the journal has all',
     query: schemas.ActionsQuery,
     responses: { 200: schemas.Actions },
     handle(call) {

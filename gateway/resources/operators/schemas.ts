@@ -22,7 +22,7 @@ const reason = z
   .string()
   .min(1, 'must not be empty')
   .max(MAX_REASON_LENGTH, `must have at most ${MAX_REASON_LENGTH} characters`)
-  .describe('Why; it is kept in the journal');
+  .describe('The reason, kept in the journal');
 
 export const ReasonBody = z.strictObject({ reason });
 export const PauseBody = z
@@ -39,43 +39,43 @@ export const RulesBody = z.strictObject({
     .int()
     .min(1)
     .max(RULE_SETS.length)
-    .describe('The rule set: 1 has fixed values, 2 has the values of the other fields'),
+    .describe('The rule set: 1 has fixed values, 2 takes the values of the other fields'),
   feeRate: z
     .number()
     .min(0)
     .max(MAX_FEE_BASIS_POINTS / BASIS_POINTS)
     .optional()
-    .describe('The fee on what a buy spends; in steps of 0.0001'),
+    .describe('The fee rate on what a buy spends, in steps of 0.0001'),
   vaultShare: z
     .number()
     .min(0)
     .max(0.9)
     .optional()
-    .describe("The vault's part of a market's fees; in steps of 0.01"),
+    .describe("The vault's share of a market's fees, in steps of 0.01"),
   orderAmount: z
     .number()
     .min(1)
     .max(MAX_ORDER_DOLLARS)
     .optional()
-    .describe('US dollars that one buy may spend'),
+    .describe('The most US dollars that one buy may spend'),
   openOrders: z
     .int()
     .min(1)
     .max(MAX_OPEN_ORDERS_PER_USER)
     .optional()
-    .describe('Resting orders of one user in all markets'),
+    .describe('The most resting orders of one user, in all markets'),
   restingOrderValue: z
     .number()
     .min(0)
     .max(MAX_MIN_RESTING_MICROS / MICROS_PER_DOLLAR)
     .optional()
-    .describe('US dollars that an order must be worth to rest; 0: no least'),
+    .describe('The least US dollars that an order must be worth to rest; 0 for no minimum'),
 });
 
 export const Done = z.strictObject(response.state);
 const paused = z
   .array(z.string())
-  .describe('What is paused now: everything, or assets, or active markets');
+  .describe('Current pauses: everything, assets, or active markets');
 export const Paused = z.strictObject({ paused, ...response.state });
 export const CancelledOrders = z.strictObject({
   cancelledOrders: response.count,
@@ -83,8 +83,8 @@ export const CancelledOrders = z.strictObject({
 });
 
 export const SignInCode = z.strictObject({
-  code: z.string().describe('For the user alone. It is shown only in this answer'),
-  endsAtMs: response.timeMs.describe('Until when the user can set a new password with it'),
+  code: z.string().describe('The code, for the user alone; only this answer shows it'),
+  endsAtMs: response.timeMs.describe('When the code expires'),
   ...response.state,
 });
 
@@ -122,13 +122,13 @@ export const OperatorStatus = z.strictObject({
       missing: z.array(z.string()),
     })
     .nullable()
-    .describe('Where PostgreSQL has the journal besides the primary'),
+    .describe('PostgreSQL’s copies of the journal, apart from the primary'),
   startedAtMs: response.timeMs,
   nowMs: response.timeMs,
   clockAheadMs: z.number().int().nullable(),
   ...response.state,
   durableSequence: response.state.sequence,
-  problem: z.string().nullable().describe('Why it is not ready; null: it is'),
+  problem: z.string().nullable().describe('Why the exchange is not ready; null if it is'),
   warning: z.string().nullable(),
   snapshot: at,
   backup: at,
@@ -138,14 +138,14 @@ export const OperatorStatus = z.strictObject({
     daysLeft: response.count
       .nullable()
       .describe(
-        'At the rate since the start; null: that was less than ten minutes ago, or the disk does not fill',
+        'Days until the disk is full, at the rate since startup; null in the first ten minutes, or if the disk does not fill',
       ),
   }),
   paused,
-  frozenUsers: z.array(z.string()).describe('The names of the first 100'),
+  frozenUsers: z.array(z.string()).describe('The names of the first 100 frozen users'),
   configuration: z
     .record(z.string(), z.string())
-    .describe('The variables that are not at their default, without secrets'),
+    .describe('The variables that differ from their default, without secrets'),
 });
 
 export const ACTION_NAMES = [
@@ -181,7 +181,7 @@ export const Actions = z.strictObject({
           restingOrderValue: response.money,
         })
         .nullable()
-        .describe('What set_rules has put in force; null: another action'),
+        .describe('The rules put in force by set_rules; null for other actions'),
     }),
   ),
   ...response.pageEnd,

@@ -22,19 +22,19 @@ const OrderGroupBody = bodyObject('OrderGroupBody', 'How much the orders of a gr
   maxFilledShares: request
     .shares({ max: MAX_ORDER_SHARES })
     .describe(
-      'Shares, at most 3 decimal places: once the orders of the group have filled as many within a window, the rest of them is cancelled',
+      'Shares, at most 3 decimal places. Once the group’s orders have filled this many within a window, the rest of the group is cancelled',
     ),
   windowMs: z
     .int(WINDOW)
     .min(MIN_GROUP_WINDOW_MS, WINDOW)
     .max(MAX_GROUP_WINDOW_MS, WINDOW)
-    .describe('Milliseconds: how long a window is, which begins with the first fill in it'),
+    .describe('The length of a window in milliseconds; a window begins with its first fill'),
 });
 
 const terms = {
   groupId: response.groupId,
   maxFilledShares: response.shares.describe(
-    'Once its orders have filled as many shares within a window, it trips',
+    'The group trips once its orders have filled this many shares within a window',
   ),
   windowMs: response.count.describe('The length of a window in milliseconds'),
 };
@@ -49,15 +49,17 @@ export const OrderGroupTerms = responseObject(
 const OrderGroup = responseObject('OrderGroup', 'An order group', {
   ...terms,
   filledShares: response.shares.describe(
-    'What its orders have filled in this window; if it has tripped, until it did',
+    'Shares filled by the group’s orders in this window; if the group has tripped, until then',
   ),
   windowEndsAtMs: response.timeMs
     .nullable()
-    .describe('When this window ends; null: the next fill begins one'),
+    .describe('When this window ends; null if the next fill begins a window'),
   tripped: z
     .boolean()
-    .describe('Whether its orders were cancelled, and it takes none until it is reset'),
-  openOrders: response.count.describe('How many of its orders rest'),
+    .describe(
+      'Whether the group has tripped: its orders were cancelled, and it takes none until it is reset',
+    ),
+  openOrders: response.count.describe('The number of the group’s resting orders'),
 });
 export const OrderGroups = responseObject('OrderGroups', 'The order groups of a user', {
   orderGroups: z.array(OrderGroup).describe('The groups, oldest first'),
@@ -71,7 +73,7 @@ export const RemovedOrderGroup = responseObject(
     groupId: response.groupId,
     cancelled: z
       .array(response.orderId)
-      .describe('The ids of its orders that rested, in the order of resting'),
+      .describe('The ids of the cancelled orders, in the order in which they began to rest'),
     balance: response.balance,
     ...response.state,
   },
@@ -89,7 +91,7 @@ const removedReceipt = receiptOf('removeOrderGroup', RemovedOrderGroup);
 export const orderGroupRoutes: Route[] = [
   defineRoute('POST', '/users/:id/order-groups', {
     access: 'session',
-    summary: 'Make an order group: once enough of its orders is filled, the rest is cancelled',
+    summary: 'Create an order group: once its orders have filled enough, the rest is cancelled',
     userParameter: 'id',
     body: OrderGroupBody,
     idempotent: true,
@@ -116,7 +118,7 @@ export const orderGroupRoutes: Route[] = [
 
   defineRoute('POST', '/users/:id/order-groups/:groupId/reset', {
     access: 'session',
-    summary: 'Let an order group take orders again, with nothing filled',
+    summary: 'Reset an order group: it takes orders again, with nothing filled',
     userParameter: 'id',
     body: request.EmptyBody,
     idempotent: true,

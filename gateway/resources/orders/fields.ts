@@ -98,7 +98,7 @@ function id(letter: IdLetter, schema: z.ZodType): Field {
 const lastMarket = { assets: null as Assets | null, quoted: new Uint8Array(0), marketId: 0 };
 
 export const marketId: Field = {
-  schema: z.string().describe('The id of a market, such as btc-15m-1763700300'),
+  schema: z.string().describe('A market’s id, such as btc-15m-1763700300'),
   scan(scanner, assets) {
     if (lastMarket.assets === assets && scanner.skipText(lastMarket.quoted))
       return lastMarket.marketId;
@@ -115,13 +115,13 @@ export const marketId: Field = {
 };
 
 export const userId = id('u', request.own.userId);
-export const orderId = id('o', z.string().describe('The id of an order, such as o12'));
+export const orderId = id('o', z.string().describe('An order’s id, such as o12'));
 export const clientOrderId = {
   schema: z
     .string()
     .regex(request.CLIENT_ID, request.NO_CLIENT_ID)
     .describe(
-      'Your own name for the order. It must differ from those of your resting orders and of your last 10,000 orders that had one',
+      'Your own name for the order. It must differ from the names of your resting orders and of your last 10,000 named orders',
     ),
   scan(scanner: JsonScanner): string {
     scanner.text();
@@ -171,11 +171,12 @@ export const splitShares = described(
 export const terms = {
   shares: {
     ...lots,
-    description: 'Total size: filled plus resting. Without it, the size stays',
+    description: 'The new total size: filled plus resting. Omit it to keep the size',
   },
   price: {
     ...ticks,
-    description: 'US dollars per share, at most 3 decimal places. Without it, the price stays',
+    description:
+      'The new price in US dollars per share, at most 3 decimal places. Omit it to keep the price',
   },
 };
 
@@ -195,16 +196,14 @@ export const limits = {
     scan: (scanner: JsonScanner) => scanner.boolean() === 1,
     convert: (sent: boolean) => sent,
   },
-  validUntilMs: time(
-    'Milliseconds since the epoch: an order that reaches the exchange later is refused',
-  ),
+  validUntilMs: time('Milliseconds since the epoch; the order is refused if it is executed later'),
   clientOrderId,
   expiresAtMs: time(
-    'Milliseconds since the epoch: the order rests no longer than this; needs GTC. Without it, the order rests until the market ends',
+    'Milliseconds since the epoch until which the order rests; needs GTC. By default, until the market ends',
   ),
   groupId: {
     description:
-      'The id of your order group, such as g12: once its orders have filled as much as it allows, its other orders are cancelled; needs GTC',
+      'The id of your order group, such as g12; once the group’s orders have filled its maximum, the others are cancelled; needs GTC',
     schema: z.string().regex(/^g[1-9]\d{0,14}$/, 'must be the id of an order group, such as g12'),
     scan(scanner: JsonScanner): number {
       const groupId = scanner.id('g'.charCodeAt(0));
@@ -220,6 +219,6 @@ export const limits = {
       cancel_both: SelfTrade.CANCEL_BOTH,
     }),
     description:
-      'What happens when the order meets your own resting order; the two never trade. cancel_resting (default): the resting order is cancelled; cancel_taker: the rest of this order is cancelled; cancel_both: both are cancelled',
+      'What to cancel when the order meets your own resting order, because the two never trade. cancel_resting (default): the resting order; cancel_taker: the rest of this order; cancel_both: both',
   },
 } satisfies Record<string, Field>;

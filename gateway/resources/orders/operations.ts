@@ -218,7 +218,7 @@ const amend: ClientOperation = {
 const cancelAll: ClientOperation = {
   fields: {},
   required: [],
-  meta: { description: 'Cancels your resting orders, in all markets unless `marketId` names one' },
+  meta: { description: 'Cancels all your resting orders, or only those in `marketId`' },
   command(place, { marketId }) {
     const { userId, idempotencyKey } = place;
     return marketId === undefined

@@ -27,7 +27,7 @@ import { RECEIPTS } from './receipts.js';
 import * as schemas from './schemas.js';
 
 const CancelQuery = ownQuery({
-  marketId: z.string().optional().describe('Only the orders in this market'),
+  marketId: z.string().optional().describe('Only orders in this market'),
 });
 
 const NamedOrderQuery = ownQuery({
@@ -65,7 +65,7 @@ export const tradingRoutes: Route[] = [
   }),
 
   defineRoute('POST', '/markets/15m/:marketId/sell', {
-    summary: 'Sell shares back before the market ends',
+    summary: 'Sell shares before the market ends',
     body: SellBody,
     responses: { 200: schemas.SellReceipt },
     errors: [...ORDER_ERRORS, 'insufficient_shares'],
@@ -74,7 +74,8 @@ export const tradingRoutes: Route[] = [
   }),
 
   defineRoute('POST', '/markets/15m/:marketId/split', {
-    summary: 'Turn dollars into pairs, one UP and one DOWN share for a dollar and the fee on it',
+    summary:
+      'Turn dollars into complete sets: one UP and one DOWN share for a dollar, plus the fee',
     body: SplitBody,
     responses: { 200: schemas.SplitReceipt },
     errors: [...SETS_ERRORS, 'limit_reached', 'insufficient_balance'],
@@ -82,7 +83,8 @@ export const tradingRoutes: Route[] = [
   }),
 
   defineRoute('POST', '/markets/15m/:marketId/merge', {
-    summary: 'Turn pairs of an UP and a DOWN share back into a dollar each, without a fee',
+    summary:
+      'Turn complete sets into dollars: a dollar for one UP and one DOWN share, without a fee',
     body: MergeBody,
     responses: { 200: schemas.MergeReceipt },
     errors: [...SETS_ERRORS, 'insufficient_shares'],

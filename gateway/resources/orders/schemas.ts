@@ -14,19 +14,21 @@ const namedPlace = {
   userId: response.userId,
 };
 export const STATUS_TEXT =
-  'resting: it is open, whatever it has filled; filled: all shares traded, or the rest of the amount cannot buy 0.001 share at the next price (if nothing is offered: at the price of the order, or at 0.999 without one); partially_filled: it has ended, and its rest was dropped; cancelled, expired: it was cancelled, whatever it had filled. `reason` says why';
-export const isOpen = z.boolean().describe('Whether it rests in the book');
+  'resting: rests in the book, possibly after some fills; filled: all shares traded, or the rest of the amount cannot buy 0.001 share at the next price (if nothing is offered, at the order’s price, or 0.999 without one); partially_filled: ended after some fills, and the rest was dropped; cancelled, expired: cancelled or expired, possibly after some fills. `reason` says why';
+export const isOpen = z.boolean().describe('Whether the order rests in the book');
 export const terms = {
   timeInForce: z.enum(['IOC', 'FOK', 'GTC']).describe('As it was placed'),
   postOnly: z.boolean().describe('As it was placed'),
   expiresAtMs: response.timeMs
     .nullable()
-    .describe('When it is cancelled; null: when the market ends'),
-  selfTrade: z.enum(SELF_TRADE_NAMES).describe('What happens when it meets an order of the user'),
-  groupId: response.groupId.nullable().describe('Its order group; null: none'),
+    .describe('When the order expires; null if only at the market’s end'),
+  selfTrade: z
+    .enum(SELF_TRADE_NAMES)
+    .describe('What is cancelled when the order meets the user’s own order'),
+  groupId: response.groupId.nullable().describe('The order’s group; null if it has none'),
 };
 export const limit = response.price.describe(
-  'The limit; 0.999 to buy or 0.001 to sell at any price',
+  'The price limit; 0.999 to buy, or 0.001 to sell, at any price',
 );
 export const originalShares = response.shares.describe(
   'The shares ordered; for an amount of dollars, the shares bought plus those that rested',
@@ -34,7 +36,7 @@ export const originalShares = response.shares.describe(
 export const amount = response.money
   .nullable()
   .describe(
-    'US dollars that a buy was to spend, without the fee, and at most what the most shares that an order may have cost or hold; null: it was for shares, or was amended since',
+    'US dollars that the buy was to spend, without the fee, at most the cost of the largest order’s shares; null if the order was for shares, or has been amended',
   );
 const traded = {
   outcome: response.outcome,
@@ -49,19 +51,19 @@ const traded = {
   shares: response.shares.describe('Shares traded immediately'),
   averagePrice: response.price
     .nullable()
-    .describe('US dollars per share; null when nothing was traded'),
+    .describe('US dollars per share; null if nothing was traded'),
 };
 const paid = {
   fee: response.money.describe(
-    'US dollars: the feeRate (0.5% at first) of the amount of a filled buy, otherwise of what was spent; the sum of the fees of the trades',
+    'US dollars: the feeRate (0.5% by default) on the amount of a filled buy, otherwise on what was spent; the sum of the trades’ fees',
   ),
   total: response.money.describe('US dollars: spent plus fee, or received'),
-  unspent: response.money.describe('US dollars of the amount that were neither spent nor held'),
+  unspent: response.money.describe('US dollars of the amount that are neither spent nor held'),
   restingShares: response.shares.describe('Shares left in the book'),
   sharesAhead: response.shares
     .nullable()
     .describe(
-      'Shares of other orders at the price that trade before what rests; null: nothing rests, or an amendment kept the place of the order: read the order',
+      'Shares of other orders at the same price that trade before the resting shares; null if nothing rests, or if an amendment kept the order’s place: then read the order',
     ),
 };
 const settled = {
@@ -73,7 +75,7 @@ const settled = {
         shares: response.shares,
       }),
     )
-    .describe('The trades of the order, in order'),
+    .describe('The order’s trades, in order'),
   balance: response.balance,
   position: response.position,
   ...response.state,
@@ -107,7 +109,7 @@ const amended = {
   keptPriority: z
     .boolean()
     .describe(
-      'Whether the order kept its place in the queue. If not, the other fields say what it did when it was placed anew',
+      'Whether the order kept its place in the queue. If not, the other fields say what it did when it was placed again',
     ),
   marketId: response.marketId,
   userId: response.userId,
@@ -116,32 +118,34 @@ export const AmendReceipt = responseObject('AmendReceipt', 'What an amendment di
   ...amended,
   side: response.side,
   ...traded,
-  spent: response.money.optional().describe('Of a buy only: US dollars, without the fee'),
-  received: response.money.optional().describe('Of a sale only: US dollars'),
+  spent: response.money.optional().describe('US dollars spent by a buy, without the fee'),
+  received: response.money.optional().describe('US dollars received by a sale'),
   ...paid,
   originalShares: response.shares
     .nullable()
     .describe(
-      'The total size that the amendment requested, including filled shares; null: unchanged',
+      'The total size requested by the amendment, including filled shares; null if unchanged',
     ),
   price: response.price
     .nullable()
-    .describe('The limit that the amendment requested; null: unchanged'),
+    .describe('The price limit requested by the amendment; null if unchanged'),
   ...settled,
 });
 export const CancelReceipt = responseObject('CancelReceipt', 'A cancelled order', {
   ...place,
   status: z.literal('cancelled').describe('The state'),
   isOpen,
-  reason: z.literal('requested').describe('Why it was cancelled'),
+  reason: z.literal('requested').describe('Why the order was cancelled'),
   cancelledShares: response.shares,
   balance: response.balance,
   ...response.state,
 });
 const cancelledAll = {
   userId: response.userId,
-  cancelled: z.array(response.orderId).describe('The ids of the orders, in the order of resting'),
-  cancelledOrders: response.count.describe('The number of orders that were cancelled'),
+  cancelled: z
+    .array(response.orderId)
+    .describe('The ids of the cancelled orders, in the order in which they began to rest'),
+  cancelledOrders: response.count.describe('The number of cancelled orders'),
   balance: response.balance,
   ...response.state,
 };
@@ -154,7 +158,7 @@ export const CancelOrdersReceipt = responseObject(
   'CancelOrdersReceipt',
   'What cancelling all orders did',
   {
-    marketId: response.marketId.nullable().describe('The market; null: all markets'),
+    marketId: response.marketId.nullable().describe('The market; null for all markets'),
     ...cancelledAll,
   },
 );
@@ -167,14 +171,14 @@ const after = { balance: response.balance, position: response.position, ...respo
 export const SplitReceipt = responseObject('SplitReceipt', 'Dollars that were turned into pairs', {
   ...pairs,
   spent: response.money,
-  fee: response.money.describe('US dollars: the feeRate (0.5% at first) of spent'),
+  fee: response.money.describe('US dollars: the feeRate (0.5% by default) on `spent`'),
   total: response.money.describe('US dollars: spent plus fee'),
   ...after,
 });
 export const MergeReceipt = responseObject('MergeReceipt', 'Pairs that were turned into dollars', {
   ...pairs,
   received: response.money,
-  profit: response.money.describe('US dollars: received, less what the shares cost'),
+  profit: response.money.describe('US dollars: `received` less what the shares cost'),
   ...after,
 });
 export const ClaimReceipt = responseObject('ClaimReceipt', 'Claimed winnings', {

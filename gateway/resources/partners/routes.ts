@@ -28,21 +28,19 @@ const TransferBody = bodyObject('TransferBody', 'A transfer of a partner', {
 });
 
 export const TransferReceipt = responseObject('TransferReceipt', 'An executed transfer', {
-  partner: z.string().describe('The name of the partner'),
+  partner: z.string().describe('The partner’s name'),
   reference: z.string().describe('The reference of the transfer'),
   userId: response.userId,
   amount: response.money,
   balance: response.balance
     .nullable()
-    .describe(
-      'The balance after the transfer; null for a user who was not registered with this key',
-    ),
+    .describe('The balance after the transfer; null if the user was not registered with this key'),
   ...response.state,
 });
 
 const ownUsersMoney = response.money
   .nullable()
-  .describe('US dollars; null for a user who was not registered with this key');
+  .describe('US dollars; null if the user was not registered with this key');
 
 export const PartnerUser = responseObject('PartnerUser', 'A user as partners see it', {
   userId: response.userId,
@@ -59,7 +57,7 @@ export const partnerRoutes: Route[] = [
   defineRoute('POST', '/partner/deposits', {
     access: 'partner',
     summary:
-      'Deposit money for any user; the same reference again gets the first response. Accounts of the exchange take no deposits',
+      'Deposit money for any user except the exchange’s own accounts; a repeated reference returns the first response',
     query: request.PartnerQuery,
     body: TransferBody,
     responses: { 200: TransferReceipt },
@@ -72,7 +70,7 @@ export const partnerRoutes: Route[] = [
   defineRoute('POST', '/partner/withdrawals', {
     access: 'partner',
     summary:
-      'Withdraw money of a user who was registered with this key; the same reference again gets the first response',
+      'Withdraw money of a user registered with this key; a repeated reference returns the first response',
     query: request.PartnerQuery,
     body: TransferBody,
     responses: { 200: TransferReceipt },
@@ -90,7 +88,7 @@ export const partnerRoutes: Route[] = [
 
   defineRoute('GET', '/partner/users/:id', {
     access: 'partner',
-    summary: 'A user, with the balance if the user was registered with this key',
+    summary: 'A user; includes the balance if the user was registered with this key',
     query: request.PartnerQuery,
     responses: { 200: PartnerUser },
     errors: ['user_not_found'],

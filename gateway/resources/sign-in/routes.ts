@@ -26,13 +26,13 @@ const LoginBody = bodyObject('LoginBody', 'The credentials of a user', {
 });
 const RecoverBody = bodyObject('RecoverBody', 'A new password, with a code of the operator', {
   username,
-  code: z.string().max(CODE_LENGTH_MAX, 'is too long').describe('The code of the operator'),
-  newPassword: request.password.describe('The password from now on'),
+  code: z.string().max(CODE_LENGTH_MAX, 'is too long').describe('The code from the operator'),
+  newPassword: request.password.describe('The new password'),
 });
 const PasswordBody = bodyObject('PasswordBody', 'A change of password', {
   ...request.own,
-  currentPassword: request.triedPassword.describe('The password until now'),
-  newPassword: request.password.describe('The password from now on; all tokens end'),
+  currentPassword: request.triedPassword.describe('The current password'),
+  newPassword: request.password.describe('The new password; all tokens end'),
 });
 
 const token = z.string().describe('The session token, for the header `x-user-token`');
@@ -58,7 +58,7 @@ export const signInRoutes: Route[] = [
   defineRoute('POST', '/auth/register', {
     access: 'openOrPartner',
     summary:
-      'Create an account and sign in; with a partner’s key, the account permanently belongs to that partner',
+      'Create an account and sign in; with a partner’s key, the account belongs to that partner permanently',
     quota: 'signIns',
     body: RegisterBody,
     responses: { 201: SignedIn },
@@ -100,7 +100,7 @@ export const signInRoutes: Route[] = [
   defineRoute('POST', '/auth/recovery', {
     access: 'open',
     summary:
-      'Set a new password with a code of the operator, which can be used once, and sign in; all older tokens have ended',
+      'Set a new password with a one-time code from the operator, and sign in; all older tokens have ended',
     quota: 'signIns',
     body: RecoverBody,
     responses: { 200: SignedIn },
@@ -145,7 +145,7 @@ export const signInRoutes: Route[] = [
   defineRoute('PUT', '/auth/password', {
     access: 'session',
     handlesCredentials: true,
-    summary: 'Change your password; all older tokens are revoked at once',
+    summary: 'Change your password; all older tokens are revoked immediately',
     quota: 'signIns',
     body: PasswordBody,
     responses: { 200: NewToken },
@@ -174,7 +174,7 @@ export const signInRoutes: Route[] = [
 
   defineRoute('GET', '/auth/session', {
     access: 'session',
-    summary: 'Who is signed in',
+    summary: 'The signed-in user',
     responses: { 200: SessionOwner },
     handle(call) {
       const { userId, username } = call.engine.account(call.userId)!;

@@ -21,7 +21,9 @@ const ADDRESS_LENGTH_MAX = 49;
 
 const scope = z
   .enum(['read', 'trade'])
-  .describe('`read`: changes nothing. `trade`: everything but credentials: no password, no tokens');
+  .describe(
+    '`read`: changes nothing. `trade`: everything except passwords, tokens and new sub-accounts',
+  );
 /** Printable characters of one UTF-16 unit. RE2 does not support `\\u`. */
 const [FIRST, LAST] = ['\u00a0', '\ud7ff'];
 const TOKEN_NAME = new RegExp(`^[ -~${FIRST}-${LAST}]{1,64}$`);
@@ -43,13 +45,15 @@ export const TokenBody = bodyObject('TokenBody', 'A token for a program', {
     .min(1, 'must be in the future')
     .max(MAX_TIME_MS - 1, `must be less than ${MAX_TIME_MS}`)
     .optional()
-    .describe('When the token expires; without it, never'),
+    .describe('When the token expires; omit it for a token that never expires'),
   allowedAddresses: z
     .array(allowedAddress)
     .min(1, 'must name an address')
     .max(ALLOWED_ADDRESSES_MAX, `must name at most ${ALLOWED_ADDRESSES_MAX} addresses`)
     .optional()
-    .describe('IP addresses and CIDR ranges from which the token may be used; without it, any'),
+    .describe(
+      'IP addresses and CIDR ranges from which the token may be used; omit it for any address',
+    ),
 });
 
 const tokenFields = {
@@ -59,13 +63,13 @@ const tokenFields = {
 };
 const tokenTimes = {
   createdAtMs: timeMs,
-  expiresAtMs: timeMs.nullable().describe('When the token expires; null: never'),
+  expiresAtMs: timeMs.nullable().describe('When the token expires; null if never'),
 };
 const tokenAddresses = {
   allowedAddresses: z
     .array(z.string())
     .nullable()
-    .describe('From which addresses the token may be used; null: any'),
+    .describe('Addresses from which the token may be used; null for any'),
 };
 export const CreatedToken = responseObject('CreatedToken', 'A new named token', {
   ...tokenFields,
@@ -82,7 +86,7 @@ export const Tokens = responseObject('Tokens', 'The named tokens of a user', {
         ...tokenTimes,
         lastUsedAtMs: timeMs
           .nullable()
-          .describe('When the token was last used since the exchange started; null: not since'),
+          .describe('When the token was last used; null if not since the exchange started'),
         ...tokenAddresses,
       }),
     )
@@ -107,7 +111,7 @@ export const tokenRoutes: Route[] = [
   defineRoute('GET', '/auth/tokens', {
     access: 'session',
     answeredBy: 'leader',
-    summary: 'Your named tokens, oldest first, with those that have expired in the last week',
+    summary: 'Your named tokens, oldest first, including those that expired in the last week',
     responses: { 200: Tokens },
     handle: (call) => listTokens(call, call.userId),
   }),
@@ -116,7 +120,7 @@ export const tokenRoutes: Route[] = [
     access: 'session',
     handlesCredentials: true,
     summary:
-      'Revoke a named token, yours or of a sub-account: it is refused at once, and its streams are closed',
+      'Revoke a named token of yours or of a sub-account: it is refused immediately, and its streams are closed',
     body: request.EmptyBody,
     responses: { 204: null },
     errors: ['token_not_found'],

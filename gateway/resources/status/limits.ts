@@ -26,63 +26,63 @@ import { BOOK_LEVELS_MAX } from '../markets/schemas.js';
 
 const bucket = z
   .strictObject({
-    perSecond: decimal.min(0).describe('Requests per second in the long run'),
-    burst: count.describe('Requests that can be sent at once'),
+    perSecond: decimal.min(0).describe('Sustained requests per second'),
+    burst: count.describe('Requests in a burst'),
   })
   .nullable();
 const rates = (description: string) =>
   z
     .strictObject({
-      user: bucket.describe('Of one user; null: no limit'),
-      address: bucket.describe('Of one address; null: no limit'),
+      user: bucket.describe('Limit per user; null if none'),
+      address: bucket.describe('Limit per address; null if none'),
     })
     .describe(description);
 
 export const Limits = responseObject('Limits', 'What clients must keep to', {
-  ruleSet: count.describe('The set of rules in force'),
-  feeRate: decimal.describe('The part of what a buy spends that is charged on top'),
+  ruleSet: count.describe('The rule set in force'),
+  feeRate: decimal.describe('The fee as a fraction of what a buy spends, charged on top'),
   makerFeeRate,
-  vaultShare: decimal.describe('The part of the fees that the vault earns'),
+  vaultShare: decimal.describe('The vault’s fraction of the fees'),
   tickSize: money.describe('US dollars; prices are multiples of it'),
   lotSize: shares.describe('Shares; sizes are multiples of it'),
   prices: z
     .enum(['simulated', 'file', 'live'])
     .describe(
-      'Where the prices of assets come from: a simulation, which no real market follows; a file of recorded ones; or exchanges elsewhere',
+      'Where prices come from: a simulation, a file of recorded prices, or other exchanges',
     ),
-  startingBalance: money.describe('US dollars of play money that a new account is given; 0: none'),
+  startingBalance: money.describe('Play money of a new account, in US dollars; 0 if none'),
   startAgain: z
     .boolean()
     .describe('Whether an account with little left may start again with `startingBalance`'),
   restingOrderValue: money.describe(
-    'US dollars that an order must be worth at its own price when it comes to rest; a sale of all shares of a position may be worth less',
+    'The least value, in US dollars at its own price, of an order that begins to rest; a sale of all shares of a position may be worth less',
   ),
   maxima: z
     .strictObject({
-      orderAmount: money.describe('US dollars that one order may spend'),
-      orderShares: shares.describe('Shares of one order'),
+      orderAmount: money.describe('The most US dollars that one order may spend'),
+      orderShares: shares.describe('The most shares of one order'),
       tradesPerOrder: count.describe(
-        'Makers that one order, or the orders of one batch, may trade with; orders that an order group cancels meanwhile count as makers',
+        'The most makers with which one order, or one batch, may trade; orders that an order group cancels in the process count as makers',
       ),
-      openOrders: count.describe('Resting orders of one user in all markets'),
-      batchOperations: count.describe('Operations of one batch'),
-      bodyBytes: count.describe('Bytes of a request body'),
-      pageEntries: count.describe('Entries in one page of a list'),
-      bookLevels: count.describe('Price levels on each side of an order book'),
-      stake: money.describe('US dollars of one stake in a vault'),
-      orderGroups: count.describe('Order groups of one user'),
-      vaultDeposits: count.describe('Open vault deposits of one user'),
-      referralCodes: count.describe('Referral codes of one user over time'),
+      openOrders: count.describe('The most resting orders of one user, in all markets'),
+      batchOperations: count.describe('The most operations of one batch'),
+      bodyBytes: count.describe('The most bytes of a request body'),
+      pageEntries: count.describe('The most entries of a page'),
+      bookLevels: count.describe('The most price levels on each side of an order book'),
+      stake: money.describe('The largest stake, in US dollars'),
+      orderGroups: count.describe('The most order groups of one user'),
+      vaultDeposits: count.describe('The most open vault deposits of one user'),
+      referralCodes: count.describe('The most referral codes that one user may ever choose'),
       idempotencyKeys: count.describe(
-        'Idempotency keys kept for one user; fewer as they fill up, and for accounts that have not paid a dollar of fees',
+        'The most idempotency keys kept for one user; fewer as they fill up, and for accounts that have not paid a dollar of fees',
       ),
-      idempotencyKeptMs: count.describe('Milliseconds for which an idempotency key is kept'),
+      idempotencyKeptMs: count.describe('How long an idempotency key is kept, in milliseconds'),
     })
-    .describe('The largest values that the exchange accepts'),
+    .describe('The limits of single requests and users'),
   rates: z
     .strictObject({
       orders: rates('Changes; a batch counts as its operations'),
-      cancels: rates('Cancels, apart from orders; so is a batch that only cancels'),
+      cancels: rates('Cancels, separate from orders; includes a batch that only cancels'),
       reads: rates('Reads'),
       signIns: rates('Requests that hash a password, and new tokens'),
     })

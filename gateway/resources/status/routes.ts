@@ -26,11 +26,11 @@ export const Health = responseObject('Health', 'The process is alive', {
 const failing = z
   .array(z.enum(DERIVED_PARTS))
   .describe(
-    'What is made from the journal and cannot be made now; its reads are refused. Trading does not depend on it',
+    'Derived data that cannot be produced now; its reads are refused. Trading does not depend on it',
   );
 
 const behindMs = response.count.describe(
-  'Of a replica: its state includes everything that was acknowledged that long ago, or earlier',
+  'For a replica, the greatest possible age of its state in milliseconds: the state includes everything acknowledged before that',
 );
 
 export const Ready = responseObject('Ready', 'The exchange accepts traffic', {
@@ -52,7 +52,7 @@ export const Status = responseObject('Status', 'The progress of the exchange', {
   digest: z
     .string()
     .regex(/^[0-9a-f]{16}$/)
-    .describe('A number over all results and events so far, as 16 hex digits'),
+    .describe('A running hash of all results and events, as 16 hex digits'),
   journal: z
     .enum(['local', 'replicated', 'unreplicated'])
     .describe(
@@ -62,15 +62,13 @@ export const Status = responseObject('Status', 'The progress of the exchange', {
   role: z
     .enum(['leader', 'standby', 'replica'])
     .describe(
-      'leader: it executes commands; replica: it serves reads and forwards the rest; standby: it waits to lead',
+      'leader: executes commands; replica: serves reads and forwards the rest; standby: waits to lead',
     ),
   epoch: response.count
     .nullable()
-    .describe('The number of the leader of a replicated journal; null: it is local'),
+    .describe('The leader’s number in a replicated journal; null if the journal is local'),
   behindMs: behindMs.nullable(),
-  paused: z
-    .array(z.string())
-    .describe('What takes no new orders: everything, or assets, or markets'),
+  paused: z.array(z.string()).describe('What takes no new orders: everything, assets, or markets'),
   failing,
   journalDamaged: z
     .boolean()
@@ -82,33 +80,31 @@ export const Status = responseObject('Status', 'The progress of the exchange', {
     .array(
       responseObject('AssetPrice', 'The price of an asset, and where it comes from', {
         asset: response.asset,
-        price: response.money.nullable().describe('The price that counts; null: none yet'),
+        price: response.money.nullable().describe('The current price; null before the first price'),
         observedAtMs: response.timeMs
           .nullable()
           .describe('When the price was observed, in milliseconds since the epoch'),
         held: z
           .strictObject({
             price: response.money,
-            sinceMs: response.timeMs.describe('When the first such price came'),
+            sinceMs: response.timeMs.describe('When the first held price arrived'),
           })
           .nullable()
-          .describe('The price that is held back, because it is far from the last one; null: none'),
+          .describe('The price held back because it is far from the last one; null if none'),
         sources: z
           .array(
             responseObject('SourcePrice', 'The last price of a source', {
-              source: z.string().describe('Where it came from'),
+              source: z.string().describe('The source’s name'),
               price: response.money,
               observedAtMs: response.timeMs,
-              isFresh: z.boolean().describe('Whether it counts for the median'),
+              isFresh: z.boolean().describe('Whether the price counts for the median'),
             }),
           )
-          .describe('The last price of each source since the start'),
+          .describe('Each source’s last price since startup'),
       }),
     )
-    .describe('The prices of the assets, and where they come from'),
-  nowMs: response.timeMs.describe(
-    'What the clock of the exchange shows, in milliseconds since the epoch',
-  ),
+    .describe('The assets’ prices and their sources'),
+  nowMs: response.timeMs.describe('The exchange’s clock, in milliseconds since the epoch'),
 });
 
 export const MetricsText = responseSchema(
@@ -118,9 +114,7 @@ export const MetricsText = responseSchema(
 );
 
 export const Time = responseObject('Time', 'The time of the exchange', {
-  nowMs: response.timeMs.describe(
-    'What the clock of the exchange shows, in milliseconds since the epoch',
-  ),
+  nowMs: response.timeMs.describe('The exchange’s clock, in milliseconds since the epoch'),
   sequence: response.sequence,
 });
 
@@ -192,7 +186,7 @@ export const operationRoutes: Route[] = [
 
   defineRoute('GET', '/time', {
     ...OF_PROCESS,
-    summary: 'The time of the exchange, which decides when markets start and end',
+    summary: 'The exchange’s time, which decides when markets start and end',
     responses: { 200: Time },
     handle(call) {
       const { clock, sequencer } = call.gateway;
@@ -219,7 +213,7 @@ export const operationRoutes: Route[] = [
     quota: null,
     units: () => METRICS_UNITS,
     summary:
-      'Metrics in the Prometheus text format. Only at the address for operators, if there is one',
+      'Metrics in the Prometheus text format; only at the operators’ address, if there is one',
     produces: [METRICS_TYPE],
     responses: { 200: MetricsText },
     async handle(call) {

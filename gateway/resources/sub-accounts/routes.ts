@@ -38,13 +38,13 @@ export const SubAccounts = responseObject(
           userId: response.userId,
           username: response.username,
           createdAtMs: response.timeMs,
-          balance: z.strictObject(response.balanceFields).describe('The money of the sub-account'),
+          balance: z.strictObject(response.balanceFields).describe('The sub-account’s money'),
         }),
       )
       .describe(`The sub-accounts, oldest first; at most ${MAX_SUB_ACCOUNTS_PER_USER}`),
     allAccounts: z
       .strictObject(response.balanceFields)
-      .describe('The money of the user and of all sub-accounts together'),
+      .describe('The total money of the user and all sub-accounts'),
     ...response.state,
   },
 );
@@ -90,7 +90,7 @@ export const subAccountRoutes: Route[] = [
   defineRoute('POST', '/users/:id/sub-accounts', {
     access: 'session',
     handlesCredentials: true,
-    summary: 'Create a sub-account: an account of its own, without a password',
+    summary: 'Create a sub-account: a separate account without a password',
     userParameter: 'id',
     quota: 'signIns',
     body: SubAccountBody,
@@ -128,7 +128,8 @@ export const subAccountRoutes: Route[] = [
 
   defineRoute('POST', '/users/:id/transfers', {
     access: 'session',
-    summary: 'Move available money between your account and a sub-account, or between two of these',
+    summary:
+      'Move available money between your account and a sub-account, or between two sub-accounts',
     userParameter: 'id',
     body: MoneyTransferBody,
     idempotent: true,

@@ -29,14 +29,14 @@ export const Vaults = responseObject('Vaults', 'The vaults', {
         staked: response.money,
         deposits: response.count.describe('The number of deposits'),
         feeShare: response.decimal.describe(
-          'The part of the fees of markets that goes to the vault; a market pays a stake 1/1,000 of it at most',
+          'The vault’s fraction of markets’ fees; a market pays at most 1/1,000 of a stake',
         ),
         yieldPaid: response.money,
         apr: response.decimal
           .min(0)
           .nullable()
           .describe(
-            'Yield of the last 24 hours, times 365, per dollar that is staked now: 0.05 is 5% a year; null when nothing is staked',
+            'Yield of the last 24 hours, times 365, per dollar now staked: 0.05 is 5% a year; null if nothing is staked',
           ),
         minimumStake: response.money,
       }),

@@ -90,7 +90,7 @@ export const vaultRoutes: Route[] = [
 
   defineRoute('GET', '/users/:userId/vaults', {
     access: 'public',
-    summary: 'The active vault deposits of a user, oldest first',
+    summary: 'A user’s active vault deposits, oldest first',
     userParameter: 'userId',
     query: PagedQuery,
     responses: { 200: receipts.Deposits },

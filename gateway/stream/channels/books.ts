@@ -13,7 +13,7 @@ import { Channel, DATA } from './channel.js';
 const data = z
   .strictObject({
     asset,
-    book: Book.nullable().describe('The book, or its changes; null: no market is active'),
+    book: Book.nullable().describe('The book, or its changes; null if no market is active'),
   })
   .describe(DATA);
 export const BOOKS = {

@@ -17,7 +17,7 @@ import { channelText, type Stamp } from './message-text.js';
 
 export const DATA = 'The state of the channel, or its changes';
 export const atMs = count.describe(
-  'The time of the exchange then, in milliseconds since the epoch',
+  'The exchange’s time at that sequence, in milliseconds since the epoch',
 );
 
 /** Total size of all channels' kept messages. */

@@ -25,7 +25,7 @@ export type MarketChange = (typeof CHANGES)[number];
 const change = z.strictObject({
   change: z.enum(CHANGES).describe('What happened to the market'),
   marketId,
-  market: Market.nullable().describe('The market afterwards; null once it is closed'),
+  market: Market.nullable().describe('The market after the change; null once it is closed'),
 });
 
 export const MARKETS = {

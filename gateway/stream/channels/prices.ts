@@ -20,7 +20,7 @@ const data = z
     observedAtMs: count
       .nullable()
       .describe('When the price was observed, in milliseconds since the epoch'),
-    marketId: marketId.nullable().describe('The active market; null: none'),
+    marketId: marketId.nullable().describe('The active market; null if there is none'),
     indicative: Market.shape.indicative,
   })
   .describe(DATA);

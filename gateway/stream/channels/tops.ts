@@ -14,7 +14,7 @@ const data = z
   .strictObject({
     asset,
     book: Book.nullable().describe(
-      'The active market with at most one level on each side; null: no market is active',
+      'The active market’s book, with at most one level on each side; null if no market is active',
     ),
   })
   .describe(DATA);

@@ -99,7 +99,7 @@ const { marketId, money, shares } = fields;
 
 const orderRested = typed('order_rested', {
   ...order,
-  sharesAhead: shares.describe('Shares at the price that trade before it'),
+  sharesAhead: shares.describe('Shares at the same price that trade before this order'),
 });
 const orderEnded = typed('order_ended', {
   orderId: fields.orderId,
@@ -189,7 +189,7 @@ export const UserEvent = z.discriminatedUnion('type', [
   oneUser(
     'deposited',
     'deposited',
-    { amount: money, source: z.enum(['grant', 'partner']).describe('Where it came from') },
+    { amount: money, source: z.enum(['grant', 'partner']).describe('The source of the money') },
     { source: ({ source }) => (source === DepositSource.GRANT ? 'grant' : 'partner') },
   ),
   oneUser('userFrozen', 'user_frozen', {
@@ -198,12 +198,12 @@ export const UserEvent = z.discriminatedUnion('type', [
   oneUser(
     'cancelAfterFired',
     'cancel_after_fired',
-    { cancelAtMs: fields.count.describe('The time for which the cancellation was set') },
+    { cancelAtMs: fields.count.describe('The scheduled time of the cancellation') },
     { cancelAtMs: 'dueAtMs' },
   ),
   oneUser('orderGroupTripped', 'order_group_tripped', {
     groupId: fields.groupId,
-    filledShares: shares.describe('What its orders filled in the window'),
+    filledShares: shares.describe('Shares filled by the group’s orders in the window'),
   }),
   oneUser('withdrawn', 'withdrawn', { amount: money }),
   oneUser(

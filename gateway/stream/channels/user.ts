@@ -18,12 +18,14 @@ import { positionMarketAt, UserEvent, userEventText } from './user-events.js';
 
 const account = {
   userId: fields.userId,
-  balance: z.strictObject(fields.balanceFields).describe('The balance afterwards'),
+  balance: z.strictObject(fields.balanceFields).describe('The balance after the command'),
   positions: z
     .array(
       z.strictObject({
         marketId: fields.marketId,
-        outcomes: Positions.shape.positions.describe('The positions in the market; empty: none'),
+        outcomes: Positions.shape.positions.describe(
+          'The positions in the market; empty if there are none',
+        ),
       }),
     )
     .describe('The positions'),
@@ -36,7 +38,7 @@ const accountData = {
   delta: z
     .strictObject({
       ...account,
-      events: z.array(UserEvent).describe('What happened to the account, in order'),
+      events: z.array(UserEvent).describe('The account’s events, in order'),
     })
     .describe(DATA),
 };

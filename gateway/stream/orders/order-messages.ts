@@ -33,19 +33,19 @@ export const requestId = z
   .string()
   .min(1, ID_LENGTH)
   .max(REQUEST_ID_MAX, ID_LENGTH)
-  .describe('Repeated by the answers to this request');
+  .describe('Repeated in the answers to this request');
 
 const idempotencyKey = z
   .string()
   .regex(CLIENT_ID, NO_CLIENT_ID)
   .optional()
-  .describe('As the header Idempotency-Key over HTTP');
+  .describe('Like the header Idempotency-Key over HTTP');
 
 const clientSequence = z
   .int('must be a whole number')
   .min(1, 'must be at least 1')
   .optional()
-  .describe('As the header Client-Sequence over HTTP');
+  .describe('Like the header Client-Sequence over HTTP');
 
 const { operations, atomic } = BatchBody.shape;
 
