@@ -41,6 +41,7 @@ const TRIALS: Readonly<Record<string, Trial>> = {
   linearizable: longer('end-to-end/linearizable'),
   image: longer('gateway/deploy'),
   bots: longer('gateway/client/bots'),
+  ccxt: own('ccxt'),
   takeover: longer('end-to-end/bad-days/takeover'),
   'power-cut': own('power-cut'),
   'failing-disk': own('failing-disk'),

@@ -1,7 +1,7 @@
 /**
  * Builds the downloads for client authors into dist/downloads: the npm package of gateway/client,
- * the Python client with its examples, and the page that lists them. Part of `npm run build`; its
- * dependencies are needed only here.
+ * the Python client with its examples, the class for ccxt, and the page that lists them. Part of
+ * `npm run build`; its dependencies are needed only here.
  *
  * Invariant: the package and its types have no dependencies, because types derived from the
  * exchange's schemas are written out. The same source yields the same bytes.
@@ -136,7 +136,8 @@ function pack(): void {
 function copyPrograms(): void {
   for (const name of ['quarter_hour.py', 'pyproject.toml'])
     cpSync(join(CLIENT, 'python', name), join(OUT, name));
-  cpSync(join(CLIENT, 'python/examples'), OUT, { recursive: true });
+  for (const folder of ['python/examples', 'ccxt'])
+    cpSync(join(CLIENT, folder), OUT, { recursive: true });
   for (const name of readdirSync(join(CLIENT, 'examples'))) {
     const text = readFileSync(join(CLIENT, 'examples', name), 'utf8')
       .replace("'../index.js'", `'${NAME}'`)

@@ -120,7 +120,14 @@ test('a stranger gets a small package without dependencies', async () => {
     'package.json',
   ]);
   expect(readFileSync(join(installed, 'index.d.ts'), 'utf8')).not.toMatch(/\bimport\b|\bzod\b/);
-  for (const path of ['', 'quarter_hour.py', 'pyproject.toml', 'taker.py', 'taker.ts'])
+  for (const path of [
+    '',
+    'quarter_hour.py',
+    'pyproject.toml',
+    'taker.py',
+    'taker.ts',
+    'ccxt-quarter-hour.ts',
+  ])
     expect((await fetch(`${server.api.url}/client/${path}`)).status, path).toBe(200);
   expect(statSync(join(ROOT, 'dist/downloads/quarter-hour-client.tgz')).size).toBeLessThan(30_000);
 });
