@@ -1,10 +1,9 @@
 /**
  * `npm run build`: compiles the project into dist/, unless nothing has changed since the last time.
- * Every command that runs compiled code begins with it. With `--if-missing`, as the operator's
- * tools call it, it compiles only where there is no complete dist/: an exchange may be running from
- * it.
+ * Every command that runs compiled code begins with it. With `--if-missing`, which the operator's
+ * tools use, it compiles only if dist/ is incomplete, because an exchange may be running from it.
  *
- * Always holds: dist/.inputs describes the files that dist/ was made from, and is written last.
+ * Invariant: dist/.inputs is written last, and describes the files that dist/ was built from.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -22,7 +21,7 @@ const FILES = [
 ];
 const INPUTS = join(ROOT, 'dist/.inputs');
 
-/** Every file with its size and the time of its last change. */
+/** Every file with its size and modification time. */
 function inputs(): string {
   const inFolders = FOLDERS.flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((path) =>
@@ -61,7 +60,7 @@ if (built !== null && built !== now && process.argv.includes('--if-missing')) {
     run('dist/gateway/contract/build.js');
     run('dist/gateway/contract/downloads/build.js');
   } catch {
-    // The compiler has said what is wrong.
+    // The compiler has reported the errors.
     process.exit(1);
   }
   writeFileSync(INPUTS, now);

@@ -1,11 +1,11 @@
 /**
- * Three projects. `quick` (npm run test:quick) has the tests that start no process and no thread:
- * they need no build. The threads of `threads` and the processes of `processes` run dist/. What a
- * test imports, directly or through other files, decides where it belongs.
+ * Three projects. `quick` (npm run test:quick) contains the tests that start no process and no
+ * thread, so they need no build. `threads` and `processes` run dist/. The imports of a test, direct
+ * or through other files, determine its project.
  *
- * Always holds: the files of `quick` and `threads` share what they import, because nothing in it
- * changes. Those of `processes` do not: the address space that exchanges of earlier files reserve
- * is too much to start another process.
+ * Invariant: the files of `quick` and `threads` share imported modules, because nothing in them
+ * changes. The files of `processes` do not, because the address space that earlier files' exchanges
+ * reserve would not leave enough to start another process.
  */
 import { defineConfig } from 'vitest/config';
 import { reachableFrom, sourcesOf } from './test/support/sources.js';
@@ -19,7 +19,7 @@ const projectOf = (path: string) => {
   return reached.has('node:worker_threads') ? 'threads' : 'quick';
 };
 
-/** Of all random choices, so that every run makes the same. Another one finds other faults. */
+/** Seeds all random choices, so that runs are repeatable. Another seed finds other faults. */
 const { SEED = '1' } = process.env;
 process.stdout.write(`SEED=${SEED}\n`);
 
@@ -28,10 +28,10 @@ export default defineConfig({
     env: { SEED },
     testTimeout: 300_000,
     hookTimeout: 180_000,
-    // As long as eventually() waits; the default, a second, is too short on a busy machine.
+    // As long as eventually() waits. The default of one second is too short on a busy machine.
     expect: { poll: { timeout: 20_000 } },
-    // One more than two cores: a file that waits for a clock or a child process leaves its core to
-    // another.
+    // One more than two cores, because a file that waits for a clock or child process leaves its
+    // core.
     maxWorkers: 3,
     projects: ['quick', 'threads', 'processes'].map((name) => ({
       extends: true,

@@ -165,7 +165,7 @@ export class Orders extends OrderTable {
     this.setTerms(row, this.terms(row) & ((1 << UNSPENT_SHIFT) - 1));
   }
 
-  /** The part of a buy's amount that is neither spent nor held; -1 if the order is not a buy for an amount. */
+  /** The unspent and unheld part of a buy's amount; -1 if not a buy for an amount. */
   unspentMicros(row: number): number {
     return (this.terms(row) >>> UNSPENT_SHIFT) - 1;
   }

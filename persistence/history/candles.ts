@@ -28,7 +28,7 @@ export interface PriceRange {
 export interface Candle {
   /** When the interval begins. */
   atMs: number;
-  /** The prices of UP at which a market traded, in ticks; null without a trade, and for an asset. */
+  /** Prices of UP in ticks; null without a trade, and for an asset. */
   up: PriceRange | null;
   /** The asset's prices, in micros, in the order of their arrival; null if none arrived. */
   assetPrice: PriceRange | null;

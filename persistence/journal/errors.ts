@@ -30,7 +30,7 @@ export function restoreCommand(folder: string): string {
 export class JournalError extends TroubleError {
   override name = 'JournalError';
 
-  /** @param firstBadSequence everything before it is proven; null if the error is not about the contents. */
+  /** Everything before `firstBadSequence` is proven; `null` for errors outside the contents. */
   constructor(
     told: string | Told,
     readonly firstBadSequence: number | null,

@@ -18,7 +18,7 @@
  *
  *   u32 kind, u32 file, u64 offset, u32 length, u32 flags, u64 monotonic time in nanoseconds
  *
- * Always holds: a write is logged after it was done and before the caller knows it; a sync is
+ * Invariant: a write is logged after it was done and before the caller knows it; a sync is
  * logged before it starts and after it has ended, so that only writes that were logged before its
  * start count as synced; what is sent is logged before it leaves the process.
  */

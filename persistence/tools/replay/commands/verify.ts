@@ -36,7 +36,7 @@ class Verification implements Visitor {
   private position: JournalPosition = GENESIS;
   private atMs = 0;
   private batches = 0;
-  /** Where the replay began, if earlier segments are archived; 0 if it began at the first command. */
+  /** Where the replay began if earlier segments are archived, or 0. */
   private beganAt = 0;
 
   constructor(private readonly request: Invocation) {}
