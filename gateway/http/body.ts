@@ -80,7 +80,10 @@ function parseJson({ text, tooLarge }: ReceivedBody): unknown {
   }
 }
 
-/** Calls `done` in the uWebSockets.js callback for the last piece; never if the client leaves. */
+/**
+ * Calls `done` in the uWebSockets.js callback for the last piece, or for the piece at which the
+ * body is cut off; never if the client leaves first.
+ */
 export function receiveBody(response: HttpResponse, done: (body: ReceivedBody) => void): void {
   // Doubles when full, so many tiny pieces cost no more than one large piece.
   let kept = EMPTY;

@@ -8,7 +8,7 @@ import { type Picture, type Point, pointAt } from './plot.js';
 const MINUTE_MS = 60_000;
 /** How much of the previous market is shown, so that a line leads to the start. */
 const LEAD_MS = MINUTE_MS;
-/** At least this much of the future is shown, until the market has filled the chart. */
+/** A young market's chart extends at least this far beyond the start. */
 const AHEAD_MS = 3 * MINUTE_MS;
 
 type Of = Opened<Pick<Market, 'id' | 'startsAtMs' | 'endsAtMs' | 'startPrice'>>;
