@@ -97,10 +97,7 @@ export class Sessions {
     return this.remembered.of(token)?.session ?? null;
   }
 
-  /**
-   * Returns a token's session, or why the token is not valid now. `known` is the result of
-   * {@link known}.
-   */
+  /** Returns a token's session, or its fault. `known` is the result of {@link known}. */
   check(token: string, engine: Engine, known = this.known(token)): Session | TokenFault {
     const session = known ?? this.verify(token, engine);
     if (typeof session === 'string') return session;

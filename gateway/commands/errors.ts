@@ -257,10 +257,7 @@ export function rejection(code: CodeName, required: number, available: number): 
   return refusal === null ? PLAIN[known] : detailedAnswer(known, refusal);
 }
 
-/**
- * The error of the operation that stopped an atomic batch, with its zero-based index in
- * `details.operation`.
- */
+/** The error of the operation that stopped an atomic batch, with its zero-based index. */
 function batchRejection(
   operation: number,
   code: CodeName,

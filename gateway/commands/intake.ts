@@ -156,9 +156,7 @@ function limited(paid: RateLimitState & { waitMs: number }): Admission {
   return refused(error, retryAfter, paid);
 }
 
-/**
- * Whether too much work is waiting for the disk. Uncounted requests are never refused for overload.
- */
+/** Whether too much is waiting for the disk. Uncounted requests are never refused for it. */
 function isOverloaded(overload: Overload, quota: Quota | null): boolean {
   if (quota === null) return false;
   if (quota === 'reads') return overload.refusesRead();

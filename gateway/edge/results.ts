@@ -18,10 +18,7 @@ interface Asked {
 const NUMBER_BYTES = 8;
 const result = new NumberBuffer();
 
-/**
- * Prepares the answer that {@link Answer.release} sends. The numbers returned are valid until the
- * next result.
- */
+/** Prepares the answer for {@link Answer.release}. The numbers are valid until the next call. */
 export function prepareResult(
   frame: FrameReader,
   { answer, route, command, assets }: Asked,

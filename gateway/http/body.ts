@@ -48,10 +48,7 @@ export class ReceivedBody implements AskedBody {
     return this.decoded;
   }
 
-  /**
-   * The parsed text, or `{}` if empty; `undefined` if invalid. Parsed on first use, after the
-   * request is charged.
-   */
+  /** The parsed text, or `{}` if empty; `undefined` if invalid. First read after the charge. */
   get json(): unknown {
     if (!this.isParsed) {
       this.isParsed = true;

@@ -39,8 +39,7 @@ import type { InFlight } from './in-flight.js';
 import type { Asking, Request } from './request.js';
 
 /**
- * The route's quota unless the body decides; `null` if uncounted. Default: `reads` for GET,
- * otherwise `orders`.
+ * The quota unless the body decides; `null` if uncounted. Default: `reads` for GET, else `orders`.
  */
 export function quotaOf({ method, quota }: AnsweredRoute): Quota | null {
   if (quota !== undefined && typeof quota !== 'function') return quota;

@@ -82,10 +82,7 @@ export class Router {
     });
   }
 
-  /**
-   * Handles requests with a body. If `isChunked`, the answer must be sent in a later turn and close
-   * the connection.
-   */
+  /** Handles requests with a body. If chunked, answer in a later turn and close the connection. */
   onBody(verb: Verb, path: string, handler: Handler): void {
     this.register(verb, path, handler);
   }

@@ -84,10 +84,7 @@ function run(schema: z.ZodType, input: unknown): { value: unknown; issues: z.cor
   return { value: result.value, issues };
 }
 
-/**
- * Returns problems that prevent running the schema (unknown fields or a list that is too long), or
- * `null`.
- */
+/** Returns problems that prevent running the schema (unknown fields, a long list), or `null`. */
 function excessIn(wrapped: z.ZodType, input: unknown): z.core.$ZodIssue[] | null {
   if (typeof input !== 'object' || input === null) return null;
   const schema = unwrapped(wrapped);

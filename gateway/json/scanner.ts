@@ -240,10 +240,7 @@ export class JsonScanner {
     return value;
   }
 
-  /**
-   * An unsigned decimal times ten to the power of `places`, if that is an integer. With `orText`,
-   * it may be in a string.
-   */
+  /** An unsigned decimal times 10^`places`, an integer. `orText`: it may be in a string. */
   decimal(places: number, orText = false): number {
     const first = this.next();
     const { bytes } = this;

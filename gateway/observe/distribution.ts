@@ -29,8 +29,7 @@ export class Distribution {
   /** A value equal to a bound counts below it. `times` is the number of equal values. */
   observe(value: number, times = 1): void {
     const { smallest, bounds } = this.options;
-    // ceil(log2) of the multiple of the smallest bound, from the number of leading zeros of a
-    // 32-bit integer.
+    // ceil(log2) of the multiple of the smallest bound, by leading zeros of a 32-bit integer.
     const multiple = Math.ceil(value / smallest);
     const place = multiple <= 1 ? 0 : 32 - Math.clz32(Math.min(multiple, 0x8000_0000) - 1);
     this.counts[Math.min(place, bounds)]! += times;

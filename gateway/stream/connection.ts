@@ -28,10 +28,7 @@ export interface Socket {
   getBufferedAmount(): number;
   end(code: number, reason: string): void;
   close(): void;
-  /**
-   * Only at an edge: asks for a call of {@link Connection.drained} when fewer than
-   * {@link UNREAD_BYTES} are unread.
-   */
+  /** Only at an edge: asks for {@link Connection.drained} below {@link UNREAD_BYTES}. */
   askRead?(): void;
   signedIn?(session: Session): void;
 }
@@ -65,9 +62,7 @@ export interface ConnectionOptions {
   /** `address` as 16 IPv6 bytes. */
   addressBytes: Uint8Array;
   slot: number;
-  /**
-   * Publishes to a uWebSockets.js topic. `null` if the socket itself batches one turn's messages.
-   */
+  /** Publishes to a topic. `null` if the socket itself batches one turn's messages. */
   publish: ((topic: string, text: string | Uint8Array) => void) | null;
   /** The connection's own topic, unique among connections and channels. */
   topic: string;
@@ -91,10 +86,7 @@ export class Connection {
   isWarned = false;
   /** Whether the connection is closing and ignores messages. */
   isEnding = false;
-  /**
-   * During a `resume` from the journal: the last sent message's number. Pongs must not report a
-   * higher sequence.
-   */
+  /** The last message sent by a `resume` from the journal, which pongs must not exceed. */
   resumedTo = Number.POSITIVE_INFINITY;
   /** Called once when the client has read most of the sent data, or has left. */
   private onRead: (() => void) | null = null;

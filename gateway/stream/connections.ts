@@ -10,9 +10,7 @@ import { Tally } from '../access/fair-use/tally.js';
 import type { Session } from '../access/sessions.js';
 import type { Connection } from './connection.js';
 
-/**
- * Assured parts of the total: 1/1,000 for a newcomers' address, 1/2,000 for an established user.
- */
+/** Assured parts of the total: 1/1,000 for a newcomers' address, 1/2,000 for other users. */
 const ASSURED_PART_OF_ADDRESS = 1_000;
 const ASSURED_PART_OF_USER = 2_000;
 

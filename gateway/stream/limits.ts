@@ -3,10 +3,7 @@ export interface StreamLimits {
   connections: number;
   /** Maximum of a user's open connections. The next one is refused with `limit_reached`. */
   connectionsPerUser: number;
-  /**
-   * Maximum size of a client message. Larger ones get `body_too_large`, but order entry may be as
-   * large as a frame.
-   */
+  /** Maximum size of client messages, except order entry. Larger ones get `body_too_large`. */
   messageBytes: number;
   /** Maximum of a connection's unanswered orders and batches. The next one gets `limit_reached`. */
   outstandingRequests: number;

@@ -37,10 +37,7 @@ export class TokenBuckets<Key> {
     return this.fullAtMs.size;
   }
 
-  /**
-   * Time until the bucket has `count` tokens, or 0. For more than the burst, a full bucket
-   * suffices.
-   */
+  /** Time until the bucket has `count` tokens, or, for more than the burst, is full. */
   waitMs(key: Key, count: number, nowMs: number): number {
     this.debtMs = this.debtOf(key, nowMs);
     const neededMs = Math.min(count * this.tokenMs, this.capacityMs);

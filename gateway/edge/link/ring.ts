@@ -70,10 +70,7 @@ export class RingWriter extends Ring {
     return this.waitingTotal;
   }
 
-  /**
-   * Writes a frame: the first `headLength` bytes of `head`, then `body`. The reader is woken once
-   * for all frames of a turn.
-   */
+  /** Writes `headLength` bytes of `head`, then `body`. The reader is woken once per turn. */
   write(head: Uint8Array, headLength: number, body: Uint8Array = NOTHING): void {
     const length = headLength + body.byteLength;
     if (length > FRAME_BYTES_MAX) throw new Error(`a frame of ${length} bytes is too large`);

@@ -28,8 +28,7 @@ export function writeLast(
   const bytes = bytesOf(body);
   const close = () => response.close();
   if (bytes.byteLength > SMALL_BYTES) {
-    // uWebSockets.js keeps writing. It considers the answer unfinished, so it accepts no other
-    // request.
+    // uWebSockets.js keeps writing, and accepts no other request before the answer is finished.
     const timer = setTimeout(close, LARGE_MS);
     response.onAborted(() => clearTimeout(timer));
   } else {

@@ -62,10 +62,7 @@ export interface ClientOperation {
 
 const present = (...names: string[]) => ({ required: names });
 
-/**
- * Rules across fields, for the API's description. JSON Schema cannot express the limit on shares
- * times price.
- */
+/** Rules across fields, for the API's description. JSON Schema cannot limit shares times price. */
 const NEEDS_GTC = { properties: { timeInForce: { const: 'GTC' } }, required: ['timeInForce'] };
 const rule = (given: object, then: object) => ({ if: given, then });
 const LIMIT_RULES = [

@@ -24,10 +24,7 @@ import { END_REASONS } from '../../json/cancel-reasons.js';
 import { averagePriceMicros } from '../../json/decimal.js';
 import { SELF_TRADE_NAMES } from './fields.js';
 
-/**
- * Status names, except for orders that dropped their rest. A cancelled order is `cancelled`
- * whatever it has filled.
- */
+/** Status names, except for dropped orders. A cancelled order is `cancelled` whatever it filled. */
 const STATUS_NAMES: Partial<Record<OrderStatus, string>> = {
   [OrderStatus.FILLED]: 'filled',
   [OrderStatus.RESTING]: 'resting',
@@ -253,10 +250,7 @@ function writeTraded(
   out.micros(UNSPENT, values[at + OrderResult.unspentMicros]!);
 }
 
-/**
- * Writes fills from triples of trade id, ticks and lots. The next piece begins with the closing
- * bracket.
- */
+/** Writes fills from triples of trade id, ticks and lots, without the closing bracket. */
 function writeFills(out: AsciiWriter, values: Float64Array, start: number, count: number): void {
   out.put(FILLS);
   for (let i = 0; i < count; i++) {

@@ -65,10 +65,7 @@ const TEXTS = new Map<number, EventText>();
 /** Offset of the user by event type; 0 if an event does not concern one user's account. */
 const USER_AT: number[] = new Array(Math.max(...Object.values(EventType)) + 1).fill(0);
 
-/**
- * Defines an event of one user. `type` is the event's name in messages, `user` the field with the
- * user's id.
- */
+/** Defines an event of one user. `type` is its name in messages, `user` the user's field. */
 function oneUser<Event extends EventName, Type extends string, Shape extends z.ZodRawShape>(
   event: Event,
   type: Type,
@@ -148,8 +145,7 @@ export const UserEvent = z.discriminatedUnion('type', [
     { ...NAMED, shares: 'sizeLots', oldShares: 'oldSizeLots' },
   ),
   fill,
-  // The payout and refund become claimable. `claimed` follows on payment, immediately with
-  // automatic claims.
+  // Makes payout and refund claimable. `claimed` follows on payment, which may be automatic.
   oneUser(
     'positionSettled',
     'position_settled',

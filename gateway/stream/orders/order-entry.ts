@@ -52,10 +52,7 @@ export class OrderEntry {
     };
   }
 
-  /**
-   * Charges a request. Returns why it is refused, or `null`. `bill` is the request's own bill if it
-   * has paid before.
-   */
+  /** Charges a request. Returns its refusal, if any. `bill` has the request's earlier charges. */
   admit(connection: Connection, cost: Cost, bill = new Bill(connection)): ErrorAnswer | null {
     const { gateway, outstandingMax } = this;
     const { refusal } = admitOrder(gateway, connection.session, connection, bill, cost);

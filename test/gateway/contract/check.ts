@@ -85,10 +85,7 @@ export class Contract {
     }));
   }
 
-  /**
-   * Returns the template of the path that serves a request, or `null`. `path` is relative to /api
-   * and may have a query.
-   */
+  /** Returns the template of a path relative to /api, which may have a query, or `null`. */
   templateOf(path: string): string | null {
     return this.findPath(path)?.template ?? null;
   }

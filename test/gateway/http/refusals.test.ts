@@ -149,8 +149,7 @@ test.each(paths)('methods that %s does not accept', async (pattern) => {
   let refusals = 0;
   for (const method of verbs) {
     if ((allowed as Verb[]).includes(method)) continue;
-    // For example, "/markets/15m" also matches a market's path with the id "15m". The router takes
-    // the closest match.
+    // The router takes the closest match: "/markets/15m" could also be a market's path.
     const answer = await api.send(method, path);
     expect(codeOf(answer)).toBe('405 method_not_allowed');
     const { allow } = answer.headers;

@@ -83,10 +83,7 @@ describe('the system clock', () => {
   const MINUTE = 60_000;
   const HOUR = 3_600_000;
 
-  /**
-   * A machine whose clock can be set, and the exchange's clock. `pass` reads it every quarter
-   * second.
-   */
+  /** A machine's clock that can be set, and the exchange's, read every quarter second. */
   function machine(notBeforeMs = 0) {
     let wallMs = START_MS;
     let passedMs = 7.25;

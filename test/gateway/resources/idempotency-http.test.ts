@@ -58,10 +58,7 @@ const ada = await server.register('ada');
 const bob = await server.register('bob');
 afterAll(() => server.stop());
 
-/**
- * Uses an operation once, then again after another one. The answer must be the same, and nothing
- * may change.
- */
+/** Uses an operation twice, with another one between. The second use must change nothing. */
 async function twice(
   method: Change,
   path: string,

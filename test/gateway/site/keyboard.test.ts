@@ -52,8 +52,7 @@ test('register, look at the keys, buy, place and cancel an order, sell, by keys 
   await page.locator('body[data-focused]').waitFor();
   expect(await page.locator('body').getAttribute('data-focused')).toBe('content');
 
-  // A purchase: UP, the amount, sent and confirmed. A new user's guide follows, and ends with the
-  // first trade.
+  // A purchase of UP, sent and confirmed. A new user's guide ends with the first trade.
   const guide = page.getByRole('region', { name: 'Your first trade' });
   await guide.getByText('step 1 of 3').waitFor();
   await keyboard.press('u');

@@ -14,10 +14,7 @@ afterEach(() => cancels.stop());
 /** Nothing is written here, so everything counts as durable immediately. */
 const releaseAt = (_sequence: number, target: ReleaseTarget) => target.release();
 
-/**
- * Users 1 to 3 with two resting orders each, and a sequencer that refuses the first `refusals`
- * commands.
- */
+/** Three users with two resting orders each. The sequencer refuses `refusals` commands. */
 function setUp(refusals: number) {
   const { engine, marketId } = openMarket(3);
   for (const userId of [1, 2, 3, 1, 2, 3]) {

@@ -47,8 +47,7 @@ describe('a market', () => {
     bench.nowMs = WINDOW_START_MS + WINDOW_MS - 60_000;
     bench.do(price(100_000, bench.nowMs));
     bench.nowMs = WINDOW_START_MS + WINDOW_MS + 1_000;
-    // The next market is open at 100,000. Then a late price shows that it had fallen for the last
-    // half minute.
+    // The next market opens at 100,000. A late price shows that it was lower before.
     bench.do({ kind: 'advanceTime' }, price(90_000, WINDOW_START_MS + WINDOW_MS - 30_000));
     bench.nowMs += 1_000;
     bench.do({ kind: 'advanceTime' });

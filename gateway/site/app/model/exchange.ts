@@ -8,10 +8,7 @@ import { Api, ConnectionError, ExchangeError } from '../../../client/index.js';
 /** Uses the session, if any. Gives up early, because a person waits for the answer. */
 export const api = new Api({ retries: { attempts: 4, longestWaitMs: 4_000 } });
 
-/**
- * Uses no session, because a request with a session cannot read about other users, although
- * profiles are public.
- */
+/** Uses no session, because with one, even public data about other users is refused. */
 export const publicApi = new Api({
   fetch: (address, request) => fetch(address, { ...request, credentials: 'omit' }),
 });
