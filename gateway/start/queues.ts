@@ -31,7 +31,7 @@ interface Limits {
   unsent: { bytes: number };
 }
 
-/** Per process, or per edge for an edge's queues. */
+/** Maximums per process, or per edge for an edge's queues. */
 export function queuesOf({ connections, stream, unsent }: Limits): Queue[] {
   return [
     {

@@ -19,9 +19,9 @@ const ASSURED_PART = 400;
 
 export interface ConnectionLimits {
   total: number;
-  /** Connections; 0 for no limit. */
+  /** Connections within one to two {@link IDLE_MS}; 0 for no limit. */
   perAddress: number;
-  /** Connections; 0 for no limit. */
+  /** Open WebSockets; 0 for no limit. */
   streamsPerAddress: number;
 }
 

@@ -9,7 +9,7 @@ import { bodyTag, namesTag } from './entity-tags.js';
 export interface CodingTask {
   id: number;
   body: Uint8Array;
-  /** If `null`, the worker hashes the body. */
+  /** The body's tag; if `null`, the worker hashes the body. */
   tag: string | null;
   ifNoneMatch: string;
   coding: Coding;
@@ -18,7 +18,7 @@ export interface CodingTask {
 export interface CodingAnswer {
   id: number;
   tag: string;
-  /** `null` if the client already has the content. */
+  /** The coded body; `null` if the client already has the content. */
   bytes: Uint8Array | null;
 }
 

@@ -203,7 +203,7 @@ interface PositionReads extends Assets {
 
 interface ValuedPosition extends OpenPosition {
   payoutMicros: number;
-  /** `null` if there are no bids. */
+  /** The value at the book's bids; `null` if there are none. */
   valueMicros: number | null;
 }
 

@@ -21,7 +21,7 @@ function withServer(overrides: Partial<Config> = {}): void {
   afterAll(() => server.stop());
 }
 
-/** Returns `null` if the connection was refused. */
+/** Connects; `null` if the connection was refused. */
 async function isLetIn(): Promise<StreamClient | null> {
   return connect().catch((error) => {
     expect(error).toBeInstanceOf(Refused);

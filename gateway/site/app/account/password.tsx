@@ -1,4 +1,4 @@
-/** Changing the password, which ends every other session. */
+/** Changes the password, which ends every other session. */
 import { useSignal } from '@preact/signals';
 import { newPasswordOf } from '../model/session.js';
 import { Form, TextField } from '../parts/form.js';

@@ -28,7 +28,7 @@ const stream = signal<Stream | null>(null);
 /** Call once the page knows whether a user is signed in. */
 export function startLive(): void {
   void quietly(readActive());
-  // By id, so that the subscription stays when only other fields of the market or user change.
+  // Follows ids, so that the subscription stays when only other fields change.
   const userId = computed(() => user.value?.userId ?? null);
   const marketId = computed(() => market.value?.id ?? null);
   effect(() => connectAs(userId.value, generation.value));

@@ -151,7 +151,7 @@ export function Select<Value extends string>(props: {
 
 export function Dialog(props: { title: string; children: ComponentChildren }) {
   const element = useRef<HTMLDialogElement>(null);
-  // Before the next paint, so that text typed immediately goes to the dialog.
+  // Runs before the next paint, so that text typed immediately goes to the dialog.
   useLayoutEffect(() => {
     const shown = element.current;
     shown?.showModal();

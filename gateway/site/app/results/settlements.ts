@@ -107,7 +107,7 @@ async function settle(place: Place, sequence: number): Promise<void> {
       return;
     }
   } catch {
-    // Tried again below, and at the next visit.
+    // The result is tried again below, and at the next visit.
   } finally {
     reading.delete(marketId);
   }
