@@ -20,7 +20,7 @@ import {
 import { EventSlot } from '../../engine/interface/events.js';
 import { addSaturating } from '../../engine/storage/arithmetic.js';
 import { NO_PRICE, upPrice } from './market-json/market.js';
-import { addTrade, candleBytes } from './runs/candles.js';
+import { addTrade, candleBytes, pointBytes } from './runs/candles.js';
 import type { MarketRecord } from './runs/format.js';
 
 const MARK_MS = 5_000;
@@ -81,7 +81,7 @@ export class MarketHistory implements MarketRecord {
   }
 }
 
-/** A market with its price history, in the form of marketPrices (format.ts), oldest point first. */
+/** A market with its price history, in triples (runs/candles.ts), oldest point first. */
 export interface StoredMarket {
   market: MarketRecord;
   points: Float64Array;
@@ -107,7 +107,7 @@ export interface MarketsState {
 export interface MarketChanges {
   markets: MarketRecord[];
   /** Whole price histories and candles, which replace the stored ones. */
-  prices: { marketId: number; points: Float64Array<ArrayBuffer> }[];
+  prices: { marketId: number; bytes: Buffer }[];
   candles: { marketId: number; bytes: Buffer }[];
   addedIds: number[];
   endedIds: number[];
@@ -251,7 +251,7 @@ export class Markets {
     const markets = Array.from(this.changed, ({ record }) => record);
     const prices = Array.from(this.changedPoints, ({ marketId, points }) => ({
       marketId,
-      points: Float64Array.from(points),
+      bytes: pointBytes(points),
     }));
     const candles = Array.from(this.changedCandles, ({ marketId, candles }) => ({
       marketId,

@@ -14,15 +14,8 @@ import { type ListLengths, MEASURED } from './lists.js';
 import { MarketHistory } from './markets.js';
 import { checkTotal } from './parts/progress.js';
 import type { HistoryState } from './projection.js';
-import {
-  asDamage,
-  checkedValue,
-  HistoryDamage,
-  pointsIn,
-  selectValues,
-  type ValueRow,
-} from './rows.js';
-import { candlesIn } from './runs/candles.js';
+import { asDamage, checkedValue, HistoryDamage, selectValues, type ValueRow } from './rows.js';
+import { candlesIn, pointsIn } from './runs/candles.js';
 import {
   MARKET,
   MARKET_CANDLES,

@@ -30,8 +30,8 @@ import {
   type UserTrade,
   viewOfPast,
 } from './requests.js';
-import { checkedValue, pointsIn, selectValues, type ValueRow } from './rows.js';
-import { candlesIn } from './runs/candles.js';
+import { checkedValue, selectValues, type ValueRow } from './rows.js';
+import { candlesIn, pointsIn } from './runs/candles.js';
 import {
   type EntryOf,
   type ListLayout,

@@ -73,8 +73,3 @@ export function checkedValue<Value extends string | Buffer>(
   if (isTyped && checksumOf(`${name} ${key}`, value) === checksum) return value;
   throw new HistoryDamage(name, place, 'the row is not what was written');
 }
-
-/** The points of a row, copied. */
-export function pointsIn(value: Buffer): Float64Array<ArrayBuffer> {
-  return new Float64Array(new Uint8Array(value).buffer);
-}

@@ -40,6 +40,7 @@ import {
   LISTS,
   type ListLayout,
   MARKET_TABLES,
+  ORDER_END,
   valuesSql,
 } from '../runs/format.js';
 import { KEYED_RESULT } from '../runs/keyed-results.js';
@@ -57,6 +58,8 @@ const REMOVE_RESULTS = `DELETE FROM keyedResult WHERE sequence IN (
   SELECT sequence FROM keyedResult
   WHERE sequence < (SELECT max(sequence) FROM keyedResult WHERE sequence <= ?)
   ORDER BY sequence LIMIT 5000)`;
+/** Reads skip the ends of orders in pruned parts. Of other lists, they find that it was pruned. */
+const REMOVE_ORDER_ENDS = 'DELETE FROM place WHERE list = ? AND part = ?';
 /** The places that one transaction writes. Others wait for it. */
 const PLACES_AT_ONCE = 10_000;
 const PRAGMAS = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL';
@@ -235,7 +238,10 @@ export class Catalogue {
   /** Notes which file a sealed part has. */
   async setFile(part: number, file: Pick<PartRecord, 'sha256' | 'pruned'>): Promise<void> {
     const record = { ...this.parts.over[part - 1]!, ...file };
-    await this.transaction(null, (database) => writePart(database, record));
+    await this.transaction(null, async (database) => {
+      await writePart(database, record);
+      if (record.pruned) await query(database, REMOVE_ORDER_ENDS, [ORDER_END.list, part]);
+    });
     this.parts.over[part - 1] = record;
   }
 

@@ -65,8 +65,8 @@ export class PartWriter {
       }
       for (const market of changes.markets)
         await putValue(database, MARKET, market.marketId, JSON.stringify(market));
-      for (const { marketId, points } of changes.prices)
-        await putValue(database, MARKET_PRICES, marketId, Buffer.from(points.buffer));
+      for (const { marketId, bytes } of changes.prices)
+        await putValue(database, MARKET_PRICES, marketId, bytes);
       for (const { marketId, bytes } of changes.candles)
         await putValue(database, MARKET_CANDLES, marketId, bytes);
       await writeProgress(database, progress);

@@ -1,7 +1,7 @@
 /**
- * The candles of a market's trades: one for each interval of 5 s that has a trade, oldest first.
- * They are kept as integers, so many a candle as there are {@link COLUMNS}, and stored as the
- * entries of a run are (format.ts).
+ * The candles of a market's trades: one for each interval of 5 s that has a trade, oldest first; and
+ * the bytes of the candles and the price history. Both are integers, in rows of {@link CANDLE} and
+ * {@link POINT}, and stored as the entries of a run are (format.ts).
  */
 import { addSaturating } from '../../../engine/storage/arithmetic.js';
 import { ByteReader, ByteWriter } from '../../storage/bytes.js';
@@ -9,8 +9,10 @@ import { RunWriter } from './writer.js';
 
 const INTERVAL_MS = 5_000;
 /** All but the time, the value and the number of trades are prices of UP, in ticks. */
-const COLUMNS = ['atMs', 'open', 'high', 'low', 'close', 'valueMicros', 'trades'] as const;
-export const CANDLE_WIDTH = COLUMNS.length;
+const CANDLE = ['atMs', 'open', 'high', 'low', 'close', 'valueMicros', 'trades'] as const;
+export const CANDLE_WIDTH = CANDLE.length;
+/** UP's price in half ticks, the asset's in micros; 0 if there is none yet. */
+const POINT = ['atMs', 'upHalfTicks', 'assetPriceMicros'] as const;
 const BYTES = 256;
 
 interface NewTrade {
@@ -34,20 +36,35 @@ export function addTrade(candles: number[], { atMs, upTicks, valueMicros }: NewT
   candles[at + 6]!++;
 }
 
-/** As the entries of a run (format.ts). */
 export function candleBytes(candles: readonly number[]): Buffer {
-  const writer = new RunWriter({ columns: COLUMNS, negatives: [] });
-  const bytes = new ByteWriter(BYTES);
-  const values = Float64Array.from(candles);
-  writer.begin();
-  for (let at = 0; at < values.length; at += CANDLE_WIDTH) writer.append(bytes, values, at);
-  return bytes.buffer.subarray(0, bytes.length);
+  return bytesOf(CANDLE, candles);
 }
 
 export function candlesIn(bytes: Buffer): number[] {
+  return valuesIn(CANDLE, bytes);
+}
+
+export function pointBytes(points: readonly number[]): Buffer {
+  return bytesOf(POINT, points);
+}
+
+export function pointsIn(bytes: Buffer): Float64Array {
+  return Float64Array.from(valuesIn(POINT, bytes));
+}
+
+function bytesOf(columns: readonly string[], rows: readonly number[]): Buffer {
+  const writer = new RunWriter({ columns, negatives: [] });
+  const bytes = new ByteWriter(BYTES);
+  const values = Float64Array.from(rows);
+  writer.begin();
+  for (let at = 0; at < values.length; at += columns.length) writer.append(bytes, values, at);
+  return bytes.buffer.subarray(0, bytes.length);
+}
+
+function valuesIn({ length: width }: readonly string[], bytes: Buffer): number[] {
   const reader = new ByteReader(bytes);
   const values: number[] = [];
-  while (!reader.atEnd) values.push((values.at(0 - CANDLE_WIDTH) ?? 0) + reader.signed());
+  while (!reader.atEnd) values.push((values[values.length - width] ?? 0) + reader.signed());
   return values;
 }
 

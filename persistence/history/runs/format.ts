@@ -7,8 +7,7 @@
  *
  *   run           the entries of all lists (LISTS)
  *   market        a row per market that changed in this part, as JSON ({@link MarketRecord})
- *   marketPrices  the price history of a market: 64-bit floats, little-endian, in triples of
- *                 (time, UP's price in half ticks, the asset's price in micros, 0: none yet)
+ *   marketPrices  the price history of a market (candles.ts)
  *   marketCandles the candles of a market's trades (candles.ts)
  *   listLength    the lengths of the lists that are MEASURED, up to a run of this part (lengths.ts)
  *   progress      one row, JSON: the end of the last journal batch in the tables, and the number of
