@@ -47,14 +47,14 @@ const METHODS = `cancelAllOrders cancelOrder cancelOrders createLimitOrder creat
 const ERRORS = {
   BadRequest: 'invalid_request idempotency_key_reused',
   BadSymbol: 'market_not_found',
-  InvalidOrder: 'amount_too_small too_small_to_rest deadline_passed',
+  InvalidOrder: 'amount_too_small too_small_to_rest deadline_passed order_group_tripped',
   OrderNotFillable: 'insufficient_liquidity price_not_met',
   OrderImmediatelyFillable: 'post_only_would_trade',
   DuplicateOrderId: 'client_order_id_reused',
   OrderNotFound: 'order_not_found order_closed',
   InsufficientFunds: 'insufficient_balance insufficient_shares',
   MarketClosed: 'market_not_active market_paused',
-  OperationRejected: 'order_group_tripped limit_reached',
+  OperationRejected: 'limit_reached',
   AuthenticationError: 'missing_token invalid_token token_revoked token_expired',
   PermissionDenied: 'user_mismatch scope_insufficient address_not_allowed',
   AccountSuspended: 'user_frozen',
@@ -62,6 +62,16 @@ const ERRORS = {
   ExchangeNotAvailable: 'unavailable history_unavailable',
   RequestTimeout: 'outcome_unknown',
 };
+/** Errors after which a change may have been executed. */
+const UNKNOWN = ['NetworkError', 'RequestTimeout'];
+/** Refusals before the key is looked up: an earlier attempt may have been executed. */
+const SILENT = [
+  'AuthenticationError',
+  'PermissionDenied',
+  'OperationRejected',
+  'RateLimitExceeded',
+  'ExchangeNotAvailable',
+];
 
 const marketHandle = (marketId: string) => marketId.toUpperCase().replaceAll('-', '_');
 const idOf = (handle: string) => handle.toLowerCase().replaceAll('_', '-');
@@ -152,18 +162,10 @@ export class QuarterHour extends ccxt.PredictionExchange {
       return answer;
     } catch (error) {
       if (key === undefined || !(error instanceof Error)) throw error;
-      const isUnknown =
-        error instanceof ccxt.RequestTimeout || error.constructor === ccxt.NetworkError;
-      if (isUnknown) this.unknownKeys.add(key);
-      // The exchange refuses so before it looks up the key.
-      const isSilent =
-        error instanceof ccxt.NetworkError ||
-        error instanceof ccxt.AuthenticationError ||
-        error instanceof ccxt.OperationRejected;
-      const wasUnknown = this.unknownKeys.has(key);
-      if (!isSilent) this.unknownKeys.delete(key);
-      const thrown =
-        wasUnknown && isSilent && !isUnknown ? new ccxt.RequestTimeout(error.message) : error;
+      if (UNKNOWN.includes(error.name)) this.unknownKeys.add(key);
+      const isSilent = SILENT.includes(error.name) && this.unknownKeys.has(key);
+      const thrown = isSilent ? new ccxt.RequestTimeout(error.message) : error;
+      if (!UNKNOWN.includes(thrown.name)) this.unknownKeys.delete(key);
       throw Object.assign(thrown, { idempotencyKey: key });
     }
   }
@@ -689,8 +691,10 @@ export class QuarterHour extends ccxt.PredictionExchange {
   private end(client: Raw, channel: string, error: Error): void {
     const [kind, marketId] = channel.split(':') as [string, string?];
     const hashes = marketId ? OUTCOMES.map((label) => identity(marketId, label).outcome) : [kind];
+    delete this.places[channel];
     for (const hash of hashes) {
       delete client['subscriptions'][hash];
+      delete this.orderbooks[hash];
       if (hash in client['futures']) client['reject'](error, hash);
     }
   }

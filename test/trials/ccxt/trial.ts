@@ -389,6 +389,13 @@ describe('a change whose answer is lost', () => {
     await user.cancelOrder(order.id, up);
   });
 
+  test('is known not to be executed once a refusal answers its key', async () => {
+    losing(maker, lost, refused(409, { code: 'market_not_active', message: 'over', details: {} }));
+    const { idempotencyKey } = await refusal(place());
+    expect((await refusal(place({ idempotencyKey }))).name).toBe('MarketClosed');
+    await maker.cancelAllOrders();
+  });
+
   test('is repeated under its key by maxRetriesOnFailure', async () => {
     losing(maker, lost, limited);
     const order = await place({ maxRetriesOnFailure: 2 });
