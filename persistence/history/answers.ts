@@ -41,17 +41,27 @@ const PREPARE: { readonly [Kind in StoredKind]: Prepare<Kind> } = {
     return () => readLedger(entries, end, request);
   },
   userOrders: (request, { lists, entries }, engine) => {
-    const { userId, clientOrderId, status, marketId } = request;
+    const { userId, clientOrderId, status, marketId, cursor, toMs, limit } = request;
     const resting = engine.orders(userId);
-    // Newest first, as pages are.
+    if (clientOrderId !== null) {
+      const orderId = engine.orderNamed(userId, clientOrderId);
+      const ahead = engine.lotsAhead(engine.rests(orderId) ? [orderId] : []);
+      const end = ordersEnd(lists, userId, resting, ahead);
+      return () => readNamedOrder(entries, end, request, orderId);
+    }
+    // Newest first, as pages are. The first page shows no others than its first `limit`.
     const shown = resting
-      .toReversed()
-      .filter((order) => (marketId ?? order.marketId) === order.marketId);
-    const ahead = engine.lotsAhead(status === 'closed' ? [] : shown.map(({ orderId }) => orderId));
-    const end = ordersEnd(lists, userId, resting, ahead);
-    if (clientOrderId === null) return () => readOrders(entries, end, request);
-    const orderId = engine.orderNamed(userId, clientOrderId);
-    return () => readNamedOrder(entries, end, request, orderId);
+      .filter((order) => (marketId ?? order.marketId) === order.marketId)
+      .map(({ orderId }) => orderId)
+      .sort((left, right) => right - left)
+      .slice(0, cursor === null && toMs === null ? limit : undefined);
+    const end = ordersEnd(
+      lists,
+      userId,
+      resting,
+      engine.lotsAhead(status === 'closed' ? [] : shown),
+    );
+    return () => readOrders(entries, end, request);
   },
   userOrder: (request, { lists, entries }, engine) => {
     const { userId, orderId } = request;

@@ -68,9 +68,9 @@ export class MarketHistory implements MarketRecord {
     return record;
   }
 
-  get stored(): OpenMarket {
-    const { record: market, points, candles } = this;
-    return { market, points: Float64Array.from(points), candles: [...candles] };
+  /** A copy of the market's row and its price history. */
+  get stored(): StoredMarket {
+    return { market: this.record, points: Float64Array.from(this.points) };
   }
 
   static from({ market, points, candles }: OpenMarket): MarketHistory {
@@ -153,9 +153,9 @@ export class Markets {
     this.nextMarkMs = markAfter(atMs);
   }
 
-  /** A copy of a market that the engine still has. */
-  stored(marketId: number): OpenMarket | null {
-    return this.known.get(marketId)?.stored ?? null;
+  /** A market that the engine still has, for reading until the next command. */
+  live(marketId: number): MarketHistory | null {
+    return this.known.get(marketId) ?? null;
   }
 
   /** The market's row, for the caller to change. */

@@ -19,10 +19,10 @@ import { HistoryFault } from './fault.js';
 import { ListCounts, type ListLengths, lengthsOf, PendingLists } from './lists.js';
 import {
   type MarketChanges,
+  type MarketHistory,
   Markets,
   type MarketsEngine,
   type MarketsState,
-  type OpenMarket,
 } from './markets.js';
 import {
   ASSET_PRICE,
@@ -118,9 +118,9 @@ export class Projection {
     return count;
   }
 
-  /** A copy of a market that the engine still has. */
-  openMarket(marketId: number): OpenMarket | null {
-    return this.markets.stored(marketId);
+  /** A market that the engine still has, for reading until the next command. */
+  openMarket(marketId: number): MarketHistory | null {
+    return this.markets.live(marketId);
   }
 
   /** Called before the engine applies a command. */

@@ -19,7 +19,7 @@ import { readCandles, widestSpan, windowsTradedIn } from './candles.js';
 import type { MEASURED } from './lists.js';
 import { readMarketEvents, readMarketTicks } from './market-events.js';
 import { bytesOf, type HashedParts, type MarketAssets, marketParts } from './market-json/market.js';
-import type { OpenMarket, StoredMarket } from './markets.js';
+import type { MarketHistory, StoredMarket } from './markets.js';
 import type { CommittedLists } from './opening.js';
 import type { HistoryFiles } from './parts/files.js';
 import type { Turn } from './read-turns.js';
@@ -64,8 +64,8 @@ interface PageOf {
 export interface ReadState {
   /** The contents after the last transaction. */
   lists: CommittedLists;
-  /** A copy of a market that may still change, or null for any other market. */
-  openMarket: (marketId: number) => OpenMarket | null;
+  /** A market that may still change, for reading until the next command; null for any other. */
+  openMarket: (marketId: number) => MarketHistory | null;
 }
 
 export class HistoryReads {
@@ -148,20 +148,23 @@ export class HistoryReads {
     const ofAsset = () => windowsTradedIn(span, intervalMs).map((ms) => marketIdOf(asset, ms));
     const ids = marketId === null ? ofAsset().filter((id) => knownMarketIds.has(id)) : [marketId];
     const priceCount = lengths.assetPrice.of(asset);
-    const read = this.ofMarkets(ids, MARKET_CANDLES, ({ candles }) => candles, candlesIn);
+    const read = this.ofMarkets(ids, MARKET_CANDLES, ({ candles }) => [...candles], candlesIn);
     return async () =>
       readCandles(request, span, { lists: this.entries, priceCount, traded: await read() });
   }
 
   market(marketId: number): Read<StoredMarket | null> {
-    const open = this.state.openMarket(marketId);
-    if (open !== null) return async () => open;
+    const open = this.state.openMarket(marketId)?.stored;
+    if (open !== undefined) return async () => open;
     return this.ofMarket(marketId, async (market) => (await this.withPoints([market]))[0]!);
   }
 
   resolvedAtMs(marketId: number): Read<number | null> {
     const open = this.state.openMarket(marketId);
-    if (open !== null) return async () => open.market.resolvedAtMs;
+    if (open !== null) {
+      const { resolvedAtMs } = open;
+      return async () => resolvedAtMs;
+    }
     return this.ofMarket(marketId, async (market) => market.resolvedAtMs);
   }
 
@@ -203,7 +206,7 @@ export class HistoryReads {
     const { texts } = this.files;
     const found = new Map(ids.map((marketId) => [marketId, texts.get(marketId)]));
     const missing = ids.filter((marketId) => found.get(marketId) === undefined);
-    const open = missing.flatMap((marketId) => this.state.openMarket(marketId) ?? []);
+    const open = missing.flatMap((marketId) => this.state.openMarket(marketId)?.stored ?? []);
     const isOpen = new Set(open.map(({ market }) => market.marketId));
     const read = this.marketRows(missing.filter((marketId) => !isOpen.has(marketId)));
     return async () => {
@@ -282,24 +285,25 @@ export class HistoryReads {
   }
 
   private marketRows(ids: readonly number[]): Read<MarketRecord[]> {
-    return this.ofMarkets(ids, MARKET, ({ market }) => market, JSON.parse);
+    return this.ofMarkets(ids, MARKET, ({ record }) => record, JSON.parse);
   }
 
   /** Something of each market, in the order of the ids, all of which exist. */
   private ofMarkets<Value extends string | Buffer, Found>(
     ids: readonly number[],
     table: ValueTable,
-    inOpen: (market: OpenMarket) => Found,
+    inOpen: (market: MarketHistory) => Found,
     inValue: (value: Value) => Found,
   ): Read<Found[]> {
-    const open = new Map(ids.map((id) => [id, this.state.openMarket(id)]));
-    const closed = ids.filter((id) => open.get(id) === null);
+    const found = new Map<number, Found>();
+    for (const id of ids) {
+      const market = this.state.openMarket(id);
+      if (market !== null) found.set(id, inOpen(market));
+    }
+    const closed = ids.filter((id) => !found.has(id));
     return async () => {
       const values = await this.valuesOf<Value>(table, closed);
-      return ids.map((id) => {
-        const market = open.get(id) ?? null;
-        return market === null ? inValue(values.get(id)!) : inOpen(market);
-      });
+      return ids.map((id) => (found.has(id) ? found.get(id)! : inValue(values.get(id)!)));
     };
   }
 

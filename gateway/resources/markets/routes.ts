@@ -85,7 +85,10 @@ export const marketRoutes: Route[] = [
     handle(call) {
       const respond = ({ bytes }: HashedText, sequence: number) => {
         const scheme = call.isSecure ? 'https' : 'http';
-        const market = JSON.parse(Buffer.from(bytes).toString());
+        // The card needs nothing of the price history, which is most of the text and comes last.
+        const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+        const end = text.indexOf(',"priceHistory":');
+        const market = JSON.parse(`${text.toString('utf8', 0, end)}}`);
         answerCoded(call, sequence, cardPage(market, { scheme, host: call.request.host }));
       };
       readMarket(call, respond, () => call.refuseNow(HISTORY_UNAVAILABLE));
