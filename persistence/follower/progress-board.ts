@@ -13,8 +13,8 @@
 
 const SLOTS = [
   ...(['durable', 'applied', 'projected', 'snapshotSequence', 'entryCount'] as const),
-  /** The sequence at which the open part of the history begins. */
-  'partSequence',
+  /** One more than the sequence at which the open part of the history begins; 0: not known. */
+  'partBegin',
 ] as const;
 type Slot = (typeof SLOTS)[number];
 
@@ -42,6 +42,15 @@ export class ProgressBoard {
 
   set(slot: Slot, value: number): void {
     Atomics.store(this.numbers, SLOTS.indexOf(slot), BigInt(value));
+  }
+
+  /** Where the open part of the history begins; null until the history has been opened. */
+  get partSequence(): number | null {
+    return this.get('partBegin') === 0 ? null : this.get('partBegin') - 1;
+  }
+
+  set partSequence(sequence: number) {
+    this.set('partBegin', sequence + 1);
   }
 
   setIdle(): void {

@@ -218,7 +218,7 @@ export class FollowerSession {
       closers.push(files);
       board.set('projected', sequence);
       board.set('entryCount', store.entryCount);
-      board.set('partSequence', store.partSequence);
+      board.partSequence = store.partSequence;
       const snapshotSequence = start.position.sequence;
       options.stepEnded('the snapshot was loaded', { snapshotSequence });
       log.info({ historySequence: sequence, snapshotSequence }, 'the follower starts');
@@ -425,7 +425,7 @@ export class FollowerSession {
     const { store } = this.opened;
     this.board.set('projected', store.progress.sequence);
     this.board.set('entryCount', store.entryCount);
-    this.board.set('partSequence', store.partSequence);
+    this.board.partSequence = store.partSequence;
     this.serve();
     this.startCommitInTurn();
     this.upkeep.wake();

@@ -187,10 +187,8 @@ export class FollowerSnapshots {
     log.info({ sequence }, 'a snapshot was written and read back');
     this.options.troubles.works('snapshots');
     if (this.vouch !== null) this.judge(this.vouch);
-    const [vouchedSequence, partSequence] = [
-      board.get('snapshotSequence'),
-      board.get('partSequence'),
-    ];
+    const vouchedSequence = board.get('snapshotSequence');
+    const partSequence = board.partSequence;
     removeOldSnapshots(folder, { sequence, vouchedSequence, partSequence });
     this.options.snapshotWritten(sequence, hash);
     this.finishWaiting();

@@ -47,7 +47,9 @@ export async function prepareSnapshotFolder(dataFolder: string): Promise<void> {
 
 /**
  * Removes all but the newest three up to `sequence`, and never the one at `vouchedSequence` or the
- * newest up to `partSequence`. Snapshots ahead of the journal do not count, and stay.
+ * newest up to `partSequence`, from which the open part of the history is rebuilt. That is the
+ * oldest if `partSequence` is null: not known. Snapshots ahead of the journal do not count, and
+ * stay.
  */
 export function removeOldSnapshots(
   dataFolder: string,
@@ -55,13 +57,13 @@ export function removeOldSnapshots(
     sequence,
     vouchedSequence,
     partSequence = 0,
-  }: { sequence: number; vouchedSequence: number; partSequence?: number },
+  }: { sequence: number; vouchedSequence: number; partSequence?: number | null },
 ): void {
   const snapshots = listSnapshots(dataFolder).filter((snapshot) => snapshot.sequence <= sequence);
-  const ofPart = snapshots.find((snapshot) => snapshot.sequence <= partSequence)?.sequence;
+  const isOfPart = (snapshot: SnapshotName) => snapshot.sequence <= partSequence!;
+  const ofPart = partSequence === null ? snapshots.at(-1) : snapshots.find(isOfPart);
   for (const old of snapshots.slice(KEPT))
-    if (old.sequence !== vouchedSequence && old.sequence !== ofPart)
-      rmSync(old.path, { force: true });
+    if (old.sequence !== vouchedSequence && old !== ofPart) rmSync(old.path, { force: true });
 }
 
 function namesIn(folder: string): string[] {

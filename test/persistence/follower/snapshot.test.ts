@@ -274,6 +274,9 @@ describe('the files', () => {
     const sequences = { sequence: 7_000, vouchedSequence: newest!.sequence };
     removeOldSnapshots(folder, { ...sequences, partSequence: ofPart!.sequence + 1 });
     expect(listSnapshots(folder)).toContainEqual(ofPart);
+    const oldest = listSnapshots(folder).at(-1);
+    removeOldSnapshots(folder, { ...sequences, partSequence: null });
+    expect(listSnapshots(folder)).toContainEqual(oldest);
     removeOldSnapshots(folder, { ...sequences, partSequence: ofPart!.sequence - 1 });
     expect(listSnapshots(folder)).not.toContainEqual(ofPart);
   });
