@@ -1,7 +1,7 @@
 /**
- * The candles of a market's trades: one for each interval of 5 s that has a trade, oldest first; and
- * the bytes of the candles and the price history. Both are integers, in rows of {@link CANDLE} and
- * {@link POINT}, and stored as the entries of a run are (format.ts).
+ * The candles of a market's trades: one for each interval of 5 s that has a trade, oldest first.
+ * And the bytes of the candles and of the price history. Both are integers, in rows of
+ * {@link CANDLE} and {@link POINT}, and stored as the entries of a run are (format.ts).
  */
 import { addSaturating } from '../../../engine/storage/arithmetic.js';
 import { ByteReader, ByteWriter } from '../../storage/bytes.js';
