@@ -370,6 +370,7 @@ export class Reads {
       averageSoFarMicros: isActive ? this.averageSoFarMicros(slot, startsAtMs + WINDOW_MS) : null,
       paused: takesOrders && markets.pausedBy(slot) !== 0,
       feeBasisPoints: takesOrders ? this.state.rules.takerFeeBasisPoints : null,
+      curveFeeBasisPoints: takesOrders ? this.state.rules.curveFeeBasisPoints : null,
       volumeMicros: markets.volumeMicros(slot),
       openInterestLots: markets.setLots(slot),
       bestBidTicks: bestBid === 0 ? null : bestBid,
@@ -426,7 +427,7 @@ export class Reads {
     return {
       filledLots: taker.filledLots,
       valueMicros: taker.valueMicros,
-      feeMicros: taker.orderFeeMicros(nextMakerLevel, this.state.rules.takerFeeBasisPoints),
+      feeMicros: taker.orderFeeMicros(nextMakerLevel, this.state.rules),
       unspentMicros: taker.budgetLeft,
       worstTicks: taker.fillCount === 0 ? null : taker.worstTicks,
       fillCount: taker.fillCount,

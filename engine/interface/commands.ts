@@ -228,6 +228,8 @@ export const COMMANDS = {
     fields: {
       ruleSet: 'number',
       takerFeeBasisPoints: 'number',
+      curveFeeBasisPoints: 'number',
+      makerSharePercent: 'number',
       vaultSharePercent: 'number',
       maxOrderMicros: 'number',
       maxOpenOrders: 'number',

@@ -38,8 +38,8 @@ export const EVENT_FIELDS = {
   marketEnded: ['marketId'],
   /** endPriceMicros is 0 when VOID. */
   marketResolved: ['marketId', 'resolution', 'endPriceMicros'],
-  /** On VOID all three are 0, and claims refund the fees. */
-  feesShared: ['marketId', 'vaultMicros', 'referrersMicros', 'treasuryMicros'],
+  /** On VOID all four are 0, and claims refund the fees. */
+  feesShared: ['marketId', 'vaultMicros', 'referrersMicros', 'makersMicros', 'treasuryMicros'],
   /** Everything is paid; the engine forgets the market. */
   marketClosed: ['marketId'],
   /**
@@ -173,6 +173,8 @@ export const EVENT_FIELDS = {
   rulesChanged: [
     'ruleSet',
     'takerFeeBasisPoints',
+    'curveFeeBasisPoints',
+    'makerSharePercent',
     'vaultSharePercent',
     'maxOrderMicros',
     'maxOpenOrders',
@@ -199,6 +201,8 @@ export const EVENT_FIELDS = {
   transferredOut: ['userId', 'toUserId', 'amountMicros'],
   transferredIn: ['userId', 'fromUserId', 'amountMicros'],
   autoClaimChanged: ['userId', 'enabled'],
+  /** The settlement pays a maker its share of the fees of its trades in the market. */
+  makerShareEarned: ['userId', 'marketId', 'amountMicros'],
 } as const satisfies Record<string, readonly string[]>;
 
 export type EventName = Exclude<keyof typeof EVENT_FIELDS, 'none'>;

@@ -152,12 +152,19 @@ export const Limit = {
 export type LimitName = keyof typeof Limit;
 export type Limit = (typeof Limit)[LimitName];
 
+const HIGHEST_FEES = {
+  takerFeeBasisPoints: MAX_FEE_BASIS_POINTS,
+  curveFeeBasisPoints: MAX_FEE_BASIS_POINTS,
+};
+
 function assertMaxima(): void {
   const products = [
     MAX_TOTAL_MICROS,
     MAX_ORDER_LOTS * MICROS_PER_SET,
-    MAX_ORDER_MICROS * MAX_FEE_BASIS_POINTS,
-    MAX_ORDER_MICROS + feeOn(MAX_ORDER_MICROS, MAX_FEE_BASIS_POINTS),
+    // The numerator of a fee, and the nano-dollars on which the curve charges it.
+    2 * MAX_ORDER_MICROS * MAX_FEE_BASIS_POINTS,
+    MAX_ORDER_MICROS * MICROS_PER_SET,
+    MAX_ORDER_MICROS + feeOn(HIGHEST_FEES, MAX_ORDER_MICROS, MAX_ORDER_MICROS * MICROS_PER_SET),
     MAX_TRANSFER_MICROS,
     MAX_ASSET_PRICE_MICROS * Math.max(GUARD_RATIO.above, GUARD_RATIO.below),
     MAX_TIME_MS,

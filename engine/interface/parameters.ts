@@ -10,18 +10,38 @@
  * trip costs under 1%.
  */
 export const FEE_BASIS_POINTS = 50;
-/** The highest fee that a rule set allows: 10%. */
+/** The highest rate of each fee that a rule set allows: 10%. */
 export const MAX_FEE_BASIS_POINTS = 1_000;
 const BASIS_POINTS = 10_000;
+const NANOS_PER_MICRO = 1_000;
+
+export interface FeeRates {
+  takerFeeBasisPoints: number;
+  curveFeeBasisPoints: number;
+}
 
 /**
- * The fee on an amount, in micros, rounded up so that no trade is free unless the rate is 0. The
- * product is a safe integer and the quotient is below 2^37, so the division's error cannot change
- * the rounding.
+ * The fee on an amount, in micros, rounded up so that no trade is free unless both rates are 0.
+ * `curveNanos`: the part of the amount that the curve charges, Σ value × (1 − price), in
+ * nano-dollars. The sum of the products is a safe integer and the quotients are below 2^40, so the
+ * error of a division cannot change its rounding.
  */
-export function feeOn(amountMicros: number, basisPoints: number): number {
-  return Math.ceil((amountMicros * basisPoints) / BASIS_POINTS);
+export function feeOn(
+  { takerFeeBasisPoints, curveFeeBasisPoints }: FeeRates,
+  amountMicros: number,
+  curveNanos: number,
+): number {
+  const flat = amountMicros * takerFeeBasisPoints;
+  if (curveFeeBasisPoints === 0) return Math.ceil(flat / BASIS_POINTS);
+  const curveMicros = Math.ceil(curveNanos / NANOS_PER_MICRO);
+  return Math.ceil((flat + curveMicros * curveFeeBasisPoints) / BASIS_POINTS);
 }
+
+/**
+ * The largest share of makers: two accounts of one person that trade with each other lose at least
+ * half of the fee, less what a referrer gets (INCENTIVES.md).
+ */
+export const MAX_MAKER_SHARE_PERCENT = 50;
 
 export const VAULT_SHARE_PERCENT = 40;
 /**

@@ -127,17 +127,20 @@ export const PriceField = numbersOf('observePrice');
 
 const { sell: SELL, buy: BUY, cancel: CANCEL } = CommandKind;
 const ORDER_NUMBERS = Object.keys(numbersOf('sell')).length;
-/** Words of the longest record without texts and operations: a buy with all optional fields. */
-const ROOM = COMMAND_HEAD + ORDER_NUMBERS + 4;
+/** By kind: its number words, with the optional ones. */
+const MOST_NUMBERS = PLACES.map((places) =>
+  countOf(places, 'number', 'deadline', 'expiry', 'group'),
+);
+/** Words of the longest record without texts and operations. */
+const ROOM = COMMAND_HEAD + Math.max(...MOST_NUMBERS);
 
 function assertLayout(): void {
   const textWords = Math.ceil((2 + 2 * MAX_TEXT_LENGTH) / WORD_BYTES);
   for (const name of COMMAND_NAMES) {
-    const places = PLACES[CommandKind[name]];
-    const numbers = COMMAND_HEAD + countOf(places, 'number', 'deadline', 'expiry', 'group');
-    if (numbers + countOf(places, 'key', 'name', 'text', 'text or null') * textWords > MAX_WORDS)
+    const kind = CommandKind[name];
+    const texts = countOf(PLACES[kind], 'key', 'name', 'text', 'text or null');
+    if (COMMAND_HEAD + MOST_NUMBERS[kind]! + texts * textWords > MAX_WORDS)
       throw new Error(`the longest ${name} does not fit into a record`);
-    if (numbers > ROOM) throw new Error(`the numbers of ${name} do not fit into their room`);
   }
   if (MAX_CREDENTIAL_LENGTH > MAX_TEXT_LENGTH || MAX_BATCH_OPERATIONS > MAX_RECORD_OPERATIONS)
     throw new Error('a command that the engine accepts does not fit into a record');

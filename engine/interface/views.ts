@@ -100,6 +100,8 @@ export interface MarketView {
   paused: boolean;
   /** The fee on a buy's spending as taker, in basis points; null if the market has ended. */
   feeBasisPoints: number | null;
+  /** The rate of the fee curve, in basis points; null: the market has ended. */
+  curveFeeBasisPoints: number | null;
   volumeMicros: number;
   /** Complete sets outstanding, in lots. */
   openInterestLots: number;

@@ -194,6 +194,7 @@ function checkPositions(state: State, slot: number): number {
   const lots = [0, 0];
   let payouts = 0;
   let fees = 0;
+  let makersDue = 0;
   let count = 0;
   const isResolved = markets.status(slot) === MarketStatus.RESOLVED;
   for (let row = markets.firstPosition(slot); row !== 0; row = positions.owners.marketAfter(row)) {
@@ -207,8 +208,10 @@ function checkPositions(state: State, slot: number): number {
       `${name} has a position not in the index`,
     );
     fees += positions.feesMicros(row);
+    makersDue += positions.makerShares.micros(row);
     if (isResolved) payouts += payoutOf(state, slot, row);
   }
+  expect(makersDue === markets.makersDueMicros(slot), `${name} owes its makers another sum`);
   const collateral = state.markets.collateralMicros(slot);
   if (isResolved) {
     expect(payouts === collateral, `${name} does not hold what it owes`);

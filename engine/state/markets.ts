@@ -14,7 +14,7 @@ import type { UndoLog } from '../storage/undo.js';
 import type { Levels } from './levels.js';
 
 const MarketTable = pooledTableOf(
-  128,
+  256,
   {
     /** The market's id; 0 if the slot is free. */
     id: 'f64',
@@ -29,6 +29,9 @@ const MarketTable = pooledTableOf(
     volumeMicros: 'f64',
     /** The fees shared so far. */
     referrersMicros: 'f64',
+    makersMicros: 'f64',
+    /** The makers' shares that are not settled; 0 after the settlement. */
+    makersDueMicros: 'f64',
     vaultMicros: 'f64',
     status: 'i32',
     resolution: 'i32',

@@ -4,7 +4,8 @@
  *
  * Invariant: 0 ≤ heldLots ≤ lots. Resting sells hold `heldLots` of the user's `lots`. A trade
  * needs one row of 64 bytes. The owner and the links of the lists, which only settlement and
- * listings need, are in a second table under the same row number.
+ * listings need, are in a second table under the same row number, and what the user has earned as a
+ * maker in a third. That is 0 unless the rules give makers a share, and after the settlement.
  */
 import { MAX_POSITIONS, MAX_USERS } from '../interface/limits.js';
 import type { Archive } from '../storage/archive.js';
@@ -39,6 +40,8 @@ const PositionTable = tableOf(64, {
   feesMicros: 'f64',
   pointFeesMicros: 'f64',
 });
+/** The user's share of the fees of takers who traded with its resting orders. */
+const MakerTable = tableOf(8, { micros: 'f64' });
 const OwnerTable = pooledTableOf(
   32,
   {
@@ -77,6 +80,7 @@ function entryOf(row: number, slot: number): number {
 
 export class Positions extends PositionTable {
   readonly owners: InstanceType<typeof OwnerTable>;
+  readonly makerShares: InstanceType<typeof MakerTable>;
   private readonly index: HashIndex;
   private readonly userLists: InstanceType<typeof UserLists>;
   private readonly marketLists: InstanceType<typeof MarketLists>;
@@ -90,6 +94,7 @@ export class Positions extends PositionTable {
   ) {
     super(undo);
     this.owners = new OwnerTable(undo);
+    this.makerShares = new MakerTable(undo);
     this.index = new HashIndex(undo);
     this.userLists = new UserLists(this.owners, accounts);
     this.marketLists = new MarketLists(this.owners, markets);
@@ -102,6 +107,7 @@ export class Positions extends PositionTable {
   reserve(count: number): void {
     this.ensure(count + 1);
     this.owners.ensure(count + 1);
+    this.makerShares.ensure(count + 1);
   }
 
   /** The row of a user in a market; 0 if none. */
@@ -148,6 +154,7 @@ export class Positions extends PositionTable {
   archive(archive: Archive): void {
     this.owners.archive(archive);
     this.archiveRows(archive, 0, this.owners.rows);
+    this.makerShares.archiveRows(archive, 0, this.owners.rows);
     if (archive.reading) this.index.clear(this.count);
   }
 
@@ -162,6 +169,7 @@ export class Positions extends PositionTable {
     const { owners } = this;
     const row = owners.take();
     this.ensure(row + 1);
+    this.makerShares.ensure(row + 1);
     this.touch(row);
     this.clear(row);
     owners.setUserId(row, userId);

@@ -111,6 +111,11 @@ export const outcome = named(
   outcomeName,
   'UP wins if the end price is at least the start price; otherwise DOWN wins',
 );
+export const curveFeeRate = decimal
+  .min(0)
+  .describe(
+    'The rate of the fee curve: a share bought at a price also pays rate × price × (1 − price); 0: no curve',
+  );
 export const makerFeeRate = decimal
   .min(0)
   .describe('The fee rate of a resting order’s trades: none');

@@ -44,6 +44,7 @@ export class MarketHistory implements MarketRecord {
   bookCount = 0;
   vaultMicros = 0;
   referrersMicros = 0;
+  makersMicros = 0;
   treasuryMicros = 0;
   isClosed = 0;
   sequence = 0;
@@ -239,6 +240,7 @@ export class Markets {
     const market = this.change(values[at + Shared.marketId]!);
     market.vaultMicros = values[at + Shared.vaultMicros]!;
     market.referrersMicros = values[at + Shared.referrersMicros]!;
+    market.makersMicros = values[at + Shared.makersMicros]!;
     market.treasuryMicros = values[at + Shared.treasuryMicros]!;
   }
 

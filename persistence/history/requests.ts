@@ -120,6 +120,7 @@ export function viewOfPast(market: MarketRecord): MarketView {
     averageSoFarMicros: null,
     paused: false,
     feeBasisPoints: null,
+    curveFeeBasisPoints: null,
     volumeMicros: market.volumeMicros,
     openInterestLots: market.openInterestLots,
     bestBidTicks: null,

@@ -44,7 +44,7 @@ describe('floor(a × b / c)', () => {
   });
 });
 
-test('the fee is half a percent, rounded up, for every amount that an order can spend', () => {
+test('the fee is rounded up, at both rates, for every amount that an order can spend', () => {
   const random = new Random('3');
   for (let i = 0; i < 100_000; i++) {
     const spent =
@@ -55,8 +55,16 @@ test('the fee is half a percent, rounded up, for every amount that an order can 
           : random.magnitude(MAX_ORDER_MICROS);
     const rate = i % 3 === 0 ? random.whole(0, MAX_FEE_BASIS_POINTS) : FEE_BASIS_POINTS;
     const exact = Number((BigInt(spent) * BigInt(rate) + 9_999n) / 10_000n);
-    const fee = feeOn(spent, rate);
+    const fee = feeOn({ takerFeeBasisPoints: rate, curveFeeBasisPoints: 0 }, spent, spent);
     if (fee !== exact) expect({ spent, rate, fee }).toEqual({ spent, rate, fee: exact });
+    const curve = random.whole(1, MAX_FEE_BASIS_POINTS);
+    const nanos = random.chance(0.1) ? spent * 999 : random.whole(0, spent * 999);
+    const micros = (BigInt(nanos) + 999n) / 1_000n;
+    const rates = { takerFeeBasisPoints: rate, curveFeeBasisPoints: curve };
+    const sum = BigInt(spent) * BigInt(rate) + micros * BigInt(curve);
+    const both = feeOn(rates, spent, nanos);
+    if (both !== Number((sum + 9_999n) / 10_000n))
+      expect({ ...rates, spent, nanos, both }).toBe(sum);
   }
 });
 

@@ -1,15 +1,18 @@
 /**
  * Large markets end, settle and pay in slices. No command does much work, money is conserved
- * between slices, and a user who claims during the slices gets the same as at the end.
+ * between slices, and a user who claims during the slices gets the same as at the end. Also the
+ * rules that share the fees.
  */
 import { describe, expect, test } from 'vitest';
 import type { Engine } from '../../engine/engine.js';
 import { Code } from '../../engine/interface/codes.js';
-import type { Command } from '../../engine/interface/commands.js';
+import type { Buy, Command } from '../../engine/interface/commands.js';
 import { Outcome, TimeInForce } from '../../engine/interface/domain.js';
 import { WORK_UNITS_PER_COMMAND } from '../../engine/interface/limits.js';
-import { RESULT_HEAD_LENGTH } from '../../engine/interface/results.js';
+import { OrderResult, RESULT_HEAD_LENGTH } from '../../engine/interface/results.js';
+import type { Rules } from '../../engine/interface/rule-sets.js';
 import {
+  ANY_SIZE_RESTS,
   at,
   buy,
   codeOf,
@@ -17,6 +20,7 @@ import {
   eventsOf,
   openMarket,
   price,
+  registration,
   run,
   sell,
 } from '../support/engine-support.js';
@@ -156,5 +160,74 @@ describe('a market with thousands of orders and positions', () => {
     while (engine.nextDueMs() <= engine.nowMs) run(engine, { kind: 'advanceTime' });
     expect(engine.funds().treasuryMicros).toBe(0);
     expect(totalOf(engine)).toBe(engine.funds().netDepositsMicros);
+  });
+});
+
+describe('a fee curve and a share of the fees for makers', () => {
+  const FEES = { takerFeeBasisPoints: 50, curveFeeBasisPoints: 700, makerSharePercent: 25 };
+  const setRules = (engine: Engine, rules: Partial<Rules>) =>
+    run(engine, { ...ANY_SIZE_RESTS, ruleSet: 3, ...rules });
+
+  /** User 3, whom user 2 referred, buys a share of UP at 0.5 from user 1, who bids for DOWN. */
+  function market() {
+    const { engine, marketId } = openMarket(2);
+    run(engine, registration('taker', 10, engine.referral(2)!.code));
+    setRules(engine, FEES);
+    const down = { outcome: Outcome.DOWN, timeInForce: TimeInForce.GTC };
+    run(engine, buy({ userId: 1, marketId, ...down, sizeLots: 1_000, priceTicks: 500 }));
+    return { engine, marketId };
+  }
+
+  function traded() {
+    const { engine, marketId } = market();
+    const taken = buy({ userId: 3, marketId, sizeLots: 1_000, priceTicks: 600 });
+    const result = run(engine, taken);
+    // 0.5% of 50 cents, and 7% of 50 cents times a half.
+    expect(result[OrderResult.feeMicros]).toBe(2_500 + 17_500);
+    // Later rules do not change what was earned.
+    setRules(engine, { makerSharePercent: 50 });
+    return { engine, marketId };
+  }
+
+  test('come from the fee, at the settlement, under the rules of the trade', () => {
+    const { engine } = traded();
+    const before = engine.account(1)!.availableMicros;
+    run(engine, price(100_001, at(END - 1_000)), at(END - 1_000));
+    run(engine, { kind: 'advanceTime' }, at(END + 2_000));
+    expect(eventsOf(engine, 'makerShareEarned')).toMatchObject([
+      { userId: 1, amountMicros: 5_000 },
+    ]);
+    const parts = { vaultMicros: 0, referrersMicros: 2_000, makersMicros: 5_000 };
+    expect(eventsOf(engine, 'feesShared')).toMatchObject([{ ...parts, treasuryMicros: 13_000 }]);
+    expect(engine.account(1)!.availableMicros).toBe(before + 5_000);
+  });
+
+  test('are nothing in a VOID market, which gives the whole fee back', () => {
+    const { engine } = traded();
+    run(engine, { kind: 'advanceTime' }, at(END + 60_000));
+    const parts = { vaultMicros: 0, referrersMicros: 0, makersMicros: 0 };
+    expect(eventsOf(engine, 'feesShared')).toMatchObject([{ ...parts, treasuryMicros: 0 }]);
+    expect(eventsOf(engine, 'positionSettled')).toMatchObject([{ refundMicros: 20_000 }, {}]);
+  });
+
+  test('the curve counts at the best price in the balance that a buy needs', () => {
+    const { engine, marketId } = market();
+    const required = (fields: Partial<Buy>) => {
+      const result = run(engine, buy({ userId: 3, marketId, ...fields }));
+      expect(codeOf(result)).toBe(Code.insufficient_balance);
+      return result[RESULT_HEAD_LENGTH];
+    };
+    const ten = { budgetMicros: 10 * DOLLAR };
+    expect(required(ten)).toBe(10_000_000 + 50_000 + 350_000);
+    expect(required({ ...ten, priceTicks: 400 })).toBe(10_000_000 + 50_000 + 420_000);
+    const rests = { timeInForce: TimeInForce.GTC, postOnly: true, priceTicks: 400 };
+    expect(required({ budgetMicros: 10 * DOLLAR + 1, ...rests })).toBe(10_000_001);
+  });
+
+  test('a split pays the curve at its highest, of one half', () => {
+    const { engine, marketId } = market();
+    const sets = { userId: 3, marketId, sizeLots: 1_000, idempotencyKey: null };
+    run(engine, { kind: 'split', ...sets });
+    expect(eventsOf(engine, 'setsSplit')).toMatchObject([{ feeMicros: 5_000 + 17_500 }]);
   });
 });

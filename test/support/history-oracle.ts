@@ -321,8 +321,8 @@ class Oracle {
         break;
       }
       case 'feesShared': {
-        const { marketId, vaultMicros, referrersMicros, treasuryMicros } = event;
-        this.change(marketId, { vaultMicros, referrersMicros, treasuryMicros });
+        const { marketId, vaultMicros, referrersMicros, makersMicros, treasuryMicros } = event;
+        this.change(marketId, { vaultMicros, referrersMicros, makersMicros, treasuryMicros });
         break;
       }
       case 'marketClosed':
@@ -357,6 +357,7 @@ class Oracle {
       bookCount: 0,
       vaultMicros: 0,
       referrersMicros: 0,
+      makersMicros: 0,
       treasuryMicros: 0,
       isClosed: 0,
       sequence: this.engine.sequence,

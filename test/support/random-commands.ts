@@ -519,9 +519,12 @@ export class RandomCommands {
     const { random } = this;
     if (random.chance(0.25)) return FIRST_RULES;
     if (random.chance(0.4)) return ANY_SIZE_RESTS;
+    const ruleSet = random.chance(0.95) ? random.pick([2, 3, 3]) : random.whole(0, 4);
     return {
-      ruleSet: random.chance(0.95) ? 2 : random.whole(0, 3),
+      ruleSet,
       takerFeeBasisPoints: random.pick([0, 1, 7, 30, 50, 100, 1_000]),
+      curveFeeBasisPoints: ruleSet === 3 ? random.pick([0, 1, 77, 700, 1_000]) : 0,
+      makerSharePercent: ruleSet === 3 ? random.pick([0, 1, 25, 50]) : 0,
       vaultSharePercent: random.pick([0, 15, 40, 90]),
       maxOrderMicros: random.pick([5_000_000, 500_000_000, 1e12]),
       maxOpenOrders: random.pick([3, 20, 1_000]),

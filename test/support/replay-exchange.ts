@@ -137,8 +137,13 @@ export class ReplayExchange {
     this.submit({ kind: 'setFrozen', ...byOperator, userId: 2, frozen: false });
     this.submit(rest(3));
     this.submit({ kind: 'operatorCancel', ...byOperator, userId: 3 });
-    const rules = { ...FIRST_RULES, ruleSet: 2, takerFeeBasisPoints: 80, maxOpenOrders: 500 };
+    const fees = { takerFeeBasisPoints: 80, curveFeeBasisPoints: 300, makerSharePercent: 25 };
+    const rules = { ...FIRST_RULES, ruleSet: 3, ...fees, maxOpenOrders: 500 };
     this.submit({ kind: 'setRules', ...rules, ...byOperator });
+    const shares = { marketId: this.engine.activeMarket(0), sizeLots: 4_000 };
+    const resting = { outcome: Outcome.DOWN, timeInForce: TimeInForce.GTC };
+    this.submit(buy({ userId: 3, ...shares, ...resting, priceTicks: 500 }));
+    this.submit(buy({ userId: 2, ...shares, priceTicks: 999 }));
     for (let i = 0; i < 10; i++) this.trade();
     this.submit({ kind: 'setRules', ...FIRST_RULES, ...byOperator });
     // All of these commands share one batch, so all have the hash of the batch before.

@@ -15,7 +15,7 @@ import {
   MAX_REASON_LENGTH,
   MAX_REFERENCE_LENGTH,
 } from '../../interface/limits.js';
-import { areRules } from '../../interface/rule-sets.js';
+import { areRules, RULE_NAMES } from '../../interface/rule-sets.js';
 import type { OperatorActionView } from '../../interface/views.js';
 import { PausedBy } from '../../state/access/pauses.js';
 import type { State } from '../../state/state.js';
@@ -107,15 +107,7 @@ export function voidMarket(state: State, command: CommandOf<'voidMarket'>): numb
 export function setRules(state: State, command: CommandOf<'setRules'>): number {
   if (!isSigned(command) || !areRules(command)) return Code.invalid_command;
   state.rules.set(command);
-  state.events.write(
-    EventType.rulesChanged,
-    command.ruleSet,
-    command.takerFeeBasisPoints,
-    command.vaultSharePercent,
-    command.maxOrderMicros,
-    command.maxOpenOrders,
-    command.minRestingMicros,
-  );
+  state.events.write(EventType.rulesChanged, ...RULE_NAMES.map((name) => command[name]));
   state.result.write(remember(state, command, { rules: state.rules.view() }));
   return Code.ok;
 }

@@ -1,7 +1,7 @@
 /**
  * Complete sets: `split` turns a dollar into an UP and a DOWN share, and `merge` turns the two back
  * into a dollar. A split pays the fee of a purchase, because splitting and selling one half is the
- * same as buying the other.
+ * same as buying the other: the flat fee on all of it, and the curve at its highest, half a dollar.
  */
 
 import { Code } from '../../interface/codes.js';
@@ -28,7 +28,7 @@ export function split(state: State, command: CommandRecord): number {
   if (valueMicros > rules.maxOrderMicros) return state.refuseLimit(Limit.orderAmount);
   if (!mayHavePosition(state, userId, state.positions.find(userId, slot)))
     return state.refuseLimit(Limit.positions);
-  const feeMicros = feeOn(valueMicros, rules.takerFeeBasisPoints);
+  const feeMicros = feeOn(rules, valueMicros, sizeLots * (MICROS_PER_SET / 2) ** 2);
   const available = ledger.available(userId);
   if (available < valueMicros + feeMicros)
     return state.refuse(Code.insufficient_balance, valueMicros + feeMicros, available);

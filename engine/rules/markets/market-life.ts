@@ -19,6 +19,7 @@ import { Limit, MAX_ASSETS } from '../../interface/limits.js';
 import {
   LATE_OPENING_LEFT_MIN_MS,
   PAYOUT_DELAY_MS,
+  REFERRAL_DIVISOR,
   RESOLVE_DELAY_MS,
   UPCOMING_WINDOWS,
   VOID_DELAY_MS,
@@ -288,10 +289,15 @@ function resolveSlot(
   state.schedule.addPayout(atMs + PAYOUT_DELAY_MS, slot);
 }
 
-/** Gives the vault its part of a market's fees. What the vault cannot share stays in escrow. */
+/**
+ * Gives the vault its part of a market's fees, at most what the makers and the referrers leave.
+ * What the vault cannot share stays in escrow.
+ */
 function shareWithVault(state: State, slot: number, atMs: number): void {
-  const share = mulDivFloor(state.markets.escrowMicros(slot), state.rules.vaultSharePercent, 100);
-  const given = state.vault.share(share, atMs);
+  const fees = state.markets.escrowMicros(slot);
+  const share = mulDivFloor(fees, state.rules.vaultSharePercent, 100);
+  const left = fees - state.markets.makersDueMicros(slot) - Math.floor(fees / REFERRAL_DIVISOR);
+  const given = state.vault.share(Math.min(share, left), atMs);
   state.ledger.addEscrow(slot, 0 - given);
   state.ledger.addYieldDue(given);
   state.markets.setVaultMicros(slot, given);

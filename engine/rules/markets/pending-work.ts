@@ -95,6 +95,8 @@ function shareRestOfFees(state: State, slot: number): void {
   const { markets, ledger } = state;
   const isVoid = markets.resolution(slot) === Resolution.VOID;
   const rest = isVoid ? 0 : state.markets.escrowMicros(slot);
+  if (rest < 0 || markets.makersDueMicros(slot) !== 0)
+    throw new Error('the shares of the fees do not add up to the fees');
   ledger.addEscrow(slot, 0 - rest);
   ledger.addTreasury(rest);
   state.events.write(
@@ -102,6 +104,7 @@ function shareRestOfFees(state: State, slot: number): void {
     markets.id(slot),
     markets.vaultMicros(slot),
     markets.referrersMicros(slot),
+    markets.makersMicros(slot),
     rest,
   );
 }

@@ -1,7 +1,7 @@
 /**
- * Settles and pays one position of a resolved market: profit, points, the referrer's part of the
- * fees, and the money. pending-work.ts and claim.ts decide which position is next; market-life.ts
- * resolves markets.
+ * Settles and pays one position of a resolved market: profit, points, the referrer's and the
+ * maker's parts of the fees, and the money. pending-work.ts and claim.ts decide which position is
+ * next; market-life.ts resolves markets.
  */
 
 import { Outcome, PointsReason, Resolution } from '../../interface/domain.js';
@@ -17,6 +17,7 @@ import { addSaturating } from '../../storage/arithmetic.js';
 
 const Settled = EventSlot.positionSettled;
 const Earned = EventSlot.referralEarned;
+const MakerEarned = EventSlot.makerShareEarned;
 const Credited = EventSlot.pointsCredited;
 const Claimed = EventSlot.claimed;
 
@@ -50,6 +51,26 @@ export function settlePosition(state: State, slot: number, row: number): void {
     values[at + Settled.profitMicros] = profit;
   }
   if (fees > 0) settleFees(state, slot, row, userId, fees);
+  if (state.markets.makersDueMicros(slot) > 0) settleMaker(state, slot, row, userId);
+}
+
+/** Pays what the user has earned as a maker; on VOID the fees go back to the takers. */
+function settleMaker(state: State, slot: number, row: number, userId: number): void {
+  const { ledger, markets, positions, events } = state;
+  const amountMicros = positions.makerShares.micros(row);
+  if (amountMicros === 0) return;
+  positions.makerShares.touch(row);
+  positions.makerShares.setMicros(row, 0);
+  markets.touch(slot);
+  markets.addMakersDueMicros(slot, 0 - amountMicros);
+  if (markets.resolution(slot) === Resolution.VOID) return;
+  ledger.addEscrow(slot, 0 - amountMicros);
+  ledger.addAvailable(userId, amountMicros);
+  markets.addMakersMicros(slot, amountMicros);
+  const at = beginEvent(events, EventType.makerShareEarned);
+  events.values[at + MakerEarned.userId] = userId;
+  events.values[at + MakerEarned.marketId] = markets.id(slot);
+  events.values[at + MakerEarned.amountMicros] = amountMicros;
 }
 
 function settleFees(state: State, slot: number, row: number, userId: number, fees: number): void {

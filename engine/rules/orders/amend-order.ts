@@ -12,7 +12,6 @@ import type { CommandRecord } from '../../interface/command-record.js';
 import { OrderEnd, OrderStatus, Side, TimeInForce } from '../../interface/domain.js';
 import { beginEvent, EventSlot, EventType } from '../../interface/events.js';
 import { Limit, MAX_ORDER_LOTS, MAX_PRICE_TICKS, MAX_TIME_MS } from '../../interface/limits.js';
-import { feeOn } from '../../interface/parameters.js';
 import { AmendField } from '../../interface/records.js';
 import {
   AMEND_ORDER_AT,
@@ -24,7 +23,7 @@ import { outcomeOf, ownTicks, sideOf } from '../../state/orders.js';
 import type { State } from '../../state/state.js';
 import { isIntegerBetween } from '../../storage/arithmetic.js';
 import { findResting, isWellNamed, orderOf, refuseGone } from './find-order.js';
-import { checkLiquidity, checkRest, takeAndRest } from './place-order.js';
+import { checkLiquidity, checkRest, costAtMost, takeAndRest } from './place-order.js';
 import { writeOrderResult } from './placed-order.js';
 import { releaseOrder } from './rest-order.js';
 import type { Taker } from './taker.js';
@@ -136,8 +135,7 @@ function checkNewTerms(state: State, taker: Taker, row: number): number {
       ? state.refuse(Code.insufficient_shares, taker.sizeLots, free)
       : Code.ok;
   }
-  const fee = taker.postOnly ? 0 : feeOn(taker.budgetMicros, state.rules.takerFeeBasisPoints);
-  const required = taker.budgetMicros + fee;
+  const required = costAtMost(state, taker, orders.slot(row));
   const available = state.ledger.available(taker.userId) + lots * orders.level(row);
   return available < required
     ? state.refuse(Code.insufficient_balance, required, available)

@@ -95,7 +95,7 @@ export function takeAndRest(state: State, taker: Taker, base: number): void {
   state.result.reserve(ORDER_RESULT_LENGTH - RESULT_HEAD_LENGTH);
   const nextMakerLevel = takeLiquidity(state, taker);
   const done = taker.isDone(nextMakerLevel);
-  const feeMicros = taker.orderFeeMicros(nextMakerLevel, state.rules.takerFeeBasisPoints);
+  const feeMicros = taker.orderFeeMicros(nextMakerLevel, state.rules);
   chargeFeeRemainder(state, taker, feeMicros - taker.feeMicros);
   settleTaker(state, taker);
   state.fillsLeft -= taker.fillCount;
@@ -158,7 +158,7 @@ function checkOrder(state: State, taker: Taker, slot: number, bytes: Uint8Array)
     return Code.order_group_tripped;
   const limit = limitReached(state, taker);
   if (limit !== null) return state.refuseLimit(limit);
-  return taker.side === Side.BUY ? checkMoney(state, taker) : checkShares(state, taker);
+  return taker.side === Side.BUY ? checkMoney(state, taker, slot) : checkShares(state, taker);
 }
 
 /**
@@ -234,9 +234,23 @@ export function mayHavePosition(
   );
 }
 
-function checkMoney(state: State, taker: Taker): number {
-  const fee = taker.postOnly ? 0 : feeOn(taker.budgetMicros, state.rules.takerFeeBasisPoints);
-  const required = taker.budgetMicros + fee;
+/**
+ * What a buy may cost at most: its budget, and the fee on it. The curve counts as if the budget
+ * were spent at the best price in the book, or at the order's own, if that is lower: no trade is
+ * cheaper.
+ */
+export function costAtMost({ rules, levels, markets }: State, taker: Taker, slot: number): number {
+  const { budgetMicros } = taker;
+  if (taker.postOnly) return budgetMicros;
+  if (rules.curveFeeBasisPoints === 0) return budgetMicros + feeOn(rules, budgetMicros, 0);
+  const makerSide = taker.outcome === Outcome.UP ? 1 : 0;
+  const bestLevel = levels.best(markets.ladder(slot, makerSide));
+  const level = Math.max(bestLevel, MICROS_PER_SET - taker.priceTicks);
+  return budgetMicros + feeOn(rules, budgetMicros, budgetMicros * level);
+}
+
+function checkMoney(state: State, taker: Taker, slot: number): number {
+  const required = costAtMost(state, taker, slot);
   const available = state.ledger.available(taker.userId);
   return available < required
     ? state.refuse(Code.insufficient_balance, required, available)

@@ -7,7 +7,7 @@ import type { CommandRecord } from '../../interface/command-record.js';
 import { CommandKind } from '../../interface/commands.js';
 import { Outcome, Side } from '../../interface/domain.js';
 import { MAX_ORDER_LOTS, MAX_TIME_MS, MICROS_PER_SET } from '../../interface/limits.js';
-import { feeOn } from '../../interface/parameters.js';
+import { type FeeRates, feeOn } from '../../interface/parameters.js';
 import { OrderField } from '../../interface/records.js';
 import { isForAmount } from '../../interface/results.js';
 import { bookSideOf, kindOf, ownTicks } from '../../state/orders.js';
@@ -62,6 +62,8 @@ export class Taker {
   filledLots = 0;
   valueMicros = 0;
   feeMicros = 0;
+  /** Σ value × (1 − price) of the fills, for the fee curve. */
+  curveNanos = 0;
   fillCount = 0;
   /** Lots ahead of the remainder at its price when it begins to rest. */
   aheadLots = 0;
@@ -120,6 +122,7 @@ export class Taker {
     this.filledLots = 0;
     this.valueMicros = 0;
     this.feeMicros = 0;
+    this.curveNanos = 0;
     this.fillCount = 0;
     this.aheadLots = 0;
     this.isStopped = false;
@@ -151,12 +154,19 @@ export class Taker {
   }
 
   /** The fee on the order before its remainder rests: on a used-up budget, else on spending. */
-  orderFeeMicros(nextMakerLevel: number, feeBasisPoints: number): number {
+  orderFeeMicros(nextMakerLevel: number, rates: FeeRates): number {
     if (this.side === Side.SELL || this.filledLots === 0) return 0;
     return feeOn(
+      rates,
       this.isBudgetUsed(nextMakerLevel) ? this.valueMicros + this.budgetLeft : this.valueMicros,
-      feeBasisPoints,
+      this.curveNanos,
     );
+  }
+
+  /** The fee on the spending so far and one more trade at a maker's level. */
+  feeMicrosWith(valueMicros: number, makerLevel: number, rates: FeeRates): number {
+    const curveNanos = this.curveNanos + valueMicros * makerLevel;
+    return feeOn(rates, this.valueMicros + valueMicros, curveNanos);
   }
 
   /** Whether the budget ended the order: lots are left, but the budget left buys no next lot. */
@@ -173,7 +183,9 @@ export class Taker {
     this.filledLots += lots;
     this.valueMicros += valueMicros;
     this.fillCount++;
-    if (this.side === Side.BUY) this.budgetLeft -= valueMicros;
+    if (this.side === Side.SELL) return;
+    this.budgetLeft -= valueMicros;
+    this.curveNanos += valueMicros * (MICROS_PER_SET - priceTicks);
   }
 }
 

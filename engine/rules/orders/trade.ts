@@ -6,10 +6,10 @@
 import { MatchType, Side, ticksIn } from '../../interface/domain.js';
 import { beginEvent, EventSlot, EventType } from '../../interface/events.js';
 import { MICROS_PER_SET } from '../../interface/limits.js';
-import { feeOn, POINTS_MAX_TICKS, POINTS_MIN_TICKS } from '../../interface/parameters.js';
+import { POINTS_MAX_TICKS, POINTS_MIN_TICKS } from '../../interface/parameters.js';
 import { outcomeOf, ownTicks, sideOf } from '../../state/orders.js';
 import type { State } from '../../state/state.js';
-import { addSaturating } from '../../storage/arithmetic.js';
+import { addSaturating, mulDivFloor } from '../../storage/arithmetic.js';
 import type { Taker } from './taker.js';
 
 const Slot = EventSlot.trade;
@@ -38,7 +38,7 @@ export function executeTrade(
   if (taker.positionRow === 0) taker.positionRow = positions.add(taker.userId, taker.slot);
   const feePart =
     taker.side === Side.BUY
-      ? feeOn(taker.valueMicros + takerValue, state.rules.takerFeeBasisPoints) - taker.feeMicros
+      ? taker.feeMicrosWith(takerValue, level, state.rules) - taker.feeMicros
       : 0;
   const takerSale = moveShares(state, taker.positionRow, taker.kind, lots, takerValue);
   const takerProfit = takerSale - feePart;
@@ -50,6 +50,7 @@ export function executeTrade(
 
   taker.fill(lots, takerTicks, takerValue);
   chargeFee(state, taker, takerTicks, feePart);
+  if (state.rules.makerSharePercent !== 0) oweMaker(state, taker.slot, makerRow, feePart);
   orders.fill(row, taker.marketId, lots);
   // Only trades with a fee count as volume: otherwise wash trades would climb for free.
   accounts.addTrade(taker.userId, takerProfit, taker.feeMicros > 0 ? takerValue : 0);
@@ -150,6 +151,16 @@ export function escrowFee(state: State, slot: number, userId: number, feeMicros:
   if (referrer === 0) return;
   state.users.touch(referrer);
   state.users.addReferralPendingFees(referrer, feeMicros);
+}
+
+/** Records the maker's share of a trade's fee in its position, which the settlement pays. */
+function oweMaker({ rules, markets, positions }: State, slot: number, row: number, fee: number) {
+  const shareMicros = mulDivFloor(fee, rules.makerSharePercent, 100);
+  if (shareMicros === 0) return;
+  positions.makerShares.touch(row);
+  positions.makerShares.addMicros(row, shareMicros);
+  markets.touch(slot);
+  markets.addMakersDueMicros(slot, shareMicros);
 }
 
 /** Records a trade's part of the fee in the taker's position, for the settlement. */

@@ -1,33 +1,23 @@
 /** The rules in force (interface/rule-sets.ts), from the last `setRules`. */
-import { FIRST_RULES, type Rules } from '../../interface/rule-sets.js';
+import { FIRST_RULES, RULE_NAMES, type Rules } from '../../interface/rule-sets.js';
 import type { Archive } from '../../storage/archive.js';
 
 export class RulesInForce implements Rules {
   ruleSet = FIRST_RULES.ruleSet;
   takerFeeBasisPoints = FIRST_RULES.takerFeeBasisPoints;
+  curveFeeBasisPoints = FIRST_RULES.curveFeeBasisPoints;
+  makerSharePercent = FIRST_RULES.makerSharePercent;
   vaultSharePercent = FIRST_RULES.vaultSharePercent;
   maxOrderMicros = FIRST_RULES.maxOrderMicros;
   maxOpenOrders = FIRST_RULES.maxOpenOrders;
   minRestingMicros = FIRST_RULES.minRestingMicros;
 
   set(rules: Rules): void {
-    this.ruleSet = rules.ruleSet;
-    this.takerFeeBasisPoints = rules.takerFeeBasisPoints;
-    this.vaultSharePercent = rules.vaultSharePercent;
-    this.maxOrderMicros = rules.maxOrderMicros;
-    this.maxOpenOrders = rules.maxOpenOrders;
-    this.minRestingMicros = rules.minRestingMicros;
+    for (const name of RULE_NAMES) this[name] = rules[name];
   }
 
   view(): Rules {
-    return {
-      ruleSet: this.ruleSet,
-      takerFeeBasisPoints: this.takerFeeBasisPoints,
-      vaultSharePercent: this.vaultSharePercent,
-      maxOrderMicros: this.maxOrderMicros,
-      maxOpenOrders: this.maxOpenOrders,
-      minRestingMicros: this.minRestingMicros,
-    };
+    return { ...this };
   }
 
   archive(archive: Archive): void {
@@ -37,12 +27,7 @@ export class RulesInForce implements Rules {
 
 /** Writes the rules, or reads and returns the archive's. */
 export function archivedRules(archive: Archive, rules: Rules): Rules {
-  return {
-    ruleSet: archive.number(rules.ruleSet),
-    takerFeeBasisPoints: archive.number(rules.takerFeeBasisPoints),
-    vaultSharePercent: archive.number(rules.vaultSharePercent),
-    maxOrderMicros: archive.number(rules.maxOrderMicros),
-    maxOpenOrders: archive.number(rules.maxOpenOrders),
-    minRestingMicros: archive.number(rules.minRestingMicros),
-  };
+  const archived = { ...rules };
+  for (const name of RULE_NAMES) archived[name] = archive.number(rules[name]);
+  return archived;
 }

@@ -748,6 +748,8 @@ def _money(event: Fields) -> Optional[List[Tuple[str, Decimal, Decimal]]]:
         paid = [("yield", event["yield"])]
     elif kind == "referral_earned":
         paid = [("referral", event["amount"])]
+    elif kind == "maker_share_earned":
+        paid = [("maker_share", event["amount"])]
     elif kind == "transferred_in":
         paid = [("transfer_in", event["amount"])]
     elif kind == "transferred_out":

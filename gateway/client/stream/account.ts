@@ -162,6 +162,7 @@ export function moneyChange(event: UserEvent): MoneyChange | null {
     case 'deposited':
     case 'transferred_in':
     case 'referral_earned':
+    case 'maker_share_earned':
       return free(toMicros(event.amount));
     case 'withdrawn':
     case 'transferred_out':

@@ -134,6 +134,7 @@ const marketFields = {
   feeRate: response.decimal
     .nullable()
     .describe('The fee rate on what a buy spends; null once the market has ended'),
+  curveFeeRate: response.curveFeeRate.nullable(),
   makerFeeRate: response.makerFeeRate.nullable(),
   tickSize: z.literal(0.001).describe('US dollars; prices are multiples of it'),
   lotSize: z.literal(0.001).describe('Shares; sizes are multiples of it'),

@@ -12,7 +12,7 @@ import { Resolution } from '../../../engine/interface/domain.js';
 import { MICROS_PER_DOLLAR } from '../../../engine/interface/limits.js';
 import { marketIdNumber, marketIdText } from '../../../engine/interface/notation.js';
 import { RESULT_HEAD_LENGTH, ResultHead } from '../../../engine/interface/results.js';
-import { areRules, FIRST_RULES } from '../../../engine/interface/rule-sets.js';
+import { areRules, fixedIn } from '../../../engine/interface/rule-sets.js';
 import type { AccountView, OperatorActionView } from '../../../engine/interface/views.js';
 import { CODE_LASTS_MS, credentialOf, newCode } from '../../access/sign-in-codes.js';
 import { errorAnswer, invalidRequest } from '../../commands/errors.js';
@@ -241,18 +241,20 @@ function logAction(call: Call, sequence: number): void {
   sequencer.releaseAt(sequence, { release: () => log.warn(fields, 'an operator acted') });
 }
 
-/** Omitted fields keep their value. In rule set 1, they take the set's initial values. */
+/** Omitted fields keep their value, or have the only one that the set allows. */
 function setRules(call: Call<z.infer<typeof schemas.RulesBody>>): void {
-  const { ruleSet, feeRate, vaultShare, orderAmount, openOrders, restingOrderValue, reason } =
-    call.body;
-  const kept = ruleSet === 1 ? FIRST_RULES : call.engine.rules();
+  const { body } = call;
+  const { ruleSet, reason } = body;
+  const kept = { ...call.engine.rules(), ...fixedIn(ruleSet) };
   const rules = {
     ruleSet,
-    takerFeeBasisPoints: scaled(feeRate, 10_000) ?? kept.takerFeeBasisPoints,
-    vaultSharePercent: scaled(vaultShare, 100) ?? kept.vaultSharePercent,
-    maxOrderMicros: scaled(orderAmount, MICROS_PER_DOLLAR) ?? kept.maxOrderMicros,
-    maxOpenOrders: openOrders ?? kept.maxOpenOrders,
-    minRestingMicros: scaled(restingOrderValue, MICROS_PER_DOLLAR) ?? kept.minRestingMicros,
+    takerFeeBasisPoints: scaled(body.feeRate, 10_000) ?? kept.takerFeeBasisPoints,
+    curveFeeBasisPoints: scaled(body.curveFeeRate, 10_000) ?? kept.curveFeeBasisPoints,
+    makerSharePercent: scaled(body.makerShare, 100) ?? kept.makerSharePercent,
+    vaultSharePercent: scaled(body.vaultShare, 100) ?? kept.vaultSharePercent,
+    maxOrderMicros: scaled(body.orderAmount, MICROS_PER_DOLLAR) ?? kept.maxOrderMicros,
+    maxOpenOrders: body.openOrders ?? kept.maxOpenOrders,
+    minRestingMicros: scaled(body.restingOrderValue, MICROS_PER_DOLLAR) ?? kept.minRestingMicros,
   };
   if (areRules(rules)) run(call, { kind: 'setRules', ...rules, operator: call.operator!, reason });
   else call.refuseWhenDurable(NO_SUCH_RULES);
@@ -267,7 +269,7 @@ function scaled(value: number | undefined, scale: number): number | undefined {
 
 const NO_SUCH_RULES = invalidRequest({
   ruleSet:
-    '1 has fixed values; in 2 feeRate is a multiple of 0.0001, vaultShare of 0.01, orderAmount and restingOrderValue of 0.000001',
+    '1 has fixed values; in 2 and 3 feeRate and curveFeeRate are multiples of 0.0001, makerShare and vaultShare of 0.01, orderAmount and restingOrderValue of 0.000001; curveFeeRate and makerShare are above 0 only in 3',
 });
 
 const RESOLVED = errorAnswer(

@@ -7,6 +7,7 @@ import {
 } from '../../../engine/interface/limits.js';
 import {
   MAX_FEE_BASIS_POINTS,
+  MAX_MAKER_SHARE_PERCENT,
   MAX_MIN_RESTING_MICROS,
 } from '../../../engine/interface/parameters.js';
 import { RULE_SETS } from '../../../engine/interface/rule-sets.js';
@@ -39,13 +40,29 @@ export const RulesBody = z.strictObject({
     .int()
     .min(1)
     .max(RULE_SETS.length)
-    .describe('The rule set: 1 has fixed values, 2 takes the values of the other fields'),
+    .describe(
+      'The rule set: 1 has fixed values, 2 takes the values of the other fields, and 3 also those of curveFeeRate and makerShare',
+    ),
   feeRate: z
     .number()
     .min(0)
     .max(MAX_FEE_BASIS_POINTS / BASIS_POINTS)
     .optional()
     .describe('The fee rate on what a buy spends, in steps of 0.0001'),
+  curveFeeRate: z
+    .number()
+    .min(0)
+    .max(MAX_FEE_BASIS_POINTS / BASIS_POINTS)
+    .optional()
+    .describe(
+      'The rate of the fee curve, rate × price × (1 − price) for a bought share, in steps of 0.0001',
+    ),
+  makerShare: z
+    .number()
+    .min(0)
+    .max(MAX_MAKER_SHARE_PERCENT / 100)
+    .optional()
+    .describe('The maker’s fraction of a trade’s fee, in steps of 0.01'),
   vaultShare: z
     .number()
     .min(0)
@@ -175,6 +192,8 @@ export const Actions = z.strictObject({
         .strictObject({
           ruleSet: response.count,
           feeRate: response.decimal,
+          curveFeeRate: response.decimal,
+          makerShare: response.decimal,
           vaultShare: response.decimal,
           orderAmount: response.money,
           openOrders: response.count,

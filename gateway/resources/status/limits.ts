@@ -20,7 +20,14 @@ import { BODY_BYTES_MAX } from '../../http/request.js';
 import { responseObject } from '../../json/components.js';
 import { lots, micros, ticks } from '../../json/decimal.js';
 import { PAGE_ENTRIES_MAX } from '../../json/fields.js';
-import { count, decimal, makerFeeRate, money, shares } from '../../json/response-fields.js';
+import {
+  count,
+  curveFeeRate,
+  decimal,
+  makerFeeRate,
+  money,
+  shares,
+} from '../../json/response-fields.js';
 import type { Writable } from '../../json/serializer.js';
 import { BOOK_LEVELS_MAX } from '../markets/schemas.js';
 
@@ -41,8 +48,12 @@ const rates = (description: string) =>
 export const Limits = responseObject('Limits', 'What clients must keep to', {
   ruleSet: count.describe('The rule set in force'),
   feeRate: decimal.describe('The fee as a fraction of what a buy spends, charged on top'),
-  makerFeeRate,
+  curveFeeRate,
+  makerShare: decimal.describe(
+    'The maker’s fraction of a trade’s fee, paid when the market is settled; 0: none',
+  ),
   vaultShare: decimal.describe('The vault’s fraction of the fees'),
+  makerFeeRate,
   tickSize: money.describe('US dollars; prices are multiples of it'),
   lotSize: shares.describe('Shares; sizes are multiples of it'),
   prices: z
@@ -107,13 +118,10 @@ export function limitsOf(
     user: bucketOf(rates[quota].user),
     address: bucketOf(rates[quota].address),
   });
-  const { ruleSet, feeRate, vaultShare, orderAmount, openOrders, restingOrderValue } =
-    rulesOf(rules);
+  const { orderAmount, openOrders, restingOrderValue, ...shares } = rulesOf(rules);
   return {
-    ruleSet,
-    feeRate,
+    ...shares,
     makerFeeRate: micros(0),
-    vaultShare,
     tickSize: ticks(1),
     lotSize: lots(1),
     prices: pricesFrom,
@@ -149,6 +157,8 @@ export function rulesOf(rules: Rules) {
   return {
     ruleSet: rules.ruleSet,
     feeRate: micros(rules.takerFeeBasisPoints * MICROS_PER_BASIS_POINT),
+    curveFeeRate: micros(rules.curveFeeBasisPoints * MICROS_PER_BASIS_POINT),
+    makerShare: micros(rules.makerSharePercent * MICROS_PER_PERCENT),
     vaultShare: micros(rules.vaultSharePercent * MICROS_PER_PERCENT),
     orderAmount: micros(rules.maxOrderMicros),
     openOrders: rules.maxOpenOrders,

@@ -1,6 +1,6 @@
 /** The rules to know before trading, in plain words. */
 import { assets, market } from './model/markets.js';
-import { feeBasisPoints } from './model/ticket.js';
+import { fees } from './model/ticket.js';
 import { Panel } from './parts/panel.js';
 
 export function RulesView() {
@@ -42,8 +42,10 @@ export function RulesView() {
         <Panel title="What it costs">
           <p>
             {/* Between two markets there is no rate. */}A buy that fills immediately costs a fee
-            {market.value !== null && ` of ${feeBasisPoints.value / 100}%`} on top of its amount.
-            Sells, claims, and orders that wait in the book are free.
+            {market.value !== null && ` of ${fees.value.flat / 100}%`} on top of its amount
+            {fees.value.curve > 0 &&
+              `, and ${fees.value.curve / 100}% × price × (1 − price) for each share`}
+            . Sells, claims, and orders that wait in the book are free.
           </p>
         </Panel>
         <Panel title="Orders and winnings">

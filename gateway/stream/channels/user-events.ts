@@ -225,6 +225,7 @@ export const UserEvent = z.discriminatedUnion('type', [
   oneUser('yieldClaimed', 'yield_claimed', { depositId: fields.depositId, yield: money }),
   // Omits the user who paid the fees, because their trades are private.
   oneUser('referralEarned', 'referral_earned', { marketId, amount: money }, {}, 'referrerId'),
+  oneUser('makerShareEarned', 'maker_share_earned', { marketId, amount: money }),
   oneUser(
     'pointsCredited',
     'points_credited',

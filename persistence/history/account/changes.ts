@@ -35,6 +35,7 @@ export const CAUSES = [
   'unstake',
   'yield',
   'referral',
+  'maker_share',
 ] as const;
 export type Cause = (typeof CAUSES)[number];
 
@@ -107,6 +108,8 @@ export function changesOf(event: EventRecord): AccountChange[] {
           event.amountMicros,
         ),
       ];
+    case 'makerShareEarned':
+      return [payment(event, 'maker_share', event.amountMicros)];
     case 'staked':
       return [payment(event, 'stake', 0 - event.amountMicros)];
     case 'unstaked': {

@@ -132,6 +132,7 @@ export function marketParts(
     `,"volume":${microsText(market.volumeMicros)}` +
     `,"openInterest":${lotsText(market.openInterestLots)}` +
     `,"feeRate":${feeRateText(market.feeBasisPoints)}` +
+    `,"curveFeeRate":${feeRateText(market.curveFeeBasisPoints)}` +
     `,"makerFeeRate":${market.feeBasisPoints === null ? null : 0},"tickSize":0.001,"lotSize":0.001` +
     `${points === undefined ? '' : `,"priceHistory":${priceHistoryText(points)}`},`;
   return { asset: market.asset, head, indicative, tail };

@@ -149,6 +149,7 @@ export const USER_PAYMENTS = {
   setsMerged: 'userId',
   claimed: 'userId',
   referralEarned: 'referrerId',
+  makerShareEarned: 'userId',
   staked: 'userId',
   unstaked: 'userId',
   yieldClaimed: 'userId',
@@ -229,6 +230,7 @@ export interface MarketRecord {
   /** How the fees were shared. */
   vaultMicros: number;
   referrersMicros: number;
+  makersMicros: number;
   treasuryMicros: number;
   /** 1: everything is paid out, and the engine has forgotten the market. */
   isClosed: number;

@@ -96,16 +96,19 @@ test('the fee and the limits change at once, are shown, and are still there afte
   expect(listed.actions[0]).toMatchObject({ action: 'set_rules', operator: 'olga', ...BECAUSE });
   // The first set of rules was set before a restart.
   const values = { vaultShare: 0.25, orderAmount: 4.5, openOrders: 2, restingOrderValue: 4 };
-  const first = { vaultShare: 0.4, orderAmount: 1_000_000, restingOrderValue: 1 };
+  const none = { curveFeeRate: 0, makerShare: 0 };
+  const first = { vaultShare: 0.4, orderAmount: 1_000_000, restingOrderValue: 1, ...none };
   expect(listed.actions.map(({ rules }: { rules: unknown }) => rules)).toEqual([
     { ...first, ruleSet: 1, feeRate: 0.005, openOrders: 1_000 },
-    { ruleSet: 2, feeRate: 0.0025, ...values },
+    { ruleSet: 2, feeRate: 0.0025, ...values, ...none },
     { ...first, ruleSet: 2, feeRate: 0.0025, openOrders: 2 },
   ]);
 });
 
 test.each([
-  ['no such set', { ruleSet: 3 }],
+  ['no such set', { ruleSet: 4 }],
+  ['a curve in set 2', { ruleSet: 2, curveFeeRate: 0.07 }],
+  ['a share of makers that is too high', { ruleSet: 3, makerShare: 0.51 }],
   ['other values than those of set 1', { ruleSet: 1, feeRate: 0.002 }],
   ['a fee that is too high', { ruleSet: 2, feeRate: 0.11 }],
   ['a fee between two steps', { ruleSet: 2, feeRate: 0.00251 }],
@@ -119,8 +122,33 @@ test.each([
   expect(await limits()).toEqual(before);
 });
 
+test('a curve and a share of makers: in the receipt, the limits and the statement', async () => {
+  const curve = { ruleSet: 3, feeRate: 0.005, curveFeeRate: 0.07, makerShare: 0.25 };
+  expect((await setRules(curve)).status).toBe(200);
+  expect(await limits()).toMatchObject(curve);
+  const { json: market } = await server.api.get(`/markets/${MARKET}`);
+  expect(market).toMatchObject({ feeRate: 0.005, curveFeeRate: 0.07, makerFeeRate: 0 });
+  expect((await server.api.delete(`/users/${ada.userId}/orders`, ada.token)).status).toBe(200);
+  // 0.5% of 5 dollars, and 7% of a half of them.
+  expect(await feeOfBuy('on-the-curve')).toBe(0.2);
+  // Set 2 has no curve.
+  expect((await setRules({ ruleSet: 2 })).status).toBe(200);
+  expect(await limits()).toMatchObject({ ruleSet: 2, curveFeeRate: 0, makerShare: 0 });
+  expect((await setRules({ ruleSet: 1 })).status).toBe(200);
+  for (const ms of [870_000, 32_000]) {
+    server.clock.set(server.clock.nowMs() + ms);
+    server.feed.deliver('BTC', 100_001);
+  }
+  await eventually(async () => {
+    const path = `/users/${bob.userId}/ledger?cause=maker_share`;
+    const { entries } = (await server.api.read(path, bob.token)).json;
+    expect(entries).toMatchObject([{ marketId: MARKET, available: 0.05, held: 0 }]);
+  });
+});
+
 test('new rules are shown to nobody before they are durable', async () => {
   const { engine } = server.exchange.sequencer;
+  expect((await setRules({ ruleSet: 1 })).status).toBe(200);
   const before = await limits();
   await server.durable();
   const unlock = await lockJournal(server.folder);

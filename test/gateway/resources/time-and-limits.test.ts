@@ -32,7 +32,9 @@ test('the limits are those that the exchange enforces', async () => {
   expect(json).toEqual({
     ruleSet: 1,
     feeRate: 0.005,
+    curveFeeRate: 0,
     makerFeeRate: 0,
+    makerShare: 0,
     vaultShare: 0.4,
     tickSize: 0.001,
     lotSize: 0.001,

@@ -18,8 +18,8 @@ const maker = await server.register('maker');
 const taker = await server.register('taker');
 afterAll(() => server.stop());
 
-function setFee(takerFeeBasisPoints: number): void {
-  server.submit({ ...ANY_SIZE_RESTS, takerFeeBasisPoints });
+function setFee(takerFeeBasisPoints: number, curveFeeBasisPoints: number): void {
+  server.submit({ ...ANY_SIZE_RESTS, ruleSet: 3, takerFeeBasisPoints, curveFeeBasisPoints });
 }
 
 const ORDERS = `/markets/15m/${MARKET}`;
@@ -52,10 +52,13 @@ const REFUSALS: Record<string, readonly string[]> = {
   would_trade: ['post_only_would_trade'],
 };
 
-test.each([50, 137])(
-  'a plan of a purchase is its receipt, fee of %i basis points',
-  async (rate) => {
-    setFee(rate);
+test.each([
+  [50, 0],
+  [137, 700],
+])(
+  'a plan of a purchase is its receipt, fee of %i basis points, curve of %i',
+  async (flat, curve) => {
+    setFee(flat, curve);
     await fc.assert(
       fc.asyncProperty(fc.array(offer, { maxLength: 6 }), buy, async (offers, made) => {
         for (const { ticks, lots } of offers) {
@@ -68,7 +71,7 @@ test.each([50, 137])(
           return { priceTicks: toTicks(price), lots: toLots(shares) };
         });
         const order = orderOf(made);
-        const plan = planOrder(order, levels, rate);
+        const plan = planOrder(order, levels, { flat, curve });
         const body = {
           outcome: 'UP',
           timeInForce: order.timeInForce,

@@ -4,9 +4,18 @@ import { OrderEnd, OrderStatus, Side, TimeInForce } from '../../../engine/interf
 import { isPaused } from './access/operators.js';
 import { isFull } from './access/room.js';
 import { planOrder, type Taker } from './book.js';
-import { dollars, feeOn, micros, tradeValue } from './decimal.js';
+import { micros, tradeValue } from './decimal.js';
 import { orderWithClientId } from './memory.js';
-import { carryOut, gone, holdings, refusal, release, smallRest, tooSmall } from './orders.js';
+import {
+  carryOut,
+  gone,
+  holdings,
+  missingMoney,
+  refusal,
+  release,
+  smallRest,
+  tooSmall,
+} from './orders.js';
 import {
   type Answer,
   emit,
@@ -149,15 +158,10 @@ function missing(
     const free = owned - heldLotsOf(market, userId, outcome) + sizeLots;
     return free < leftLots ? reject('insufficient_shares', leftLots, free) : null;
   }
-  const budget = tradeValue(leftLots, priceTicks);
-  const required = order.postOnly
-    ? budget
-    : budget.plus(feeOn(budget, state.rules.takerFeeBasisPoints));
+  const budgetMicros = micros(tradeValue(leftLots, priceTicks));
   const held = tradeValue(sizeLots, order.priceTicks);
-  const available = dollars(micros(userOf(state, userId)!.available)).plus(held);
-  return required.gt(available)
-    ? reject('insufficient_balance', micros(required), micros(available))
-    : null;
+  const available = userOf(state, userId)!.available.plus(held);
+  return missingMoney(state, market, { ...order, budgetMicros, priceTicks }, available);
 }
 
 interface Amendment extends NewTerms {

@@ -42,9 +42,23 @@ export function lotsFor(amount: Dollars, priceTicks: number): number {
   return Number(amount.div(tradeValue(1, priceTicks)).round(0, Big.roundDown).toFixed());
 }
 
-/** A part of an amount in basis points, rounded up to a whole micro. */
-export function feeOn(amount: Dollars, basisPoints: number): Dollars {
-  return amount.times(basisPoints).times('0.0001').round(6, Big.roundUp);
+/**
+ * The fee on an amount and on the part of it that the curve charges, rounded up to a whole micro.
+ * The curved part itself is rounded up first.
+ */
+export function feeOn(
+  rates: { takerFeeBasisPoints: number; curveFeeBasisPoints: number },
+  amount: Dollars,
+  curved: Dollars,
+): Dollars {
+  const curve = curved.round(6, Big.roundUp).times(rates.curveFeeBasisPoints);
+  const both = amount.times(rates.takerFeeBasisPoints).plus(curve);
+  return both.times('0.0001').round(6, Big.roundUp);
+}
+
+/** What the curve charges of an amount that is spent at a price: the amount × (1 − price). */
+export function curvedPart(amount: Dollars, priceTicks: number): Dollars {
+  return amount.times(1000 - priceTicks).times('0.001');
 }
 
 /** The amount × `part` / `whole`, rounded down to a whole micro. */

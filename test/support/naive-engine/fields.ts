@@ -170,20 +170,25 @@ export function isWellFormed(command: Command, nowMs: number): boolean {
   return true;
 }
 
-/** Rule set 1 has fixed values; rule set 2 has bounds for each value. */
+/** Set 1 has fixed values; the others have bounds for each value. */
 function areRules({
   ruleSet,
   takerFeeBasisPoints,
+  curveFeeBasisPoints,
+  makerSharePercent,
   vaultSharePercent,
   maxOrderMicros,
   maxOpenOrders,
   minRestingMicros,
 }: CommandOf<'setRules'>): boolean {
   const orders = [maxOrderMicros, maxOpenOrders, minRestingMicros];
-  const values = [takerFeeBasisPoints, vaultSharePercent, ...orders];
-  if (ruleSet === 1) return String(values) === '50,40,1000000000000,1000,1000000';
+  const makers = [curveFeeBasisPoints, makerSharePercent];
+  const values = [takerFeeBasisPoints, vaultSharePercent, ...orders, ...makers];
+  if (ruleSet === 1) return String(values) === '50,40,1000000000000,1000,1000000,0,0';
   return (
-    ruleSet === 2 &&
+    (ruleSet === 3 || (ruleSet === 2 && String(makers) === '0,0')) &&
+    whole(0, 1_000)(curveFeeBasisPoints) &&
+    whole(0, 50)(makerSharePercent) &&
     whole(0, 1_000)(takerFeeBasisPoints) &&
     whole(0, 90)(vaultSharePercent) &&
     whole(1_000_000, 1_000_000_000_000)(maxOrderMicros) &&

@@ -14,7 +14,7 @@ import {
 import { fireTimers, nextTimerMs } from './access/cancel-after.js';
 import { expireTokens, nextTokenDueMs } from './access/tokens.js';
 import { bestFirst } from './book.js';
-import { type Dollars, floorToMicros, micros, tradeValue, ZERO } from './decimal.js';
+import { type Dollars, floorToMicros, micros, sum, tradeValue, ZERO } from './decimal.js';
 import { cancelOrder } from './orders.js';
 import { referencePrice } from './prices.js';
 import {
@@ -263,6 +263,7 @@ function add(state: NaiveState, asset: number, startsAtMs: number): NaiveMarket 
     vaultPart: ZERO,
     unearnedPart: ZERO,
     referrersPart: ZERO,
+    makersPart: ZERO,
     volume: ZERO,
     lastTradeTicks: null,
   };
@@ -342,9 +343,14 @@ function resolve(
   const endPriceMicros = endPrice === null ? 0 : micros(endPrice);
   emit(state, { type: 'marketResolved', marketId, resolution, endPriceMicros });
   if (resolution !== Resolution.VOID) {
-    const share = floorToMicros(
+    const ofVault = floorToMicros(
       market.feeEscrow.times(state.rules.vaultSharePercent).times('0.01'),
     );
+    const ofMakers = sum(market.positions.map(({ makerShare }) => makerShare));
+    const left = market.feeEscrow
+      .minus(ofMakers)
+      .minus(floorToMicros(market.feeEscrow.times('0.1')));
+    const share = ofVault.gt(left) ? left : ofVault;
     market.vaultPart = shareWithVault(state, share);
     market.unearnedPart = share.minus(market.vaultPart);
     market.feeEscrow = market.feeEscrow.minus(share);
@@ -371,6 +377,7 @@ function settlePositions(state: NaiveState, market: NaiveMarket): void {
     marketId,
     vaultMicros: micros(market.vaultPart),
     referrersMicros: micros(market.referrersPart),
+    makersMicros: micros(market.makersPart),
     treasuryMicros: micros(rest.plus(market.unearnedPart)),
   });
 }
@@ -403,7 +410,10 @@ function settle(state: NaiveState, market: NaiveMarket, position: NaivePosition)
       profitMicros: micros(profit),
     });
   }
-  if (!isVoid) rewardFees(state, market, position);
+  if (!isVoid) {
+    rewardFees(state, market, position);
+    payMaker(state, market, position);
+  }
   if (position.payout.plus(position.refund).eq(ZERO)) forget(market, position);
   else if (user.autoClaim) pay(state, market, position, 1);
 }
@@ -412,6 +422,17 @@ function settle(state: NaiveState, market: NaiveMarket, position: NaivePosition)
 function winningLots({ resolution }: NaiveMarket, position: NaivePosition): [number, number] {
   const [upLots, downLots] = position.lots;
   return [resolution === Resolution.DOWN ? 0 : upLots, resolution === Resolution.UP ? 0 : downLots];
+}
+
+function payMaker(state: NaiveState, market: NaiveMarket, position: NaivePosition): void {
+  const { userId, makerShare } = position;
+  if (makerShare.eq(ZERO)) return;
+  const user = userOf(state, userId)!;
+  market.feeEscrow = market.feeEscrow.minus(makerShare);
+  market.makersPart = market.makersPart.plus(makerShare);
+  user.available = user.available.plus(makerShare);
+  const amountMicros = micros(makerShare);
+  emit(state, { type: 'makerShareEarned', userId, marketId: market.marketId, amountMicros });
 }
 
 /** Credits the referrer's part of a taker's fees, and the points of both. */

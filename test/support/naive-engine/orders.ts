@@ -17,6 +17,7 @@ import type { EventRecord } from '../../../engine/interface/events.js';
 import { MAX_ORDER_LOTS, MAX_TIME_MS, UNSIZED_LOTS } from '../../../engine/interface/limits.js';
 import { isFull, mayTakeOne } from './access/room.js';
 import {
+  bestFirst,
   filledNow,
   isBid,
   ordersIn,
@@ -27,12 +28,15 @@ import {
   upTicksOf,
 } from './book.js';
 import {
+  curvedPart,
   type Dollars,
   dollars,
   feeOn,
+  floorToMicros,
   lotsFor,
   micros,
   proRata,
+  sum,
   tradeValue,
   ZERO,
 } from './decimal.js';
@@ -94,7 +98,7 @@ export function placeOrder(state: NaiveState, command: Buy | Sell): Answer {
   if (rests && !mayTakeOne(state, 'orders', user.userId)) return rejectLimit('openOrders');
   const missing =
     command.kind === 'buy'
-      ? missingMoney(state, command, user.available)
+      ? missingMoney(state, market, command, user.available)
       : missingShares(command, market);
   if (missing !== null) return missing;
 
@@ -117,11 +121,21 @@ export function placeOrder(state: NaiveState, command: Buy | Sell): Answer {
   return refused;
 }
 
-function missingMoney(state: NaiveState, command: Buy, available: Dollars): Answer | null {
-  const budget = dollars(command.budgetMicros);
-  const required = command.postOnly
-    ? budget
-    : budget.plus(feeOn(budget, state.rules.takerFeeBasisPoints));
+/** A buy's terms, in a new order or an amended one. */
+type Terms = Pick<Buy, 'budgetMicros' | 'outcome' | 'priceTicks' | 'postOnly'>;
+
+export function missingMoney(
+  state: NaiveState,
+  market: NaiveMarket,
+  { budgetMicros, outcome, priceTicks, postOnly }: Terms,
+  available: Dollars,
+): Answer | null {
+  const budget = dollars(budgetMicros);
+  const best = bestFirst(market, outcome === Outcome.DOWN)[0];
+  const bestTicks =
+    best === undefined ? 999 : upTicksOf(outcome, upTicksOf(best.outcome, best.priceTicks));
+  const curved = curvedPart(budget, Math.min(bestTicks, priceTicks));
+  const required = postOnly ? budget : budget.plus(feeOn(state.rules, budget, curved));
   return required.gt(available)
     ? reject('insufficient_balance', micros(required), micros(available))
     : null;
@@ -220,10 +234,10 @@ export function carryOut(
   const user = userOf(state, taker.userId)!;
   state.fillsLeft -= plan.fills.length + plan.groupCancels;
   const { orderId } = order;
-  const rate = state.rules.takerFeeBasisPoints;
-  const fee = feeOfPlan(taker, plan, rate);
+  const fee = feeOfPlan(state, taker, plan);
   const last = plan.fills.at(-1);
   let spent = ZERO;
+  let curved = ZERO;
   let charged = ZERO;
   const fills: number[] = [];
   for (const step of plan.steps) {
@@ -231,10 +245,14 @@ export function carryOut(
       cancelOrder(state, market, step.maker, CancelReason.SELF_TRADE);
       continue;
     }
-    if (taker.side === Side.BUY) spent = spent.plus(tradeValue(step.lots, step.takerTicks));
-    const part = (step === last ? fee : feeOn(spent, rate)).minus(charged);
+    if (taker.side === Side.BUY) {
+      spent = spent.plus(tradeValue(step.lots, step.takerTicks));
+      curved = curved.plus(curvedOf(step));
+    }
+    const growth = feeOn(state.rules, spent, curved).minus(charged);
+    const part = step === last ? fee.minus(charged) : growth;
     charged = charged.plus(part);
-    trade(state, market, { orderId, taker, step, fee: part });
+    trade(state, market, { orderId, taker, step, fee: part, sharedFee: growth });
     fills.push(state.tradesMade, step.takerTicks, step.lots);
     countFill(state, step.maker.groupId, step.lots);
     countFill(state, taker.groupId, step.lots);
@@ -286,9 +304,14 @@ function endOf(plan: Plan, { timeInForce }: Placed): number {
 }
 
 /** The fee: on the whole amount if the buy used it up, otherwise on what the order spent. */
-export function feeOfPlan({ side, budget }: Taker, plan: Plan, rate: number): Dollars {
+export function feeOfPlan(state: NaiveState, { side, budget }: Taker, plan: Plan): Dollars {
   if (side === Side.SELL || budget === null || plan.fills.length === 0) return ZERO;
-  return feeOn(plan.filled && plan.lotsLeft > 0 ? budget : plan.value, rate);
+  const amount = plan.filled && plan.lotsLeft > 0 ? budget : plan.value;
+  return feeOn(state.rules, amount, sum(plan.fills.map(curvedOf)));
+}
+
+function curvedOf({ lots, takerTicks }: Step): Dollars {
+  return curvedPart(tradeValue(lots, takerTicks), takerTicks);
 }
 
 function statusOf(plan: Plan, restingLots: number, { timeInForce }: Placed): OrderStatus {
@@ -422,10 +445,16 @@ interface Trade {
   step: Step;
   /** This trade's part of the taker's fee. */
   fee: Dollars;
+  /** The same without the rest that the last trade also pays: what the maker gets a share of. */
+  sharedFee: Dollars;
 }
 
 /** Exchanges the money and shares of one trade. */
-function trade(state: NaiveState, market: NaiveMarket, { orderId, taker, step, fee }: Trade): void {
+function trade(
+  state: NaiveState,
+  market: NaiveMarket,
+  { orderId, taker, step, fee, sharedFee }: Trade,
+): void {
   const { maker, lots, takerTicks } = step;
   const matchType =
     taker.side !== maker.side
@@ -437,7 +466,7 @@ function trade(state: NaiveState, market: NaiveMarket, { orderId, taker, step, f
   if (matchType === MatchType.MERGE) addSets(market, -lots);
 
   const takerPosition = findOrMakePosition(state, market, taker.userId);
-  findOrMakePosition(state, market, maker.userId);
+  const makerPosition = findOrMakePosition(state, market, maker.userId);
   const takerProfit = exchange(state, market, {
     ...taker,
     lots,
@@ -461,10 +490,13 @@ function trade(state: NaiveState, market: NaiveMarket, { orderId, taker, step, f
   const user = userOf(state, taker.userId)!;
   user.available = user.available.minus(fee);
   user.realizedProfit = user.realizedProfit.minus(fee);
-  if (taker.side === Side.BUY && state.rules.takerFeeBasisPoints > 0)
+  const { takerFeeBasisPoints, curveFeeBasisPoints, makerSharePercent } = state.rules;
+  if (taker.side === Side.BUY && takerFeeBasisPoints + curveFeeBasisPoints > 0)
     user.volume = user.volume.plus(tradeValue(lots, takerTicks));
   market.feeEscrow = market.feeEscrow.plus(fee);
   takerPosition.fees = takerPosition.fees.plus(fee);
+  const makerShare = floorToMicros(sharedFee.times(makerSharePercent).times('0.01'));
+  makerPosition.makerShare = makerPosition.makerShare.plus(makerShare);
   if (takerTicks >= POINTS_TICKS_MIN && takerTicks <= POINTS_TICKS_MAX) {
     takerPosition.pointFees = takerPosition.pointFees.plus(fee);
   }
@@ -546,6 +578,7 @@ export function findOrMakePosition(
     cost: [ZERO, ZERO],
     fees: ZERO,
     pointFees: ZERO,
+    makerShare: ZERO,
     settled: false,
     payout: ZERO,
     refund: ZERO,

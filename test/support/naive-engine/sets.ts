@@ -3,7 +3,7 @@ import type { CommandOf } from '../../../engine/interface/commands.js';
 import { Outcome } from '../../../engine/interface/domain.js';
 import { isPaused } from './access/operators.js';
 import { isFull, mayTakeOne } from './access/room.js';
-import { dollars, feeOn, micros, proRata, tradeValue, ZERO } from './decimal.js';
+import { curvedPart, dollars, feeOn, micros, proRata, tradeValue, ZERO } from './decimal.js';
 import { addSets, findOrMakePosition, holdings } from './orders.js';
 import {
   type Answer,
@@ -28,12 +28,12 @@ export function split(state: NaiveState, command: CommandOf<'split'>): Answer {
   if (refused !== null) return refused;
   const [user, market] = [userOf(state, userId)!, marketOf(state, marketId)!];
   const value = tradeValue(sizeLots, 1000);
-  const { maxOrderMicros, takerFeeBasisPoints } = state.rules;
-  if (value.gt(dollars(maxOrderMicros))) return rejectLimit('orderAmount');
+  if (value.gt(dollars(state.rules.maxOrderMicros))) return rejectLimit('orderAmount');
   if (isFull(state, 'positions')) return rejectLimit('positions');
   if (positionOf(market, userId) === undefined && !mayTakeOne(state, 'positions', userId))
     return rejectLimit('positions');
-  const fee = feeOn(value, takerFeeBasisPoints);
+  // The curve charges as a purchase of one half at half a dollar.
+  const fee = feeOn(state.rules, value, curvedPart(tradeValue(sizeLots, 500), 500));
   const total = value.plus(fee);
   if (user.available.lt(total))
     return reject('insufficient_balance', micros(total), micros(user.available));

@@ -102,6 +102,8 @@ export interface NaivePosition {
   fees: Dollars;
   /** The part of the fees that earns points. */
   pointFees: Dollars;
+  /** The user's share of the fees of takers who traded with its resting orders. */
+  makerShare: Dollars;
   settled: boolean;
   payout: Dollars;
   refund: Dollars;
@@ -142,6 +144,7 @@ export interface NaiveMarket {
   /** The part of the vault's fees that no deposit earned. */
   unearnedPart: Dollars;
   referrersPart: Dollars;
+  makersPart: Dollars;
   volume: Dollars;
   lastTradeTicks: number | null;
 }
@@ -241,6 +244,8 @@ export class NaiveState {
   rules: Rules = {
     ruleSet: 1,
     takerFeeBasisPoints: 50,
+    curveFeeBasisPoints: 0,
+    makerSharePercent: 0,
     vaultSharePercent: 40,
     maxOrderMicros: 1_000_000_000_000,
     maxOpenOrders: 1_000,

@@ -86,6 +86,7 @@ export function marketView(state: NaiveState, marketId: number): MarketView | nu
     averageSoFarMicros: averageSoFar(state, market),
     paused: isPaused(state, market),
     feeBasisPoints: takesOrders(market) ? state.rules.takerFeeBasisPoints : null,
+    curveFeeBasisPoints: takesOrders(market) ? state.rules.curveFeeBasisPoints : null,
     volumeMicros: micros(market.volume),
     openInterestLots: market.setLots,
     bestBidTicks: bestTicks(market, true),
@@ -141,7 +142,7 @@ export function quoteView(state: NaiveState, request: QuoteRequest): QuoteView |
   return {
     filledLots: plan.filledLots,
     valueMicros: micros(plan.value),
-    feeMicros: micros(feeOfPlan(taker, plan, state.rules.takerFeeBasisPoints)),
+    feeMicros: micros(feeOfPlan(state, taker, plan)),
     unspentMicros: plan.budgetLeft === null ? 0 : micros(plan.budgetLeft),
     worstTicks: plan.fills.at(-1)?.takerTicks ?? null,
     fillCount: plan.fills.length,

@@ -17,8 +17,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     mistake: 'a fee is rounded down',
     file: 'engine/interface/parameters.ts',
-    from: 'Math.ceil((amountMicros',
-    to: 'Math.floor((amountMicros',
+    from: 'Math.ceil(flat / BASIS_POINTS)',
+    to: 'Math.floor(flat / BASIS_POINTS)',
     noticedBy: 'engine/fee',
   },
   {

@@ -39,6 +39,7 @@ const CAUSES: Record<Cause, string> = {
   unstake: 'Unstaked from the vault',
   yield: 'Vault yield',
   referral: 'Referral',
+  maker_share: 'Share of the fees of takers',
 };
 const CAUSES_BY_NAME = Object.entries(CAUSES) as [Cause, string][];
 

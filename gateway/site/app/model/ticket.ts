@@ -4,6 +4,7 @@ import type { Level } from '../../../client/index.js';
 import { readLots, readMicros, readTicks } from '../parts/amount.js';
 import { exactDollars, shares, typedCents } from '../parts/format.js';
 import {
+  type FeeRates,
   neededMicros,
   type Plan,
   type PlannedOrder,
@@ -102,8 +103,12 @@ export const written = computed<PlannedOrder | null>(() => {
   };
 });
 
-/** The shown market's fee rate. Rules may change between markets and within one. */
-export const feeBasisPoints = computed(() => Math.round((market.value?.feeRate ?? 0) * 10_000));
+/** The shown market's fee rates. Rules may change between markets and within one. */
+export const fees = computed<FeeRates>(() => {
+  const { feeRate = null, curveFeeRate = null } = market.value ?? {};
+  return { flat: basisPoints(feeRate), curve: basisPoints(curveFeeRate) };
+});
+const basisPoints = (rate: number | null) => Math.round((rate ?? 0) * 10_000);
 
 /** The order that the first of two clicks confirmed. */
 interface Asked {
@@ -153,7 +158,7 @@ function stricter(first: PlannedOrder, current: PlannedOrder): PlannedOrder {
 export const plan = computed<Plan | null>(() => {
   const sent = order.value;
   const levels = sent === null ? null : opposing.value;
-  return sent === null || levels === null ? null : planOrder(sent, levels, feeBasisPoints.value);
+  return sent === null || levels === null ? null : planOrder(sent, levels, fees.value);
 });
 
 /** Why the account cannot pay for the order, as far as the page knows; empty if it can. */
@@ -162,7 +167,7 @@ export const shortage = computed(() => {
   const money = balance.value;
   if (sent === null || money === null) return '';
   if (sent.side === 'BUY') {
-    const needed = neededMicros(sent, feeBasisPoints.value);
+    const needed = neededMicros(sent, opposing.value ?? [], fees.value);
     return needed <= money.availableMicros
       ? ''
       : `This needs ${exactDollars(needed)} with the fee, but ${exactDollars(money.availableMicros)} is available.`;

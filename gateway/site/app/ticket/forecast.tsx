@@ -4,7 +4,7 @@ import { toLots } from '../../../client/index.js';
 import { positions } from '../model/account.js';
 import { isLost } from '../model/exchange.js';
 import { market } from '../model/markets.js';
-import { feeBasisPoints, isLimit, order, outcome, plan, shortage, side } from '../model/ticket.js';
+import { fees, isLimit, order, outcome, plan, shortage, side } from '../model/ticket.js';
 import { averageCents, cents, dollars, exactDollars, perCent, shares } from '../parts/format.js';
 import { Fact, Gain, Money } from '../parts/panel.js';
 import { paidMicros } from '../results/fees.js';
@@ -57,7 +57,9 @@ type Row = readonly [label: string, value: ComponentChildren, kind?: 'strong' | 
 
 const DASH = '\u2013';
 const feeLabel = () =>
-  market.value === null ? 'Fee' : `Fee on top, ${feeBasisPoints.value / 100}%`;
+  market.value === null
+    ? 'Fee'
+    : `Fee on top${fees.value.curve > 0 ? '' : `, ${fees.value.flat / 100}%`}`;
 
 const emptyRows = (): Row[] => [
   [side.value === 'BUY' ? `Payout if ${outcome.value} wins` : 'You get', DASH, 'win'],

@@ -5,7 +5,7 @@
 import { effect } from '@preact/signals';
 import { best } from '../model/book.js';
 import { market } from '../model/markets.js';
-import { feeBasisPoints, hasChosen, isGuided, order, outcome, size } from '../model/ticket.js';
+import { fees, hasChosen, isGuided, order, outcome, size } from '../model/ticket.js';
 import { cents, dollars } from '../parts/format.js';
 import { receipt } from './send.js';
 
@@ -44,8 +44,12 @@ function chooseText(): string {
 }
 
 function amountText(): string {
-  const fee = feeBasisPoints.value;
-  return `Enter how much to spend. The fee of ${fee / 100}% comes on top: ${dollars(fee * 1_000)} on $10.00. You can lose this, and no more.`;
+  const { flat, curve } = fees.value;
+  const fee =
+    curve > 0
+      ? 'The fee comes on top.'
+      : `The fee of ${flat / 100}% comes on top: ${dollars(flat * 1_000)} on $10.00.`;
+  return `Enter how much to spend. ${fee} You can lose this, and no more.`;
 }
 
 function buyText(): string {

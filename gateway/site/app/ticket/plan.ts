@@ -31,23 +31,26 @@ export interface Plan {
   refusal: 'empty' | 'too_small' | 'not_filled' | 'would_trade' | null;
 }
 
+/** In basis points: of the amount, and of each share × price × (1 − price). */
+export interface FeeRates {
+  flat: number;
+  curve: number;
+}
+
 const BASIS_POINTS = 10_000;
 const PRICE_TICKS_MAX = 999;
 const ORDER_LOTS_MAX = 10_000_000_000;
 
 /** `levels` is the other side of the book, best first, without the user's own orders. */
-export function planOrder(
-  order: PlannedOrder,
-  levels: readonly Level[],
-  feeBasisPoints: number,
-): Plan {
+export function planOrder(order: PlannedOrder, levels: readonly Level[], rates: FeeRates): Plan {
   const acceptable = levels.filter(({ priceTicks }) => isAcceptable(order, priceTicks));
-  const { taken, lots, valueMicros } = take(order, acceptable);
+  const { taken, lots, valueMicros, curveNanos } = take(order, acceptable);
+  const feeBase = feeBaseOf(order, acceptable, lots, valueMicros);
   const plan: Plan = {
     taken,
     lots,
     valueMicros,
-    feeMicros: feeOn(feeBaseOf(order, acceptable, lots, valueMicros), feeBasisPoints),
+    feeMicros: feeBase === 0 ? 0 : feeOn(rates, feeBase, curveNanos),
     restingLots: restingLots(order, lots, valueMicros),
     heldMicros: 0,
     isShort: false,
@@ -70,6 +73,7 @@ function take(order: PlannedOrder, acceptable: readonly Level[]) {
   let moneyLeft = order.budgetMicros;
   let lots = 0;
   let valueMicros = 0;
+  let curveNanos = 0;
   for (const level of acceptable) {
     const affordable = moneyLeft === null ? lotsLeft : Math.floor(moneyLeft / level.priceTicks);
     const part = Math.min(lotsLeft, level.lots, affordable);
@@ -78,9 +82,10 @@ function take(order: PlannedOrder, acceptable: readonly Level[]) {
     lots += part;
     lotsLeft -= part;
     valueMicros += part * level.priceTicks;
+    curveNanos += part * level.priceTicks * (1_000 - level.priceTicks);
     if (moneyLeft !== null) moneyLeft -= part * level.priceTicks;
   }
-  return { taken, lots, valueMicros };
+  return { taken, lots, valueMicros, curveNanos };
 }
 
 /** A budget is used up when the next lot costs more than the remainder. */
@@ -110,9 +115,12 @@ function feeBaseOf(
   return isUsedUp(order, acceptable, lots, valueMicros) ? order.budgetMicros! : valueMicros;
 }
 
-/** Rounded up. Amounts are at most a million dollars, so the product is below 2^53. */
-function feeOn(micros: number, feeBasisPoints: number): number {
-  return Math.ceil((micros * feeBasisPoints) / BASIS_POINTS);
+/**
+ * Rounded up. `curveNanos`: Σ value × (1 − price), in nano-dollars. Amounts are at most a million
+ * dollars, so the products are below 2^53.
+ */
+function feeOn({ flat, curve }: FeeRates, micros: number, curveNanos: number): number {
+  return Math.ceil((micros * flat + Math.ceil(curveNanos / 1_000) * curve) / BASIS_POINTS);
 }
 
 function restingLots(order: PlannedOrder, lots: number, valueMicros: number): number {
@@ -144,9 +152,13 @@ function isFilled(
 }
 
 /** The balance that the exchange requires for a buy: the most it could cost. */
-export function neededMicros(order: PlannedOrder, feeBasisPoints: number): number {
-  const mostMicros = order.budgetMicros ?? order.lots! * (order.limitTicks ?? PRICE_TICKS_MAX);
-  return mostMicros + (order.postOnly ? 0 : feeOn(mostMicros, feeBasisPoints));
+export function neededMicros(order: PlannedOrder, levels: readonly Level[], rates: FeeRates) {
+  const limitTicks = order.limitTicks ?? PRICE_TICKS_MAX;
+  const mostMicros = order.budgetMicros ?? order.lots! * limitTicks;
+  const leastTicks = Math.min(levels[0]?.priceTicks ?? limitTicks, limitTicks);
+  return (
+    mostMicros + (order.postOnly ? 0 : feeOn(rates, mostMicros, mostMicros * (1_000 - leastTicks)))
+  );
 }
 
 /** Sets a market order's limit: the worst price it would meet now, plus a tolerance. */

@@ -13,13 +13,14 @@ import { user } from '../model/session.js';
 import {
   asked,
   choose,
-  feeBasisPoints,
+  fees,
   hasChosen,
   isGuided,
   isInShares,
   isLimit,
   isOpen,
   oneClick,
+  opposing,
   outcome,
   postOnly,
   price,
@@ -276,8 +277,11 @@ function BuyPresets() {
       />
     ));
   const free = balance.value?.availableMicros ?? null;
-  // The most cents affordable with the fee, which is the basis points on 10,000 micro-dollars.
-  const most = free === null ? null : Math.floor(free / (10_000 + feeBasisPoints.value)) * 10_000;
+  // The most cents affordable with the fee: the fee on 10,000 micro-dollars is the basis points,
+  // and the curve's at the best price.
+  const { flat, curve } = fees.value;
+  const fee = flat + curve * (1 - (opposing.value?.[0]?.priceTicks ?? 0) / 1_000);
+  const most = free === null ? null : Math.floor(free / (10_000 + fee)) * 10_000;
   return (
     <>
       {[1, 10, 100].map((each) => (

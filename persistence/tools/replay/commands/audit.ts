@@ -105,6 +105,7 @@ function marketObject(book: MarketBook, names: Names): JsonObject {
     feesShared: book.feesShared,
     vault: dollars(book.vaultMicros),
     referrers: dollars(book.referrersMicros),
+    makers: dollars(book.makersMicros),
     treasury: dollars(book.treasuryMicros),
     refunded: dollars(book.refundedMicros),
     sets: shares(book.setLots),

@@ -101,6 +101,7 @@ const FIELDS: Record<Exclude<Field, `${string}${Unit}`>, Row> & Partial<Record<F
   code: ['code', unchanged],
   // Credentials are secret.
   credential: ['hasCredential', (credential: string) => credential !== ''],
+  curveFeeBasisPoints: ['curveFeeRate', rate(100)],
   depositId: ['depositId', id('d')],
   enabled: ['enabled', flag],
   endPriceMicros: ['endPrice', endPrice],
@@ -116,6 +117,7 @@ const FIELDS: Record<Exclude<Field, `${string}${Unit}`>, Row> & Partial<Record<F
   makerId: ['makerId', id('u')],
   makerOrderId: ['makerOrderId', id('o')],
   makerOutcome: ['makerOutcome', nameOf(Outcome)],
+  makerSharePercent: ['makerShare', rate(10_000)],
   makerSide: ['makerSide', nameOf(Side)],
   marketId: ['marketId', market],
   matchType: ['matchType', nameOf(MatchType)],

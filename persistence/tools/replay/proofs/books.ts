@@ -34,10 +34,11 @@ export class MarketBook {
   trades = 0;
   volumeMicros = 0;
   feesMicros = 0;
-  /** Whether the three parts below are final. */
+  /** Whether the four parts below are final. */
   feesShared = false;
   vaultMicros = 0;
   referrersMicros = 0;
+  makersMicros = 0;
   treasuryMicros = 0;
   refundedMicros = 0;
   /** Complete sets: outstanding until the resolution, and their maximum. */
@@ -128,6 +129,12 @@ export class Books {
       case 'referralEarned': {
         const market = this.market(event.marketId);
         market.referrersMicros += event.amountMicros;
+        market.escrowMicros -= event.amountMicros;
+        break;
+      }
+      case 'makerShareEarned': {
+        const market = this.market(event.marketId);
+        market.makersMicros += event.amountMicros;
         market.escrowMicros -= event.amountMicros;
         break;
       }

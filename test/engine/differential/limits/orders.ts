@@ -179,15 +179,17 @@ function pausedAmendment(duel: Duel, operation: BatchOperation): void {
   expectCode(duel, { ...pause, marketId: MARKET }, Code.market_not_active, START_MS + WINDOW_MS);
 }
 
-/** The bounds of every parameter of rule set 2, and orders at the limits that it sets. */
+/** The bounds of every parameter of rule sets 2 and 3, and orders at the limits that they set. */
 function rules(duel: Duel): void {
   openMarket(duel, 2);
   const { GTC, IOC } = TimeInForce;
   const given = (values: Partial<Rules>): Command => {
-    return { ...ANY_SIZE_RESTS, ...values };
+    return { ...ANY_SIZE_RESTS, ruleSet: 3, ...values };
   };
   const bounds: [keyof Rules, number, number][] = [
     ['takerFeeBasisPoints', 0, 1_000],
+    ['curveFeeBasisPoints', 0, 1_000],
+    ['makerSharePercent', 0, 50],
     ['vaultSharePercent', 0, 90],
     ['maxOrderMicros', 1_000_000, 1_000_000_000_000],
     ['maxOpenOrders', 1, 1_000],
@@ -199,7 +201,9 @@ function rules(duel: Duel): void {
       expectCode(duel, given({ [name]: value }), Code.invalid_command);
     expectCode(duel, given({ ruleSet: 1, [name]: least }), Code.invalid_command);
   }
-  for (const ruleSet of [0, 3]) expectCode(duel, given({ ruleSet }), Code.invalid_command);
+  for (const name of ['curveFeeBasisPoints', 'makerSharePercent'] as const)
+    expectCode(duel, given({ ruleSet: 2, [name]: 1 }), Code.invalid_command);
+  for (const ruleSet of [0, 4]) expectCode(duel, given({ ruleSet }), Code.invalid_command);
   expectCode(duel, given({ maxOrderMicros: 1_000_000, maxOpenOrders: 2 }), OK);
   const buy = (sizeLots: number, rest: object = {}) => ({ ...bid(1, UP, sizeLots, GTC), ...rest });
   expectCode(duel, buy(1_000, { priceTicks: 500, budgetMicros: 1_000_001 }), LIMIT_REACHED);

@@ -38,8 +38,8 @@ const COMPARED = {
   ],
   balance: ['available held'],
   market: [
-    'asset assetPrice averageSoFar bestAsk bestBid endPrice endsAtMs feeRate id indicative lotSize',
-    'makerFeeRate openInterest paused priceHistory prices pricesFrom resolution resolvedAtMs startPrice',
+    'asset assetPrice averageSoFar bestAsk bestBid curveFeeRate endPrice endsAtMs feeRate id',
+    'indicative lotSize makerFeeRate openInterest paused priceHistory prices pricesFrom resolution resolvedAtMs startPrice',
     'startPriceFinal startsAtMs status tickSize title type voidReason volume',
   ],
   user: ['profit rank userId username volume'],

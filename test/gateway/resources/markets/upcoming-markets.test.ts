@@ -45,6 +45,7 @@ test('are listed for an hour ahead, apart from the active ones', async () => {
       startPrice: null,
       startPriceFinal: false,
       feeRate: 0.005,
+      curveFeeRate: 0,
       makerFeeRate: 0,
       priceHistory: [],
     }),

@@ -275,7 +275,7 @@ describe('explain', () => {
       const lines = all.filter(({ type }) => type === 'change');
       const turns = all.filter(({ type }) => type !== 'change');
       expect(turns.map(({ type, command }) => [type, command.ruleSet])).toEqual([
-        ['rules', 2],
+        ['rules', 3],
         ['rules', 1],
         ['upgrade', undefined],
       ]);
@@ -345,7 +345,7 @@ describe('audit', () => {
       parts.reduce((total, part) => total + micros(market[part]!), 0);
     for (const market of report.markets) {
       expect(market.status).toBe('paid');
-      const shared = sumOf(market, 'vault', 'referrers', 'treasury', 'refunded');
+      const shared = sumOf(market, 'vault', 'referrers', 'makers', 'treasury', 'refunded');
       expect(shared).toBe(micros(market.fees));
       expect(sumOf(market, 'claimed', 'automatic')).toBe(micros(market.sets));
     }
