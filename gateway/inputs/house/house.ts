@@ -48,7 +48,8 @@ export class House {
   }
 
   /**
-   * Registers the account if it does not exist, and cancels orders left by a crash.
+   * Registers the account if it does not exist, turns on its automatic claims, and cancels orders
+   * left by a crash.
    * @throws if a user who can sign in has the name, or if the account cannot be created
    */
   start(): void {
@@ -59,6 +60,13 @@ export class House {
     if (this.userId === 0)
       throw new Error(`the name "${HOUSE_USERNAME}" belongs to a user who can sign in`);
     cancelHouseOrders(sequencer);
+    if (!engine.account(this.userId)!.autoClaim)
+      sequencer.submit({
+        kind: 'setAutoClaim',
+        userId: this.userId,
+        idempotencyKey: null,
+        enabled: true,
+      });
     const submit = (command: Command) => this.submit(command);
     this.maker = new MarketMaker({ engine, submit, log, fundsMicros, userId: this.userId });
     this.arm();
@@ -103,7 +111,7 @@ export class House {
     return Math.max(this.engine.nowMs, this.options.clock.nowMs());
   }
 
-  /** Schedules reviews that no price triggers: stale prices, filled quotes, winnings to claim. */
+  /** Schedules reviews that no price triggers: stale prices, filled quotes. */
   private arm(): void {
     const { clock } = this.options;
     const nowMs = this.nowMs();
@@ -111,7 +119,6 @@ export class House {
     this.timer = setTimeout(() => {
       for (let asset = 0; asset < this.engine.assetCount; asset++)
         this.maker?.review(asset, this.nowMs());
-      this.maker?.claimWinnings();
       this.arm();
     }, delayMs);
   }

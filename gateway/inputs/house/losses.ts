@@ -1,47 +1,48 @@
-/** The house's losses: to better informed takers, and within an hour and a day. */
+/** What takers have known that the house did not, and its losses within an hour and a day. */
 
-/** Half of a loss is forgotten after this time. */
+/** Half of what takers have gained is forgotten after this time. */
 const HALF_LIFE_MS = 1_800_000;
-/** Bounds the extra spread, however large the losses. */
+/** Bounds the extra spread, however much takers know. */
 const MAX_EXTRA_DEVIATIONS = 6;
+/** A fill is compared with the prices of this time. */
+const HELD_MS = 30_000;
 
 interface Fill {
-  marketId: number;
-  upTicks: number;
   /** Lots of UP: positive if the house bought, negative if it sold. */
   lots: number;
   atMs: number;
-  /** The fair value's standard deviation up to the price that the fill is compared with. */
-  deviationTicks: number;
 }
 
 /**
- * The net loss of fills in an asset's markets, measured by the fair value at the first price that a
- * taker cannot have known. The loss fades with time and is never negative: gains do not offset
- * later losses.
+ * How the fair value moves after the house's fills in an asset's active market: against the house
+ * if takers know what comes. Each fill counts as held for half a minute, at most until its market
+ * ends. What takers pay does not count, so customers do not hide the informed. The moves fade with
+ * time and never add up to a gain: gains do not offset later losses.
  */
 export class FillLosses {
-  private readonly fills: Fill[] = [];
+  private held: Fill[] = [];
+  private marketId = 0;
+  private fairTicks = 0;
   private lostMicros = 0;
-  /** The variance of the same fills' losses if only chance caused them. */
+  /** The variance of the same moves if takers know nothing. */
   private variance = 0;
-  private fadedAtMs = 0;
+  private atMs = 0;
 
-  filled(fill: Fill): void {
-    this.fills.push(fill);
+  filled(marketId: number, fill: Fill): void {
+    if (marketId === this.marketId) this.held.push(fill);
   }
 
-  /** Compares the fills up to `beforeMs`. Fills in other markets are dropped. */
-  mark(marketId: number, fairTicks: number, beforeMs: number): void {
-    while (this.fills.length > 0 && this.fills[0]!.atMs <= beforeMs) {
-      const fill = this.fills.shift()!;
-      if (fill.marketId !== marketId) continue;
-      const fade = this.fade(fill.atMs);
-      const gainedMicros = fill.lots * (fairTicks - fill.upTicks);
-      this.lostMicros = Math.max(0, this.lostMicros * fade - gainedMicros);
-      this.variance = this.variance * fade + (fill.lots * fill.deviationTicks) ** 2;
-      this.fadedAtMs = fill.atMs;
-    }
+  /** `deviationTicks`: the standard deviation of the fair value's move since the last call. */
+  moved(marketId: number, fairTicks: number, deviationTicks: number, nowMs: number): void {
+    if (marketId !== this.marketId) this.held = [];
+    const lots = this.held.reduce((sum, fill) => sum + fill.lots, 0);
+    const fade = this.fade(nowMs);
+    this.lostMicros = Math.max(0, this.lostMicros * fade - lots * (fairTicks - this.fairTicks));
+    this.variance = this.variance * fade + (lots * deviationTicks) ** 2;
+    this.held = this.held.filter((fill) => fill.atMs > nowMs - HELD_MS);
+    this.marketId = marketId;
+    this.fairTicks = fairTicks;
+    this.atMs = nowMs;
   }
 
   /** How many standard deviations the losses exceed what chance explains, which is one. */
@@ -52,7 +53,7 @@ export class FillLosses {
   }
 
   private fade(nowMs: number): number {
-    return 0.5 ** ((nowMs - this.fadedAtMs) / HALF_LIFE_MS);
+    return 0.5 ** ((nowMs - this.atMs) / HALF_LIFE_MS);
   }
 }
 

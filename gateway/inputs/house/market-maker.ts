@@ -18,7 +18,6 @@ import {
   assetOfMarket,
   MarketStatus,
   Outcome,
-  Resolution,
   Side,
   TimeInForce,
 } from '../../../engine/interface/domain.js';
@@ -37,11 +36,12 @@ import {
 } from '../../../engine/interface/results.js';
 import type { MarketView, OrderView, PositionView } from '../../../engine/interface/views.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
-import { fairChance, volatilityOf } from '../../../persistence/history/market-json/chance.js';
+import { fairChance, rememberedBy } from '../../../persistence/history/market-json/chance.js';
 import {
   AVERAGED_MS,
   type FairValue,
 } from '../../../persistence/history/market-json/fair-value.js';
+import type { VolatilityEstimate } from '../../../persistence/history/market-json/volatility.js';
 import { FillLosses, LossLimit } from './losses.js';
 import { type ObservedPrice, PriceAges } from './prices.js';
 import {
@@ -69,7 +69,7 @@ const SPENDABLE_SHARE = 0.99;
  * Used before the start price begins to form: without drift, the price is as likely to rise as to
  * fall from any start price.
  */
-const EVEN: FairValue = { probability: 0.5, perSecond: 0, perVolatility: 0 };
+const EVEN: FairValue = { probability: 0.5, perSecond: 0 };
 
 /** Refusals of quotes that are not logged. */
 const EXPECTED = ['market_not_active', 'market_paused', 'user_frozen'];
@@ -87,14 +87,8 @@ interface MarketMakerOptions {
 interface AssetState {
   readonly ages: PriceAges;
   readonly losses: FillLosses;
-  /** Standard deviation between the fair value and what a taker can know. */
-  deviationTicks: number;
+  readonly volatility: VolatilityEstimate;
   short: boolean;
-}
-
-/** The planned quotes of a market. */
-interface Wanted extends QuotePlan {
-  half: number;
 }
 
 export class MarketMaker {
@@ -109,16 +103,24 @@ export class MarketMaker {
     this.userId = options.userId;
     this.fundsMicros = options.fundsMicros;
     this.limit = new LossLimit(options.fundsMicros);
+    // The engine forgets prices from before a stop when the first one after it comes.
+    for (let asset = 0; asset < this.engine.assetCount; asset++) this.stateOf(asset);
   }
 
   /** Handles a stored price. Removes quotes that are too good at that price before it returns. */
   observe(asset: number, price: ObservedPrice, nowMs: number): void {
-    const { ages, losses } = this.stateOf(asset);
-    ages.add(price, nowMs);
+    const state = this.stateOf(asset);
+    const tookMs = nowMs - (state.ages.lastAtMs ?? nowMs);
+    state.ages.add(price, nowMs);
+    state.volatility.add(price.observedAtMs, price.priceMicros);
     const market = this.engine.market(this.engine.activeMarket(asset));
     if (market !== null) {
-      const { probability } = this.fairOf(market);
-      losses.mark(market.marketId, probability * MICROS_PER_SET, nowMs - ages.horizonMs);
+      const { probability, perSecond } = this.fairOf(
+        market,
+        state.volatility.get(market.endsAtMs - nowMs).perMs,
+      );
+      const deviationTicks = perSecond * Math.sqrt(tookMs / 1_000) * MICROS_PER_SET;
+      state.losses.moved(market.marketId, probability * MICROS_PER_SET, deviationTicks, nowMs);
       this.reviewMarket(market, nowMs);
     }
   }
@@ -126,18 +128,13 @@ export class MarketMaker {
   /** Reads the last command's events to track what the house's fills cost. */
   noteFills(): void {
     const { values, length } = this.engine.events;
-    const { makerId, makerSide, makerOutcome, marketId, upTicks, sizeLots } = EventSlot.trade;
+    const { makerId, makerSide, makerOutcome, marketId, sizeLots } = EventSlot.trade;
     for (let at = 0; at < length; at += EVENT_LENGTHS[values[at]!]!) {
       if (values[at] !== EventType.trade || values[at + makerId] !== this.userId) continue;
       const isBid = isBidFor(values[at + makerSide] as Side, values[at + makerOutcome] as Outcome);
-      const { losses, deviationTicks } = this.stateOf(assetOfMarket(values[at + marketId]!));
-      losses.filled({
-        marketId: values[at + marketId]!,
-        upTicks: values[at + upTicks]!,
-        lots: isBid ? values[at + sizeLots]! : -values[at + sizeLots]!,
-        atMs: this.engine.nowMs,
-        deviationTicks,
-      });
+      const lots = isBid ? values[at + sizeLots]! : -values[at + sizeLots]!;
+      const { losses } = this.stateOf(assetOfMarket(values[at + marketId]!));
+      losses.filled(values[at + marketId]!, { lots, atMs: this.engine.nowMs });
     }
   }
 
@@ -158,18 +155,9 @@ export class MarketMaker {
       if (resting.length > 0) this.cancelAll(marketId);
       return;
     }
-    const { quotes, short, half } = this.wanted(market, state, resting, nowMs);
+    const { quotes, short } = this.wanted(market, state, resting, nowMs);
     if (market.status === MarketStatus.ACTIVE) this.noteShortage(state, market, short);
-    if (needsRequote(quotes, resting, half)) this.requote(marketId, quotes, resting);
-  }
-
-  claimWinnings(): void {
-    for (const position of this.engine.positions(this.userId)) {
-      const market = this.engine.market(position.marketId);
-      if (market?.status !== MarketStatus.RESOLVED || !paysOut(market, position)) continue;
-      const { marketId } = market;
-      this.options.submit({ kind: 'claim', userId: this.userId, idempotencyKey: null, marketId });
-    }
+    if (needsRequote(quotes, resting)) this.requote(marketId, quotes, resting);
   }
 
   withdraw(): void {
@@ -181,7 +169,7 @@ export class MarketMaker {
     this.assets[asset] ??= {
       ages: new PriceAges(),
       losses: new FillLosses(),
-      deviationTicks: 0,
+      volatility: rememberedBy(this.engine, asset),
       short: false,
     };
     return this.assets[asset];
@@ -214,8 +202,8 @@ export class MarketMaker {
   }
 
   /** Requires a price of the market's asset. */
-  private fairOf(market: MarketView): FairValue {
-    return fairChance(this.engine, market) ?? EVEN;
+  private fairOf(market: MarketView, perMs: number): FairValue {
+    return fairChance(this.engine, market, perMs) ?? EVEN;
   }
 
   private wanted(
@@ -223,22 +211,22 @@ export class MarketMaker {
     state: AssetState,
     resting: readonly OrderView[],
     nowMs: number,
-  ): Wanted {
+  ): QuotePlan {
     const { marketId } = market;
     const { ages } = state;
-    const { probability, perSecond, perVolatility } = this.fairOf(market);
-    const aheadMs = Math.max(ages.horizonMs, nowMs - ages.lastAtMs!);
-    const moved = perSecond * Math.sqrt(aheadMs / 1_000);
-    const misjudged = perVolatility * volatilityOf(this.engine, market.asset).error;
-    const deviationTicks = Math.hypot(moved, misjudged) * MICROS_PER_SET;
+    const { perMs, error, lagMs } = state.volatility.get(market.endsAtMs - nowMs);
+    const { probability, perSecond } = this.fairOf(market, perMs);
+    const other = this.fairOf(market, perMs * Math.exp(error));
+    const seconds = (Math.max(ages.horizonMs, nowMs - ages.lastAtMs!) + lagMs) / 1_000;
+    const moved = Math.max(perSecond, other.perSecond) * Math.sqrt(seconds);
+    const deviationTicks = Math.hypot(moved, other.probability - probability) * MICROS_PER_SET;
     const isActive = market.status === MarketStatus.ACTIVE;
-    if (isActive) state.deviationTicks = deviationTicks;
-    const half = halfSpreadTicks(deviationTicks, state.losses.extraDeviations(nowMs));
+    const halves = halfSpreadTicks(deviationTicks, state.losses.extraDeviations(nowMs));
     const position = this.engine.position(this.userId, marketId);
     const { maxOrderMicros, maxOpenOrders, minRestingMicros } = this.engine.rules();
-    const plan = planQuotes({
+    return planQuotes({
       fairTicks: probability * MICROS_PER_SET,
-      halfSpreadTicks: half,
+      halfSpreadTicks: halves,
       upLots: position?.upLots ?? 0,
       downLots: position?.downLots ?? 0,
       maxExposureLots: Math.floor((this.fundsMicros * EXPOSURE_SHARE_OF_FUNDS) / MICROS_PER_SET),
@@ -249,7 +237,6 @@ export class MarketMaker {
       othersBidTicks: this.othersBest(marketId, Side.SELL),
       othersAskTicks: this.othersBest(marketId, Side.BUY),
     });
-    return { ...plan, half };
   }
 
   /**
@@ -354,19 +341,6 @@ export class MarketMaker {
 
   private cancelAll(marketId: number): void {
     this.options.submit({ kind: 'cancelAll', userId: this.userId, idempotencyKey: null, marketId });
-  }
-}
-
-function paysOut(market: MarketView, position: PositionView): boolean {
-  switch (market.resolution) {
-    case Resolution.UP:
-      return position.upLots > 0;
-    case Resolution.DOWN:
-      return position.downLots > 0;
-    case Resolution.VOID:
-      return true;
-    case Resolution.NONE:
-      return false;
   }
 }
 

@@ -2,10 +2,10 @@
  * The house's quotes for one market: which orders should rest, and how to get there. Pure
  * functions.
  *
- * Invariants of a plan: no bid is above the fair value and no ask below it. Filling one side
- * does not exceed the exposure's cap. Sells are covered by the house's shares; buys cost at most
- * what it may spend. The rules in force allow each order: a quote below the minimum value of a
- * resting order is enlarged to it.
+ * Invariants of a plan: no bid is above the fair value and no ask below it, except at the lowest
+ * and the highest price. Filling one side does not exceed the exposure's cap. Sells are covered by
+ * the house's shares; buys cost at most what it may spend. The rules in force allow each order: a
+ * quote below the minimum value of a resting order is enlarged to it.
  *
  * A bid (for UP) is a sell of DOWN while the house has DOWN, otherwise a buy of UP. An ask is the
  * same with UP and DOWN exchanged. So shares traded back free their money.
@@ -20,46 +20,62 @@ import type { OrderView } from '../../../engine/interface/views.js';
 
 /** A price level of one side. Sized in the taker's money, so that cheap shares are not scarce. */
 interface QuoteLevel {
-  /** Distance from the best level. */
+  /** Distance from the layer's best price. */
   offsetTicks: number;
   /** What a taker pays to buy the whole level. */
   takerMicros: number;
 }
 
-const QUOTE_LEVELS: readonly QuoteLevel[] = [
-  { offsetTicks: 0, takerMicros: 100_000_000 },
-  { offsetTicks: 6, takerMicros: 150_000_000 },
-  { offsetTicks: 15, takerMicros: 200_000_000 },
-  { offsetTicks: 30, takerMicros: 250_000_000 },
-  { offsetTicks: 50, takerMicros: 300_000_000 },
+/** Levels whose distance from the fair value grows with what a taker may know. */
+interface Layer {
+  leastTicks: number;
+  /** Standard deviations of the fair value between it and the first level. */
+  deviations: number;
+  levels: readonly QuoteLevel[];
+}
+
+/** A small layer near the fair value, for customers, and a deep one behind it. */
+const LAYERS: readonly Layer[] = [
+  { leastTicks: 10, deviations: 1.6, levels: [{ offsetTicks: 0, takerMicros: 50_000_000 }] },
+  {
+    leastTicks: 15,
+    deviations: 4,
+    levels: [
+      { offsetTicks: 0, takerMicros: 100_000_000 },
+      { offsetTicks: 6, takerMicros: 150_000_000 },
+      { offsetTicks: 15, takerMicros: 200_000_000 },
+      { offsetTicks: 30, takerMicros: 250_000_000 },
+      { offsetTicks: 50, takerMicros: 300_000_000 },
+    ],
+  },
 ];
+const MAX_HALF_SPREAD_TICKS = 450;
+const DEVIATIONS_PER_EXTRA = 2;
 
 /** Sizes use the price rounded up to this step, so that a one-tick move does not change them. */
 const SIZED_BY_TICKS = 25;
 
-const BASE_HALF_SPREAD_TICKS = 5;
-const MAX_HALF_SPREAD_TICKS = 450;
-/** Standard deviations of the fair value in half a spread, plus this many per extra one. */
-const USUAL_DEVIATIONS = 4;
-const DEVIATIONS_PER_EXTRA = 2;
-/** Shift of the quotes at the exposure's cap. */
-const MAX_SKEW_TICKS = 30;
+/** Exposure that moves the quotes of its side away from the fair value by a tick, and the most. */
+const LOTS_PER_SKEW_TICK = 50_000;
+const MAX_SKEW_TICKS = 300;
 
 /**
- * Half the distance between bid and ask: a base, plus a margin for takers who know newer prices.
- * `deviationTicks` is the standard deviation between the fair value and a taker's knowledge;
- * `extraDeviations` measures how well informed takers have been lately.
+ * The distances of the layers from the fair value. `deviationTicks` is the standard deviation
+ * between the fair value and a taker's knowledge; `extraDeviations` measures how well informed
+ * takers have been lately.
  */
-export function halfSpreadTicks(deviationTicks: number, extraDeviations: number): number {
-  const deviations = USUAL_DEVIATIONS + DEVIATIONS_PER_EXTRA * extraDeviations;
-  const moveTicks = deviationTicks * deviations;
-  return Math.min(BASE_HALF_SPREAD_TICKS + moveTicks, MAX_HALF_SPREAD_TICKS);
+export function halfSpreadTicks(deviationTicks: number, extraDeviations: number): number[] {
+  return LAYERS.map(({ leastTicks, deviations }) => {
+    const margin = deviationTicks * (deviations + DEVIATIONS_PER_EXTRA * extraDeviations);
+    return Math.min(Math.max(leastTicks, margin), MAX_HALF_SPREAD_TICKS);
+  });
 }
 
 export interface QuoteInput {
   /** Fair value of UP, 0 to 1000. */
   fairTicks: number;
-  halfSpreadTicks: number;
+  /** By layer. */
+  halfSpreadTicks: readonly number[];
   upLots: number;
   downLots: number;
   /** Maximum difference between UP lots and DOWN lots, in either direction. */
@@ -94,18 +110,23 @@ export interface QuotePlan {
 }
 
 export function planQuotes(input: QuoteInput): QuotePlan {
-  const { fairTicks, halfSpreadTicks: half, upLots, downLots, maxExposureLots } = input;
+  const { fairTicks, halfSpreadTicks: halves, upLots, downLots, maxExposureLots } = input;
   const exposureLots = upLots - downLots;
-  const skew = maxExposureLots === 0 ? 0 : exposureLots / maxExposureLots;
-  const center = fairTicks - MAX_SKEW_TICKS * Math.min(Math.max(skew, -1), 1);
-  const bid = Math.floor(
-    Math.min(center - half, fairTicks - 1, (input.othersAskTicks ?? 1_000) - 1),
-  );
-  const ask = Math.ceil(Math.max(center + half, fairTicks + 1, (input.othersBidTicks ?? 0) + 1));
   // An ask for UP at p is a bid for DOWN at 1000 - p, so one function plans both sides.
   const least = input.minRestingMicros;
-  const bids = sideLevels(bid, Math.max(0, maxExposureLots - exposureLots), least);
-  const asks = sideLevels(MICROS_PER_SET - ask, Math.max(0, maxExposureLots + exposureLots), least);
+  const limits = { halves, maxExposureLots, leastMicros: least };
+  const bids = sideLevels({
+    ...limits,
+    fairTicks,
+    mostTicks: (input.othersAskTicks ?? MICROS_PER_SET) - 1,
+    exposureLots,
+  });
+  const asks = sideLevels({
+    ...limits,
+    fairTicks: MICROS_PER_SET - fairTicks,
+    mostTicks: MICROS_PER_SET - (input.othersBidTicks ?? 0) - 1,
+    exposureLots: -exposureLots,
+  });
   const sides = [sideQuotes(bids, Outcome.UP, downLots), sideQuotes(asks, Outcome.DOWN, upLots)];
   const perSide = Math.floor(input.maxOrders / 2);
   const wanted = sides.flatMap((quotes) => quotes.slice(0, perSide));
@@ -131,17 +152,40 @@ interface Level {
   toleranceTicks: number;
 }
 
-/** Bids for an outcome from `bestTicks` down, with at most `capacityLots` in total. */
-function sideLevels(bestTicks: number, capacityLots: number, leastMicros: number): Level[] {
+/** What one side's levels depend on, in ticks of the outcome that they buy. */
+interface SideInput {
+  fairTicks: number;
+  halves: readonly number[];
+  /** A bid above would trade. */
+  mostTicks: number;
+  exposureLots: number;
+  maxExposureLots: number;
+  leastMicros: number;
+}
+
+/**
+ * Bids for an outcome from the best one down, within the exposure's cap. Without a better level,
+ * there is one at the lowest price, which risks next to nothing.
+ */
+function sideLevels(input: SideInput): Level[] {
+  const skewTicks = Math.min(Math.max(input.exposureLots / LOTS_PER_SKEW_TICK, 0), MAX_SKEW_TICKS);
   const levels: Level[] = [];
-  for (const { offsetTicks, takerMicros } of QUOTE_LEVELS) {
-    const priceTicks = Math.min(bestTicks, MAX_PRICE_TICKS) - offsetTicks;
-    if (priceTicks < MIN_PRICE_TICKS) break;
-    const takerTicks = Math.ceil((MICROS_PER_SET - priceTicks) / SIZED_BY_TICKS) * SIZED_BY_TICKS;
-    const leastLots = Math.ceil(leastMicros / priceTicks);
-    const sizeLots = Math.max(Math.floor(takerMicros / takerTicks), leastLots);
-    levels.push({ priceTicks, sizeLots, toleranceTicks: Math.floor(offsetTicks / 3) });
+  for (const [i, layer] of LAYERS.entries()) {
+    const half = input.halves[i]!;
+    const planned = Math.floor(input.fairTicks - half - skewTicks);
+    const bestTicks = Math.min(planned, input.mostTicks, MAX_PRICE_TICKS);
+    for (const { offsetTicks, takerMicros } of layer.levels) {
+      const isLowest = bestTicks - offsetTicks < MIN_PRICE_TICKS;
+      if (isLowest && (levels.length > 0 || input.mostTicks < MIN_PRICE_TICKS)) break;
+      const priceTicks = isLowest ? MIN_PRICE_TICKS : bestTicks - offsetTicks;
+      const takerTicks = Math.ceil((MICROS_PER_SET - priceTicks) / SIZED_BY_TICKS) * SIZED_BY_TICKS;
+      const leastLots = Math.ceil(input.leastMicros / priceTicks);
+      const sizeLots = Math.max(Math.floor(takerMicros / takerTicks), leastLots);
+      const toleranceTicks = isLowest ? 0 : Math.floor(Math.max(offsetTicks / 3, half / 4));
+      levels.push({ priceTicks, sizeLots, toleranceTicks });
+    }
   }
+  const capacityLots = Math.max(0, input.maxExposureLots - input.exposureLots);
   const totalLots = levels.reduce((sum, level) => sum + level.sizeLots, 0);
   const scale = Math.min(1, capacityLots / Math.max(totalLots, 1));
   return levels.map((level) => ({ ...level, sizeLots: Math.floor(level.sizeLots * scale) }));
@@ -193,17 +237,14 @@ interface SideSummary {
 type Resting = Pick<OrderView, 'side' | 'outcome' | 'priceTicks' | 'sizeLots'>;
 
 /**
- * Whether to replace the resting orders: a best price is off by more than a quarter of the half
- * spread, or a side's size by more than 30%.
+ * Whether to replace the resting orders: a best price is off by more than is tolerated, or a side's
+ * size by more than 30%.
  */
-export function needsRequote(
-  plan: readonly HouseQuote[],
-  resting: readonly Resting[],
-  half: number,
-): boolean {
-  const toleratedTicks = Math.max(1, Math.floor(half / 4));
+export function needsRequote(plan: readonly HouseQuote[], resting: readonly Resting[]): boolean {
   return [true, false].some((bids) => {
     const want = summarize(plan, bids);
+    const best = plan.find((quote) => isBid(quote) === bids);
+    const toleratedTicks = Math.max(1, best?.toleranceTicks ?? 0);
     const have = summarize(resting, bids);
     return (
       Math.abs(want.bestTicks - have.bestTicks) > toleratedTicks ||

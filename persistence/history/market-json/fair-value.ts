@@ -27,8 +27,6 @@ export interface FairValue {
   probability: number;
   /** Standard deviation of that probability over the next second. */
   perSecond: number;
-  /** The error of the probability per error of 1 in the volatility's logarithm. */
-  perVolatility: number;
 }
 
 export function fairValue(input: FairValueInput): FairValue {
@@ -41,15 +39,12 @@ export function fairValue(input: FairValueInput): FairValue {
     weight === 1 ? priceMicros : weight * priceMicros + (1 - weight) * input.averageMicros;
   const deviation = priceMicros * volatility * Math.sqrt(varianceMs);
   const distance = mean - startPriceMicros;
-  if (deviation === 0)
-    return { probability: distance >= 0 ? 1 : 0, perSecond: 0, perVolatility: 0 };
+  if (deviation === 0) return { probability: distance >= 0 ? 1 : 0, perSecond: 0 };
   const z = distance / deviation;
   const movePerSecond = weight * priceMicros * volatility * Math.sqrt(1_000);
-  const density = normalDensity(z);
   return {
     probability: normalCdf(z),
-    perSecond: (density / deviation) * movePerSecond,
-    perVolatility: density * Math.abs(z),
+    perSecond: (normalDensity(z) / deviation) * movePerSecond,
   };
 }
 

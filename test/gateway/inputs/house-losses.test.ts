@@ -6,39 +6,56 @@ const DOLLAR = 1_000_000;
 const HOUR_MS = 3_600_000;
 
 describe('losses to takers', () => {
-  /** A buy of 100 shares by the house at 500 ticks, at each second. */
-  const fill = (atMs: number) => {
-    return { marketId: 7, upTicks: 500, lots: 100_000, atMs, deviationTicks: 10 };
-  };
+  /** The house buys 100 shares at each of so many seconds, and the fair value moves after each. */
+  function traded(fills: number, moveTicks: number, losses = new FillLosses(), fromMs = 0) {
+    let fairTicks = 500;
+    losses.moved(7, fairTicks, 10, fromMs);
+    for (let i = 0; i < fills; i++) {
+      const atMs = fromMs + i * HOUR_MS;
+      losses.filled(7, { lots: 100_000, atMs });
+      fairTicks += moveTicks;
+      losses.moved(7, fairTicks, 10, atMs + 30_000);
+    }
+    return losses;
+  }
 
-  test('count when the price comes that a taker cannot have known', () => {
-    const losses = new FillLosses();
-    for (let i = 0; i < 20; i++) losses.filled(fill(1_000));
-    losses.mark(7, 490, 999);
-    expect(losses.extraDeviations(1_000)).toBe(0);
-    losses.mark(7, 490, 1_000);
-    // Each fill lost one standard deviation: together √20 of them, of which one is chance.
-    expect(losses.extraDeviations(1_000)).toBeCloseTo(Math.sqrt(20) - 1, 10);
-    expect(losses.extraDeviations(1_000 + 1_800_000)).toBeCloseTo(Math.sqrt(10) - 1, 10);
+  test('are how the fair value moves after a fill, for half a minute', () => {
+    const losses = traded(1, -30);
+    // Three standard deviations, of which one is chance.
+    expect(losses.extraDeviations(30_000)).toBeCloseTo(2, 10);
+    losses.moved(7, 400, 10, 30_001);
+    expect(losses.extraDeviations(30_001)).toBeCloseTo(2, 3);
   });
 
-  test('are what is lost less what is earned, and earnings are not saved', () => {
+  test('fade', () => {
+    const losses = traded(1, -30);
+    expect(losses.extraDeviations(30_000 + 1_800_000)).toBeCloseTo(3 * Math.SQRT1_2 - 1, 10);
+  });
+
+  test('do not count what takers pay, and gains are not saved', () => {
+    const losses = traded(3, 200);
+    expect(losses.extraDeviations(3 * HOUR_MS)).toBe(0);
+    traded(1, -40, losses, 100 * HOUR_MS);
+    expect(losses.extraDeviations(100 * HOUR_MS + 30_000)).toBeCloseTo(3, 3);
+  });
+
+  test('of fills on both sides cancel out', () => {
     const losses = new FillLosses();
-    losses.filled(fill(1_000));
-    losses.mark(7, 900, 1_000);
-    for (let i = 0; i < 9; i++) losses.filled(fill(1_000));
-    losses.mark(7, 490, 1_000);
-    expect(losses.extraDeviations(1_000)).toBeCloseTo(9 / Math.sqrt(10) - 1, 10);
-    losses.filled(fill(1_000));
-    losses.mark(7, 590, 1_000);
+    losses.moved(7, 500, 10, 0);
+    losses.filled(7, { lots: 100_000, atMs: 0 });
+    losses.filled(7, { lots: -100_000, atMs: 0 });
+    losses.moved(7, 400, 10, 1_000);
     expect(losses.extraDeviations(1_000)).toBe(0);
   });
 
-  test('of a market that has ended are forgotten', () => {
+  test('end with the market', () => {
     const losses = new FillLosses();
-    for (let i = 0; i < 20; i++) losses.filled(fill(1_000));
-    losses.mark(8, 0, 1_000);
-    expect(losses.extraDeviations(1_000)).toBe(0);
+    losses.moved(7, 500, 10, 0);
+    losses.filled(7, { lots: 100_000, atMs: 0 });
+    losses.moved(8, 100, 10, 1_000);
+    losses.filled(7, { lots: 100_000, atMs: 1_000 });
+    losses.moved(8, 50, 10, 2_000);
+    expect(losses.extraDeviations(2_000)).toBe(0);
   });
 });
 

@@ -4,16 +4,15 @@
  */
 import { Big } from 'big.js';
 import { describe, expect, test } from 'vitest';
-import { Prices } from '../../../engine/state/prices/prices.js';
 import { normalRandom, uniformRandom } from '../../../gateway/inputs/feeds/random.js';
 import { PriceAges } from '../../../gateway/inputs/house/prices.js';
-import { type ChanceReads, volatilityOf } from '../../../persistence/history/market-json/chance.js';
 import {
   type FairValueInput,
   fairValue,
   normalCdf,
   normalDensity,
 } from '../../../persistence/history/market-json/fair-value.js';
+import { VolatilityEstimate } from '../../../persistence/history/market-json/volatility.js';
 
 const YEAR_MS = 365.25 * 86_400_000;
 const perMs = (annual: number) => annual / Math.sqrt(YEAR_MS);
@@ -144,76 +143,86 @@ describe('the fair value', () => {
     const slope = (moved - fairValue(input).probability) * 100;
     expect(fairValue(input).perSecond / slope).toBeCloseTo(1, 2);
   });
-
-  test('is off by as much as predicted if the volatility is', () => {
-    const input = { ...at100k, priceMicros: 100_040_000_000, remainingMs: 200_000 };
-    const volatility = input.volatility * Math.exp(0.001);
-    const { probability, perVolatility } = fairValue(input);
-    const slope = (probability - fairValue({ ...input, volatility }).probability) / 0.001;
-    expect(perVolatility / slope).toBeCloseTo(1, 2);
-  });
 });
-
-/** The prices of an asset as the engine keeps them. */
-class Remembered {
-  private readonly prices = new Prices();
-
-  constructor() {
-    this.prices.add('BTC');
-  }
-
-  add(priceMicros: number, atMs: number): void {
-    this.prices.forgetOld(0, atMs);
-    this.prices.insert(0, atMs, priceMicros);
-  }
-
-  get volatility() {
-    return volatilityOf(this as unknown as ChanceReads, 0);
-  }
-
-  pricesInserted = () => this.prices.insertedCount(0);
-  sampledPrices = (asset: number, everyMs: number) => this.prices.sampled(asset, everyMs);
-}
 
 describe('the volatility', () => {
   const START_MS = 1_763_700_300_000;
+  const HOUR_MS = 3_600_000;
+  const annual = (estimate: VolatilityEstimate) => estimate.get(0).perMs * Math.sqrt(YEAR_MS);
+
+  /** Prices, of which `received` makes what the estimate gets. */
+  function estimated(
+    given: { seed: string; annual: (ms: number) => number; everyMs?: number; untilMs: number },
+    received: (price: number, ms: number, normal: () => number) => number = (price) => price,
+  ): VolatilityEstimate {
+    const { everyMs = 250 } = given;
+    const normal = normalRandom(uniformRandom(given.seed));
+    const estimate = new VolatilityEstimate();
+    let price = 95_000_000_000;
+    for (let ms = 0; ms <= given.untilMs; ms += everyMs) {
+      price *= Math.exp(perMs(given.annual(ms)) * Math.sqrt(everyMs) * normal());
+      estimate.add(START_MS + ms, received(price, ms, normal));
+    }
+    return estimate;
+  }
+
+  let other = 0;
+  const slow = (everyMs: number) => (price: number, ms: number) => {
+    if (ms % everyMs === 0) other = price;
+    return (price + other) / 2;
+  };
+  const noise = (share: number) => (price: number, _ms: number, normal: () => number) =>
+    price * (1 + share * normal());
 
   test.each([
-    [0.3, 250],
-    [0.6, 1_000],
-    [1.5, 250],
-    [0.8, 30_000],
-  ])('measures the volatility %d of prices every %d ms', (annual, everyMs) => {
-    const normal = normalRandom(uniformRandom('volatility'));
-    const prices = new Remembered();
-    let price = 95_000_000_000;
-    let sum = 0;
-    let errors = 0;
-    for (let i = 0; i < 20_000; i++) {
-      price *= Math.exp(perMs(annual) * Math.sqrt(everyMs) * normal());
-      prices.add(Math.round(price), START_MS + i * everyMs);
-      if (i < 10_000) continue;
-      const { perMs: measured, error } = prices.volatility;
-      sum += measured ** 2;
-      errors += (Math.log(measured / perMs(annual)) / error) ** 2;
+    ['calm', 0.1, 250, undefined],
+    ['usual', 0.5, 250, undefined],
+    ['wild, with few prices', 1.5, 30_000, undefined],
+    ['noise of half a basis point', 0.5, 250, noise(0.5e-4)],
+    ['noise of a basis point', 0.5, 250, noise(1e-4)],
+    ['two sources, one every second', 0.5, 250, slow(1_000)],
+    ['two sources, one every 5 s', 0.5, 250, slow(5_000)],
+  ])('is measured from an hour and a half of prices: %s', (_name, true_, everyMs, received) => {
+    let [sum, errors] = [0, 0];
+    for (let i = 0; i < 12; i++) {
+      const given = { seed: `hours ${i}`, annual: () => true_, everyMs, untilMs: 1.5 * HOUR_MS };
+      const { perMs: found, error } = estimated(given, received).get(0);
+      const off = Math.log(found / perMs(true_));
+      sum += off / 12;
+      errors += (off / error) ** 2 / 12;
     }
-    // As far off as it says, from what are few independent moves.
-    expect(errors / 10_000).toBeGreaterThan(0.2);
-    expect(errors / 10_000).toBeLessThan(5);
-    const found = Math.sqrt((sum / 10_000) * YEAR_MS);
-    expect(found / annual).toBeGreaterThan(0.88);
-    expect(found / annual).toBeLessThan(1.12);
+    expect(Math.abs(sum)).toBeLessThan(0.05);
+    // As far off as it says, give or take.
+    expect(errors).toBeLessThan(6);
   });
 
-  test('starts with an assumption and stays within bounds', () => {
-    const prices = new Remembered();
-    const annual = () => prices.volatility.perMs * Math.sqrt(YEAR_MS);
-    expect(annual()).toBeCloseTo(0.6, 10);
-    for (let i = 0; i < 10_000; i++) prices.add(95_000_000_000, START_MS + i * 1_000);
-    expect(annual()).toBeCloseTo(0.25, 10);
+  test('tells the error of prices that are noisy or late', () => {
+    const given = { seed: 'lag', annual: () => 0.5, untilMs: 2 * HOUR_MS };
+    expect(estimated(given).get(0).lagMs).toBe(0);
+    // A basis point is what the price moves in 1.26 s.
+    const noisy = estimated(given, noise(1e-4)).get(0).lagMs;
+    expect([noisy > 900, noisy < 1_700]).toEqual([true, true]);
+    expect(estimated(given, slow(5_000)).get(0).lagMs).toBeGreaterThan(50);
+  });
+
+  test('follows a jump within half a minute, and expects it to pass', () => {
+    const jump = (ms: number) => (ms < HOUR_MS ? 0.5 : 2);
+    const given = { seed: 'jump', annual: jump, untilMs: HOUR_MS + 30_000 };
+    const estimate = estimated(given);
+    expect(annual(estimate)).toBeGreaterThan(1.2);
+    expect(estimate.get(900_000).perMs).toBeLessThan(estimate.get(0).perMs * 0.85);
+    expect(estimate.get(0).error).toBeGreaterThan(0.3);
+  });
+
+  test('starts with an assumption of which it is not sure, and stays within bounds', () => {
+    const estimate = new VolatilityEstimate();
+    expect(annual(estimate)).toBeCloseTo(0.6, 10);
+    expect(estimate.get(0).error).toBeGreaterThan(0.5);
+    for (let i = 0; i < 20_000; i++) estimate.add(START_MS + i * 1_000, 95_000_000_000);
+    expect(annual(estimate)).toBeCloseTo(0.05, 10);
     for (let i = 0; i < 1_000; i++)
-      prices.add(1_000_000 * (1 + (i % 2)), START_MS + 10_000_000 + i * 1_000);
-    expect(annual()).toBeCloseTo(5, 10);
+      estimate.add(START_MS + 30_000_000 + i * 1_000, 1_000_000 * (1 + (i % 2)));
+    expect(annual(estimate)).toBeCloseTo(5, 10);
   });
 
   test('the house knows how old the last price usually is when the next one comes', () => {

@@ -17,7 +17,7 @@ import {
 const DOLLAR = 1_000_000;
 const plain: QuoteInput = {
   fairTicks: 500,
-  halfSpreadTicks: 10,
+  halfSpreadTicks: [10, 20],
   upLots: 0,
   downLots: 0,
   maxExposureLots: 25_000_000,
@@ -61,7 +61,7 @@ function depthMicros(quotes: readonly HouseQuote[], outcome: Outcome): number {
 describe('a plan', () => {
   const anyInput = fc.record({
     fairTicks: ticksBetween(0, 1_000),
-    halfSpreadTicks: ticksBetween(1, 100),
+    halfSpreadTicks: ticksBetween(1, 100).map((near) => [near, 2 * near]),
     upLots: fc.integer({ min: 0, max: 40_000_000 }),
     downLots: fc.integer({ min: 0, max: 40_000_000 }),
     maxExposureLots: fc.integer({ min: 0, max: 25_000_000 }),
@@ -92,8 +92,8 @@ describe('a plan', () => {
               sizeLots > 0 &&
               sizeLots * priceTicks >= input.minRestingMicros,
           ),
-          bidBelowFair: bestBid(quotes) <= Math.max(0, input.fairTicks - 1),
-          askAboveFair: bestAsk(quotes) >= Math.min(1_000, input.fairTicks + 1),
+          bidBelowFair: bestBid(quotes) <= Math.max(1, input.fairTicks - 1),
+          askAboveFair: bestAsk(quotes) >= Math.min(999, input.fairTicks + 1),
           bidBelowOthers: bestBid(quotes) < (input.othersAskTicks ?? 1_000),
           askAboveOthers: bestAsk(quotes) > (input.othersBidTicks ?? 0),
           bidExposure:
@@ -129,21 +129,20 @@ describe('a plan', () => {
   test.each([
     [{ maxOrders: 1 }, 0],
     [{ maxOrders: 4 }, 4],
-    [{ maxOrderMicros: 2 * DOLLAR }, 10],
+    [{ maxOrderMicros: 2 * DOLLAR }, 12],
   ])('says so when the rules allow less: %j', (rules, count) => {
     const { quotes, short } = plan(rules);
     expect([quotes.length, short]).toEqual([count, true]);
     if (count === 4) expect([bestBid(quotes), bestAsk(quotes)]).toEqual([490, 510]);
   });
 
-  test('offers UP cheaper when long UP, and buys no more at its cap', () => {
+  test('buys UP for less when long UP, sells it as before, and buys no more at its cap', () => {
     const long = plan({ upLots: 12_500_000 }).quotes;
-    expect(bestAsk(long)).toBeLessThan(bestAsk(plan().quotes));
-    expect(bestBid(long)).toBeLessThan(bestBid(plan().quotes));
+    expect([bestBid(long), bestAsk(long)]).toEqual([240, 510]);
     const full = plan({ upLots: 25_000_000 }).quotes;
     expect(bids(full)).toEqual([]);
     expect(asks(full).length).toBeGreaterThan(0);
-    expect(bestAsk(full)).toBe(501);
+    expect(bestAsk(full)).toBe(510);
   });
 
   test('is mirrored when the outcomes are swapped', () => {
@@ -158,10 +157,21 @@ describe('a plan', () => {
   });
 
   test('is wider the faster the fair value moves and the more takers know, up to a limit', () => {
-    expect(halfSpreadTicks(0, 0)).toBe(5);
-    expect(halfSpreadTicks(10, 0)).toBe(45);
-    expect(halfSpreadTicks(10, 1.5)).toBe(75);
-    expect(halfSpreadTicks(10, 100)).toBe(450);
+    expect(halfSpreadTicks(0, 0)).toEqual([10, 15]);
+    expect(halfSpreadTicks(10, 0)).toEqual([16, 40]);
+    expect(halfSpreadTicks(10, 1.5)).toEqual([46, 70]);
+    expect(halfSpreadTicks(10, 100)).toEqual([450, 450]);
+  });
+
+  test.each([0, 0.4, 3, 997, 999.6, 1_000])('has both sides at a fair value of %d', (fairTicks) => {
+    for (const halfSpreadTicks of [
+      [10, 15],
+      [450, 450],
+    ]) {
+      const { quotes } = plan({ fairTicks, halfSpreadTicks });
+      expect(bestBid(quotes)).toBeGreaterThanOrEqual(1);
+      expect(bestAsk(quotes)).toBeLessThanOrEqual(999);
+    }
   });
 });
 
@@ -169,23 +179,23 @@ describe('the changes from resting orders to a plan', () => {
   const { quotes } = plan();
 
   test('are none when the planned orders already rest', () => {
-    expect(needsRequote(quotes, quotes, 10)).toBe(false);
+    expect(needsRequote(quotes, quotes)).toBe(false);
     expect(changesTo(quotes, quotes)).toEqual({ cancel: [], place: [] });
   });
 
   test('are all orders for an empty book, and all cancels without a plan', () => {
-    expect(needsRequote(quotes, [], 10)).toBe(true);
+    expect(needsRequote(quotes, [])).toBe(true);
     expect(changesTo(quotes, [])).toEqual({ cancel: [], place: quotes });
-    expect(needsRequote([], quotes, 10)).toBe(true);
+    expect(needsRequote([], quotes)).toBe(true);
     expect(changesTo([], quotes)).toEqual({ cancel: quotes, place: [] });
-    expect(needsRequote([], [], 10)).toBe(false);
+    expect(needsRequote([], [])).toBe(false);
   });
 
   test('move the best levels first when the price moves', () => {
     const moved = (ticks: number) => plan({ fairTicks: 500 + ticks }).quotes;
-    expect(needsRequote(moved(1), quotes, 10)).toBe(false);
-    expect(needsRequote(moved(2), quotes, 10)).toBe(false);
-    expect(needsRequote(moved(3), quotes, 10)).toBe(true);
+    expect(needsRequote(moved(1), quotes)).toBe(false);
+    expect(needsRequote(moved(2), quotes)).toBe(false);
+    expect(needsRequote(moved(3), quotes)).toBe(true);
     const { cancel, place } = changesTo(moved(3), quotes);
     expect(cancel.length).toBeGreaterThan(0);
     expect(cancel.length).toBeLessThan(quotes.length);
@@ -196,10 +206,10 @@ describe('the changes from resting orders to a plan', () => {
 
   test('refill a side that is mostly used up', () => {
     const used = quotes.filter((quote) => !isBid(quote) || upTicks(quote) < 470);
-    expect(needsRequote(quotes, used, 10)).toBe(true);
+    expect(needsRequote(quotes, used)).toBe(true);
     const { cancel, place } = changesTo(quotes, used);
     expect(cancel).toEqual([]);
-    expect(place.map(upTicks)).toEqual([490, 484, 475]);
+    expect(place.map(upTicks)).toEqual([490, 480, 474]);
   });
 
   test('remove orders larger than planned', () => {

@@ -5,8 +5,7 @@ import type { Command } from '../../../engine/interface/commands.js';
 import { MarketStatus, Outcome, Side, TimeInForce } from '../../../engine/interface/domain.js';
 import { cancelHouseOrders, HOUSE_USERNAME, House } from '../../../gateway/inputs/house/house.js';
 import type { Submitter } from '../../../gateway/observe/watched-sequencer.js';
-import { volatilityOf } from '../../../persistence/history/market-json/chance.js';
-import { AVERAGED_MS, fairValue } from '../../../persistence/history/market-json/fair-value.js';
+import { fairChance } from '../../../persistence/history/market-json/chance.js';
 import { ManualClock } from '../../support/clock.js';
 import { buy, DOLLAR, registration, sell, WINDOW_START_MS } from '../../support/engine-support.js';
 import { eventually } from '../../support/eventually.js';
@@ -126,27 +125,16 @@ describe('a first start', () => {
 });
 
 /** The fair value of UP from the prices that the house has seen. */
-function fairTicks(): number {
-  const remainingMs = market().endsAtMs - clock.nowMs();
-  expect(remainingMs).toBeGreaterThan(AVERAGED_MS);
-  const { probability } = fairValue({
-    priceMicros: exchange.engine.assetPriceMicros(0)!,
-    startPriceMicros: market().startPriceMicros!,
-    remainingMs,
-    averageMicros: 0,
-    volatility: volatilityOf(exchange.engine, 0).perMs,
-  });
-  return probability * 1_000;
-}
+const fairTicks = () => fairChance(exchange.engine, market())!.probability * 1_000;
 
 describe('a market’s life', () => {
-  test('moves its quotes within the turn of the price: no command can come in between', () => {
+  test('moves its quotes within the turn of the price: no command can come in between', async () => {
     house.start();
-    price(95_000);
-    const before = { bid: market().bestBidTicks!, ask: market().bestAskTicks! };
+    await pass(10_000, 95_000);
+    const before = market().bestAskTicks!;
     clock.set(clock.nowMs() + 250);
     price(95_100);
-    expect(market().bestBidTicks!).toBeGreaterThan(before.bid + 20);
+    expect(market().bestAskTicks!).toBeGreaterThan(before + 20);
     expect(market().bestAskTicks!).toBeGreaterThan(fairTicks());
     const sent = exchange.sent.length;
     clock.set(clock.nowMs() + 250);
@@ -184,7 +172,7 @@ describe('a market’s life', () => {
     await eventually(() => expect(ofMarket()).toEqual([]));
   });
 
-  test('quotes the next market, and claims its winnings of the last', async () => {
+  test('quotes the next market, and is paid its winnings of the last', async () => {
     exchange.scheduler.start();
     house.start();
     price(95_000);
@@ -203,7 +191,7 @@ describe('a market’s life', () => {
     await eventually(() => expect(exchange.engine.position(houseId(), first)).toBeNull());
     const claimed = exchange.events().filter((event) => event.type === 'claimed');
     expect(claimed).toHaveLength(1);
-    expect(claimed[0]).toMatchObject({ userId: houseId(), automatic: 0 });
+    expect(claimed[0]).toMatchObject({ userId: houseId(), automatic: 1 });
     expect(fillsInFull(Outcome.UP, 10) && fillsInFull(Outcome.DOWN, 10)).toBe(true);
     const { availableMicros, heldMicros } = exchange.engine.account(houseId())!;
     expect(availableMicros + heldMicros).toBe(FUNDS_MICROS + 100 * DOLLAR - quoteDust());
@@ -260,9 +248,9 @@ describe('upcoming markets', () => {
   });
 
   test('are quoted at half a dollar, whatever the price does, until a minute before the start', async () => {
-    expect(next()).toMatchObject({ bestBidTicks: 495, bestAskTicks: 505 });
+    expect(next()).toMatchObject({ bestBidTicks: 490, bestAskTicks: 510 });
     await pass(WINDOW_MS - 62_000, 95_300);
-    expect(next()).toMatchObject({ bestBidTicks: 495, bestAskTicks: 505 });
+    expect(next()).toMatchObject({ bestBidTicks: 490, bestAskTicks: 510 });
     const { marketId } = next();
     await pass(2_000, 95_300);
     await eventually(() => expect(inNext()).toEqual([]));
@@ -279,7 +267,7 @@ describe('upcoming markets', () => {
     expect(exchange.submit(buy({ ...order, ...terms })).values[1]).not.toBe(0);
     exchange.do(buy({ ...order, timeInForce: TimeInForce.GTC }));
     const sold = exchange.events().filter((event) => event.type === 'trade');
-    expect(sold.map(({ upTicks }) => upTicks)).toEqual([505, 511, 520, 535, 555]);
+    expect(sold.map(({ upTicks }) => upTicks)).toEqual([510, 515, 521, 530, 545, 565]);
     expect(exchange.engine.position(houseId(), order.marketId)!.downLots).toBeGreaterThan(
       1_800_000,
     );

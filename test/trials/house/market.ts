@@ -22,19 +22,27 @@ import { Random } from '../../support/workload/random.js';
 
 const HOUSE_FUNDS_MICROS = 1_000_000 * DOLLAR;
 const ANNUAL_VOLATILITY = 0.5;
-const VOLATILITY = ANNUAL_VOLATILITY / Math.sqrt(365.25 * 86_400_000);
+const YEAR_MS = 365.25 * 86_400_000;
 const REVIEW_MS = 500;
-const CLAIM_MS = 60_000;
+const SPREAD_EVERY_MS = 1_000;
+/** Spreads are told apart by the time left: at most this much. */
+export const TIMES_LEFT_MS = [60_000, 300_000, 600_000, 900_000];
 const [HOUSE, TRADER] = [1, 2];
 
-/** A trader. Each may act just before the next price comes, and just after. */
+/** The prices, and a trader, who may act just before the next price comes and just after. */
 export interface Strategy {
+  /** How long it is tried, if not as long as others. */
+  hours?: number;
   /** Exchange time between prices; default 250 ms. */
   intervalMs?: number;
+  /** The price's annual volatility from now to then, as is known now; default 0.5. */
+  volatility?(nowMs: number, untilMs: number): number;
+  /** The price that the exchange gets in this step; null: none. By default the true one. */
+  received?(market: SimulatedMarket): number | null;
+  /** Whether the house restarts in this step. */
+  restarts?(market: SimulatedMarket): boolean;
   beforePrice?(market: SimulatedMarket): void;
   afterPrice?(market: SimulatedMarket): void;
-  /** Whether the exchange gets the price of this step. */
-  isSilent?(market: SimulatedMarket): boolean;
 }
 
 export class SimulatedMarket {
@@ -47,11 +55,12 @@ export class SimulatedMarket {
   nowMs = WINDOW_START_MS;
   /** The price at the end of the step, which the exchange has not got before. */
   priceMicros = 95_000 * DOLLAR;
-  private readonly maker: MarketMaker;
+  private maker: MarketMaker;
+  /** By TIMES_LEFT_MS: the spreads while both sides are quoted, and how often one is not. */
+  readonly spreads = TIMES_LEFT_MS.map(() => ({ ticks: [] as number[], empty: 0 }));
   /** Of the prices of the market's last minute, which all count for the same time. */
   private readonly lastMinute = { marketId: 0, sum: 0, count: 0 };
   private readonly normal: () => number;
-  private readonly stepDeviation: number;
 
   constructor(
     seed: string,
@@ -60,17 +69,11 @@ export class SimulatedMarket {
     this.random = new Random(seed);
     this.normal = normalRandom(new Random(`${seed}:prices`).next);
     this.intervalMs = strategy.intervalMs ?? 250;
-    this.stepDeviation = VOLATILITY * Math.sqrt(this.intervalMs);
     this.must({ kind: 'listAsset', symbol: 'BTC' });
     this.must({ ...registration('house', HOUSE_FUNDS_MICROS / DOLLAR) });
     this.must({ ...registration('trader', 9_000_000) });
-    this.maker = new MarketMaker({
-      engine: this.engine,
-      submit: (command) => this.submit(command),
-      log: pino({ level: 'silent' }),
-      userId: HOUSE,
-      fundsMicros: HOUSE_FUNDS_MICROS,
-    });
+    this.must({ kind: 'setAutoClaim', userId: HOUSE, idempotencyKey: null, enabled: true });
+    this.maker = this.startedHouse();
   }
 
   run(hours: number): void {
@@ -92,7 +95,7 @@ export class SimulatedMarket {
       startPriceMicros: startPriceMicros!,
       remainingMs: Math.max(0, endsAtMs - this.nowMs),
       averageMicros: sum / Math.max(1, count),
-      volatility: VOLATILITY,
+      volatility: this.volatility(endsAtMs),
     }).probability;
   }
 
@@ -124,22 +127,51 @@ export class SimulatedMarket {
     return true;
   }
 
+  private startedHouse(): MarketMaker {
+    return new MarketMaker({
+      engine: this.engine,
+      submit: (command) => this.submit(command),
+      log: pino({ level: 'silent' }),
+      userId: HOUSE,
+      fundsMicros: HOUSE_FUNDS_MICROS,
+    });
+  }
+
+  /** The standard deviation of the price's logarithm over a millisecond, until then. */
+  private volatility(untilMs: number): number {
+    const annual = this.strategy.volatility?.(this.nowMs, untilMs) ?? ANNUAL_VOLATILITY;
+    return annual / Math.sqrt(YEAR_MS);
+  }
+
   private step(): void {
     const { strategy } = this;
     this.nowMs += this.intervalMs;
-    const move = this.stepDeviation * this.normal() - this.stepDeviation ** 2 / 2;
+    const deviation = this.volatility(this.nowMs) * Math.sqrt(this.intervalMs);
+    const move = deviation * this.normal() - deviation ** 2 / 2;
     this.priceMicros = Math.round(this.priceMicros * Math.exp(move));
     strategy.beforePrice?.(this);
     if (this.engine.nextDueMs() <= this.nowMs) this.submit({ kind: 'advanceTime' });
-    const price = { priceMicros: this.priceMicros, observedAtMs: this.nowMs };
     this.noteLastMinute();
-    if (strategy.isSilent?.(this) !== true) {
+    if (strategy.restarts?.(this) === true) this.maker = this.startedHouse();
+    const priceMicros =
+      strategy.received === undefined ? this.priceMicros : strategy.received(this);
+    if (priceMicros !== null) {
+      const price = { priceMicros: Math.round(priceMicros), observedAtMs: this.nowMs };
       this.must({ kind: 'observePrice', asset: 0, ...price });
       this.maker.observe(0, price, this.nowMs);
     }
     if (this.nowMs % REVIEW_MS === 0) this.maker.review(0, this.nowMs);
-    if (this.nowMs % CLAIM_MS === 0) this.maker.claimWinnings();
+    if (this.nowMs % SPREAD_EVERY_MS === 0) this.noteSpread();
     strategy.afterPrice?.(this);
+  }
+
+  private noteSpread(): void {
+    const { market } = this;
+    if (market === null) return;
+    const { bestBidTicks, bestAskTicks, endsAtMs } = market;
+    const spread = this.spreads[TIMES_LEFT_MS.findIndex((most) => endsAtMs - this.nowMs <= most)]!;
+    if (bestBidTicks === null || bestAskTicks === null) spread.empty++;
+    else spread.ticks.push(bestAskTicks - bestBidTicks);
   }
 
   private lastMinuteOf(marketId: number) {
