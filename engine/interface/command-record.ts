@@ -85,7 +85,7 @@ export class CommandRecord {
     return this.numbersEnd * WORD_BYTES + 2;
   }
 
-  /** Characters of the key, one byte each; 0 if the key has a character of two bytes. */
+  /** Length of the key in one-byte characters; 0 if any character needs two bytes. */
   get keyLength(): number {
     return narrowLength(this.records.bytes, this.numbersEnd * WORD_BYTES);
   }

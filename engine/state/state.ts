@@ -105,7 +105,7 @@ export class State {
    * checks.
    */
   fillsLeft = 0;
-  /** Due orders that the current command may still pass over; negative: it met too many. */
+  /** Due orders that the current command may still pass over; negative if it met too many. */
   passesLeft = 0;
   /** Resting orders that the current command, or a quote, has examined before trading. */
   makersSeen = 0;

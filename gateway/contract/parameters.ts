@@ -50,7 +50,7 @@ const CLIENT_SEQUENCE_PARAMETER: Parameter = {
   name: 'Client-Sequence',
   in: 'header',
   description:
-    'Replaces the key: a number from 1 to 9007199254740991, greater than the numbers of all executed requests of the same token. Otherwise the request fails with `client_sequence_stale` and is not executed. Answers are not stored.',
+    'A number used instead of the key, from 1 to 9007199254740991. It must be greater than every number that the token has used; otherwise the request fails with `client_sequence_stale` and is not executed. Unlike with a key, a retry does not return the first answer.',
   schema: { type: 'string', pattern: CLIENT_SEQUENCE.source },
   example: '42',
 };

@@ -26,7 +26,10 @@ export interface GatewayConfig {
   dataFolder: string;
   /** Certificate for the client and operator addresses; `null` without TLS. */
   tls: TlsFiles | null;
-  /** Whether a proxy sets X-Forwarded-Proto, -Host, and the last address of X-Forwarded-For. */
+  /**
+   * Whether a proxy sets X-Forwarded-Proto, X-Forwarded-Host and the last address in
+   * X-Forwarded-For.
+   */
   trustProxy: boolean;
   siteOrigins: string[];
   /** Source of prices. On a replica, the source that it reports to clients. */

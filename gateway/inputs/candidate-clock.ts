@@ -75,7 +75,10 @@ export class CandidateClock {
     this.database = new ToldTime(elapsed, 0);
   }
 
-  /** The machine clock's lead over the time that differs most; `null` if none is known. */
+  /**
+   * How far this machine's clock is ahead of the reference time that differs most from it. Negative
+   * if the clock is behind; `null` if no reference time is known.
+   */
   get aheadMs(): number | null {
     return this.worst()?.aheadMs ?? null;
   }

@@ -170,8 +170,8 @@ export async function readMarketTicks(
 }
 
 /**
- * The prices that an average at `atMs` counts: the price in force when its minute begins, and later
- * ones.
+ * The prices that enter the average at `atMs`: the price in force 60 s earlier, unless that price
+ * is too old, and every later price before `atMs`.
  */
 function countingAt(atMs: number, prices: readonly Price[]): Price[] {
   const fromMs = atMs - REFERENCE_WINDOW_MS;

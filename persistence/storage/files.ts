@@ -19,7 +19,7 @@ const PIECE_BYTES = 1024 * 1024;
 
 /**
  * Creates the folder and its missing parents, durably; an existing folder keeps its mode. mkdir's
- * own recursion never ends in a folder like /proc, which accepts no entries.
+ * `recursive` option loops forever in a folder such as /proc that accepts no entries.
  */
 export async function createPrivateFolder(folder: string): Promise<void> {
   const missing: string[] = [];

@@ -58,7 +58,8 @@ export class Folders {
 }
 
 /**
- * Each kind of command comes every so many commands; all others are orders for DOWN, without a key.
+ * How often each kind of command occurs: a price every 17th command, and so on. All other commands
+ * are orders for DOWN without a key.
  */
 const EVERY = { price: 17, cancelAll: 7, key: 5, up: 3 } as const;
 

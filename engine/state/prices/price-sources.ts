@@ -45,8 +45,9 @@ export class PriceSources {
   }
 
   /**
-   * The median of the sources' prices. With two in the middle, the median is their mean, rounded
-   * down; but if exactly one of the two is far from the last price, the median is the other.
+   * The median of the sources' prices. With an even number of prices, it is the mean of the two
+   * middle prices, rounded down. But if exactly one middle price is far from the last price, the
+   * median is the other middle price.
    */
   median(asset: number, lastMicros: number | null): number {
     const ascending = this.of(asset).map((one) => one.priceMicros);

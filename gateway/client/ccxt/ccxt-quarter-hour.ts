@@ -22,9 +22,9 @@ import * as ccxt from 'ccxt';
 type Raw = Record<string, any>;
 
 const OUTCOMES = ['UP', 'DOWN'];
-/** The most entries of a page. */
+/** Most entries per page. */
 const PAGE = 200;
-/** The most operations of a batch. */
+/** Most operations per batch. */
 const BATCH = 100;
 /** Limits that mean "at any price". */
 const ANY_PRICE: Raw = { BUY: '0.999', SELL: '0.001' };
@@ -36,14 +36,14 @@ const STATUSES: Raw = {
   expired: 'expired',
 };
 
-/** What this class implements of ccxt's methods. */
+/** The ccxt methods that this class implements. */
 const METHODS = `cancelAllOrders cancelOrder cancelOrders createLimitOrder createMarketOrder
   createMarketBuyOrderWithCost createOrder editOrder fetchBalance fetchClosedOrders fetchMarkets
   fetchMyTrades fetchOHLCV fetchOpenOrders fetchOrder fetchOrderBook fetchOrders fetchOutcome
   fetchPositions fetchTicker fetchTickers fetchTime fetchTrades watchOrderBook watchOrders`.split(
   /\s+/,
 );
-/** The exchange's codes by the class of ccxt's errors. */
+/** Maps each ccxt error class to the exchange's error codes. */
 const ERRORS = {
   BadRequest: 'invalid_request idempotency_key_reused',
   BadSymbol: 'market_not_found',
@@ -88,7 +88,7 @@ const mirrored = (price: Str) => ccxt.Precise.stringSub('1', price);
 export class QuarterHour extends ccxt.PredictionExchange {
   /** Keys of changes that may have been executed. */
   private readonly unknownKeys = new Set<string>();
-  /** By channel of the stream: the number of its last message. */
+  /** The number of the last message of each stream channel. */
   private places: Record<string, number> = {};
   /** The parts of an incomplete message. */
   private parts: string[] = [];
@@ -182,7 +182,7 @@ export class QuarterHour extends ccxt.PredictionExchange {
     if (status < 400) return;
     const error = response?.['error'];
     if (error?.code !== undefined) throw this.refusal(error);
-    // The answer of a proxy, which does not know whether a change was executed.
+    // A proxy sent this answer. It does not know whether the change was executed.
     if (status >= 500 && method !== 'GET')
       throw new ccxt.RequestTimeout(`${this.id} ${status} ${body}`);
   }
@@ -196,8 +196,8 @@ export class QuarterHour extends ccxt.PredictionExchange {
   }
 
   /**
-   * The entries of a list, newest first: all since a time, else as many as `limit` or one page.
-   * `isWanted` says which entries count.
+   * Returns a list's entries, newest first: with `since`, all entries since then; otherwise `limit`
+   * entries or one page. Entries for which `isWanted` returns false are left out.
    */
   private async pages(
     path: string,
@@ -224,7 +224,7 @@ export class QuarterHour extends ccxt.PredictionExchange {
     return this.safeInteger(await this.read('time', {}, 'public'), 'nowMs');
   }
 
-  /** The active and the upcoming markets. `asset`: only its markets. */
+  /** Active and upcoming markets, of all assets or of `asset`. */
   override async fetchMarkets(params: Dict = {}): Promise<ccxt.Market[]> {
     this.options['limits'] = await this.read('limits', {}, 'public');
     return (await this.rawMarkets(params)).map((market) => this.parseMarket(market));
@@ -238,7 +238,7 @@ export class QuarterHour extends ccxt.PredictionExchange {
     return (await Promise.all(lists)).flat();
   }
 
-  /** Finds an outcome that is not cached, such as one of a new or of a past market. */
+  /** Fetches an outcome that is not cached, such as a new or past market's. */
   override async fetchOutcome(outcome: string) {
     const [, market, label] = /^(\w+):(UP|DOWN)$/.exec(outcome) ?? [];
     const [, id = market && idOf(market), labelOfId = label] =
@@ -251,7 +251,7 @@ export class QuarterHour extends ccxt.PredictionExchange {
     return this.outcome(identity(id, labelOfId).outcome);
   }
 
-  /** A known outcome, with the id of its market. */
+  /** Returns an outcome, fetched if it is not cached, with its market's id. */
   private async found(outcome: Str) {
     const known = await this.loadOutcome(outcome);
     return { ...known, marketId: idOf(known.market) } as Raw;
@@ -310,7 +310,7 @@ export class QuarterHour extends ccxt.PredictionExchange {
       limits: {
         amount: { min: precision.amount, max: this.safeNumber(maxima, 'orderShares') },
         price: { min: precision.price, max: this.parseNumber(ANY_PRICE['BUY']) },
-        // The minimum counts for orders that rest; an IOC or FOK order may be worth less.
+        // The minimum applies to resting orders only; an IOC or FOK order may be worth less.
         cost: {
           min: this.parseNumber(restingOrderValue),
           max: this.safeNumber(maxima, 'orderAmount'),
@@ -338,7 +338,7 @@ export class QuarterHour extends ccxt.PredictionExchange {
     return this.indexBy(tickers.filter(isWanted), 'outcome') as ccxt.PredictionTickers;
   }
 
-  /** `last` is a trade only: the middle of the book is `average`. */
+  /** `last` is the last trade's price; `average` is the middle of the book. */
   override parsePredictionTicker(market: Raw, outcome?: Raw) {
     const named = identity(market['id'], outcome?.['label']);
     const price = this.safeString(market['prices'], named.label);
@@ -397,7 +397,7 @@ export class QuarterHour extends ccxt.PredictionExchange {
     return [this.parseNumber(atMs), first, highest, lowest, last, this.parseNumber(volume)];
   }
 
-  /** A trade of the user, or a public trade as the requested outcome sees it. */
+  /** Converts a user's trade, or a public trade from the requested outcome's side. */
   override parsePredictionTrade(trade: Raw, outcome?: Raw) {
     const isOwn = trade['orderId'] !== undefined;
     const marketId = trade['marketId'] ?? outcome?.['marketId'];
@@ -472,10 +472,10 @@ export class QuarterHour extends ccxt.PredictionExchange {
   // Orders.
 
   /**
-   * A limit order rests until the market ends (GTC), if `timeInForce` is not IOC, FOK or PO. A
-   * market order trades at any price, or up to `price`; a market buy may have the dollars to spend
-   * as `cost`, instead of an amount. Other params are fields of the exchange's orders, such as
-   * clientOrderId, expiresAtMs, validUntilMs, selfTrade and groupId.
+   * A limit order is GTC (it rests until the market ends) unless `timeInForce` is IOC or FOK. PO is
+   * GTC, but post-only. A market order trades at any price, or up to `price`. For a market buy you
+   * can pass `cost`, the dollars to spend, instead of an amount. Other params are fields of the
+   * exchange's orders, such as clientOrderId, expiresAtMs, validUntilMs, selfTrade and groupId.
    */
   override async createOrder(
     outcome: string,
@@ -530,7 +530,7 @@ export class QuarterHour extends ccxt.PredictionExchange {
       price: this.priceToPrecision(known['market'], price),
       ...params,
     });
-    // The receipt has what the amendment did, not what the order filled before it.
+    // The receipt covers the amendment only, without the order's earlier fills.
     const { isOpen, restingShares, spent, received, averagePrice, fee, ...rest } = answer;
     return this.parsePredictionOrder({
       ...rest,
@@ -566,7 +566,7 @@ export class QuarterHour extends ccxt.PredictionExchange {
     return cancelled;
   }
 
-  /** Cancels the orders of an outcome, or without one all orders. */
+  /** Cancels the outcome's orders, or all orders if `outcome` is undefined. */
   async cancelAllOrders(outcome?: Str, params: Dict = {}) {
     if (outcome !== undefined) {
       const open = await this.fetchOpenOrders(outcome);
@@ -605,7 +605,7 @@ export class QuarterHour extends ccxt.PredictionExchange {
     return this.listOrders({ status: 'all', ...params }, outcome, { since, limit });
   }
 
-  /** An order of a list, a receipt or the stream. Fields that are not in it are undefined. */
+  /** Converts an order from a list, a receipt or the stream. Fields that it lacks are undefined. */
   override parsePredictionOrder(order: Raw) {
     const price = this.safeString(order, 'price');
     const { side, marketId, outcome, timeInForce, status } = order;
@@ -636,7 +636,7 @@ export class QuarterHour extends ccxt.PredictionExchange {
     });
   }
 
-  // The stream: messages of a connection are answered in the order in which they are sent.
+  // The stream. The exchange answers a connection's messages in the order in which they are sent.
 
   override onConnected(client: Raw): void {
     if (!this.apiKey) return;
@@ -741,7 +741,7 @@ export class QuarterHour extends ccxt.PredictionExchange {
       );
     }
     for (const [id, order] of touched) {
-      // An order that neither rests nor has an event of its end was filled.
+      // If the order does not rest and no event reported its end, it was filled.
       const status = order['status'] ?? 'filled';
       const originalShares = status === 'filled' ? order['filledShares'] : order['originalShares'];
       const whole = { ...order, atMs, status, originalShares };
@@ -752,7 +752,7 @@ export class QuarterHour extends ccxt.PredictionExchange {
     client['resolve'](data, 'user');
   }
 
-  /** The order after an event of the stream. */
+  /** Returns the order as a stream event leaves it. */
   private applied(order: Raw, event: Raw): Raw {
     const sum = (name: string, more: number) =>
       ccxt.Precise.stringAdd(this.safeString(order, name, '0'), this.numberToString(more));
@@ -790,13 +790,13 @@ export class QuarterHour extends ccxt.PredictionExchange {
   }
 }
 
-/** Whether an entry of the account's lists is of the outcome; undefined: of any. */
+/** Tests whether an account entry belongs to the outcome; if undefined, every entry does. */
 function isOf(known: Raw | undefined): (entry: Raw) => boolean {
   return ({ marketId, outcome }) =>
     known === undefined || (marketId === known['marketId'] && outcome === known['label']);
 }
 
-/** The order of a receipt, as in lists; ccxt adds up its trades. */
+/** Returns a receipt's order in the form that lists use; ccxt adds up its trades. */
 function placed(receipt: Raw): Raw {
   const { shares, spent, received, ...order } = receipt;
   const { orderId, marketId, outcome, side, atMs } = order;

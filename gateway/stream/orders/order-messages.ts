@@ -49,7 +49,7 @@ const clientSequence = z
 
 const { operations, atomic } = BatchBody.shape;
 
-/** A message with one operation. Its receipt is the one of the operation's own route. */
+/** A message with one operation. The receipt is the same as over the operation's HTTP route. */
 export const OrderMessage = z.strictObject({
   op: op('order'),
   id: requestId,

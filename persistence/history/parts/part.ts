@@ -25,7 +25,10 @@ const PRAGMAS = `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA 
   PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA cache_size = -${CACHE_KIBIBYTES}`;
 
 export class PartWriter {
-  /** Runs that were written since the lengths of the lists were stored; the opener's to set. */
+  /**
+   * Runs written since the list lengths were last stored. The code that opens the part sets the
+   * initial value.
+   */
   runs = 0;
 
   private constructor(

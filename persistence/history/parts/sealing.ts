@@ -36,13 +36,13 @@ const PRAGMAS = 'PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cac
 const FREE_BYTES_MIN = 1024 ** 3;
 const PRUNING_BYTES_MIN = FREE_BYTES_MIN / 8;
 
-/** The file of a part that is to be made. */
+/** The file to make for a part. */
 export interface PartFile {
   folder: string;
   part: number;
   /** Where the part ends. */
   sequence: number;
-  /** Of the sealed file, which is to be pruned; null: the part is to be sealed. */
+  /** Hash of the sealed file to prune; `null` if the part is to be sealed. */
   sealed: string | null;
 }
 

@@ -17,7 +17,7 @@ const NEXT_MARKET_MS = 90_000;
 const RECEIPT_MS = 5_000;
 
 const exchanges = new Exchanges({
-  // Begins at midnight, so that none of the results on the page is yesterday's at the end.
+  // The file begins at midnight, so that all results on the page are from the same day.
   PRICE_FEED: `file:${DAY_FILE}`,
   ASSETS: 'BTC',
   FEED_SPEED: '40',

@@ -95,7 +95,7 @@ describe('sequence numbers', () => {
     const again = bench.follow(`book:${MARKET}`).channel;
     expect(again).not.toBe(channel);
     expect(again.lastSequence).toBe(bench.engine.sequence);
-    // This channel does not accept a number of the earlier one.
+    // The new channel cannot continue from the old channel's numbers.
     for (let after = first; after <= first + 4; after++)
       expect(again.since(after, bench.engine.sequence)).toBe(null);
     bench.do(bench.rest(1, 405));

@@ -19,9 +19,9 @@ export interface Sources {
 }
 
 interface Damage {
-  /** The folder whose file is replaced. Default: the newest. */
+  /** The folder whose file is replaced; by default, the newest folder. */
   base?: 'older';
-  /** Damages the file. Returns whether this damage is possible for it. */
+  /** Damages the file. Returns false, and leaves the file alone, if this damage does not apply. */
   apply(path: string, sources: Sources): boolean;
 }
 

@@ -221,7 +221,7 @@ export function depositView(state: NaiveState, deposit: NaiveDeposit): VaultDepo
   };
 }
 
-/** All dollars of the exchange, by place. The sum is deposits less withdrawals. */
+/** The total of all money in the exchange. It must equal deposits minus withdrawals. */
 export function moneyHeld(state: NaiveState): Dollars {
   return sum([
     ...state.users.flatMap((user) => [user.available, user.held]),

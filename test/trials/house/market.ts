@@ -49,16 +49,16 @@ export class SimulatedMarket {
   readonly engine = new Engine();
   readonly random: Random;
   readonly intervalMs: number;
-  /** The trader's gain after fees, and the fees. */
+  /** Net of fees. */
   gainMicros = 0;
   feeMicros = 0;
   nowMs = WINDOW_START_MS;
-  /** The price at the end of the step, which the exchange has not got before. */
+  /** The price at the end of the step. The exchange receives it only then. */
   priceMicros = 95_000 * DOLLAR;
   private maker: MarketMaker;
   /** By TIMES_LEFT_MS: the spreads while both sides are quoted, and how often one is not. */
   readonly spreads = TIMES_LEFT_MS.map(() => ({ ticks: [] as number[], empty: 0 }));
-  /** Of the prices of the market's last minute, which all count for the same time. */
+  /** Sum and count of the prices in the market's last minute, each of which has the same weight. */
   private readonly lastMinute = { marketId: 0, sum: 0, count: 0 };
   private readonly normal: () => number;
 

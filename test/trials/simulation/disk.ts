@@ -20,7 +20,7 @@ import {
 import type { SequencerLog } from '../../../persistence/sequencer.js';
 import type { World } from './world.js';
 
-/** The chances that an append fails, and that it takes very long. */
+/** Probability that an append fails, or stalls (for STILL_MS). */
 const FAILURE = 0.001;
 const STILL = 0.002;
 const STILL_MS = 30_000;

@@ -30,7 +30,7 @@ interface Line {
 export interface Picture {
   fromMs: number;
   toMs: number;
-  /** The tag and the pointer show the last line. */
+  /** The value tag and the hover readout belong to the last of these lines. */
   lines: readonly Line[];
   /** A horizontal level. The last line is green above it and red below. */
   target?: { value: number; label: string } | undefined;

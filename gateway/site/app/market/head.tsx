@@ -139,7 +139,7 @@ function quotesText(): string {
 }
 
 const UNKNOWN = '\u2013';
-/** Reserves the room of a note. */
+/** A blank note, so that the layout does not jump when a note appears. */
 const NO_NOTE = '\u00a0';
 
 function Countdown() {

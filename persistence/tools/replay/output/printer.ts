@@ -41,7 +41,10 @@ function fieldsOf(object: JsonObject): [name: string, value: JsonValue][] {
   return Object.entries(object).filter(([, value]) => !isEmpty(value));
 }
 
-/** JSON escapes control characters in names that users choose. */
+/**
+ * Formats a value for a table cell: times as UTC, plain words unchanged, other text as JSON. JSON
+ * escapes control characters in names that users choose.
+ */
 function cellText(name: string, value: JsonValue): string {
   if (value === null) return '-';
   if (typeof value === 'number' && /(^at|At|Until|From)Ms$/.test(name)) return timeText(value);

@@ -23,7 +23,7 @@ export type Row = Record<string, number | string | Buffer>;
 
 export interface ComparedTable {
   name: string;
-  /** Of SQLite. */
+  /** Name of the SQLite table. */
   table: string;
   keys: readonly string[];
   /** The word used in findings. */
@@ -32,10 +32,7 @@ export interface ComparedTable {
   rows(database: sqlite3.Database): AsyncGenerator<Row, void>;
 }
 
-/**
- * The tables of a sealed part, of a pruned one, of the catalogue, and of an open part, that are
- * compared.
- */
+/** The compared tables of a sealed part, a pruned part, the catalogue and an open part. */
 export const OF_SEALED: readonly ComparedTable[] = LISTS.map(listOf);
 export const OF_PRUNED: readonly ComparedTable[] = KEPT.map(listOf);
 export const OF_CATALOGUE: readonly ComparedTable[] = MARKET_TABLES.map(tableOf);
