@@ -37,7 +37,7 @@ export function queuesOf({ connections, stream, unsent }: Limits): Queue[] {
     {
       what: 'request bodies being received or queued',
       bytesMax: connections.total * BODY_BYTES_MAX,
-      beyond: 'a larger body gets 413; a body that takes 5 s is cut off',
+      beyond: 'a larger body gets 413. A body that takes 5 s is cut off',
       metric: 'exchange_slow_bodies_total',
     },
     {
@@ -56,7 +56,7 @@ export function queuesOf({ connections, stream, unsent }: Limits): Queue[] {
       what: 'reads of the history, including those that explain refused batches',
       bytesMax: PENDING_MAX * BYTES_OF_READ,
       beyond:
-        'further reads get 503; reads of one user, or of one address without a session, from a twentieth on',
+        'further reads get 503. One user, or one address without a session, can have a twentieth',
       metric: null,
     },
     {
@@ -74,7 +74,7 @@ export function queuesOf({ connections, stream, unsent }: Limits): Queue[] {
     {
       what: 'answers not read by clients',
       bytesMax: unsent.bytes,
-      beyond: 'the oldest of the address with the most are dropped with their connections',
+      beyond: 'the address with the most loses its oldest answers and their connections',
       metric: 'exchange_unsent_answer_bytes',
     },
     {
@@ -117,13 +117,13 @@ export function queuesOf({ connections, stream, unsent }: Limits): Queue[] {
       what: 'an edge: answers and messages from the core',
       bytesMax: RING_BYTES + 2 * unsent.bytes,
       beyond:
-        "above half, answers are dropped with their connections; then the edge's streams are cut off",
+        'above half, the edge drops answers with their connections. Above the whole, it cuts off its streams',
       metric: 'exchange_edge_waiting_bytes',
     },
     {
       what: 'a replica: bytes waiting for its socket',
       bytesMax: MESSAGE_BYTES_MAX,
-      beyond: 'the replica is disconnected, and reconnects',
+      beyond: 'the leader disconnects the replica, which reconnects',
       metric: null,
     },
   ];
