@@ -25,7 +25,7 @@ export function checkCollateral(state: State, slot: number): void {
   const setLots = state.markets.setLots(slot);
   if (state.markets.collateralMicros(slot) !== setLots * MICROS_PER_SET || setLots < 0) {
     throw new Error(
-      `market ${state.markets.id(slot)} has other collateral than its sets are worth`,
+      `market ${state.markets.id(slot)} has collateral that differs from its sets' value`,
     );
   }
 }

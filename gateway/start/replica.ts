@@ -276,15 +276,19 @@ function refuseChange(call: Call): void {
 }
 
 function observe(metrics: Metrics, tail: JournalTail, forwarder: Forwarder): void {
-  metrics.gauge('exchange_replica_age_seconds', 'How old the state of this replica can be', () => {
-    return tail.ageMs / 1_000;
-  });
-  metrics.gauge('exchange_forwarded_waiting', 'Requests that wait for the leader', () => {
+  metrics.gauge(
+    'exchange_replica_age_seconds',
+    "Greatest possible age of this replica's state",
+    () => {
+      return tail.ageMs / 1_000;
+    },
+  );
+  metrics.gauge('exchange_forwarded_waiting', 'Requests waiting for the leader', () => {
     return forwarder.count;
   });
   metrics.counter(
     'exchange_forwarded_again_total',
-    'Requests sent to another leader, because the one before did not answer',
+    'Requests sent again to a new leader, because the previous leader did not answer',
     () => forwarder.sentAgainCount,
   );
 }

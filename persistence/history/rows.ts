@@ -71,5 +71,5 @@ export function checkedValue<Value extends string | Buffer>(
   // A damaged file may give a value of another type.
   const isTyped = type === 'TEXT' ? typeof value === 'string' : Buffer.isBuffer(value);
   if (isTyped && checksumOf(`${name} ${key}`, value) === checksum) return value;
-  throw new HistoryDamage(name, place, 'the row is not what was written');
+  throw new HistoryDamage(name, place, 'the row does not match its checksum');
 }

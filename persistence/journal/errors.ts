@@ -16,9 +16,9 @@ export const UNCHANGED = 'Nothing was changed.';
  */
 export function adviceFor(folder: string, otherwise = ''): string {
   return (
-    `${UNCHANGED} Keep ${folder} as it is, and put no single file back into it. What can be kept, ` +
-    `and by which command: npm run doctor -- --data ${folder} (--backup names ` +
-    `its backup)${otherwise === '' ? '' : `. ${otherwise}`}`
+    `${UNCHANGED} Keep ${folder} as it is, and put no single file back into it. To see what can be ` +
+    `kept, and how, run: npm run doctor -- --data ${folder} (--backup names its ` +
+    `backup)${otherwise === '' ? '' : `. ${otherwise}`}`
   );
 }
 

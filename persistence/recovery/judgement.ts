@@ -99,8 +99,8 @@ export function refuseUnfinished(folder: string): void {
         problem: `${folder} is a copy that was interrupted, so commands are missing at its end`,
         file: copy,
         remedy:
-          `${UNCHANGED} Make it again: a backup into the same folder goes on, anything else needs a new ` +
-          `one. Only to accept the loss of what was not copied, remove ${copy}.`,
+          `${UNCHANGED} Copy again: a backup into the same folder continues, other copies need a new ` +
+          `folder. Remove ${copy} only if you accept the loss of what was not copied.`,
       },
       null,
     );
@@ -165,7 +165,7 @@ function judgeMissing(
   if (snapshot === null) {
     throw new SegmentsNeeded(
       {
-        problem: `a start needs older segments (${names}), which were moved to an archive`,
+        problem: `startup needs older segments (${names}), which were moved to an archive`,
         file: folder,
         remedy: `${UNCHANGED} Bring them back: ${restoreCommand(folder)}`,
       },
@@ -189,7 +189,7 @@ function notNeeded(
 ): string {
   const what = problems.map(({ problem }) => problem).join('; ');
   return (
-    `${what}; a start does not need it, because the snapshot of sequence ${sequence} is after it. ` +
+    `${what}; startup does not need it, because the snapshot at sequence ${sequence} is after it. ` +
     `What can be done: npm run doctor -- --data ${folder}`
   );
 }
@@ -232,7 +232,7 @@ async function markNotice(
       file: join(folder, HEAD_FILE),
       remedy: adviceFor(
         folder,
-        'Only if it is known to be: start once with ACCEPT_MISSING_MARK=on',
+        'Only if you know that it is: start once with ACCEPT_MISSING_MARK=on',
       ),
     },
     end.sequence + 1,

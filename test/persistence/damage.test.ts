@@ -323,7 +323,7 @@ const UNMARKED: [what: string, damage: Damage, state: string][] = [
 ];
 
 const GOOD = /No damage was found/;
-const OLDER = /; a start does not need it, because the snapshot of sequence \d+ is after it/;
+const OLDER = /; startup does not need it, because the snapshot at sequence \d+ is after it/;
 /**
  * Damage after which a start still has all commands, with what it logs and what `verify` prints.
  */
@@ -347,7 +347,7 @@ const STARTS: [of: keyof typeof WHOLE, what: string, Damage, notes: RegExp, veri
     'segments',
     'segments 1 and 2: gone',
     remove('journal.db', 'journal-000002.db'),
-    /journal\.db is missing.*journal-000002\.db is missing.*a start does not need it/,
+    /journal\.db is missing.*journal-000002\.db is missing.*startup does not need it/,
     /journal\.db and others are missing or damaged, and were not moved to an archive/,
   ],
   ['segments', 'segment 2: records', sql(ZEROED, 2), OLDER, /journal-000002\.db/],

@@ -98,7 +98,7 @@ export async function checkTickFile(
     lastAtMs = tick.observedAtMs;
     tickCount++;
   }
-  if (tickCount === 0) throw new TickFileError(`${path}: there is no price in the file`);
+  if (tickCount === 0) throw new TickFileError(`${path}: the file contains no price`);
   return { tickCount, firstAtMs, lastAtMs };
 }
 

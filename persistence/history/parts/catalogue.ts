@@ -326,7 +326,7 @@ function withChecksum(place: Omit<PlaceRow, 'checksum'>): PlaceRow {
 export function checkPlace(row: PlaceRow): Place {
   if (withChecksum(row).checksum === row.checksum) return row;
   const place = `list ${row.list}, id ${row.id}, ordinal ${row.firstOrdinal}`;
-  throw new HistoryDamage('place', place, 'the row is not what was written');
+  throw new HistoryDamage('place', place, 'the row does not match its checksum');
 }
 
 function writePart(database: sqlite3.Database, { part, end, ...file }: PartRecord): Promise<void> {

@@ -128,7 +128,7 @@ export async function checkFile(path: string, check: Check): Promise<void> {
   const { part, sha256 } = check;
   if (!existsSync(path)) throw isMissing(path, part);
   if ((await fileHash(path, check)) === sha256) return;
-  throw new HistoryDamage('(all)', '(all)', `${path} is not what was written`).in(part);
+  throw new HistoryDamage('(all)', '(all)', `${path} does not match its checksum`).in(part);
 }
 
 function isMissing(path: string, part: number): HistoryDamage {

@@ -46,7 +46,7 @@ export function advice(places: Places): Advice {
 }
 
 function remedyOf({ remedy }: JournalError, backup: Examined | null): string {
-  if (remedy === null) return "Do what is said under 'problem'.";
+  if (remedy === null) return "Follow the advice under 'problem'.";
   return remedy.replace('<the backup>', backup?.folder ?? '<the backup>');
 }
 
@@ -54,7 +54,7 @@ function withoutSecret(folder: string, backup: Examined | null): string[] {
   const path = join(folder, SECRET_FILE);
   if (existsSync(path)) return [];
   return [
-    `There is no ${SECRET_FILE}: without SESSION_SECRET_FILE, a start makes a new one, and all sessions`,
+    `There is no ${SECRET_FILE}: without SESSION_SECRET_FILE, startup creates a new one, and all sessions`,
     'and named tokens end. If a backup has one, and no commands were left out here (restore --at),',
     'put it back first:',
     `  cp -p ${join(backup?.folder ?? '<the backup>', SECRET_FILE)} ${path}`,
@@ -62,7 +62,8 @@ function withoutSecret(folder: string, backup: Examined | null): string[] {
 }
 
 /** Text rather than a command: only the operator knows the other variables, such as PRICE_FEED. */
-const startAs = (variables: string) => `start it as it was started before, with ${variables}`;
+const startAs = (variables: string) =>
+  `start it with the same variables as before, and with ${variables}`;
 
 /** Advises to look for the damaged segment in an archive, because that may keep more. */
 function inAnArchive({ folder, asStart }: Examined): string[] {
@@ -81,19 +82,19 @@ function whenItStarts(places: Places, { end: { sequence: end }, isNew }: FoundJo
   const start = `  ${startAs(`DATA_FOLDER=${folder}`)}`;
   if (isNew)
     return [
-      'There is no journal, and nothing shows that there was one: a start makes a new, empty exchange,',
+      'There is no journal, and nothing shows that there was one: startup creates a new, empty exchange,',
       'unless REQUIRE_JOURNAL=on. If there was one, name its backup: --backup. Otherwise:',
       start,
     ];
   const lines = [
-    'The journal is as a start needs it, and nothing in the folder shows that a command is lost.',
+    'An exchange can start on the journal, and nothing in the folder shows that a command is lost.',
     ...withoutSecret(folder, backup),
-    'What else a start needs (ports, the clock), it checks itself:',
+    'The exchange checks its ports and the clock itself. To start:',
     start,
   ];
   if (damage !== null)
     lines.push(
-      `It continues at sequence ${end}. The damage is in an older part, which a start does not need: do`,
+      `It continues at sequence ${end}. The damage is in an older part, which startup does not need: do`,
       'not repair or restore, which would lose what came after it.',
       ...olderDamage(places, damage, end),
     );
@@ -117,7 +118,7 @@ function olderDamage(
 ) {
   const what = file === null ? 'the damaged part' : basename(file);
   const restore = [
-    `If an archive has ${what}, bring it back, also while it trades:`,
+    `If an archive has ${what}, bring it back, even while the exchange trades:`,
     `  ${restoreCommand(data.folder)}`,
   ];
   if (backup !== null && (data.goodAfterBackup === end || backup.good >= (firstBadSequence ?? end)))
@@ -130,14 +131,14 @@ function olderDamage(
     backup === null
       ? `A backup may have a good copy of ${what}: --backup. Without one`
       : `No good copy of ${what} is in ${backup.folder}. Without one`,
-    'a new backup is not whole: copy the whole folder while the exchange is stopped.',
+    'a new backup is incomplete: copy the whole folder while the exchange is stopped.',
   ];
 }
 
 function withoutSteps({ data }: Places): string {
   const { folder, asWhole, good, firstSequence } = data;
   if (asWhole instanceof MixedSegments)
-    return 'It is unknown which segments are of this exchange. A good backup of it shows it: --backup';
+    return 'It is unknown which segments belong to this exchange. A good backup shows that: --backup';
   if (good > 0 && firstSequence > 1)
     return (
       'The first commands are not in the folder. Name a good backup: --backup. Or bring them back ' +

@@ -49,7 +49,7 @@ type Say = (text: string) => void;
 function addBackup(program: Command, say: Say): void {
   program
     .command('backup')
-    .description('copy a data folder, also while the exchange trades; again: add what is new')
+    .description('copy a data folder, even while the exchange trades; repeat to add what is new')
     .requiredOption('--data <folder>', "the exchange's data folder")
     .requiredOption('--to <folder>', 'the backup: a new folder, or an earlier backup')
     .action(async ({ data, to }: { data: string; to: string }) => {
@@ -81,7 +81,7 @@ function addRestore(program: Command, say: Say): void {
     .requiredOption('--data <folder>', 'the backup, or any data folder')
     .requiredOption('--to <folder>', 'a new folder')
     .option('--at <point>', 'the last sequence, or time (default: the end)', refusing(parsePoint))
-    .option('--or-earlier', 'if the journal ends before that, restore all of it', false)
+    .option('--or-earlier', 'if the journal ends before that point, restore all of it', false)
     .action(async ({ data, to, at = null, orEarlier }: RestoreOptions) => {
       const report = await restore({ from: data, to, at, orEarlier });
       say(reportText(`${to} is restored from ${data}`, report));
@@ -98,13 +98,11 @@ interface ArchiveOptions {
 function addArchive(program: Command, say: Say): void {
   program
     .command('archive')
-    .description(
-      'move sealed segments of the journal to an archive, also while the exchange trades',
-    )
+    .description('move sealed journal segments to an archive, even while the exchange trades')
     .requiredOption('--data <folder>', "the exchange's data folder")
     .requiredOption('--to <folder>', 'the archive')
-    .option('--restore', 'bring back all that the data folder lacks', false)
-    .option('--without-history', 'move also what the history has not been made from yet', false)
+    .option('--restore', 'bring back the segments that the data folder lacks', false)
+    .option('--without-history', 'also move segments that the history does not include yet', false)
     .action(async ({ data, to, restore, withoutHistory }: ArchiveOptions) => {
       const request = { folder: data, archive: to, withoutHistory };
       if (!restore) {
@@ -136,21 +134,22 @@ class NotWell extends JournalError {}
 function addDoctor(program: Command, say: Say): void {
   program
     .command('doctor')
-    .description('say what is there, up to where it is good, and what to do; change nothing')
+    .description('report how far a data folder is good, and what to do; change nothing')
     .requiredOption('--data <folder>', "the exchange's data folder")
     .option('--backup <folder>', 'its backup')
     .action(async ({ data, backup }: { data: string; backup?: string }) => {
       const { starts, isComplete, text } = await diagnose({ data, backup: backup ?? null });
       say(text);
-      if (!starts) throw new NotWell(`no exchange starts on ${data}`, null);
-      if (!isComplete) throw new NotWell('an exchange starts, without what is named above', null);
+      if (!starts) throw new NotWell(`no exchange can start on ${data}`, null);
+      if (!isComplete)
+        throw new NotWell('an exchange can start, but lacks what is named above', null);
     });
 }
 
 function addUpgrade(program: Command, say: Say): void {
   program
     .command('upgrade')
-    .description('make an exchange ready for this program, also while an older one trades on it')
+    .description('prepare a data folder for this program, even while an older program trades on it')
     .requiredOption('--data <folder>', "the exchange's data folder")
     .option('--to <folder>', 'a new folder, for a journal of the previous version')
     .action(async ({ data, to = null }: { data: string; to?: string | null }) => {
@@ -173,8 +172,8 @@ interface SecretFiles {
 
 function withSecrets(command: Command): Command {
   return command
-    .option('--password-file <path>', 'the password of the database, mode 0600')
-    .option('--ca-file <path>', 'the certificate of the authority of the database, PEM');
+    .option('--password-file <path>', "a file with the database's password, mode 0600")
+    .option('--ca-file <path>', 'a file with the certificate of the authority (PEM)');
 }
 
 interface CopyOptions extends SecretFiles {
@@ -186,11 +185,17 @@ interface CopyOptions extends SecretFiles {
 
 function addCopy(program: Command, say: Say): void {
   withSecrets(program.command('copy'))
-    .description('copy a whole journal between a data folder and PostgreSQL, while it is stopped')
+    .description(
+      'copy a whole journal between a data folder and PostgreSQL, while no exchange runs',
+    )
     .requiredOption('--from <place>', 'a data folder, or postgres://user@host:port/database')
     .requiredOption('--to <place>', 'a new folder, or an empty database')
     .option('--unreplicated', 'accept a database without standbys', false)
-    .option('--live', 'for an audit: what PostgreSQL has now, while an exchange leads', false)
+    .option(
+      '--live',
+      'for an audit: copy the current journal from PostgreSQL, while an exchange leads',
+      false,
+    )
     .action(async ({ from, to, unreplicated: isUnreplicated, live, ...files }: CopyOptions) => {
       const [source, target] = [from, to].map((text) => placeOf(text, files));
       if (live) {
@@ -212,7 +217,7 @@ const TAKEOVER_MS = 20_000;
 
 function addTakeover(program: Command, say: Say): void {
   withSecrets(program.command('takeover'))
-    .description('ask the leader of a journal on PostgreSQL to hand over to a standby that waits')
+    .description('ask the leader of a journal on PostgreSQL to hand over to a waiting standby')
     .requiredOption('--journal <address>', 'postgres://user@host:port,host:port/database')
     .action(async ({ journal, ...secrets }: SecretFiles & { journal: string }) => {
       const place = placeOf(journal, secrets);
@@ -249,8 +254,8 @@ function reportText(what: string, report: CopyReport): string {
   const { sequence, digest } = end;
   const snapshot =
     snapshotSequence === 0
-      ? 'It has no snapshot: a start replays its whole journal.'
-      : `It has the snapshot of sequence ${snapshotSequence}.`;
+      ? 'It has no snapshot: startup replays the whole journal.'
+      : `It has the snapshot at sequence ${snapshotSequence}.`;
   return (
     `${what} up to sequence ${sequence}, digest ${digest ?? 'none'}: ` +
     `${sequence - before} commands were copied. ${snapshot}${isWhole ? '' : ` It lacks ${lost ?? 'an unknown number of'} later commands that had been acknowledged. ${NO_SECRET}`}`

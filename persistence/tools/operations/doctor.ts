@@ -47,8 +47,8 @@ export async function diagnose(
 ): Promise<Diagnosis> {
   if (!existsSync(data))
     throw new OperationRefused(
-      `there is no folder ${data}. A start would make a new, empty exchange there: do not start ` +
-        `one. Bring the backup there: npm run restore -- --data ${backup ?? '<the backup>'} --to ${data}`,
+      `there is no folder ${data}. An exchange started there would be new and empty: do not start ` +
+        `it. Restore the backup there: npm run restore -- --data ${backup ?? '<the backup>'} --to ${data}`,
     );
   try {
     mustBeUsable(data);
@@ -61,7 +61,7 @@ export async function diagnose(
   const { asStart } = ofData;
   if (!(asStart instanceof JournalError) && asStart.isNew && (ofBackup?.good ?? 0) > 0)
     ofData.asStart = ofData.damage = new JournalError(
-      `${data} has no journal, and its backup has one. A start would make a new, empty exchange`,
+      `${data} has no journal, but its backup has one. An exchange started there would be new and empty`,
       1,
     );
   const room = roomProblemOf(data);
@@ -79,7 +79,9 @@ export async function diagnose(
       );
       ofBackup = null;
     } else if (await isOfAnother(ofData, ofBackup)) {
-      lines.push('  It is of another exchange, or of one that was restored to an earlier time.');
+      lines.push(
+        '  It belongs to another exchange, or to one that was restored to an earlier time.',
+      );
       ofBackup = null;
     } else if (ofBackup.asWhole instanceof JournalError) ofBackup = null;
   }
@@ -140,5 +142,5 @@ async function snapshotsIn(folder: string): Promise<string> {
   const found: string[] = [];
   for (const snapshot of listSnapshots(folder))
     found.push(`${snapshot.sequence}${(await isUndamaged(snapshot)) ? '' : ' (damaged)'}`);
-  return `  snapshots of the sequences: ${found.join(', ') || 'none'}`;
+  return `  snapshots at sequences: ${found.join(', ') || 'none'}`;
 }

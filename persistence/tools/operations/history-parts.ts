@@ -42,7 +42,7 @@ export async function findHistory(folder: string, checkAll: boolean): Promise<Fo
     const isChanged = () => fileHash(path).toString('hex') !== sha256;
     if (!isThere) found.problems.push(`${path} is missing`);
     else if (checkAll && sha256 !== null && existsSync(path) && isChanged())
-      found.problems.push(`${path} is not what was written`);
+      found.problems.push(`${path} does not match its checksum`);
     if (found.problems.length === 0) found.sequence = end.sequence;
   }
   const open = openPath(folder, parts.open);

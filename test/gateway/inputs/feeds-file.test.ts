@@ -198,8 +198,8 @@ describe('an invalid file stops the start, and the error names the line', () => 
       '1735689606000,"BTC,1',
       ...Array(999).fill(good),
     ],
-    ['no prices', /there is no price/, HEADER],
-    ['an empty file', /line 1|there is no price/, ''],
+    ['no prices', /contains no price/, HEADER],
+    ['an empty file', /line 1|contains no price/, ''],
   ])('%s', async (_what, message, ...lines) => {
     await expect(checkTickFile(fileOf(...lines), BTC)).rejects.toThrow(message);
   });

@@ -211,13 +211,13 @@ describe('a part', () => {
         writeFileSync(path, bytes);
       },
     ],
-  ])('that is %s is made anew alone, to the byte', async (_how, damage) => {
+  ])('that is %s is rebuilt alone, to the byte', async (_how, damage) => {
     const folder = folders.copy(inParts);
     const path = sealedPath(folder, 4);
     const before = readFileSync(path);
     damage(path);
     const { status, out } = await operate('doctor', '--data', folder);
-    expect([status, out]).toEqual([1, expect.stringContaining(`problem: ${path} is `)]);
+    expect([status, out]).toEqual([1, expect.stringContaining(`problem: ${path} `)]);
     const others = [3, 5].map((part) => readFileSync(sealedPath(folder, part)));
     const follower = start(folder);
     await eventually(() => expect(follower.log.of('error')).toHaveLength(1));
@@ -425,7 +425,7 @@ describe('parts that are pruned', () => {
     const follower = start(folder, commands.length, DAYS);
     await eventually(() => expect(existsSync(prunedPath(folder, 2))).toBe(true));
     expect(follower.log.of('error').map(({ fields }) => fields)).toMatchObject([
-      { historyPart: 2, problem: expect.stringContaining('is not what was written') },
+      { historyPart: 2, problem: expect.stringContaining('does not match its checksum') },
     ]);
     await follower.close();
     expect((await findHistory(folder, true)).problems).toEqual([]);

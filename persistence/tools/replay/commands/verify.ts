@@ -104,7 +104,7 @@ class Verification implements Visitor {
     const { position, atMs, batches, beganAt, history, findings } = this;
     const { sequence, digest } = position;
     const good = findings.length === 0;
-    const unread = `all before the snapshot of sequence ${beganAt}, and the history, are in the archive: bring them back to prove them`;
+    const unread = `the segments before the snapshot at sequence ${beganAt}, and the history, were not verified: bring the archived segments back first`;
     return {
       good,
       conclusion: good ? 'No damage was found.' : `Damage was found: ${findings.length} findings.`,

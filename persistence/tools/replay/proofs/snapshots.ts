@@ -95,7 +95,7 @@ export class SnapshotComparison {
     }
     this.hashes.set(snapshot.sequence, Buffer.from(sum).toString('hex'));
     if (fileHash(snapshot.path).equals(hash.digest())) return null;
-    return ownProblem(snapshot) ?? 'it is whole, but differs from the replay';
+    return ownProblem(snapshot) ?? 'the file is undamaged, but differs from the replay';
   }
 
   findings(): Finding[] {
@@ -118,7 +118,7 @@ function ownProblem({ path, sequence }: SnapshotName): string | null {
     const { header } = readSnapshot(path);
     return header.sequence === sequence
       ? null
-      : `its content is of sequence ${header.sequence}, not of the one in its name`;
+      : `its content is at sequence ${header.sequence}, but its name says ${sequence}`;
   } catch (error) {
     if (!(error instanceof SnapshotError)) throw error;
     return error.message;

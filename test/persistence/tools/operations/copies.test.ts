@@ -151,7 +151,7 @@ describe('a backup', () => {
     const to = folders.make();
     const out = await good(operate('backup', '--data', folder, '--to', to));
     const [newest] = listSnapshots(to);
-    expect(out).toContain(`snapshot of sequence ${newest!.sequence}`);
+    expect(out).toContain(`snapshot at sequence ${newest!.sequence}`);
     await server.close();
     const { end, engine } = await start(to);
     expect(engine.digest()).toBe(end.digest);

@@ -40,7 +40,9 @@ it('a whole folder: how to start, and what the backup lacks', async () => {
   const { status, out } = await operate('doctor', '--data', data, '--backup', backup);
   expect(status).toBe(0);
   expect(out).toContain(`good up to sequence ${end}, of 20`);
-  expect(out).toContain(`start it as it was started before, with DATA_FOLDER=${data}\n`);
+  expect(out).toContain(
+    `start it with the same variables as before, and with DATA_FOLDER=${data}\n`,
+  );
   // It cannot say that nothing is lost: commands may have been left out when the folder was made.
   expect(out).toContain('nothing in the folder shows that a command is lost');
   expect(out).toContain(`lacks the last ${end - backupEnd} commands`);
@@ -56,7 +58,7 @@ it('a damaged folder: what can be kept, beginning with what keeps the most', asy
   );
   const { status, out, err } = await operate('doctor', '--data', folder, '--backup', backup);
   expect(status).toBe(1);
-  expect(err).toContain('no exchange starts');
+  expect(err).toContain('no exchange can start');
   const [, good] = /good up to sequence (\d+)/.exec(out)!.map(Number);
   expect(good).toBeLessThan(bad);
   const keeps = [...out.matchAll(/keeps everything up to (\d+)/g)].map(([, n]) => Number(n));
@@ -108,7 +110,7 @@ it('a backup into a damaged copy says nothing of the original', async () => {
 it('a folder that is gone is refused, and its backup can be brought there', async () => {
   const gone = join(data, 'gone');
   const { status, err } = await operate('doctor', '--data', gone, '--backup', backup);
-  expect([status, err]).toEqual([2, expect.stringContaining('do not start one')]);
+  expect([status, err]).toEqual([2, expect.stringContaining('do not start it')]);
   expect(err).toContain(`npm run restore -- --data ${backup} --to ${gone}`);
 });
 
@@ -175,7 +177,7 @@ it.each(['', 'session-secret', 'last-backup', 'journal.db.archived'])(
     const showsOne = left === 'last-backup' || left === 'journal.db.archived';
     expect(alone.status).toBe(showsOne ? 1 : 0);
     if (showsOne) await expect(openJournal({ folder })).rejects.toThrow(`${left} shows that`);
-    else expect(alone.out).toContain('a start makes a new, empty exchange');
+    else expect(alone.out).toContain('startup creates a new, empty exchange');
   },
 );
 

@@ -94,12 +94,12 @@ describe('snapshots', () => {
     [
       'named after another sequence',
       ([, second, third]) => copyFileSync(third!, second!),
-      () => `its content is of sequence ${lastSequence()}`,
+      () => `its content is at sequence ${lastSequence()}`,
     ],
     [
       'intact but of another state',
       ([, second]) => moveMoney(second!, 3, 4),
-      () => 'it is whole, but differs from the replay',
+      () => 'the file is undamaged, but differs from the replay',
     ],
     [
       'a folder',
