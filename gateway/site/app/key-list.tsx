@@ -1,15 +1,16 @@
 import { cancelKey, KEYS } from './keys.js';
 import { closeDialog } from './model/dialog.js';
 import { Dialog } from './parts/form.js';
+import { t } from './words/words.js';
 
 const OTHERS = [
-  { key: '↑ ↓', does: 'In the price field: 0.1¢ up or down, with Shift 1¢' },
-  { key: 'Esc', does: 'Withdraw the confirmation, or leave a field' },
+  { key: '↑ ↓', does: t('In the price field: 0.1¢ up or down, with Shift 1¢') },
+  { key: 'Esc', does: t('Withdraw the confirmation, or leave a field') },
 ];
 
 export function KeyList() {
   return (
-    <Dialog title="Shortcuts">
+    <Dialog title={t('Shortcuts')}>
       <dl class="keys">
         {[...KEYS, ...OTHERS].map(({ key, does }) => (
           <div key={key}>
@@ -28,10 +29,10 @@ export function KeyList() {
             cancelKey.value = currentTarget.checked ? 'on' : 'off';
           }}
         />
-        x cancels all open orders
+        {t('x cancels all open orders')}
       </label>
       <button type="button" class="send neutral" onClick={closeDialog}>
-        Close
+        {t('Close')}
       </button>
     </Dialog>
   );

@@ -9,6 +9,7 @@ import { hasChosen, isLimit, isOpen, outcome, choose as write } from './model/ti
 import { closeTicket } from './ticket/answers.js';
 import { takeBack } from './ticket/confirm.js';
 import { sellAll } from './ticket/sell-all.js';
+import { t } from './words/words.js';
 
 interface Key {
   key: string;
@@ -37,13 +38,13 @@ function step(by: number): void {
 }
 
 export const KEYS: readonly Key[] = [
-  { key: 'u', does: 'Choose UP and go to the amount', run: () => choose('UP') },
-  { key: 'd', does: 'Choose DOWN and go to the amount', run: () => choose('DOWN') },
-  { key: 'b', does: 'Buy', run: () => write({ side: 'BUY' }) },
-  { key: 's', does: 'Sell', run: () => write({ side: 'SELL' }) },
+  { key: 'u', does: t('Choose UP and go to the amount'), run: () => choose('UP') },
+  { key: 'd', does: t('Choose DOWN and go to the amount'), run: () => choose('DOWN') },
+  { key: 'b', does: t('Buy'), run: () => write({ side: 'BUY' }) },
+  { key: 's', does: t('Sell'), run: () => write({ side: 'SELL' }) },
   {
     key: 'l',
-    does: 'Limit order: go to the price',
+    does: t('Limit order: go to the price'),
     run: () => {
       isLimit.value = true;
       requestAnimationFrame(() => focus('price'));
@@ -51,29 +52,29 @@ export const KEYS: readonly Key[] = [
   },
   {
     key: 'm',
-    does: 'Market order: go to the amount',
+    does: t('Market order: go to the amount'),
     run: () => {
       isLimit.value = false;
       focus('size');
     },
   },
-  { key: 'a', does: 'Go to the amount', run: () => focus('size') },
+  { key: 'a', does: t('Go to the amount'), run: () => focus('size') },
   {
     key: 'w',
-    does: 'Write a sale of all your shares; Enter sends it',
+    does: t('Write a sale of all your shares; Enter sends it'),
     run: () => sellAll(outcome.peek()),
   },
-  { key: 'e', does: 'Amend the newest open order', run: amendNewest },
-  { key: 'x', does: 'Cancel all open orders', run: cancelByKey },
-  { key: 'c', does: 'Claim all winnings', run: () => void tell(claimEvery) },
-  { key: ']', does: 'Next asset', run: () => step(1) },
-  { key: '[', does: 'Previous asset', run: () => step(-1) },
-  { key: 'g', does: 'Go to the market', run: () => go(`#/${asset.peek()}`) },
-  { key: 'p', does: 'Go to past markets', run: () => go('#/past') },
-  { key: 'k', does: 'Go to the leaderboard', run: () => go('#/leaderboard') },
-  { key: 'o', does: 'Go to your portfolio', run: () => go('#/account') },
-  { key: 't', does: 'Go to the status', run: () => go('#/status') },
-  { key: '?', does: 'Show this list', run: () => openDialog('keys') },
+  { key: 'e', does: t('Amend the newest open order'), run: amendNewest },
+  { key: 'x', does: t('Cancel all open orders'), run: cancelByKey },
+  { key: 'c', does: t('Claim all winnings'), run: () => void tell(claimEvery) },
+  { key: ']', does: t('Next asset'), run: () => step(1) },
+  { key: '[', does: t('Previous asset'), run: () => step(-1) },
+  { key: 'g', does: t('Go to the market'), run: () => go(`#/${asset.peek()}`) },
+  { key: 'p', does: t('Go to past markets'), run: () => go('#/past') },
+  { key: 'k', does: t('Go to the leaderboard'), run: () => go('#/leaderboard') },
+  { key: 'o', does: t('Go to your portfolio'), run: () => go('#/account') },
+  { key: 't', does: t('Go to the status'), run: () => go('#/status') },
+  { key: '?', does: t('Show this list'), run: () => openDialog('keys') },
 ];
 
 /** Whether the key x cancels all orders, without asking. */
@@ -81,12 +82,12 @@ export const cancelKey = kept<'on' | 'off'>('cancel-key', 'on', ['on', 'off']);
 
 function cancelByKey(): void {
   if (cancelKey.peek() === 'on') void tell(cancelEvery);
-  else notice.value = 'The x key is off. Press ? to turn it on.';
+  else notice.value = t('The x key is off. Press ? to turn it on.');
 }
 
 function amendNewest(): void {
   const newest = newestOrder();
-  if (newest === null) notice.value = 'There are no open orders.';
+  if (newest === null) notice.value = t('There are no open orders.');
   else openAmend(newest);
 }
 

@@ -14,11 +14,12 @@ import { slotName } from './parts/format.js';
 import { Later } from './parts/later.js';
 import { Money } from './parts/panel.js';
 import { Results } from './results/results.js';
+import { LANGUAGES, language, speak, t } from './words/words.js';
 
 const LINKS: readonly { view: View; to: string; label: string }[] = [
-  { view: 'past', to: '#/past', label: 'Past markets' },
-  { view: 'leaderboard', to: '#/leaderboard', label: 'Leaderboard' },
-  { view: 'account', to: '#/account', label: 'Portfolio' },
+  { view: 'past', to: '#/past', label: t('Past markets') },
+  { view: 'leaderboard', to: '#/leaderboard', label: t('Leaderboard') },
+  { view: 'account', to: '#/account', label: t('Portfolio') },
 ];
 
 /** Once the assets are known, an address with an unlisted asset shows no market. */
@@ -42,7 +43,7 @@ export function Shell() {
   return (
     <>
       <button type="button" class="skip" onClick={toContent}>
-        Skip to the content
+        {t('Skip to the content')}
       </button>
       <header class="top">
         <a class="brand" href={`#/${asset.value}`} aria-label="Quarter-Hour">
@@ -50,7 +51,7 @@ export function Shell() {
           <span class="on-desk">Quarter-Hour</span>
         </a>
         <Assets />
-        <nav class={`views ${isMenuOpen.value ? 'open' : ''}`} aria-label="Views" id="views">
+        <nav class={`views ${isMenuOpen.value ? 'open' : ''}`} aria-label={t('Views')} id="views">
           {LINKS.map(({ view: each, to, label }) => (
             <a key={each} href={to} aria-current={each === shown ? 'page' : undefined}>
               {label}
@@ -64,7 +65,7 @@ export function Shell() {
         <button
           type="button"
           class="plain menu on-phone"
-          aria-label="Menu"
+          aria-label={t('Menu')}
           aria-expanded={isMenuOpen.value}
           aria-controls="views"
           onClick={() => {
@@ -82,10 +83,19 @@ export function Shell() {
         <Shown of={shown} />
       </main>
       <footer class="bottom">
-        <a href="#/rules">Rules</a> <a href="/api/docs">API</a> <a href="#/status">Status</a>{' '}
+        <a href="#/rules">{t('Rules')}</a> <a href="/api/docs">{t('API')}</a>{' '}
+        <a href="#/status">{t('Status')}</a>{' '}
         <button type="button" class="link on-desk" onClick={() => openDialog('keys')}>
-          Shortcuts
+          {t('Shortcuts')}
         </button>
+        {Object.entries(LANGUAGES).map(
+          ([each, { name }]) =>
+            each !== language && (
+              <button key={each} type="button" class="link" lang={each} onClick={() => speak(each)}>
+                {name}
+              </button>
+            ),
+        )}
       </footer>
       {dialog.value !== null && <Later key={dialog.value} load={loadViews} name={dialog.value} />}
       <Notice />
@@ -98,9 +108,9 @@ function Shown({ of }: { of: View }) {
   if (of !== 'unknown') return <Later key={of} load={loadViews} name={of} />;
   return (
     <div class="starting">
-      <h1>Page not found</h1>
+      <h1>{t('Page not found')}</h1>
       <p>
-        Nothing is at this address. <a href="#/">Go to the market</a>
+        {t('Nothing is at this address.')} <a href="#/">{t('Go to the market')}</a>
       </p>
     </div>
   );
@@ -113,7 +123,7 @@ function toContent(): void {
 function Assets() {
   const shown = view.value === 'market' ? asset.value : '';
   return (
-    <nav class="assets" aria-label="Assets">
+    <nav class="assets" aria-label={t('Assets')}>
       {assets.value.map((each) => (
         <a
           key={each}
@@ -134,7 +144,7 @@ function Visitor() {
     <div class="visitor">
       {user.value === null ? (
         <button type="button" class="plain strong" onClick={() => openDialog('register')}>
-          Sign up
+          {t('Sign up')}
         </button>
       ) : (
         <a class="money" href="#/account">
@@ -155,10 +165,10 @@ function Session() {
   if (!isKnown.value) return null;
   return user.value === null ? (
     <button type="button" class="plain" onClick={() => openDialog('signIn')}>
-      Sign in
+      {t('Sign in')}
     </button>
   ) : (
-    <Action run={signOut}>Sign out</Action>
+    <Action run={signOut}>{t('Sign out')}</Action>
   );
 }
 
@@ -168,8 +178,9 @@ function ConnectionBar() {
     <div class="connection" role="status">
       {isLost.value && (
         <p>
-          The connection to the exchange is lost. Prices and balances may be out of date, and
-          nothing can be sent until it is back.
+          {t(
+            'The connection to the exchange is lost. Prices and balances may be out of date, and nothing can be sent until it is back.',
+          )}
         </p>
       )}
     </div>
@@ -190,7 +201,7 @@ function Notice() {
               notice.value = '';
             }}
           >
-            Close
+            {t('Close')}
           </button>
         </p>
       )}
@@ -199,13 +210,13 @@ function Notice() {
 }
 
 const TITLES: Record<Exclude<View, 'market' | 'replay'>, string> = {
-  past: 'Past markets',
-  leaderboard: 'Leaderboard',
-  user: 'Trader',
-  account: 'Portfolio',
-  status: 'Status',
-  rules: 'Rules',
-  unknown: 'Page not found',
+  past: t('Past markets'),
+  leaderboard: t('Leaderboard'),
+  user: t('Trader'),
+  account: t('Portfolio'),
+  status: t('Status'),
+  rules: t('Rules'),
+  unknown: t('Page not found'),
 };
 
 /** Sets the tab's title: the page's name and the market's odds. Redraws nothing. */

@@ -1,10 +1,10 @@
 /** The statement and its file, privacy, named tokens, the dead man's switch, in a real browser. */
 import { readFile } from 'node:fs/promises';
 import { beforeAll, expect, test } from 'vitest';
-import { MARKET } from '../../support/server.js';
+import { MARKET, PARTNER_KEYS, PASSWORD } from '../../support/server.js';
 import { openSite, page, server, Visitor, visitor } from './browser.js';
 
-openSite({ startingBalanceMicros: 1_000_000_000 });
+openSite({ startingBalanceMicros: 1_000_000_000, partnerKeys: PARTNER_KEYS });
 let token: string;
 let userId: string;
 beforeAll(async () => {
@@ -111,6 +111,52 @@ test('automatic payout is chosen at sign-up, and turned off and on', async () =>
   }
   await ofNew.isAccessible('automatic payout');
   await ofNew.close();
+});
+
+test('whoever has little left starts again with play money, once a day', async () => {
+  const { userId: id, username, token: own } = await server.registerPoor('poor');
+  const poor = await Visitor.open(page.context().browser()!, server.exchange.address);
+  await poor.page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await poor.page.getByLabel('Username').fill(username);
+  await poor.page.getByLabel('Password', { exact: true }).fill(PASSWORD);
+  await poor.page.getByLabel('Password', { exact: true }).press('Enter');
+  await poor.page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await poor.view('account');
+  const button = poor.page.getByRole('button', { name: 'Start again with $1,000', exact: true });
+  await button.waitFor();
+  await poor.isAccessibleInEveryForm('an account with little left');
+  await button.click();
+  const available = poor.page.locator('[data-figure=available]');
+  await expect.poll(() => available.textContent()).toBe('$1,000.00');
+  await expect.poll(() => button.count()).toBe(0);
+  const again = await server.api.post(`/users/${id}/start-again`, {}, own);
+  expect(again.json.error.code).toBe('too_much_to_start_again');
+  // Not offered to an account that has enough.
+  await visitor.view('account');
+  await page.locator('[data-figure=total]').waitFor();
+  expect(await page.getByText('Start again with').count()).toBe(0);
+  await poor.close();
+});
+
+test("the site speaks the browser's language, or the one that was chosen", async () => {
+  const browser = page.context().browser()!;
+  const ofSpain = await Visitor.open(browser, server.exchange.address, { locale: 'es-ES' });
+  const spanish = ofSpain.page;
+  const language = () => spanish.evaluate('document.documentElement.lang');
+  await spanish.getByRole('button', { name: 'Crear cuenta', exact: true }).waitFor();
+  expect(await language()).toBe('es');
+  await spanish.getByRole('heading', { name: '¿Estará BTC en $100.000,00 o más' }).waitFor();
+  await ofSpain.isAccessibleInEveryForm('the market in Spanish');
+  await ofSpain.view('rules');
+  await spanish.getByText('Qué se negocia').waitFor();
+  await spanish.getByRole('button', { name: 'English' }).click();
+  await spanish.getByText('What you trade').waitFor();
+  expect(await language()).toBe('en');
+  await spanish.reload();
+  await spanish.getByText('What you trade').waitFor();
+  await spanish.getByRole('button', { name: 'Español' }).click();
+  await spanish.getByText('Qué se negocia').waitFor();
+  await ofSpain.close();
 });
 
 test('a token is made, shown once, works, and is revoked', async () => {

@@ -5,6 +5,7 @@ import { route } from '../model/route.js';
 import { isKnown, user } from '../model/session.js';
 import { NotificationsPanel } from '../results/notifications.js';
 import { Portfolio } from '../results/portfolio.js';
+import { t } from '../words/words.js';
 import { CancelAfterPanel } from './cancel-after.js';
 import { OrdersList } from './orders.js';
 import { PasswordForm } from './password.js';
@@ -17,30 +18,30 @@ import { TradesList } from './trades.js';
 import { VaultPanel } from './vault.js';
 
 const PARTS: readonly { name: string; label: string; Part: () => JSX.Element }[] = [
-  { name: '', label: 'Portfolio', Part: Portfolio },
-  { name: 'orders', label: 'Orders', Part: OrdersList },
-  { name: 'trades', label: 'Trades', Part: TradesList },
-  { name: 'statement', label: 'Statement', Part: StatementPanel },
-  { name: 'vault', label: 'Vault', Part: VaultPanel },
-  { name: 'points', label: 'Points', Part: PointsList },
-  { name: 'referral', label: 'Referral', Part: ReferralPanel },
-  { name: 'settings', label: 'Settings and API keys', Part: Settings },
+  { name: '', label: t('Portfolio'), Part: Portfolio },
+  { name: 'orders', label: t('Orders'), Part: OrdersList },
+  { name: 'trades', label: t('Trades'), Part: TradesList },
+  { name: 'statement', label: t('Statement'), Part: StatementPanel },
+  { name: 'vault', label: t('Vault'), Part: VaultPanel },
+  { name: 'points', label: t('Points'), Part: PointsList },
+  { name: 'referral', label: t('Referral'), Part: ReferralPanel },
+  { name: 'settings', label: t('Settings and API keys'), Part: Settings },
 ];
 
 export function AccountView() {
   const signedIn = user.value;
-  if (!isKnown.value) return <p class="starting">Loading</p>;
+  if (!isKnown.value) return <p class="starting">{t('Loading')}</p>;
   if (signedIn === null)
     return (
       <div class="starting">
-        <h1>Portfolio</h1>
-        <p>Sign in to see your portfolio.</p>
+        <h1>{t('Portfolio')}</h1>
+        <p>{t('Sign in to see your portfolio.')}</p>
         <p>
           <button type="button" class="plain strong" onClick={() => openDialog('signIn')}>
-            Sign in
+            {t('Sign in')}
           </button>{' '}
           <button type="button" class="plain" onClick={() => openDialog('register')}>
-            Sign up
+            {t('Sign up')}
           </button>
         </p>
       </div>
@@ -51,7 +52,7 @@ export function AccountView() {
     <>
       <div class="page-head">
         <h1>{signedIn.username}</h1>
-        <nav class="views" aria-label="Parts of the account">
+        <nav class="views" aria-label={t('Parts of the account')}>
           {PARTS.map(({ name, label }) => (
             <a
               key={name}

@@ -22,6 +22,7 @@ import { readLots, readTicks, WRONG_PRICE, WRONG_SHARES } from '../parts/amount.
 import { Dialog, Form, TextField } from '../parts/form.js';
 import { averageCents, cents, shares, slotName, typedCents } from '../parts/format.js';
 import { refusalOf } from '../ticket/refusal.js';
+import { mixed, t } from '../words/words.js';
 
 /** Where each refusal is shown. All others appear at the price. */
 const PLACES: Readonly<Record<string, string>> = { size: 'amend-size', order: 'form' };
@@ -83,25 +84,30 @@ function AmendForm({ of }: { of: RestingOrder }) {
   };
   const filledLots = found.value?.filledLots ?? 0;
   return (
-    <Dialog title="Amend the order">
-      <Form button="Amend" disabled={found.value === null} problem={unread.value} send={send}>
+    <Dialog title={t('Amend the order')}>
+      <Form button={t('Amend')} disabled={found.value === null} problem={unread.value} send={send}>
         <p class="soft">
-          {of.side === 'BUY' ? 'Buy' : 'Sell'} {of.outcome}, {slotName(of.marketId)}
-          {of.clientOrderId !== null && <>, your id {of.clientOrderId}</>}
+          {of.side === 'BUY' ? t('Buy') : t('Sell')} {of.outcome}, {slotName(of.marketId)}
+          {of.clientOrderId !== null && <>{mixed(', your id {0}', of.clientOrderId)}</>}
         </p>
         <TextField
-          label="Shares, including those filled"
+          label={t('Shares, including those filled')}
           name="amend-size"
           inputMode="decimal"
           value={size}
-          hint={`${shares(filledLots)} filled. Fewer shares keep the order's place in the queue.`}
+          hint={t(
+            "{0} filled. Fewer shares keep the order's place in the queue.",
+            shares(filledLots),
+          )}
         />
         <TextField
-          label="Price in cents"
+          label={t('Price in cents')}
           name="amend-price"
           inputMode="decimal"
           value={price}
-          hint="More shares or another price put the order at the end of its queue, and it may trade at once."
+          hint={t(
+            'More shares or another price put the order at the end of its queue, and it may trade at once.',
+          )}
         />
       </Form>
     </Dialog>
@@ -113,10 +119,10 @@ function outcomeOf(receipt: AmendReceipt, ticks: number): string {
   const traded = toLots(receipt.shares);
   const parts = [
     traded > 0 && receipt.averagePrice !== null
-      ? `${shares(traded)} traded at ${averageCents(toMicros(receipt.averagePrice))}`
+      ? t('{0} traded at {1}', shares(traded), averageCents(toMicros(receipt.averagePrice)))
       : '',
-    resting > 0 ? `${shares(resting)} open at ${cents(ticks)}` : 'nothing is left open',
-    receipt.keptPriority ? 'it kept its place in the queue' : '',
+    resting > 0 ? t('{0} open at {1}', shares(resting), cents(ticks)) : t('nothing is left open'),
+    receipt.keptPriority ? t('it kept its place in the queue') : '',
   ];
-  return `Amended: ${parts.filter((part) => part !== '').join(', ')}.`;
+  return t('Amended: {0}.', parts.filter((part) => part !== '').join(', '));
 }

@@ -15,13 +15,14 @@ import { Action } from '../parts/action.js';
 import { Select } from '../parts/form.js';
 import { clockSeconds } from '../parts/format.js';
 import { Panel } from '../parts/panel.js';
+import { t } from '../words/words.js';
 
 const MINUTE_MS = 60_000;
 const CHOICES = [
-  ['1', '1 minute'],
-  ['5', '5 minutes'],
-  ['15', '15 minutes'],
-  ['60', '60 minutes'],
+  ['1', t('1 minute')],
+  ['5', t('5 minutes')],
+  ['15', t('15 minutes')],
+  ['60', t('60 minutes')],
 ] as const;
 
 interface Switch {
@@ -70,14 +71,15 @@ export function CancelAfterPanel() {
   const minutes = useSignal<(typeof CHOICES)[number][0]>('5');
   const running = started.value;
   return (
-    <Panel title="Auto-cancel">
+    <Panel title={t('Auto-cancel')}>
       <div class="entrance panel-body">
         <p class="soft">
-          Cancels your open orders in every market when the time is up, unless you restart it. It
-          also works while this page is closed.
+          {t(
+            'Cancels your open orders in every market when the time is up, unless you restart it. It also works while this page is closed.',
+          )}
         </p>
         <Select
-          label="Cancel all orders after"
+          label={t('Cancel all orders after')}
           name="cancel-after"
           value={minutes}
           options={CHOICES}
@@ -90,19 +92,21 @@ export function CancelAfterPanel() {
               isRenewed.value = currentTarget.checked;
             }}
           />
-          Restart while this page is open
+          {t('Restart while this page is open')}
         </label>
-        <p class="soft small">Browsers slow down background pages, so choose at least 5 minutes.</p>
+        <p class="soft small">
+          {t('Browsers slow down background pages, so choose at least 5 minutes.')}
+        </p>
         <p class="actions">
           <Action class="plain strong" run={() => set(Number(minutes.peek()) * MINUTE_MS)}>
-            Start
+            {t('Start')}
           </Action>
-          <Action run={() => set(0)}>Turn off</Action>
+          <Action run={() => set(0)}>{t('Turn off')}</Action>
         </p>
         <p data-switch>
           {running === null
-            ? 'Not started from this page.'
-            : `All open orders are cancelled at ${clockSeconds(running.cancelAtMs)}.`}
+            ? t('Not started from this page.')
+            : t('All open orders are cancelled at {0}.', clockSeconds(running.cancelAtMs))}
         </p>
         <p class="problem" role="alert">
           {problem.value}

@@ -7,6 +7,7 @@ import { notice } from '../model/notice.js';
 import { signIn, signInWithCode, signUp } from '../model/session.js';
 import { isGuided } from '../model/ticket.js';
 import { Dialog, Form, TextField } from '../parts/form.js';
+import { t } from '../words/words.js';
 
 const NAMES = {
   username: 'The username',
@@ -19,12 +20,13 @@ const NAMES = {
 /** The account exists in any case, so a failure is not shown in the form. */
 async function payOut(): Promise<void> {
   await setAutoClaim(api, 'me', true).catch(() => {
-    notice.value = 'Automatic payout could not be turned on. It is in the settings.';
+    notice.value = t('Automatic payout could not be turned on. It is in the settings.');
   });
 }
 
-const WRONG_CODE =
-  'The username or the code is wrong, or the code was used or is older than an hour.';
+const WRONG_CODE = t(
+  'The username or the code is wrong, or the code was used or is older than an hour.',
+);
 
 export const SignIn = () => <Entrance isNew={false} />;
 export const SignUp = () => <Entrance isNew={true} />;
@@ -46,23 +48,23 @@ function Entrance({ isNew }: { isNew: boolean }) {
   };
   const other = (
     <p class="soft">
-      {isNew ? 'Already have an account? ' : 'New here? '}
+      {isNew ? t('Already have an account? ') : t('New here? ')}
       <button type="button" class="link" onClick={() => openDialog(isNew ? 'signIn' : 'register')}>
-        {isNew ? 'Sign in' : 'Sign up'}
+        {isNew ? t('Sign in') : t('Sign up')}
       </button>
     </p>
   );
   const forgotten = !isNew && (
     <p class="soft">
       <button type="button" class="link" onClick={() => openDialog('recover')}>
-        Forgot your password?
+        {t('Forgot your password?')}
       </button>
     </p>
   );
   return (
-    <Dialog title={isNew ? 'Create an account' : 'Sign in'}>
+    <Dialog title={isNew ? t('Create an account') : t('Sign in')}>
       <Form
-        button={isNew ? 'Create account' : 'Sign in'}
+        button={isNew ? t('Create account') : t('Sign in')}
         send={send}
         names={NAMES}
         codes={{ username_taken: ['username'], wrong_credentials: ['password'] }}
@@ -74,24 +76,24 @@ function Entrance({ isNew }: { isNew: boolean }) {
         }
       >
         <TextField
-          label="Username"
+          label={t('Username')}
           name="username"
           autocomplete="username"
           value={username}
-          hint={isNew ? '3 to 20 letters, digits, hyphens or underscores' : undefined}
+          hint={isNew ? t('3 to 20 letters, digits, hyphens or underscores') : undefined}
         />
         <TextField
-          label="Password"
+          label={t('Password')}
           name="password"
           type="password"
           autocomplete={isNew ? 'new-password' : 'current-password'}
           value={password}
-          hint={isNew ? 'At least 8 characters' : undefined}
+          hint={isNew ? t('At least 8 characters') : undefined}
         />
         {isNew && (
           <>
             <TextField
-              label="Referral code, if you have one"
+              label={t('Referral code, if you have one')}
               name="referralCode"
               value={referralCode}
             />
@@ -103,7 +105,7 @@ function Entrance({ isNew }: { isNew: boolean }) {
                   paysOut.value = currentTarget.checked;
                 }}
               />
-              Pay my winnings automatically
+              {t('Pay my winnings automatically')}
             </label>
           </>
         )}
@@ -123,34 +125,35 @@ export function Recover() {
   };
   const other = (
     <p class="soft">
-      {'Remember it? '}
+      {t('Remember it? ')}
       <button type="button" class="link" onClick={() => openDialog('signIn')}>
-        Sign in
+        {t('Sign in')}
       </button>
     </p>
   );
   return (
-    <Dialog title="Set a new password">
+    <Dialog title={t('Set a new password')}>
       <p class="soft">
-        Ask the operator of the exchange for a code. It works once, for an hour, and signs you out
-        everywhere else.
+        {t(
+          'Ask the operator of the exchange for a code. It works once, for an hour, and signs you out everywhere else.',
+        )}
       </p>
       <Form
-        button="Set password"
+        button={t('Set password')}
         send={send}
         names={NAMES}
         codes={{ wrong_credentials: ['code', WRONG_CODE] }}
         after={other}
       >
-        <TextField label="Username" name="username" autocomplete="username" value={username} />
-        <TextField label="Code" name="code" autocomplete="one-time-code" value={code} />
+        <TextField label={t('Username')} name="username" autocomplete="username" value={username} />
+        <TextField label={t('Code')} name="code" autocomplete="one-time-code" value={code} />
         <TextField
-          label="New password"
+          label={t('New password')}
           name="newPassword"
           type="password"
           autocomplete="new-password"
           value={newPassword}
-          hint="At least 8 characters"
+          hint={t('At least 8 characters')}
         />
       </Form>
     </Dialog>

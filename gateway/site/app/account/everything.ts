@@ -12,31 +12,33 @@ import { claimable, orders } from '../model/account.js';
 import { api } from '../model/exchange.js';
 import { user } from '../model/session.js';
 import { dollars, shares, slotName } from '../parts/format.js';
+import { t } from '../words/words.js';
 
 const CLAIMS_AT_ONCE = 100;
-
-function counted(count: number, one: string): string {
-  return `${count} ${one}${count === 1 ? '' : 's'}`;
-}
 
 /** Cancels all orders in all markets with one request, so at one sequence. */
 export async function cancelEvery(): Promise<string> {
   const signedIn = user.peek();
-  if (signedIn === null) return 'Sign in first.';
+  if (signedIn === null) return t('Sign in first.');
   const { cancelledOrders } = await cancelEverywhere(api, signedIn.userId);
-  return cancelledOrders === 0
-    ? 'There were no open orders.'
-    : `${counted(cancelledOrders, 'order')} cancelled.`;
+  if (cancelledOrders === 0) return t('There were no open orders.');
+  return cancelledOrders === 1
+    ? t('1 order cancelled.')
+    : t('{0} orders cancelled.', cancelledOrders);
 }
 
 /** Turns pairs of UP and DOWN into one dollar each, without a fee. */
 export async function mergePairs(marketId: string, lots: number): Promise<string> {
   const { received } = await merge(api, marketId, fromLots(lots));
-  return `${shares(lots)} pairs turned into ${dollars(toMicros(received))}.`;
+  return t('{0} pairs turned into {1}.', shares(lots), dollars(toMicros(received)));
 }
 
 export async function claimOne(marketId: string): Promise<string> {
-  return `${dollars(paidBy(await claim(api, marketId)))} claimed from ${slotName(marketId)}.`;
+  return t(
+    '{0} claimed from {1}.',
+    dollars(paidBy(await claim(api, marketId))),
+    slotName(marketId),
+  );
 }
 
 function paidBy({ payout, refundedFees = 0 }: ClaimReceipt): number {
@@ -46,7 +48,7 @@ function paidBy({ payout, refundedFees = 0 }: ClaimReceipt): number {
 /** Claims every market; one claim pays both outcomes. */
 export async function claimEvery(): Promise<string> {
   const markets = [...new Set(claimable.peek().map(({ marketId }) => marketId))];
-  if (markets.length === 0) return 'There is nothing to claim.';
+  if (markets.length === 0) return t('There is nothing to claim.');
   let paidMicros = 0;
   for (let from = 0; from < markets.length; from += CLAIMS_AT_ONCE) {
     const some = markets.slice(from, from + CLAIMS_AT_ONCE);
@@ -56,7 +58,9 @@ export async function claimEvery(): Promise<string> {
     );
     for (const each of results) if (each.type === 'claim') paidMicros += paidBy(each);
   }
-  return `${dollars(paidMicros)} claimed from ${counted(markets.length, 'market')}.`;
+  const count = markets.length;
+  const from = count === 1 ? t('1 market') : t('{0} markets', count);
+  return t('{0} claimed from {1}.', dollars(paidMicros), from);
 }
 
 export function newestOrder() {

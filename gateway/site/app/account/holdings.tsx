@@ -17,9 +17,10 @@ import { averageCents, cents, dollars, shares, slotName } from '../parts/format.
 import { Gain, Money, Outcome, Panel, Table } from '../parts/panel.js';
 import { paidMicros } from '../results/fees.js';
 import { sellAll } from '../ticket/sell-all.js';
+import { mixed, t } from '../words/words.js';
 import { cancelEvery, claimEvery, claimOne, mergePairs } from './everything.js';
 
-const UNKNOWN = 'Loading';
+const UNKNOWN = t('Loading');
 
 export function Holdings() {
   if (!isExpected.value) return null;
@@ -36,19 +37,19 @@ function PositionsPanel() {
   const ready = claimable.value;
   return (
     <Panel
-      title="Positions"
+      title={t('Positions')}
       extra={
         ready.length > 1 && (
           <Action class="plain" run={() => tell(claimEvery)}>
-            Claim all
+            {t('Claim all')}
           </Action>
         )
       }
     >
       <Table
-        label="Positions"
-        heads={['Market', 'Shares', 'Average', 'Sell now', 'Profit', '']}
-        nothing={balance.value === null ? UNKNOWN : 'No positions yet.'}
+        label={t('Positions')}
+        heads={[t('Market'), t('Shares'), t('Average'), t('Sell now'), t('Profit'), '']}
+        nothing={balance.value === null ? UNKNOWN : t('No positions yet.')}
         rows={rows.map((each) => ({
           key: `${each.marketId} ${each.outcome}`,
           cells: positionCells(each),
@@ -67,7 +68,7 @@ function Pairs() {
   return (
     <p class="more">
       <Action run={() => tell(() => mergePairs(marketId, lots))}>
-        Turn {shares(lots)} UP and {shares(lots)} DOWN into {dollars(lots * 1_000)}
+        {t('Turn {0} UP and {1} DOWN into {2}', shares(lots), shares(lots), dollars(lots * 1_000))}
       </Action>
     </p>
   );
@@ -80,16 +81,16 @@ function positionCells(of: Position) {
   const { outcome } = of;
   return [
     <>
-      {outcome === null ? 'Fees of' : <Outcome of={outcome} />} {slotName(of.marketId)}
+      {outcome === null ? t('Fees of') : <Outcome of={outcome} />} {slotName(of.marketId)}
     </>,
     outcome === null ? '\u2013' : shares(toLots(of.shares)),
     of.averagePrice === null ? '\u2013' : averageCents(toMicros(of.averagePrice)),
     <span key="value">
-      {worth === null ? <span class="soft">No bids</span> : <Money micros={worth} />}
+      {worth === null ? <span class="soft">{t('No bids')}</span> : <Money micros={worth} />}
       {of.status === 'open' && outcome !== null && (
         <span class="soft small">
           {' '}
-          pays {dollars(toLots(of.shares) * 1_000)} if {outcome}
+          {mixed('pays {0} if {1}', dollars(toLots(of.shares) * 1_000), outcome)}
         </span>
       )}
     </span>,
@@ -98,21 +99,21 @@ function positionCells(of: Position) {
       <Action
         key="claim"
         class="plain strong"
-        label={`Claim ${outcome ?? 'fees'} ${slotName(of.marketId)}`}
+        label={t('Claim {0} {1}', outcome ?? 'fees', slotName(of.marketId))}
         run={() => tell(() => claimOne(of.marketId))}
       >
-        Claim
+        {t('Claim')}
       </Action>
     ) : (
       <button
         key="sell"
         type="button"
         class="plain"
-        aria-label={`Sell all ${outcome} ${slotName(of.marketId)}`}
+        aria-label={t('Sell all {0} {1}', outcome ?? '', slotName(of.marketId))}
         disabled={of.marketId !== market.value?.id}
         onClick={() => outcome !== null && sellAll(outcome)}
       >
-        Sell all
+        {t('Sell all')}
       </button>
     ),
   ];
@@ -122,13 +123,13 @@ export function OrdersPanel() {
   const rows = orders.value;
   return (
     <Panel
-      title="Open orders"
-      extra={rows.length > 0 && <Action run={() => tell(cancelEvery)}>Cancel all</Action>}
+      title={t('Open orders')}
+      extra={rows.length > 0 && <Action run={() => tell(cancelEvery)}>{t('Cancel all')}</Action>}
     >
       <Table
-        label="Open orders"
-        heads={['Order', 'Price', 'Shares', 'Value', '']}
-        nothing={balance.value === null ? UNKNOWN : 'No open orders.'}
+        label={t('Open orders')}
+        heads={[t('Order'), t('Price'), t('Shares'), t('Value'), '']}
+        nothing={balance.value === null ? UNKNOWN : t('No open orders.')}
         rows={rows.map((each) => ({ key: each.orderId, cells: orderCells(each) }))}
       />
     </Panel>
@@ -136,10 +137,11 @@ export function OrdersPanel() {
 }
 
 function orderCells(of: RestingOrder) {
-  const name = `${of.side === 'BUY' ? 'buy' : 'sell'} ${of.outcome} at ${cents(of.priceTicks)}`;
+  const side = of.side === 'BUY' ? t('buy') : t('sell');
+  const name = t('{0} {1} at {2}', side, of.outcome, cents(of.priceTicks));
   return [
     <>
-      {of.side === 'BUY' ? 'Buy' : 'Sell'} <Outcome of={of.outcome} /> {slotName(of.marketId)}
+      {of.side === 'BUY' ? t('Buy') : t('Sell')} <Outcome of={of.outcome} /> {slotName(of.marketId)}
     </>,
     cents(of.priceTicks),
     shares(of.lots),
@@ -148,13 +150,13 @@ function orderCells(of: RestingOrder) {
       <button
         type="button"
         class="plain"
-        aria-label={`Amend: ${name}`}
+        aria-label={t('Amend: {0}', name)}
         onClick={() => openAmend(of)}
       >
-        Amend
+        {t('Amend')}
       </button>
-      <Action label={`Cancel: ${name}`} run={() => cancel(api, of.marketId, of.orderId)}>
-        Cancel
+      <Action label={t('Cancel: {0}', name)} run={() => cancel(api, of.marketId, of.orderId)}>
+        {t('Cancel')}
       </Action>
     </span>,
   ];

@@ -6,6 +6,7 @@ import { user } from '../model/session.js';
 import { averageCents, cents, dayAndTime, shares, slotName } from '../parts/format.js';
 import { Outcome, Panel } from '../parts/panel.js';
 import { Paged } from '../parts/reading.js';
+import { t } from '../words/words.js';
 import { OrdersPanel } from './holdings.js';
 
 /** Orders without a limit have the worst price. */
@@ -13,22 +14,22 @@ const WORST_TICKS = { BUY: 999, SELL: 1 } as const;
 
 function limitOf({ side, price }: OrderRecord): string {
   const ticks = toTicks(price);
-  return ticks === WORST_TICKS[side] ? 'Market' : cents(ticks);
+  return ticks === WORST_TICKS[side] ? t('Market') : cents(ticks);
 }
 
 const ENDS: Record<NonNullable<OrderRecord['reason']> | 'filled', string> = {
-  filled: 'Filled',
-  requested: 'Cancelled',
-  self_trade: 'Would have met your own order',
-  market_ended: 'Market ended',
-  expired: 'Expired',
-  cancel_after: 'Auto-cancel',
-  operator: 'Cancelled by the operator',
-  disconnected: 'Connection lost',
-  order_group: 'Order group full',
-  unfilled: 'No more could fill',
-  trade_limit: 'Too many trades at once',
-  too_small_to_rest: 'Rest too small for the book',
+  filled: t('Filled'),
+  requested: t('Cancelled'),
+  self_trade: t('Would have met your own order'),
+  market_ended: t('Market ended'),
+  expired: t('Expired'),
+  cancel_after: t('Auto-cancel'),
+  operator: t('Cancelled by the operator'),
+  disconnected: t('Connection lost'),
+  order_group: t('Order group full'),
+  unfilled: t('No more could fill'),
+  trade_limit: t('Too many trades at once'),
+  too_small_to_rest: t('Rest too small for the book'),
 };
 
 export function OrdersList() {
@@ -36,21 +37,21 @@ export function OrdersList() {
   return (
     <div class="stack">
       <OrdersPanel />
-      <Panel title="Closed orders">
+      <Panel title={t('Closed orders')}>
         <Paged
           about={userId}
           news={balance.value}
           list="orders"
           read={(cursor) => orders(api, userId, { status: 'closed', cursor })}
-          label="Closed orders"
-          heads={['Order', 'Placed', 'Price', 'Filled', 'Average', 'Ended']}
-          nothing="No closed orders yet."
+          label={t('Closed orders')}
+          heads={[t('Order'), t('Placed'), t('Price'), t('Filled'), t('Average'), t('Ended')]}
+          nothing={t('No closed orders yet.')}
           rows={(closed) =>
             closed.map((each) => ({
               key: each.orderId,
               cells: [
                 <>
-                  {each.side === 'BUY' ? 'Buy' : 'Sell'} <Outcome of={each.outcome} />{' '}
+                  {each.side === 'BUY' ? t('Buy') : t('Sell')} <Outcome of={each.outcome} />{' '}
                   <a href={`#/market/${each.marketId}`}>{slotName(each.marketId)}</a>
                 </>,
                 dayAndTime(each.placedAtMs),

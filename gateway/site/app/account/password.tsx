@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals';
 import { newPasswordOf } from '../model/session.js';
 import { Form, TextField } from '../parts/form.js';
 import { Panel } from '../parts/panel.js';
+import { t } from '../words/words.js';
 
 export function PasswordForm() {
   const currentPassword = useSignal('');
@@ -13,33 +14,33 @@ export function PasswordForm() {
     await newPasswordOf(currentPassword.peek(), newPassword.peek());
     currentPassword.value = '';
     newPassword.value = '';
-    said.value = 'Password changed. All other sessions and API keys have ended.';
+    said.value = t('Password changed. All other sessions and API keys have ended.');
     return undefined;
   };
   return (
-    <Panel title="Password">
+    <Panel title={t('Password')}>
       <Form
         class="panel-body"
-        button="Change password"
+        button={t('Change password')}
         send={send}
         names={{ newPassword: 'The new password' }}
-        codes={{ wrong_credentials: ['currentPassword', 'The current password is wrong.'] }}
+        codes={{ wrong_credentials: ['currentPassword', t('The current password is wrong.')] }}
         after={<p role="status">{said.value}</p>}
       >
         <TextField
-          label="Current password"
+          label={t('Current password')}
           name="currentPassword"
           type="password"
           autocomplete="current-password"
           value={currentPassword}
         />
         <TextField
-          label="New password"
+          label={t('New password')}
           name="newPassword"
           type="password"
           autocomplete="new-password"
           value={newPassword}
-          hint="At least 8 characters"
+          hint={t('At least 8 characters')}
         />
       </Form>
     </Panel>

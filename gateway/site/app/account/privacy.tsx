@@ -8,6 +8,7 @@ import { api, isLost, sentenceOf } from '../model/exchange.js';
 import { user } from '../model/session.js';
 import { Panel } from '../parts/panel.js';
 import { Read, useReading } from '../parts/reading.js';
+import { t } from '../words/words.js';
 
 /** Sends a checkbox's state. A refusal resets the checkbox. */
 function useSaving() {
@@ -35,7 +36,7 @@ export function PayoutPanel() {
   const choose = (box: HTMLInputElement) =>
     save(box, async () => reading.set(await setAutoClaim(api, userId, box.checked)));
   return (
-    <Panel title="Payout">
+    <Panel title={t('Payout')}>
       <div class="entrance panel-body">
         <Read of={reading}>
           {({ enabled }) => (
@@ -47,13 +48,14 @@ export function PayoutPanel() {
                 disabled={isSending.value || isLost.value}
                 onChange={({ currentTarget: box }) => void choose(box)}
               />
-              Automatic payout
+              {t('Automatic payout')}
             </label>
           )}
         </Read>
         <p class="soft" id="payout-hint">
-          Winnings are paid when a market is decided, without a claim. This does not change markets
-          that are decided already.
+          {t(
+            'Winnings are paid when a market is decided, without a claim. This does not change markets that are decided already.',
+          )}
         </p>
         <p class="problem" role="alert">
           {problem.value}
@@ -70,7 +72,7 @@ export function PrivacyPanel() {
   const choose = (box: HTMLInputElement, wanted: { private: boolean; listed?: boolean }) =>
     save(box, async () => reading.set(await setPrivacy(api, userId, wanted)));
   return (
-    <Panel title="Privacy">
+    <Panel title={t('Privacy')}>
       <div class="entrance panel-body">
         <Read of={reading}>
           {({ private: isPrivate, listed }) => (
@@ -83,7 +85,7 @@ export function PrivacyPanel() {
                   disabled={isSending.value || isLost.value}
                   onChange={({ currentTarget: box }) => void choose(box, { private: box.checked })}
                 />
-                Private account
+                {t('Private account')}
               </label>
               <label class="check">
                 <input
@@ -94,14 +96,15 @@ export function PrivacyPanel() {
                     void choose(box, { private: true, listed: box.checked })
                   }
                 />
-                On leaderboards
+                {t('On leaderboards')}
               </label>
             </>
           )}
         </Read>
         <p class="soft" id="privacy-hint">
-          Others see only the name of a private account and when it was made. Leaderboards list it
-          if you choose so, with the figures of the last full day (UTC).
+          {t(
+            'Others see only the name of a private account and when it was made. Leaderboards list it if you choose so, with the figures of the last full day (UTC).',
+          )}
         </p>
         <p class="problem" role="alert">
           {problem.value}

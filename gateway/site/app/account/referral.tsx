@@ -8,6 +8,7 @@ import { Form, TextField } from '../parts/form.js';
 import { dollars, whole } from '../parts/format.js';
 import { Fact, Panel } from '../parts/panel.js';
 import { Read, type Reading, useReading } from '../parts/reading.js';
+import { t } from '../words/words.js';
 
 export function ReferralPanel() {
   const userId = user.value?.userId ?? '';
@@ -15,12 +16,12 @@ export function ReferralPanel() {
   const reading = useReading(() => referral(api, userId) as Promise<OwnReferral>, userId);
   return (
     <div class="columns">
-      <Panel title="Your code">
+      <Panel title={t('Your code')}>
         <div class="panel-body stack">
           <Read of={reading}>{(own) => <Code of={own} />}</Read>
         </div>
       </Panel>
-      <Panel title="Change your code">
+      <Panel title={t('Change your code')}>
         <div class="panel-body">
           <ChangeForm reading={reading} userId={userId} />
         </div>
@@ -34,7 +35,7 @@ function Code({ of: { code, referredUsers, earned, pending } }: { of: OwnReferra
   const link = `${location.origin}/?ref=${encodeURIComponent(code)}`;
   const copy = async () => {
     await navigator.clipboard.writeText(link);
-    said.value = 'Copied.';
+    said.value = t('Copied.');
   };
   return (
     <>
@@ -44,16 +45,19 @@ function Code({ of: { code, referredUsers, earned, pending } }: { of: OwnReferra
       </p>
       <p>
         <Action isLocal={true} run={copy}>
-          Copy link
+          {t('Copy link')}
         </Action>{' '}
         <span class="soft" role="status">
           {said.value}
         </span>
       </p>
       <dl class="forecast">
-        <Fact label="Users referred" value={whole(referredUsers)} />
-        <Fact label="Earned, 10% of their fees" value={dollars(toMicros(earned))} />
-        <Fact label="Pending, until their markets are decided" value={dollars(toMicros(pending))} />
+        <Fact label={t('Users referred')} value={whole(referredUsers)} />
+        <Fact label={t('Earned, 10% of their fees')} value={dollars(toMicros(earned))} />
+        <Fact
+          label={t('Pending, until their markets are decided')}
+          value={dollars(toMicros(pending))}
+        />
       </dl>
     </>
   );
@@ -68,16 +72,16 @@ function ChangeForm(props: { reading: Reading<OwnReferral>; userId: string }) {
   };
   return (
     <Form
-      button="Change code"
+      button={t('Change code')}
       send={send}
       names={{ code: 'The code' }}
       codes={{ referral_code_taken: ['code'] }}
     >
       <TextField
-        label="New code"
+        label={t('New code')}
         name="code"
         value={code}
-        hint="3 to 20 letters, digits, hyphens or underscores. Your old code keeps working."
+        hint={t('3 to 20 letters, digits, hyphens or underscores. Your old code keeps working.')}
       />
     </Form>
   );

@@ -16,30 +16,31 @@ import { Select, TextField } from '../parts/form.js';
 import { dayAndSeconds, endOfDay, gain, shares, slotName, startOfDay } from '../parts/format.js';
 import { Money, Outcome, Panel } from '../parts/panel.js';
 import { Paged } from '../parts/reading.js';
+import { mixed, t } from '../words/words.js';
 import { fileName, readStatement } from './statement-csv.js';
 
 type Entry = Ledger['entries'][number];
 type Cause = Entry['cause'];
 
 const CAUSES: Record<Cause, string> = {
-  grant: 'Play money at the start',
-  deposit: 'Deposit',
-  withdrawal: 'Withdrawal',
-  transfer_in: 'From another account of yours',
-  transfer_out: 'To another account of yours',
-  fill: 'Trade',
-  fee: 'Trading fee',
-  hold: 'Held for an open order',
-  release: 'Released from an open order',
-  split: 'Dollars turned into pairs',
-  merge: 'Pairs turned into dollars',
-  claim: 'Market decided',
-  refund: 'Fees refunded, market VOID',
-  stake: 'Staked in the vault',
-  unstake: 'Unstaked from the vault',
-  yield: 'Vault yield',
-  referral: 'Referral',
-  maker_share: 'Share of the fees of takers',
+  grant: t('Play money at the start'),
+  deposit: t('Deposit'),
+  withdrawal: t('Withdrawal'),
+  transfer_in: t('From another account of yours'),
+  transfer_out: t('To another account of yours'),
+  fill: t('Trade'),
+  fee: t('Trading fee'),
+  hold: t('Held for an open order'),
+  release: t('Released from an open order'),
+  split: t('Dollars turned into pairs'),
+  merge: t('Pairs turned into dollars'),
+  claim: t('Market decided'),
+  refund: t('Fees refunded, market VOID'),
+  stake: t('Staked in the vault'),
+  unstake: t('Unstaked from the vault'),
+  yield: t('Vault yield'),
+  referral: t('Referral'),
+  maker_share: t("Share of takers' fees"),
 };
 const CAUSES_BY_NAME = Object.entries(CAUSES) as [Cause, string][];
 
@@ -50,10 +51,10 @@ export function StatementPanel() {
   const about = `${userId} ${JSON.stringify(filter.value)}`;
   return (
     <div class="stack">
-      <Panel title="Filter">
+      <Panel title={t('Filter')}>
         <FilterForm filter={filter} problem={problem} />
       </Panel>
-      <Panel title="Statement" extra={<Download userId={userId} filter={filter} />}>
+      <Panel title={t('Statement')} extra={<Download userId={userId} filter={filter} />}>
         <Paged
           about={about}
           news={balance.value}
@@ -63,13 +64,21 @@ export function StatementPanel() {
               return await ledger(api, userId, { ...filter.peek(), cursor });
             } catch (error) {
               if (!isRefusal(error, 'market_not_found')) throw error;
-              problem.value = 'No market has this ID.';
+              problem.value = t('No market has this ID.');
               return { entries: [], nextCursor: null };
             }
           }}
-          label="Statement"
-          heads={['Entry', 'Time', 'Available', 'Held', 'Shares', 'Available after', 'No.']}
-          nothing="No entries."
+          label={t('Statement')}
+          heads={[
+            t('Entry'),
+            t('Time'),
+            t('Available'),
+            t('Held'),
+            t('Shares'),
+            t('Available after'),
+            t('No.'),
+          ]}
+          nothing={t('No entries.')}
           rows={(entries) =>
             groupsOf(entries).map((group) => ({
               key: `${group[0]!.sequence} ${group.at(-1)!.sequence} ${group[0]!.cause}`,
@@ -93,7 +102,7 @@ function FilterForm(props: { filter: Signal<LedgerFilter>; problem: Signal<strin
     const [fromMs, toMs] = [startOfDay(from.peek()), endOfDay(to.peek())];
     props.problem.value = undefined;
     const isBackward = fromMs !== undefined && toMs !== undefined && fromMs > toMs;
-    dayProblem.value = isBackward ? 'The last day is before the first.' : undefined;
+    dayProblem.value = isBackward ? t('The last day is before the first.') : undefined;
     if (isBackward) return;
     const market = marketId.peek().trim().toLowerCase();
     props.filter.value = {
@@ -105,12 +114,28 @@ function FilterForm(props: { filter: Signal<LedgerFilter>; problem: Signal<strin
   };
   return (
     <form class="filters panel-body" onSubmit={submit} noValidate>
-      <Select label="Type" name="cause" value={cause} options={[['', 'All'], ...CAUSES_BY_NAME]} />
-      <TextField label="Market ID" name="marketId" value={marketId} problem={props.problem.value} />
-      <TextField label="First day" name="from" type="date" value={from} />
-      <TextField label="Last day" name="to" type="date" value={to} problem={dayProblem.value} />
+      <Select
+        label={t('Type')}
+        name="cause"
+        value={cause}
+        options={[['', t('All')], ...CAUSES_BY_NAME]}
+      />
+      <TextField
+        label={t('Market ID')}
+        name="marketId"
+        value={marketId}
+        problem={props.problem.value}
+      />
+      <TextField label={t('First day')} name="from" type="date" value={from} />
+      <TextField
+        label={t('Last day')}
+        name="to"
+        type="date"
+        value={to}
+        problem={dayProblem.value}
+      />
       <button type="submit" class="plain strong">
-        Show
+        {t('Show')}
       </button>
     </form>
   );
@@ -120,7 +145,7 @@ function Download({ userId, filter }: { userId: string; filter: Signal<LedgerFil
   const said = useSignal('');
   const run = async () => {
     const parts = await readStatement(api, userId, filter.peek(), (entries) => {
-      said.value = `${entries} ${entries === 1 ? 'entry' : 'entries'}`;
+      said.value = entries === 1 ? t('1 entry') : t('{0} entries', entries);
     });
     save(new Blob(parts, { type: 'text/csv' }), fileName(userId, filter.peek()));
   };
@@ -129,7 +154,7 @@ function Download({ userId, filter }: { userId: string; filter: Signal<LedgerFil
       <span class="soft" role="status">
         {said.value}
       </span>
-      <Action run={run}>Download CSV</Action>
+      <Action run={run}>{t('Download CSV')}</Action>
     </span>
   );
 }
@@ -174,13 +199,14 @@ function cellsOf(group: readonly Entry[]) {
       <>
         <details>
           <summary>
-            {isTrade ? (isBuy ? 'Bought' : 'Sold') : 'Order'}, {group.length} entries
+            {isTrade ? (isBuy ? t('Bought') : t('Sold')) : t('Order')},{' '}
+            {mixed('{0} entries', group.length)}
           </summary>
           <ul class="entries">
             {group.map((each, index) => (
               <li key={index}>
                 {CAUSES[each.cause]}: {changed(each.available) || '\u2013'}
-                {each.held !== 0 && <>, held {changed(each.held)}</>}
+                {each.held !== 0 && <>{mixed(', held {0}', changed(each.held))}</>}
                 {each.shares !== null && (
                   <>
                     , <Shares lots={toLots(each.shares.change)} of={each.shares.outcome} />

@@ -20,9 +20,10 @@ import { Form, Select, TextField } from '../parts/form.js';
 import { dayAndTime } from '../parts/format.js';
 import { Panel, Table } from '../parts/panel.js';
 import { Read, type Reading, useReading } from '../parts/reading.js';
+import { t } from '../words/words.js';
 
 const DAY_MS = 86_400_000;
-const SCOPES = { read: 'Read only', trade: 'Read and trade' } as const;
+const SCOPES = { read: t('Read only'), trade: t('Read and trade') } as const;
 type Scope = keyof typeof SCOPES;
 
 export function TokensPanel() {
@@ -30,14 +31,14 @@ export function TokensPanel() {
   const made = useSignal<CreatedToken | null>(null);
   return (
     <>
-      <Panel title="New API key">
+      <Panel title={t('New API key')}>
         {made.value === null ? (
           <NewToken reading={reading} made={made} />
         ) : (
           <Shown of={made.value} done={() => (made.value = null)} />
         )}
       </Panel>
-      <Panel title="API keys" class="wide">
+      <Panel title={t('API keys')} class="wide">
         <Read of={reading}>{(list) => <List of={list} reading={reading} />}</Read>
       </Panel>
     </>
@@ -67,33 +68,33 @@ function NewToken(props: { reading: Reading<Tokens>; made: Signal<CreatedToken |
   return (
     <Form
       class="panel-body"
-      button="Create API key"
+      button={t('Create API key')}
       send={send}
       names={{ name: 'The name', allowedAddresses: 'Each' }}
     >
-      <TextField label="Name of the key" name="name" value={name} />
+      <TextField label={t('Name of the key')} name="name" value={name} />
       <Select
-        label="Permissions"
+        label={t('Permissions')}
         name="scope"
         value={scope}
         options={Object.entries(SCOPES) as [Scope, string][]}
       />
       <Select
-        label="Expires"
+        label={t('Expires')}
         name="days"
         value={days}
         options={[
-          ['1', 'In 1 day'],
-          ['30', 'In 30 days'],
-          ['90', 'In 90 days'],
-          ['0', 'Never'],
+          ['1', t('In 1 day')],
+          ['30', t('In 30 days')],
+          ['90', t('In 90 days')],
+          ['0', t('Never')],
         ]}
       />
       <TextField
-        label="Allowed IP addresses"
+        label={t('Allowed IP addresses')}
         name="allowedAddresses"
         value={addresses}
-        hint="For example 192.0.2.7, 192.0.2.0/24. Empty: any address."
+        hint={t('For example 192.0.2.7, 192.0.2.0/24. Empty: any address.')}
       />
     </Form>
   );
@@ -103,12 +104,12 @@ function Shown({ of, done }: { of: CreatedToken; done: () => void }) {
   const said = useSignal('');
   const copy = async () => {
     await navigator.clipboard.writeText(of.token);
-    said.value = 'Copied.';
+    said.value = t('Copied.');
   };
   return (
     <div class="entrance panel-body" role="status">
       <p>
-        <strong>{of.name}</strong> is created. Copy the key now: it is not shown again.
+        <strong>{of.name}</strong> {t('is created. Copy the key now: it is not shown again.')}
       </p>
       <p>
         <code class="address" data-token>
@@ -117,10 +118,10 @@ function Shown({ of, done }: { of: CreatedToken; done: () => void }) {
       </p>
       <p class="actions">
         <Action class="plain strong" isLocal={true} run={copy}>
-          Copy the key
+          {t('Copy the key')}
         </Action>
         <button type="button" class="plain" onClick={done}>
-          Done
+          {t('Done')}
         </button>
         <span class="soft">{said.value}</span>
       </p>
@@ -131,27 +132,35 @@ function Shown({ of, done }: { of: CreatedToken; done: () => void }) {
 function List({ of, reading }: { of: Tokens; reading: Reading<Tokens> }) {
   return (
     <Table
-      label="API keys"
-      heads={['Name', 'Permissions', 'Created', 'Expires', 'Last used', 'IP addresses', '']}
-      nothing="No API keys yet. A program sends its key in the header x-user-token."
+      label={t('API keys')}
+      heads={[
+        t('Name'),
+        t('Permissions'),
+        t('Created'),
+        t('Expires'),
+        t('Last used'),
+        t('IP addresses'),
+        '',
+      ]}
+      nothing={t('No API keys yet. A program sends its key in the header x-user-token.')}
       rows={of.tokens.map((each) => ({
         key: each.tokenId,
         cells: [
           each.name,
           SCOPES[each.scope],
           dayAndTime(each.createdAtMs),
-          each.expiresAtMs === null ? 'Never' : dayAndTime(each.expiresAtMs),
+          each.expiresAtMs === null ? t('Never') : dayAndTime(each.expiresAtMs),
           each.lastUsedAtMs === null ? '\u2013' : dayAndTime(each.lastUsedAtMs),
-          each.allowedAddresses?.join(', ') ?? 'Any',
+          each.allowedAddresses?.join(', ') ?? t('Any'),
           <Action
             key="revoke"
-            label={`Revoke ${each.name}`}
+            label={t('Revoke {0}', each.name)}
             run={async () => {
               await revokeToken(api, each.tokenId);
               await reading.again();
             }}
           >
-            Revoke
+            {t('Revoke')}
           </Action>,
         ],
       }))}

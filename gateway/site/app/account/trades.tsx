@@ -6,6 +6,7 @@ import { user } from '../model/session.js';
 import { cents, dayAndTime, shares, slotName } from '../parts/format.js';
 import { Money, Outcome, Panel } from '../parts/panel.js';
 import { Paged } from '../parts/reading.js';
+import { t } from '../words/words.js';
 
 export function TradesList() {
   return <UserTrades of={user.value?.userId ?? ''} from={api} news={balance.value} />;
@@ -15,21 +16,21 @@ export function TradesList() {
 export function UserTrades(props: { of: string; from: Api; news?: unknown }) {
   const userId = props.of;
   return (
-    <Panel title="Trades">
+    <Panel title={t('Trades')}>
       <Paged
         about={userId}
         news={props.news}
         list="trades"
         read={(cursor) => userTrades(props.from, userId, { cursor })}
-        label="Trades"
-        heads={['Trade', 'Time', 'Role', 'Price', 'Shares', 'Value', 'Fee']}
-        nothing="No trades yet."
+        label={t('Trades')}
+        heads={[t('Trade'), t('Time'), t('Role'), t('Price'), t('Shares'), t('Value'), t('Fee')]}
+        nothing={t('No trades yet.')}
         rows={(trades) =>
           trades.map((each) => ({
             key: `${each.tradeId} ${each.orderId}`,
             cells: [
               <>
-                {each.side === 'BUY' ? 'Bought' : 'Sold'} <Outcome of={each.outcome} />{' '}
+                {each.side === 'BUY' ? t('Bought') : t('Sold')} <Outcome of={each.outcome} />{' '}
                 <a href={`#/market/${each.marketId}`}>{slotName(each.marketId)}</a>
               </>,
               dayAndTime(each.atMs),

@@ -21,6 +21,7 @@ import { Form, TextField } from '../parts/form.js';
 import { dayAndTime, dollars, perCent, whole } from '../parts/format.js';
 import { Fact, Panel, Table } from '../parts/panel.js';
 import { Read, useReading } from '../parts/reading.js';
+import { t } from '../words/words.js';
 
 export function VaultPanel() {
   const userId = user.value?.userId ?? '';
@@ -32,17 +33,17 @@ export function VaultPanel() {
   return (
     <div class="stack">
       <div class="columns">
-        <Panel title="Flex vault">
+        <Panel title={t('Flex vault')}>
           <div class="panel-body">
             <Read of={vault}>
               {(flex) => (
                 <dl class="forecast">
-                  <Fact label="Total staked" value={dollars(toMicros(flex.staked))} />
-                  <Fact label="Deposits" value={whole(flex.deposits)} />
-                  <Fact label="Share of all trading fees" value={perCent(flex.feeShare)} />
-                  <Fact label="Yield paid to date" value={dollars(toMicros(flex.yieldPaid))} />
+                  <Fact label={t('Total staked')} value={dollars(toMicros(flex.staked))} />
+                  <Fact label={t('Deposits')} value={whole(flex.deposits)} />
+                  <Fact label={t('Share of all trading fees')} value={perCent(flex.feeShare)} />
+                  <Fact label={t('Yield paid to date')} value={dollars(toMicros(flex.yieldPaid))} />
                   <Fact
-                    label="APR, from the last day"
+                    label={t('APR, from the last day')}
                     value={flex.apr === null ? '\u2013' : perCent(flex.apr)}
                   />
                 </dl>
@@ -50,13 +51,13 @@ export function VaultPanel() {
             </Read>
           </div>
         </Panel>
-        <Panel title="Stake">
+        <Panel title={t('Stake')}>
           <div class="panel-body">
             <StakeForm done={again} />
           </div>
         </Panel>
       </div>
-      <Panel title="Your deposits">
+      <Panel title={t('Your deposits')}>
         <Read of={deposits}>{(own) => <Deposits of={own} done={again} />}</Read>
       </Panel>
     </div>
@@ -76,20 +77,23 @@ function StakeForm({ done }: { done: () => Promise<void> }) {
   const money = balance.value;
   return (
     <Form
-      button="Stake"
+      button={t('Stake')}
       send={send}
       names={{ amount: 'The amount' }}
       codes={{ insufficient_balance: ['amount'] }}
     >
       <TextField
-        label="Amount in dollars"
+        label={t('Amount in dollars')}
         name="amount"
         inputMode="decimal"
         value={amount}
         hint={
           money === null
             ? undefined
-            : `${dollars(money.availableMicros)} available. A deposit starts to earn 15 to 30 minutes after you make it, earns at most 0.1% of itself per market, and can be unstaked at any time.`
+            : t(
+                '{0} available. A deposit starts to earn 15 to 30 minutes after you make it, earns at most 0.1% of itself per market, and can be unstaked at any time.',
+                dollars(money.availableMicros),
+              )
         }
       />
     </Form>
@@ -98,12 +102,16 @@ function StakeForm({ done }: { done: () => Promise<void> }) {
 
 async function takeYield({ depositId }: Deposit): Promise<string> {
   const { claimed } = await claimYield(api, depositId);
-  return `${dollars(toMicros(claimed))} of yield claimed.`;
+  return t('{0} of yield claimed.', dollars(toMicros(claimed)));
 }
 
 async function takeOut({ depositId }: Deposit): Promise<string> {
   const { returned, yieldPaid } = await unstake(api, depositId);
-  return `${dollars(toMicros(returned))} unstaked, with ${dollars(toMicros(yieldPaid))} of yield.`;
+  return t(
+    '{0} unstaked, with {1} of yield.',
+    dollars(toMicros(returned)),
+    dollars(toMicros(yieldPaid)),
+  );
 }
 
 function Deposits({ of, done }: { of: readonly Deposit[]; done: () => Promise<void> }) {
@@ -115,27 +123,27 @@ function Deposits({ of, done }: { of: readonly Deposit[]; done: () => Promise<vo
     });
   return (
     <Table
-      label="Your deposits"
-      heads={['Deposit', 'Amount', 'Earns', 'Yield due', 'Yield claimed', '']}
-      nothing="Nothing is staked."
+      label={t('Your deposits')}
+      heads={[t('Deposit'), t('Amount'), t('Earns'), t('Yield due'), t('Yield claimed'), '']}
+      nothing={t('Nothing is staked.')}
       rows={of.map((each) => ({
         key: each.depositId,
         cells: [
           dayAndTime(each.stakedAtMs),
           dollars(toMicros(each.amount)),
-          each.earnsFromMs > now.value ? `from ${dayAndTime(each.earnsFromMs)}` : 'now',
+          each.earnsFromMs > now.value ? t('from {0}', dayAndTime(each.earnsFromMs)) : t('now'),
           dollars(toMicros(each.accruedYield)),
           dollars(toMicros(each.claimedYield)),
           <span key="actions" class="actions">
             <Action
-              label={`Claim the yield of ${each.depositId}`}
+              label={t('Claim the yield of {0}', each.depositId)}
               disabled={each.accruedYield === 0}
               run={then(() => takeYield(each))}
             >
-              Claim yield
+              {t('Claim yield')}
             </Action>
-            <Action label={`Unstake ${each.depositId}`} run={then(() => takeOut(each))}>
-              Unstake
+            <Action label={t('Unstake {0}', each.depositId)} run={then(() => takeOut(each))}>
+              {t('Unstake')}
             </Action>
           </span>,
         ],

@@ -9,6 +9,7 @@ import { chartPoints, pointsVersion } from '../model/prices.js';
 import { bound, Choice } from '../parts/action.js';
 import { assetPrice, clockTime, priceDifference } from '../parts/format.js';
 import { ownTrades } from '../results/fees.js';
+import { t } from '../words/words.js';
 import { odds } from './odds.js';
 import { oddsPicture, pricePicture } from './pictures.js';
 import type { Picture } from './plot.js';
@@ -16,8 +17,8 @@ import { PlotView } from './plot-view.js';
 
 const MINUTE_MS = 60_000;
 const KINDS = [
-  { value: 'price', label: 'Price' },
-  { value: 'odds', label: 'Chance' },
+  { value: 'price', label: t('Price') },
+  { value: 'odds', label: t('Chance') },
 ] as const;
 const NOTHING: Picture = {
   fromMs: 0,
@@ -46,7 +47,7 @@ export function Chart() {
     <section class="panel chart-panel" aria-labelledby="chart-title">
       <header class="panel-head">
         <h2 id="chart-title">
-          {kind.value === 'price' ? `${name} against the price to beat` : 'Chance of UP'}
+          {kind.value === 'price' ? t('{0} against the price to beat', name) : t('Chance of UP')}
         </h2>
         <Choice label="Chart" class="small" options={KINDS} {...bound(kind)} />
       </header>
@@ -77,12 +78,12 @@ function MinuteTable() {
   if (shown === null || minutes.value === '') return null;
   return (
     <table class="unseen">
-      <caption>{`${shown.asset} at the end of each minute of this market`}</caption>
+      <caption>{t('{0} at the end of each minute of this market', shown.asset)}</caption>
       <thead>
         <tr>
-          <th scope="col">Time</th>
-          <th scope="col">Price</th>
-          <th scope="col">Against the price to beat</th>
+          <th scope="col">{t('Time')}</th>
+          <th scope="col">{t('Price')}</th>
+          <th scope="col">{t('Against the price to beat')}</th>
         </tr>
       </thead>
       <tbody>

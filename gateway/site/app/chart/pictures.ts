@@ -3,6 +3,7 @@ import { type Market, toTicks, type UserTrade } from '../../../client/index.js';
 import type { Opened } from '../model/markets.js';
 import { SETTLEMENT_MS } from '../model/prices.js';
 import { assetPrice, clockSeconds, clockTime, priceDifference } from '../parts/format.js';
+import { t } from '../words/words.js';
 import { type Picture, type Point, pointAt } from './plot.js';
 
 const MINUTE_MS = 60_000;
@@ -61,8 +62,8 @@ export function pricePicture(
       { points: average, colour: 'accent', width: 2 },
       { points: during, colour: 'up', width: 2 },
     ],
-    target: { value: startPrice, label: `Price to beat ${assetPrice(startPrice)}` },
-    shade: { fromMs: endsAtMs - SETTLEMENT_MS, toMs: endsAtMs, label: 'Last-minute average' },
+    target: { value: startPrice, label: t('Price to beat {0}', assetPrice(startPrice)) },
+    shade: { fromMs: endsAtMs - SETTLEMENT_MS, toMs: endsAtMs, label: t('Last-minute average') },
     marks: trades.flatMap((each) => {
       const value = pointAt(during, each.atMs)?.value;
       return value === undefined ? [] : [{ atMs: each.atMs, value, colour: colourOf(each) }];

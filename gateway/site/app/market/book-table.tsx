@@ -12,17 +12,19 @@ import { isLost } from '../model/exchange.js';
 import { fillFromLevel, outcome } from '../model/ticket.js';
 import { cents, wholeShares } from '../parts/format.js';
 import { Panel } from '../parts/panel.js';
+import { t } from '../words/words.js';
 import { drawBook } from './book-canvas.js';
 import { type BookRow, bids, followBook, offers } from './book-rows.js';
 
 const farthestFirst = [...offers].reverse();
 
 const spread = computed(() => {
-  if (isLost.value) return 'Out of date';
+  if (isLost.value) return t('Out of date');
   const { bid, ask } = best[outcome.value];
-  if (bid.value !== null && ask.value !== null) return `Spread ${cents(ask.value - bid.value)}`;
-  if (book.value === null) return 'Loading the book';
-  return bid.value === ask.value ? 'The book is empty' : 'One side is empty';
+  if (bid.value !== null && ask.value !== null)
+    return t('Spread {0}', cents(ask.value - bid.value));
+  if (book.value === null) return t('Loading the book');
+  return bid.value === ask.value ? t('The book is empty') : t('One side is empty');
 });
 
 export function BookTable() {
@@ -32,23 +34,23 @@ export function BookTable() {
   const of = outcome.value;
   return (
     <Panel
-      title={`Order book, ${of}`}
+      title={t('Order book, {0}', of)}
       class="book-panel"
-      extra={<span class="soft small">Whole shares</span>}
+      extra={<span class="soft small">{t('Whole shares')}</span>}
     >
       <div class="book">
         <p class="book-heads" aria-hidden="true">
-          <span>Price</span>
-          <span>Shares</span>
-          <span>Total</span>
+          <span>{t('Price')}</span>
+          <span>{t('Shares')}</span>
+          <span>{t('Total')}</span>
         </p>
         <div class="book-body">
           <div class="book-drawing" aria-hidden="true">
             <canvas ref={canvas} />
           </div>
-          <Side name={`Offers of ${of}, the best last`} rows={farthestFirst} kind="offer" />
+          <Side name={t('Offers of {0}, the best last', of)} rows={farthestFirst} kind="offer" />
           <p class="spread">{spread}</p>
-          <Side name={`Bids for ${of}, the best first`} rows={bids} kind="bid" />
+          <Side name={t('Bids for {0}, the best first', of)} rows={bids} kind="bid" />
         </div>
       </div>
     </Panel>
@@ -73,9 +75,10 @@ function LevelButton({ of, kind }: { of: Signal<BookRow>; kind: 'offer' | 'bid' 
   const isEmpty = useComputed(() => of.value.priceTicks === 0);
   const label = useComputed(() => {
     const { priceTicks, lots, totalLots } = of.value;
-    if (priceTicks === 0) return `no ${kind}`;
-    const sizes = `${wholeShares(lots)} shares, ${wholeShares(totalLots)} in total`;
-    return `${kind} at ${cents(priceTicks)}: ${sizes}. Use this price`;
+    if (priceTicks === 0) return kind === 'bid' ? t('no bid') : t('no offer');
+    const sizes = t('{0} shares, {1} in total', wholeShares(lots), wholeShares(totalLots));
+    const name = kind === 'bid' ? t('bid') : t('offer');
+    return t('{0} at {1}: {2}. Use this price', name, cents(priceTicks), sizes);
   });
   return (
     <button

@@ -29,6 +29,7 @@ import {
   window,
 } from '../parts/format.js';
 import { Figure, Outcome, Sign } from '../parts/panel.js';
+import { mixed, t } from '../words/words.js';
 
 export function MarketHead() {
   return (
@@ -50,17 +51,17 @@ export function MarketHead() {
 
 function questionText(): string {
   const shown = market.value;
-  if (!areKnown.value || asset.value === '') return 'Loading the market';
-  if (shown === null) return `${asset.value} is between two markets`;
-  if (!hasOpened(shown)) return `An upcoming ${shown.asset} market`;
+  if (!areKnown.value || asset.value === '') return t('Loading the market');
+  if (shown === null) return t('{0} is between two markets', asset.value);
+  if (!hasOpened(shown)) return t('An upcoming {0} market', shown.asset);
   const target = assetPrice(shown.startPrice);
-  return `Will ${shown.asset} be at or above ${target} at ${clockTime(shown.endsAtMs)}?`;
+  return t('Will {0} be at or above {1} at {2}?', shown.asset, target, clockTime(shown.endsAtMs));
 }
 
 const SOURCES = {
-  live: 'Prices come from several exchanges.',
-  file: 'Prices are recorded, not live.',
-  simulated: 'Prices are simulated.',
+  live: t('Prices come from several exchanges.'),
+  file: t('Prices are recorded, not live.'),
+  simulated: t('Prices are simulated.'),
 } as const;
 
 function Question() {
@@ -72,13 +73,16 @@ function Question() {
       <h1 id="market-title">{questionText()}</h1>
       <p class="soft">
         {shown === null ? (
-          'The next market starts with its first price.'
+          t('The next market starts with its first price.')
         ) : (
           <>
             <span data-window>{window(shown.startsAtMs, shown.endsAtMs)}</span>.{' '}
             {!hasOpened(shown) &&
-              'It takes orders already. The price to beat is fixed as it starts. '}
-            Each share of the right answer pays $1.00 (<a href="#/rules">rules</a>).
+              t('It takes orders already. The price to beat is fixed as it starts. ')}
+            {mixed(
+              'Each share of the right answer pays $1.00 ({0}).',
+              <a href="#/rules">{t('rules')}</a>,
+            )}
           </>
         )}{' '}
         {source !== null && SOURCES[source]}
@@ -86,12 +90,12 @@ function Question() {
       {/* Reserves room until the source is known, so that nothing below moves. */}
       {!isExpected.value && (source === null || start > 0) && (
         <p class="play-money" style={{ visibility: source === null ? 'hidden' : 'visible' }}>
-          Play money: {dollars(start).replace('.00', '')} to start.
+          {t('Play money: {0} to start.', dollars(start).replace('.00', ''))}
         </p>
       )}
       {shown?.paused && (
         <p class="hint" role="status">
-          Trading is paused
+          {t('Trading is paused')}
         </p>
       )}
     </div>
@@ -130,12 +134,13 @@ function quotesText(): string {
   if (shown === null || book.value === null) return NO_NOTE;
   const isQuoted = bid.value !== null && ask.value !== null;
   if (isQuoted && !hasOpened(shown)) return NO_NOTE;
-  if (isQuoted) return `The chance by the price of ${shown.asset}, not a quote`;
-  const quotes = bid.value === null && ask.value === null ? 'No quotes' : 'Quotes on one side only';
+  if (isQuoted) return t('The chance by the price of {0}, not a quote', shown.asset);
+  const quotes =
+    bid.value === null && ask.value === null ? t('No quotes') : t('Quotes on one side only');
   if (price.value === null || !hasOpened(shown)) return quotes;
   const difference = price.value - shown.startPrice;
   const leader = difference < 0 ? 'DOWN' : 'UP';
-  return `${quotes}; ${leader} leads by ${assetPrice(Math.abs(difference))}`;
+  return t('{0}; {1} leads by {2}', quotes, leader, assetPrice(Math.abs(difference)));
 }
 
 const UNKNOWN = '\u2013';
@@ -155,11 +160,11 @@ function Countdown() {
   const shown = market.value;
   const isNext = shown !== null && !hasOpened(shown);
   const untilMs = until.value;
-  const verb = isNext ? 'Starts' : 'Ends';
+  const verb = isNext ? t('Starts') : t('Ends');
   return (
     <Figure
       class={isLast.value ? 'urgent' : ''}
-      label={isNext ? 'Starts in' : 'Time left'}
+      label={isNext ? t('Starts in') : t('Time left')}
       value={left.value}
       note={untilMs === null ? NO_NOTE : `${verb} at ${clockTime(untilMs)}`}
     />
@@ -170,11 +175,11 @@ function Target() {
   const shown = market.value;
   const target = shown?.startPrice ?? null;
   const note =
-    target === null ? 'Fixed at the start' : shown!.startPriceFinal ? NO_NOTE : 'Being fixed';
+    target === null ? t('Fixed at the start') : shown!.startPriceFinal ? NO_NOTE : t('Being fixed');
   return (
     <Figure
       class="target"
-      label="Price to beat"
+      label={t('Price to beat')}
       value={target === null ? UNKNOWN : assetPrice(target)}
       note={note}
     />
@@ -189,7 +194,7 @@ function PriceNow() {
   return (
     <Figure
       class={difference === null ? '' : difference < 0 ? 'is-down' : 'is-up'}
-      label={`${asset.value} now`}
+      label={t('{0} now', asset.value)}
       value={current === null ? UNKNOWN : assetPrice(current)}
       note={note}
     />
@@ -207,13 +212,13 @@ function Average() {
   const target = market.value?.startPrice ?? null;
   const value = average.value;
   const difference = target === null || value === null ? null : value - target;
-  const leads = difference === null ? undefined : difference >= 0 ? 'UP leads' : 'DOWN leads';
+  const leads = difference === null ? undefined : difference >= 0 ? t('UP leads') : t('DOWN leads');
   return (
     <Figure
       class={difference === null ? 'unknown' : difference < 0 ? 'is-down' : 'is-up'}
-      label="Last-minute average"
+      label={t('Last-minute average')}
       value={value === null ? UNKNOWN : assetPrice(value)}
-      note={leads ?? 'Decides who wins'}
+      note={leads ?? t('Decides who wins')}
     />
   );
 }
@@ -222,10 +227,10 @@ function Volume() {
   const micros = volume.value;
   return (
     <Figure
-      label="Volume"
+      label={t('Volume')}
       name="volume"
       value={micros === null ? UNKNOWN : dollars(micros)}
-      note="In this window"
+      note={t('In this window')}
     />
   );
 }
@@ -234,18 +239,18 @@ function Volume() {
 function Windows() {
   const options = listed.value.map(({ id, startsAtMs, startPrice }) => ({
     value: id,
-    label: `${clockTime(startsAtMs)}${startPrice === null ? '' : ' now'}`,
+    label: `${clockTime(startsAtMs)}${startPrice === null ? '' : t(' now')}`,
   }));
   return (
     <div class="windows">
       <Choice
-        label="Window"
+        label={t('Window')}
         class="small"
         options={options}
         chosen={market.value?.id ?? ''}
         onChoose={chooseWindow}
       />
-      <ol class="last-results" aria-label="Last results, the newest first">
+      <ol class="last-results" aria-label={t('Last results, the newest first')}>
         {results.value.map(({ id, startsAtMs, resolution }) => (
           <li key={id}>
             <a
@@ -264,8 +269,10 @@ function Windows() {
 }
 
 function endText({ endPrice, voidReason }: Market): string {
-  if (endPrice !== null) return ` at ${assetPrice(endPrice)}`;
-  return voidReason === null ? ' without a price' : `, declared by an operator: ${voidReason}`;
+  if (endPrice !== null) return t(' at {0}', assetPrice(endPrice));
+  return voidReason === null
+    ? t(' without a price')
+    : t(', declared by an operator: {0}', voidReason);
 }
 
 function LastResult() {
@@ -277,11 +284,11 @@ function LastResult() {
     <p class="last-result" role="status">
       {window(last.startsAtMs, last.endsAtMs)}:{' '}
       {last.resolution === null ? (
-        'being decided'
+        t('being decided')
       ) : (
         <>
           <Outcome of={last.resolution} />
-          {endText(last)} <a href={`#/market/${last.id}`}>See result</a>
+          {endText(last)} <a href={`#/market/${last.id}`}>{t('See result')}</a>
         </>
       )}
     </p>

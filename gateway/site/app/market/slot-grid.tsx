@@ -5,17 +5,18 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { asset } from '../model/markets.js';
 import { SLOT_MS, type Slot, slots } from '../model/slots.js';
-import { clockTime, offsetText } from '../parts/format.js';
+import { offsetText, window } from '../parts/format.js';
 import { Outcome, Panel, Sign } from '../parts/panel.js';
+import { t } from '../words/words.js';
 
 const NAMES: Record<Slot['state'], string> = {
-  none: 'no market',
-  future: 'to come',
-  active: 'now',
-  ended: 'being decided',
-  UP: 'UP won',
-  DOWN: 'DOWN won',
-  VOID: 'void',
+  none: t('no market'),
+  future: t('to come'),
+  active: t('now'),
+  ended: t('being decided'),
+  UP: t('UP won'),
+  DOWN: t('DOWN won'),
+  VOID: t('void'),
 };
 const QUARTERS = 4;
 const STEPS: Record<string, number> = {
@@ -56,7 +57,7 @@ export function SlotGrid() {
   }, [stop]);
   return (
     <Panel
-      title="Today"
+      title={t('Today')}
       class="slots-panel"
       extra={
         <span class="soft">
@@ -70,7 +71,7 @@ export function SlotGrid() {
         // The grid may scroll, so the keyboard must reach it even if it has no market.
         tabIndex={stop === -1 ? 0 : undefined}
         onKeyDown={onKeyDown}
-        aria-label={`Quarter hours of ${asset.value} today`}
+        aria-label={t('Quarter hours of {0} today', asset.value)}
       >
         {day.map((slot, index) => (
           <li
@@ -99,7 +100,7 @@ function hourName(atMs: number): string {
 
 function Cell({ slot, isStop }: { slot: Slot; isStop: boolean }) {
   const { startsAtMs, state, marketId } = slot;
-  const label = `${clockTime(startsAtMs)} to ${clockTime(startsAtMs + SLOT_MS)}: ${NAMES[state]}`;
+  const label = `${window(startsAtMs, startsAtMs + SLOT_MS)}: ${NAMES[state]}`;
   const style = `slot ${state.toLowerCase()}`;
   if (marketId === null || state === 'future')
     return (

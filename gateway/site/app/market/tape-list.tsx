@@ -2,20 +2,21 @@
 import { tape } from '../model/tape.js';
 import { clockSeconds, columnCents, wholeShares } from '../parts/format.js';
 import { Outcome, Panel } from '../parts/panel.js';
+import { t } from '../words/words.js';
 
 export function TapeList() {
   const trades = tape.value;
   return (
-    <Panel title="Recent trades" class="tape-panel">
+    <Panel title={t('Recent trades')} class="tape-panel">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it needs the keyboard */}
-      <section class="tape-scroll" tabIndex={0} aria-label="Public trades">
+      <section class="tape-scroll" tabIndex={0} aria-label={t('Public trades')}>
         <table class="tape">
           <thead>
             <tr>
-              <th scope="col">Time</th>
-              <th scope="col">Taker</th>
-              <th scope="col">Price</th>
-              <th scope="col">Shares</th>
+              <th scope="col">{t('Time')}</th>
+              <th scope="col">{t('Taker')}</th>
+              <th scope="col">{t('Price')}</th>
+              <th scope="col">{t('Shares')}</th>
             </tr>
           </thead>
           <tbody>
@@ -23,7 +24,7 @@ export function TapeList() {
               <tr key={trade.tradeId}>
                 <td>{clockSeconds(trade.atMs)}</td>
                 <td>
-                  {trade.side === 'BUY' ? 'buys' : 'sells'} <Outcome of={trade.outcome} />
+                  {trade.side === 'BUY' ? t('buys') : t('sells')} <Outcome of={trade.outcome} />
                 </td>
                 <td>{columnCents(trade.ticks)}</td>
                 <td>{wholeShares(trade.lots)}</td>
@@ -31,7 +32,7 @@ export function TapeList() {
             ))}
           </tbody>
         </table>
-        {trades.length === 0 && <p class="nothing">No trades in this market yet.</p>}
+        {trades.length === 0 && <p class="nothing">{t('No trades in this market yet.')}</p>}
       </section>
     </Panel>
   );

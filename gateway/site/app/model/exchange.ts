@@ -4,6 +4,7 @@
  */
 import { computed, signal } from '@preact/signals';
 import { Api, ConnectionError, ExchangeError } from '../../../client/index.js';
+import { t } from '../words/words.js';
 
 /** Uses the session, if any. Gives up early, because a person waits for the answer. */
 export const api = new Api({ retries: { attempts: 4, longestWaitMs: 4_000 } });
@@ -22,7 +23,9 @@ export function sentenceOf(error: unknown): string {
   if (error instanceof ExchangeError) return error.message;
   if (error instanceof ConnectionError)
     return error.mayBeExecuted
-      ? 'The exchange did not answer, so we do not know whether it went through. Check your orders and trades.'
-      : 'The exchange cannot be reached. Nothing was changed.';
+      ? t(
+          'The exchange did not answer, so we do not know whether it went through. Check your orders and trades.',
+        )
+      : t('The exchange cannot be reached. Nothing was changed.');
   return error instanceof Error ? error.message : String(error);
 }

@@ -35,6 +35,8 @@ export const areKnown = signal(false);
 export const priceSource = signal<Limits['prices'] | null>(null);
 /** A new account's play money; 0 for none. */
 export const startingMicros = signal(0);
+/** Whether an account with little left may have it again. */
+export const mayStartAgain = signal(false);
 
 /** All assets in the exchange's order; until they are read, the assets with a market. */
 export const assets = signal<readonly string[]>([]);
@@ -120,7 +122,8 @@ export async function readActive(): Promise<void> {
   // An asset may currently have no market.
   const { prices } = await status(publicApi);
   assets.value = prices.map((each) => each.asset);
-  const { prices: source, startingBalance } = await limits(publicApi);
+  const { prices: source, startingBalance, startAgain } = await limits(publicApi);
   priceSource.value = source;
   startingMicros.value = toMicros(startingBalance);
+  mayStartAgain.value = startAgain;
 }

@@ -1,5 +1,6 @@
 /** One sentence with the result of an action that has no place on the page, such as a key. */
 import { effect, signal } from '@preact/signals';
+import { t } from '../words/words.js';
 import { isLost, sentenceOf } from './exchange.js';
 import { route } from './route.js';
 
@@ -11,7 +12,7 @@ effect(() => {
 
 /** Shows the sentence that `run` resolves to, or the error. */
 export async function tell(run: () => Promise<string>): Promise<void> {
-  notice.value = isLost.peek() ? 'The connection is lost, so nothing was sent.' : '';
+  notice.value = isLost.peek() ? t('The connection is lost, so nothing was sent.') : '';
   if (isLost.peek()) return;
   try {
     notice.value = await run();

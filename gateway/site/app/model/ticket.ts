@@ -12,6 +12,7 @@ import {
   withLimit,
   withoutOwn,
 } from '../ticket/plan.js';
+import { t } from '../words/words.js';
 import { balance, held, orders } from './account.js';
 import { book, type OutcomeName } from './book.js';
 import { market } from './markets.js';
@@ -170,10 +171,16 @@ export const shortage = computed(() => {
     const needed = neededMicros(sent, opposing.value ?? [], fees.value);
     return needed <= money.availableMicros
       ? ''
-      : `This needs ${exactDollars(needed)} with the fee, but ${exactDollars(money.availableMicros)} is available.`;
+      : t(
+          'This needs {0} with the fee, but {1} is available.',
+          exactDollars(needed),
+          exactDollars(money.availableMicros),
+        );
   }
   const { freeLots } = held.value[outcome.value];
-  return sent.lots! <= freeLots ? '' : `You have ${shares(freeLots)} ${outcome.value} to sell.`;
+  return sent.lots! <= freeLots
+    ? ''
+    : t('You have {0} {1} to sell.', shares(freeLots), outcome.value);
 });
 
 /** Copies a level of the book into the ticket as a limit. */

@@ -4,19 +4,25 @@
  * is refused, never guessed.
  */
 import { toLots, toMicros } from '../../../client/index.js';
+import { language, t } from '../words/words.js';
 
-export const WRONG_MONEY = 'Enter an amount of dollars such as 1,250.50, with at most 6 decimals.';
-export const WRONG_SHARES = 'Enter a number of shares such as 1,250.5, with at most 3 decimals.';
-export const WRONG_PRICE =
-  'Enter a price in cents from 0.1¢ to 99.9¢ such as 54.3, with at most one decimal.';
+export const WRONG_MONEY = t(
+  'Enter an amount of dollars such as 1,250.50, with at most 6 decimals.',
+);
+export const WRONG_SHARES = t('Enter a number of shares such as 1,250.5, with at most 3 decimals.');
+export const WRONG_PRICE = t(
+  'Enter a price in cents from 0.1¢ to 99.9¢ such as 54.3, with at most one decimal.',
+);
 
 const BY_POINT = /^(\d+|[1-9]\d{0,2}(,\d{3})+)(\.\d+)?$/;
 /** A single point is a decimal point here as well. */
 const BY_COMMA = /^(\d+|[1-9]\d{0,2}(\.\d{3}(?=[.,])|\s\d{3})(\.\d{3}|\s\d{3})*)(,\d+)?$/;
 
-/** The decimal mark of the browser's language. */
+/** The decimal mark of the site's language or, for English, of the browser's. */
 const usualMark =
-  new Intl.NumberFormat().formatToParts(0.5).find(({ type }) => type === 'decimal')?.value ?? '.';
+  new Intl.NumberFormat(language === 'en' ? undefined : language)
+    .formatToParts(0.5)
+    .find(({ type }) => type === 'decimal')?.value ?? '.';
 
 /** Digits with a decimal point; `null` if not a number, or ambiguous. */
 export function readDecimal(text: string, mark: string = usualMark): string | null {

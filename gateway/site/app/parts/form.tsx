@@ -8,6 +8,7 @@ import { useContext, useLayoutEffect, useRef } from 'preact/hooks';
 import { ExchangeError } from '../../../client/index.js';
 import { closeDialog, giveFocusBack } from '../model/dialog.js';
 import { isLost, sentenceOf } from '../model/exchange.js';
+import { t } from '../words/words.js';
 
 /** Sentences by the field's name. `form` is for problems of the form as a whole. */
 type Problems = Readonly<Record<string, string | undefined>>;
@@ -165,7 +166,7 @@ export function Dialog(props: { title: string; children: ComponentChildren }) {
     <dialog class="dialog" ref={element} aria-labelledby="dialog-title" onCancel={closeDialog}>
       <header>
         <h2 id="dialog-title">{props.title}</h2>
-        <button type="button" class="plain" aria-label="Close" onClick={closeDialog}>
+        <button type="button" class="plain" aria-label={t('Close')} onClick={closeDialog}>
           ×
         </button>
       </header>

@@ -3,6 +3,7 @@
  * are integers (micro-dollars, ticks, lots) and are rounded only if a function's comment says so.
  */
 import { fromLots, fromMicros } from '../../../client/index.js';
+import { language, t } from '../words/words.js';
 
 const MINUS = '\u2212';
 
@@ -11,7 +12,10 @@ const CENT_MICROS = 10_000;
 /** Dollars to the nearest cent: $1,234.50. Less than half a cent is <$0.01, not $0.00. */
 export function dollars(micros: number): string {
   const cents = Math.round(Math.abs(micros) / CENT_MICROS);
-  const text = cents === 0 && micros !== 0 ? '<$0.01' : exactDollars(cents * CENT_MICROS);
+  const text =
+    cents === 0 && micros !== 0
+      ? `<${exactDollars(CENT_MICROS)}`
+      : exactDollars(cents * CENT_MICROS);
   return `${micros < 0 ? MINUS : ''}${text}`;
 }
 
@@ -36,16 +40,16 @@ export function priceDifference(difference: number): string {
 
 /** A share's price: 53¢ or 53.4¢. */
 export function cents(ticks: number): string {
-  return `${ticks / 10}¢`;
+  return `${grouped(ticks / 10, 0)}¢`;
 }
 
 /** A price for columns, always with one decimal. */
 export function columnCents(ticks: number): string {
-  return `${(ticks / 10).toFixed(1)}¢`;
+  return `${grouped(ticks / 10, 1)}¢`;
 }
 
 export function averageCents(micros: number): string {
-  return `${Number((micros / CENT_MICROS).toFixed(2))}¢`;
+  return `${grouped(Number((micros / CENT_MICROS).toFixed(2)), 0)}¢`;
 }
 
 export function typedCents(ticks: number): string {
@@ -62,19 +66,22 @@ export function wholeShares(lots: number): string {
 }
 
 export function whole(value: number): string {
-  return grouped(`${Math.round(value)}`, 0);
+  return grouped(Math.round(value), 0);
 }
 
-/** Adds thousands separators, and zeros up to the minimum number of places. */
-function grouped(decimal: string, placesMin: number): string {
-  const [integer = '', fraction = ''] = decimal.split('.');
-  const thousands = integer.replace(/\B(?=(\d{3})+$)/g, ',');
-  const places = fraction.padEnd(placesMin, '0');
-  return places === '' ? thousands : `${thousands}.${places}`;
+/** By the minimum number of places. An exact decimal may have as many as money, which is six. */
+const numbers = [0, 1, 2].map(
+  (minimumFractionDigits) =>
+    new Intl.NumberFormat(language, { minimumFractionDigits, maximumFractionDigits: 6 }),
+);
+
+/** Exact: a decimal as text is not rounded to a number first. */
+function grouped(decimal: number | string, placesMin: 0 | 1 | 2): string {
+  return numbers[placesMin]!.format(decimal as number);
 }
 
 export function perCent(part: number): string {
-  return `${(part * 100).toFixed(1)}%`;
+  return `${grouped((part * 100).toFixed(1), 1)}%`;
 }
 
 const two = (value: number) => `${value}`.padStart(2, '0');
@@ -122,7 +129,7 @@ export function clockSeconds(atMs: number): string {
 }
 
 function day(atMs: number): string {
-  return new Date(atMs).toLocaleDateString('en', { day: 'numeric', month: 'short' });
+  return new Date(atMs).toLocaleDateString(language, { day: 'numeric', month: 'short' });
 }
 
 export function dayAndTime(atMs: number): string {
@@ -158,7 +165,7 @@ export function startOfTomorrow(atMs: number): number {
 
 /** "14:15 to 14:30" */
 export function window(startsAtMs: number, endsAtMs: number): string {
-  return `${clockTime(startsAtMs)} to ${clockTime(endsAtMs)}`;
+  return t('{0} to {1}', clockTime(startsAtMs), clockTime(endsAtMs));
 }
 
 interface Parsed {

@@ -2,6 +2,7 @@
 import { useSignal, useSignalEffect } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { isLost } from '../model/exchange.js';
+import { t } from '../words/words.js';
 
 export function Later<Name extends string>(props: {
   load: () => Promise<Record<Name, ComponentType>>;
@@ -17,7 +18,7 @@ export function Later<Name extends string>(props: {
         loaded.value = { View };
       },
       () => {
-        problem.value = 'This part of the site could not be loaded. Reload the page.';
+        problem.value = t('This part of the site could not be loaded. Reload the page.');
       },
     );
   });
@@ -25,7 +26,7 @@ export function Later<Name extends string>(props: {
   if (found === null)
     return (
       <p class="starting">
-        {problem.value || (isLost.value ? 'Not loaded: the connection is lost.' : 'Loading')}
+        {problem.value || (isLost.value ? t('Not loaded: the connection is lost.') : t('Loading'))}
       </p>
     );
   return <found.View />;

@@ -1,6 +1,7 @@
 /** Building blocks of views: panels, tables, figures, money and outcomes. */
 import type { ComponentChildren } from 'preact';
 import type { OutcomeName } from '../model/book.js';
+import { t } from '../words/words.js';
 import { dollars, exactDollars, gain } from './format.js';
 
 export function Panel(props: {
@@ -47,7 +48,7 @@ export function Table({ label, heads, rows, nothing }: TableProps) {
           <tr>
             {heads.map((head) => (
               <th key={head} scope="col">
-                {head === '' ? <span class="unseen">Actions</span> : head}
+                {head === '' ? <span class="unseen">{t('Actions')}</span> : head}
               </th>
             ))}
           </tr>

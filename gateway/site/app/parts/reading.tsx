@@ -6,6 +6,7 @@ import { type ReadonlySignal, useSignal, useSignalEffect } from '@preact/signals
 import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useRef } from 'preact/hooks';
 import { connection, sentenceOf } from '../model/exchange.js';
+import { t } from '../words/words.js';
 import { Action } from './action.js';
 import { Table, type TableProps, type TableRow } from './panel.js';
 
@@ -63,11 +64,11 @@ export function Read<Value>(props: {
       <p class="nothing" role="alert">
         {problem.value}{' '}
         <button type="button" class="link" onClick={() => void again()}>
-          Try again
+          {t('Try again')}
         </button>
       </p>
     );
-  if (value.value === null) return <p class="nothing">Loading</p>;
+  if (value.value === null) return <p class="nothing">{t('Loading')}</p>;
   return <>{props.children(value.value)}</>;
 }
 
@@ -120,7 +121,7 @@ export function Paged<List extends string, Of extends Page & Record<List, readon
             <Table {...table} rows={rows(entries)} />
             {cursor !== null && (
               <p class="more">
-                <Action run={readMore}>More</Action>
+                <Action run={readMore}>{t('More')}</Action>
               </p>
             )}
           </>

@@ -4,28 +4,35 @@ import { publicApi } from '../model/exchange.js';
 import { clockSeconds, exactDollars } from '../parts/format.js';
 import { Panel, Table } from '../parts/panel.js';
 import { Read, useReading } from '../parts/reading.js';
+import { t } from '../words/words.js';
 import { averageOf, type Tick } from './average.js';
 
 export function CheckPanel({ of }: { of: MarketDetail }) {
   const reading = useReading(() => marketTicks(publicApi, of.id), `${of.id} ${of.status}`);
   return (
-    <Panel title="Check it yourself">
+    <Panel title={t('Check it yourself')}>
       <div class="panel-body stack">
         <p class="soft">
-          Each price counts for as long as it was the latest in the minute. Your browser computes
-          the averages from the prices below and compares them with the exchange's.
+          {t(
+            "Each price counts for as long as it was the latest in the minute. Your browser computes the averages from the prices below and compares them with the exchange's.",
+          )}
         </p>
         <Read of={reading}>
           {({ start, end, startPrice, endPrice }) => (
             <div class="columns">
               <Minute
-                title="Price to beat"
+                title={t('Price to beat')}
                 prices={start}
                 endsAtMs={of.startsAtMs}
                 said={startPrice}
               />
               {end.length > 0 && (
-                <Minute title="End price" prices={end} endsAtMs={of.endsAtMs} said={endPrice} />
+                <Minute
+                  title={t('End price')}
+                  prices={end}
+                  endsAtMs={of.endsAtMs}
+                  said={endPrice}
+                />
               )}
             </div>
           )}
@@ -49,14 +56,16 @@ function Minute(props: {
     <div class="stack minute">
       <h3>{title}</h3>
       <p data-average>
-        {micros === null ? 'There was no price.' : `Computed here: ${exactDollars(micros)}. `}
-        {said !== null && `The exchange says: ${exactDollars(toMicros(said))}. `}
-        {said !== null && <strong>{isSame ? 'They agree.' : 'They differ.'}</strong>}
+        {micros === null
+          ? t('There was no price.')
+          : t('Computed here: {0}. ', exactDollars(micros))}
+        {said !== null && t('The exchange says: {0}. ', exactDollars(toMicros(said)))}
+        {said !== null && <strong>{isSame ? t('They agree.') : t('They differ.')}</strong>}
       </p>
       <Table
-        label={`Prices of the minute: ${title}`}
-        heads={['From', 'Price', 'Counts for']}
-        nothing="No price."
+        label={t('Prices of the minute: {0}', title)}
+        heads={[t('From'), t('Price'), t('Counts for')]}
+        nothing={t('No price.')}
         rows={ticks.map(({ fromMs, forMs, price }, index) => ({
           key: `${index}`,
           cells: [

@@ -9,6 +9,7 @@ import { assetPrice, dayAndTime, priceDifference } from '../parts/format.js';
 import { Gain, Money, Outcome, Panel } from '../parts/panel.js';
 import { Paged } from '../parts/reading.js';
 import { type Flows, profitOf, readFlows } from '../results/flows.js';
+import { t } from '../words/words.js';
 
 /** After this time, an ended market has paid everything. */
 const PAID_WITHIN_MS = 25 * 60 * 60_000;
@@ -22,9 +23,9 @@ export function PastView() {
   return (
     <>
       <div class="page-head">
-        <h1>Past markets</h1>
+        <h1>{t('Past markets')}</h1>
         <Choice
-          label="Asset"
+          label={t('Asset')}
           options={options}
           chosen={of}
           onChoose={(chosen) => {
@@ -33,7 +34,7 @@ export function PastView() {
           }}
         />
       </div>
-      <Panel title={`Decided ${of} markets`}>
+      <Panel title={t('Decided {0} markets', of)}>
         <Paged
           about={`${of} ${userId}`}
           news={decided?.resolution && decided.id}
@@ -52,17 +53,17 @@ export function PastView() {
             const entries = page.markets.map((market) => ({ market, flows }));
             return { entries, nextCursor: page.nextCursor };
           }}
-          label="Past markets"
+          label={t('Past markets')}
           heads={[
-            'Market',
-            'Result',
-            'Price to beat',
-            'End price',
-            'Difference',
-            'Volume',
-            ...(userId === undefined ? [] : ['Your result']),
+            t('Market'),
+            t('Result'),
+            t('Price to beat'),
+            t('End price'),
+            t('Difference'),
+            t('Volume'),
+            ...(userId === undefined ? [] : [t('Your result')]),
           ]}
-          nothing={`No ${of} market has been decided yet.`}
+          nothing={t('No {0} market has been decided yet.', of)}
           rows={(entries) =>
             entries.map(({ market: each, flows }) => ({
               key: each.id,
@@ -88,7 +89,7 @@ export function PastView() {
 }
 
 function Own(props: { of: string; in: Flows }) {
-  if (props.in === null) return <span class="soft">Too many trades</span>;
+  if (props.in === null) return <span class="soft">{t('Too many trades')}</span>;
   const micros = profitOf(props.in, props.of);
   if (micros === null) return <>{'\u2013'}</>;
   return <Gain micros={micros} />;

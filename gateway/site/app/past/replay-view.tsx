@@ -21,6 +21,7 @@ import {
 } from '../parts/format.js';
 import { Figure, Money, Outcome, Panel } from '../parts/panel.js';
 import { Paged, Read, useReading } from '../parts/reading.js';
+import { t } from '../words/words.js';
 import { CheckPanel } from './check.js';
 import { ReplayPanel } from './replay.js';
 
@@ -50,27 +51,30 @@ export function ReplayView() {
 function Result({ of }: { of: MarketDetail }) {
   const { endPrice, startPrice } = of;
   return (
-    <Panel title="Result">
+    <Panel title={t('Result')}>
       <dl class="figures panel-body">
         <Figure
-          label="Result"
+          label={t('Result')}
           value={of.resolution === null ? of.status : <Outcome of={of.resolution} />}
-          {...(of.voidReason !== null && { note: `By an operator: ${of.voidReason}` })}
+          {...(of.voidReason !== null && { note: t('By an operator: {0}', of.voidReason) })}
         />
         <Figure
-          label="Price to beat"
+          label={t('Price to beat')}
           value={startPrice === null ? '\u2013' : assetPrice(startPrice)}
         />
-        <Figure label="End price" value={endPrice === null ? '\u2013' : assetPrice(endPrice)} />
         <Figure
-          label="Difference"
+          label={t('End price')}
+          value={endPrice === null ? '\u2013' : assetPrice(endPrice)}
+        />
+        <Figure
+          label={t('Difference')}
           value={
             endPrice === null || startPrice === null
               ? '\u2013'
               : priceDifference(endPrice - startPrice)
           }
         />
-        <Figure label="Volume" value={<Money micros={toMicros(of.volume)} />} />
+        <Figure label={t('Volume')} value={<Money micros={toMicros(of.volume)} />} />
       </dl>
     </Panel>
   );
@@ -78,20 +82,20 @@ function Result({ of }: { of: MarketDetail }) {
 
 function Trades({ marketId }: { marketId: string }) {
   return (
-    <Panel title="Trades">
+    <Panel title={t('Trades')}>
       <Paged
         about={marketId}
         list="trades"
         read={(cursor) => marketTrades(publicApi, marketId, { cursor })}
-        label="Trades"
-        heads={['Taker', 'Time', 'Price', 'Shares', 'Value']}
-        nothing="Nothing was traded."
+        label={t('Trades')}
+        heads={[t('Taker'), t('Time'), t('Price'), t('Shares'), t('Value')]}
+        nothing={t('Nothing was traded.')}
         rows={(trades) =>
           trades.map((each) => ({
             key: each.tradeId,
             cells: [
               <>
-                {each.side === 'BUY' ? 'buys' : 'sells'} <Outcome of={each.outcome} />
+                {each.side === 'BUY' ? t('buys') : t('sells')} <Outcome of={each.outcome} />
               </>,
               clockSeconds(each.atMs),
               cents(toTicks(each.price)),

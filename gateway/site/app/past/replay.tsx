@@ -27,6 +27,7 @@ import {
   whole,
 } from '../parts/format.js';
 import { Outcome, Panel, Table } from '../parts/panel.js';
+import { mixed, t } from '../words/words.js';
 import { type Moment, type MomentLevel, momentAfter } from './moment.js';
 
 const LEVELS = 8;
@@ -55,12 +56,12 @@ export function ReplayPanel({ of }: { of: Opened<MarketDetail> }) {
       isWhole.value = true;
     } catch (error) {
       if (events.peek().length === 0) throw error;
-      problem.value = `The rest of the replay could not be read. ${sentenceOf(error)}`;
+      problem.value = t('The rest of the replay could not be read. {0}', sentenceOf(error));
     }
   };
   const still = useComputed(() => pricePicture(of, pricesOf(of.priceHistory), of.endsAtMs));
   return (
-    <Panel title={`${of.asset} against the price to beat`}>
+    <Panel title={t('{0} against the price to beat', of.asset)}>
       {events.value.length > 0 ? (
         <>
           <Player of={of} events={events} isWhole={isWhole} />
@@ -73,10 +74,10 @@ export function ReplayPanel({ of }: { of: Opened<MarketDetail> }) {
           <PlotView of={still} />
           <p class="panel-body actions">
             {isWhole.value ? (
-              <span class="soft">Nothing happened in this market.</span>
+              <span class="soft">{t('Nothing happened in this market.')}</span>
             ) : (
               <Action class="plain strong" run={load}>
-                Replay this market
+                {t('Replay this market')}
               </Action>
             )}
           </p>
@@ -137,16 +138,17 @@ function Player(props: {
     isPlaying.value = !isPlaying.peek();
   };
   const shown = moment.value;
-  const text = `${clockSeconds(shown.atMs)}, event ${whole(count.value)} of ${whole(events.value.length)}`;
+  const place = [whole(count.value), whole(events.value.length)] as const;
+  const text = t('{0}, event {1} of {2}', clockSeconds(shown.atMs), ...place);
   return (
     <>
       <PlotView of={picture} />
       <div class="panel-body stack replay">
         <p class="actions">
           <button type="button" class="plain strong" onClick={play}>
-            {isPlaying.value ? 'Pause' : 'Play'}
+            {isPlaying.value ? t('Pause') : t('Play')}
           </button>
-          <Choice label="Speed" class="small" options={SPEEDS} {...bound(speed)} />
+          <Choice label={t('Speed')} class="small" options={SPEEDS} {...bound(speed)} />
         </p>
         <div class="field">
           <label for="moment">{text}</label>
@@ -168,14 +170,14 @@ function Player(props: {
           {shown.price !== null && (
             <span class="soft">
               {' '}
-              {priceDifference(shown.price - of.startPrice)} against the price to beat
+              {mixed('{0} against the price to beat', priceDifference(shown.price - of.startPrice))}
             </span>
           )}
-          , journal entry <span data-moment-sequence>{whole(shown.sequence)}</span>
+          {t(', journal entry')} <span data-moment-sequence>{whole(shown.sequence)}</span>
         </p>
         <div class="columns">
-          <Levels title="Bids for UP" levels={shown.bids} />
-          <Levels title="Offers of UP" levels={shown.asks} />
+          <Levels title={t('Bids for UP')} levels={shown.bids} />
+          <Levels title={t('Offers of UP')} levels={shown.asks} />
           <Tape of={shown} />
         </div>
       </div>
@@ -189,8 +191,8 @@ function Levels({ title, levels }: { title: string; levels: readonly MomentLevel
       <h3>{title}</h3>
       <Table
         label={title}
-        heads={['Price', 'Shares']}
-        nothing="None."
+        heads={[t('Price'), t('Shares')]}
+        nothing={t('None.')}
         rows={levels.slice(0, LEVELS).map(({ ticks, lots }) => ({
           key: `${ticks}`,
           cells: [cents(ticks), shares(lots)],
@@ -203,16 +205,16 @@ function Levels({ title, levels }: { title: string; levels: readonly MomentLevel
 function Tape({ of }: { of: Moment }) {
   return (
     <div>
-      <h3>Last trades</h3>
+      <h3>{t('Last trades')}</h3>
       <Table
-        label="Last trades"
-        heads={['Taker', 'Time', 'Price', 'Shares']}
-        nothing="No trades yet."
+        label={t('Last trades')}
+        heads={[t('Taker'), t('Time'), t('Price'), t('Shares')]}
+        nothing={t('No trades yet.')}
         rows={of.trades.map((each) => ({
           key: each.tradeId,
           cells: [
             <>
-              {each.side === 'BUY' ? 'buys' : 'sells'} <Outcome of={each.outcome} />
+              {each.side === 'BUY' ? t('buys') : t('sells')} <Outcome of={each.outcome} />
             </>,
             clockSeconds(each.atMs),
             cents(toTicks(each.price)),

@@ -7,16 +7,17 @@ import { bound, Choice } from '../parts/action.js';
 import { dollars, gain } from '../parts/format.js';
 import { Panel } from '../parts/panel.js';
 import { Paged } from '../parts/reading.js';
+import { t } from '../words/words.js';
 
 const METRICS = [
-  { value: 'profit', label: 'Profit' },
-  { value: 'volume', label: 'Volume' },
-  { value: 'points', label: 'Points' },
+  { value: 'profit', label: t('Profit') },
+  { value: 'volume', label: t('Volume') },
+  { value: 'points', label: t('Points') },
 ] as const;
 const PERIODS = [
-  { value: 'all', label: 'All time' },
-  { value: 'week', label: 'Week' },
-  { value: 'day', label: 'Day' },
+  { value: 'all', label: t('All time') },
+  { value: 'week', label: t('Week') },
+  { value: 'day', label: t('Day') },
 ] as const;
 type Metric = (typeof METRICS)[number]['value'];
 type Period = (typeof PERIODS)[number]['value'];
@@ -34,10 +35,10 @@ export function LeaderboardView() {
   return (
     <>
       <div class="page-head">
-        <h1>Leaderboard</h1>
+        <h1>{t('Leaderboard')}</h1>
         <div class="actions">
-          <Choice label="Ranked by" options={METRICS} {...bound(metric)} />
-          <Choice label="Over" options={PERIODS} {...bound(period)} />
+          <Choice label={t('Ranked by')} options={METRICS} {...bound(metric)} />
+          <Choice label={t('Over')} options={PERIODS} {...bound(period)} />
         </div>
       </div>
       <Panel title={METRICS.find(({ value }) => value === by)!.label}>
@@ -45,9 +46,9 @@ export function LeaderboardView() {
           about={`${by} ${over}`}
           list="entries"
           read={(cursor) => leaderboard(publicApi, { metric: by, period: over, cursor })}
-          label="Leaderboard"
-          heads={['Rank, name', METRICS.find(({ value }) => value === by)!.label]}
-          nothing="Nobody is ranked for this period yet."
+          label={t('Leaderboard')}
+          heads={[t('Rank, name'), METRICS.find(({ value }) => value === by)!.label]}
+          nothing={t('Nobody is ranked for this period yet.')}
           rows={(entries) =>
             entries.map((each) => ({
               key: each.userId,
@@ -55,7 +56,7 @@ export function LeaderboardView() {
                 <>
                   <span class="rank">{each.rank}</span>{' '}
                   <a href={`#/user/${each.userId}`}>{each.username}</a>
-                  {each.userId === own && <span class="soft"> (you)</span>}
+                  {each.userId === own && <span class="soft"> {t('(you)')}</span>}
                 </>,
                 valueText(by, each.value),
               ],

@@ -6,6 +6,7 @@ import { route } from '../model/route.js';
 import { averageCents, dayAndTime, dollars, shares, slotName, whole } from '../parts/format.js';
 import { Figure, Gain, Outcome, Panel } from '../parts/panel.js';
 import { Paged, Read, useReading } from '../parts/reading.js';
+import { t } from '../words/words.js';
 
 export function ProfileView() {
   const userId = route.value.subject;
@@ -17,10 +18,10 @@ export function ProfileView() {
         <>
           <div class="page-head">
             <h1>{of.username}</h1>
-            <span class="soft">since {dayAndTime(of.createdAtMs)}</span>
+            <span class="soft">{t('since {0}', dayAndTime(of.createdAtMs))}</span>
           </div>
           <div class="stack">
-            <Panel title="Record">
+            <Panel title={t('Record')}>
               <Record of={of} />
             </Panel>
             {of.volume !== null && (
@@ -39,38 +40,38 @@ export function ProfileView() {
 function Record({ of }: { of: Profile }) {
   const { rank, realizedProfit, volume, trades } = of;
   if (realizedProfit === null || volume === null || trades === null)
-    return <p class="nothing">This account is private.</p>;
+    return <p class="nothing">{t('This account is private.')}</p>;
   return (
     <dl class="figures panel-body">
-      <Figure label="Rank by profit" value={rank === null ? '\u2013' : `${rank}`} />
-      <Figure label="Realised profit" value={<Gain micros={toMicros(realizedProfit)} />} />
-      <Figure label="Volume" value={dollars(toMicros(volume))} />
-      <Figure label="Trades" value={whole(trades)} />
+      <Figure label={t('Rank by profit')} value={rank === null ? '\u2013' : `${rank}`} />
+      <Figure label={t('Realised profit')} value={<Gain micros={toMicros(realizedProfit)} />} />
+      <Figure label={t('Volume')} value={dollars(toMicros(volume))} />
+      <Figure label={t('Trades')} value={whole(trades)} />
     </dl>
   );
 }
 
 function OpenPositions({ userId }: { userId: string }) {
   return (
-    <Panel title="Positions">
+    <Panel title={t('Positions')}>
       <Paged
         about={userId}
         list="positions"
         read={(cursor) => positions(publicApi, userId, { cursor })}
-        label="Positions"
-        heads={['Market', 'Shares', 'Average', 'Value']}
-        nothing="No positions."
+        label={t('Positions')}
+        heads={[t('Market'), t('Shares'), t('Average'), t('Value')]}
+        nothing={t('No positions.')}
         rows={(held) =>
           held.map((each) => ({
             key: `${each.marketId} ${each.outcome}`,
             cells: [
               <>
-                {each.outcome === null ? 'Fees of' : <Outcome of={each.outcome} />}{' '}
+                {each.outcome === null ? t('Fees of') : <Outcome of={each.outcome} />}{' '}
                 <a href={`#/market/${each.marketId}`}>{slotName(each.marketId)}</a>
               </>,
               shares(toLots(each.shares)),
               each.averagePrice === null ? '\u2013' : averageCents(toMicros(each.averagePrice)),
-              each.value === null ? 'No bids' : dollars(toMicros(each.value)),
+              each.value === null ? t('No bids') : dollars(toMicros(each.value)),
             ],
           }))
         }

@@ -1,5 +1,6 @@
 /** Settings: the browser's notifications of results, while the page is open in some tab. */
 import { Panel } from '../parts/panel.js';
+import { t } from '../words/words.js';
 import { notifies } from './results.js';
 
 const isPossible = typeof Notification !== 'undefined';
@@ -13,7 +14,7 @@ async function choose(box: HTMLInputElement): Promise<void> {
 export function NotificationsPanel() {
   if (!isPossible) return null;
   return (
-    <Panel title="Notifications">
+    <Panel title={t('Notifications')}>
       <div class="entrance panel-body">
         <label class="check">
           <input
@@ -21,7 +22,7 @@ export function NotificationsPanel() {
             checked={notifies.value === 'on'}
             onChange={({ currentTarget: box }) => void choose(box)}
           />
-          Tell me results while this page is in the background
+          {t('Tell me results while this page is in the background')}
         </label>
       </div>
     </Panel>

@@ -1,16 +1,17 @@
 /** The user's holdings, the result of each market in a period, and a chart of both. */
 import { useComputed, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { deposits, toMicros } from '../../../client/index.js';
+import { deposits, startAgain, toMicros } from '../../../client/index.js';
 import { Holdings } from '../account/holdings.js';
 import { type Picture, type Point, pointAt } from '../chart/plot.js';
 import { PlotView } from '../chart/plot-view.js';
-import { balance, positions, trueAt, worthMicros } from '../model/account.js';
+import { balance, orders, positions, trueAt, worthMicros } from '../model/account.js';
 import { now } from '../model/clock.js';
 import { api } from '../model/exchange.js';
+import { mayStartAgain, startingMicros } from '../model/markets.js';
 import { user } from '../model/session.js';
 import { SLOT_MS, today } from '../model/slots.js';
-import { bound, Choice } from '../parts/action.js';
+import { Action, bound, Choice } from '../parts/action.js';
 import {
   clockTime,
   dayAndTime,
@@ -23,13 +24,14 @@ import {
 } from '../parts/format.js';
 import { Figure, Gain, Money, Panel, Table } from '../parts/panel.js';
 import { Read, type Reading, useReading } from '../parts/reading.js';
+import { t } from '../words/words.js';
 import { profitOf, readFlows } from './flows.js';
 
 type Period = 'today' | 'yesterday' | 'week';
 const PERIODS = [
-  { value: 'today', label: 'Today' },
-  { value: 'yesterday', label: 'Yesterday' },
-  { value: 'week', label: '7 days' },
+  { value: 'today', label: t('Today') },
+  { value: 'yesterday', label: t('Yesterday') },
+  { value: 'week', label: t('7 days') },
 ] as const;
 const DAYS_BACK: Record<Period, number> = { today: 0, yesterday: 1, week: 6 };
 const MINUTE_MS = 60_000;
@@ -60,22 +62,36 @@ export function Portfolio() {
     money === null || staked === null
       ? null
       : money.availableMicros + money.heldMicros + worth.value + staked;
+  const isBroke =
+    mayStartAgain.value &&
+    total !== null &&
+    total < Math.floor(startingMicros.value / 10) &&
+    staked === 0 &&
+    positions.value.length + orders.value.length === 0;
   const shown = (micros: number | null | undefined) =>
     micros == null ? UNKNOWN : <Money micros={micros} />;
   return (
     <div class="stack">
-      <Panel title="Now">
+      <Panel title={t('Now')}>
         <dl class="figures panel-body" data-sequence={trueAt.value}>
-          <Figure class="large" label="Portfolio value" value={shown(total)} name="total" />
-          <Figure label="Available" value={shown(money?.availableMicros)} name="available" />
-          <Figure label="In open orders" value={shown(money?.heldMicros)} name="held" />
-          {staked !== null && staked > 0 && <Figure label="Staked" value={shown(staked)} />}
+          <Figure class="large" label={t('Portfolio value')} value={shown(total)} name="total" />
+          <Figure label={t('Available')} value={shown(money?.availableMicros)} name="available" />
+          <Figure label={t('In open orders')} value={shown(money?.heldMicros)} name="held" />
+          {staked !== null && staked > 0 && <Figure label={t('Staked')} value={shown(staked)} />}
           <Figure
-            label="Positions"
+            label={t('Positions')}
             value={shown(money && worth.value)}
-            note={unsaleable === 0 ? '\u00a0' : `Without ${unsaleable} that nobody bids for`}
+            note={unsaleable === 0 ? '\u00a0' : t('Without {0} that nobody bids for', unsaleable)}
           />
         </dl>
+        {isBroke && (
+          <p class="panel-body">
+            <Action class="plain strong" run={() => startAgain(api, userId)}>
+              {t('Start again with {0}', dollars(startingMicros.value).replace('.00', ''))}
+            </Action>{' '}
+            <span class="soft">{t('Play money, once a day.')}</span>
+          </p>
+        )}
       </Panel>
       {total !== null && <Results totalMicros={total} />}
       <Holdings />
@@ -108,16 +124,17 @@ function Results({ totalMicros }: { totalMicros: number }) {
   useAgain(reading);
   return (
     <Panel
-      title="Results"
-      extra={<Choice label="Period" class="small" options={PERIODS} {...bound(period)} />}
+      title={t('Results')}
+      extra={<Choice label={t('Period')} class="small" options={PERIODS} {...bound(period)} />}
     >
       <Read of={reading}>
         {({ flows }) => {
           if (flows === null)
             return (
               <p class="nothing">
-                There are too many trades to add up here. Choose a shorter period, or download your
-                statement.
+                {t(
+                  'There are too many trades to add up here. Choose a shorter period, or download your statement.',
+                )}
               </p>
             );
           const all = [...flows.keys()]
@@ -161,26 +178,26 @@ function Shown(props: ShownProps) {
   return (
     <>
       <dl class="figures panel-body">
-        <Figure label="Profit, fees included" name="profit" value={<Gain micros={profit} />} />
+        <Figure label={t('Profit, fees included')} name="profit" value={<Gain micros={profit} />} />
         <Figure
-          label="Win rate"
+          label={t('Win rate')}
           name="win-rate"
           value={over.length === 0 ? UNKNOWN : perCent(won / over.length)}
-          note={`${won} of ${over.length} markets`}
+          note={t('{0} of {1} markets', won, over.length)}
         />
       </dl>
       {of.length > 0 && <Line {...props} nowMs={nowMs} />}
       <Table
-        label="Results"
-        heads={['Market', 'Ended', 'Profit']}
-        nothing="You held no shares in this period."
+        label={t('Results')}
+        heads={[t('Market'), t('Ended'), t('Profit')]}
+        nothing={t('You held no shares in this period.')}
         rows={[...of].reverse().map(({ marketId, endsAtMs, profitMicros }) => ({
           key: marketId,
           cells: [
             <a key="market" href={`#/market/${marketId}`}>
               {slotNameWithDay(marketId)}
             </a>,
-            endsAtMs <= nowMs ? clockTime(endsAtMs) : 'open',
+            endsAtMs <= nowMs ? clockTime(endsAtMs) : t('open'),
             profitMicros === null ? UNKNOWN : <Gain key="profit" micros={profitMicros} />,
           ],
         }))}
@@ -209,7 +226,7 @@ function Line({ of, all, fromMs, toMs, totalMicros, nowMs }: ShownProps & { nowM
     fromMs: Math.max(fromMs, first - HOUR_MS),
     toMs: endMs,
     lines: [{ points, colour: 'up', width: 2 }],
-    target: { value: start, label: `Start ${dollars(start)}` },
+    target: { value: start, label: t('Start {0}', dollars(start)) },
     textAt: (atMs) => {
       const then = pointAt(points, atMs)?.value ?? start;
       return `${clockTime(atMs)}  ${dollars(then)}  ${gain(then - start)}`;

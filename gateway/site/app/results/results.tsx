@@ -9,6 +9,7 @@ import { kept } from '../model/settings.js';
 import { Action } from '../parts/action.js';
 import { dollars, gain, shares, slotName } from '../parts/format.js';
 import { Figure, Gain, Money, Outcome } from '../parts/panel.js';
+import { mixed, t } from '../words/words.js';
 import { markRead, type Settlement, unread } from './settlements.js';
 
 /** Whether the browser notifies of results while the page is in the background. */
@@ -38,9 +39,9 @@ export function Results() {
       {newest !== undefined && <Card key={newest.marketId} of={newest} />}
       {more > 0 && (
         <p class="soft">
-          {`${more} more ${more === 1 ? 'result' : 'results'}. `}
+          {more === 1 ? t('1 more result.') : t('{0} more results.', more)}{' '}
           <button type="button" class="link" onClick={() => markRead(own)}>
-            Dismiss all
+            {t('Dismiss all')}
           </button>
         </p>
       )}
@@ -55,39 +56,39 @@ function Card({ of }: { of: Settlement }) {
     <section class={`panel result ${isLoss ? 'loss' : ''}`} aria-label={slotName(marketId)}>
       <header class="panel-head">
         <span class="figure-value">
-          {slotName(marketId)}: <Outcome of={resolution} /> {resolution !== 'VOID' && 'won'}
+          {slotName(marketId)}: <Outcome of={resolution} /> {resolution !== 'VOID' && t('won')}
         </span>
         <span class="actions">
           <Action isLocal={true} run={() => share(of)}>
-            Share
+            {t('Share')}
           </Action>
           <button type="button" class="plain" onClick={() => markRead([of])}>
-            Dismiss
+            {t('Dismiss')}
           </button>
         </span>
       </header>
-      {voidReason && <p class="panel-body">Declared by an operator: {voidReason}</p>}
+      {voidReason && <p class="panel-body">{mixed('Declared by an operator: {0}', voidReason)}</p>}
       {sums === null ? (
         <p class="panel-body">{MANY}</p>
       ) : (
         <dl class="figures panel-body">
-          <Figure label="You had" value={hadText(sums)} />
-          <Figure label="You get" value={<Money micros={sums.payoutMicros} />} />
-          <Figure label="Profit, fees included" value={<Gain micros={sums.profitMicros} />} />
+          <Figure label={t('You had')} value={hadText(sums)} />
+          <Figure label={t('You get')} value={<Money micros={sums.payoutMicros} />} />
+          <Figure label={t('Profit, fees included')} value={<Gain micros={sums.profitMicros} />} />
         </dl>
       )}
       <p class="panel-body">
-        <a href={`#/market/${marketId}`}>See result</a>
+        <a href={`#/market/${marketId}`}>{t('See result')}</a>
       </p>
     </section>
   );
 }
 
-const MANY = 'You traded too often in it to add up your result here.';
+const MANY = t('You traded too often in it to add up your result here.');
 
 function hadText({ lots }: NonNullable<Settlement['sums']>): string {
   const had = (['UP', 'DOWN'] as const).filter((each) => lots[each] > 0);
-  return had.map((each) => `${shares(lots[each])} ${each}`).join(' and ') || 'No shares';
+  return had.map((each) => `${shares(lots[each])} ${each}`).join(' and ') || t('No shares');
 }
 
 /** Shares the public result, with the device's own dialog if there is one. */
@@ -98,18 +99,24 @@ async function share({ marketId, resolution }: Settlement): Promise<void> {
   if (navigator.share !== undefined) await navigator.share({ title, url }).catch(() => {});
   else {
     await navigator.clipboard.writeText(url);
-    notice.value = 'Link copied.';
+    notice.value = t('Link copied.');
   }
 }
 
 function titleOf(marketId: string, resolution: Settlement['resolution']): string {
-  return `${slotName(marketId)}: ${resolution === 'VOID' ? 'void' : `${resolution} won`}`;
+  return `${slotName(marketId)}: ${resolution === 'VOID' ? t('void') : t('{0} won', resolution)}`;
 }
 
 function sentence({ marketId, resolution, voidReason, sums }: Settlement): string {
-  const why = voidReason ? `, declared by an operator: ${voidReason}` : '';
+  const why = voidReason ? t(', declared by an operator: {0}', voidReason) : '';
   const result = `${titleOf(marketId, resolution)}${why}.`;
   if (sums === null) return `${result} ${MANY}`;
   const { payoutMicros, profitMicros } = sums;
-  return `${result} You had: ${hadText(sums)}. You get ${dollars(payoutMicros)}. Profit: ${gain(profitMicros)}.`;
+  return t(
+    '{0} You had: {1}. You get {2}. Profit: {3}.',
+    result,
+    hadText(sums),
+    dollars(payoutMicros),
+    gain(profitMicros),
+  );
 }

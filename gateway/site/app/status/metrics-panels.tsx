@@ -9,14 +9,16 @@ import { elapsedMs } from '../model/clock.js';
 import { publicApi, sentenceOf } from '../model/exchange.js';
 import { whole } from '../parts/format.js';
 import { Fact, Panel, Table } from '../parts/panel.js';
+import { t } from '../words/words.js';
 import { Metrics, mean, perSecond, quantile } from './metrics.js';
 
 const READ_EVERY_MS = 2_000;
 /** Number of readings that rates and latencies use: the last ten seconds. */
 const KEPT = 6;
 const UNKNOWN = '\u2013';
-const ELSEWHERE =
-  'The metrics of this exchange are only on the address of its operators (OPERATIONS_PORT). Rates, latencies, commits, the follower and connections are not shown here.';
+const ELSEWHERE = t(
+  'The metrics of this exchange are only on the address of its operators (OPERATIONS_PORT). Rates, latencies, commits, the follower and connections are not shown here.',
+);
 
 const readings = signal<readonly Metrics[]>([]);
 
@@ -47,18 +49,18 @@ export function MetricsPanels() {
   const to = readings.value.at(-1);
   if (problem.value !== '')
     return (
-      <Panel title="Figures">
+      <Panel title={t('Figures')}>
         <p class="nothing" role="status">
           {problem.value}
         </p>
       </Panel>
     );
-  if (from === undefined || to === undefined) return <p class="nothing">Loading</p>;
+  if (from === undefined || to === undefined) return <p class="nothing">{t('Loading')}</p>;
   return (
     <>
       <Latencies from={from} to={to} />
-      {Object.entries(PANELS).map(([title, rows]) => (
-        <Panel key={title} title={title}>
+      {(Object.entries(PANELS) as [Panels, Rows][]).map(([title, rows]) => (
+        <Panel key={title} title={t(title)}>
           <dl class="forecast panel-body">
             {rows(from, to).map(([label, value]) => (
               <Fact key={label} label={label} value={value} />
@@ -67,7 +69,7 @@ export function MetricsPanels() {
         </Panel>
       ))}
       <p>
-        <a href="/api/metrics">All metrics</a>
+        <a href="/api/metrics">{t('All metrics')}</a>
       </p>
     </>
   );
@@ -76,19 +78,19 @@ export function MetricsPanels() {
 type Row = readonly [label: string, value: string];
 
 const STAGES = [
-  ['Receiving and checking', 'exchange_receive_seconds'],
-  ['Applying', 'exchange_apply_seconds'],
-  ['Until it is durable', 'exchange_commit_seconds'],
-  ['Whole request', 'exchange_request_seconds'],
+  [t('Receiving and checking'), 'exchange_receive_seconds'],
+  [t('Applying'), 'exchange_apply_seconds'],
+  [t('Until it is durable'), 'exchange_commit_seconds'],
+  [t('Whole request'), 'exchange_request_seconds'],
 ] as const;
 
 function Latencies({ from, to }: { from: Metrics; to: Metrics }) {
   const at = (name: string, part: number) => upTo(quantile(from, to, name, part));
   return (
-    <Panel title="Latencies">
+    <Panel title={t('Latencies')}>
       <Table
-        label="Latencies of changes"
-        heads={['At most', 'p50', 'p99', 'p99.9']}
+        label={t('Latencies of changes')}
+        heads={[t('At most'), 'p50', 'p99', 'p99.9']}
         nothing=""
         rows={STAGES.map(([label, name]) => ({
           key: name,
@@ -99,49 +101,52 @@ function Latencies({ from, to }: { from: Metrics; to: Metrics }) {
   );
 }
 
+type Panels = 'Rates per second' | 'Commits' | 'Follower' | 'Connections' | 'Process';
+type Rows = (from: Metrics, to: Metrics) => readonly Row[];
+
 /** Rows computed from the first and the last reading, by title. */
-const PANELS: Readonly<Record<string, (from: Metrics, to: Metrics) => readonly Row[]>> = {
+const PANELS: Readonly<Record<Panels, Rows>> = {
   'Rates per second': (from, to) => {
     const per = (name: string, labels?: Record<string, string>) =>
       perSecond(from, to, name, labels);
     const refused = per('exchange_commands_total') - per('exchange_commands_total', { code: 'ok' });
     return [
-      ['Commands', per('exchange_commands_total').toFixed(1)],
-      ['Commands refused by a rule', Math.max(refused, 0).toFixed(1)],
-      ['HTTP answers', per('exchange_http_answers_total').toFixed(1)],
-      ['Refused by rate limits', per('exchange_rate_limited_total').toFixed(1)],
-      ['Refused because the disk was behind', per('exchange_overload_refused_total').toFixed(1)],
+      [t('Commands'), per('exchange_commands_total').toFixed(1)],
+      [t('Commands refused by a rule'), Math.max(refused, 0).toFixed(1)],
+      [t('HTTP answers'), per('exchange_http_answers_total').toFixed(1)],
+      [t('Refused by rate limits'), per('exchange_rate_limited_total').toFixed(1)],
+      [t('Refused because the disk was behind'), per('exchange_overload_refused_total').toFixed(1)],
     ];
   },
   Commits: (from, to) => {
     const size = mean(from, to, 'exchange_commit_commands');
     return [
-      ['Commits per second', perSecond(from, to, 'exchange_commit_commands_count').toFixed(1)],
-      ['Commands per commit', size === null ? UNKNOWN : size.toFixed(1)],
-      ['Not durable yet', known(to.sum('exchange_backlog_commands'))],
-      ['Answers waiting for the disk', known(to.sum('exchange_waiting_answers'))],
-      ['Trading', to.sum('exchange_halted') === 1 ? 'halted' : 'open'],
+      [t('Commits per second'), perSecond(from, to, 'exchange_commit_commands_count').toFixed(1)],
+      [t('Commands per commit'), size === null ? UNKNOWN : size.toFixed(1)],
+      [t('Not durable yet'), known(to.sum('exchange_backlog_commands'))],
+      [t('Answers waiting for the disk'), known(to.sum('exchange_waiting_answers'))],
+      [t('Trading'), to.sum('exchange_halted') === 1 ? t('halted') : t('open')],
     ];
   },
   Follower: (_, to) => {
     const seconds = to.sum('exchange_follower_lag_seconds');
     const isRetrying = (to.sum('exchange_follower_retrying') ?? 0) > 0;
     return [
-      ['State', isRetrying ? 'failing, and retrying' : 'healthy'],
-      ['Behind, commands', known(to.sum('exchange_follower_lag_commands'))],
-      ['Behind, seconds', seconds === null ? UNKNOWN : seconds.toFixed(2)],
-      ['Failures since the start', known(to.sum('exchange_follower_failures_total'))],
+      [t('State'), isRetrying ? t('failing, and retrying') : t('healthy')],
+      [t('Behind, commands'), known(to.sum('exchange_follower_lag_commands'))],
+      [t('Behind, seconds'), seconds === null ? UNKNOWN : seconds.toFixed(2)],
+      [t('Failures since the start'), known(to.sum('exchange_follower_failures_total'))],
     ];
   },
   Connections: (from, to) => [
     ['HTTP', known(to.sum('exchange_connections', { kind: 'http' }))],
-    ['Stream', known(to.sum('exchange_connections', { kind: 'stream' }))],
-    ['Requests in flight', known(to.sum('exchange_calls_under_way'))],
+    [t('Stream'), known(to.sum('exchange_connections', { kind: 'stream' }))],
+    [t('Requests in flight'), known(to.sum('exchange_calls_under_way'))],
     ...to
       .by('exchange_stream_subscriptions', 'channel')
-      .map(({ value, sum }) => [`Subscribed to ${value}`, whole(sum)] as const),
-    ['Bytes that stream clients have not read', known(to.sum('exchange_stream_backlog_bytes'))],
-    ['Refused per second', perSecond(from, to, 'exchange_connections_refused_total').toFixed(1)],
+      .map(({ value, sum }) => [t('Subscribed to {0}', value), whole(sum)] as const),
+    [t('Bytes that stream clients have not read'), known(to.sum('exchange_stream_backlog_bytes'))],
+    [t('Refused per second'), perSecond(from, to, 'exchange_connections_refused_total').toFixed(1)],
   ],
   Process: (from, to) => {
     const memory = (kind: string) => {
@@ -150,11 +155,11 @@ const PANELS: Readonly<Record<string, (from: Metrics, to: Metrics) => readonly R
     };
     const delay = to.sum('exchange_event_loop_delay_seconds', { quantile: '0.99' });
     return [
-      ['Cores in use', perSecond(from, to, 'exchange_cpu_seconds_total').toFixed(2)],
-      ['Memory', memory('rss')],
-      ['JavaScript heap', memory('heapUsed')],
-      ['Event loop delay, p99', upTo(delay)],
-      ['Accounts', known(to.sum('exchange_users'))],
+      [t('Cores in use'), perSecond(from, to, 'exchange_cpu_seconds_total').toFixed(2)],
+      [t('Memory'), memory('rss')],
+      [t('JavaScript heap'), memory('heapUsed')],
+      [t('Event loop delay, p99'), upTo(delay)],
+      [t('Accounts'), known(to.sum('exchange_users'))],
     ];
   },
 };

@@ -9,6 +9,7 @@ import { market } from '../model/markets.js';
 import { choose, hasChosen, isOpen, outcome } from '../model/ticket.js';
 import { cents } from '../parts/format.js';
 import { Sign } from '../parts/panel.js';
+import { t } from '../words/words.js';
 import { clear } from './send.js';
 
 let opener: HTMLElement | null = null;
@@ -42,7 +43,7 @@ export function AnswerText({ of, isBid = false }: { of: OutcomeName; isBid?: boo
       </span>
       <span class="outcome-price">{ticks === null ? '\u2013' : cents(ticks)}</span>
       <span class="chance">
-        {chances.value === null ? '\u00a0' : `${chances.value[of]}% chance`}
+        {chances.value === null ? '\u00a0' : t('{0}% chance', chances.value[of])}
       </span>
     </>
   );
@@ -51,7 +52,7 @@ export function AnswerText({ of, isBid = false }: { of: OutcomeName; isBid?: boo
 export function Answers() {
   return (
     <fieldset class="answers" disabled={market.value === null}>
-      <legend class="unseen">Answers</legend>
+      <legend class="unseen">{t('Answers')}</legend>
       {(['UP', 'DOWN'] as const).map((each) => (
         <button
           type="button"

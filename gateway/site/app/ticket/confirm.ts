@@ -17,6 +17,7 @@ import {
   written,
 } from '../model/ticket.js';
 import { cents, dollars, shares } from '../parts/format.js';
+import { t } from '../words/words.js';
 import { withLimit } from './plan.js';
 import { refusal } from './refusal.js';
 
@@ -53,14 +54,14 @@ effect(() => {
 
 effect(() => {
   if (firstClick.value === null) return undefined;
-  const sentence = 'You did not confirm within 10 seconds. Nothing was sent.';
+  const sentence = t('You did not confirm within 10 seconds. Nothing was sent.');
   const timer = setTimeout(() => expire(sentence), CONFIRM_WITHIN_MS);
   return () => clearTimeout(timer);
 });
 
 effect(() => {
   if (isLost.value && firstClick.peek() !== null)
-    expire('The connection was lost before you confirmed. Nothing was sent.');
+    expire(t('The connection was lost before you confirmed. Nothing was sent.'));
 });
 
 /** The second click's effect with the total, such as "$30.15 for 37.4 UP". */
@@ -68,14 +69,14 @@ export function summary(): string {
   const [of, expected, name] = [order.value, plan.value, outcome.value];
   if (of === null) return '';
   const lots = (expected?.lots ?? 0) + (expected?.restingLots ?? 0);
-  const verb = of.side === 'BUY' ? 'buy' : 'sell';
+  const verb = of.side === 'BUY' ? t('buy') : t('sell');
   if (expected === null || lots === 0) return `${verb} ${name}`;
   const { valueMicros, feeMicros, restingLots } = expected;
   const restingMicros = restingLots * (of.limitTicks ?? 0);
   const micros = valueMicros + feeMicros + restingMicros;
   const money = dollars(micros);
   const what = `${shares(lots)} ${name}`;
-  return of.side === 'BUY' ? `${money} for ${what}` : `sell ${what} for ${money}`;
+  return of.side === 'BUY' ? t('{0} for {1}', money, what) : t('sell {0} for {1}', what, money);
 }
 
 /** The worst price that the order would meet, if any. */
@@ -96,11 +97,11 @@ function change(): string {
   const buys = of.order.side === 'BUY';
   const now = worstTicks();
   if (now === undefined)
-    return `The ${buys ? 'offers' : 'bids'} that you wanted are gone. Nothing was sent.`;
+    return t('The {0} that you wanted are gone. Nothing was sent.', buys ? t('offers') : t('bids'));
   if (buys ? now > limit : now < limit)
-    return `The price moved from ${cents(before)} to ${cents(now)}. Nothing was sent.`;
+    return t('The price moved from {0} to {1}. Nothing was sent.', cents(before), cents(now));
   return expected.isShort && of.plan?.isShort === false
-    ? 'Less can fill now than before. Nothing was sent.'
+    ? t('Less can fill now than before. Nothing was sent.')
     : '';
 }
 

@@ -8,6 +8,7 @@ import { fees, isLimit, order, outcome, plan, shortage, side } from '../model/ti
 import { averageCents, cents, dollars, exactDollars, perCent, shares } from '../parts/format.js';
 import { Fact, Gain, Money } from '../parts/panel.js';
 import { paidMicros } from '../results/fees.js';
+import { t } from '../words/words.js';
 import { averageMicros, type Plan, type PlannedOrder } from './plan.js';
 import { FORETOLD } from './refusal.js';
 
@@ -37,9 +38,9 @@ function shortfall(sent: PlannedOrder, { isShort, lots, valueMicros }: Plan): st
   if (!isShort) return '';
   const [part, whole] =
     sent.budgetMicros === null
-      ? [shares(lots), `${shares(sent.lots!)} shares`]
+      ? [shares(lots), t('{0} shares', shares(sent.lots!))]
       : [dollars(valueMicros), dollars(sent.budgetMicros)];
-  return `Only ${part} of ${whole} can fill now. The rest is not traded.`;
+  return t('Only {0} of {1} can fill now. The rest is not traded.', part, whole);
 }
 
 /** The limit of a market order. */
@@ -47,7 +48,7 @@ function limitRow({ side: of, limitTicks }: PlannedOrder): Row[] {
   if (isLimit.value || limitTicks === null) return [];
   return [
     [
-      of === 'BUY' ? 'You pay at most, per share' : 'You get at least, per share',
+      of === 'BUY' ? t('You pay at most, per share') : t('You get at least, per share'),
       cents(limitTicks),
     ],
   ];
@@ -58,12 +59,14 @@ type Row = readonly [label: string, value: ComponentChildren, kind?: 'strong' | 
 const DASH = '\u2013';
 const feeLabel = () =>
   market.value === null
-    ? 'Fee'
-    : `Fee on top${fees.value.curve > 0 ? '' : `, ${fees.value.flat / 100}%`}`;
+    ? t('Fee')
+    : fees.value.curve > 0
+      ? t('Fee on top')
+      : t('Fee on top, {0}%', fees.value.flat / 100);
 
 const emptyRows = (): Row[] => [
-  [side.value === 'BUY' ? `Payout if ${outcome.value} wins` : 'You get', DASH, 'win'],
-  ['Total', DASH],
+  [side.value === 'BUY' ? t('Payout if {0} wins', outcome.value) : t('You get'), DASH, 'win'],
+  [t('Total'), DASH],
 ];
 
 function Rows({ rows }: { rows: readonly Row[] }) {
@@ -93,20 +96,20 @@ function buyRows(expected: Plan): Row[] {
   const payout = lots * 1_000;
   const profit = payout - total;
   const filled: Row[] = [
-    [`Payout if ${of} wins`, <Money key="payout" micros={payout} />, 'win'],
-    ['Total', <Money key="total" micros={total} />, 'strong'],
+    [t('Payout if {0} wins', of), <Money key="payout" micros={payout} />, 'win'],
+    [t('Total'), <Money key="total" micros={total} />, 'strong'],
     [
-      `Profit if ${of} wins`,
+      t('Profit if {0} wins', of),
       <Gain key="profit" micros={profit}>
         {total === 0 ? '' : ` (${perCent(profit / total)})`}
       </Gain>,
     ],
-    [`Loss if ${other} wins`, <Gain key="loss" micros={-total} />],
+    [t('Loss if {0} wins', other), <Gain key="loss" micros={-total} />],
   ];
   const resting: Row[] = [
-    ['Waits in the book', `${shares(restingLots)} shares`],
-    ['Held until it fills, no fee', <Money key="held" micros={heldMicros} />, 'strong'],
-    [`Payout if it fills and ${of} wins`, <Money key="then" micros={restingLots * 1_000} />],
+    [t('Waits in the book'), t('{0} shares', shares(restingLots))],
+    [t('Held until it fills, no fee'), <Money key="held" micros={heldMicros} />, 'strong'],
+    [t('Payout if it fills and {0} wins', of), <Money key="then" micros={restingLots * 1_000} />],
   ];
   return [...(lots > 0 ? filled : []), ...(restingLots > 0 ? resting : [])];
 }
@@ -115,13 +118,16 @@ function sellRows(expected: Plan): Row[] {
   const { lots, valueMicros, restingLots } = expected;
   const cost = costOf(lots);
   const filled: Row[] = [
-    ['You get', <Money key="get" micros={valueMicros} />, 'win'],
-    ['Profit on these', cost === null ? DASH : <Gain key="profit" micros={valueMicros - cost} />],
+    [t('You get'), <Money key="get" micros={valueMicros} />, 'win'],
+    [
+      t('Profit on these'),
+      cost === null ? DASH : <Gain key="profit" micros={valueMicros - cost} />,
+    ],
   ];
   const restingMicros = restingLots * (order.value?.limitTicks ?? 0);
   const resting: Row[] = [
-    ['Waits in the book', `${shares(restingLots)} shares`],
-    ['You get when it fills', <Money key="then" micros={restingMicros} />, 'strong'],
+    [t('Waits in the book'), t('{0} shares', shares(restingLots))],
+    [t('You get when it fills'), <Money key="then" micros={restingMicros} />, 'strong'],
   ];
   return [...(lots > 0 ? filled : []), ...(restingLots > 0 ? resting : [])];
 }
@@ -145,22 +151,22 @@ export function ForecastDetails() {
   if (taken.length === 0) return null;
   const buys = sent.side === 'BUY';
   const rows: Row[] = [
-    ['Shares', shares(lots)],
-    ['Average / worst price', pricesOf(of)],
+    [t('Shares'), shares(lots)],
+    [t('Average / worst price'), pricesOf(of)],
     ...limitRow(sent),
-    [feeLabel(), buys ? <Money key="fee" micros={feeMicros} /> : 'None on sales'],
+    [feeLabel(), buys ? <Money key="fee" micros={feeMicros} /> : t('None on sales')],
   ];
-  if (buys) rows.push(['Refund if VOID', <Money key="void" micros={lots * 500 + feeMicros} />]);
+  if (buys) rows.push([t('Refund if VOID'), <Money key="void" micros={lots * 500 + feeMicros} />]);
   return (
     <details class="levels">
       <summary>
-        Details: {shares(lots)} shares at {averageCents(averageMicros(of)!)}
+        {t('Details: {0} shares at {1}', shares(lots), averageCents(averageMicros(of)!))}
       </summary>
       <Rows rows={rows} />
       <ul>
         {taken.map(({ priceTicks, lots: part }) => (
           <li key={priceTicks}>
-            {shares(part)} at {cents(priceTicks)} = {exactDollars(part * priceTicks)}
+            {t('{0} at {1}', shares(part), cents(priceTicks))} = {exactDollars(part * priceTicks)}
           </li>
         ))}
       </ul>

@@ -7,6 +7,7 @@ import { best } from '../model/book.js';
 import { market } from '../model/markets.js';
 import { fees, hasChosen, isGuided, order, outcome, size } from '../model/ticket.js';
 import { cents, dollars } from '../parts/format.js';
+import { t } from '../words/words.js';
 import { receipt } from './send.js';
 
 effect(() => {
@@ -16,9 +17,9 @@ effect(() => {
 export function Guide() {
   const step = size.value !== '' ? 3 : hasChosen.value ? 2 : 1;
   return (
-    <section class="guide" aria-label="Your first trade">
+    <section class="guide" aria-label={t('Your first trade')}>
       <p class="field-head">
-        <strong>Your first trade, step {step} of 3</strong>
+        <strong>{t('Your first trade, step {0} of 3', step)}</strong>
         <button
           type="button"
           class="link"
@@ -26,7 +27,7 @@ export function Guide() {
             isGuided.value = 'no';
           }}
         >
-          Skip
+          {t('Skip')}
         </button>
       </p>
       <p role="status">{[chooseText, amountText, buyText][step - 1]!()}</p>
@@ -36,24 +37,38 @@ export function Guide() {
 
 /** Mentions the spread, if there is one. */
 function chooseText(): string {
-  const name = market.value?.asset ?? 'the price';
-  const rule = `Choose UP if you think ${name} will end at or above the price to beat, else DOWN. A share pays $1.00 if it wins.`;
+  const name = market.value?.asset ?? t('the price');
+  const rule = t(
+    'Choose UP if you think {0} will end at or above the price to beat, else DOWN. A share pays $1.00 if it wins.',
+    name,
+  );
   const [bid, ask] = [best.UP.bid.value, best.UP.ask.value];
   if (bid === null || ask === null) return rule;
-  return `${rule} UP costs ${cents(ask)}, and sells for ${cents(bid)}: the difference is the spread, which you lose if you sell at once.`;
+  return t(
+    '{0} UP costs {1}, and sells for {2}: the difference is the spread, which you lose if you sell at once.',
+    rule,
+    cents(ask),
+    cents(bid),
+  );
 }
 
 function amountText(): string {
   const { flat, curve } = fees.value;
-  const fee =
-    curve > 0
-      ? 'The fee comes on top.'
-      : `The fee of ${flat / 100}% comes on top: ${dollars(flat * 1_000)} on $10.00.`;
-  return `Enter how much to spend. ${fee} You can lose this, and no more.`;
+  if (curve > 0)
+    return t('Enter how much to spend. The fee comes on top. You can lose this, and no more.');
+  return t(
+    'Enter how much to spend. The fee of {0}% comes on top: {1} on $10.00. You can lose this, and no more.',
+    flat / 100,
+    dollars(flat * 1_000),
+  );
 }
 
 function buyText(): string {
   const limit = order.value?.limitTicks ?? null;
-  const most = limit === null ? '' : ` You pay at most ${cents(limit)} a share, or buy less.`;
-  return `Below is what you get if ${outcome.value} wins.${most} Press Buy, then Confirm. You can sell before the end, if there are bids.`;
+  const most = limit === null ? '' : t(' You pay at most {0} a share, or buy less.', cents(limit));
+  return t(
+    'Below is what you get if {0} wins.{1} Press Buy, then Confirm. You can sell before the end, if there are bids.',
+    outcome.value,
+    most,
+  );
 }

@@ -4,6 +4,7 @@ import { positions, worthMicros } from '../model/account.js';
 import { market } from '../model/markets.js';
 import { dollars, shares } from '../parts/format.js';
 import { Outcome } from '../parts/panel.js';
+import { t } from '../words/words.js';
 import { sellAll } from './sell-all.js';
 
 export function OwnPosition() {
@@ -21,16 +22,16 @@ export function OwnPosition() {
           {shares(lots)} <Outcome of={outcome} />
         </span>
         <span class="soft">
-          {worth === null ? 'no bids now' : `${dollars(worth)} if sold now`}, pays{' '}
-          {dollars(lots * 1_000)}
+          {worth === null ? t('no bids now') : t('{0} if sold now', dollars(worth))}
+          {t(', pays {0}', dollars(lots * 1_000))}
         </span>
         <button
           type="button"
           class="plain"
-          aria-label={`Sell all of your ${outcome}`}
+          aria-label={t('Sell all of your {0}', outcome)}
           onClick={() => sellAll(outcome)}
         >
-          Sell all
+          {t('Sell all')}
         </button>
       </p>
     );

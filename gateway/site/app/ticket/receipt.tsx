@@ -17,6 +17,7 @@ import {
   whole,
 } from '../parts/format.js';
 import { Fact, Money } from '../parts/panel.js';
+import { mixed, t } from '../words/words.js';
 import { type Receipt, receipt } from './send.js';
 
 export function ReceiptView() {
@@ -41,9 +42,9 @@ function isGone({ status, sequence, orderId }: Receipt): boolean {
 
 /** Texts by the reason in the order's record. */
 const ENDS: Record<string, string> = {
-  filled: 'Filled',
-  expired: 'Expired',
-  market_ended: 'Ended with the market',
+  filled: t('Filled'),
+  expired: t('Expired'),
+  market_ended: t('Ended with the market'),
 };
 
 /** What became of a resting order; empty if it still rests or its end is unknown yet. */
@@ -56,10 +57,10 @@ function useEnd(of: Receipt): string {
     const ending = order(api, userId, of.orderId, { minSequence: trueAt.peek() });
     ending.then(
       ({ reason }) => {
-        end.value = ENDS[reason ?? 'filled'] ?? 'Cancelled';
+        end.value = ENDS[reason ?? 'filled'] ?? t('Cancelled');
       },
       () => {
-        end.value = 'No longer open';
+        end.value = t('No longer open');
       },
     );
   }, [hasEnded, of.orderId, end]);
@@ -70,9 +71,9 @@ function headline(of: Receipt, end: string): string {
   const { side, outcome, status } = of;
   const lots = toLots(of.shares);
   if (status === 'resting')
-    return `${end === '' ? 'Open order' : end}: ${side === 'BUY' ? 'buy' : 'sell'} ${outcome}`;
-  if (lots === 0) return 'Nothing was traded';
-  const done = side === 'BUY' ? 'Bought' : 'Sold';
+    return `${end === '' ? t('Open order') : end}: ${side === 'BUY' ? t('buy') : t('sell')} ${outcome}`;
+  if (lots === 0) return t('Nothing was traded');
+  const done = side === 'BUY' ? t('Bought') : t('Sold');
   return `${done} ${shares(lots)} ${outcome}`;
 }
 
@@ -82,11 +83,11 @@ function missing(of: Receipt): string {
   if (of.restingShares > 0 || of.status === 'filled') return '';
   const [part, whole] =
     budgetMicros === null
-      ? [shares(toLots(of.shares)), `${shares(lots!)} shares`]
+      ? [shares(toLots(of.shares)), t('{0} shares', shares(lots!))]
       : [dollars(toMicros(of.side === 'BUY' ? of.spent : of.received)), dollars(budgetMicros)];
   const why =
-    of.reason === 'too_small_to_rest' ? 'is too small to rest in the book' : 'was not traded';
-  return `Only ${part} of ${whole} filled. The rest ${why}.`;
+    of.reason === 'too_small_to_rest' ? t('is too small to rest in the book') : t('was not traded');
+  return t('Only {0} of {1} filled. The rest {2}.', part, whole, why);
 }
 
 function Details({ of }: { of: Receipt }) {
@@ -98,44 +99,45 @@ function Details({ of }: { of: Receipt }) {
     <>
       <p>
         <strong>{headline(of, end)}</strong> {slotName(of.marketId)}
-        {of.averagePrice !== null && <> at {averageCents(toMicros(of.averagePrice))}</>}
+        {of.averagePrice !== null && <> {t('at {0}', averageCents(toMicros(of.averagePrice)))}</>}
       </p>
       {unfilled !== '' && <p class="hint">{unfilled}</p>}
       <dl class="forecast">
         {isTraded && (
           <Fact
-            label={of.side === 'BUY' ? 'Paid, including the fee' : 'Received'}
+            label={of.side === 'BUY' ? t('Paid, including the fee') : t('Received')}
             value={<Money micros={toMicros(of.total)} />}
           />
         )}
         {isTraded && of.side === 'BUY' && (
-          <Fact label="Fee" value={<Money micros={toMicros(of.fee)} />} />
+          <Fact label={t('Fee')} value={<Money micros={toMicros(of.fee)} />} />
         )}
         {resting > 0 && (
           <Fact
-            label={end === '' ? 'Waits in the book' : 'Waited in the book'}
-            value={`${shares(resting)} shares at ${cents(of.sent.limitTicks!)}`}
+            label={end === '' ? t('Waits in the book') : t('Waited in the book')}
+            value={t('{0} shares at {1}', shares(resting), cents(of.sent.limitTicks!))}
           />
         )}
       </dl>
       <details class="levels">
-        <summary>Details</summary>
+        <summary>{t('Details')}</summary>
         <ul>
           {isTraded && (
             <li>
-              {of.side === 'BUY' ? 'Paid' : 'Received'} exactly {exactDollars(toMicros(of.total))}
-              {of.side === 'BUY' && <>, including a fee of {exactDollars(toMicros(of.fee))}</>}
+              {of.side === 'BUY' ? t('Paid') : t('Received')}{' '}
+              {t('exactly {0}', exactDollars(toMicros(of.total)))}
+              {of.side === 'BUY' && t(', including a fee of {0}', exactDollars(toMicros(of.fee)))}
             </li>
           )}
-          <li>Order {of.orderId}</li>
+          <li>{mixed('Order {0}', of.orderId)}</li>
           <li>
-            Journal entry <span data-sequence>{whole(of.sequence)}</span>
+            {t('Journal entry')} <span data-sequence>{whole(of.sequence)}</span>
           </li>
         </ul>
       </details>
       <p class="confirmed">
-        <strong>Confirmed</strong>
-        <span class="soft"> at {clockSeconds(of.atMs)}</span>
+        <strong>{t('Confirmed')}</strong>
+        <span class="soft"> {t('at {0}', clockSeconds(of.atMs))}</span>
       </p>
       <Proof key={of.sequence} sequence={of.sequence} />
     </>
@@ -149,11 +151,16 @@ function Proof({ sequence }: { sequence: number }) {
   const read = async () => {
     found.value = await digest(publicApi, sequence);
   };
-  if (batch === undefined) return <Action run={read}>Verify</Action>;
+  if (batch === undefined) return <Action run={read}>{t('Verify')}</Action>;
   return (
     <div class="stack small">
       <p>
-        SHA-256 of the journal's batch of entries {batch.firstSequence} to {batch.lastSequence}:
+        {mixed(
+          "SHA-256 of the journal's batch of entries {0} to {1}",
+          batch.firstSequence,
+          batch.lastSequence,
+        )}
+        :
       </p>
       <p>
         <code class="address" data-hash>
@@ -161,8 +168,9 @@ function Proof({ sequence }: { sequence: number }) {
         </code>
       </p>
       <p class="soft">
-        The hash covers this batch and everything before it. Keep it: if the journal ever gives
-        another one, something up to your order was changed.
+        {t(
+          'The hash covers this batch and everything before it. Keep it: if the journal ever gives another one, something up to your order was changed.',
+        )}
       </p>
     </div>
   );

@@ -24,6 +24,7 @@ import {
   WRONG_PRICE,
   WRONG_SHARES,
 } from '../parts/amount.js';
+import { t } from '../words/words.js';
 import type { Plan } from './plan.js';
 
 export type Field = 'size' | 'price' | 'terms' | 'postOnly' | 'order';
@@ -38,10 +39,10 @@ export const refusal = signal<Refusal | null>(null);
 
 /** Sentences by the plan's refusal. */
 export const FORETOLD: Record<NonNullable<Plan['refusal']>, string> = {
-  empty: 'Nobody is on the other side of this order now, so it would trade nothing.',
-  too_small: 'This does not buy the smallest part of a share, 0.001.',
-  not_filled: 'The book cannot fill the whole order at this price now.',
-  would_trade: 'This would trade at once, so a post-only order is refused.',
+  empty: t('Nobody is on the other side of this order now, so it would trade nothing.'),
+  too_small: t('This does not buy the smallest part of a share, 0.001.'),
+  not_filled: t('The book cannot fill the whole order at this price now.'),
+  would_trade: t('This would trade at once, so a post-only order is refused.'),
 };
 
 /** The field to change. Other codes concern the order as a whole. */

@@ -10,13 +10,14 @@ import { asset } from '../model/markets.js';
 import { notice } from '../model/notice.js';
 import { go, route } from '../model/route.js';
 import { isLimit, isOpen, outcome, side, size } from '../model/ticket.js';
+import { t } from '../words/words.js';
 import { clear } from './send.js';
 
 /** Sells in the shown market. */
 export function sellAll(of: OutcomeName): void {
   const { freeLots } = held.peek()[of];
   if (freeLots <= 0) {
-    notice.value = `No ${of} is left to sell, besides what your open orders hold.`;
+    notice.value = t('No {0} is left to sell, besides what your open orders hold.', of);
     return;
   }
   batch(() => {

@@ -20,6 +20,7 @@ import { api } from '../model/exchange.js';
 import { asset, market } from '../model/markets.js';
 import { isLimit, order, outcome, price, size } from '../model/ticket.js';
 import { cents } from '../parts/format.js';
+import { t } from '../words/words.js';
 import { takeBack } from './confirm.js';
 import type { PlannedOrder } from './plan.js';
 import { firstProblem, refusal, refusalOf } from './refusal.js';
@@ -121,9 +122,9 @@ async function place(marketId: string, of: OutcomeName, sent: PlannedOrder) {
     }
 }
 
-const LOST_ANSWER = 'No answer came. Asking the exchange what happened to your order.';
+const LOST_ANSWER = t('No answer came. Asking the exchange what happened to your order.');
 
 function missed({ side, limitTicks }: PlannedOrder): string {
-  const past = side === 'BUY' ? 'above' : 'below';
-  return `The price moved ${past} ${cents(limitTicks!)}. Nothing was traded.`;
+  const past = side === 'BUY' ? t('above') : t('below');
+  return t('The price moved {0} {1}. Nothing was traded.', past, cents(limitTicks!));
 }

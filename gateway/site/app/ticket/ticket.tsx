@@ -41,6 +41,7 @@ import { Choice } from '../parts/action.js';
 import { dollars, shares, slotName, typedCents } from '../parts/format.js';
 import { Later } from '../parts/later.js';
 import { Panel } from '../parts/panel.js';
+import { t } from '../words/words.js';
 import { AnswerText, closeTicket } from './answers.js';
 import { ask, summary } from './confirm.js';
 import { Forecast, ForecastDetails } from './forecast.js';
@@ -52,21 +53,21 @@ import { clear, isRolling, isSending, receipt, send } from './send.js';
 const loadViews = () => import('../views.js');
 
 const SIDES = [
-  { value: 'BUY', label: 'Buy' },
-  { value: 'SELL', label: 'Sell' },
+  { value: 'BUY', label: t('Buy') },
+  { value: 'SELL', label: t('Sell') },
 ] as const;
 const KINDS = [
-  { value: 'market', label: 'Market' },
-  { value: 'limit', label: 'Limit' },
+  { value: 'market', label: t('Market') },
+  { value: 'limit', label: t('Limit') },
 ] as const;
 const UNITS = [
-  { value: 'dollars', label: 'Dollars' },
-  { value: 'shares', label: 'Shares' },
+  { value: 'dollars', label: t('Dollars') },
+  { value: 'shares', label: t('Shares') },
 ] as const;
 const TERMS: readonly { value: Terms; label: string }[] = [
-  { value: 'GTC', label: 'Until the market ends' },
-  { value: 'IOC', label: 'Fill now, cancel the rest' },
-  { value: 'FOK', label: 'Fill completely or not at all' },
+  { value: 'GTC', label: t('Until the market ends') },
+  { value: 'IOC', label: t('Fill now, cancel the rest') },
+  { value: 'FOK', label: t('Fill completely or not at all') },
 ];
 
 /** Focuses the refused field, so that its sentence is visible and typing corrects it. */
@@ -110,12 +111,12 @@ function ignoreHeldKey(event: KeyboardEvent): void {
 export function Ticket() {
   return (
     <Panel
-      title="Trade"
+      title={t('Trade')}
       class={`ticket-panel ${isOpen.value ? 'open' : ''}`}
       extra={
         <>
           <Choice
-            label="Side"
+            label={t('Side')}
             options={SIDES}
             chosen={side.value}
             onChoose={(chosen: Side) => {
@@ -124,7 +125,7 @@ export function Ticket() {
             }}
           />
           <button type="button" class="plain sheet-close" onClick={closeTicket}>
-            Close
+            {t('Close')}
           </button>
         </>
       }
@@ -134,7 +135,7 @@ export function Ticket() {
       <form class="ticket" id="ticket" onSubmit={submit} onKeyDown={ignoreHeldKey} noValidate>
         <Outcomes />
         <Choice
-          label="Type"
+          label={t('Type')}
           class="kinds"
           options={KINDS}
           chosen={isLimit.value ? 'limit' : 'market'}
@@ -160,7 +161,7 @@ export function Ticket() {
               oneClick.value = currentTarget.checked ? 'on' : 'off';
             }}
           />
-          Skip confirmation
+          {t('Skip confirmation')}
         </label>
         <ReceiptView />
       </form>
@@ -179,7 +180,7 @@ function Outcomes() {
   const buys = side.value === 'BUY';
   return (
     <fieldset class="outcomes">
-      <legend class="unseen">Outcome</legend>
+      <legend class="unseen">{t('Outcome')}</legend>
       {(['UP', 'DOWN'] as const).map((each) => {
         return (
           <button
@@ -204,14 +205,14 @@ function Outcomes() {
 
 function SizeField() {
   const sells = side.value === 'SELL';
-  const label = isInShares.value ? 'Shares' : 'Amount (before fee)';
+  const label = isInShares.value ? t('Shares') : t('Amount (before fee)');
   return (
     <div class="field">
       <div class="field-head">
         <label for="size">{label}</label>
         {!sells && (
           <Choice
-            label="Unit"
+            label={t('Unit')}
             class="small"
             options={UNITS}
             chosen={unit.value}
@@ -291,7 +292,7 @@ function BuyPresets() {
           value={fromMicros((sizeMicros.value ?? 0) + each * 1_000_000)}
         />
       ))}
-      <Preset label="Max" value={most === null || most <= 0 ? null : fromMicros(most)} />
+      <Preset label={t('Max')} value={most === null || most <= 0 ? null : fromMicros(most)} />
     </>
   );
 }
@@ -300,7 +301,7 @@ function SellPresets() {
   const { freeLots } = held.value[outcome.value];
   return [25, 50, 100].map((part) => {
     const lots = Math.floor((freeLots * part) / 100);
-    const label = part === 100 ? 'All' : `${part}%`;
+    const label = part === 100 ? t('All') : `${part}%`;
     return <Preset key={part} label={label} value={lots <= 0 ? null : fromLots(lots)} />;
   });
 }
@@ -311,12 +312,12 @@ function Available() {
   const sells = side.value === 'SELL';
   const text =
     user.value === null
-      ? 'Sign in or sign up to trade.'
+      ? t('Sign in or sign up to trade.')
       : money === null
         ? '\u00a0'
         : sells
-          ? `${shares(own.freeLots)} ${outcome.value} to sell`
-          : `${dollars(money.availableMicros)} available`;
+          ? t('{0} {1} to sell', shares(own.freeLots), outcome.value)
+          : t('{0} available', dollars(money.availableMicros));
   return (
     <p class="soft small" id="size-available">
       {text}
@@ -329,8 +330,8 @@ function Tolerance() {
     <div class="field-head">
       <label for="tolerance">
         {side.value === 'BUY'
-          ? 'If the price rises, pay up to'
-          : 'If the price falls, accept down to'}
+          ? t('If the price rises, pay up to')
+          : t('If the price falls, accept down to')}
       </label>
       <select
         id="tolerance"
@@ -342,7 +343,7 @@ function Tolerance() {
       >
         {TOLERANCES.map((ticks) => (
           <option key={ticks} value={ticks}>
-            {`${Number(ticks) / 10}¢ ${side.value === 'BUY' ? 'more' : 'less'}`}
+            {`${Number(ticks) / 10}¢ ${side.value === 'BUY' ? t('more') : t('less')}`}
           </option>
         ))}
       </select>
@@ -356,7 +357,7 @@ function LimitFields() {
       <div class="field">
         <div class="field-head">
           <label for="price">
-            {side.value === 'BUY' ? 'Highest price per share' : 'Lowest price per share'}
+            {side.value === 'BUY' ? t('Highest price per share') : t('Lowest price per share')}
           </label>
         </div>
         <div class="input-line">
@@ -383,7 +384,7 @@ function LimitFields() {
         <Problem of="price" />
       </div>
       <div class="field">
-        <label for="terms">Time in force</label>
+        <label for="terms">{t('Time in force')}</label>
         <select
           id="terms"
           value={terms.value}
@@ -414,7 +415,7 @@ function LimitFields() {
                 postOnly.value = currentTarget.checked;
               }}
             />
-            Post only: add to the book, pay no fee
+            {t('Post only: add to the book, pay no fee')}
           </label>
           <Problem of="postOnly" />
         </div>
@@ -437,18 +438,18 @@ function stepPrice(event: KeyboardEvent): void {
 
 function SendButton() {
   const of = outcome.value;
-  const verb = side.value === 'BUY' ? 'Buy' : 'Sell';
+  const verb = side.value === 'BUY' ? t('Buy') : t('Sell');
   const shown = market.value;
   const isOut = user.value === null;
   const isAsked = asked.value !== null;
   const label = isOut
-    ? 'Create an account to trade'
+    ? t('Create an account to trade')
     : isSending.value
-      ? 'Sending'
+      ? t('Sending')
       : isLost.value
-        ? 'No connection'
+        ? t('No connection')
         : isAsked
-          ? `Confirm: ${summary()}`
+          ? t('Confirm: {0}', summary())
           : `${verb} ${of}${shown === null ? '' : `, ${slotName(shown.id)}`}`;
   return (
     <button
