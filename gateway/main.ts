@@ -104,9 +104,9 @@ function warnOfNewExchange({ dataFolder, journal }: Config, log: Log): void {
   const place = journal === null ? resolve(dataFolder) : journal.url;
   log.warn(
     { journal: place },
-    `A NEW, EMPTY EXCHANGE: there was no journal in ${place}, and one was created. If there should have ` +
-      'been one, stop now: a volume may be missing, or DATA_FOLDER be another. REQUIRE_JOURNAL=on ' +
-      'refuses such a start',
+    `A NEW, EMPTY EXCHANGE: there was no journal in ${place}, and one was created. If you expected a ` +
+      'journal there, stop now: a volume may be missing, or DATA_FOLDER may be wrong. ' +
+      'REQUIRE_JOURNAL=on refuses such a start',
   );
 }
 

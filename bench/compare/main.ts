@@ -1,6 +1,6 @@
 /**
- * `npm run compare -- <folder> <folder>`: measures two builds of the exchange in turns. Each folder
- * is a clone in which `npm run build` has run. The same folder twice compares variables.
+ * `npm run compare -- <folder> <folder>`: measures two builds of the exchange alternately. Each
+ * folder is a clone in which `npm run build` has run. The same folder twice compares variables.
  */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -45,9 +45,9 @@ function buildIn(text: string): string {
 }
 
 function readArguments() {
-  const command = commandLine('compare', 'Measures two builds of the exchange in turns.')
+  const command = commandLine('compare', 'Measures two builds of the exchange alternately.')
     .argument('<first>', 'a folder with a built exchange', buildIn)
-    .argument('<second>', 'another one, or the same', buildIn)
+    .argument('<second>', 'a second folder, or the same', buildIn)
     .option('--load <name>', `one of ${LOADS.join(', ')}`, oneOf(LOADS), 'buys')
     .option('--connections <list>', 'for HTTP', listOf(wholeNumberFrom(1, 10_000)), [64, 256])
     .option('--rounds <n>', 'measurements of each build', wholeNumberFrom(1, 1_000), 6)

@@ -1,6 +1,6 @@
 /**
- * Measures two builds in turns, so that the machine's noise affects both: each goes first in every
- * other round. A ratio is the median of the rounds' ratios, so a machine that slows down between
+ * Measures two builds alternately, so that the machine's noise affects both: each goes first in
+ * every other round. A ratio is the median of the rounds' ratios, so a machine that slows down between
  * rounds does not change it.
  */
 

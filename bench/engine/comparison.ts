@@ -1,6 +1,6 @@
 /**
- * A table of contestants that run in turns, each compared with a bare ladder that processes the
- * same orders in the same rounds.
+ * A table of contestants that run alternately. Each is compared with a bare ladder that processes
+ * the same orders in the same rounds.
  */
 import type { Engine } from '../../engine/engine.js';
 import { median } from '../../test/support/processes/samples.js';

@@ -1,5 +1,5 @@
 /**
- * Times several ways to do the same work in turns, chunk by chunk, so that the machine's noise
+ * Times several ways to do the same work alternately, chunk by chunk, so that the machine's noise
  * affects all of them. Only this thread's CPU time counts, not that of other programs.
  */
 

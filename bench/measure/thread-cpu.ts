@@ -66,7 +66,7 @@ export function totalMs({ userMs, systemMs }: CpuTime): number {
   return userMs + systemMs;
 }
 
-/** Oldest first. Omits threads that end meanwhile. */
+/** Oldest first. Omits threads that end during the call. */
 function threadsOf(pid: number): Thread[] {
   const folder = `/proc/${pid}/task`;
   try {

@@ -153,7 +153,7 @@ export const EVENT_FIELDS = {
   privacyChanged: ['userId', 'privacy'],
   /**
    * A resting order has new terms. keptPriority 1: it keeps its place, with `sizeLots` left (0: it
-   * is filled and closed). keptPriority 0: it has left the book, and `sizeLots` are placed anew;
+   * is filled and closed). keptPriority 0: it has left the book, and `sizeLots` are placed again;
    * their trades and orderPlaced follow.
    */
   orderAmended: [

@@ -23,7 +23,7 @@ export function isText(text: string, minLength: number, maxLength: number): bool
   return typeof text === 'string' && text.length >= minLength && text.length <= maxLength;
 }
 
-/** The bytes hold one character each. */
+/** Checks a clientOrderId stored as one byte per character. */
 export function isClientOrderId(bytes: Uint8Array, from: number, length: number): boolean {
   if (length < 1 || length > MAX_CLIENT_ORDER_ID_LENGTH) return false;
   for (let i = from; i < from + length; i++) {

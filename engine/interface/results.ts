@@ -23,8 +23,8 @@ export const RESULT_HEAD_LENGTH = 4;
  * The fields after the head, by command, if the code is `ok`.
  *
  * After an order's fields come `fillCount` triples of (tradeId, priceTicks, sizeLots), with prices
- * of the order's own outcome. An amendment has the same fields for an order that is placed anew;
- * `keptPriority` 1: it was not. After them comes the order's clientOrderId, four characters in an
+ * of the order's own outcome. An amendment has the same fields for an order that is placed again
+ * (`keptPriority` 0). After them comes the order's clientOrderId, four characters in an
  * integer, the first in the lowest byte, padded with zeros; nothing if the order has none or the
  * command did not ask for it. After `cancelledOrders` come that many order ids. After a batch's
  * field come the results of its operations, each preceded by its length; their heads have the

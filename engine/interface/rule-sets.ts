@@ -25,7 +25,7 @@ interface RuleParameters {
   curveFeeBasisPoints: number;
   /** The makers' part of the fees of their trades, in percent, when the market resolves. */
   makerSharePercent: number;
-  /** The vault's part of a market's fees, in percent, when the market resolves. */
+  /** The vault's share of a market's fees, in percent, when the market resolves. */
   vaultSharePercent: number;
   maxOrderMicros: number;
   /** Resting orders of one user; a user with more keeps them. */

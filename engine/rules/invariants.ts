@@ -156,9 +156,12 @@ function checkGroups({ users, accounts, orders, orderDetails, orderGroups }: Sta
       let details = orderGroups.firstOrder(group);
       for (; details !== 0; details = orderDetails.groupAfter(details)) {
         count++;
-        expect(orders.group(orderDetails.order(details)) === group, 'a group lists another order');
+        expect(
+          orders.group(orderDetails.order(details)) === group,
+          'a group lists an order of a different group',
+        );
       }
-      expect(orderGroups.userId(group) === userId, 'a group is in the list of another user');
+      expect(orderGroups.userId(group) === userId, 'a group is in the list of a different user');
       expect(orderGroups.orderCount(group) === count, "a group's orders are miscounted");
       expect(count === 0 || orderGroups.hasTripped(group) === 0, 'a tripped group has an order');
       listed += count;

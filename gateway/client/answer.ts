@@ -1,4 +1,4 @@
-/** Converts an exchange schema's type to the client's. */
+/** Types of answers for clients, derived from the exchange's schemas. */
 import type { z } from 'zod';
 import type { DecimalBrand } from '../json/decimal.js';
 

@@ -181,11 +181,11 @@ export const buy = route((marketId: string, order: BuyOrder) =>
 export const sell = route((marketId: string, order: SellOrder) =>
   post<SellReceipt>(path`/markets/15m/${marketId}/sell`, order),
 );
-/** Turns dollars into `shares` of UP and of DOWN. A pair costs a dollar plus the fee. */
+/** Turns dollars into `shares` of UP and of DOWN. A complete set costs a dollar plus the fee. */
 export const split = route((marketId: string, shares: Amount) =>
   post<SplitReceipt>(path`/markets/15m/${marketId}/split`, { shares }),
 );
-/** Turns `shares` of UP and of DOWN into dollars, one dollar per pair. */
+/** Turns `shares` of UP and of DOWN into dollars, one dollar per complete set. */
 export const merge = route((marketId: string, shares: Amount) =>
   post<MergeReceipt>(path`/markets/15m/${marketId}/merge`, { shares }),
 );

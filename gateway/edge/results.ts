@@ -39,10 +39,12 @@ export function prepareResult(
   return result.values;
 }
 
-/** The numbers are valid until the next call. @throws FrameError */
+/** Returns the result's numbers, which are valid until the next call. @throws FrameError */
 export function readNumbers(bytes: Uint8Array): NumberBuffer {
   if (bytes.byteLength % NUMBER_BYTES !== 0)
-    throw new FrameError('a result is not a whole number of numbers');
+    throw new FrameError(
+      `a result has ${bytes.byteLength} bytes, not a multiple of ${NUMBER_BYTES}`,
+    );
   result.clear();
   result.reserve(bytes.byteLength / NUMBER_BYTES);
   new Uint8Array(result.values.buffer).set(bytes);

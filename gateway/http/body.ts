@@ -1,7 +1,6 @@
 /**
  * Receives request bodies, up to a limit. The rest of a larger body is read and discarded, so that
- * the client still receives the answer; far larger bodies are cut off. Large bodies are served in
- * turns.
+ * the client still receives the answer; far larger bodies are cut off. Large bodies take turns.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { isUtf8 } from 'node:buffer';

@@ -53,11 +53,11 @@ export class Candidate implements JournalCandidate {
       if (this.lacking === LACKING_LOOKS)
         log.error(
           { ...copies },
-          'NO EXCHANGE CAN TAKE THE LEAD: too few copies of the journal are there',
+          'NO EXCHANGE CAN TAKE THE LEAD: too few copies of the journal are available',
         );
     } else {
       if (this.lacking >= LACKING_LOOKS)
-        log.info({ ...copies }, 'enough copies of the journal are there again');
+        log.info({ ...copies }, 'enough copies of the journal are available again');
       this.lacking = 0;
     }
   }

@@ -186,7 +186,8 @@ function putLots(bytes: Uint8Array, start: number, lots: number): number {
 
 function putInteger(bytes: Uint8Array, at: number, value: number): number {
   if (value < BILLION) return putSmall(bytes, at, value);
-  if (!(value <= Number.MAX_SAFE_INTEGER)) throw new RangeError(`not a count: ${value}`);
+  if (!(value <= Number.MAX_SAFE_INTEGER))
+    throw new RangeError(`not a non-negative integer: ${value}`);
   const high = Math.floor(value / BILLION);
   const low = value - high * BILLION;
   const millions = (low / MILLION) | 0;
@@ -197,7 +198,7 @@ function putInteger(bytes: Uint8Array, at: number, value: number): number {
 }
 
 function putSmall(bytes: Uint8Array, at: number, value: number): number {
-  if (!(value >= 0)) throw new RangeError(`not a count: ${value}`);
+  if (!(value >= 0)) throw new RangeError(`not a non-negative integer: ${value}`);
   if (value < THOUSAND) return putWithoutStart(bytes, at, value);
   if (value < MILLION) {
     const thousands = (value / THOUSAND) | 0;

@@ -194,10 +194,13 @@ export function tellCopies(log: Log): (copies: Copies, before: Copies | null) =>
   return (copies, before) => {
     const fields = { ...copies };
     if (copies.there.length < copies.needed)
-      log.error(fields, 'EVERYTHING WAITS: too few copies of the journal are there for a commit');
+      log.error(
+        fields,
+        'EVERYTHING WAITS: too few copies of the journal are available for a commit',
+      );
     else if (copies.missing.length > 0)
-      log.warn(fields, 'a copy of the journal is missing; enough are there for commits');
-    else if (before !== null) log.info(fields, 'all copies of the journal are there');
+      log.warn(fields, 'some copies of the journal are unavailable, but enough remain to commit');
+    else if (before !== null) log.info(fields, 'all copies of the journal are available');
   };
 }
 

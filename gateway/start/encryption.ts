@@ -57,5 +57,5 @@ function checkKey(path: string, certificate: X509Certificate): void {
     throw new Error(problem, { cause: error });
   }
   if (!certificate.checkPrivateKey(key))
-    throw new Error(`${path} is the key of another certificate than TLS_CERT_FILE`);
+    throw new Error(`${path} does not belong to the certificate in TLS_CERT_FILE`);
 }

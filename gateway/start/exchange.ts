@@ -428,7 +428,7 @@ function waitingText({ sequencer, replicated }: Recovered): string | null {
   if (commitWaitMs < COMMIT_MS_MAX && isSole) return null;
   const copies = replicated?.leader.copies ?? null;
   if (copies !== null && copies.there.length < copies.needed)
-    return `everything waits: ${copies.there.length} copies of the journal are there, and a commit needs ${copies.needed}`;
+    return `everything waits: ${copies.there.length} copies of the journal are available, and a commit needs ${copies.needed}`;
   if (commitWaitMs >= COMMIT_MS_MAX)
     return `everything waits: a commit has taken ${Math.round(commitWaitMs / 1_000)} s so far`;
   return 'everything waits: the lease of this leader has not been renewed in time';

@@ -19,16 +19,17 @@ export interface ProcessLimits {
  * journal check and a price feed take about ten more.
  */
 const RESERVED_FILES = 128;
-/** An edge's thread opens 5 or 6, and takes 0.6 GiB of address space. */
+/** An edge's thread opens 5 or 6 files. */
 const FILES_PER_EDGE_THREAD = 8;
+/** An edge's thread takes 0.6 GiB of address space. */
 const GIBIBYTES_PER_EDGE_THREAD = 0.75;
 /** The minimum number of connections for a useful exchange. */
 const CONNECTIONS_MIN = 64;
 
 const GIBIBYTE = 2 ** 30;
 /**
- * Startup takes 3.5 GiB of address space, 4.1 GiB while a snapshot is written: reservations of the
- * engines, and of Node.js for each thread. The rest is a reserve.
+ * Startup takes 3.5 GiB of address space, and 4.1 GiB while it writes a snapshot. The engines reserve
+ * most of it, and Node.js reserves some for each thread. The rest of the 6 GiB is spare.
  */
 export const ADDRESS_SPACE_GIBIBYTES = 6;
 

@@ -98,13 +98,13 @@ function registerSequencer(
   metrics.gauge('exchange_users', 'Accounts', () => engine.userCount);
   metrics.gauges(
     'exchange_limit_used',
-    'Use of a limit that all users share, by its name',
+    'Use of each limit that all users share, by limit name',
     'limit',
     () => engine.limitUses().map(({ limit, used }) => [limit, used]),
   );
   metrics.gauges(
     'exchange_limit_maximum',
-    'Maximum of a limit that all users share, by its name',
+    'Maximum of each limit that all users share, by limit name',
     'limit',
     () => engine.limitUses().map(({ limit, maximum }) => [limit, maximum]),
   );

@@ -53,6 +53,6 @@ export async function compareSecrets(
   log.error(
     { epoch },
     'AT A TAKEOVER EVERY USER WOULD BE SIGNED OUT: this exchange does not have the session secret ' +
-      `of the leader. Copy the leader's file ${SECRET_FILE} here, mode 0600, and start this one again`,
+      `of the leader. Copy the leader's file ${SECRET_FILE} here, mode 0600, and restart this exchange`,
   );
 }

@@ -54,6 +54,7 @@ export class FollowerLoop {
   private isFolderUnprepared = false;
   /** Whether damage was found since the follower last caught up. */
   private wasDamaged = false;
+  /** The newest damage. If it is found again after a rebuild, the whole history is rebuilt. */
   private lastDamage = '';
   private failures = 0;
   private endCheck: EndCheck | null = null;
@@ -121,7 +122,7 @@ export class FollowerLoop {
       const { table, row, message: problem } = error;
       const what = 'the history is damaged and will be rebuilt from the journal';
       log.error({ table, row, problem }, what);
-      const remedy = 'It is rebuilt from the journal; nothing is to be done.';
+      const remedy = 'It is being rebuilt from the journal. You need not do anything.';
       troubles.note({ part: 'history', problem, remedy });
       await this.closeSession('the history is being rebuilt');
       // If a rebuilt part shows the same damage, the damage is elsewhere.
@@ -146,8 +147,8 @@ export class FollowerLoop {
     if (error instanceof HistoryFault)
       return `${FAULT_REMEDY} What fails: npm run replay -- --data ${folder} verify`;
     if (isOld || error instanceof MissingSegments)
-      return `To bring back what is missing, also while it trades: ${restoreCommand(folder)}`;
-    return `It is tried again. If it stays, see the disk and the rights of ${folder}: npm run doctor -- --data ${folder}`;
+      return `To bring back what is missing (this works while the exchange trades): ${restoreCommand(folder)}`;
+    return `It will be retried. If it keeps failing, check the disk and the permissions of ${folder}: npm run doctor -- --data ${folder}`;
   }
 
   /**

@@ -79,7 +79,7 @@ export class PartsUpkeep {
     const { table, row, message: problem } = error;
     const what = 'a part of the history is damaged and will be rebuilt from the journal';
     log.error({ historyPart: part, table, row, problem }, what);
-    const remedy = 'It is rebuilt from the journal; nothing is to be done.';
+    const remedy = 'It is being rebuilt from the journal. You need not do anything.';
     troubles.note({ part: 'history', problem: `part ${part}: ${problem}`, remedy });
     this.wake();
   }
@@ -180,8 +180,8 @@ export class PartsUpkeep {
       const { troubles, folder } = this.options;
       const isOfJournal = error instanceof JournalError || error instanceof MissingSegments;
       const remedy = isOfJournal
-        ? `To bring back what is missing, also while it trades: ${restoreCommand(folder)}`
-        : `Part ${part} of the history is tried again. If it stays: npm run doctor -- --data ${folder}`;
+        ? `To bring back what is missing (this works while the exchange trades): ${restoreCommand(folder)}`
+        : `Part ${part} of the history will be retried. If it keeps failing: npm run doctor -- --data ${folder}`;
       troubles.failed('history', error, remedy);
       this.failing.add(part);
       this.postpone(part);

@@ -87,8 +87,9 @@ export interface SessionOptions extends SnapshotsOptions {
   stepEnded: (step: string, fields: object) => void;
 }
 
-/** The other engine's check of the journal's end (end-check.ts), and how far it is. */
+/** A second engine's check of the journal's end (end-check.ts). */
 interface CheckedEnd {
+  /** The sequence up to which it has checked. */
   readonly sequence: number;
 }
 
@@ -443,7 +444,8 @@ export class FollowerSession {
 
   private boardsFailed(error: unknown): void {
     this.boards.clear();
-    const remedy = 'They are made anew at the next request. If it stays, report the problem.';
+    const remedy =
+      'They will be rebuilt at the next request. If this keeps failing, report the problem.';
     this.options.troubles.failed('leaderboards', error, remedy);
     this.reads.refuseBoards((error as Error).message);
   }
@@ -455,7 +457,7 @@ export class FollowerSession {
       troubles.failed(
         'dayFiles',
         error,
-        `It is tried again when a market opens. See the disk and the rights of ${folder}/days.`,
+        `It will be retried when a market opens. If it keeps failing, check the disk and the permissions of ${folder}/days.`,
       );
   }
 

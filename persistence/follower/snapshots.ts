@@ -1,25 +1,24 @@
 /**
  * When the follower takes snapshots: at the end of the batch in which the sequence passes a
- * multiple of a number of commands, or the exchange's time a multiple of a duration. That depends
- * on the journal alone, so the nodes of a cluster take their snapshots at the same sequences, of
- * the same bytes, and the hash that the leader has journalled vouches for the snapshots of all
- * nodes. The number and the duration are multiplied by a power of two when the state is large, so
- * that no more is written in a day.
+ * multiple of a number of commands, or the exchange's time passes a multiple of a duration. These
+ * moments depend on the journal alone, so all nodes of a cluster take identical snapshots, and the
+ * hash that the leader has journalled vouches for all of them. If the state is large, the number
+ * and the duration are multiplied by a power of two, to limit the bytes written in a day.
  *
  * The batch is also in the history (and synced there, unless a long read delays the checkpoint). So
  * the history is rarely behind the newest snapshot after a crash. If it is, the session begins with
  * an older snapshot, or an empty engine.
  *
- * The state is written to the file without a copy in memory, and the file is then read back in a
- * thread of its own, one after another. One that falls due meanwhile is written and waits to be
- * read back; a further one is left out, which only makes a restart replay more.
+ * The state is written to the file without a copy in memory. A separate thread then reads the file
+ * back, one file at a time. A snapshot that falls due before the thread is done is written, and
+ * waits to be read back. Further snapshots are skipped, so a restart replays more.
  *
- * The exchange is asked to journal the hash of each. A snapshot counts once the follower has read
- * that command in the journal.
+ * The exchange is asked to journal each snapshot's hash. A snapshot counts once the follower has
+ * read that command in the journal.
  *
- * An engine that catches up with a long journal takes only the last one: the others would soon be
- * outdated. If that is because the history is far behind the newest snapshot, another engine takes
- * them (end-check.ts).
+ * An engine that catches up with a long journal takes only the last snapshot, because the others
+ * would soon be outdated. If the history is far behind the newest snapshot, a second engine takes
+ * the snapshots (end-check.ts).
  */
 import type { Engine } from '../../engine/engine.js';
 import type { CommandOf } from '../../engine/interface/commands.js';
@@ -57,7 +56,7 @@ interface WrittenSnapshot {
 }
 
 export function snapshotRemedy(folder: string): string {
-  return `The next one is tried when it is due; until then a start replays more. See the disk and the rights of ${folder}/snapshots.`;
+  return `It will be retried when the next snapshot is due; until then, startup replays more. If it keeps failing, check the disk and the permissions of ${folder}/snapshots.`;
 }
 
 export class FollowerSnapshots {

@@ -29,7 +29,7 @@ export type ReportTrouble = (part: DerivedPart, problem: string | null) => void;
 const NAMES: Record<DerivedPart, string> = {
   history: 'the history',
   leaderboards: 'the leaderboards',
-  dayFiles: 'the files of days',
+  dayFiles: 'the day files',
   snapshots: 'the snapshots',
 };
 

@@ -163,7 +163,7 @@ export class DayFiles {
     await syncPath(temporary);
     await rename(temporary, path);
     await syncPath(daysFolder(folder, asset));
-    log.info({ asset, date, markets: markets.length }, 'the file of a day was made');
+    log.info({ asset, date, markets: markets.length }, 'a day file was made');
   }
 
   /** The lines of a day, in pages, between which the thread does other work. */

@@ -68,7 +68,7 @@ export function checkedValue<Value extends string | Buffer>(
   const place = `${column} ${key}`;
   if (row === undefined) throw new HistoryDamage(name, place, 'it is missing');
   const { value, checksum } = row;
-  // A damaged file may give a value of another type.
+  // A damaged file may give a value of the wrong type.
   const isTyped = type === 'TEXT' ? typeof value === 'string' : Buffer.isBuffer(value);
   if (isTyped && checksumOf(`${name} ${key}`, value) === checksum) return value;
   throw new HistoryDamage(name, place, 'the row does not match its checksum');

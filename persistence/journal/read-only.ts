@@ -37,7 +37,7 @@ export async function readJournal<Result>(
     return await work(reader);
   } catch (error) {
     if (error instanceof JournalError && opened.some((one) => one.wasDisturbed())) {
-      const what = `an exchange was started on ${folder} meanwhile`;
+      const what = `an exchange was started on ${folder} while this command ran`;
       throw new FolderDisturbed(`${what}: run the command again`);
     }
     throw error;

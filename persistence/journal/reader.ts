@@ -299,7 +299,7 @@ export class JournalReader implements JournalSource {
 
   private gap(number: number, good: number): JournalError {
     const { path } = segmentAt(this.folder, number);
-    const what = ' is missing or empty, but later segments of the journal are there';
+    const what = ' is missing or empty, but later segments of the journal exist';
     return damageOf(path, what, good + 1);
   }
 
@@ -312,7 +312,7 @@ export class JournalReader implements JournalSource {
     return new MissingSegments({
       problem: `the commands from sequence ${sequence} on are in ${names}, and were moved to an archive`,
       file: this.folder,
-      remedy: `${UNCHANGED} Bring them back, also while it trades: ${restoreCommand(this.folder)}`,
+      remedy: `${UNCHANGED} Bring them back; this works while the exchange trades: ${restoreCommand(this.folder)}`,
     });
   }
 }

@@ -47,7 +47,7 @@ export class SegmentsNeeded extends JournalError {
   override name = 'SegmentsNeeded';
 }
 
-/** @throws JournalError with a remedy; FolderDisturbed when an exchange started meanwhile. */
+/** @throws JournalError with a remedy; FolderDisturbed if an exchange starts during the call. */
 export async function judgeFolder(
   folder: string,
   options: JudgementOptions,

@@ -28,7 +28,7 @@ export interface StartOptions {
   log: RecoveryLog;
   /** Milliseconds on a clock that never goes back. */
   elapsedMs: () => number;
-  /** Called before the first command is replayed, so that no table grows meanwhile. */
+  /** Called before the first command is replayed, so that no table grows during the replay. */
   makeRoom?: (engine: Engine) => void;
 }
 

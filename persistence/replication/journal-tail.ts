@@ -254,9 +254,9 @@ export class JournalTail {
     const there = await reader.positionAt(sequence);
     if (there?.hash.equals(hash)) return;
     throw new JournalError(
-      `the cluster has another batch at sequence ${sequence} than this process has applied, or ` +
+      `the cluster has a different batch at sequence ${sequence} than this process has applied, or ` +
         'none: a node was promoted that had not received everything, or the tables were restored. ' +
-        'Start this process again: it begins with a snapshot that the journal proves.',
+        'Restart this process: it begins with a snapshot that the journal proves.',
       sequence,
     );
   }

@@ -13,7 +13,7 @@
  * `readonly_shm`, SQLite would try to read it for ten seconds and then fail (SQLITE_PROTOCOL).
  *
  * Invariant: no file of the folder is created, changed or deleted, and no mtime changes. A read
- * without locks is valid only if the file was not written meanwhile; each handle can tell.
+ * without locks is valid only if nothing wrote the file during the read; each handle can tell.
  */
 import { constants, existsSync, statSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';

@@ -431,8 +431,7 @@ describe('the clock', () => {
     const before = trace();
     const words = ['the clock of the machine says', '31 days after', 'ACCEPT_CLOCK=on'];
     await expectRefused(start({ FEED_SPEED: '300' }), ...words);
-    // The refused start has written nothing, not even journal.head, and SQLite creates no files for
-    // readers.
+    // The refused start wrote nothing, not even journal.head. SQLite creates no files for readers.
     expect(trace()).toEqual(before);
     const { status, stderr } = await start({ ACCEPT_CLOCK: 'on' });
     expect(status).toBe(null);

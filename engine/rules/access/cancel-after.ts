@@ -3,7 +3,7 @@
  * orders are cancelled.
  *
  * Invariant: it cancels exactly the orders that were placed before its time. Cancelling is
- * pending work, so later orders of the same user may rest meanwhile.
+ * pending work, so later orders of the same user may rest before it is done.
  */
 
 import { Code } from '../../interface/codes.js';

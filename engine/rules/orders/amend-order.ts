@@ -1,7 +1,7 @@
 /**
  * Amending a resting order. A smaller size at the same price keeps the order's place in the queue;
  * a size at or below its fills closes it. Any other change takes the order out of the book and
- * places its remainder anew, under the same id: it may trade at once, as a taker with the fee.
+ * places its remainder again, under the same id: it may trade immediately, as a taker with the fee.
  *
  * Invariant: a refused amendment does not change the order, its place or its hold, because all
  * checks come before any change.

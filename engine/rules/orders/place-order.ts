@@ -327,8 +327,9 @@ function mayPass(state: State): boolean {
 }
 
 /**
- * Whether a FOK order would be filled. If not, its makers still count against the maximum, because
- * checking costs as much as trading; the taker then has the fillable lots and value.
+ * Whether a FOK order would be filled. If not, `taker` holds the lots and value that could be
+ * filled. The makers examined still count against the maximum, because checking costs as much as
+ * trading.
  */
 function wouldFill(state: State, taker: Taker): boolean {
   const nextMakerLevel = walk(state, taker, state.fillsLeft);

@@ -4,7 +4,7 @@
  * never iterated, so its layout is not part of the state.
  *
  * The index grows without a stall: each addition moves a few numbers from the old table to one of
- * twice the size. The old table is empty long before the new one is full. Meanwhile a number is in
+ * twice the size. The old table is empty long before the new one is full. Until then a number is in
  * exactly one of the two. An emptied slot of the old table is marked MOVED, so that runs of slots
  * stay whole. The table is never much larger than its contents, so a look-up touches few pages of
  * memory. For the same reason it is filled beyond a half: a run of neighbouring slots costs less

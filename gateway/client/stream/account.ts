@@ -153,7 +153,7 @@ export function moneyChange(event: UserEvent): MoneyChange | null {
       return free(-value - toMicros(event.fee));
     }
     case 'sets_split':
-      // A pair costs a dollar.
+      // A complete set costs a dollar.
       return free(-toMicros(event.shares) - toMicros(event.fee));
     case 'sets_merged':
       return free(toMicros(event.shares));

@@ -92,7 +92,7 @@ class DayFileServer {
       if (size === null) this.refuse(response, asked, NO_FILE);
       else if (this.writeHead(sending, asked, size)) return;
     } catch (error) {
-      this.server.log.warn({ err: error }, 'the file of a day could not be read');
+      this.server.log.warn({ err: error }, 'a day file could not be read');
       if (!sending.isOver)
         this.refuse(response, asked, errorAnswer('unavailable', { executed: false }));
     }
@@ -183,7 +183,7 @@ class Sending {
       const { bytesRead } = await this.file!.read(piece, 0, wanted, start + offset);
       isReading = false;
       if (this.isOver) return;
-      if (bytesRead === 0) throw new Error('the file of a day has become shorter');
+      if (bytesRead === 0) throw new Error('a day file has become shorter');
       response.cork(() => {
         const [isTaken, isDone] = response.tryEnd(piece.subarray(0, bytesRead), length);
         if (isDone) this.end();

@@ -26,10 +26,10 @@ export function loadRecord(
     if (checkRecord(records, 0) !== records.length) throw new RecordError('more than one record');
   } catch (error) {
     if (!(error instanceof RecordError)) throw error;
-    throw new FrameError(`a record is broken, or of another version: ${error.message}`);
+    throw new FrameError(`a record is broken, or has a different version: ${error.message}`);
   }
   if (IS_OF_CLIENTS[kindAt(records, 0)] === 0)
-    throw new FrameError('a record is of a command that no client may send');
+    throw new FrameError('a record has a command that no client may send');
   const summary = summaryOf(records, userId);
   if (summary === null) throw new FrameError('a record is not of the user who sent it');
   summary.units = Math.max(summary.units, leastUnits);

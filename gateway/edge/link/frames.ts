@@ -43,19 +43,23 @@ export const ToEdge = {
   /** The edge's queue is too long: close the connection instead of answering. */
   dropped: 5,
   stopping: 6,
-  /** A stream is open, or was refused with an answer. */
+  /** A stream was opened. */
   streamAccepted: 7,
+  /** A handshake was refused; contains the HTTP answer. */
   streamRefused: 8,
   streamText: 9,
-  /** The stopping core has not executed a command of a replica's stream. */
+  /** The core is stopping, and did not execute a command from a replica's stream. */
   streamNotServed: 10,
-  /** A stream has joined or left a topic; a message for all streams of a topic. */
+  /** A stream has joined a topic. */
   streamSubscribe: 11,
+  /** A stream has left a topic. */
   streamUnsubscribe: 12,
+  /** A message for all streams of a topic. */
   published: 13,
   streamPing: 14,
-  /** The end of a stream: with a code, or by cutting the connection. */
+  /** Closes a stream with a code. */
   streamEnd: 15,
+  /** Cuts a stream's connection. */
   streamCut: 16,
   streamSession: 17,
   /** The engine's result for a stream's command, or the error or receipt that answers it. */
@@ -303,7 +307,7 @@ export class FrameReader {
 }
 
 function notAFrame(): FrameError {
-  return new FrameError('a frame is cut off, or of another version');
+  return new FrameError('a frame is cut off, or has a different version');
 }
 
 /** A message of this size is sent before the turn ends. */

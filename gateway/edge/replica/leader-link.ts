@@ -155,7 +155,7 @@ export class LeaderLink implements CoreLink {
       });
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
-      this.report(`the leader is of another version: ${error.message}`);
+      this.report(`the leader runs a different version: ${error.message}`);
       this.end();
     }
   }

@@ -156,7 +156,7 @@ export class ThreadStreams {
         if (!this.afford(number, stream)) return;
         writer.begin(ToCore.streamMessage, number, { flags: isBinary ? StreamFlag.binary : 0 });
         this.pass(stream, writer, message);
-        // Orders that follow are of another token, perhaps: the core reads them until it answers.
+        // The next orders may have a different token: the core reads them until it answers.
         if (Buffer.from(message.buffer).includes(SIGN_IN)) stream.signedIn(0, 0);
       },
       ping: (socket) => this.controlled(socket.getUserData().number),

@@ -8,7 +8,7 @@
  * quotes to a market's end, with a wider spread where a price can still change much, so that
  * positions can be sold until then. Its exposure and money in a market are limited, and so is its
  * loss in an hour and in a day. Orders, positions and profit are read from the engine, so the house
- * continues after a crash; only the hour and the day begin anew.
+ * continues after a crash; only the hour and the day begin again.
  */
 import type { Logger } from 'pino';
 import type { Engine } from '../../../engine/engine.js';

@@ -28,8 +28,8 @@ export const SentOperation = bodySchema(
     operationSchema('amend', 'New terms of an order'),
     operationSchema('cancelAll', 'The cancellation of all orders'),
     operationSchema('claim', 'A claim of winnings'),
-    operationSchema('split', 'Turns dollars into pairs of UP and DOWN shares'),
-    operationSchema('merge', 'Turns pairs of UP and DOWN shares into dollars'),
+    operationSchema('split', 'Turns dollars into complete sets of UP and DOWN shares'),
+    operationSchema('merge', 'Turns complete sets of UP and DOWN shares into dollars'),
   ]),
 );
 export type SentOperation = z.output<typeof SentOperation>;

@@ -34,7 +34,7 @@ export const dayFileRoutes: Route[] = [
   defineRoute('GET', '/history', {
     access: 'public',
     answeredBy: 'process',
-    summary: 'The daily files: all events of an asset’s markets on a UTC day',
+    summary: 'The day files: all events of an asset’s markets on a UTC day',
     query: DayFilesQuery,
     responses: { 200: DayFiles },
     async handle(call) {

@@ -130,14 +130,14 @@ const marketFields = {
   bestBid: bestPrices('The highest price that a buyer offers'),
   bestAsk: bestPrices('The lowest price that a seller asks'),
   volume: response.money.describe('US dollars traded'),
-  openInterest: response.shares.describe('Shares of each outcome owned by users'),
+  openInterest: response.shares.describe('Shares of each outcome that users own'),
   feeRate: response.decimal
     .nullable()
     .describe('The fee rate on what a buy spends; null once the market has ended'),
   curveFeeRate: response.curveFeeRate.nullable(),
   makerFeeRate: response.makerFeeRate.nullable(),
-  tickSize: z.literal(0.001).describe('US dollars; prices are multiples of it'),
-  lotSize: z.literal(0.001).describe('Shares; sizes are multiples of it'),
+  tickSize: z.literal(0.001).describe('The price step in US dollars; every price is a multiple'),
+  lotSize: z.literal(0.001).describe('The size step in shares; every size is a multiple'),
 };
 export const Market = responseObject('Market', 'A market', { ...marketFields, ...response.state });
 /** Prices of outcomes and asset, every 5 s and at both ends of the market's window. */

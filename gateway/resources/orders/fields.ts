@@ -163,7 +163,7 @@ export const amount = described(
   FIELD_TEXTS.amount,
 );
 export const shares = described(lots, FIELD_TEXTS.shares);
-/** A pair of UP and DOWN costs one dollar. */
+/** A complete set costs one dollar. */
 export const splitShares = described(
   decimal(LOT_SCALE, { max: MAX_ORDER_DOLLARS }),
   FIELD_TEXTS.shares,

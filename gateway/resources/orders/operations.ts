@@ -317,8 +317,8 @@ export const AmendBody = bodyOf('AmendBody', 'The new terms of an order', amend,
   description: TERMS,
   [RULES]: [ANY_TERM],
 });
-export const SplitBody = bodyOf('SplitBody', 'How many pairs to make', OPERATIONS.split);
-export const MergeBody = bodyOf('MergeBody', 'How many pairs to give up', OPERATIONS.merge);
+export const SplitBody = bodyOf('SplitBody', 'How many complete sets to make', OPERATIONS.split);
+export const MergeBody = bodyOf('MergeBody', 'How many complete sets to give up', OPERATIONS.merge);
 
 export const op = <Name extends string>(name: Name) =>
   z.literal(name).describe('What the operation does');

@@ -162,25 +162,33 @@ export const CancelOrdersReceipt = responseObject(
     ...cancelledAll,
   },
 );
-const pairs = {
+const completeSets = {
   marketId: response.marketId,
   userId: response.userId,
   shares: response.shares.describe('Shares of each outcome'),
 };
 const after = { balance: response.balance, position: response.position, ...response.state };
-export const SplitReceipt = responseObject('SplitReceipt', 'Dollars that were turned into pairs', {
-  ...pairs,
-  spent: response.money,
-  fee: response.money.describe('US dollars: the feeRate (0.5% by default) on `spent`'),
-  total: response.money.describe('US dollars: spent plus fee'),
-  ...after,
-});
-export const MergeReceipt = responseObject('MergeReceipt', 'Pairs that were turned into dollars', {
-  ...pairs,
-  received: response.money,
-  profit: response.money.describe('US dollars: `received` less what the shares cost'),
-  ...after,
-});
+export const SplitReceipt = responseObject(
+  'SplitReceipt',
+  'Dollars that were turned into complete sets',
+  {
+    ...completeSets,
+    spent: response.money,
+    fee: response.money.describe('US dollars: the feeRate (0.5% by default) on `spent`'),
+    total: response.money.describe('US dollars: spent plus fee'),
+    ...after,
+  },
+);
+export const MergeReceipt = responseObject(
+  'MergeReceipt',
+  'Complete sets that were turned into dollars',
+  {
+    ...completeSets,
+    received: response.money,
+    profit: response.money.describe('US dollars: `received` less what the shares cost'),
+    ...after,
+  },
+);
 export const ClaimReceipt = responseObject('ClaimReceipt', 'Claimed winnings', {
   marketId: response.marketId,
   resolution: response.resolution,

@@ -56,8 +56,8 @@ export const Status = responseObject('Status', 'The progress of the exchange', {
   journal: z
     .enum(['local', 'replicated', 'unreplicated'])
     .describe(
-      'Where commands are when they are acknowledged: on the disk of this machine, on two machines, or on a ' +
-        'database that replicates nothing, which is for development',
+      'Where an acknowledged command is stored: on the disk of this machine (local), on two machines ' +
+        '(replicated), or in a database without replication, for development (unreplicated)',
     ),
   role: z
     .enum(['leader', 'standby', 'replica'])

@@ -1,7 +1,7 @@
 /**
  * `books:<asset>`: the full order book of the asset's active market. The channel follows the asset
  * from market to market, and sends a snapshot when the active market changes or there is none.
- * Deltas are those of `book:<marketId>`.
+ * Deltas have the format of `book:<marketId>`.
  */
 import { z } from 'zod';
 import type { Engine } from '../../../engine/engine.js';

@@ -157,7 +157,7 @@ class LedgerRead {
     return from;
   }
 
-  /** The stored balances in a range; the one after the last stored balance is the account's own. */
+  /** Balances in a range. The account's current balance follows the last stored balance. */
   private async balances(first: number, last: number): Promise<Balance[]> {
     const { end, lists } = this;
     const place = {

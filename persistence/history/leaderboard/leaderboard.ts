@@ -13,8 +13,8 @@
  * Invariant: a board is up to date when it answers. Before its first request it costs nothing;
  * then each user who changes is noted, and moved at the next request.
  *
- * To rank a million users takes a second or two. `prepare` does it in turns, between which the
- * engine applies commands: users who change meanwhile are noted and moved at the end.
+ * To rank a million users takes a second or two. `prepare` divides the work into turns of the event
+ * loop. Users that commands change between the turns are noted, and moved at the end.
  */
 import type { Engine } from '../../../engine/engine.js';
 import { dayOf, Metric, Period } from '../../../engine/state/accounts.js';
@@ -64,8 +64,8 @@ export class Leaderboards {
 }
 
 /**
- * Up to this many users are ranked or moved within a request; more are handled in turns
- * (`prepare`).
+ * Maximum of users ranked or moved within a request. `prepare` handles more, in turns of the event
+ * loop.
  */
 const FEW_USERS = 2_000;
 const FEW_MOVES = 500;
@@ -111,7 +111,8 @@ class Board {
   }
 
   /**
-   * Makes the board ready, in turns, unless that is in progress. `done` is called when it is ready.
+   * Makes the board ready, in turns of the event loop, unless this is in progress. Then calls
+   * `done`.
    */
   prepare(done: () => void, failed: (error: unknown) => void): void {
     if (this.isPrepared) return;

@@ -1,4 +1,4 @@
-/** An event of a market as JSON of the API, for its route and for the files of days. */
+/** A market event as JSON of the API, for its route and for the day files. */
 import { type Side, ticksIn } from '../../../engine/interface/domain.js';
 import {
   lotsText,

@@ -58,13 +58,13 @@ const REMOVE_RESULTS = `DELETE FROM keyedResult WHERE sequence IN (
   SELECT sequence FROM keyedResult
   WHERE sequence < (SELECT max(sequence) FROM keyedResult WHERE sequence <= ?)
   ORDER BY sequence LIMIT 5000)`;
-/** Reads skip the ends of orders in pruned parts. Of other lists, they find that it was pruned. */
+/** Only the places of order ends are removed. For other lists, a read must find that it was pruned. */
 const REMOVE_ORDER_ENDS = 'DELETE FROM place WHERE list = ? AND part = ?';
-/** The places that one transaction writes. Others wait for it. */
+/** Maximum of places that one transaction writes, because other transactions wait for it. */
 const PLACES_AT_ONCE = 10_000;
 const PRAGMAS = 'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL';
 
-/** A part that is over. */
+/** A finished part. */
 export interface PartRecord {
   part: number;
   end: Progress;
@@ -272,7 +272,7 @@ export class Catalogue {
     { list, name }: ListLayout,
     lengths: { set(id: number, length: number): unknown },
   ): Promise<void> {
-    // The other columns are of the row with the highest ordinal.
+    // The other columns come from the row with the highest ordinal.
     const sql = `SELECT list, id, firstOrdinal, max(lastOrdinal) AS lastOrdinal, part, checksum
       FROM place WHERE list = ? AND part < ? GROUP BY id`;
     let total = 0;

@@ -2,8 +2,8 @@
  * The connections on which the history is read: to the catalogue and to its parts, each opened when
  * it is needed.
  *
- * Invariant: at most FILES_MAX parts are open. A part that is sealed meanwhile, or rebuilt, is
- * read from its new file.
+ * Invariant: at most FILES_MAX parts are open. When a part is sealed or rebuilt, reads use its new
+ * file.
  */
 import { existsSync } from 'node:fs';
 import sqlite3 from 'sqlite3';

@@ -2,7 +2,7 @@
  * The format of a part of the history: trades, orders, payments, balances, points, closed
  * positions, books, prices and markets, made from the journal alone.
  *
- * application_id 0x51485848 ("QHXH"), user_version 1. A part of another version is not converted:
+ * application_id 0x51485848 ("QHXH"), user_version 1. A part of a different version is not converted:
  * it is deleted and rebuilt from the journal.
  *
  *   run           the entries of all lists (LISTS)
@@ -23,7 +23,7 @@
  * entry, column by column. An integer is the difference from the same column of the previous entry
  * in the run (from 0 in the first). For a column that may be negative it is the value itself: a
  * difference could exceed 2^53. The division into runs depends on the transactions; the entries do
- * not. Only the ordinals of orderEnd have gaps: they are of one counter for all orders.
+ * not. Only the ordinals of orderEnd have gaps, because one counter numbers all orders.
  *
  * The table has a rowid, so rows are stored in the order of writing and only the index on their
  * keys is written in random places. Inserting rows of this length into a table WITHOUT ROWID takes
@@ -74,7 +74,7 @@ function layoutOf<Name extends string, Key extends string, Columns extends strin
   return { name, list, key, columns: columns.split(' ') as Words<Columns>, negatives };
 }
 
-/** The role of the side of a trade that met the other in the book; the maker's is 1. */
+/** The role of the arriving order in a trade. The maker's role is 1. */
 export const TAKER = 0;
 
 /**
@@ -204,7 +204,7 @@ export const ORDER_END = layoutOf(
 /** It was amended, and leftLots are all that it was to fill from then on. */
 export const AMENDED = 62;
 export const FILLED_IN_BOOK = 63;
-/** It was amended, placed anew, and did not enter the book. The OrderStatus is added. */
+/** An amendment placed the order again, and the order did not rest. Add the OrderStatus. */
 export const ENDED_ANEW = 64;
 
 /** As of its last event. */

@@ -149,7 +149,7 @@ export class ListReader {
       if (place.lastOrdinal < wanted) break;
       await readPart(place.part);
       if (wanted < first) return found;
-      // The part may have been pruned meanwhile.
+      // The part may have been pruned since the read began.
       if (place.part <= files.parts.prunedTo && !KEPT.includes(layout))
         throw new HistoryPruned(`${layout.name} of part ${place.part} was pruned`);
       if (wanted >= place.firstOrdinal) throw missingEntry(layout, id, wanted).in(place.part);

@@ -14,7 +14,7 @@
  *   the last 32       SHA-256 over everything before them
  *
  * The version is raised whenever the engine's archive changes (versions.test.ts fails otherwise). A
- * snapshot of another version is skipped, and an older one or the whole journal is used.
+ * snapshot of a different version is skipped. Startup then uses an older one, or the whole journal.
  */
 import { HASH_BYTES } from '../../journal/format.js';
 import { getUint64, putUint64 } from '../../storage/bytes.js';

@@ -52,7 +52,7 @@ export const SCHEMA_SQL = `
   SELECT ${FORMAT_VERSION}, 0, 0, '\\x${GENESIS_HASH.toString('hex')}', '', now()
   ON CONFLICT DO NOTHING;`;
 
-/** Whether the tables are there: two rows. */
+/** Returns one row for each of the two tables that exists. */
 export const TABLES_SQL = `
   SELECT relname FROM pg_class WHERE oid IN (to_regclass('writer'), to_regclass('batch'))`;
 

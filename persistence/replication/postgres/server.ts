@@ -83,16 +83,16 @@ export async function connect(address: PostgresAddress, kind: NodeKind): Promise
     problem,
     file,
     remedy:
-      `PostgreSQL does not accept the password of ${user}: it is another one, or its time is over (VALID UNTIL). Write ` +
-      `the present one to ${file ?? 'a file (JOURNAL_PASSWORD_FILE, --password-file)'}, or give it more time (ALTER ` +
-      `ROLE ${user} VALID UNTIL 'infinity'). Each connection reads the file, so no restart is needed`,
+      `PostgreSQL does not accept the password of ${user}: the password is wrong or has expired (VALID UNTIL). Write the ` +
+      `current password to ${file ?? 'a file (JOURNAL_PASSWORD_FILE, --password-file)'}, or extend it (ALTER ROLE ` +
+      `${user} VALID UNTIL 'infinity'). Each connection reads the file, so no restart is needed`,
   });
 }
 
 /** The driver's message for a missing password, in words that an operator understands. */
 function inWords({ message }: Error): string {
   if (!message.includes('client password must be a string')) return message;
-  return 'asks for a password: name a file with it in JOURNAL_PASSWORD_FILE (--password-file)';
+  return 'requires a password; set JOURNAL_PASSWORD_FILE (--password-file) to a file that contains it';
 }
 
 /** Standbys before primaries, then the one that has most, then the younger timeline. */
@@ -202,7 +202,7 @@ function unsafe(name: string, value: string, why: string): JournalError {
   );
 }
 
-/** Whether the journal's tables are there. @throws JournalError for tables of another version. */
+/** Whether the journal's tables exist. @throws JournalError for tables of a different version. */
 export async function hasTables(client: pg.Client): Promise<boolean> {
   const { rows } = await client.query(TABLES_SQL);
   if (rows.length === 0) return false;

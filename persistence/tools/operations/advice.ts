@@ -129,16 +129,16 @@ function olderDamage(
   return [
     ...restore,
     backup === null
-      ? `A backup may have a good copy of ${what}: --backup. Without one`
-      : `No good copy of ${what} is in ${backup.folder}. Without one`,
-    'a new backup is incomplete: copy the whole folder while the exchange is stopped.',
+      ? `A backup may have a good copy of ${what}: name the backup with --backup.`
+      : `${backup.folder} has no good copy of ${what}.`,
+    'Without a good copy, a new backup would lack commands: stop the exchange and copy the whole folder.',
   ];
 }
 
 function withoutSteps({ data }: Places): string {
   const { folder, asWhole, good, firstSequence } = data;
   if (asWhole instanceof MixedSegments)
-    return 'It is unknown which segments belong to this exchange. A good backup shows that: --backup';
+    return 'It is unknown which segments belong to this exchange. A good backup shows which: name it with --backup';
   if (good > 0 && firstSequence > 1)
     return (
       'The first commands are not in the folder. Name a good backup: --backup. Or bring them back ' +

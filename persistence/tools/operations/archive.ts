@@ -79,9 +79,9 @@ export async function archiveSegments(request: ArchiveRequest): Promise<Archived
     if (!(await endsAt(segment, end))) throw changed(segment.path);
     if (existsSync(packed) && !(await isPacked(packed, hash)))
       throw new OperationRefused(
-        `${packed} is there already, and is not the ${segment.path} that would be moved: it is ` +
-          'damaged, or of another exchange, or of this one from before a restore. Nothing was ' +
-          'changed. Each data folder needs an archive of its own: name another one',
+        `${packed} already exists, and is not a copy of ${segment.path}: it is damaged, or belongs ` +
+          'to a different exchange, or to this one before a restore. Nothing was changed. Each data ' +
+          'folder needs its own archive: name a different one',
       );
   }
   if (movable.length > 0) await createPrivateFolder(archive);

@@ -3,7 +3,7 @@
  *
  * Invariant: a backup is a data folder on which an exchange could start. Its end was durable
  * when the backup began or later. A backup into an existing backup of the same exchange adds what
- * is missing; one of another exchange is refused.
+ * is missing. A backup of a different exchange is refused.
  */
 import { join } from 'node:path';
 import { JournalError, JournalNotWritten } from '../../journal/errors.js';
@@ -201,12 +201,12 @@ async function mustBeOf(reader: JournalReader, target: Journal, to: string): Pro
   const end = await reader.end();
   if (await readJournal(to, (copy) => contains(copy, end)))
     throw new OperationRefused(
-      `${to} has all that is in the journal to be copied, and more: are --data and --to swapped? ` +
+      `${to} contains the whole journal that would be copied, and more: are --data and --to swapped? ` +
         'Nothing was changed',
     );
   throw new OperationRefused(
     `${to} has a journal that this one does not continue, from sequence ${target.end.sequence} ` +
-      'at the latest: it is a copy of another exchange, or of this one from before a restore. ' +
+      'at the latest: it is a copy of a different exchange, or of this one before a restore. ' +
       'Name a new folder',
   );
 }

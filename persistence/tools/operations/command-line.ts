@@ -158,7 +158,7 @@ function addUpgrade(program: Command, say: Say): void {
       say(
         to === null
           ? `${data} has a snapshot for this program. ${replayed}; the next command vouches for the ` +
-              'snapshot. Start this program on it, or, to go back, the older one.'
+              'snapshot. Start this program on the folder. To go back, start the older program.'
           : `${to} is ${data}, upgraded to version ${FORMAT_VERSION}. ${replayed}; the next command ` +
               `records the upgrade. ${data} was not changed.`,
       );

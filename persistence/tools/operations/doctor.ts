@@ -32,7 +32,7 @@ interface DoctorRequest {
 
 export interface Diagnosis {
   starts: boolean;
-  /** Whether all derived data was built at the last attempt, and none of it is lost. */
+  /** Whether the last attempts built all derived data, and no part is lost. */
   isComplete: boolean;
   /** Why the exchange does not start; null if it does. */
   trouble: Trouble | null;
@@ -80,7 +80,7 @@ export async function diagnose(
       ofBackup = null;
     } else if (await isOfAnother(ofData, ofBackup)) {
       lines.push(
-        '  It belongs to another exchange, or to one that was restored to an earlier time.',
+        '  It belongs to a different exchange, or to one that was restored to an earlier time.',
       );
       ofBackup = null;
     } else if (ofBackup.asWhole instanceof JournalError) ofBackup = null;

@@ -48,8 +48,8 @@ export async function takeover(options: TakeoverOptions): Promise<Takeover> {
     const copies = copiesIn(found[0]);
     if (copies !== null && copies.there.length < copies.needed) {
       throw new OperationRefused(
-        `${copies.there.length} copies of the journal are there (missing: ${copies.missing.join(', ')}), and a commit needs ` +
-          `${copies.needed}, so no leader could begin. Nothing was changed.`,
+        `${copies.there.length} copies of the journal are available (missing: ${copies.missing.join(', ')}), and a commit ` +
+          `needs ${copies.needed}, so no exchange could take the lead. Nothing was changed.`,
       );
     }
     if (standbys.length === 0) {

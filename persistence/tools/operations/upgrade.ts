@@ -1,6 +1,6 @@
 /**
  * Makes the data of an exchange ready for this program, even while an older program trades on it:
- * the journal is replayed meanwhile and followed until the older program stops.
+ * the journal is replayed and then followed until the older program stops.
  *
  * With a new folder, for a journal of the version before this one: a copy of the journal, with a
  * command after it that records the upgrade and names the end of the old journal. Without one, for

@@ -151,7 +151,7 @@ describe.each([0, 2])('with EDGE_THREADS=%i', (threads) => {
     writeCertificate(folder, { cert: SECOND.cert, key: FIRST.key });
     await server!.hangUp(STAYS);
     expect(server!.stderr).toContain(KEYS_AGAIN);
-    expect(server!.stderr).toContain('is the key of another certificate than TLS_CERT_FILE');
+    expect(server!.stderr).toContain('does not belong to the certificate in TLS_CERT_FILE');
     expect(await shown(api.url)).toBe('first');
     expect(await register('zenith', 'one')).toBe(201);
 
@@ -214,9 +214,9 @@ const WRONG: [name: string, change: (folder: string) => void, message: string][]
     'tls.key does not contain a private key in PEM, without a passphrase',
   ],
   [
-    'the key of another certificate',
+    'a key that does not belong to the certificate',
     (at) => writeFileSync(join(at, 'tls.key'), SECOND.key),
-    'tls.key is the key of another certificate than TLS_CERT_FILE',
+    'tls.key does not belong to the certificate in TLS_CERT_FILE',
   ],
 ];
 
@@ -230,7 +230,7 @@ describe('a start', () => {
   test('that is refused ends the program, with the same words', async () => {
     startWith({ cert: SECOND.cert, key: FIRST.key });
     expect(await server!.end()).toBe(1);
-    expect(server!.stderr).toContain('is the key of another certificate');
+    expect(server!.stderr).toContain('does not belong to the certificate');
   });
 
   test('warns of a certificate that has expired', async () => {

@@ -306,7 +306,7 @@ export const OVERLOADED: Row[] = [
 }));
 
 const over = { status: 'resolved', resolution: 'UP' };
-/** Refused by the engine, which has forgotten the market, and explained by the history. */
+/** Operations that the engine refuses because it has forgotten the market. The history explains why. */
 export const A_DAY_LATER: Row[] = [
   {
     name: 'a claim is told that it was paid',

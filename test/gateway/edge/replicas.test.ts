@@ -202,7 +202,7 @@ describe('while the leader leads', () => {
       const sent = await api.send('POST', path, bid, { token: ada.token, headers });
       expect(sent.status, sent.text).toBe(200);
       const { sequence, orderId } = sent.json;
-      // The same replica needs no sequence; the other one gets it.
+      // A read from the same replica needs no sequence. A read from the other names the receipt's.
       const own = await api.get(`/users/${ada.userId}/orders`, ada.token);
       expect(own.json.sequence).toBeGreaterThanOrEqual(sequence);
       expect(own.json.orders.map((order: { orderId: string }) => order.orderId)).toContain(orderId);

@@ -30,7 +30,7 @@ const connection = () => new RawConnection(api.url);
 const buyText = (headers: Record<string, string> = {}) =>
   requestText('POST', BUY, { 'x-user-token': ada.token, ...headers }, ORDER);
 
-/** Only the request that reads the metric is left. */
+/** Waits until no call is under way except the one that reads this metric. */
 const noCallIsLeft = () =>
   eventually(async () => (await api.metric('exchange_calls_under_way')) === 1);
 const ordersOfAda = () => server.exchange.sequencer.engine.orders(1).length;

@@ -96,7 +96,7 @@ describe('a charge', () => {
           const result = fairUse.charge('orders', bill, cost);
           return result?.granted === false ? result.waitMs : 0;
         };
-        // An address's burst is at least a user's most expensive request (config.ts).
+        // config.ts ensures that an address's burst covers a user's most expensive request.
         const dearest = address?.burst ?? Number.POSITIVE_INFINITY;
         for (const { afterMs, isSignedIn, ...request } of requests) {
           const cost = isSignedIn ? Math.min(request.cost, dearest) : request.cost;

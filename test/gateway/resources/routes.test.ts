@@ -171,7 +171,7 @@ test('stakes, earns, claims yield and unstakes', async () => {
 
   expect((await api.get('/vaults')).json.vaults).toMatchObject([{ staked: 100.5, apr: 0 }]);
 
-  // The fee is 0.3 and the vault's part 0.12, of which a stake earns at most 1/1,000 of itself.
+  // The fee is 0.3 and the vault's share 0.12, of which a stake earns at most 1/1,000 of itself.
   await twoTraders();
   await server.passTime(WINDOW_START_MS + WINDOW_MS + 2_000, 100_001);
   const claimed = await api.post(`/vaults/deposits/${depositId}/claim`, undefined, stan.token);

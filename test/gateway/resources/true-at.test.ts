@@ -121,7 +121,7 @@ function expectTrueNow(engine: Engine, { path, json }: Shown): void {
   }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a market of the API.
+// biome-ignore lint/suspicious/noExplicitAny: a market as the API returns it.
 function expectMarket(engine: Engine, market: any, sequence: number, where: string): void {
   const known = engine.marketIds().map((marketId) => engine.market(marketId)!);
   const view = known.find(({ marketId }) => marketIdText(engine, marketId) === market.id)!;

@@ -174,7 +174,7 @@ it('a fault of one read refuses that read alone', async () => {
   expect(follower.troubles).toEqual([]);
 });
 
-it('a fault of the files of days stops no change, and they are made when it is mended', async () => {
+it('a fault of the day files stops no change, and they are made once it is fixed', async () => {
   const folder = folders.make();
   const nextDayMs = commands.at(-1)!.atMs + 86_400_000;
   const price = { kind: 'observePrice', asset: 0, priceMicros: 9e10 } as const;

@@ -155,7 +155,7 @@ test('results of transactions that a crash took from the part are written again,
   expect(rows).toEqual([{ sequence: 2 }]);
 });
 
-test('without the catalogue, all is made anew, and so are the results', async () => {
+test('without the catalogue, all parts are rebuilt, and so are the results', async () => {
   const followed = await Followed.start();
   followed.apply(registration('ada', 0), at(0));
   followed.apply(asked(1, 'key'), at(1));

@@ -68,8 +68,9 @@ const originals = new Folders();
 const followers: TestFollower[] = [];
 let commands: TimedCommand[];
 let requests: HistoryRequest[];
-/** A journal with a history in parts; the answers from a history in one part. */
+/** The folder of a journal whose history has many parts. */
 let inParts: string;
+/** The answers to `requests` from a history of one part. */
 let answers: unknown[];
 
 beforeAll(async () => {
@@ -160,7 +161,7 @@ function isPartOf(folder: string, descriptor: string): boolean {
     const path = readlinkSync(`/proc/self/fd/${descriptor}`);
     return path.startsWith(folder) && /\/\d{8}\.db$/.test(path);
   } catch {
-    // It was the descriptor of the list itself.
+    // The descriptor with which the list was read is closed by now.
     return false;
   }
 }
@@ -211,7 +212,7 @@ describe('a part', () => {
         writeFileSync(path, bytes);
       },
     ],
-  ])('that is %s is rebuilt alone, to the byte', async (_how, damage) => {
+  ])('that is %s is rebuilt alone, byte for byte', async (_how, damage) => {
     const folder = folders.copy(inParts);
     const path = sealedPath(folder, 4);
     const before = readFileSync(path);
@@ -229,7 +230,7 @@ describe('a part', () => {
     expect(follower.disagreements).toEqual([]);
   });
 
-  it('that is damaged a second time is made anew a second time, later', async () => {
+  it('that is damaged a second time is rebuilt a second time, later', async () => {
     retryAfter(1_500);
     const folder = folders.copy(inParts);
     const path = sealedPath(folder, 4);
@@ -328,7 +329,7 @@ describe('a part', () => {
     expect(found).toMatchObject({ sequence, problems: [`${path} is missing`] });
   });
 
-  it('that is open and lost is made anew from its beginning', async () => {
+  it('that is open and lost is rebuilt from its beginning', async () => {
     const folder = folders.copy(inParts);
     const open = readdirSync(partsFolder(folder)).find((name) => name.endsWith('.open.db'))!;
     const part = Number.parseInt(open, 10);
@@ -347,7 +348,7 @@ describe('a catalogue', () => {
     ['has other', 'UPDATE place SET lastOrdinal = lastOrdinal + 1 WHERE list = 1 AND part = 3'],
   ] as const;
 
-  it.each(DAMAGES)('that %s places of lists is made anew, with all parts, once', async (_, sql) => {
+  it.each(DAMAGES)('that %s places of lists is rebuilt, with all parts, once', async (_, sql) => {
     const folder = folders.copy(inParts);
     await withDatabase(cataloguePath(folder), (database) => query(database, sql));
     const follower = start(folder);
@@ -417,7 +418,7 @@ describe('parts that are pruned', () => {
     expect(follower.log.of('error')).toEqual([]);
   });
 
-  it('are made anew first if they are damaged', async () => {
+  it('are rebuilt first if they are damaged', async () => {
     retryAfter(0);
     const folder = folders.copy(inParts);
     const damage = 'UPDATE run SET entries = zeroblob(length(entries)) WHERE list = 1';

@@ -297,7 +297,7 @@ describe('an archive', () => {
     const error = await journalErrorOf(recovered(folder));
     expect(error.message).toMatch(/\(journal\.db to journal-000003\.db\), .* --restore/);
     const { out } = await operate('doctor', '--data', folder);
-    expect(out).toMatch(/Bring them back: .* --restore$/m);
+    expect(out).toMatch(/Bring them back.*: .* --restore$/m);
   });
 
   it('of a newer folder: what the folder cannot prove is left there', async () => {
@@ -334,7 +334,7 @@ describe('an archive', () => {
     const run = await archive(other, to);
     expect([run.status, run.err]).toEqual([
       2,
-      expect.stringMatching(/journal-000002\.db\.gz is there already/),
+      expect.stringMatching(/journal-000002\.db\.gz already exists/),
     ]);
     expect(listSegments(other)).toHaveLength(listSegments(original).length);
     expect(existsSync(join(to, 'journal.db.gz'))).toBe(false);

@@ -56,7 +56,7 @@ class HeldJournal implements SequencerLog {
     return this.journal.close();
   }
 
-  /** Waits until a batch is committed, then reports it. */
+  /** Waits until the journal has committed a batch, then reports the oldest unreported commit. */
   async let(): Promise<void> {
     await eventually(() => this.told.length > 0);
     this.told.shift()!();

@@ -4,6 +4,6 @@ import { makeGolden } from './golden-run.js';
 
 const { GOLDEN } = process.env;
 
-test.skipIf(GOLDEN === undefined)('the golden folder is made anew', async () => {
+test.skipIf(GOLDEN === undefined)('the golden folder is rebuilt', async () => {
   await makeGolden(GOLDEN!);
 });

@@ -2,9 +2,9 @@
  * A second set of books, kept from events alone: each market's income and payments, and the
  * exchange's funds. After every batch they must agree with the engine's funds.
  *
- * The vault's part of a market's fees leaves the escrow at the resolution, but `feesShared` comes
- * later, when the last position is settled. Between the two, the books do not know that part, so
- * the market's escrow and the yield due may differ by it.
+ * The vault's share of a market's fees leaves the escrow at the resolution, but the event
+ * `feesShared` comes later, when the last position is settled. Between the two, the books do not
+ * know the share, so the market's escrow and the yield due may differ by it.
  */
 import type { Engine } from '../../../../engine/engine.js';
 import {
@@ -47,7 +47,7 @@ export class MarketBook {
   claimedMicros = 0;
   automaticMicros = 0;
   collateralMicros = 0;
-  /** Fees less what has left the escrow; the vault's part leaves with `feesShared`. */
+  /** Fees less what has left the escrow; the vault's share leaves with `feesShared`. */
   escrowMicros = 0;
 
   constructor(readonly marketId: number) {}

@@ -112,7 +112,9 @@ export class HistoryComparison {
     } catch (error) {
       if (error instanceof FolderDisturbed) throw error;
       if (this.history?.wasDisturbed())
-        throw new FolderDisturbed('an exchange was started meanwhile: run the command again');
+        throw new FolderDisturbed(
+          'an exchange was started while this command ran: run the command again',
+        );
       this.isDone = true;
       this.findings.push(unreadable(error));
     }
@@ -227,7 +229,7 @@ export class HistoryComparison {
     try {
       if ((await readParts(database)).length >= this.part)
         throw new FolderDisturbed(
-          'a part of the history has ended meanwhile: run the command again',
+          'a part of the history has ended while this command ran: run the command again',
         );
       await this.compareTables(OF_CATALOGUE, database, this.store.catalogue.database);
     } finally {

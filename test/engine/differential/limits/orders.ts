@@ -105,7 +105,7 @@ function ownOrderBehindTheLastMaker(duel: Duel): void {
   duel.compareState();
 }
 
-/** Refused FOK orders use up the batch's makers. */
+/** Makers that refused FOK orders examine count against the batch's maximum. */
 function fillOrKillInVain(duel: Duel): void {
   openMarket(duel, 4);
   const { IOC, FOK } = TimeInForce;

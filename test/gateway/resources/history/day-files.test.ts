@@ -174,7 +174,7 @@ test('a large file comes whole, and not to more than 8 of an address at once', a
   );
 });
 
-test('what a crash leaves is made anew, the same, and an edge serves it', async () => {
+test('what a crash leaves is rebuilt identically, and an edge serves it', async () => {
   await server.close();
   const path = join(folderOf('BTC'), '2025-11-21.jsonl.gz');
   rmSync(path);

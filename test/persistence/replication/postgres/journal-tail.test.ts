@@ -192,7 +192,7 @@ test('ends when the cluster has lost what it has', async () => {
   const leader = await lead(other.engine);
   await trade(leader, 40);
   await eventually(() => fatal !== null);
-  expect(fatal!.message).toContain(`the cluster has another batch at sequence ${sequence}`);
+  expect(fatal!.message).toContain(`the cluster has a different batch at sequence ${sequence}`);
   await leader.close();
 });
 
@@ -214,6 +214,8 @@ test('ends when other commands lie over its end before it looks again', async ()
   const leader = await lead(other.engine);
   await trade(leader, 40);
   await eventually(() => fatal !== null);
-  expect(fatal!.message).toContain(`the cluster has another batch at sequence ${tail.sequence}`);
+  expect(fatal!.message).toContain(
+    `the cluster has a different batch at sequence ${tail.sequence}`,
+  );
   await leader.close();
 });
