@@ -1,7 +1,7 @@
 /**
  * Measures two builds alternately, so that the machine's noise affects both: each goes first in
- * every other round. A ratio is the median of the rounds' ratios, so a machine that slows down between
- * rounds does not change it.
+ * every other round. A ratio is the median of the rounds' ratios, so a machine that slows down
+ * between rounds does not change it.
  */
 
 import { median, spread } from '../../test/support/processes/samples.js';

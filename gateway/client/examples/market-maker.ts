@@ -1,7 +1,7 @@
 /**
  * Example: a market maker. In every market it bids for UP and for DOWN, slightly below a fair price
- * derived from the asset's price. When both bids trade, the complete set costs less than the dollar it
- * pays. In upcoming markets of the next hour it bids before they open, at even odds.
+ * derived from the asset's price. When both bids trade, a complete set costs less than the dollar
+ * that it pays. In upcoming markets of the next hour it bids before they open, at even odds.
  *
  *   node dist/gateway/client/examples/market-maker.js http://127.0.0.1:3000/api maker books.json
  *

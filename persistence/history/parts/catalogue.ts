@@ -58,7 +58,7 @@ const REMOVE_RESULTS = `DELETE FROM keyedResult WHERE sequence IN (
   SELECT sequence FROM keyedResult
   WHERE sequence < (SELECT max(sequence) FROM keyedResult WHERE sequence <= ?)
   ORDER BY sequence LIMIT 5000)`;
-/** Only the places of order ends are removed. For other lists, a read must find that it was pruned. */
+/** Removes only the places of order ends. Other lists' places stay: reads must see the pruning. */
 const REMOVE_ORDER_ENDS = 'DELETE FROM place WHERE list = ? AND part = ?';
 /** Maximum of places that one transaction writes, because other transactions wait for it. */
 const PLACES_AT_ONCE = 10_000;

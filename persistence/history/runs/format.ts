@@ -2,8 +2,8 @@
  * The format of a part of the history: trades, orders, payments, balances, points, closed
  * positions, books, prices and markets, made from the journal alone.
  *
- * application_id 0x51485848 ("QHXH"), user_version 1. A part of a different version is not converted:
- * it is deleted and rebuilt from the journal.
+ * application_id 0x51485848 ("QHXH"), user_version 1. A part of a different version is not
+ * converted: it is deleted and rebuilt from the journal.
  *
  *   run           the entries of all lists (LISTS)
  *   market        a row per market that changed in this part, as JSON ({@link MarketRecord})

@@ -1,8 +1,8 @@
 /**
  * The copies of a journal on PostgreSQL: how many must have a commit, which are named for it, and
  * which receive the primary's log now. Read over a separate connection, because the writer's waits
- * while too few copies are available. It is reopened every ten reads, so that an expired password is
- * noticed while the writer's connection still works.
+ * while too few copies are available. The connection is reopened every ten reads, so that an
+ * expired password is noticed while the writer's connection still works.
  *
  * Invariant: null means unknown: the primary has not answered, or hides what its standbys do from
  * this user, who then needs the role pg_read_all_stats.

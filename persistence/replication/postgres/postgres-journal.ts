@@ -390,13 +390,13 @@ async function leadership(
   { isForced = false, onWaiting, standby, candidate, signal, elapsedMs }: PostgresJournalOptions,
 ): Promise<Writer> {
   const ask = async (text: string, values: unknown[], isWaiting: boolean) => {
-    // Missing from the types of pg. A waiting process gives up on a silent node, which may be paused
-    // and no longer the primary.
+    // Missing from the types of pg. A waiting process gives up on a silent node, which may be
+    // paused and no longer the primary.
     const query: pg.QueryConfig & { query_timeout?: number } = { text, values };
     if (isWaiting) query.query_timeout = UNANSWERED_MS;
     return (await client.query(query)).rows;
   };
-  // Ends statements whose caller has given up while they wait for a lock. Waits for copies continue.
+  // Ends statements that wait for a lock after their caller gave up. Waits for copies continue.
   await client.query(`SET statement_timeout = ${UNANSWERED_MS}`);
   let known: Leader | null = null;
   /** When the lease was last renewed, as the last query has found it. */

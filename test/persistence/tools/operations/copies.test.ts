@@ -132,7 +132,7 @@ describe('a backup', () => {
     const before = await readAll(other);
     const run = await operate('backup', '--data', original, '--to', other);
     expect(run.status).toBe(2);
-    expect(run.err).toMatch(/a copy of another exchange/);
+    expect(run.err).toMatch(/a copy of a different exchange/);
     expect(await readAll(other)).toEqual(before);
   });
 
