@@ -25,7 +25,7 @@ export function checkCollateral(state: State, slot: number): void {
   const setLots = state.markets.setLots(slot);
   if (state.markets.collateralMicros(slot) !== setLots * MICROS_PER_SET || setLots < 0) {
     throw new Error(
-      `market ${state.markets.id(slot)} has collateral that differs from its sets' value`,
+      `market ${state.markets.id(slot)}'s collateral does not equal the value of its sets`,
     );
   }
 }
@@ -54,8 +54,8 @@ export function checkEverything(state: State): void {
   }
   expect(orders === state.orders.used, 'the books do not hold all resting orders');
   expect(positions === state.positions.count, 'the markets do not hold all positions');
-  expect(collateral === state.ledger.totalCollateral, 'the total of collateral is off');
-  expect(escrow === state.ledger.totalEscrow, 'the total of fee escrow is off');
+  expect(collateral === state.ledger.totalCollateral, 'the total collateral is wrong');
+  expect(escrow === state.ledger.totalEscrow, 'the total fee escrow is wrong');
 }
 
 /** Totals are sums, nothing is negative, and held money is what resting buys hold. */
@@ -74,17 +74,17 @@ function checkAccounts(state: State): void {
         heldByOrders += orders.lots(row) * orders.level(row);
       }
     }
-    expect(ledger.available(userId) >= 0, `user ${userId} has less than nothing`);
+    expect(ledger.available(userId) >= 0, `user ${userId} has a negative balance`);
     expect(
       ledger.held(userId) === heldByOrders,
-      `user ${userId}'s held money is not what orders hold`,
+      `user ${userId}'s held money differs from the money that the orders hold`,
     );
     expect(accounts.orderCount(userId) === count, `user ${userId}'s orders are miscounted`);
   }
-  expect(available === ledger.totalAvailable, 'the total of available money is off');
-  expect(held === ledger.totalHeld, 'the total of held money is off');
+  expect(available === ledger.totalAvailable, 'the total available money is wrong');
+  expect(held === ledger.totalHeld, 'the total held money is wrong');
   expect(ledger.staked >= 0 && ledger.yieldDue >= 0, 'the vault owes more than it has');
-  expect(ledger.treasury >= 0, 'the treasury has less than nothing');
+  expect(ledger.treasury >= 0, "the treasury's balance is negative");
 }
 
 /** The stake is the sum of the open deposits, and the yield due covers what they can claim. */
@@ -105,15 +105,15 @@ function checkVault({ users, vault, ledger }: State): void {
         'a deposit is not in the index',
       );
       const due = vault.accrued(deposit);
-      expect(due >= 0, 'a deposit was paid more than it accrued');
+      expect(due >= 0, 'a deposit was paid more than its accrued yield');
       staked += deposit.amountMicros;
       accrued += due;
       live++;
     }
   }
   expect(live === vault.deposits.liveCount, 'the live deposits are miscounted');
-  expect(staked === ledger.staked, 'the stake is not that of the deposits');
-  expect(accrued <= ledger.yieldDue, 'the vault owes more yield than there is');
+  expect(staked === ledger.staked, 'the stake differs from the sum of the deposits');
+  expect(accrued <= ledger.yieldDue, 'the vault owes more yield than it has');
 }
 
 /** Each pool's use is the sum of its users' uses. */
@@ -130,14 +130,14 @@ function checkRoom(state: State): void {
       const family = accounts.family(userId);
       if (family !== 0) ofFamilies.set(family, (ofFamilies.get(family) ?? 0) + taken);
     }
-    expect(used === room.usedOf(pool), `what is taken of ${name} is miscounted`);
+    expect(used === room.usedOf(pool), `the use of ${name} is miscounted`);
     expect(ofNewcomers === room.usedByNewcomers(pool), `newcomers' ${name} are miscounted`);
     for (const [family, taken] of ofFamilies)
       expect(taken === room.usedByFamily(family, pool), `a family's ${name} are miscounted`);
   }
 }
 
-/** A group's list has its resting orders; a tripped group has none. */
+/** A group lists all its resting orders. A tripped group has no resting orders. */
 function checkGroups({ users, accounts, orders, orderDetails, orderGroups }: State): void {
   let groups = 0;
   for (let userId = 1; userId <= users.count; userId++) {
@@ -184,7 +184,7 @@ function checkReferrals({ accounts, users, positions, markets }: State): void {
   }
   for (let userId = 1; userId <= users.count; userId++) {
     const fees = users.referralPendingFees(userId);
-    expect(fees === (pending.get(userId) ?? 0), `what user ${userId}'s referral may bring is off`);
+    expect(fees === (pending.get(userId) ?? 0), `user ${userId}'s pending referral fees are wrong`);
   }
 }
 
@@ -214,24 +214,27 @@ function checkPositions(state: State, slot: number): number {
     makersDue += positions.makerShares.micros(row);
     if (isResolved) payouts += payoutOf(state, slot, row);
   }
-  expect(makersDue === markets.makersDueMicros(slot), `${name} owes its makers another sum`);
+  expect(makersDue === markets.makersDueMicros(slot), `${name}'s makers' earnings are miscounted`);
   const collateral = state.markets.collateralMicros(slot);
   if (isResolved) {
-    expect(payouts === collateral, `${name} does not hold what it owes`);
+    expect(payouts === collateral, `${name}'s collateral does not equal the payouts`);
     const isVoid = markets.resolution(slot) === Resolution.VOID;
     if (isVoid)
       expect(
         fees === state.markets.escrowMicros(slot),
-        `${name} does not hold the fees that it owes`,
+        `${name}'s fee escrow does not equal the fees to refund`,
       );
     return count;
   }
-  expect(lots[0] === lots[1], `${name} has other UP than DOWN shares`);
-  expect(lots[0] === markets.setLots(slot), `${name} has other shares than complete sets`);
-  expect(lots[0]! * MICROS_PER_SET === collateral, `${name} has other collateral than shares`);
+  expect(lots[0] === lots[1], `${name} has a different number of UP and DOWN shares`);
+  expect(lots[0] === markets.setLots(slot), `${name}'s shares do not equal its complete sets`);
+  expect(
+    lots[0]! * MICROS_PER_SET === collateral,
+    `${name}'s collateral does not equal the value of its shares`,
+  );
   expect(
     fees === state.markets.escrowMicros(slot),
-    `${name} has other fees in escrow than were paid`,
+    `${name}'s fee escrow does not equal the fees paid`,
   );
   return count;
 }
@@ -247,7 +250,10 @@ function checkHeldLots(state: State, row: number, outcome: number): void {
       continue;
     held += orders.lots(order);
   }
-  expect(positions.heldLots(row, outcome) === held, 'held shares are not what orders hold');
+  expect(
+    positions.heldLots(row, outcome) === held,
+    'held shares differ from the shares that orders hold',
+  );
   expect(held <= positions.lots(row, outcome), 'more shares are held than owned');
 }
 
@@ -270,10 +276,10 @@ function checkBook(state: State, slot: number): number {
         const isInPlace = orders.levelRow(row) === at && orders.slot(row) === slot;
         expect(isInPlace, 'an order is out of place');
         expect(bookSideOf(orders.kind(row)) === bookSide, 'an order is on the wrong side');
-        expect(orders.lots(row) > 0, 'an order rests with nothing left');
+        expect(orders.lots(row) > 0, 'a resting order has no lots left');
         expect(orders.find(orders.id(row)) === row, 'an order is not in the index');
       }
-      expect(levels.lots(at) === lots, 'a level does not sum up');
+      expect(levels.lots(at) === lots, "a level's size differs from the sum of its orders");
       expect(lots > 0 === (seen === level), 'the bitset does not match the levels');
       if (seen === level) seen = levels.nextBelow(ladder, level);
     }

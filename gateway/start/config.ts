@@ -177,12 +177,12 @@ const Variables = z.object({
   SEGMENT_MEGABYTES: number({ standard: 1_024, min: 1, max: 65_536 }),
   KEY_RESULTS_MEGABYTES: number({ standard: RECENT_RESULT_WORDS / 262_144, min: 0, max: 2_048 }),
   FAIR_USE: onOff('on'),
-  // A batch counts as its operations, so the largest batch must fit.
+  // A batch costs one unit per operation, so the largest batch must fit.
   ORDERS_PER_USER: rate('10000/20000', MAX_BATCH_OPERATIONS),
   ORDERS_PER_ADDRESS: rate('50000/100000', MAX_BATCH_OPERATIONS),
   CANCELS_PER_USER: rate('10000/20000', MAX_BATCH_OPERATIONS),
   CANCELS_PER_ADDRESS: rate('50000/100000', MAX_BATCH_OPERATIONS),
-  // A page of past markets counts as its entries.
+  // A page of past markets costs one read per entry.
   READS_PER_USER: rate('5000/10000', PAGE_ENTRIES_MAX),
   READS_PER_ADDRESS: rate('10000/20000', PAGE_ENTRIES_MAX),
   SIGN_INS_PER_USER: rate('1/20'),

@@ -27,11 +27,11 @@ export function checkDemo({ config, engine, log }: DemoOptions): void {
   if (partner !== null && partnerKeys.length === 0 && startingBalanceMicros > 0)
     problems.push(`partners such as ${partner} use it, and new accounts would be given play money`);
   if (problems.length === 0) return;
-  const problem = `the journal is of a market, not of a demonstration: ${problems.join('; ')}`;
+  const problem = `this journal belongs to a real exchange, not a demonstration: ${problems.join('; ')}`;
   if (acceptDemo) log.warn({ problem }, 'a demonstration is accepted because of ACCEPT_DEMO');
   else
     throw new Error(
-      `${problem}. This cannot be undone. Start it with the variables of its last start ` +
-        '(PRICE_FEED, PARTNER_KEYS and the others), or, if it is meant, with ACCEPT_DEMO=on.',
+      `${problem}. This could not be undone. Start the exchange with the variables of its last startup ` +
+        '(PRICE_FEED, PARTNER_KEYS and the others), or, if you intend this, set ACCEPT_DEMO=on.',
     );
 }

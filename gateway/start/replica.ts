@@ -89,7 +89,7 @@ async function start({ config, log, onFatal }: ReplicaOptions, parts: Parts): Pr
 function readKey({ replicasKeyFile }: Config): Promise<string> {
   const read = () => {
     if (replicasKeyFile !== '') return readReplicaKeys(replicasKeyFile)[0];
-    throw new Error('a replica needs the key of replicas, in a file');
+    throw new Error("a replica needs a file with the replicas' key");
   };
   return withVariable('REPLICAS_KEY_FILE', read, [Error]);
 }

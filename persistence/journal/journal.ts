@@ -177,8 +177,8 @@ function failed(error: Error): JournalNotWritten {
   return new JournalNotWritten(
     {
       problem:
-        `the journal could not be written: ${problem}. Commands that were not acknowledged may be ` +
-        'lost; no other is',
+        `the journal could not be written: ${problem}. Only commands that were not acknowledged ` +
+        'may be lost',
       file,
       remedy: remedy ?? 'Free or repair the disk, and start again.',
     },

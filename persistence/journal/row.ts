@@ -17,7 +17,7 @@ export function rowProblem(
 ): string | null {
   const expected = after.sequence + 1;
   if (batch.firstSequence !== expected)
-    return `is missing; the next one starts at ${batch.firstSequence}`;
+    return `is missing; the next batch starts at ${batch.firstSequence}`;
   const last = batch.lastSequence;
   if (last < expected || !Number.isSafeInteger(last)) return `ends at ${last}`;
   // If a row's header is damaged, SQLite returns values of other types than the table's.

@@ -76,7 +76,7 @@ export class SegmentReader {
       const tables = String(schema.map(({ sql }) => sql));
       const isFirst = tables === String([TABLE_SQL]);
       if (!isFirst && tables !== String([TABLE_SQL, HEAD_TABLE_SQL]))
-        throw damageOf(this.path, ' has other tables than a journal', 1);
+        throw damageOf(this.path, " does not have a journal's tables", 1);
       if (isFirst !== (this.segment.number === 1)) throw this.otherNumber();
       if (!isFirst) this.start = await this.readHead();
       return true;

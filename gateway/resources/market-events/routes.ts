@@ -104,7 +104,7 @@ export const Digest = responseObject('Digest', 'A batch of the journal', {
       hash: z
         .string()
         .regex(/^[0-9a-f]{64}$/)
-        .describe('SHA-256 over the batch and all before it, in hex'),
+        .describe('SHA-256 over this batch and all earlier batches, in hex'),
     })
     .describe('The journal batch that contains the sequence'),
 });

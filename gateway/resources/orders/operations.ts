@@ -262,7 +262,7 @@ function checkSize(
   problem: Problem,
 ): void {
   if (amount !== undefined) return;
-  if (shares === undefined) problem('amount', 'is required (or shares, with a price)');
+  if (shares === undefined) problem('amount', 'is required, unless you give shares and a price');
   else if (price === undefined) problem('price', 'is required with shares');
 }
 

@@ -39,7 +39,7 @@ export const Ready = responseObject('Ready', 'The exchange accepts traffic', {
     .string()
     .optional()
     .describe(
-      'Trading continues, but something is failing and is retried. The log has the details.',
+      'Trading continues, but a part is failing and is being retried. The log contains the details.',
     ),
   failing: failing.optional(),
   behindMs: behindMs.optional(),

@@ -440,7 +440,7 @@ async function leadership(
 function takenOver(epoch: number): JournalError {
   return new JournalError(
     `another exchange has taken over the journal from this one, which led in epoch ${epoch}. ` +
-      'Commands that were not acknowledged may be lost; no other is.',
+      'Only commands that were not acknowledged may be lost.',
     null,
   );
 }

@@ -305,7 +305,7 @@ test('a quote of an empty side fills nothing, as the order', async () => {
 
 test('every missing field is named, also those that depend on others', async () => {
   const required = 'is required';
-  const size = 'is required (or shares, with a price)';
+  const size = 'is required, unless you give shares and a price';
   const cases: [string, object, Record<string, string>][] = [
     [buy, {}, { outcome: required, amount: size }],
     [buy, { postOnly: 1, shares: 2 }, { price: 'is required with shares' }],

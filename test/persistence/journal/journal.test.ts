@@ -271,7 +271,7 @@ describe('a reader', () => {
     }
     await tamper(folder, `PRAGMA user_version = ${FORMAT_VERSION}`, 'CREATE TABLE extra (a)');
     expect((await journalErrorOf(openJournal({ folder }))).message).toContain(
-      'has other tables than a journal',
+      "does not have a journal's tables",
     );
     await tamper(folder, 'DROP TABLE extra', 'PRAGMA application_id = 7');
     expect((await journalErrorOf(openJournal({ folder }))).message).toContain(
