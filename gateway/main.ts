@@ -106,7 +106,7 @@ function warnOfNewExchange({ dataFolder, journal }: Config, log: Log): void {
     { journal: place },
     `A NEW, EMPTY EXCHANGE: there was no journal in ${place}, and one was created. If you expected a ` +
       'journal there, stop now: a volume may be missing, or DATA_FOLDER may be wrong. ' +
-      'REQUIRE_JOURNAL=on refuses such a start',
+      'REQUIRE_JOURNAL=on refuses such a startup',
   );
 }
 

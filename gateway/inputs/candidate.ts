@@ -66,7 +66,10 @@ export class Candidate implements JournalCandidate {
     const { clock, log } = this.options;
     const problem = clock?.problem ?? this.failing;
     if (problem !== null && !this.isTold)
-      log.error({ problem }, 'THIS EXCHANGE DOES NOT TAKE THE LEAD, even if no other leads');
+      log.error(
+        { problem },
+        'THIS EXCHANGE DOES NOT TAKE THE LEAD, even if no other exchange leads',
+      );
     if (problem === null && this.isTold) log.info('this exchange can take the lead again');
     this.isTold = problem !== null;
     return problem === null;

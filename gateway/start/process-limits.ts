@@ -67,7 +67,7 @@ export function checkAddressSpace({ addressSpaceBytes }: ProcessLimits, edgeThre
   if (addressSpaceBytes >= needed * GIBIBYTE) return;
   throw new Error(
     `the process may have ${(addressSpaceBytes / GIBIBYTE).toFixed(1)} GiB of address space but needs ${needed} GiB: space ` +
-      'for all limits is reserved at the start, but memory is only used as needed. Raise or remove the limit (ulimit -v, ' +
+      'for all limits is reserved on startup, but memory is only used as needed. Raise or remove the limit (ulimit -v, ' +
       'ulimit -d; LimitAS= and LimitDATA= in systemd).',
   );
 }

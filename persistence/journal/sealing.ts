@@ -136,7 +136,10 @@ export class Sealing {
     if (unsealed.logged === trouble.problem) return;
     unsealed.logged = trouble.problem;
     const fields = { file: unsealed.path, problem: trouble.problem, remedy: trouble.remedy };
-    this.log.error(fields, 'a full segment cannot be sealed, and so not be archived: tried again');
+    this.log.error(
+      fields,
+      'a full segment cannot be sealed, and therefore not archived; the exchange will retry',
+    );
   }
 }
 

@@ -24,7 +24,7 @@ export function secretsIn(path: string): Buffer[] | null {
     file: path,
     remedy:
       `Nothing was changed. Put a copy of it back: cp -p <the backup>/${SECRET_FILE} ${path}. To ` +
-      'end all sessions instead, stop the exchange and delete the file: a start makes a new one.',
+      'end all sessions instead, stop the exchange and delete the file: the next startup creates a new one.',
   });
 }
 

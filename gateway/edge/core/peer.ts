@@ -138,7 +138,8 @@ export class EdgePeer implements EdgeOfCalls, Sender {
     else {
       const summary = loadRecord(records, frame.rest(), session.userId, frame.own);
       const served = this.served.ofKind(kindAt(records, 0));
-      if (served === null) throw new FrameError('a record is of a command that no route takes');
+      if (served === null)
+        throw new FrameError('a record contains a command that no route accepts');
       const bill = new Bill(this);
       const admission = admitOrder(gateway, session, this, bill, summary);
       const { refusal } = admission;

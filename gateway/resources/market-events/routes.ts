@@ -71,7 +71,7 @@ export const MarketTicks = responseObject('MarketTicks', 'The prices that settle
   start: z
     .array(tick)
     .describe(
-      'The prices of the minute before the start, by observedAtMs; the first is the price in force when the minute began. Without any, the first price after it',
+      'The prices of the minute before the start, by observedAtMs; the first is the price in force when the minute began. If there is none, the first price after the start',
     ),
   end: z
     .array(tick)

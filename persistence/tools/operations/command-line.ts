@@ -120,7 +120,7 @@ function addArchive(program: Command, say: Say): void {
       const names = segments.map(({ number }) => segmentName(number)).join(', ');
       say(
         names === ''
-          ? `No segment was brought back from ${to}: it has none that ${data} lacks and can prove.`
+          ? `No segment was brought back from ${to}: the archive contains no segment that ${data} lacks and can prove.`
           : `Segments brought back from ${to}: ${names}`,
       );
       if (unproven.length > 0)
