@@ -76,7 +76,7 @@ export class StateWriter implements Archive {
     return value;
   }
 
-  /** Writes each character as one byte, or two if any needs two. The length's lowest bit says which. */
+  /** Writes each character as one byte, or as two if any needs two (the length's lowest bit). */
   text(value: string): string {
     let widest = 0;
     for (let i = 0; i < value.length; i++) widest = Math.max(widest, value.charCodeAt(i));

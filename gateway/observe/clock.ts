@@ -207,7 +207,7 @@ export class FeedClock implements Clock {
     return timerMs((atMs - this.runningMs()) / this.speed);
   }
 
-  /** Lets the clock run to `atMs`, the time of the next undelivered price. `atMs` never decreases. */
+  /** Lets the clock run to `atMs`, the time of the next undelivered price; never decreases. */
   runTo(atMs: number): void {
     if (atMs < this.heldAtMs)
       throw new Error(`the clock may already run to ${this.heldAtMs}, which is after ${atMs}`);

@@ -28,8 +28,8 @@ const CONNECTIONS_MIN = 64;
 
 const GIBIBYTE = 2 ** 30;
 /**
- * Startup takes 3.5 GiB of address space, and a snapshot raises this to 4.1 GiB. The engines reserve
- * this space, and Node.js reserves some for each thread. The rest is spare.
+ * Startup takes 3.5 GiB of address space, and a snapshot raises this to 4.1 GiB. The engines
+ * reserve this space, and Node.js reserves some for each thread. The remaining space is spare.
  */
 export const ADDRESS_SPACE_GIBIBYTES = 6;
 

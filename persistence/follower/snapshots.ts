@@ -89,7 +89,7 @@ export class FollowerSnapshots {
   /**
    * Whether a snapshot of the engine should be taken now. Cheap: to be called after every batch,
    * even when none can be taken.
-   * @throws JournalError when the journal vouches for bytes that differ from those that this follower wrote.
+   * @throws JournalError when the journal vouches for bytes other than this follower wrote.
    */
   isDue(engine: Engine): boolean {
     if (this.problem !== null) throw this.problem;

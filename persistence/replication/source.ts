@@ -10,7 +10,7 @@ export type JournalPlace =
   | { readonly folder: string }
   | { readonly postgres: PostgresAddress; readonly prefersStandby?: boolean };
 
-/** @throws JournalError if the journal is missing or has a different version; JournalUnavailable. */
+/** @throws JournalError if the journal is missing or of a wrong version; JournalUnavailable. */
 export function openSource(place: JournalPlace): Promise<JournalSource> {
   return 'postgres' in place
     ? PostgresSource.open(place.postgres, place.prefersStandby === true ? 'standby' : 'primary')

@@ -39,7 +39,7 @@ export class PostgresSource implements JournalSource {
     readonly mayLag: boolean,
   ) {}
 
-  /** @throws JournalError if the journal is missing or of a different version; JournalUnavailable. */
+  /** @throws JournalError if the journal is missing or of a wrong version; JournalUnavailable. */
   static async open(address: PostgresAddress, kind: NodeKind): Promise<PostgresSource> {
     const client = await connect(address, kind);
     const name = describeAddress(address);

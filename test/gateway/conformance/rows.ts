@@ -306,7 +306,7 @@ export const OVERLOADED: Row[] = [
 }));
 
 const over = { status: 'resolved', resolution: 'UP' };
-/** The engine refuses these because it has forgotten the market. The history explains the result. */
+/** The engine has forgotten the market and refuses these. The history explains the result. */
 export const A_DAY_LATER: Row[] = [
   {
     name: 'a claim is told that it was paid',
