@@ -22,7 +22,7 @@ const OrderGroupBody = bodyObject('OrderGroupBody', 'How much the orders of a gr
   maxFilledShares: request
     .shares({ max: MAX_ORDER_SHARES })
     .describe(
-      'Shares, at most 3 decimal places. Once the group’s orders have filled this many within a window, the rest of the group is cancelled',
+      'Shares, at most 3 decimal places. Once the group’s orders have filled this many within a window, the group’s remaining orders are cancelled',
     ),
   windowMs: z
     .int(WINDOW)
@@ -91,7 +91,8 @@ const removedReceipt = receiptOf('removeOrderGroup', RemovedOrderGroup);
 export const orderGroupRoutes: Route[] = [
   defineRoute('POST', '/users/:id/order-groups', {
     access: 'session',
-    summary: 'Create an order group: once its orders have filled enough, the rest is cancelled',
+    summary:
+      'Create an order group: once its orders have filled enough, its remaining orders are cancelled',
     userParameter: 'id',
     body: OrderGroupBody,
     idempotent: true,

@@ -188,7 +188,7 @@ export const limits = {
   timeInForce: {
     ...choice(TimeInForce),
     description:
-      'IOC (default): what cannot be filled immediately is cancelled; FOK: fills completely and immediately, or not at all; GTC: the rest stays in the book until the market ends',
+      'IOC (default): a remainder that cannot be filled immediately is cancelled; FOK: the order fills completely and immediately, or not at all; GTC: the remainder stays in the book until the market ends',
   },
   postOnly: {
     schema: z.boolean(),
@@ -219,6 +219,6 @@ export const limits = {
       cancel_both: SelfTrade.CANCEL_BOTH,
     }),
     description:
-      'What to cancel when the order meets your own resting order, because the two never trade. cancel_resting (default): the resting order; cancel_taker: the rest of this order; cancel_both: both',
+      'What to cancel when the order meets your own resting order, because the two never trade. cancel_resting (default): the resting order; cancel_taker: the remainder of this order; cancel_both: both',
   },
 } satisfies Record<string, Field>;

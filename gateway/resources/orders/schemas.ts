@@ -14,7 +14,7 @@ const namedPlace = {
   userId: response.userId,
 };
 export const STATUS_TEXT =
-  'resting: rests in the book, possibly after some fills; filled: all shares traded, or the rest of the amount cannot buy 0.001 share at the next price (if nothing is offered, at the order’s price, or 0.999 without one); partially_filled: ended after some fills, and the rest was dropped; cancelled, expired: cancelled or expired, possibly after some fills. `reason` says why';
+  'resting: rests in the book, possibly after some fills; filled: all shares traded, or the remaining amount cannot buy 0.001 share at the next price (if nothing is offered, at the order’s price, or 0.999 without one); partially_filled: ended after some fills, and the rest was dropped; cancelled, expired: cancelled or expired, possibly after some fills. `reason` says why';
 export const isOpen = z.boolean().describe('Whether the order rests in the book');
 export const terms = {
   timeInForce: z.enum(['IOC', 'FOK', 'GTC']).describe('As it was placed'),
@@ -46,7 +46,7 @@ const traded = {
     .enum([...DROPPED, 'self_trade', 'order_group'])
     .nullable()
     .describe(
-      'Why the rest was cancelled. unfilled: nothing more could be traded; trade_limit: it, or its batch, has traded with as many orders as it may (tradesPerOrder of GET /limits), or passed over many that had just expired, so send the rest again; too_small_to_rest: it would rest, and is worth less than restingOrderValue of GET /limits; self_trade: it met an order of yours, and selfTrade is cancel_taker or cancel_both; order_group: its trades tripped its order group; null: it was not',
+      'Why the remainder was cancelled. unfilled: nothing more could be traded; trade_limit: it, or its batch, has traded with as many orders as it may (tradesPerOrder of GET /limits), or passed over many that had just expired, so send the rest again; too_small_to_rest: it would rest, and is worth less than restingOrderValue of GET /limits; self_trade: it met an order of yours, and selfTrade is cancel_taker or cancel_both; order_group: its trades tripped its order group; null: it was not',
     ),
   shares: response.shares.describe('Shares traded immediately'),
   averagePrice: response.price

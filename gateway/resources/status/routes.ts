@@ -62,7 +62,7 @@ export const Status = responseObject('Status', 'The progress of the exchange', {
   role: z
     .enum(['leader', 'standby', 'replica'])
     .describe(
-      'leader: executes commands; replica: serves reads and forwards the rest; standby: waits to lead',
+      'leader: executes commands; replica: serves reads and forwards all other requests; standby: waits to lead',
     ),
   epoch: response.count
     .nullable()

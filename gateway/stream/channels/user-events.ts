@@ -102,7 +102,7 @@ const orderEnded = typed('order_ended', {
   orderId: fields.orderId,
   clientOrderId: fields.clientOrderId,
   marketId,
-  reason: z.enum(ENDED).describe('Why the rest was not filled'),
+  reason: z.enum(ENDED).describe('Why the remainder was not filled'),
 });
 const fill = typed('fill', {
   tradeId: fields.tradeId,
