@@ -107,7 +107,7 @@ export class Reads {
     return this.state.users.find(username);
   }
 
-  /** What operators have paused, apart from single markets: everything, or assets. */
+  /** The pauses of everything and of assets. Excludes those of single markets. */
   pauses(): { everything: boolean; assets: number[] } {
     return this.state.pauses.view();
   }

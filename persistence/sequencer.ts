@@ -53,7 +53,7 @@ export type SequencerLog = Pick<CommitLog, 'append' | 'close' | 'isSole' | 'when
 };
 
 export interface SequencerOptions {
-  /** At the end of the journal: new, or recovered from it. */
+  /** Its state is that at the journal's end. */
   engine: Engine;
   journal: SequencerLog;
   /** Milliseconds since the epoch. May go back; the time of commands does not. */

@@ -25,7 +25,7 @@ export interface Comparison extends RaceOptions {
   /** Suffix of the rate's figure. */
   rate: 'CommandsPerSecond' | 'PerSecond';
   contestants: readonly Contestant[];
-  /** What `versus` compares, and its column's heading. */
+  /** The measure that `versus` compares, which is also the column's heading. */
   versus?: { of: 'speed' | 'time'; column: string };
 }
 

@@ -102,7 +102,7 @@ class ClosedLoop {
     if (this.latencyMs.count !== this.next) throw new Error('commands were not released');
     const digest = sequencer.engine.digest();
     if (this.next === workload.commands.length && digest !== workload.digest) {
-      throw new Error('the engine ended with another digest than the plan');
+      throw new Error('the engine ended with a different digest than the plan');
     }
     const { next: commands, latencyMs } = this;
     const endSequence = sequencer.engine.sequence;

@@ -119,9 +119,9 @@ export const COMMANDS = {
     },
   },
   setCredential: { number: 5, fields: { userId: 'user', credential: 'text' } },
-  /** From any partner, once per partner and reference. */
+  /** Any partner may deposit, once per partner and reference. */
   deposit: { number: 6, fields: TRANSFER },
-  /** By the user's own partner, once per partner and reference. */
+  /** Only the user's own partner may withdraw, once per partner and reference. */
   withdraw: { number: 7, fields: TRANSFER },
   /**
    * Buys shares of an outcome, up to `budgetMicros` (without the fee) or `sizeLots`, whichever is

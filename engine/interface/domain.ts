@@ -97,7 +97,7 @@ export const OrderEnd = {
   CANCELLED: 5,
 } as const;
 
-/** Which time of an order had passed, in the details of `deadline_passed`. */
+/** The time of an order that had passed, in the details of `deadline_passed`. */
 export const Deadline = { VALID_UNTIL: 0, EXPIRES_AT: 1 } as const;
 
 /** FEES: paid by the user. REFERRAL: paid by a referred user. */

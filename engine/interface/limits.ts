@@ -45,7 +45,7 @@ export const MAX_SUB_ACCOUNTS_PER_USER = 32;
 export const MAX_SUB_ACCOUNTS = 1_000_000;
 export const MAX_OPEN_ORDERS_PER_USER = 1_000;
 export const MAX_OPEN_ORDERS = 4_000_000;
-/** Client order ids remembered, of one user and of all users, besides those of resting orders. */
+/** Client order ids remembered for one user and for all users, except those of resting orders. */
 export const CLIENT_ORDER_IDS_PER_USER = 10_000;
 export const CLIENT_ORDER_IDS_IN_ALL = 4_000_000;
 /** The last orders of all users whose end is remembered. A power of two. */

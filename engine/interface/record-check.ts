@@ -40,9 +40,11 @@ const TIME_IN_FORCE_FLAGS = NO_TIME_IN_FORCE << TIME_IN_FORCE_SHIFT;
 const SELF_TRADE_FLAGS = NO_SELF_TRADE << SELF_TRADE_SHIFT;
 const SIGN = 1 << 31;
 
-/** By kind: its allowed flags, its number of texts, whether it has a user. */
+/** The flags that a kind of command allows. */
 const ALLOWED_FLAGS = new Int32Array(256);
+/** The number of texts in a kind of command. */
 const TEXT_COUNTS = new Uint8Array(256);
+/** 1 if a kind of command has a user. */
 const HAS_USER = new Uint8Array(256);
 /** Whether the kind has a text that is present only if SET is. */
 const HAS_LAST_TEXT = new Uint8Array(256);

@@ -95,7 +95,7 @@ export const PLACES: readonly (FieldPlaces | undefined)[] = byKind((name) =>
 );
 export const KIND_NAMES: readonly (CommandName | undefined)[] = byKind((name) => name);
 
-/** By kind: its number words, without the optional ones. */
+/** The number words of each kind of command, without the optional ones. */
 export const NUMBER_COUNTS = Uint8Array.from(PLACES, (places) =>
   countOf(places, 'number', 'operations'),
 );
@@ -127,7 +127,7 @@ export const PriceField = numbersOf('observePrice');
 
 const { sell: SELL, buy: BUY, cancel: CANCEL } = CommandKind;
 const ORDER_NUMBERS = Object.keys(numbersOf('sell')).length;
-/** By kind: its number words, with the optional ones. */
+/** The number words of each kind of command, with the optional ones. */
 const MOST_NUMBERS = PLACES.map((places) =>
   countOf(places, 'number', 'deadline', 'expiry', 'group'),
 );

@@ -51,7 +51,7 @@ const SET_2: Bounds = {
   minRestingMicros: [0, MAX_MIN_RESTING_MICROS],
 };
 
-/** By the number of the set, less 1. */
+/** Set n is at index n - 1. */
 export const RULE_SETS: readonly Bounds[] = [
   {
     takerFeeBasisPoints: [FEE_BASIS_POINTS, FEE_BASIS_POINTS],
@@ -82,7 +82,7 @@ export const FIRST_RULES: Rules = Object.freeze({
   minRestingMicros: MIN_RESTING_MICROS,
 });
 
-/** In the order of the journal, the snapshot and the event. */
+/** The order of the rules in the journal, the snapshot and the event. */
 export const RULE_NAMES = Object.keys(FIRST_RULES) as (keyof Rules)[];
 
 /** The parameters that have only one value in a set. */

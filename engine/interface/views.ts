@@ -43,7 +43,7 @@ export interface AccessTokenView {
   createdAtMs: number;
   /** MAX_TIME_MS: never. */
   expiresAtMs: number;
-  /** From the command that created the token. */
+  /** The addresses as text, as the command that created the token named them. */
   allowedAddresses: string;
   isExpired: boolean;
 }
@@ -92,8 +92,8 @@ export interface MarketView {
   /** The time of the command that resolved the market; null until then. */
   resolvedAtMs: number | null;
   /**
-   * In the last minute of an active market, the end price if the minute were over now; null outside
-   * that minute, and while no price counts.
+   * The end price if the market's last minute were over now; `null` before that minute, and while
+   * no price counts.
    */
   averageSoFarMicros: number | null;
   /** The market takes orders, but an operator has paused it, its asset or everything. */

@@ -30,7 +30,7 @@ export function createSubAccount(state: State, command: CommandOf<'createSubAcco
     accounts.joinFamily(parentId, family);
   }
   const partner = users.partner(parentId);
-  // Without a referrer at first: only the parent counts as a referred user.
+  // A sub-account begins without a referrer: only the parent counts as a referred user.
   const userId = users.add({ username, credential: '', referrerId: 0, partner }, state.nowMs);
   state.ensureUsers(userId + 1);
   const referrerId = accounts.referrer(parentId);

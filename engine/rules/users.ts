@@ -80,7 +80,7 @@ export function startAgain(state: State, command: CommandOf<'startAgain'>): numb
   return Code.ok;
 }
 
-/** Whether the user has something besides available money. */
+/** Whether the user has anything other than available money. */
 function hasStakes(state: State, userId: number): boolean {
   const pools = [Pool.orders, Pool.positions, Pool.vaultDeposits];
   return pools.some((pool) => state.taken(pool, userId) > 0);

@@ -34,7 +34,7 @@ const ENTRY_WORDS = 5;
 const Moment = { atLow: 0, atHigh: 1, count: 2 } as const;
 const MOMENT_WORDS = 3;
 
-/** What a look-up found. */
+/** The result of a look-up. */
 export const Found = { NOTHING: 0, SAME: 1, OTHER: 2 } as const;
 export type Found = (typeof Found)[keyof typeof Found];
 

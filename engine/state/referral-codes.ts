@@ -1,5 +1,5 @@
 /**
- * Referral codes, stored in upper case. A code refers to one user for ever, regardless of case. A
+ * Referral codes, stored in upper case. A code always refers to the same user, in any case. A
  * user's current code is the last one set; the first one is generated.
  */
 import type { Archive } from '../storage/archive.js';

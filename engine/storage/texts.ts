@@ -63,8 +63,8 @@ export class ShortTexts {
 }
 
 /**
- * By row, a text of up to some thousand UTF-16 code units, as a run of bytes: 0 and one byte per
- * unit if all are below 256, else 1 and two bytes per unit, the lower first.
+ * A text per row, of up to some thousand UTF-16 code units, stored as a run of bytes: 0 and one
+ * byte per unit if all units are below 256, otherwise 1 and two bytes per unit, the lower first.
  */
 export class LongTexts {
   private readonly blocks = new ByteBlocks();

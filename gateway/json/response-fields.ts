@@ -119,7 +119,7 @@ export const curveFeeRate = decimal
 export const makerFeeRate = decimal
   .min(0)
   .describe('The fee rate of a resting order’s trades: none');
-/** The side of an entry that always has the same one. */
+/** The side of an entry whose side is always the same. */
 export const sideOf = <Name extends 'BUY' | 'SELL'>(name: Name) =>
   z.literal(name).describe('Whether shares are bought or sold');
 export const side = named(['BUY', 'SELL'], sideName, 'Whether shares are bought or sold');

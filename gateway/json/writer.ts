@@ -14,8 +14,8 @@ import { KINDS } from './response-fields.js';
 
 type Value<Source, Names> = (source: Source, names: Names) => unknown;
 /**
- * For a field: the source field's name, or a function, either yielding the engine's integer; or,
- * for a nested object, its writer.
+ * The source of each field: the source field's name or a function, either of which gives the
+ * engine's integer. For a nested object, it is the object's writer.
  */
 export type From<Source extends object, Names extends Assets> = Readonly<
   Record<string, (keyof Source & string) | Value<Source, Names> | Writer<Source, Names>>

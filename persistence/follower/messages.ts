@@ -34,5 +34,5 @@ export type FromFollower =
   | { kind: 'snapshot'; sequence: number; hash: string }
   /** A derived part cannot be built now; null if it can again. */
   | { kind: 'trouble'; part: DerivedPart; problem: string | null }
-  /** Final: the journal is damaged, or leads to another state than the exchange has. */
+  /** The journal is damaged, or leads to a different state than the exchange's. No more follows. */
   | { kind: 'disagreement'; sequence: number; message: string };

@@ -89,7 +89,7 @@ async function stateBefore(
       bookCount: books.get(marketId) ?? 0,
     }),
   );
-  // Of the markets themselves, nothing is read from a sealed part.
+  // No market is read from a sealed part.
   const lastMarketIds: number[] = [];
   for (const { marketId } of markets) lastMarketIds[assetOfMarket(marketId)] = marketId;
   const { orderEnd: orderEnds } = catalogue.parts.endOf(part - 1).counts;

@@ -68,7 +68,7 @@ const TRANSACTION_ENTRIES = 1_000_000;
 const TRANSACTION_COMMANDS = 500_000;
 /** The most entries that wait for a transaction; beyond that, reading of the journal pauses. */
 const PENDING_ENTRIES_MAX = 2_000_000;
-/** After this lag, a node counts as unavailable and another one is tried. */
+/** After this lag, a node counts as unavailable and the next node is tried. */
 const LAG_MS_MAX = 2_000;
 const USERS_IN_PIECE = 4_096;
 
@@ -154,7 +154,7 @@ export class FollowerSession {
     const { start, checked, store, files } = opened;
     this.board = options.board;
     this.engine = start.engine;
-    // Results of recent commands are asked of the trading thread's engine, not of this one.
+    // The trading thread's engine, not this engine, answers for recent commands.
     this.engine.keepRecentResults(0);
     this.lists = checked.lists;
     this.follower = new JournalFollower(this.engine, start.position, {

@@ -68,8 +68,7 @@ export class FollowerSnapshots {
   /** The journal's last command with a snapshot's hash. */
   private vouch: CommandOf<'vouchForSnapshot'> | null = null;
   /**
-   * The error that the journal has another hash than this follower's snapshot; null if there is
-   * none.
+   * Set if the journal's hash of a snapshot differs from the hash of this follower's snapshot.
    */
   private problem: JournalError | null = null;
   /** The engine's sequence after the previous batch. */
@@ -207,10 +206,10 @@ export class FollowerSnapshots {
   }
 }
 
-/** With every 300 s and 2,000,000 commands, at most 17 GB a day are written at 1,000 a second. */
+/** A state up to this size is written whenever it is due: by default, at most 17 GB a day. */
 const BYTES_OF_ONE = 50_000_000;
 
-/** How many times less often a state of this size is written. */
+/** The factor by which a state of this size is written less often. */
 export function rarity(bytes: number): number {
   return 2 ** Math.max(0, Math.ceil(Math.log2(bytes / BYTES_OF_ONE)));
 }

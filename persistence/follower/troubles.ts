@@ -94,7 +94,7 @@ export function readTroubles(folder: string): PartTrouble[] {
     const troubles: PartTrouble[] = JSON.parse(readFileSync(join(folder, TROUBLES_FILE), 'utf8'));
     return troubles.filter(({ part }) => DERIVED_PARTS.includes(part));
   } catch {
-    // There is no file, or a crash has cut it.
+    // The file does not exist, or a crash has cut it.
     return [];
   }
 }

@@ -49,7 +49,7 @@ const LINE = 8;
 const RUNS_IN_PIECE = 256;
 
 const FIRST_IDS = 1_024;
-/** From this id on there is room for all users. Memory is taken only where it is written to. */
+/** At this id, the array grows to hold all users. Unwritten parts take no memory. */
 const MANY_IDS = 65_536;
 
 /** The number of entries in each user's list; 0 until it is set. */
@@ -195,7 +195,7 @@ export class PendingLists {
     return count;
   }
 
-  /** By list, then in order of arrival: the ids and the numbers of the entries. */
+  /** Sorts the entries by list, then by arrival. */
   private *inOrder(): Work<Order> {
     const { count } = this;
     let order: Order = { ids: this.ids.subarray(0, count), entries: new Uint32Array(count) };

@@ -1,7 +1,7 @@
 /**
- * From the engine's events to the entries and rows of the history: a pure function of the commands.
- * The same journal makes the same entries and rows, however it is cut into transactions. (How
- * entries are cut into runs depends on that.)
+ * Converts the engine's events to entries and rows of the history. The result depends only on the
+ * commands: the same journal makes the same entries and rows, whatever its division into
+ * transactions. (The division of entries into runs depends on the transactions.)
  *
  * `applying` is called before the engine applies a command and `applied` after it. At the end of a
  * journal batch, `drain` returns the changes, which are written in one transaction (store.ts).

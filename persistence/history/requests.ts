@@ -196,7 +196,7 @@ export interface HistoryAnswers {
   keyedResult: Float64Array | null;
   journalBatch: BatchRecord;
   leaderboard: LeaderboardPage;
-  /** `account` null: there is no such user; `rank` null: not listed. */
+  /** `account` is null if the user does not exist; `rank` is null if the user is not listed. */
   rank: { account: AccountView | null; rank: number | null };
 }
 

@@ -19,7 +19,7 @@ import { Sealing, type SealingLog } from './sealing.js';
 import { listSegments, SEGMENT_BYTES, segmentAt } from './segments.js';
 import { type CommitDone, type CommitLog, mustBeNext } from './store.js';
 
-/** Approximate size of a row in the file besides its records. */
+/** Approximate size of a row in the file, without its records. */
 const ROW_BYTES = 100;
 
 export interface FoundJournal {

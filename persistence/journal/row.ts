@@ -20,7 +20,7 @@ export function rowProblem(
     return `is missing; the next batch starts at ${batch.firstSequence}`;
   const last = batch.lastSequence;
   if (last < expected || !Number.isSafeInteger(last)) return `ends at ${last}`;
-  // If a row's header is damaged, SQLite returns values of other types than the table's.
+  // If a row's header is damaged, SQLite may return values of the wrong types.
   const wellTyped =
     Buffer.isBuffer(batch.records) &&
     Buffer.isBuffer(batch.hash) &&

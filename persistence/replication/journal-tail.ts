@@ -204,7 +204,7 @@ export class JournalTail {
     if (head.ageMs > STALE_MS) await this.lookElsewhere(head);
   }
 
-  /** @throws JournalError that says so if the journal was cut before the position. */
+  /** @throws JournalError if the journal was cut before the position. */
   private async follow(source: JournalSource): Promise<void> {
     try {
       await this.follower.follow(source);
@@ -225,7 +225,7 @@ export class JournalTail {
     );
   }
 
-  /** Another node may have more: this one may have lost its primary. */
+  /** This node may have lost its primary, and a different node may have more. */
   private async lookElsewhere({ lastSequence, ageMs }: JournalHead): Promise<void> {
     const other = await this.openAgain();
     const head = await other.head().catch(() => null);

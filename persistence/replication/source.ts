@@ -5,7 +5,7 @@ import type { JournalSource } from '../journal/store.js';
 import type { PostgresAddress } from './postgres/address.js';
 import { PostgresSource } from './postgres/postgres-source.js';
 
-/** In a data folder, or on PostgreSQL: read from the primary, or from a standby if there is one. */
+/** A data folder or PostgreSQL. `prefersStandby`: reads from a standby if there is one. */
 export type JournalPlace =
   | { readonly folder: string }
   | { readonly postgres: PostgresAddress; readonly prefersStandby?: boolean };

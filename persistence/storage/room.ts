@@ -5,7 +5,7 @@ import { withFile } from './files.js';
 import type { Trouble } from './trouble.js';
 
 const PIECE_BYTES = 1024 * 1024;
-/** What the journal may write before a checkpoint frees space. */
+/** Bytes that the journal may write before a checkpoint frees space. */
 const NEEDED_BYTES = 8 * PIECE_BYTES;
 
 /** Free bytes on the folder's disk; null if the system does not report them. */

@@ -53,7 +53,7 @@ export class Taker {
   orderId = 0;
   /** The user's position in the market; 0 if none. Set by the caller. */
   positionRow = 0;
-  /** What the user may sell of the outcome, before a new order. */
+  /** The lots of the outcome that the user could sell before this order. */
   freeLots = 0;
   /** The row of the order's details; 0 if none. Set by the caller. */
   detailsRow = 0;
@@ -189,7 +189,7 @@ export class Taker {
   }
 }
 
-/** At most `lots`, as far as the budget buys them. A product costs less than a quotient. */
+/** The part of `lots` that the budget buys. Multiplies first, because division is slower. */
 function affordable(lots: number, ticks: number, budgetMicros: number): number {
   return lots * ticks <= budgetMicros ? lots : Math.floor(budgetMicros / ticks);
 }

@@ -58,7 +58,7 @@ export interface PoolSize {
   size: number;
   /** The most that one user may have, even in an empty pool. */
   most: number;
-  /** What one user may have while the pool has any room. */
+  /** The amount that every user may have while the pool has any room. */
   assured: number;
 }
 export type PoolSizes = Readonly<Record<keyof typeof Pool, PoolSize>>;
@@ -158,7 +158,7 @@ export class Room {
     this.parts = names.map((name) => partsOf(sizes[name]));
   }
 
-  /** How many places of the pool are taken. */
+  /** The number of places taken in the pool. */
   usedOf(pool: Pool): number {
     return this.used[pool]!;
   }
@@ -209,7 +209,7 @@ export class Room {
     return used < size && ((isCancel && mine < 2 * assured) || this.isOfExchange(userId));
   }
 
-  /** Call it for every place that a user takes, or gives back (negative `change`). */
+  /** Call for every place that a user takes, or gives back (negative `change`). */
   count(pool: Pool, userId: number, change: number): void {
     this.used[pool]! += change;
     const standing = this.accounts.standing(userId);

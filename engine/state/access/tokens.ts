@@ -134,7 +134,7 @@ export class Tokens {
     this.countOfUser.ensure(userRows);
   }
 
-  /** By user, oldest first. */
+  /** Archives the tokens user by user, oldest first. */
   *archive(archive: Archive, userRows: number): Work<void> {
     this.lastId = archive.number(this.lastId);
     const count = archive.number(this.count);

@@ -375,7 +375,7 @@ export class Stream {
   }
 }
 
-/** How long to wait before trying a refused channel or sign-in again, or `null` if useless. */
+/** The wait before a refused channel or sign-in is retried; `null` if a retry is useless. */
 function refusalWaitMs({ code, retryAfterMs }: ExchangeError): number | null {
   if (retryAfterMs !== null) return retryAfterMs;
   return code === 'rate_limited' || code === 'unavailable' ? REFUSED_WAIT_MS : null;

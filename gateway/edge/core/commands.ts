@@ -174,7 +174,7 @@ const writer = new FrameWriter();
 
 class Results implements ReleaseTarget {
   readonly block = new FrameBlock();
-  /** For streams: the connections that wait for the results. */
+  /** The stream connections that wait for the results. */
   readonly connections: Connection[] = [];
   count = 0;
   sequence = 0;

@@ -26,7 +26,7 @@ export const ToCore = {
   streamClosed: 8,
   /** A stream's command, as a record. `own`: its message's units. */
   streamCommand: 9,
-  /** To a stopping core: nothing more follows. */
+  /** Tells a stopping core that nothing more follows. */
   left: 10,
   /** Answers {@link ToEdge.streamAskRead}: the client has read most of what was sent. */
   streamRead: 11,

@@ -39,7 +39,7 @@ interface LinkOptions {
   onClose: () => void;
 }
 
-/** How often the leader is looked up, without and with a connection. */
+/** Intervals at which the leader is looked up, without and with a connection. */
 const LOOK_MS = { down: 50, up: 250 };
 const CONNECT_MS = 2_000;
 const PING_MS = 1_000;

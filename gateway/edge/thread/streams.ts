@@ -1,6 +1,6 @@
 /**
- * On an edge's thread: the sockets of streams. Passes messages between clients and the core, which
- * sends a message for many clients once.
+ * The sockets of streams in an edge's thread. Passes messages between clients and the core. The
+ * core sends a message for many clients only once.
  *
  * Invariant: no reader exceeds its limit of unsent bytes, nor do all readers of this thread
  * together exceed theirs (stream/backlogs.ts).

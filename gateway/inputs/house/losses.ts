@@ -1,4 +1,4 @@
-/** What takers have known that the house did not, and its losses within an hour and a day. */
+/** The house's losses within an hour and a day, and its losses to takers who know more. */
 
 /** Half of what takers have gained is forgotten after this time. */
 const HALF_LIFE_MS = 1_800_000;

@@ -22,7 +22,7 @@ import type { OrderView } from '../../../engine/interface/views.js';
 interface QuoteLevel {
   /** Distance from the layer's best price. */
   offsetTicks: number;
-  /** What a taker pays to buy the whole level. */
+  /** The price of the whole level for a taker. */
   takerMicros: number;
 }
 

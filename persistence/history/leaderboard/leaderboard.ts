@@ -5,10 +5,11 @@
  * A private user is listed only if they choose to be, with their figures from the beginning of the
  * day.
  *
- * By profit, a user of the day or week is listed after their first trade, split, merge, settlement
- * or points in it, and one of all time with a trade, points or a profit other than 0; by volume or
- * points, with more than 0. Higher values come first, equal values in order of registration. A rank
- * is 1 plus the number of users with a higher value, so equal values share one.
+ * A board by volume or points lists users with more than 0. The all-time board by profit lists
+ * users with a trade, points or a profit other than 0. The boards by profit of a day or week list
+ * users after their first trade, split, merge, settlement or points in it. Higher values come
+ * first, equal values in order of registration. A rank is 1 plus the number of users with a higher
+ * value, so users with equal values share a rank.
  *
  * Invariant: a board is up to date when it answers. Before its first request it costs nothing;
  * then each user who changes is noted, and moved at the next request.

@@ -25,7 +25,7 @@ export interface ChanceReads {
 /** An older price says nothing about now. */
 const MAX_PRICE_AGE_MS = 10_000;
 
-/** In ticks of UP, 1 to 999: nothing is certain before the end. null: it is not known. */
+/** UP's chance in ticks, 1 to 999, because no end is certain; `null` if the chance is unknown. */
 export function indicativeTicks(reads: ChanceReads, market: MarketView): number | null {
   const { asset } = market;
   const observedAtMs = reads.assetPriceObservedAtMs(asset);
@@ -38,8 +38,8 @@ export function indicativeTicks(reads: ChanceReads, market: MarketView): number 
 }
 
 /**
- * As of the engine's time; null if the market is not active, or its asset has no price. `perMs` is
- * the price's volatility, by default estimated from the asset's last minutes.
+ * UP's chance at the engine's time; `null` if the market is not active, or its asset has no price.
+ * `perMs` is the price's volatility, by default estimated from the asset's last minutes.
  */
 export function fairChance(
   reads: ChanceReads,
@@ -59,10 +59,10 @@ export function fairChance(
   });
 }
 
-/** By engine: the last estimate of each asset. */
+/** The last estimate for each asset of an engine. */
 const known = new WeakMap<ChanceReads, { inserted: number; estimate: VolatilityEstimate }[]>();
 
-/** How much the asset's price moves, by its last minutes. */
+/** The volatility of the asset's price, estimated from its last minutes. */
 function estimateOf(reads: ChanceReads, asset: number): VolatilityEstimate {
   let ofAssets = known.get(reads);
   if (ofAssets === undefined) {

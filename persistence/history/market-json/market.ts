@@ -60,7 +60,7 @@ const microsTextOrNull = (micros: number | null) => (micros === null ? 'null' : 
 const ascii = (text: string): Uint8Array => Buffer.from(text, 'latin1');
 const COMMA = ascii(',');
 
-/** UP's price before the resolution, in half ticks, and where it is from; null if there is none. */
+/** UP's price before the resolution, in half ticks, and its source; `null` if it has no price. */
 interface UpPrice {
   halfTicks: number;
   from: 'book' | 'trade';

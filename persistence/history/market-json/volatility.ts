@@ -56,7 +56,7 @@ class Moves {
   add(variance: number, overMs: number, tookMs: number): void {
     this.weightMs += tookMs;
     this.sum += variance * tookMs;
-    // Of n moves that overlap in all but a step, 3 / 2 of every n steps are independent.
+    // If moves of n steps overlap in all but one, every n steps have 3 / 2 independent moves.
     this.squares += tookMs * Math.max(tookMs, (overMs * 2) / 3);
   }
 
@@ -135,7 +135,7 @@ export class VolatilityEstimate {
     return { variance, error, isBiased: Math.abs(short / variance - 1) > BIASED * error };
   }
 
-  /** `noise`: the part of a short move's variance that is none of the price's. */
+  /** `noise`: the variance of a short move that the price does not cause. */
   private recent(noise: number): { variance: number; error: number } {
     const memories = this.short.map((moves) => {
       const variance = Math.max(moves.variance - noise, perMs2(MIN_ANNUAL));

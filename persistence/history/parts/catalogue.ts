@@ -128,7 +128,7 @@ export class PartList {
 
   constructor(
     private readonly folder: string,
-    /** By number, from 1. */
+    /** The finished parts. Part n is at index n - 1. */
     readonly over: PartRecord[],
   ) {}
 

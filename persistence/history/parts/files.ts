@@ -20,12 +20,12 @@ import {
 
 const FILES_MAX = 16;
 
-/** What a read needs was pruned. It is still in the journal. */
+/** The entries that a read needs were pruned. The journal still has their commands. */
 export class HistoryPruned extends Error {
   override name = 'HistoryPruned';
 }
 
-/** What a read needs is in a part that is being rebuilt. */
+/** A read needs a part that is being rebuilt. */
 export class PartUnavailable extends Error {
   override name = 'PartUnavailable';
 }
@@ -46,7 +46,7 @@ interface PartFile {
 export class HistoryFiles {
   /** Texts of markets, which all reads share. */
   readonly texts = new MarketJsonCache();
-  /** By part, the one that was used last at the end. */
+  /** Open files by part, least recently used first. */
   private readonly files = new Map<number, PartFile>();
 
   private constructor(

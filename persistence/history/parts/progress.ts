@@ -1,4 +1,4 @@
-/** How far a part of the history is: one row, as JSON. */
+/** The progress of a part of the history: one row, as JSON. */
 import type sqlite3 from 'sqlite3';
 import { GENESIS } from '../../journal/format.js';
 import { query } from '../../storage/sqlite.js';

@@ -170,8 +170,9 @@ async function copyPart(
 class ListCopy {
   private readonly writer: RunWriter;
   private readonly pieces = new Pieces();
-  /** Of the entry that was copied last. */
+  /** The list id of the last copied entry. */
   private id = -1;
+  /** The ordinal of the last copied entry. */
   private ordinal = 0;
   /** The run that is being made. */
   private count = 0;
@@ -215,7 +216,7 @@ class ListCopy {
     }
   }
 
-  /** The next run, which is of another list or continues this one. */
+  /** Prepares for the next run, which continues the current list or begins a new list. */
   private follow({ id, firstOrdinal }: RunRow): void {
     const { layout, ordinal } = this;
     if (id === this.id && (firstOrdinal === ordinal + 1 || layout.list === ORDER_END.list)) return;

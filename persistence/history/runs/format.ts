@@ -207,10 +207,10 @@ export const FILLED_IN_BOOK = 63;
 /** An amendment placed the order again, and the order did not rest. Add the OrderStatus. */
 export const ENDED_ANEW = 64;
 
-/** As of its last event. */
+/** A market after its last event. */
 export interface MarketRecord {
   marketId: number;
-  /** The market of the same asset before this one, 0: none. */
+  /** The asset's previous market; 0 if none. */
   previousId: number;
   status: number;
   resolution: number;
@@ -227,14 +227,14 @@ export interface MarketRecord {
   tradeCount: number;
   /** Entries in marketBook. */
   bookCount: number;
-  /** How the fees were shared. */
+  /** The division of the fees. */
   vaultMicros: number;
   referrersMicros: number;
   makersMicros: number;
   treasuryMicros: number;
   /** 1: everything is paid out, and the engine has forgotten the market. */
   isClosed: number;
-  /** Of the command that last changed it. */
+  /** The command that last changed it. */
   sequence: number;
 }
 
@@ -259,7 +259,7 @@ export type ListName = (typeof LISTS)[number]['name'];
 const PRUNABLE: readonly ListLayout[] = [USER_ORDER, ORDER_END, MARKET_BOOK];
 export const KEPT: readonly ListLayout[] = LISTS.filter((layout) => !PRUNABLE.includes(layout));
 
-/** How many entries the lists of each kind have, and how many markets there are. */
+/** The number of entries in all lists of each kind, and the number of markets. */
 export const COUNTED = [...LISTS.map(({ name }) => name), 'market'] as const;
 export type CountedName = (typeof COUNTED)[number];
 
@@ -304,7 +304,7 @@ export interface ValueTable {
 export const MARKET = { name: 'market', key: 'marketId', type: 'TEXT' } as const;
 export const MARKET_PRICES = { name: 'marketPrices', key: 'marketId', type: 'BLOB' } as const;
 export const MARKET_CANDLES = { name: 'marketCandles', key: 'marketId', type: 'BLOB' } as const;
-/** By market. */
+/** The tables with one row per market. */
 export const MARKET_TABLES: readonly ValueTable[] = [MARKET, MARKET_PRICES, MARKET_CANDLES];
 export const LIST_LENGTH = { name: 'listLength', key: 'list', type: 'BLOB' } as const;
 export const PROGRESS = { name: 'progress', key: 'id', type: 'TEXT' } as const;
@@ -321,7 +321,7 @@ export const SCHEMA: readonly string[] = [
 
 /** @param head names the table and the other columns. */
 export function checksumOf(head: string, rest: Uint8Array | string): number {
-  // Of no bytes, zlib gives another sum if they are at no address.
+  // For zero bytes without an address, zlib returns a different checksum.
   return rest.length === 0 ? crc32(head) : crc32(rest, crc32(head));
 }
 

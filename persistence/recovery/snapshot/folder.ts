@@ -27,7 +27,7 @@ export function snapshotNameOf(dataFolder: string, sequence: number): SnapshotNa
   return { sequence, name, path: join(folderOf(dataFolder), name) };
 }
 
-/** Newest first; none where there is no folder. */
+/** The snapshots, newest first; empty if the folder does not exist. */
 export function listSnapshots(dataFolder: string): SnapshotName[] {
   return namesIn(folderOf(dataFolder))
     .map((name) => NAME.exec(name))

@@ -13,7 +13,7 @@ import { COPIES_SQL } from './schema.js';
 import { connect, PasswordRefused } from './server.js';
 
 export interface Copies {
-  /** How many must have a commit before it is acknowledged. */
+  /** The number of copies that must have a commit before it is acknowledged. */
   needed: number;
   /** The copies that receive the log. */
   there: string[];
@@ -29,7 +29,7 @@ export interface CopiesRow {
 const LOOK_EVERY_MS = 1_000;
 const ANSWER_MS = 2_000;
 const LOOKS_MAX = 10;
-/** As server.ts requires it: a number, and names in parentheses. */
+/** The form of the setting that server.ts requires: a number, and names in parentheses. */
 const NEEDED = /(\d+)\s*\((.*)\)/;
 
 /** Reads the copies from a row; null if the primary hides them from this user. */

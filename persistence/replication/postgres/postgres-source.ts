@@ -28,7 +28,7 @@ export interface JournalHead {
   serving: string | null;
   /** Everything committed that long ago, or earlier, is there. */
   ageMs: number;
-  /** How long the leader's lease still runs; negative: it is over. */
+  /** The time until the leader's lease ends; negative if it has ended. */
   leaseLeftMs: number;
 }
 

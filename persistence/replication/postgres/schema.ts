@@ -97,10 +97,10 @@ const WOULD_COMMIT = `
  * writer's row. `leader` is a fresh nonce, so that the statement can be repeated after a lost
  * connection. The row has no epoch in these cases, of which (a) to (c) do not count if the caller
  * leads already or forces the takeover ($3):
- * (a) the lease of the present leader is not over, or was renewed after the caller read $5;
- * (b) the lease ended less than two seconds ago and was handed to another standby than the caller
- *     ($4, empty if it is none), or the caller is no standby while a standby, with a warm engine,
- *     waits;
+ * (a) the present leader's lease has not ended, or was renewed after the caller read $5;
+ * (b) the lease ended less than two seconds ago, and either the leader handed it to a standby other
+ *     than the caller ($4, empty if the caller is not a standby), or the caller is not a standby
+ *     while a standby, with a warm engine, waits;
  * (c) the commit would wait for copies;
  * (d) another statement that changes the row is waiting for copies.
  * So no takeover waits for another, and a statement that ends after it has waited for copies renews
@@ -170,7 +170,7 @@ export const RESIGN_SQL = `
 const COLUMNS = `first_sequence AS "firstSequence", last_sequence AS "lastSequence", records,
   digest, hash`;
 
-/** At most $2 rows from the sequence $1 on, which together have about $3 bytes, or one row. */
+/** Reads rows from the sequence $1 on: at most $2 rows, and about $3 bytes or one larger row. */
 export const PAGE_SQL = `
   SELECT ${COLUMNS} FROM (
     SELECT *, sum(octet_length(records)) OVER (ORDER BY first_sequence) - octet_length(records)

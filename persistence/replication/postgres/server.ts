@@ -11,7 +11,7 @@ const CONNECT_MS = 3_000;
 /** Times without an answer, after which a connection counts as lost. */
 const KEEP_ALIVE_MS = 5_000;
 
-/** After the first good answer, how long the others may still come. */
+/** How long to wait for further answers after the first good one. */
 const GRACE_MS = 250;
 /** How long a reader waits for an answer before it counts its node as gone. */
 const READ_MS = 3_000;
@@ -32,7 +32,7 @@ interface Answering {
   isStandby: boolean;
   /** A primary's timeline, which grows with each promotion: of two primaries the older is gone. */
   timeline: number;
-  /** How far a standby is: bytes of the write-ahead log. */
+  /** The standby's position in the write-ahead log, in bytes. */
   receivedBytes: number;
 }
 
@@ -89,7 +89,7 @@ export async function connect(address: PostgresAddress, kind: NodeKind): Promise
   });
 }
 
-/** The driver's message for a missing password, in words that an operator understands. */
+/** Replaces the driver's message for a missing password with one for operators. */
 function inWords({ message }: Error): string {
   if (!message.includes('client password must be a string')) return message;
   return 'requires a password; set JOURNAL_PASSWORD_FILE (--password-file) to a file that contains it';

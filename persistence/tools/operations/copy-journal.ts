@@ -20,7 +20,7 @@ interface CopyRequest {
   source: JournalSource;
   target: CommitLog;
   upTo?: CopyEnd;
-  /** For an end within a batch: returns an engine at or before a position of the source. */
+  /** Called if the end is within a batch. Returns an engine at or before the sequence. */
   engineAt: (sequence: number) => Promise<StartingPoint>;
 }
 
@@ -43,7 +43,7 @@ export async function copyJournal(request: CopyRequest): Promise<JournalPosition
   return target.end;
 }
 
-/** For a copy of a whole journal, which needs no replay. */
+/** The `engineAt` of copies of a whole journal, which need no replay. */
 export function neverWithinABatch(): never {
   throw new Error('a whole journal ends at a batch');
 }
