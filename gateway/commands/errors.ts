@@ -359,7 +359,7 @@ function wordingOf(code: ErrorCode, required: number, available: number): Wordin
     const message =
       required === 0
         ? 'This exchange gives no play money to start again.'
-        : `To start again, an account must have less than $${below}, and no shares, orders or stakes. It has $${has}. Sub-accounts count.`;
+        : `To start again, an account must have less than $${below}, and no unsettled or unpaid market, resting order or stake. It has $${has}. Sub-accounts count.`;
     return { message, details: `"required":${below},"available":${has}` };
   }
   if (code === 'too_small_to_rest') {

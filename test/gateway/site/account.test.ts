@@ -131,6 +131,7 @@ test('whoever has little left starts again with play money, once a day', async (
   await expect.poll(() => button.count()).toBe(0);
   const again = await server.api.post(`/users/${id}/start-again`, {}, own);
   expect(again.json.error.code).toBe('too_much_to_start_again');
+  expect(again.json.error.message).toContain('no unsettled or unpaid market, resting order or');
   // Not offered to an account that has enough.
   await visitor.view('account');
   await page.locator('[data-figure=total]').waitFor();
