@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import {
   canBecome,
+  fieldText,
   readDecimal,
   readMicros,
   readTicks,
@@ -36,12 +37,24 @@ test.each([
   ['1 250,5', '1250.5'],
   ['1\u202f250', '1250'],
   ['1,250.50', '1250.50'],
-  ['20.576', '20.576'],
-  // 1.25 with a decimal comma, but 1250 in the site's own notation.
+  ['20.5760', '20.5760'],
+  ['0.576', '0.576'],
+  // Thousands in one notation, three decimals in the other.
   ['1,250', null],
+  ['12.500', null],
   ['1.25.000', null],
 ])('where decimals follow a comma, %j is %j', (typed, read) => {
   expect(readDecimal(typed, ',')).toBe(read);
+});
+
+test.each([
+  ['20.576', '.', '20.576'],
+  ['20.576', ',', '20.5760'],
+  ['0.576', ',', '0.576'],
+  ['20.5', ',', '20.5'],
+])('a field shows %j, where decimals follow %j, as %j', (decimal, mark, text) => {
+  expect(fieldText(decimal, mark)).toBe(text);
+  expect(Number(readDecimal(text, mark))).toBe(Number(decimal));
 });
 
 test('more decimals than there are, zero, and a price of a dollar are no amounts', () => {

@@ -18,7 +18,7 @@ import { amended, closeDialog } from '../model/dialog.js';
 import { api, sentenceOf } from '../model/exchange.js';
 import { notice } from '../model/notice.js';
 import { user } from '../model/session.js';
-import { readLots, readTicks, WRONG_PRICE, WRONG_SHARES } from '../parts/amount.js';
+import { fieldText, readLots, readTicks, WRONG_PRICE, WRONG_SHARES } from '../parts/amount.js';
 import { Dialog, Form, TextField } from '../parts/form.js';
 import { averageCents, cents, shares, slotName, typedCents } from '../parts/format.js';
 import { refusalOf } from '../ticket/refusal.js';
@@ -52,7 +52,7 @@ function AmendForm({ of }: { of: RestingOrder }) {
       );
       const filledLots = toLots(filledShares ?? 0);
       found.value = { lots: filledLots + toLots(restingShares), filledLots };
-      size.value = fromLots(found.value.lots);
+      size.value = fieldText(fromLots(found.value.lots));
     };
     void read().catch((error) => {
       unread.value = sentenceOf(error);

@@ -4,7 +4,7 @@
  * is refused, never guessed.
  */
 import { toLots, toMicros } from '../../../client/index.js';
-import { language, t } from '../words/words.js';
+import { language, locale, t } from '../words/words.js';
 
 export const WRONG_MONEY = t(
   'Enter an amount of dollars such as 1,250.50, with at most 6 decimals.',
@@ -15,12 +15,11 @@ export const WRONG_PRICE = t(
 );
 
 const BY_POINT = /^(\d+|[1-9]\d{0,2}(,\d{3})+)(\.\d+)?$/;
-/** A single point is a decimal point here as well. */
-const BY_COMMA = /^(\d+|[1-9]\d{0,2}(\.\d{3}(?=[.,])|\s\d{3})(\.\d{3}|\s\d{3})*)(,\d+)?$/;
+const BY_COMMA = /^(\d+|[1-9]\d{0,2}([.\s]\d{3})+)(,\d+)?$/;
 
 /** The decimal mark of the site's language or, for English, of the browser's. */
 const usualMark =
-  new Intl.NumberFormat(language === 'en' ? undefined : language)
+  new Intl.NumberFormat(language === 'en' ? undefined : locale)
     .formatToParts(0.5)
     .find(({ type }) => type === 'decimal')?.value ?? '.';
 
@@ -32,6 +31,10 @@ export function readDecimal(text: string, mark: string = usualMark): string | nu
   const byComma = typed.replaceAll(/[.\s]/g, '').replace(',', '.');
   return byPoint === null || byPoint === byComma ? byComma : null;
 }
+
+/** A decimal for a field: 12.500 gets a zero more where it could be read as thousands. */
+export const fieldText = (decimal: string, mark?: string) =>
+  readDecimal(decimal, mark) === null ? `${decimal}0` : decimal;
 
 function read(text: string, parse: (decimal: string) => number): number | null {
   const decimal = readDecimal(text);

@@ -3,7 +3,7 @@
  * are integers (micro-dollars, ticks, lots) and are rounded only if a function's comment says so.
  */
 import { fromLots, fromMicros } from '../../../client/index.js';
-import { language, t } from '../words/words.js';
+import { locale, t } from '../words/words.js';
 
 const MINUS = '\u2212';
 
@@ -72,7 +72,7 @@ export function whole(value: number): string {
 /** By the minimum number of places. An exact decimal may have as many as money, which is six. */
 const numbers = [0, 1, 2].map(
   (minimumFractionDigits) =>
-    new Intl.NumberFormat(language, { minimumFractionDigits, maximumFractionDigits: 6 }),
+    new Intl.NumberFormat(locale, { minimumFractionDigits, maximumFractionDigits: 6 }),
 );
 
 /** Exact: a decimal as text is not rounded to a number first. */
@@ -129,7 +129,7 @@ export function clockSeconds(atMs: number): string {
 }
 
 function day(atMs: number): string {
-  return new Date(atMs).toLocaleDateString(language, { day: 'numeric', month: 'short' });
+  return new Date(atMs).toLocaleDateString(locale, { day: 'numeric', month: 'short' });
 }
 
 export function dayAndTime(atMs: number): string {

@@ -5,7 +5,7 @@ import { publicApi } from '../model/exchange.js';
 import { assetPrice, clockSeconds, dayAndTime, duration, whole } from '../parts/format.js';
 import { Fact, Panel, Table } from '../parts/panel.js';
 import { Read, useReading } from '../parts/reading.js';
-import { language, t } from '../words/words.js';
+import { locale, t } from '../words/words.js';
 import { MetricsPanels } from './metrics-panels.js';
 
 const READ_EVERY_MS = 2_000;
@@ -64,7 +64,7 @@ export function StatusView() {
 
 function sentenceOf(now: Pick<Status, 'prices' | 'paused' | 'failing' | 'journalDamaged'>): string {
   const { prices, paused, failing, journalDamaged } = now;
-  const listed = new Intl.ListFormat(language, { type: 'conjunction' });
+  const listed = new Intl.ListFormat(locale, { type: 'conjunction' });
   if (paused.length > 0)
     return t(
       'New orders are paused: {0}. {1}',

@@ -10,6 +10,7 @@ import { asset } from '../model/markets.js';
 import { notice } from '../model/notice.js';
 import { go, route } from '../model/route.js';
 import { isLimit, isOpen, outcome, side, size } from '../model/ticket.js';
+import { fieldText } from '../parts/amount.js';
 import { t } from '../words/words.js';
 import { clear } from './send.js';
 
@@ -26,7 +27,7 @@ export function sellAll(of: OutcomeName): void {
     isOpen.value = true;
     side.value = 'SELL';
     isLimit.value = false;
-    size.value = fromLots(freeLots);
+    size.value = fieldText(fromLots(freeLots));
   });
   if (route.peek().view === 'market') focusSend();
   else {

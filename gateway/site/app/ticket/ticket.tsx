@@ -38,6 +38,7 @@ import {
   written,
 } from '../model/ticket.js';
 import { Choice } from '../parts/action.js';
+import { fieldText } from '../parts/amount.js';
 import { dollars, shares, slotName, typedCents } from '../parts/format.js';
 import { Later } from '../parts/later.js';
 import { Panel } from '../parts/panel.js';
@@ -260,7 +261,7 @@ function Preset({ label, value }: { label: string; value: string | null }) {
       disabled={value === null}
       onClick={() => {
         clear();
-        size.value = value ?? '';
+        size.value = fieldText(value!);
       }}
     >
       {label}

@@ -21,6 +21,9 @@ export const LANGUAGES: Readonly<Record<string, { name: string; load?: Load }>> 
 const chosen = kept<string>('language', '');
 const wanted = [chosen.peek(), ...navigator.languages].map((tag) => tag.slice(0, 2));
 export const language = wanted.find((tag) => Object.hasOwn(LANGUAGES, tag)) ?? 'en';
+const ofLanguage = new RegExp(`^${language}(-\\w+)*$`);
+/** The browser's tag of that language, such as es-MX, as numbers differ between countries. */
+export const locale = navigator.languages.find((tag) => ofLanguage.test(tag)) ?? language;
 
 /** Loads the page anew: many texts are made once. */
 export function speak(other: string): void {

@@ -1,5 +1,8 @@
-/** Times where clocks are set back: an hour that occurs twice shows its offset. */
-import { expect, test } from 'vitest';
+/**
+ * Numbers as the browser's country writes and reads them. Times where clocks are set back: an hour
+ * that occurs twice shows its offset.
+ */
+import { expect, test, vi } from 'vitest';
 import { offsetText } from '../../../../gateway/site/app/parts/format.js';
 
 /** Minutes by which a zone's clocks are ahead of UTC. */
@@ -36,3 +39,22 @@ test.for([
 ] as const)('%s at %s', ([zone, at, text]) => {
   expect(offsetText(Date.parse(at), offsetIn(zone))).toBe(text);
 });
+
+test.for([
+  [['es-ES'], '$12.345,50', null],
+  [['es-MX', 'es'], '$12,345.50', '12.500'],
+  [['de-DE', 'es-MX'], '$12,345.50', '12.500'],
+  [['es'], '$12.345,50', null],
+  // Chromium without a locale has a tag that Intl refuses.
+  [['es@posix'], '$12.345,50', null],
+] as const)(
+  'a browser of %j shows %s, and reads 12.500 as %j',
+  async ([languages, shown, read]) => {
+    vi.stubGlobal('navigator', { languages });
+    vi.resetModules();
+    const { dollars } = await import('../../../../gateway/site/app/parts/format.js');
+    const { readDecimal } = await import('../../../../gateway/site/app/parts/amount.js');
+    vi.unstubAllGlobals();
+    expect([dollars(12_345_500_000), readDecimal('12.500')]).toEqual([shown, read]);
+  },
+);
