@@ -7,6 +7,7 @@ import { afterAll, expect, test } from 'vitest';
 import { toLots, toMicros, toTicks } from '../../../gateway/client/amounts.js';
 import {
   averageMicros,
+  neededMicros,
   type PlannedOrder,
   planOrder,
 } from '../../../gateway/site/app/ticket/plan.js';
@@ -109,3 +110,31 @@ test.each([
     );
   },
 );
+
+test.each([
+  { offer: 600, own: null, limit: 700 },
+  { offer: 600, own: null, limit: 250 },
+  { offer: 600, own: 300, limit: 700 },
+  { offer: null, own: null, limit: 700 },
+])('a purchase needs what the exchange requires: %j', async ({ offer, own, limit }) => {
+  setFee(137, 700);
+  for (const [ticks, { token }] of [
+    [offer, maker],
+    [own, taker],
+  ] as const) {
+    if (ticks === null) continue;
+    const body = { outcome: 'DOWN', shares: 5, price: (1_000 - ticks) / 1_000 };
+    await server.api.post(`${ORDERS}/buy`, { ...body, timeInForce: 'GTC' }, token);
+  }
+  const { json: book } = await server.api.get(`${ORDERS}/orderbook`);
+  const best = book.UP.asks[0];
+  const body = { outcome: 'UP', amount: 900_000.01, price: limit / 1e3, timeInForce: 'IOC' };
+  const { json } = await server.api.post(`${ORDERS}/buy`, body, taker.token);
+  for (const { token } of [maker, taker]) await server.api.delete(`${ORDERS}/orders`, token);
+  const order = { budgetMicros: 900_000_010_000, lots: null, limitTicks: limit, postOnly: false };
+  const needed = neededMicros(order, best === undefined ? null : toTicks(best.price), {
+    flat: 137,
+    curve: 700,
+  });
+  expect(toMicros(json.error.details.required)).toBe(needed);
+});

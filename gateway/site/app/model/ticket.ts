@@ -14,7 +14,7 @@ import {
 } from '../ticket/plan.js';
 import { t } from '../words/words.js';
 import { balance, held, orders } from './account.js';
-import { book, type OutcomeName } from './book.js';
+import { best, book, type OutcomeName } from './book.js';
 import { market } from './markets.js';
 import { kept } from './settings.js';
 
@@ -86,22 +86,24 @@ function ownOpposing(buys: boolean): Level[] {
     .filter((each) => each.side === wanted);
 }
 
+/** The fields except the size. */
+const unsized = computed(() => {
+  const timeInForce = isLimit.value ? terms.value : 'IOC';
+  return {
+    side: side.value,
+    limitTicks: isLimit.value ? priceTicks.value : null,
+    timeInForce,
+    postOnly: timeInForce === 'GTC' && postOnly.value,
+  };
+});
+
 /** The order in the fields; `null` if they are incomplete. */
 export const written = computed<PlannedOrder | null>(() => {
   const budgetMicros = sizeMicros.value;
   const lots = sizeLots.value;
   if (budgetMicros === null && lots === null) return null;
-  const limitTicks = isLimit.value ? priceTicks.value : null;
-  if (isLimit.value && limitTicks === null) return null;
-  const timeInForce = isLimit.value ? terms.value : 'IOC';
-  return {
-    side: side.value,
-    budgetMicros,
-    lots,
-    limitTicks,
-    timeInForce,
-    postOnly: timeInForce === 'GTC' && postOnly.value,
-  };
+  if (isLimit.value && priceTicks.value === null) return null;
+  return { ...unsized.value, budgetMicros, lots };
 });
 
 /** The shown market's fee rates. Rules may change between markets and within one. */
@@ -162,13 +164,26 @@ export const plan = computed<Plan | null>(() => {
   return sent === null || levels === null ? null : planOrder(sent, levels, fees.value);
 });
 
+const needs = (of: Parameters<typeof neededMicros>[0]) =>
+  neededMicros(of, best[outcome.value].ask.value, fees.value);
+
+/**
+ * The most whole cents that the account can spend and pay the fee; `null` if none. Ten dollars need
+ * whole micro-dollars, so a thousandth of them is exactly what a cent needs.
+ */
+export const mostMicros = computed(() => {
+  const centNanos = needs({ ...unsized.value, budgetMicros: 10_000_000, lots: null });
+  const cents = Math.floor(((balance.value?.availableMicros ?? 0) * 1_000) / centNanos);
+  return cents > 0 ? cents * 10_000 : null;
+});
+
 /** Why the account cannot pay for the order, as far as the page knows; empty if it can. */
 export const shortage = computed(() => {
   const sent = order.value;
   const money = balance.value;
   if (sent === null || money === null) return '';
   if (sent.side === 'BUY') {
-    const needed = neededMicros(sent, opposing.value ?? [], fees.value);
+    const needed = needs(sent);
     return needed <= money.availableMicros
       ? ''
       : t(

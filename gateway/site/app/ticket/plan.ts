@@ -151,11 +151,18 @@ function isFilled(
   return order.lots === null ? isUsedUp(order, acceptable, lots, valueMicros) : lots === order.lots;
 }
 
-/** The balance that the exchange requires for a buy: the most it could cost. */
-export function neededMicros(order: PlannedOrder, levels: readonly Level[], rates: FeeRates) {
+/**
+ * The balance that the exchange requires for a buy: the most it could cost. `bestTicks` is the best
+ * offer of any user, the buyer included.
+ */
+export function neededMicros(
+  order: Omit<PlannedOrder, 'side' | 'timeInForce'>,
+  bestTicks: number | null,
+  rates: FeeRates,
+): number {
   const limitTicks = order.limitTicks ?? PRICE_TICKS_MAX;
   const mostMicros = order.budgetMicros ?? order.lots! * limitTicks;
-  const leastTicks = Math.min(levels[0]?.priceTicks ?? limitTicks, limitTicks);
+  const leastTicks = Math.min(bestTicks ?? limitTicks, limitTicks);
   return (
     mostMicros + (order.postOnly ? 0 : feeOn(rates, mostMicros, mostMicros * (1_000 - leastTicks)))
   );

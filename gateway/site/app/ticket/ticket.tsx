@@ -13,14 +13,13 @@ import { user } from '../model/session.js';
 import {
   asked,
   choose,
-  fees,
   hasChosen,
   isGuided,
   isInShares,
   isLimit,
   isOpen,
+  mostMicros,
   oneClick,
-  opposing,
   outcome,
   postOnly,
   price,
@@ -278,12 +277,7 @@ function BuyPresets() {
         value={fromLots((sizeLots.value ?? 0) + each * 1_000)}
       />
     ));
-  const free = balance.value?.availableMicros ?? null;
-  // The most cents affordable with the fee: the fee on 10,000 micro-dollars is the basis points,
-  // and the curve's at the best price.
-  const { flat, curve } = fees.value;
-  const fee = flat + curve * (1 - (opposing.value?.[0]?.priceTicks ?? 0) / 1_000);
-  const most = free === null ? null : Math.floor(free / (10_000 + fee)) * 10_000;
+  const most = mostMicros.value;
   return (
     <>
       {[1, 10, 100].map((each) => (
@@ -293,7 +287,7 @@ function BuyPresets() {
           value={fromMicros((sizeMicros.value ?? 0) + each * 1_000_000)}
         />
       ))}
-      <Preset label={t('Max')} value={most === null || most <= 0 ? null : fromMicros(most)} />
+      <Preset label={t('Max')} value={most === null ? null : fromMicros(most)} />
     </>
   );
 }

@@ -1,6 +1,6 @@
 /** The ticket's orders and refusals. Tests the model without a browser. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { Market, Position } from '../../../../gateway/client/index.js';
+import type { Market, Position, RestingOrder } from '../../../../gateway/client/index.js';
 import type { Level } from '../../../../gateway/client/stream/book.js';
 import { openPage } from './page.js';
 
@@ -197,6 +197,28 @@ test('what the account does not have is not sent', () => {
   ticket.side.value = 'SELL';
   ticket.size.value = '20.001';
   expect(firstProblem()?.sentence).toBe('You have 20 UP to sell.');
+});
+
+test.each([
+  { limit: '', own: null, most: 980.68 },
+  { limit: '40', own: null, most: 955.1 },
+  { limit: '80', own: null, most: 980.68 },
+  { limit: '80', own: 300, most: 948.76 },
+])('the most that an account can spend: limit $limit, own offer $own', ({ limit, own, most }) => {
+  const offers = [{ priceTicks: 790, lots: 90_000 }];
+  if (own !== null) offers.unshift({ priceTicks: own, lots: 1_000 });
+  const order = { marketId: MARKET, outcome: 'UP', side: 'SELL', priceTicks: own, lots: 1_000 };
+  account.orders.value = own === null ? [] : [order as RestingOrder];
+  setListed([{ id: MARKET, asset: 'BTC', feeRate: 0.005, curveFeeRate: 0.07 } as Market]);
+  setBook(offers);
+  ticket.isLimit.value = limit !== '';
+  ticket.price.value = limit;
+  expect(ticket.mostMicros.value).toBe(Math.round(most * 1e6));
+  ticket.size.value = `${most}`;
+  expect(ticket.shortage.value).toBe('');
+  ticket.size.value = (most + 0.01).toFixed(2);
+  expect(ticket.shortage.value).not.toBe('');
+  account.orders.value = [];
 });
 
 test('an amount is of one asset', () => {
