@@ -94,6 +94,8 @@ export class QuarterHour extends ccxt.PredictionExchange {
   private parts: string[] = [];
   /** The user's open orders, as the stream reports them, by id. */
   private openOrders: Record<string, Raw> = {};
+  /** Orders that ended while messages were lost: by id, the sequence from which reads show it. */
+  private readonly endedOrders = new Map<string, number>();
   /** Changed orders that watchOrders has not returned yet, by id. */
   private readonly changedOrders = new Map<string, ccxt.PredictionOrder>();
 
@@ -153,15 +155,21 @@ export class QuarterHour extends ccxt.PredictionExchange {
     return this.request(path, 'private', method, fields, { 'idempotency-key': idempotencyKey });
   }
 
-  /** Adds the key to the error of a change, whose earlier attempt may have been executed. */
+  /**
+   * Adds the key to the error of a change, whose earlier attempt may have been executed. If the
+   * answer cannot be read, the error is a RequestTimeout.
+   */
   override async fetch(url: string, method = 'GET', headers?: Dict, body?: Str) {
     const key: string | undefined = headers?.['idempotency-key'];
+    if (key === undefined) return super.fetch(url, method, headers, body);
     try {
       const answer = await super.fetch(url, method, headers, body);
-      if (key !== undefined) this.unknownKeys.delete(key);
+      if (!this.isDictionary(answer)) throw new TypeError(`the answer is not an object: ${answer}`);
+      this.unknownKeys.delete(key);
       return answer;
-    } catch (error) {
-      if (key === undefined || !(error instanceof Error)) throw error;
+    } catch (caught) {
+      const isKnown = caught instanceof ccxt.BaseError;
+      const error = isKnown ? caught : new ccxt.RequestTimeout(`${this.id} ${url} ${caught}`);
       if (UNKNOWN.includes(error.name)) this.unknownKeys.add(key);
       const isSilent = SILENT.includes(error.name) && this.unknownKeys.has(key);
       const thrown = isSilent ? new ccxt.RequestTimeout(error.message) : error;
@@ -183,7 +191,7 @@ export class QuarterHour extends ccxt.PredictionExchange {
     const error = response?.['error'];
     if (error?.code !== undefined) throw this.refusal(error);
     // A proxy sent this answer. It does not know whether the change was executed.
-    if (status >= 500 && method !== 'GET')
+    if (method !== 'GET' && (status >= 500 || !(status in this.httpExceptions)))
       throw new ccxt.RequestTimeout(`${this.id} ${status} ${body}`);
   }
 
@@ -473,9 +481,10 @@ export class QuarterHour extends ccxt.PredictionExchange {
 
   /**
    * A limit order is GTC (it rests until the market ends) unless `timeInForce` is IOC or FOK. PO is
-   * GTC, but post-only. A market order trades at any price, or up to `price`. For a market buy you
-   * can pass `cost`, the dollars to spend, instead of an amount. Other params are fields of the
-   * exchange's orders, such as clientOrderId, expiresAtMs, validUntilMs, selfTrade and groupId.
+   * GTC, but post-only. A market order is IOC or FOK; it trades at any price, or up to `price`. For
+   * a market buy you can pass `cost`, the dollars to spend, instead of an amount. Other types of
+   * order are refused. Other params are fields of the exchange's orders, such as clientOrderId,
+   * expiresAtMs, validUntilMs, selfTrade and groupId.
    */
   override async createOrder(
     outcome: string,
@@ -488,11 +497,15 @@ export class QuarterHour extends ccxt.PredictionExchange {
     const known = await this.found(outcome);
     const { cost, timeInForce, postOnly, ...rest } = params;
     const isMarket = type === 'market';
+    if (!isMarket && type !== 'limit')
+      throw new ccxt.InvalidOrder(`${this.id} has no orders of the type ${type}`);
     if (!isMarket && price === undefined)
       throw new ccxt.ArgumentsRequired(
         `${this.id} createOrder() requires a price for a limit order`,
       );
     const isPostOnly = postOnly === true || timeInForce === 'PO';
+    if (isMarket && (isPostOnly || timeInForce === 'GTC'))
+      throw new ccxt.InvalidOrder(`${this.id} market orders are IOC or FOK`);
     const given = timeInForce === 'PO' ? 'GTC' : timeInForce;
     const limit = price === undefined ? undefined : this.priceToPrecision(known['market'], price);
     const anyPrice = side === 'buy' && cost === undefined ? ANY_PRICE['BUY'] : undefined;
@@ -547,16 +560,23 @@ export class QuarterHour extends ccxt.PredictionExchange {
     return this.parsePredictionOrder({ ...answer, outcome: known['label'] });
   }
 
-  /** Leaves out orders that have already ended. */
+  /**
+   * Leaves out orders that have already ended. Each 100 ids are one change, so after an error some
+   * orders may be cancelled.
+   */
   override async cancelOrders(ids: string[], outcome?: Str, params: Dict = {}) {
     if (outcome === undefined)
       throw new ccxt.ArgumentsRequired(`${this.id} cancelOrders() requires an outcome`);
     const { marketId, label } = await this.found(outcome);
+    const { idempotencyKey = this.uuid(), ...fields } = params;
     const cancelled: ccxt.PredictionOrder[] = [];
     for (let i = 0; i < ids.length; i += BATCH) {
       const some = ids.slice(i, i + BATCH);
       const operations = some.map((orderId) => ({ op: 'cancel', marketId, orderId }));
-      const { results } = await this.change('POST', 'batch', { operations, ...params });
+      const ofBatch = { operations, ...fields, idempotencyKey: `${idempotencyKey}-${i / BATCH}` };
+      const { results } = await this.change('POST', 'batch', ofBatch).catch((error) => {
+        throw Object.assign(error, { idempotencyKey });
+      });
       for (const result of results as Raw[]) {
         if (result['type'] !== 'error')
           cancelled.push(this.parsePredictionOrder({ ...result, outcome: label }));
@@ -664,11 +684,24 @@ export class QuarterHour extends ccxt.PredictionExchange {
     this.checkRequiredCredentials();
     const handle = outcome === undefined ? undefined : (await this.found(outcome))['outcome'];
     for (;;) {
+      for (const [id, minSequence] of this.endedOrders) await this.readEnd(id, minSequence);
       const changed = [...this.changedOrders.values()];
       const orders = this.filterByOutcomeSinceLimit(changed, handle, since, limit, true);
       for (const { id } of orders) this.changedOrders.delete(id);
       if (orders.length > 0) return orders;
       await this.follow('user', 'user');
+    }
+  }
+
+  /** Reads an order that ended. If the read may succeed later, the next call repeats it. */
+  private async readEnd(id: string, minSequence: number): Promise<void> {
+    try {
+      const order = await this.fetchOrder(id, undefined, { minSequence });
+      // Another call may have read it.
+      if (this.endedOrders.delete(id)) this.changedOrders.set(id, order);
+    } catch (error) {
+      if (!(error instanceof ccxt.OperationFailed)) this.endedOrders.delete(id);
+      throw error;
     }
   }
 
@@ -726,11 +759,13 @@ export class QuarterHour extends ccxt.PredictionExchange {
     }
   }
 
-  private handleAccount(client: Raw, { type, atMs, data }: Raw): void {
+  private handleAccount(client: Raw, { type, sequence, atMs, data }: Raw): void {
     const touched = new Map<string, Raw>();
     if (type === 'snapshot') {
-      this.openOrders = {};
       for (const order of data['orders']) touched.set(order.orderId, order);
+      for (const id of Object.keys(this.openOrders))
+        if (!touched.has(id)) this.endedOrders.set(id, sequence);
+      this.openOrders = {};
     }
     for (const event of data['events'] ?? []) {
       if (event.orderId === undefined) continue;

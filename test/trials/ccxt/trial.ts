@@ -344,6 +344,14 @@ describe('orders', () => {
       ['OrderNotFound', () => taker.fetchOrder('o999999')],
       ['ArgumentsRequired', () => maker.createOrder(up, 'limit', 'buy', 1)],
       ['BadRequest', () => maker.createOrder(up, 'limit', 'buy', 1, 0.5, { timeInForce: 'GTD' })],
+      ['InvalidOrder', () => maker.createOrder(up, 'stop', 'buy', 10, 0.5)],
+      ['InvalidOrder', () => maker.createOrder(up, 'Market', 'buy', 10, 0.5)],
+      ...[{ timeInForce: 'GTC' }, { timeInForce: 'PO' }, { postOnly: true }].map(
+        (params): [string, () => Promise<unknown>] => [
+          'InvalidOrder',
+          () => maker.createOrder(up, 'market', 'buy', 10, undefined, params),
+        ],
+      ),
       ['BadSymbol', () => maker.createOrder('BTC_15M_900:UP', 'limit', 'buy', 1, 0.5)],
       ['AuthenticationError', () => new QuarterHour({ url: site, apiKey: 'no' }).fetchBalance()],
     ];
@@ -401,6 +409,29 @@ describe('a change whose answer is lost', () => {
     const order = await place({ maxRetriesOnFailure: 2 });
     expect(await maker.fetchOpenOrders(up)).toMatchObject([{ id: order.id }]);
     await maker.cancelOrder(order.id, up);
+  });
+
+  test.each<[string, () => Response]>([
+    ['breaks off', () => new Response(new ReadableStream({ pull: lost }))],
+    ['is a page', () => new Response('<html>')],
+    ['is empty', () => new Response('')],
+    ["is a proxy's 499", () => new Response('{"message":"closed"}', { status: 499 })],
+  ])('is not reported as failed if the answer %s', async (_, answer) => {
+    losing(maker, answer);
+    const { name, idempotencyKey } = await refusal(place());
+    expect(name).toBe('RequestTimeout');
+    const order = await place({ idempotencyKey });
+    expect(await maker.fetchOpenOrders(up)).toMatchObject([{ id: order.id }]);
+    await maker.cancelAllOrders();
+  });
+
+  test('has a key for each hundred cancelled orders', async () => {
+    const [first, second] = [(await place()).id, (await place()).id];
+    const ids = [...Array(100).fill(first), second];
+    losing(maker, (answer) => answer, lost);
+    const { idempotencyKey } = await refusal(maker.cancelOrders(ids, up));
+    const cancelled = await maker.cancelOrders(ids, up, { idempotencyKey });
+    expect(cancelled).toMatchObject([{ id: first }, { id: second }]);
   });
 
   test.each([
@@ -487,6 +518,30 @@ describe('the stream', () => {
       'canceled',
       'canceled',
     ]);
+  });
+
+  test('reports orders that ended while messages were lost', async () => {
+    const user = await signedIn('deaf');
+    const { handleMessage } = user;
+    user.handleMessage = (client: Any, message: Any) => {
+      const isFill = message.data?.events?.some(({ type }: Any) => type === 'fill');
+      if (!isFill) handleMessage(client, message);
+    };
+    const [filled, kept] = [
+      await user.createOrder(up, 'limit', 'buy', 20, 0.45),
+      await user.createOrder(up, 'limit', 'buy', 20, 0.05),
+    ];
+    expect(await user.watchOrders()).toHaveLength(2);
+    await limit('buy', 0.55, 20, down);
+    await user.editOrder(kept.id, up, 'limit', 'buy', 30, 0.05);
+    const orders = await user.watchOrders();
+    expect(orders.map(({ id, status }: Any) => [id, status]).sort()).toEqual([
+      [filled.id, 'closed'],
+      [kept.id, 'open'],
+    ]);
+    expect(orders.find(({ id }: Any) => id === filled.id)).toMatchObject({ filled: 20 });
+    await user.cancelAllOrders();
+    await user.close();
   });
 
   test('refuses a wrong token', async () => {
