@@ -20,6 +20,8 @@ export const MAX_PRICE_TICKS = 999;
 export const MAX_DEPOSITED_MICROS = 3_000_000_000_000_000;
 /** All play money ever granted: 6 billion dollars, or 600,000 grants of 10,000. */
 export const MAX_GRANTED_MICROS = 6_000_000_000_000_000;
+/** Accounts start again only below this, so that play money is left for new accounts. */
+export const MAX_GRANTED_AGAIN_MICROS = MAX_GRANTED_MICROS / 2;
 export const MAX_TOTAL_MICROS = MAX_DEPOSITED_MICROS + MAX_GRANTED_MICROS;
 /** The most that one order may spend: a million dollars. */
 export const MAX_ORDER_MICROS = 1_000_000 * MICROS_PER_DOLLAR;

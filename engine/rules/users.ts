@@ -8,6 +8,7 @@ import { isReferralCode, isText, isUsername } from '../interface/fields.js';
 import {
   Limit,
   MAX_CREDENTIAL_LENGTH,
+  MAX_GRANTED_AGAIN_MICROS,
   MAX_PARTNERS,
   MAX_REFERENCE_LENGTH,
   MAX_TRANSFER_MICROS,
@@ -72,7 +73,8 @@ export function startAgain(state: State, command: CommandOf<'startAgain'>): numb
   const today = dayOf(state.nowMs);
   if (users.startedAgainOn(userId) === today) return state.refuseLimit(Limit.startAgain);
   const micros = grantMicros - left;
-  if (ledger.exceedsGrants(micros)) return state.refuseLimit(Limit.playMoney);
+  if (ledger.exceedsGrants(micros, MAX_GRANTED_AGAIN_MICROS))
+    return state.refuseLimit(Limit.playMoney);
 
   users.setStartedAgainOn(userId, today);
   grant(state, userId, micros);

@@ -132,8 +132,8 @@ export class Ledger {
     return micros > MAX_DEPOSITED_MICROS - (this.netDeposits - this.granted);
   }
 
-  exceedsGrants(micros: number): boolean {
-    return micros > MAX_GRANTED_MICROS - this.granted;
+  exceedsGrants(micros: number, maximum = MAX_GRANTED_MICROS): boolean {
+    return micros > maximum - this.granted;
   }
 
   /** Sum of all pots; equals `netDeposits`. */

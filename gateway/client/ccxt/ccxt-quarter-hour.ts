@@ -310,7 +310,8 @@ export class QuarterHour extends ccxt.PredictionExchange {
       volume: this.safeNumber(market, 'volume'),
       openInterest: this.safeNumber(market, 'openInterest'),
       tickSize: precision.price,
-      taker: this.safeNumber(market, 'feeRate'),
+      // The curve costs curveFeeRate × (1 − price) of the value, so at most its rate.
+      taker: this.sum(this.safeNumber(market, 'feeRate'), this.safeNumber(market, 'curveFeeRate')),
       maker: this.safeNumber(market, 'makerFeeRate'),
       percentage: true,
       tierBased: false,

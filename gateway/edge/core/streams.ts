@@ -34,7 +34,7 @@ import {
   ToEdge,
 } from '../link/frames.js';
 import type { EdgeCommands } from './commands.js';
-import { loadRecord } from './received-record.js';
+import { isNumberedBy, loadRecord } from './received-record.js';
 
 interface CoreStreamsOptions {
   stream: StreamServer;
@@ -159,7 +159,8 @@ export class CoreStreams {
     if (connection.isEnding) return;
     const { orders } = stream;
     const bill = new Bill(connection);
-    const refusal = orders.admit(connection, summary, bill);
+    const isOwn = isNumberedBy(records, connection.session?.tokenId ?? 0);
+    const refusal = isOwn ? orders.admit(connection, summary, bill) : UNAVAILABLE;
     const result = refusal === null ? commands.execute(records, connection.userId, bill) : null;
     if (result !== null) {
       this.conclude(number, request, connection, summary, result);

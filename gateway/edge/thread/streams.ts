@@ -45,7 +45,7 @@ interface Asking {
 /** Time for the core to decide a handshake. */
 const HANDSHAKE_MS = 1_000;
 
-/** Appears in every message that signs in. */
+/** In the usual message that signs in. The core refuses an order under an earlier token. */
 const SIGN_IN = '"auth"';
 
 const writer = new FrameWriter();

@@ -7,6 +7,9 @@ const MAX_EXTRA_DEVIATIONS = 6;
 /** A fill is compared with the prices of this time. */
 const HELD_MS = 30_000;
 
+/** A move of a tick on a share, so that a fair value that cannot move does not divide by zero. */
+const LEAST_VARIANCE = 1_000 ** 2;
+
 interface Fill {
   /** Lots of UP: positive if the house bought, negative if it sold. */
   lots: number;
@@ -47,8 +50,10 @@ export class FillLosses {
 
   /** How many standard deviations the losses exceed what chance explains, which is one. */
   extraDeviations(nowMs: number): number {
-    if (this.lostMicros === 0) return 0;
-    const deviations = (this.lostMicros / Math.sqrt(this.variance)) * Math.sqrt(this.fade(nowMs));
+    const fade = this.fade(nowMs);
+    const lostMicros = this.lostMicros * fade;
+    if (lostMicros === 0) return 0;
+    const deviations = lostMicros / Math.sqrt(this.variance * fade + LEAST_VARIANCE);
     return Math.min(Math.max(0, deviations - 1), MAX_EXTRA_DEVIATIONS);
   }
 

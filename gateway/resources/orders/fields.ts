@@ -150,7 +150,7 @@ export const MAX_ORDER_SHARES = MAX_ORDER_LOTS / LOT_SCALE;
 /** Descriptions that other requests share with orders. */
 export const FIELD_TEXTS = {
   amount:
-    "US dollars to spend, at most 6 decimal places. The fee is added: the market's feeRate (0.5% at first) of the amount, rounded up to a micro-dollar; or of what was spent, if the order runs out of offers or reaches its price limit with enough left for 0.001 share. At most 10,000,000 shares are bought",
+    "US dollars to spend, at most 6 decimal places. The fee is added: the market's feeRate (0.5% at first) of the amount, and its curveFeeRate (0 at first) × (1 - price) of what was spent, rounded up to a micro-dollar. If the order runs out of offers or reaches its price limit with enough left for 0.001 share, both rates apply to what was spent. At most 10,000,000 shares are bought",
   shares: 'Shares, at most 3 decimal places',
   price:
     'US dollars per share, at most 3 decimal places: the worst acceptable price; without it, any price',

@@ -55,7 +55,7 @@ const traded = {
 };
 const paid = {
   fee: response.money.describe(
-    'US dollars: the feeRate (0.5% by default) on the amount of a filled buy, otherwise on what was spent; the sum of the trades’ fees',
+    'US dollars: the feeRate (0.5% by default) on the amount of a filled buy, otherwise on what was spent, and the curve fee (none by default); the sum of the trades’ fees',
   ),
   total: response.money.describe('US dollars: spent plus fee, or received'),
   unspent: response.money.describe('US dollars of the amount that are neither spent nor held'),
@@ -174,7 +174,9 @@ export const SplitReceipt = responseObject(
   {
     ...completeSets,
     spent: response.money,
-    fee: response.money.describe('US dollars: the feeRate (0.5% by default) on `spent`'),
+    fee: response.money.describe(
+      'US dollars: the feeRate (0.5% by default) on `spent`, and the curve fee of one share at 0.5 for each pair (none by default)',
+    ),
     total: response.money.describe('US dollars: spent plus fee'),
     ...after,
   },

@@ -111,6 +111,19 @@ test('numbers an order that follows a second sign-in by its token', async () => 
   expect(await client.next(({ id }) => id === 'next of ada')).toMatchObject({ type: 'receipt' });
 });
 
+test('numbers no order by an earlier token, however the sign-in is spelled', async () => {
+  const named = await server.api.post('/auth/tokens', { name: 'bot2', scope: 'trade' }, ada.token);
+  const client = await connectAs(ada);
+  const operation = { op: 'buy', marketId: MARKET, ...ORDER };
+  client.socket.send(`{"op":"\\u0061uth","id":"again","token":"${named.json.token}"}`);
+  client.send({ op: 'order', id: 'too early', clientSequence: 1_007, operation });
+  // Refused, or read by the core, which has answered the sign-in: never under ada's token.
+  await client.next(({ id }) => id === 'too early');
+  const own = await connectAs(ada);
+  own.send({ op: 'order', id: 'own', clientSequence: 1_007, operation });
+  expect(await own.next(({ id }) => id === 'own')).toMatchObject({ type: 'receipt' });
+});
+
 test('serves the documents, and answers that are larger than a frame, whole', async () => {
   const { text } = await server.api.get('/openapi.json');
   expect(text.length).toBeGreaterThan(300_000);

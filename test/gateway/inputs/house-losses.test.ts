@@ -22,14 +22,14 @@ describe('losses to takers', () => {
   test('are how the fair value moves after a fill, for half a minute', () => {
     const losses = traded(1, -30);
     // Three standard deviations, of which one is chance.
-    expect(losses.extraDeviations(30_000)).toBeCloseTo(2, 10);
+    expect(losses.extraDeviations(30_000)).toBeCloseTo(2, 5);
     losses.moved(7, 400, 10, 30_001);
     expect(losses.extraDeviations(30_001)).toBeCloseTo(2, 3);
   });
 
   test('fade', () => {
     const losses = traded(1, -30);
-    expect(losses.extraDeviations(30_000 + 1_800_000)).toBeCloseTo(3 * Math.SQRT1_2 - 1, 10);
+    expect(losses.extraDeviations(30_000 + 1_800_000)).toBeCloseTo(3 * Math.SQRT1_2 - 1, 5);
   });
 
   test('do not count what takers pay, and gains are not saved', () => {

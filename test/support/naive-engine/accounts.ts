@@ -73,7 +73,8 @@ export function startAgain(state: NaiveState, command: CommandOf<'startAgain'>):
   const day = Math.floor(state.nowMs / 86_400_000);
   if (user.startedAgainOn === day) return rejectLimit('startAgain');
   const amount = dollars(command.grantMicros).minus(left);
-  if (state.granted.plus(amount).gt(dollars(MAX_GRANTED_MICROS))) return rejectLimit('playMoney');
+  if (state.granted.plus(amount).gt(dollars(MAX_GRANTED_MICROS / 2)))
+    return rejectLimit('playMoney');
   user.startedAgainOn = day;
   grant(state, user, amount);
   return ok(transferFields(user, micros(amount)));

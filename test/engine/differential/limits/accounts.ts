@@ -111,6 +111,11 @@ function startAgain(duel: Duel): void {
   duel.compareState();
   expectCode(duel, again(3), OK, midnightMs);
   duel.compareState();
+  // Half of the play money is only for new accounts.
+  for (let i = 1; i <= MAX_GRANTED_MICROS / 2 / MAX_TRANSFER_MICROS; i++)
+    expectCode(duel, registration(`new${i}`, MAX_TRANSFER_MICROS), OK);
+  expectCode(duel, withdraw(950_000_000), OK);
+  expectCode(duel, again(3), LIMIT_REACHED, midnightMs + 86_400_000);
 }
 
 function partners(duel: Duel): void {
