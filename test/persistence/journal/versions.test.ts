@@ -7,7 +7,11 @@
 import { createHash } from 'node:crypto';
 import { afterEach, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
-import { emptyHistoryState, Projection } from '../../../persistence/history/projection.js';
+import {
+  emptyHistoryState,
+  type HistoryChanges,
+  Projection,
+} from '../../../persistence/history/projection.js';
 import { HISTORY_VERSION, SCHEMA } from '../../../persistence/history/runs/format.js';
 import { FORMAT_VERSION } from '../../../persistence/journal/format.js';
 import type { JournalBatch } from '../../../persistence/journal/store.js';
@@ -58,22 +62,23 @@ it('the same commands give the bytes of version 1', async () => {
     },
     'SNAPSHOT_VERSION of snapshot/format.ts',
   ).toEqual({ SNAPSHOT_VERSION: 1, state: 'fa73483ae3ae17e1d3dd86882ab8d71f' });
-  const runs = sha256(runsOf(batches));
+  const { pieces, prices, candles } = historyOf(batches);
+  // The numbers of the runs with checksums, then their entries.
+  const runs = sha256(pieces.flatMap(({ rows, entries }) => [rows, entries]));
+  const markets = sha256([...prices, ...candles].map(({ bytes }) => bytes));
   expect(
-    { HISTORY_VERSION, schema: sha256(SCHEMA), runs },
+    { HISTORY_VERSION, schema: sha256(SCHEMA), runs, markets },
     'HISTORY_VERSION of history/runs/format.ts',
   ).toEqual({
     HISTORY_VERSION: 1,
     schema: '4983a61e56c547809ac5c79ad4caebc6',
     runs: 'd4cff91667bcd9472413e761aa0ad4ad',
+    markets: 'f7fc206084b5980b7c7c3b4794bf8b91',
   });
 });
 
-/**
- * The bytes of the runs, written in one transaction: their numbers with checksums, then their
- * entries.
- */
-function runsOf(batches: readonly JournalBatch[]): Buffer[] {
+/** What one transaction would write. */
+function historyOf(batches: readonly JournalBatch[]): HistoryChanges {
   const engine = new Engine();
   const projection = new Projection(engine, emptyHistoryState(), () => {});
   const follower = new JournalFollower(engine, undefined, {
@@ -81,5 +86,5 @@ function runsOf(batches: readonly JournalBatch[]): Buffer[] {
     applying: (atMs) => projection.applying(atMs),
   });
   for (const batch of batches) follower.apply(batch);
-  return projection.drain().pieces.flatMap(({ rows, entries }) => [Buffer.from(rows), entries]);
+  return projection.drain();
 }
