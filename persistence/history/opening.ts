@@ -4,8 +4,8 @@
  * (runs/lengths.ts) and from the markets, so the time to open depends on the number of users and
  * markets, not on the number of commands or parts.
  *
- * Invariant: the lists have as many entries as `progress` says, and every market follows the
- * previous one of its asset. Anything else is a {@link HistoryDamage}.
+ * Invariant: the lists have as many entries as `progress` says, every market follows the previous
+ * one of its asset, and the candles of an open market have all its trades. Anything else is a {@link HistoryDamage}.
  */
 import type sqlite3 from 'sqlite3';
 import { assetOfMarket, hasEnded } from '../../engine/interface/domain.js';
@@ -15,7 +15,7 @@ import { MarketHistory } from './markets.js';
 import { checkTotal } from './parts/progress.js';
 import type { HistoryState } from './projection.js';
 import { asDamage, checkedValue, HistoryDamage, selectValues, type ValueRow } from './rows.js';
-import { candlesIn, pointsIn } from './runs/candles.js';
+import { candlesIn, pointsIn, tradesIn } from './runs/candles.js';
 import {
   MARKET,
   MARKET_CANDLES,
@@ -130,7 +130,7 @@ async function* recordsIn(database: sqlite3.Database): AsyncGenerator<MarketReco
  * last.
  */
 async function openMarket(market: MarketRecord, databases: readonly sqlite3.Database[]) {
-  const { marketId } = market;
+  const { marketId, tradeCount } = market;
   const valueIn = async (table: ValueTable) => {
     const sql = `${selectValues(table)} WHERE marketId = ?`;
     let row: ValueRow<Buffer> | undefined;
@@ -140,5 +140,10 @@ async function openMarket(market: MarketRecord, databases: readonly sqlite3.Data
   };
   const points = pointsIn(await valueIn(MARKET_PRICES));
   const candles = candlesIn(await valueIn(MARKET_CANDLES));
+  const trades = tradesIn(candles);
+  if (trades !== tradeCount) {
+    const what = `its candles have ${trades} trades, not ${tradeCount}`;
+    throw new HistoryDamage(MARKET_CANDLES.name, `marketId ${marketId}`, what);
+  }
   return MarketHistory.from({ market, points, candles });
 }

@@ -91,10 +91,10 @@ export class HistoryFiles {
   async lastPruned(list: number, id: number): Promise<number> {
     const { prunedTo } = this.parts;
     if (prunedTo === 0) return 0;
-    const sql =
-      'SELECT max(lastOrdinal) AS last FROM place WHERE list = ? AND id = ? AND part <= ?';
-    const [row] = await this.query<{ last: number | null }>(null, sql, [list, id, prunedTo]);
-    return row!.last ?? 0;
+    const sql = `SELECT * FROM place WHERE list = ? AND id = ? AND part <= ?
+      ORDER BY firstOrdinal DESC LIMIT 1`;
+    const [row] = await this.query<PlaceRow>(null, sql, [list, id, prunedTo]);
+    return row === undefined ? 0 : checkPlace(row).lastOrdinal;
   }
 
   /**

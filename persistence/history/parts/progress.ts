@@ -56,7 +56,11 @@ export function writeProgress(database: sqlite3.Database, progress: Progress): P
 }
 
 /** @throws HistoryDamage when there are more or fewer entries than up to `progress`. */
-export function checkTotal(name: CountedName, { counts }: Progress, total: number): void {
+export function checkTotal(
+  name: CountedName,
+  { counts }: Pick<Progress, 'counts'>,
+  total: number,
+): void {
   if (total !== counts[name])
     throw new HistoryDamage(name, '(unknown)', `it holds ${total}, not ${counts[name]}`);
 }

@@ -6,8 +6,9 @@
  * RUN_ENTRIES allows, and deflated. The entries of many small transactions then take half of the
  * space, and are read in fewer steps.
  *
- * Invariant: every copied run is unchanged since it was written, and follows the one before it;
- * otherwise a {@link HistoryDamage} ends the copy. The file gets its name when it is durable.
+ * Invariant: every copied run is unchanged since it was written, and follows the one before it. The
+ * lists of each kind have as many entries as the catalogue says. Otherwise a {@link HistoryDamage}
+ * ends the copy. The file gets its name when it is durable.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, statSync } from 'node:fs';
@@ -19,12 +20,27 @@ import { syncPath } from '../../storage/files.js';
 import { freeBytesAt } from '../../storage/room.js';
 import { called, closeDatabase, execute, finalize, prepare, query } from '../../storage/sqlite.js';
 import { asDamage, HistoryDamage } from '../rows.js';
-import { KEPT, LISTS, type ListLayout, ORDER_END, RUN_ENTRIES, RUN_SQL } from '../runs/format.js';
+import {
+  type CountedName,
+  KEPT,
+  LISTS,
+  type ListLayout,
+  ORDER_END,
+  RUN_ENTRIES,
+  RUN_SQL,
+} from '../runs/format.js';
 import { missingEntry, type RunRow, selectRuns, valuesOf } from '../runs/reader.js';
 import { INSERT_RUNS, Pieces, RunWriter } from '../runs/writer.js';
-import { type Catalogue, openPath, prunedPath, removeDatabase, sealedPath } from './catalogue.js';
+import {
+  type Catalogue,
+  openPath,
+  type PartList,
+  prunedPath,
+  removeDatabase,
+  sealedPath,
+} from './catalogue.js';
 import type { HistoryFiles } from './files.js';
-import { readProgress } from './progress.js';
+import { checkTotal, countsOf, type Progress, readProgress } from './progress.js';
 import { openTables } from './tables.js';
 
 const PAGE_RUNS = 1_000;
@@ -42,6 +58,8 @@ export interface PartFile {
   part: number;
   /** Where the part ends. */
   sequence: number;
+  /** The number of entries that the part adds to the lists of each kind. */
+  counts: Progress['counts'];
   /** Hash of the sealed file to prune; `null` if the part is to be sealed. */
   sealed: string | null;
 }
@@ -61,8 +79,8 @@ interface SealOptions {
 /** @throws HistoryDamage, another error of SQLite, AbortError, or an error if there is no room. */
 export async function sealPart(options: SealOptions): Promise<void> {
   const { folder, part, catalogue, files, make, signal } = options;
-  const { sequence } = catalogue.parts.endOf(part);
-  const sha256 = await make({ folder, part, sequence, sealed: null }, signal);
+  const file = { folder, part, ...contentsOf(catalogue.parts, part), sealed: null };
+  const sha256 = await make(file, signal);
   await catalogue.sealPart(part, sealedPath(folder, part), sha256);
   await files.closeFile(part);
   removeDatabase(openPath(folder, part));
@@ -71,11 +89,18 @@ export async function sealPart(options: SealOptions): Promise<void> {
 /** Leaves only the lists of a sealed part that are kept. @throws as {@link sealPart}. */
 export async function prunePart(options: SealOptions): Promise<void> {
   const { folder, part, catalogue, files, make, signal } = options;
-  const { end, sha256: sealed } = catalogue.parts.over[part - 1]!;
-  const sha256 = await make({ folder, part, sequence: end.sequence, sealed }, signal);
+  const { sha256: sealed } = catalogue.parts.over[part - 1]!;
+  const file = { folder, part, ...contentsOf(catalogue.parts, part), sealed };
+  const sha256 = await make(file, signal);
   await catalogue.setFile(part, { sha256, pruned: true });
   await files.closeFile(part);
   removeDatabase(sealedPath(folder, part));
+}
+
+function contentsOf(parts: PartList, part: number): Pick<PartFile, 'sequence' | 'counts'> {
+  const [begin, end] = [parts.endOf(part - 1), parts.endOf(part)];
+  const counts = countsOf((name) => end.counts[name] - begin.counts[name]);
+  return { sequence: end.sequence, counts };
 }
 
 export async function makePart(file: PartFile, signal: AbortSignal): Promise<string> {
@@ -150,7 +175,7 @@ async function fileHash(
 
 async function copyPart(
   database: sqlite3.Database,
-  { sequence, sealed }: PartFile,
+  { sequence, counts, sealed }: PartFile,
   signal: AbortSignal,
 ): Promise<void> {
   // A sealed file has lists only.
@@ -159,8 +184,10 @@ async function copyPart(
     throw new HistoryDamage('progress', 'id 1', `the part ends at sequence ${end}`);
   const insert = await prepare(database, INSERT_RUNS);
   try {
-    for (const layout of sealed === null ? LISTS : KEPT)
-      await new ListCopy(layout, database, insert).run(signal);
+    for (const layout of sealed === null ? LISTS : KEPT) {
+      const total = await new ListCopy(layout, database, insert).run(signal);
+      checkTotal(layout.name as CountedName, { counts }, total);
+    }
   } finally {
     await finalize(insert);
   }
@@ -177,6 +204,8 @@ class ListCopy {
   /** The run that is being made. */
   private count = 0;
   private start = 0;
+  /** Entries that were copied. */
+  private total = 0;
 
   constructor(
     private readonly layout: ListLayout,
@@ -186,12 +215,14 @@ class ListCopy {
     this.writer = new RunWriter(layout);
   }
 
-  async run(signal: AbortSignal): Promise<void> {
+  /** Returns the number of entries. */
+  async run(signal: AbortSignal): Promise<number> {
     const { layout, database, insert } = this;
     const sql = `${selectRuns('part.run')} WHERE list = ? AND (id, firstOrdinal) > (?, ?)
       ORDER BY list, id, firstOrdinal LIMIT ${PAGE_RUNS}`;
     for (let after = [-1, 0], isLast = false; !isLast; ) {
       const rows = await query<RunRow>(database, sql, [layout.list, ...after]);
+      signal.throwIfAborted();
       await this.copy(rows, signal);
       this.endRun();
       isLast = rows.length < PAGE_RUNS;
@@ -199,6 +230,7 @@ class ListCopy {
       for (const { rows: runs, entries } of this.pieces.drain())
         await called((done) => insert.run([runs, entries], done));
     }
+    return this.total;
   }
 
   private async copy(rows: readonly RunRow[], signal: AbortSignal): Promise<void> {
@@ -208,6 +240,7 @@ class ListCopy {
       this.follow(row);
       const values = valuesOf(layout, row);
       for (let at = 0; at < values.length; at += layout.columns.length) this.add(values, at);
+      this.total += row.count;
       entries += row.count;
       if (entries < TURN_ENTRIES) continue;
       entries = 0;

@@ -6,6 +6,7 @@ import { HistoryDamage } from '../rows.js';
 import type { MakePart } from './sealing.js';
 
 export const makePartInThread: MakePart = async (file, signal) => {
+  signal.throwIfAborted();
   const { worker, result } = inThread<string>('persistence/history/parts/worker.js', file);
   // A thread that is terminated in a call into SQLite ends the process.
   const end = () => worker.postMessage('end');

@@ -36,6 +36,13 @@ export function addTrade(candles: number[], { atMs, upTicks, valueMicros }: NewT
   candles[at + 6]!++;
 }
 
+/** The number of trades in the candles. */
+export function tradesIn(candles: readonly number[]): number {
+  let trades = 0;
+  for (let at = 0; at < candles.length; at += CANDLE_WIDTH) trades += candles[at + 6]!;
+  return trades;
+}
+
 export function candleBytes(candles: readonly number[]): Buffer {
   return bytesOf(CANDLE, candles);
 }

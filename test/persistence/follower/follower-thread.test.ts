@@ -12,6 +12,7 @@ import { Outcome, TimeInForce } from '../../../engine/interface/domain.js';
 import { Follower, type FollowerOptions } from '../../../persistence/follower/follower.js';
 import { ProgressBoard } from '../../../persistence/follower/progress-board.js';
 import { prunedPath, sealedPath } from '../../../persistence/history/parts/catalogue.js';
+import { countsOf } from '../../../persistence/history/parts/progress.js';
 import { makePartInThread } from '../../../persistence/history/parts/thread.js';
 import type {
   HistoryAnswers,
@@ -358,12 +359,15 @@ describe('the thread that makes the files of parts', () => {
     await store.beginPart();
     await store.close();
     const { signal } = new AbortController();
-    const file = { folder, part: 1, sequence: 0, sealed: null };
+    const file = { folder, part: 1, sequence: 0, counts: countsOf(() => 0), sealed: null };
     const sealed = await makePartInThread(file, signal);
     expect(fileHash(sealedPath(folder, 1)).toString('hex')).toBe(sealed);
     const damaged = makePartInThread({ ...file, sequence: 7 }, signal);
     await expect(damaged).rejects.toBeInstanceOf(HistoryDamage);
     await expect(damaged).rejects.toMatchObject({ table: 'progress', part: 1 });
+    const stopped = makePartInThread({ ...file, sealed }, AbortSignal.abort());
+    await expect(stopped).rejects.toMatchObject({ name: 'AbortError' });
+    expect(existsSync(prunedPath(folder, 1))).toBe(false);
     await makePartInThread({ ...file, sealed }, signal);
     expect(existsSync(prunedPath(folder, 1))).toBe(true);
   });

@@ -28,7 +28,7 @@ import { makePart, sealPart } from '../../../persistence/history/parts/sealing.j
 import { HistoryReads } from '../../../persistence/history/reads.js';
 import type { HistoryRequest } from '../../../persistence/history/requests.js';
 import { HistoryDamage } from '../../../persistence/history/rows.js';
-import { USER_TRADE } from '../../../persistence/history/runs/format.js';
+import { ORDER_END, USER_TRADE } from '../../../persistence/history/runs/format.js';
 import { HistoryStore } from '../../../persistence/history/store.js';
 import { openJournal } from '../../../persistence/recovery/data-folder.js';
 import { query } from '../../../persistence/storage/sqlite.js';
@@ -293,6 +293,37 @@ describe('a part', () => {
     await store.close();
   });
 
+  /** Ends the open part, changes its file, and seals it; returns the error. */
+  async function sealChanged(sql: string, signal: AbortSignal): Promise<unknown> {
+    const folder = folders.copy(inParts);
+    const store = await HistoryStore.open(folder, null);
+    const { catalogue, parts } = store;
+    const part = parts.open;
+    await store.beginPart();
+    const files = await HistoryFiles.open(folder, parts);
+    await withDatabase(openPath(folder, part), (database) => query(database, sql));
+    const sealed = sealPart({ folder, part, catalogue, files, make: makePart, signal });
+    const error = await sealed.catch((thrown: unknown) => thrown);
+    expect(existsSync(sealedPath(folder, part))).toBe(false);
+    await files.close();
+    await store.close();
+    return error;
+  }
+
+  it('is not copied to its end when sealing stops', async () => {
+    const sql = 'UPDATE run SET checksum = checksum + 1 WHERE list = (SELECT max(list) FROM run)';
+    const { signal } = new AbortController();
+    expect(await sealChanged(sql, signal)).toMatchObject({ table: ORDER_END.name });
+    expect(await sealChanged(sql, AbortSignal.abort())).toMatchObject({ name: 'AbortError' });
+  });
+
+  it('is not sealed if a list lacks its last entries', async () => {
+    const sql = 'DELETE FROM run WHERE rowid = (SELECT max(rowid) FROM run WHERE list = 1)';
+    const error = await sealChanged(sql, new AbortController().signal);
+    expect(error).toBeInstanceOf(HistoryDamage);
+    expect(error).toMatchObject({ table: USER_TRADE.name });
+  });
+
   it('opens with the prices and candles of a market that have not changed in it', async () => {
     const folder = folders.copy(inParts);
     const store = await HistoryStore.open(folder, null);
@@ -304,6 +335,11 @@ describe('a part', () => {
     const changes = { ...none, markets, addedIds: [], endedIds: [], keyedFrom: 0 };
     await store.commit({ ...changes, added: countsOf(() => 0) }, store.progress);
     expect((await openHistory(store)).state.markets).toEqual(state.markets);
+    // A trade without its candle.
+    markets[0]!.tradeCount++;
+    const added = countsOf((name) => Number(name === 'marketTrade'));
+    await store.commit({ ...changes, added }, store.progress);
+    await expect(openHistory(store)).rejects.toMatchObject({ table: 'marketCandles' });
     await store.close();
   });
 
@@ -373,6 +409,25 @@ describe('a catalogue', () => {
       expect(follower.log.of('error').map(({ message }) => message)).toContain(what),
     );
     expect(await answersOf(follower)).toEqual(answers);
+  });
+
+  it('that has other places of lists does not say what was pruned', async () => {
+    const folder = folders.copy(inParts);
+    const store = await HistoryStore.open(folder, null);
+    const { catalogue, parts } = store;
+    await catalogue.setFile(3, { sha256: parts.over[2]!.sha256, pruned: true });
+    const files = await HistoryFiles.open(folder, parts);
+    const { list } = USER_TRADE;
+    const sql = 'SELECT id, lastOrdinal FROM place WHERE list = ? AND part = 3';
+    const places = await query<{ id: number; lastOrdinal: number }>(catalogue.database, sql, [
+      list,
+    ]);
+    const { id, lastOrdinal } = places[0]!;
+    expect(await files.lastPruned(list, id)).toBe(lastOrdinal);
+    await query(catalogue.database, DAMAGES[1][1]);
+    await expect(files.lastPruned(list, id)).rejects.toThrow(HistoryDamage);
+    await files.close();
+    await store.close();
   });
 });
 
