@@ -5,7 +5,8 @@
  * markets, not on the number of commands or parts.
  *
  * Invariant: the lists have as many entries as `progress` says, every market follows the previous
- * one of its asset, and the candles of an open market have all its trades. Anything else is a {@link HistoryDamage}.
+ * one of its asset, and the candles of an open market have all its trades. Anything else is a
+ * {@link HistoryDamage}.
  */
 import type sqlite3 from 'sqlite3';
 import { assetOfMarket, hasEnded } from '../../engine/interface/domain.js';
