@@ -3,6 +3,7 @@
  * is kept with its answer, so that a test can repeat it after a restart.
  */
 import { expect } from 'vitest';
+import { eventually, NO_MARKET_MS } from '../../support/eventually.js';
 import { type ApiClient, PASSWORD, type Trader } from '../../support/server.js';
 import type { Random } from '../../support/workload/random.js';
 
