@@ -482,7 +482,7 @@ export class Reads {
     this.ownBids = { userId, sequence, lots };
     if (!users.exists(userId)) return lots;
     const parentId = users.parent(userId) || userId;
-    for (const ownerId of [parentId, ...users.subAccounts(parentId)])
+    for (const ownerId of users.withSubAccounts(parentId))
       for (let row = accounts.firstOrder(ownerId); row !== 0; row = orders.userAfter(row)) {
         const book = orders.slot(row) * 2 + bookSideOf(orders.kind(row));
         const level = orders.level(row);

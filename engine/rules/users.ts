@@ -65,7 +65,7 @@ export function startAgain(state: State, command: CommandOf<'startAgain'>): numb
   if (!users.exists(userId) || users.parent(userId) !== 0) return Code.user_not_found;
   if (users.isOfExchange(userId)) return Code.exchange_account;
   if (state.accounts.isFrozen(userId)) return Code.user_frozen;
-  const family = [userId, ...users.subAccounts(userId)];
+  const family = users.withSubAccounts(userId);
   const left = family.reduce((sum, each) => sum + ledger.available(each), 0);
   const bound = Math.floor(grantMicros / START_AGAIN_DIVISOR);
   if (left >= bound || family.some((each) => hasStakes(state, each)))
@@ -105,7 +105,7 @@ export function setCredential(state: State, command: CommandOf<'setCredential'>)
 /** Replaces the credential, and ends all tokens of the user and of its sub-accounts. */
 export function changeCredential(state: State, ofUserId: number, text: string): void {
   const { users, tokens } = state;
-  for (const userId of [ofUserId, ...users.subAccounts(ofUserId)]) {
+  for (const userId of users.withSubAccounts(ofUserId)) {
     const version = users.setCredential(userId, userId === ofUserId ? text : '');
     tokens.removeAllOf(userId);
     state.events.write(EventType.credentialSet, userId, version);

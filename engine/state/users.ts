@@ -131,6 +131,11 @@ export class Users extends ProfileTable {
     return userIds;
   }
 
+  /** A user and its sub-accounts, the user first. */
+  withSubAccounts(userId: number): number[] {
+    return [userId, ...this.subAccounts(userId)];
+  }
+
   addSubAccount(parentId: number, userId: number): void {
     const before = this.subAccounts(parentId).at(-1);
     if (before === undefined) this.setFirstSubAccount(parentId, userId);

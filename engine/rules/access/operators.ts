@@ -71,7 +71,7 @@ export function setFrozen(state: State, command: CommandOf<'setFrozen'>): number
   if (!isSigned(command)) return Code.invalid_command;
   if (!state.users.exists(userId)) return Code.user_not_found;
   let cancelled = 0;
-  for (const each of [userId, ...state.users.subAccounts(userId)]) {
+  for (const each of state.users.withSubAccounts(userId)) {
     if (frozen) cancelled += cancelOrdersOf(state, each);
     if (state.accounts.isFrozen(each) === frozen) continue;
     state.accounts.setFrozen(each, frozen);
@@ -86,8 +86,7 @@ export function operatorCancel(state: State, command: CommandOf<'operatorCancel'
   if (!isSigned(command)) return Code.invalid_command;
   if (!state.users.exists(userId)) return Code.user_not_found;
   let cancelled = 0;
-  for (const each of [userId, ...state.users.subAccounts(userId)])
-    cancelled += cancelOrdersOf(state, each);
+  for (const each of state.users.withSubAccounts(userId)) cancelled += cancelOrdersOf(state, each);
   state.result.write(remember(state, command, { userId }), cancelled);
   return Code.ok;
 }

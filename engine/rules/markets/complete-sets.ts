@@ -28,6 +28,7 @@ export function split(state: State, command: CommandRecord): number {
   if (valueMicros > rules.maxOrderMicros) return state.refuseLimit(Limit.orderAmount);
   if (!mayHavePosition(state, userId, state.positions.find(userId, slot)))
     return state.refuseLimit(Limit.positions);
+  // The curve charges one share of each pair, at half a dollar.
   const feeMicros = feeOn(rules, valueMicros, sizeLots * (MICROS_PER_SET / 2) ** 2);
   const available = ledger.available(userId);
   if (available < valueMicros + feeMicros)
