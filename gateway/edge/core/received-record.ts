@@ -1,7 +1,7 @@
 /** A record from an edge: complete, and all of it belongs to its user. */
-import { ClientSequence } from '../../../engine/interface/client-sequence.js';
-import { CommandRecord, kindAt } from '../../../engine/interface/command-record.js';
-import { BATCH_KINDS, CommandKind } from '../../../engine/interface/commands.js';
+import { ClientSequence, numberedKey } from '../../../engine/interface/client-sequence.js';
+import { CommandRecord, kindAt, readCommand } from '../../../engine/interface/command-record.js';
+import { BATCH_KINDS, type Command, CommandKind } from '../../../engine/interface/commands.js';
 import { checkRecord } from '../../../engine/interface/record-check.js';
 import { type RecordBuffer, RecordError } from '../../../engine/interface/records.js';
 import { type RecordSummary, summaryOf } from '../../commands/cancels.js';
@@ -41,14 +41,18 @@ export function loadRecord(
 }
 
 /**
- * Whether the checked record's number, if it has one, is the token's. It is not if the edge has
- * not yet heard of the stream's latest sign-in.
+ * Gives the checked record's client sequence, if it has one, to the token. The edge may have
+ * written an earlier token, because it learns of a sign-in only from the core's answer.
  */
-export function isNumberedBy(records: RecordBuffer, tokenId: number): boolean {
+export function numberBy(records: RecordBuffer, tokenId: number): void {
   command.open(records, 0);
   const { keyFrom, keyLength } = command;
-  if (!ClientSequence.isIn(records.bytes, keyFrom, keyLength)) return true;
-  return (
-    clientSequence.read(records.bytes, keyFrom, keyLength) && clientSequence.tokenId === tokenId
-  );
+  const isNumbered =
+    ClientSequence.isIn(records.bytes, keyFrom, keyLength) &&
+    clientSequence.read(records.bytes, keyFrom, keyLength);
+  if (!isNumbered || clientSequence.tokenId === tokenId) return;
+  const idempotencyKey = numberedKey(tokenId, clientSequence.number);
+  const numbered = { ...readCommand(records, 0), idempotencyKey } as Command;
+  records.clear();
+  records.append(numbered, 0);
 }

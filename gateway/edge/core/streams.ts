@@ -34,7 +34,7 @@ import {
   ToEdge,
 } from '../link/frames.js';
 import type { EdgeCommands } from './commands.js';
-import { isNumberedBy, loadRecord } from './received-record.js';
+import { loadRecord, numberBy } from './received-record.js';
 
 interface CoreStreamsOptions {
   stream: StreamServer;
@@ -157,10 +157,10 @@ export class CoreStreams {
     const summary = loadRecord(records, frame.rest(), connection.userId, frame.own);
     connection.unansweredPings = 0;
     if (connection.isEnding) return;
+    if (connection.session !== null) numberBy(records, connection.session.tokenId);
     const { orders } = stream;
     const bill = new Bill(connection);
-    const isOwn = isNumberedBy(records, connection.session?.tokenId ?? 0);
-    const refusal = isOwn ? orders.admit(connection, summary, bill) : UNAVAILABLE;
+    const refusal = orders.admit(connection, summary, bill);
     const result = refusal === null ? commands.execute(records, connection.userId, bill) : null;
     if (result !== null) {
       this.conclude(number, request, connection, summary, result);

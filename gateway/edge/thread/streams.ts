@@ -45,9 +45,6 @@ interface Asking {
 /** Time for the core to decide a handshake. */
 const HANDSHAKE_MS = 1_000;
 
-/** In the usual message that signs in. The core refuses an order under an earlier token. */
-const SIGN_IN = '"auth"';
-
 const writer = new FrameWriter();
 
 export class ThreadStreams {
@@ -156,8 +153,6 @@ export class ThreadStreams {
         if (!this.afford(number, stream)) return;
         writer.begin(ToCore.streamMessage, number, { flags: isBinary ? StreamFlag.binary : 0 });
         this.pass(stream, writer, message);
-        // The next orders may have a different token: the core reads them until it answers.
-        if (Buffer.from(message.buffer).includes(SIGN_IN)) stream.signedIn(0, 0);
       },
       ping: (socket) => this.controlled(socket.getUserData().number),
       pong: (socket) => this.controlled(socket.getUserData().number),
