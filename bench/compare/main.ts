@@ -1,6 +1,7 @@
 /**
  * `npm run compare -- <folder> <folder>`: measures two builds of the exchange alternately. Each
- * folder is a clone in which `npm run build` has run. The same folder twice compares variables.
+ * folder is a clone in which `npm run build` has run. One folder, named twice, can run with
+ * different variables.
  */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';

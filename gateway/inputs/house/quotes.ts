@@ -74,7 +74,7 @@ export function halfSpreadTicks(deviationTicks: number, extraDeviations: number)
 export interface QuoteInput {
   /** Fair value of UP, 0 to 1000. */
   fairTicks: number;
-  /** By layer. */
+  /** The half spread of each layer. */
   halfSpreadTicks: readonly number[];
   upLots: number;
   downLots: number;

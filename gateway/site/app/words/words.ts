@@ -17,7 +17,7 @@ export const LANGUAGES: Readonly<Record<string, { name: string; load?: Load }>> 
   es: { name: 'Español', load: () => import('./es.json', { with: { type: 'json' } }) },
 };
 
-/** Empty: as the browser says. */
+/** Empty to follow the browser. */
 const chosen = kept<string>('language', '');
 const wanted = [chosen.peek(), ...navigator.languages].map((tag) => tag.slice(0, 2));
 export const language = wanted.find((tag) => Object.hasOwn(LANGUAGES, tag)) ?? 'en';
@@ -25,7 +25,7 @@ const ofLanguage = new RegExp(`^${language}(-\\w+)*$`);
 /** The browser's tag of that language, such as es-MX, as numbers differ between countries. */
 export const locale = navigator.languages.find((tag) => ofLanguage.test(tag)) ?? language;
 
-/** Loads the page anew: many texts are made once. */
+/** Reloads the page, because many texts are created once. */
 export function speak(other: string): void {
   chosen.value = other;
   location.reload();
@@ -43,7 +43,7 @@ export function t(text: Text, ...values: readonly (string | number)[]): string {
   return said(text).replace(/\{(\d)\}/g, (_, place) => `${values[place]}`);
 }
 
-/** As {@link t}, with elements. */
+/** Like {@link t}, with elements as values. */
 export function mixed(text: Text, ...parts: readonly ComponentChildren[]): ComponentChildren {
   return said(text)
     .split(/\{(\d)\}/)
