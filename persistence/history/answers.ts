@@ -72,8 +72,11 @@ const PREPARE: { readonly [Kind in StoredKind]: Prepare<Kind> } = {
   payment: (request, database) => {
     const { lists, entries } = database;
     const count = lists.lengths.userPayment.of(request.userId);
-    const resolvedAtMs = database.resolvedAtMs(request.marketId);
-    return async () => readPayment(entries, request, count, await resolvedAtMs());
+    const read = database.market(request.marketId, false);
+    return async () => {
+      const resolvedAtMs = (await read())?.market.resolvedAtMs ?? null;
+      return readPayment(entries, request, count, resolvedAtMs);
+    };
   },
   pointsCredits: (request, database, engine) => {
     const microPoints = engine.account(request.userId)?.microPoints ?? 0;
@@ -103,12 +106,12 @@ const PREPARE: { readonly [Kind in StoredKind]: Prepare<Kind> } = {
    * The market comes from the engine, with its book; once the engine has removed the market, from
    * the history.
    */
-  marketText: ({ marketId }, database, engine) => {
+  marketText: ({ marketId, withPrices }, database, engine) => {
     const { sequence, nowMs: atMs } = engine;
     const prices = assetPrices(engine);
     const known = engine.market(marketId);
     const indicative = known && indicativeTicks(engine, known);
-    const read = database.market(marketId);
+    const read = database.market(marketId, withPrices);
     return async () => {
       const found = await read();
       if (found === null) return null;

@@ -153,19 +153,19 @@ export class HistoryReads {
       readCandles(request, span, { lists: this.entries, priceCount, traded: await read() });
   }
 
-  market(marketId: number): Read<StoredMarket | null> {
-    const open = this.state.openMarket(marketId)?.stored;
-    if (open !== undefined) return async () => open;
-    return this.ofMarket(marketId, async (market) => (await this.withPoints([market]))[0]!);
-  }
-
-  resolvedAtMs(marketId: number): Read<number | null> {
+  /** Null if there never was such a market; `points` is null unless `withPrices`. */
+  market(
+    marketId: number,
+    withPrices: boolean,
+  ): Read<{ market: MarketRecord; points: Float64Array | null } | null> {
     const open = this.state.openMarket(marketId);
     if (open !== null) {
-      const { resolvedAtMs } = open;
-      return async () => resolvedAtMs;
+      const found = withPrices ? open.stored : { market: open.record, points: null };
+      return async () => found;
     }
-    return this.ofMarket(marketId, async (market) => market.resolvedAtMs);
+    return this.ofMarket(marketId, async (market) =>
+      withPrices ? (await this.withPoints([market]))[0]! : { market, points: null },
+    );
   }
 
   /**

@@ -75,10 +75,10 @@ export type HistoryRequest =
   | { kind: 'marketTicks'; marketId: number }
   /** Markets that have ended, of one asset or (null) of all, newest first. */
   | ({ kind: 'pastMarkets' } & PastMarketsRequest)
-  /** Past markets as JSON; `withPrices`: with price histories. */
+  /** Past markets as JSON; `priceHistory` is null unless `withPrices`. */
   | ({ kind: 'pastMarketTexts'; withPrices: boolean } & PastMarketsRequest)
-  /** Any market that ever opened, with its price history. */
-  | { kind: 'marketText'; marketId: number }
+  /** Any market that ever opened; `priceHistory` is null unless `withPrices`. */
+  | { kind: 'marketText'; marketId: number; withPrices: boolean }
   /** The result of a command with an idempotency key. */
   | { kind: 'keyedResult'; sequence: number }
   /** The batch of the journal that holds a durable sequence. */

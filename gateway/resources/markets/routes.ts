@@ -70,7 +70,8 @@ export const marketRoutes: Route[] = [
     handle(call) {
       const respond = ({ bytes, contentHash }: HashedText, sequence: number) =>
         answerCoded(call, sequence, bytes, hashTag(contentHash));
-      readMarket(call, respond, (marketId) => answerWithoutHistory(call, marketId));
+      const withoutHistory = (marketId: number) => answerWithoutHistory(call, marketId);
+      readMarket(call, { withPrices: true, respond, withoutHistory });
     },
   }),
 
@@ -85,13 +86,11 @@ export const marketRoutes: Route[] = [
     handle(call) {
       const respond = ({ bytes }: HashedText, sequence: number) => {
         const scheme = call.isSecure ? 'https' : 'http';
-        // The card needs nothing of the price history, which is most of the text and comes last.
-        const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-        const end = text.indexOf(',"priceHistory":');
-        const market = JSON.parse(`${text.toString('utf8', 0, end)}}`);
+        const market = JSON.parse(Buffer.from(bytes).toString());
         answerCoded(call, sequence, cardPage(market, { scheme, host: call.request.host }));
       };
-      readMarket(call, respond, () => call.refuseNow(HISTORY_UNAVAILABLE));
+      const withoutHistory = () => call.refuseNow(HISTORY_UNAVAILABLE);
+      readMarket(call, { withPrices: false, respond, withoutHistory });
     },
   }),
 
@@ -146,15 +145,17 @@ export const marketRoutes: Route[] = [
   }),
 ];
 
-function readMarket(
-  call: Call,
-  respond: (text: HashedText, sequence: number) => void,
-  withoutHistory: (marketId: number) => void,
-): void {
+interface MarketReading {
+  withPrices: boolean;
+  respond: (text: HashedText, sequence: number) => void;
+  withoutHistory: (marketId: number) => void;
+}
+
+function readMarket(call: Call, { withPrices, respond, withoutHistory }: MarketReading): void {
   const marketId = marketNumber(call.engine, call.parameter('id'));
   readHistory(
     call,
-    { kind: 'marketText', marketId },
+    { kind: 'marketText', marketId, withPrices },
     (text, { sequence }) => {
       if (call.finds(text, 'market_not_found')) respond(text, sequence);
     },

@@ -142,7 +142,7 @@ async function expectEverything(follower: TestFollower, limit = 200): Promise<vo
     const of = { marketId, asset: assetOfMarket(marketId) };
     for (const intervalMs of Object.values(INTERVALS_MS))
       await expectCandles(follower, of, intervalMs);
-    const text = await follower.read({ kind: 'marketText', marketId });
+    const text = await follower.read({ kind: 'marketText', marketId, withPrices: true });
     expect(jsonOf(text!.bytes), `market ${marketId}`).toMatchObject(shown(market));
   }
   for (const asset of [0, 1])
@@ -227,7 +227,7 @@ describe('the history', () => {
     const none = await follower.read({ kind: 'userTrades', userId: 99_999, ...page });
     expect(none).toEqual({ entries: [], nextCursor: null });
     const marketId = 64_000;
-    expect(await follower.read({ kind: 'marketText', marketId })).toBeNull();
+    expect(await follower.read({ kind: 'marketText', marketId, withPrices: true })).toBeNull();
     expect(await follower.read({ kind: 'marketTrades', marketId, ...page })).toBeNull();
   });
 
@@ -518,7 +518,7 @@ describe('damage', () => {
         break;
       }
       case 'market': {
-        const text = await follower.read({ kind: 'marketText', marketId: id });
+        const text = await follower.read({ kind: 'marketText', marketId: id, withPrices: true });
         expect(jsonOf(text!.bytes)).toMatchObject(
           shown(expected.markets.find(({ marketId }) => marketId === id)!),
         );

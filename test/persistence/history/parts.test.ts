@@ -136,7 +136,10 @@ function requestsOf({ engine, markets }: ReturnType<typeof expectedHistory>): Hi
     found.push({ kind: 'marketEvents', marketId, limit: 200, cursor: null });
     const of = { marketId, asset: assetOfMarket(marketId), intervalMs: 60_000 };
     found.push({ kind: 'candles', ...of, ...page, fromMs: null, toMs: null });
-    found.push({ kind: 'marketTicks', marketId }, { kind: 'marketText', marketId });
+    found.push(
+      { kind: 'marketTicks', marketId },
+      { kind: 'marketText', marketId, withPrices: true },
+    );
   }
   return [...found, { kind: 'pastMarkets', asset: null, ...page }];
 }

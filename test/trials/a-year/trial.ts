@@ -87,7 +87,7 @@ const READS: readonly HistoryRequest[] = [
     cause: null,
   },
   { kind: 'userTrades', userId: 2, limit: 200, cursor: null },
-  { kind: 'marketText', marketId: marketIdOf(0, YEAR_START_MS) },
+  { kind: 'marketText', marketId: marketIdOf(0, YEAR_START_MS), withPrices: true },
   { kind: 'marketTrades', marketId: marketIdOf(0, YEAR_START_MS), limit: 200, cursor: null },
   { kind: 'pastMarkets', asset: null, limit: 50, cursor: null },
   { kind: 'userOrder', userId: 1, orderId: 1 },
