@@ -29,8 +29,8 @@ test('a password that ends is told before it stops anything, and replaced withou
   await cluster.query(cluster.primary, `ALTER ROLE ${PASSWORD_USER} PASSWORD 'second'`);
   const refused = 'NEW CONNECTIONS TO THE JOURNAL ARE REFUSED';
   await eventually(() => leader.stderr.includes(refused), SEEN_MS);
-  expect(leader.stderr).toMatch(/password authentication failed .* Write the present one to /);
-  expect(leader.stderr).toContain(`Write the present one to ${file}`);
+  expect(leader.stderr).toMatch(/password authentication failed .* Write the current password to /);
+  expect(leader.stderr).toContain(`Write the current password to ${file}`);
   // The exchange still leads.
   expect(await registerTraders(api)).not.toEqual([]);
   write('second');

@@ -144,7 +144,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
 
 /** The remedy that each exchange must report when its password has ended. */
 function remedyFor({ passwordFile }: Cluster): string {
-  return `Write the present one to ${passwordFile}`;
+  return `Write the current password to ${passwordFile}`;
 }
 
 /** The file with the shift of an exchange's clock. */
