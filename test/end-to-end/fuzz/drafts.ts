@@ -270,7 +270,8 @@ export class Drafting {
       case 'from':
         return person.userId;
       case 'to':
-        return this.subAccount?.subAccountId ?? made;
+        // The document says only in words that a transfer goes to another account.
+        return this.subAccount?.subAccountId ?? (made === person.userId ? `${made}0` : made);
       case 'marketId':
         return this.market(false) ?? made;
       case 'orderId':
