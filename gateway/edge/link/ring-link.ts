@@ -5,7 +5,6 @@
  * Invariant: each frame arrives once, in the order of sending. An idle side sleeps until a message
  * wakes it.
  */
-import { elapsedMs } from '../../observe/clock.js';
 import type { BlockSink, Frame, FrameBlock, FrameReader } from './frames.js';
 import { FRAME_BYTES_MAX, RING_BYTES, RingReader, RingWriter } from './ring.js';
 
@@ -65,20 +64,6 @@ export class RingLink implements BlockSink {
   /** Call when the other side has sent something or made room. */
   woken(): void {
     if (!this.isPlanned) this.work();
-  }
-
-  /** Blocks this thread and handles frames until `isDone`. Returns false after `limitMs`. */
-  waitUntil(isDone: () => boolean, limitMs: number): boolean {
-    const untilMs = elapsedMs() + limitMs;
-    this.writer.wakeNow();
-    // After the wait, this side is awake and checks again.
-    this.plan();
-    while (!isDone()) {
-      const leftMs = untilMs - elapsedMs();
-      if (leftMs <= 0) return false;
-      if (!this.ring.read(this.frame)) this.ring.block(leftMs);
-    }
-    return true;
   }
 
   readonly work = (): void => {

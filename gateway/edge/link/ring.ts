@@ -22,12 +22,8 @@ const CONTROL_BYTES = 256;
 /** Indexes of the control words, each in its own cache line. */
 const WRITTEN = 0;
 const READ = 16;
-const READER = 32;
+const READER_SLEEPS = 32;
 const WRITER_WAITS = 48;
-/** The reader's state: awake, waiting for a message, or blocking its thread. */
-const AWAKE = 0;
-const SLEEPS = 1;
-const BLOCKS = 2;
 /** In place of a length: the rest of the ring is unused, and the next frame is at its start. */
 const SKIP = -1;
 const LENGTH_BYTES = 4;
@@ -110,9 +106,7 @@ export class RingWriter extends Ring {
   readonly wakeNow = (): void => {
     if (!this.isFresh) return;
     this.isFresh = false;
-    const was = Atomics.exchange(this.control, READER, AWAKE);
-    if (was === SLEEPS) this.wakeReader();
-    else if (was === BLOCKS) Atomics.notify(this.control, READER);
+    if (Atomics.exchange(this.control, READER_SLEEPS, 0) === 1) this.wakeReader();
   };
 
   /** Asks to be woken when there is room, then tries again. */
@@ -191,20 +185,10 @@ export class RingReader extends Ring {
 
   /** Returns false if a frame is available. Otherwise the next frame wakes this thread. */
   sleep(): boolean {
-    return this.rest(SLEEPS);
-  }
-
-  /** Blocks this thread until there is a frame, for at most `timeoutMs`. */
-  block(timeoutMs: number): void {
-    if (this.rest(BLOCKS)) Atomics.wait(this.control, READER, BLOCKS, timeoutMs);
-    Atomics.store(this.control, READER, AWAKE);
-  }
-
-  private rest(how: number): boolean {
     const { control } = this;
-    Atomics.store(control, READER, how);
+    Atomics.store(control, READER_SLEEPS, 1);
     if (Atomics.load(control, WRITTEN) === this.position) return true;
-    Atomics.store(control, READER, AWAKE);
+    Atomics.store(control, READER_SLEEPS, 0);
     return false;
   }
 }

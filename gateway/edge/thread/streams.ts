@@ -34,21 +34,17 @@ interface SocketData {
 }
 
 /** A handshake awaiting the core's decision. */
-interface Asking {
-  number: number;
+interface Handshake {
   response: uWS.HttpResponse;
   key: string;
   extensions: string;
   context: uWS.us_socket_context_t;
 }
 
-/** Time for the core to decide a handshake. */
-const HANDSHAKE_MS = 1_000;
-
 const writer = new FrameWriter();
 
 export class ThreadStreams {
-  private asking: Asking | null = null;
+  private readonly handshakes = new Map<number, Handshake>();
   private readonly sockets = new Map<number, Stream>();
   private readonly backlogs: Backlogs;
   private lastNumber = 0;
@@ -90,19 +86,20 @@ export class ThreadStreams {
       STREAM_PATH,
       this.behavior(),
       (response, request, raw, context) => {
+        if (this.link.waitingBytes > WAITING_BYTES_MAX) {
+          const { unsent } = this.serving;
+          response.cork(() => writeError(response, UNAVAILABLE, { unsent, isHead: false }));
+          return;
+        }
         const key = raw.getHeader('sec-websocket-key');
         const extensions = raw.getHeader('sec-websocket-extensions');
         const number = this.nextNumber();
         const asked = streamRequest(request, response, this.serving.config.siteOrigins);
+        this.handshakes.set(number, { response, key, extensions, context });
+        response.onAborted(() => this.handshakes.delete(number));
         const flags = asked.isCrossSite ? StreamFlag.crossSite : 0;
         writer.begin(ToCore.streamAsked, number, { flags });
         this.link.send(writer.text(asked.token).content(asked.addressBytes));
-        this.asking = { number, response, key, extensions, context };
-        // Other answers need the core as well, so blocking delays them little.
-        if (this.link.waitUntil(() => this.asking === null, HANDSHAKE_MS)) return;
-        this.asking = null;
-        const { unsent } = this.serving;
-        response.cork(() => writeError(response, UNAVAILABLE, { unsent, isHead: false }));
       },
     );
     serveNoUpgrade(router, this.serving);
@@ -230,25 +227,21 @@ export class ThreadStreams {
     replySent(reply);
   }
 
-  /**
-   * Call within the handshake's callback. Later, uWebSockets.js may take the socket for the earlier
-   * HTTP connection, and close it.
-   */
   private accepted(number: number): void {
-    const asking = this.asked(number);
-    // The handshake was already refused, because the core took too long.
-    if (asking === null) this.say(ToCore.streamClosed, number);
-    // Tells the client, by an empty choice, that no subprotocol is supported.
+    const handshake = this.takeHandshake(number);
+    // The client has left.
+    if (handshake === null) this.say(ToCore.streamClosed, number);
     else {
-      const { response, key, extensions, context } = asking;
-      response.upgrade<SocketData>({ number }, key, '', extensions, context);
+      const { response, key, extensions, context } = handshake;
+      // Tells the client, by an empty choice, that no subprotocol is supported.
+      response.cork(() => response.upgrade<SocketData>({ number }, key, '', extensions, context));
     }
   }
 
   private refused(number: number, frame: FrameReader): void {
-    const asking = this.asked(number);
-    if (asking === null) return;
-    const { response } = asking;
+    const handshake = this.takeHandshake(number);
+    if (handshake === null) return;
+    const { response } = handshake;
     const { unsent } = this.serving;
     const [name, value] = frame.texts();
     const header = name === undefined ? null : ([name, value!] as const);
@@ -256,11 +249,10 @@ export class ThreadStreams {
     response.cork(() => writeError(response, error, { unsent, isHead: false, header }));
   }
 
-  private asked(number: number): Asking | null {
-    const { asking } = this;
-    if (asking?.number !== number) return null;
-    this.asking = null;
-    return asking;
+  private takeHandshake(number: number): Handshake | null {
+    const handshake = this.handshakes.get(number) ?? null;
+    this.handshakes.delete(number);
+    return handshake;
   }
 
   private publish(topic: string, text: Uint8Array): void {
@@ -275,7 +267,7 @@ export class ThreadStreams {
 
   private nextNumber(): number {
     do this.lastNumber = (this.lastNumber + 1) % NUMBERS;
-    while (this.sockets.has(this.lastNumber));
+    while (this.sockets.has(this.lastNumber) || this.handshakes.has(this.lastNumber));
     return this.lastNumber;
   }
 }

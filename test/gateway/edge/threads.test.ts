@@ -192,6 +192,44 @@ test('cuts off the stream that sends when too much waits for the core, and count
   );
 });
 
+/** Opens connections, asks for a stream on each, and then reads a page that an edge serves. */
+const HANDSHAKES = `
+const { parentPort, workerData } = require('node:worker_threads');
+const { connect } = require('node:net');
+const { hostname, port } = new URL(workerData.url);
+const head = ['GET /api/stream HTTP/1.1', 'Host: x', 'Connection: Upgrade', 'Upgrade: websocket',
+  'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='];
+let [open, upgraded] = [0, 0];
+const sockets = Array.from({ length: workerData.count }, () => {
+  const socket = connect(Number(port), hostname, () => {
+    if (++open === workerData.count) parentPort.postMessage('open');
+  });
+  socket.once('data', (data) => {
+    if (String(data).startsWith('HTTP/1.1 101')) upgraded++;
+    if (upgraded === workerData.count) parentPort.postMessage('upgraded');
+  });
+  return socket;
+});
+parentPort.once('message', async () => {
+  for (const socket of sockets) socket.write(head.join('\\r\\n') + '\\r\\n\\r\\n');
+  const { status } = await fetch(workerData.url, { headers: { accept: 'text/html' } });
+  Atomics.store(workerData.served, 0, status);
+  Atomics.notify(workerData.served, 0);
+});`;
+
+test('delays no request for the handshakes of others, which wait for the core', async () => {
+  const served = new Int32Array(new SharedArrayBuffer(4));
+  const workerData = { url: server.api.url, served, count: 20 };
+  const worker = new Worker(HANDSHAKES, { eval: true, workerData });
+  onTestFinished(async () => void (await worker.terminate()));
+  await new Promise((resolve) => worker.once('message', resolve));
+  worker.postMessage('ask');
+  // During this wait, the core, which is this thread, decides no handshake.
+  Atomics.wait(served, 0, 0, 10_000);
+  expect(Atomics.load(served, 0)).toBe(200);
+  await new Promise((resolve) => worker.once('message', resolve));
+});
+
 test('limits the connections of all threads together', async () => {
   const connections = { total: 20, perAddress: 0, streamsPerAddress: 0 };
   const small = await TestServer.withMarket({ edgeThreads: 2, connections });
