@@ -109,13 +109,21 @@ class Fuzz {
     this.pool = new Pool(server.api.url, { connections: CONNECTIONS });
   }
 
+  /**
+   * Sends the requests in groups. All of a group are drafted before any is sent, and judged in the
+   * order of the plans, so drafts do not depend on the order of answers. The requests of a group
+   * are about different people, so a person's token, keys and numbers change between groups only.
+   */
   async run(plans: readonly Plan[]): Promise<void> {
-    let next = 0;
-    const work = async () => {
-      for (let plan = plans[next++]; plan !== undefined; plan = plans[next++])
-        await this.request(plan);
-    };
-    await Promise.all(Array.from({ length: CONNECTIONS }, work));
+    for (let at = 0; at < plans.length; at += CONNECTIONS) {
+      const busy = new Set<string>();
+      const sent = plans.slice(at, at + CONNECTIONS).map((plan) => {
+        const draft = this.draft(plan, busy);
+        busy.add(draft.person.userId);
+        return { plan, draft, answer: this.send(draft) };
+      });
+      for (const { plan, draft, answer } of sent) this.judge(plan, draft, await answer);
+    }
   }
 
   close(): Promise<void> {
@@ -126,35 +134,29 @@ class Fuzz {
     this.succeeded.set(name, (this.succeeded.get(name) ?? 0) + 1);
   }
 
-  private async request(plan: Plan): Promise<void> {
-    const draft = this.draft(plan);
-    const { method, path, query, headers } = draft;
-    const search = query.length === 0 ? '' : `?${new URLSearchParams(query)}`;
-    if (method === 'PUT' && path.endsWith('/privacy')) this.world.hidden.add(userOf(path));
-    const body = draft.raw ?? (draft.body === undefined ? null : JSON.stringify(draft.body));
+  private async send(draft: Draft): Promise<Answer> {
+    const { method, headers } = draft;
     const response = await this.pool.request({
       method: method as 'GET',
-      path: `/api${path}${search}`,
+      path: targetOf(draft),
       headers,
-      body,
+      body: bodyOf(draft),
     });
-    const answer = {
-      status: response.statusCode,
-      headers: response.headers,
-      text: await response.body.text(),
-    };
-    try {
-      this.judge(plan, draft, answer);
-    } catch (error) {
-      const sent = `${method} ${path}${search} ${JSON.stringify(headers)} ${`${body}`.slice(0, 3_000)}`;
-      throw new Error(`seed ${SEED}, changed by "${draft.spoiltBy}": ${sent}`, { cause: error });
-    }
+    const text = await response.body.text();
+    return { status: response.statusCode, headers: response.headers, text };
   }
 
-  private draft(plan: Plan): Draft {
+  private draft(plan: Plan, busy: ReadonlySet<string>): Draft {
     const random = new Random(`${SEED}/${plan.seed}`);
-    const draft = new Drafting(plan, this.world, random).draft();
-    if (!random.chance(SPOILT_SHARE)) return draft;
+    const draft = new Drafting(plan, this.world, random, busy).draft();
+    this.spoilSome(draft, plan, random);
+    if (draft.method === 'PUT' && draft.path.endsWith('/privacy'))
+      this.world.hidden.add(userOf(draft.path));
+    return draft;
+  }
+
+  private spoilSome(draft: Draft, plan: Plan, random: Random): void {
+    if (!random.chance(SPOILT_SHARE)) return;
     const weights = Object.fromEntries(
       Object.entries(SPOILS).map(([name, { weight }]) => [name, weight]),
     );
@@ -168,7 +170,6 @@ class Fuzz {
       this.spoilt.set(name, (this.spoilt.get(name) ?? 0) + 1);
       if (draft.mustFail) this.mustFail++;
     }
-    return draft;
   }
 
   /** Whether the partner registered the user in the body; undefined if unknown. */
@@ -178,6 +179,16 @@ class Fuzz {
   }
 
   private judge(plan: Plan, draft: Draft, answer: Answer): void {
+    try {
+      this.judgeAnswer(plan, draft, answer);
+    } catch (error) {
+      const { method, headers, spoiltBy } = draft;
+      const sent = `${method} ${targetOf(draft)} ${JSON.stringify(headers)} ${`${bodyOf(draft)}`.slice(0, 3_000)}`;
+      throw new Error(`seed ${SEED}, changed by "${spoiltBy}": ${sent}`, { cause: error });
+    }
+  }
+
+  private judgeAnswer(plan: Plan, draft: Draft, answer: Answer): void {
     const { status, text } = answer;
     contract.check(draft.method, draft.path, answer);
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
@@ -224,6 +235,14 @@ class Fuzz {
     expect(error.details.last).toBeGreaterThanOrEqual(number);
     numbers.set(of, Math.max(last, error.details.last));
   }
+}
+
+function targetOf({ path, query }: Draft): string {
+  return `/api${path}${query.length === 0 ? '' : `?${new URLSearchParams(query)}`}`;
+}
+
+function bodyOf({ raw, body }: Draft): string | Buffer | null {
+  return raw ?? (body === undefined ? null : JSON.stringify(body));
 }
 
 /** The user in a path such as `/users/u7/trades`. */

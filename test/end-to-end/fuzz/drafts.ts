@@ -66,6 +66,8 @@ export class Drafting {
     private readonly plan: Plan,
     private readonly world: World,
     private readonly random: Random,
+    /** Users whom another request of the same moment is about. */
+    private readonly busy: ReadonlySet<string>,
   ) {
     this.person = this.somebody();
     this.order = this.own(world.orders);
@@ -100,11 +102,12 @@ export class Drafting {
 
   /** Some requests rarely succeed, so users who have what the request needs send it more often. */
   private somebody(): Person {
-    const { plan, world, random } = this;
+    const { plan, world, random, busy } = this;
     const isOfDeposit = plan.template.startsWith('/vaults/deposits/');
     const useful: readonly { userId: string }[] = isOfDeposit ? world.deposits : this.useful();
-    const owners = useful.length > 0 ? useful : this.subAccounts();
-    if (owners.length === 0 || random.chance(0.2)) return random.pick(world.people);
+    const isFree = ({ userId }: { userId: string }) => !busy.has(userId);
+    const owners = (useful.length > 0 ? useful : this.subAccounts()).filter(isFree);
+    if (owners.length === 0 || random.chance(0.2)) return random.pick(world.people.filter(isFree));
     const { userId } = random.pick(owners);
     return world.people.find((person) => person.userId === userId)!;
   }
