@@ -11,7 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { eventually } from './eventually.js';
 import { ExchangeProcess } from './processes/exchange-process.js';
-import { goodOutput, type ToolRun } from './replay-tool.js';
+import { goodOutput, linesOf, type ToolRun } from './replay-tool.js';
 import { ApiClient, EDGE_THREADS } from './server.js';
 
 export const EDGE_VARIABLES: Readonly<Record<string, string>> =
@@ -131,8 +131,8 @@ export function runProgram(...args: string[]): Promise<ToolRun> {
   });
 }
 
-/** The output of a command with --json, which must exit with 0. */
+/** The objects that a command prints with --json; it must exit with 0. */
 // biome-ignore lint/suspicious/noExplicitAny: tests read only the fields they expect
-export async function programJson(folder: string, ...args: string[]): Promise<any> {
-  return JSON.parse(goodOutput(await replayProgram(folder, ...args, '--json')));
+export async function programLines(folder: string, ...args: string[]): Promise<any[]> {
+  return linesOf(goodOutput(await replayProgram(folder, ...args, '--json')));
 }

@@ -36,16 +36,16 @@ export async function runTool(...args: string[]): Promise<ToolRun> {
   return { status, out: answers.text, err: notices.text };
 }
 
-/** The output of a command with --json, which must exit with 0. */
+/** The objects that a command prints with --json; it must exit with 0. */
 // biome-ignore lint/suspicious/noExplicitAny: tests read only the fields they expect
-export async function replayJson(folder: string, ...args: string[]): Promise<any> {
-  return JSON.parse(goodOutput(await replayTool(folder, ...args, '--json')));
-}
-
-/** The output of a command that prints one JSON value per line. */
-// biome-ignore lint/suspicious/noExplicitAny: as above
 export async function replayLines(folder: string, ...args: string[]): Promise<any[]> {
   return linesOf(goodOutput(await replayTool(folder, ...args, '--json')));
+}
+
+/** The last of these objects, which sums up the command. */
+// biome-ignore lint/suspicious/noExplicitAny: as above
+export async function replayJson(folder: string, ...args: string[]): Promise<any> {
+  return (await replayLines(folder, ...args)).at(-1);
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: as above
@@ -54,6 +54,12 @@ export function linesOf(out: string): any[] {
     .split('\n')
     .filter(Boolean)
     .map((line) => JSON.parse(line));
+}
+
+/** The objects of a type, without it. */
+// biome-ignore lint/suspicious/noExplicitAny: as above
+export function ofType(lines: readonly any[], wanted: string): any[] {
+  return lines.filter(({ type }) => type === wanted).map(({ type: _, ...fields }) => fields);
 }
 
 export function goodOutput({ status, out, err }: ToolRun): string {

@@ -231,7 +231,7 @@ describe('an archive', () => {
     expect(await replayJson(folder, 'verify')).toMatchObject({
       good: true,
       beganAt: 0,
-      journal: { batches: batches.length + 5 },
+      batches: batches.length + 5,
     });
     expect((await readAll(folder)).length).toBe(batches.length + 5);
   });

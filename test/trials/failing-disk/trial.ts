@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { extent, SEED } from '../../support/extent.js';
-import { ChildServer, programJson } from '../../support/programs.js';
+import { ChildServer, programLines } from '../../support/programs.js';
 import type { ApiClient } from '../../support/server.js';
 import { Random } from '../../support/workload/random.js';
 import { type Entry, readDiskLog } from '../disk/disk-log.js';
@@ -102,8 +102,8 @@ async function expectNothingLost(folder: string, all: readonly Sent[]): Promise<
     await api.close();
     expect(await server.stop(), server.stderr).toBe(0);
   }
-  await programJson(folder, 'verify');
-  await programJson(folder, 'audit');
+  await programLines(folder, 'verify');
+  await programLines(folder, 'audit');
 }
 
 /** How often each operation happens on each file in a run without faults. */

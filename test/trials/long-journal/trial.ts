@@ -16,7 +16,7 @@ import { listSegments } from '../../../persistence/journal/segments.js';
 import { extent } from '../../support/extent.js';
 import { ExchangeProcess } from '../../support/processes/exchange-process.js';
 import { folderBytes, inFolder } from '../../support/processes/machine.js';
-import { programJson } from '../../support/programs.js';
+import { programLines } from '../../support/programs.js';
 import {
   buyOrder,
   observedPrice,
@@ -72,7 +72,7 @@ test('a long journal verifies, and an exchange starts on it', ({ annotate }) =>
     await annotate(`${folderBytes(data) / 1e9} GB, ${commands} commands in ${segments} segments`);
     const seconds = (fromMs: number) => ((performance.now() - fromMs) / 1_000).toFixed(1);
     const verifiedMs = performance.now();
-    expect(await programJson(data, 'verify')).toMatchObject({ good: true, findings: [] });
+    expect((await programLines(data, 'verify')).at(-1)).toMatchObject({ good: true, findings: 0 });
     await annotate(`verified in ${seconds(verifiedMs)} s`);
     const startedMs = performance.now();
     const exchange = await ExchangeProcess.start(

@@ -4,25 +4,13 @@
  * (books.ts), and runs its own full check at intervals and at the end.
  */
 import type { Engine } from '../../../../engine/engine.js';
-import { type MarketStatus, Resolution } from '../../../../engine/interface/domain.js';
 import { decodeEvents } from '../../../../engine/interface/events.js';
-import { resolutionName, statusName } from '../../../../engine/interface/notation.js';
 import { ExitStatus } from '../../program.js';
-import {
-  type Invocation,
-  type Replayed,
-  replayJournal,
-  type Visitor,
-} from '../input/replay-journal.js';
-import { marketName, type Names } from '../output/fields.js';
+import { type Invocation, replayJournal, type Visitor } from '../input/replay-journal.js';
+import { viewObject } from '../output/fields.js';
 import { bookFinding, type Finding } from '../output/findings.js';
-import { dollars, type JsonObject, shares, timeText } from '../output/units.js';
-import { Books, type MarketBook } from '../proofs/books.js';
-import { fundsObject } from './state.js';
-
-interface AuditRequest extends Invocation {
-  limit: number;
-}
+import { Books } from '../proofs/books.js';
+import { emitFunds } from './state.js';
 
 /** A full check reads every account and order: too slow for each batch. */
 const COMMANDS_PER_FULL_CHECK = 10_000;
@@ -65,66 +53,21 @@ export class Auditor implements Visitor {
   }
 }
 
-export async function audit(request: AuditRequest): Promise<ExitStatus> {
+export async function audit(request: Invocation): Promise<ExitStatus> {
   const { folder, progress, output } = request;
   const visit = (engine: Engine) => new Auditor(engine);
   const replayed = await replayJournal({ folder, progress, output, visit });
-  const auditor = replayed.visitor;
+  const { engine, batches, visitor: auditor } = replayed;
   if (auditor.findings.length === 0) auditor.checkEverything();
-  output.judgement(auditReport(replayed), auditor.findings, request.json, request.limit);
-  return auditor.findings.length === 0 ? ExitStatus.GOOD : ExitStatus.DAMAGE;
-}
-
-function auditReport({ engine, batches, visitor: auditor }: Replayed<Auditor>): JsonObject {
+  const { findings, batchChecks, fullChecks, books } = auditor;
+  for (const book of books.markets.values()) output.emit('market', viewObject(book, engine));
+  emitFunds(engine, output);
+  for (const finding of findings) output.finding(finding);
   const { sequence, nowMs: atMs } = engine;
-  const { batchChecks, fullChecks, findings } = auditor;
-  const funds = engine.funds();
   const good = findings.length === 0;
-  const conclusion = good
-    ? 'After each batch, money was conserved and every market was covered.'
-    : `Findings: ${findings.length}.`;
-  const newestFirst = [...auditor.books.markets.values()].sort((a, b) => b.marketId - a.marketId);
-  return {
-    ...{ good, conclusion, sequence, atMs, time: timeText(atMs), digest: engine.digest() },
+  output.emit('audit', {
+    ...{ good, findings: findings.length, sequence, atMs, digest: engine.digest() },
     ...{ batches, batchChecks, fullChecks },
-    ...{ funds: fundsObject(funds, engine), treasury: dollars(funds.treasuryMicros) },
-    markets: newestFirst.map((book) => marketObject(book, engine)),
-  };
-}
-
-function marketObject(book: MarketBook, names: Names): JsonObject {
-  return {
-    marketId: marketName(book.marketId, names),
-    status: statusText(book),
-    resolution: resolutionName(book.resolution),
-    startPrice: dollars(book.startPriceMicros || null),
-    endPrice: isPriced(book) ? dollars(book.endPriceMicros) : null,
-    trades: book.trades,
-    volume: dollars(book.volumeMicros),
-    fees: dollars(book.feesMicros),
-    feesShared: book.feesShared,
-    vault: dollars(book.vaultMicros),
-    referrers: dollars(book.referrersMicros),
-    makers: dollars(book.makersMicros),
-    treasury: dollars(book.treasuryMicros),
-    refunded: dollars(book.refundedMicros),
-    sets: shares(book.setLots),
-    mostSets: shares(book.mostSetLots),
-    claimed: dollars(book.claimedMicros),
-    automatic: dollars(book.automaticMicros),
-    unpaid: dollars(unpaidMicros(book)),
-    collateral: dollars(book.collateralMicros),
-  };
-}
-
-function isPriced({ resolution }: MarketBook): boolean {
-  return resolution === Resolution.UP || resolution === Resolution.DOWN;
-}
-
-function unpaidMicros(book: MarketBook): number {
-  return book.resolution === Resolution.NONE ? 0 : book.collateralMicros;
-}
-
-function statusText(book: MarketBook): string {
-  return book.closed ? 'paid' : statusName(book.status as MarketStatus);
+  });
+  return good ? ExitStatus.GOOD : ExitStatus.DAMAGE;
 }

@@ -91,7 +91,7 @@ class EventsVisitor implements Visitor {
       answer: answerOf(engine, command),
       events: events.map((event) => eventObject(event, engine)),
     };
-    request.output.line(line, request.json);
+    request.output.emit('command', line);
   }
 }
 

@@ -17,7 +17,7 @@ import { ExitStatus } from '../../program.js';
 import { unknownUser } from '../input/arguments.js';
 import { type Invocation, replayJournal, type Visitor } from '../input/replay-journal.js';
 import { commandObject, eventObject, senderText } from '../output/fields.js';
-import { dollars, type JsonObject } from '../output/units.js';
+import { dollars } from '../output/units.js';
 
 interface ExplainRequest extends Invocation {
   userId: number;
@@ -37,7 +37,7 @@ export class ExplainedAccount implements Visitor {
 
   constructor(
     private readonly engine: Engine,
-    private readonly request: Pick<ExplainRequest, 'userId' | 'json' | 'output'>,
+    private readonly request: Pick<ExplainRequest, 'userId' | 'output'>,
   ) {}
 
   applied(records: RecordBuffer, at: number): void {
@@ -70,14 +70,8 @@ export class ExplainedAccount implements Visitor {
     const { engine, request } = this;
     if (engine.account(request.userId) === null) return;
     const sender = senderText(command);
-    const line = {
-      type,
-      sequence: engine.sequence,
-      atMs,
-      sender,
-      command: commandObject(command, engine),
-    };
-    request.output.line(line, request.json);
+    const { sequence } = engine;
+    request.output.emit(type, { sequence, atMs, sender, command: commandObject(command, engine) });
   }
 
   private write(change: AccountChange, event: EventRecord, command: Command, atMs: number): void {
@@ -85,8 +79,7 @@ export class ExplainedAccount implements Visitor {
     addTo(sum, change);
     const cause = this.byCause.get(change.cause) ?? { count: 0, availableMicros: 0, heldMicros: 0 };
     this.byCause.set(change.cause, addTo(cause, change));
-    const line = {
-      type: 'change',
+    request.output.emit('change', {
       sequence: engine.sequence,
       atMs,
       cause: change.cause,
@@ -97,16 +90,26 @@ export class ExplainedAccount implements Visitor {
       sender: senderText(command),
       command: commandObject(command, engine),
       event: eventObject(event, engine),
-    };
-    request.output.line(line, request.json);
+    });
   }
 
   conclude(): ExitStatus {
-    const { engine } = this;
-    const { output, userId, json } = this.request;
-    if (engine.account(userId) === null)
-      throw unknownUser(userId, engine.userCount, engine.sequence);
-    output.report(this.summary(), json);
+    const { engine, sum, byCause } = this;
+    const { output, userId } = this.request;
+    const { sequence, nowMs: atMs } = engine;
+    const account = engine.account(userId);
+    if (account === null) throw unknownUser(userId, engine.userCount, sequence);
+    for (const cause of CAUSES) {
+      const of = byCause.get(cause);
+      if (of !== undefined) output.emit('cause', { cause, count: of.count, ...moneyOf(of) });
+    }
+    const { username, partner } = account;
+    output.emit('summary', {
+      ...{ userId: `u${userId}`, username, partner, sequence, atMs, changes: sum.count },
+      // The changes add up to the balance: see compare().
+      ...moneyOf(account),
+      staked: dollars(stakedBy(userId, engine)),
+    });
     return ExitStatus.GOOD;
   }
 
@@ -119,24 +122,6 @@ export class ExplainedAccount implements Visitor {
     this.mismatch ??=
       `at sequence ${this.engine.sequence} the changes of u${this.request.userId} add up to ${sum.availableMicros} micro-dollars available and ` +
       `${sum.heldMicros} held, but the balance is ${availableMicros} and ${heldMicros}`;
-  }
-
-  private summary(): JsonObject {
-    const { sum, engine } = this;
-    const { userId } = this.request;
-    const { sequence, nowMs: atMs } = engine;
-    const { availableMicros, heldMicros, username, partner } = engine.account(userId)!;
-    const causes = [...this.byCause].sort(([a], [b]) => CAUSES.indexOf(a) - CAUSES.indexOf(b));
-    return {
-      type: 'summary',
-      ...{ userId: `u${userId}`, username, partner, sequence, atMs },
-      changes: sum.count,
-      sum: moneyOf(sum),
-      balance: moneyOf({ availableMicros, heldMicros }),
-      staked: dollars(stakedBy(userId, engine)),
-      addsUp: sum.availableMicros === availableMicros && sum.heldMicros === heldMicros,
-      byCause: causes.map(([cause, of]) => ({ cause, count: of.count, ...moneyOf(of) })),
-    };
   }
 }
 

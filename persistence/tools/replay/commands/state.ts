@@ -1,12 +1,12 @@
 /** `state`: the whole exchange after a command or at a time. */
 import type { Engine } from '../../../../engine/engine.js';
 import { marketIdNumber, statusName } from '../../../../engine/interface/notation.js';
-import type { FundsView } from '../../../../engine/interface/views.js';
 import { GENESIS, type JournalPosition } from '../../../journal/format.js';
 import { ExitStatus } from '../../program.js';
 import { checkPoint, type Point, UsageError, unknownUser } from '../input/arguments.js';
 import { type Invocation, replayJournal, type Visitor } from '../input/replay-journal.js';
-import { type Names, viewObject } from '../output/fields.js';
+import { viewObject } from '../output/fields.js';
+import type { Output } from '../output/output.js';
 import { dollars, type JsonObject, timeText } from '../output/units.js';
 
 interface StateRequest extends Invocation {
@@ -16,12 +16,12 @@ interface StateRequest extends Invocation {
   market: string | null;
   /** The point up to which to replay; null for the journal's end. */
   at: Point | null;
-  limit: number;
 }
 
-/** Takes the report at the requested point, then continues until its batch is verified. */
+/** Takes the state at the requested point, then continues until its batch is verified. */
 class StateVisitor implements Visitor {
-  private report: JsonObject | null = null;
+  /** The last object: where the state was taken. */
+  private end: JsonObject | null = null;
   /** Set if the requested user or market does not exist at the point. */
   private problem: UsageError | null = null;
   private batch = GENESIS;
@@ -47,30 +47,24 @@ class StateVisitor implements Visitor {
 
   proven(position: JournalPosition): boolean {
     this.batch = position;
-    return this.report === null;
+    return this.end === null;
   }
 
   conclude(): void {
-    const { json, limit, output } = this.request;
-    const report = this.take();
+    this.take();
     if (this.problem !== null) throw this.problem;
-    const { sequence: lastSequence, hash } = this.batch;
-    const batch = { lastSequence, hash: hash.toString('hex') };
-    output.report({ ...report, batch }, json, limit);
+    const { sequence: batchSequence, hash } = this.batch;
+    const batch = { batchSequence, batchHash: hash.toString('hex') };
+    this.request.output.emit('state', { ...this.end, ...batch });
   }
 
-  private take(): JsonObject {
-    if (this.report !== null) return this.report;
-    const { userId, market } = this.request;
-    const { sequence, userCount } = this.engine;
-    if (userId !== null && userId > userCount)
-      this.problem = unknownUser(userId, userCount, sequence);
-    else if (market !== null && !this.engine.hasMarket(marketIdNumber(this.engine, market)))
-      this.problem = new UsageError(
-        `there is no market ${market} at sequence ${sequence}: it has not opened yet or is fully paid out`,
-      );
-    this.report = this.problem === null ? stateOf(this.engine, this.request) : {};
-    return this.report;
+  private take(): void {
+    if (this.end !== null) return;
+    const { engine, request } = this;
+    const { sequence, nowMs: atMs } = engine;
+    this.end = { sequence, atMs, time: timeText(atMs), digest: engine.digest() };
+    this.problem = problemWith(request, engine);
+    if (this.problem === null) emitState(engine, request);
   }
 }
 
@@ -85,16 +79,23 @@ export async function state(request: StateRequest): Promise<ExitStatus> {
   return ExitStatus.GOOD;
 }
 
-function stateOf(
-  engine: Engine,
-  { userId, market }: Pick<StateRequest, 'userId' | 'market'>,
-): JsonObject {
-  const { sequence, nowMs: atMs, userCount, assetCount } = engine;
+function problemWith({ userId, market }: StateRequest, engine: Engine): UsageError | null {
+  const { sequence, userCount } = engine;
+  if (userId !== null && userId > userCount) return unknownUser(userId, userCount, sequence);
+  if (market === null || engine.hasMarket(marketIdNumber(engine, market))) return null;
+  return new UsageError(
+    `there is no market ${market} at sequence ${sequence}: it has not opened yet or is fully paid out`,
+  );
+}
+
+function emitState(engine: Engine, { userId, market, output }: StateRequest): void {
+  const { userCount, assetCount } = engine;
   const marketId = market === null ? null : marketIdNumber(engine, market);
   const isWanted = (of: { marketId: number }) => marketId === null || of.marketId === marketId;
   const userIds = userId === null ? Array.from({ length: userCount }, (_, i) => i + 1) : [userId];
-  const shown = (views: readonly Parameters<typeof viewObject>[0][]) =>
-    views.map((view) => viewObject(view, engine));
+  const emit = (type: string, views: readonly object[]) => {
+    for (const view of views) output.emit(type, viewObject(view, engine));
+  };
   const assets = Array.from({ length: assetCount }, (_, asset) => ({
     asset,
     priceMicros: engine.assetPriceMicros(asset),
@@ -106,22 +107,29 @@ function stateOf(
   const positions = userIds.flatMap((id) =>
     engine.positions(id).map((position) => ({ userId: id, ...position })),
   );
-  return {
-    ...{ sequence, atMs, time: timeText(atMs), digest: engine.digest() },
-    funds: fundsObject(engine.funds(), engine),
-    assets: shown(assets),
-    users: shown(userIds.map((id) => engine.account(id)!)),
-    markets: shown(markets.filter(isWanted)),
-    orders: shown(userIds.flatMap((id) => engine.orders(id)).filter(isWanted)),
-    orderGroups: shown(userIds.flatMap((id) => engine.orderGroups(id))),
-    positions: shown(positions.filter(isWanted)),
-    deposits: shown(userIds.flatMap((id) => engine.vaultDeposits(id))),
-  };
+  emit('asset', assets);
+  emit(
+    'user',
+    userIds.map((id) => engine.account(id)!),
+  );
+  emit('market', markets.filter(isWanted));
+  emit('order', userIds.flatMap((id) => engine.orders(id)).filter(isWanted));
+  emit(
+    'orderGroup',
+    userIds.flatMap((id) => engine.orderGroups(id)),
+  );
+  emit('position', positions.filter(isWanted));
+  emit(
+    'deposit',
+    userIds.flatMap((id) => engine.vaultDeposits(id)),
+  );
+  emitFunds(engine, output);
 }
 
 /** The money by pot; `sum` covers all pots, and equals `netDeposits`. */
-export function fundsObject(funds: FundsView, names: Names): JsonObject {
-  const { netDepositsMicros, ...pots } = funds;
+export function emitFunds(engine: Engine, output: Output): void {
+  const { netDepositsMicros, ...pots } = engine.funds();
   const sumMicros = Object.values(pots).reduce((total, micros) => total + micros, 0);
-  return { ...viewObject(funds, names), sum: dollars(sumMicros) };
+  const shown = viewObject({ ...pots, netDepositsMicros }, engine);
+  output.emit('funds', { ...shown, sum: dollars(sumMicros) });
 }

@@ -14,17 +14,13 @@ import { vouchAt } from '../../../recovery/snapshot/vouched.js';
 import { ExitStatus } from '../../program.js';
 import { type Invocation, replayJournal, type Visitor } from '../input/replay-journal.js';
 import { type Finding, findingOf } from '../output/findings.js';
-import type { JsonObject } from '../output/units.js';
 import { HistoryComparison } from '../proofs/history.js';
 import { SnapshotComparison, type SnapshotVerdict } from '../proofs/snapshots.js';
 
 export async function verify(request: Invocation): Promise<ExitStatus> {
-  const { output, json } = request;
   const verification = new Verification(request);
-  const report = await verification.run();
-  const { findings } = verification;
-  output.judgement(report, findings, json);
-  return findings.length === 0 ? ExitStatus.GOOD : ExitStatus.DAMAGE;
+  await verification.run();
+  return verification.findings.length === 0 ? ExitStatus.GOOD : ExitStatus.DAMAGE;
 }
 
 class Verification implements Visitor {
@@ -41,7 +37,7 @@ class Verification implements Visitor {
 
   constructor(private readonly request: Invocation) {}
 
-  async run(): Promise<JsonObject> {
+  async run(): Promise<void> {
     try {
       const whole = await this.replay();
       // Without a readable journal, check the snapshots alone.
@@ -49,7 +45,7 @@ class Verification implements Visitor {
       snapshots.finish(whole ? this.position.sequence : null);
       this.history?.finish(this.position.sequence, whole);
       this.findings.push(...(this.history?.findings ?? []), ...snapshots.findings());
-      return this.report(whole, snapshots.verdicts);
+      this.report(whole, snapshots.verdicts);
     } finally {
       await this.history?.close();
     }
@@ -100,30 +96,27 @@ class Verification implements Visitor {
     await replayJournal({ folder, progress, visit, mayBeginLater: true });
   }
 
-  private report(whole: boolean, snapshots: readonly SnapshotVerdict[]): JsonObject {
-    const { position, atMs, batches, beganAt, history, findings } = this;
-    const { sequence, digest } = position;
+  private report(whole: boolean, snapshots: readonly SnapshotVerdict[]): void {
+    const { atMs, batches, beganAt, history, findings } = this;
+    const { output } = this.request;
+    for (const { snapshot, problem, compared, vouched } of snapshots) {
+      const { name, sequence } = snapshot;
+      const file = `snapshots/${name}`;
+      output.emit('snapshot', { file, sequence, good: problem === null, compared, vouched });
+    }
+    if (history !== null) {
+      const { sequence, entries } = history;
+      output.emit('history', { sequence, good: history.findings.length === 0, entries });
+    }
+    for (const finding of findings) output.finding(finding);
     const good = findings.length === 0;
     const unread = `the segments before the snapshot at sequence ${beganAt}, and the history, were not verified: bring the archived segments back first`;
-    return {
-      good,
-      conclusion: good ? 'No damage was found.' : `Damage was found: ${findings.length} findings.`,
+    const { sequence, digest } = this.position;
+    output.emit('verify', {
+      ...{ good, findings: findings.length, whole, sequence, atMs, digest, batches, beganAt },
       ...(beganAt === 0 ? {} : { unread }),
-      journal: { whole, sequence, atMs, digest, batches },
-      beganAt,
-      snapshots: snapshots.map(({ snapshot, problem, compared, vouched }) => ({
-        file: `snapshots/${snapshot.name}`,
-        sequence: snapshot.sequence,
-        good: problem === null,
-        compared,
-        vouched,
-      })),
-      history: history && {
-        sequence: history.sequence,
-        good: history.findings.length === 0,
-        entries: history.entries,
-      },
-    };
+      conclusion: good ? 'No damage was found.' : 'Damage was found.',
+    });
   }
 }
 

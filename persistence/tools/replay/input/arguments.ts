@@ -56,12 +56,6 @@ export function parseMarket(text: string): string {
   return text;
 }
 
-export function parseLimit(text: string): number {
-  if (!/^\d{1,9}$/.test(text))
-    throw new UsageError(`"${text}" is not a number of rows (0 for all)`);
-  return Number(text) === 0 ? Number.POSITIVE_INFINITY : Number(text);
-}
-
 export function unknownUser(userId: number, userCount: number, sequence: number): UsageError {
   const known = userCount === 0 ? 'there are no users yet' : `the users are u1 to u${userCount}`;
   return new UsageError(`there is no user u${userId}: at sequence ${sequence} ${known}`);

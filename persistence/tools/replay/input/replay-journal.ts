@@ -12,7 +12,7 @@ import { readJournal } from '../../../journal/read-only.js';
 import type { JournalReader } from '../../../journal/reader.js';
 import { hasJournal } from '../../../recovery/evidence.js';
 import { type Applied, JournalFollower } from '../../../recovery/recovery.js';
-import { oldestSnapshot, type StartingPoint } from '../../../recovery/snapshot/load.js';
+import { oldestSnapshot } from '../../../recovery/snapshot/load.js';
 import type { Output } from '../output/output.js';
 import { UsageError } from './arguments.js';
 
@@ -26,14 +26,13 @@ export interface Visitor {
 }
 
 export interface Progress {
-  start(total: number): void;
-  reached(sequence: number): void;
+  /** @param end the journal's end at the beginning; a running exchange may append. */
+  reached(sequence: number, end: number): void;
   stop(): void;
 }
 
 export interface Invocation {
   folder: string;
-  json: boolean;
   output: Output;
   progress: Progress;
 }
@@ -62,8 +61,9 @@ export async function replayJournal<V extends Visitor>(
   const { folder, progress, output, visit, mayBeginLater = false } = request;
   const replay = async (reader: JournalReader) => {
     const end = await endOf(reader);
-    if (end !== null) progress.start(end.sequence);
-    const start = mayBeginLater ? await startOf(folder, reader) : null;
+    // The first segments may be in an archive.
+    const isShort = mayBeginLater && reader.firstSequence > 1;
+    const start = isShort ? await oldestSnapshot(folder, reader) : null;
     const { engine, position } = start ?? { engine: new Engine(), position: GENESIS };
     const visitor = await visit(engine, end?.sequence ?? null, position);
     let batches = 0;
@@ -73,7 +73,7 @@ export async function replayJournal<V extends Visitor>(
       applied: (records, at) => visitor.applied?.(records, at),
       proven: async ({ lastSequence }) => {
         batches++;
-        progress.reached(lastSequence);
+        progress.reached(lastSequence, end?.sequence ?? lastSequence);
         atEnd = await visitor.proven(follower.position);
         return atEnd;
       },
@@ -91,14 +91,6 @@ export async function replayJournal<V extends Visitor>(
   } finally {
     progress.stop();
   }
-}
-
-/**
- * The snapshot from which the replay starts; null if the journal starts at the first command, or
- * records the hash of no snapshot.
- */
-async function startOf(folder: string, reader: JournalReader): Promise<StartingPoint | null> {
-  return reader.firstSequence === 1 ? null : oldestSnapshot(folder, reader);
 }
 
 /** @throws UsageError without a folder or a journal; JournalError if the folder had a journal. */

@@ -1,7 +1,6 @@
 /**
- * Commands, answers, events and views as objects: the engine's fields, with the names, units and
- * ids of the API. A field whose name ends with a unit is shown by that unit. Every other field must
- * have a row in a table here; otherwise the file does not compile.
+ * Commands, answers, events and views as objects: the engine's fields, with the units and ids of
+ * the API. The field's name gives its form.
  */
 import type { Engine } from '../../../../engine/engine.js';
 import { numberOfKey } from '../../../../engine/interface/client-sequence.js';
@@ -20,12 +19,7 @@ import {
   TimeInForce,
   TokenScope,
 } from '../../../../engine/interface/domain.js';
-import {
-  type EVENT_FIELDS,
-  type EventName,
-  type EventRecord,
-  nameIn,
-} from '../../../../engine/interface/events.js';
+import { type EventName, type EventRecord, nameIn } from '../../../../engine/interface/events.js';
 import { marketIdText, resolutionName } from '../../../../engine/interface/notation.js';
 import {
   FIRST_OPERATION,
@@ -33,155 +27,80 @@ import {
   RESULT_HEAD_LENGTH,
   ResultHead,
 } from '../../../../engine/interface/results.js';
-import type {
-  AccountView,
-  FundsView,
-  MarketFundsView,
-  MarketView,
-  OrderGroupView,
-  OrderView,
-  PositionView,
-  VaultDepositView,
-} from '../../../../engine/interface/views.js';
 import { dollars, expiry, type JsonObject, type JsonValue, price, shares } from './units.js';
 
 export type Names = Pick<Engine, 'assetCount' | 'assetSymbol' | 'findAsset' | 'partnerName'>;
 
-type KeysOf<C> = C extends unknown ? keyof C : never;
-type EventField = (typeof EVENT_FIELDS)[Exclude<EventName, 'orderNamed'>][number];
-type View =
-  | AccountView
-  | MarketView
-  | MarketFundsView
-  | FundsView
-  | OrderView
-  | OrderGroupView
-  | PositionView
-  | VaultDepositView;
-type Field = Exclude<KeysOf<Command>, 'kind' | 'operations'> | EventField | KeysOf<View>;
 type Show = (value: never, names: Names) => JsonValue;
-type Row = readonly [name: string, show: Show];
+type Form = readonly [field: RegExp, shownAs: string, show: Show];
 
 const unchanged = (value: JsonValue) => value;
 const flag = (value: boolean | number) => value === true || value === 1;
-const id = (letter: string) => (number: number) => (number === 0 ? null : `${letter}${number}`);
+const id = (letter: string) => (value: number | string | null) =>
+  typeof value === 'number' ? (value === 0 ? null : `${letter}${value}`) : value;
 const nameOf = (names: Readonly<Record<string, number>>) => (value: number | string) =>
   Object.keys(names).find((name) => names[name] === value) ?? value;
 const rate = (perDollar: number) => (value: number | null) =>
   dollars(value === null ? null : value * perDollar);
-const market = (marketId: number, names: Names) =>
-  marketId === 0 ? null : marketName(marketId, names);
-/** An end price; 0 means unknown, or none. */
-const endPrice = (micros: number) => (micros === 0 ? null : dollars(micros));
 
-/**
- * By the unit at the end of a field's name: the name without the unit, and the form of the value.
- */
-const UNITS: Record<'Micros' | 'Lots' | 'Ticks' | 'Ms', (field: string, unit: string) => Row> = {
-  Micros: (field, unit) => [field.slice(0, -unit.length), dollars],
-  Lots: (field, unit) => [`${field.slice(0, -unit.length)}Shares`, shares],
-  Ticks: (field, unit) => [field.slice(0, -unit.length), price],
-  Ms: (field) => [field, unchanged],
-};
-type Unit = keyof typeof UNITS;
-const UNIT = new RegExp(`(${Object.keys(UNITS).join('|')})$`);
-
-/** The shown name of each other field, and the value's form. */
-const FIELDS: Record<Exclude<Field, `${string}${Unit}`>, Row> & Partial<Record<Field, Row>> = {
-  ahead: ['ahead', flag],
-  allowedAddresses: ['allowedAddresses', unchanged],
-  anew: ['anew', flag],
-  asset: ['asset', symbolOf],
-  atomic: ['atomic', flag],
-  autoClaim: ['autoClaim', flag],
-  automatic: ['automatic', flag],
-  chainHash: ['chainHash', unchanged],
-  clientOrderId: ['clientOrderId', unchanged],
-  closed: ['closed', flag],
-  code: ['code', unchanged],
+/** The first row that matches a field's name replaces the match. Other fields are unchanged. */
+const FORMS: readonly Form[] = [
   // Credentials are secret.
-  credential: ['hasCredential', (credential: string) => credential !== ''],
-  curveFeeBasisPoints: ['curveFeeRate', rate(100)],
-  depositId: ['depositId', id('d')],
-  enabled: ['enabled', flag],
-  endPriceMicros: ['endPrice', endPrice],
-  feeBasisPoints: ['feeRate', rate(100)],
-  expiresAtMs: ['expiresAtMs', expiry],
-  fromVersion: ['fromVersion', unchanged],
-  fromUserId: ['fromUserId', id('u')],
-  frozen: ['frozen', flag],
-  groupId: ['groupId', id('g')],
-  idempotencyKey: ['idempotencyKey', keyText],
-  keptPriority: ['keptPriority', flag],
-  lastOrderId: ['lastOrderId', id('o')],
-  makerId: ['makerId', id('u')],
-  makerOrderId: ['makerOrderId', id('o')],
-  makerOutcome: ['makerOutcome', nameOf(Outcome)],
-  makerSharePercent: ['makerShare', rate(10_000)],
-  makerSide: ['makerSide', nameOf(Side)],
-  marketId: ['marketId', market],
-  matchType: ['matchType', nameOf(MatchType)],
-  maxOpenOrders: ['openOrders', unchanged],
-  maxOrderMicros: ['orderAmount', dollars],
-  minRestingMicros: ['restingOrderValue', dollars],
-  microPoints: ['points', dollars],
-  name: ['name', unchanged],
-  oldSizeLots: ['oldShares', shares],
-  operator: ['operator', unchanged],
-  orderCount: ['orders', unchanged],
-  orderId: ['orderId', id('o')],
-  outcome: ['outcome', nameOf(Outcome)],
-  parentId: ['parentId', id('u')],
-  partner: ['partner', partnerOf],
-  paused: ['paused', flag],
-  postOnly: ['postOnly', flag],
-  privacy: ['privacy', nameOf(Privacy)],
-  reason: ['reason', unchanged],
-  reference: ['reference', unchanged],
-  referralCode: ['referralCode', unchanged],
-  referrerId: ['referrerId', id('u')],
-  resolution: ['resolution', resolutionName],
-  ruleSet: ['ruleSet', unchanged],
-  scope: ['scope', nameOf(TokenScope)],
-  selfTrade: ['selfTrade', nameOf(SelfTrade)],
-  side: ['side', nameOf(Side)],
-  sizeLots: ['shares', shares],
-  snapshotHash: ['snapshotHash', unchanged],
-  snapshotSequence: ['snapshotSequence', unchanged],
-  source: ['source', nameOf(DepositSource)],
-  startPriceFinal: ['startPriceFinal', flag],
-  status: ['status', nameOf(OrderStatus)],
-  symbol: ['symbol', unchanged],
-  takerFeeBasisPoints: ['feeRate', rate(100)],
-  takerId: ['takerId', id('u')],
-  takerOrderId: ['takerOrderId', id('o')],
-  takerOutcome: ['takerOutcome', nameOf(Outcome)],
-  takerSide: ['takerSide', nameOf(Side)],
-  timeInForce: ['timeInForce', nameOf(TimeInForce)],
-  tokenId: ['tokenId', id('k')],
-  toVersion: ['toVersion', unchanged],
-  tradeCount: ['trades', unchanged],
-  tradeId: ['tradeId', id('t')],
-  tripped: ['tripped', flag],
-  upTicks: ['upPrice', price],
-  toUserId: ['toUserId', id('u')],
-  userId: ['userId', id('u')],
-  username: ['username', unchanged],
-  validUntilMs: ['validUntilMs', expiry],
-  vaultSharePercent: ['vaultShare', rate(10_000)],
-  version: ['version', unchanged],
-};
+  [/^credential$/, 'hasCredential', (credential: string) => credential !== ''],
+  [/^microPoints$/, 'points', dollars],
+  // 0: unknown, or none.
+  [/^endPriceMicros$/, 'endPrice', (micros: number) => dollars(micros || null)],
+  [/Micros$/, '', dollars],
+  [/(size)?Lots$/i, 'Shares', shares],
+  [/(price)?Ticks$/i, 'Price', price],
+  [/BasisPoints$/, 'Rate', rate(100)],
+  [/Percent$/, '', rate(10_000)],
+  [/^(expiresAtMs|validUntilMs)$/, '$&', expiry],
+  [
+    /^marketId$/,
+    '$&',
+    (marketId: number, names) => (marketId === 0 ? null : marketName(marketId, names)),
+  ],
+  [/orderId$/i, '$&', id('o')],
+  [/^groupId$/, '$&', id('g')],
+  [/^depositId$/, '$&', id('d')],
+  [/^tradeId$/, '$&', id('t')],
+  [/^tokenId$/, '$&', id('k')],
+  [/Id$/, '$&', id('u')],
+  [/outcome$/i, '$&', nameOf(Outcome)],
+  [/side$/i, '$&', nameOf(Side)],
+  [/^matchType$/, '$&', nameOf(MatchType)],
+  [/^privacy$/, '$&', nameOf(Privacy)],
+  [/^scope$/, '$&', nameOf(TokenScope)],
+  [/^selfTrade$/, '$&', nameOf(SelfTrade)],
+  [/^source$/, '$&', nameOf(DepositSource)],
+  [/^status$/, '$&', nameOf(OrderStatus)],
+  [/^timeInForce$/, '$&', nameOf(TimeInForce)],
+  [/^resolution$/, '$&', resolutionName],
+  [/^asset$/, '$&', symbolOf],
+  [/^idempotencyKey$/, '$&', keyText],
+  [/^partner$/, '$&', partnerOf],
+  [/^(ahead|anew|atomic|autoClaim|automatic|closed|enabled|frozen)$/, '$&', flag],
+  [/^(keptPriority|paused|postOnly|startPriceFinal|tripped)$/, '$&', flag],
+];
+const OTHER: Form = [/^/, '', unchanged];
 /** Events have reasons as numbers. */
 const REASONS: Partial<Record<EventName, Show>> = {
   orderCancelled: nameOf(CancelReason),
   pointsCredited: nameOf(PointsReason),
 };
 
-function rowOf(field: string): Row {
-  const row = FIELDS[field as Field];
-  if (row !== undefined) return row;
-  const [unit] = UNIT.exec(field)!;
-  return UNITS[unit as Unit](field, unit);
+/** The shown name and the form of each field so far. */
+const forms = new Map<string, readonly [name: string, show: Show]>();
+
+function formOf(field: string): readonly [name: string, show: Show] {
+  const known = forms.get(field);
+  if (known !== undefined) return known;
+  const [match, shownAs, show] = FORMS.find(([each]) => each.test(field)) ?? OTHER;
+  const name = field.replace(match, shownAs);
+  const form = [name[0]!.toLowerCase() + name.slice(1), show] as const;
+  forms.set(field, form);
+  return form;
 }
 
 function shown(value: unknown, show: Show, names: Names): JsonValue {
@@ -197,12 +116,12 @@ export function commandObject({ kind, ...fields }: Command, names: Names): JsonO
   return { kind, ...viewObject(others, names), operations: each };
 }
 
-export function viewObject(view: Partial<Record<Field, unknown>>, names: Names): JsonObject {
-  const rows = Object.entries(view).map(([field, value]) => {
-    const [name, show] = rowOf(field);
+export function viewObject(view: object, names: Names): JsonObject {
+  const fields = Object.entries(view).map(([field, value]) => {
+    const [name, show] = formOf(field);
     return [name, shown(value, show, names)] as const;
   });
-  return Object.fromEntries(rows);
+  return Object.fromEntries(fields);
 }
 
 export function eventObject(event: EventRecord, names: Names): JsonObject {
@@ -227,16 +146,7 @@ export function senderText(command: Command): string {
 }
 
 /** The last command's result: its code and details. */
-export type Answer = {
-  code: string;
-  /** Whether the answer repeats an earlier command's, by idempotency key. */
-  replayed: boolean;
-  operationCodes: string[];
-  required: JsonValue;
-  available: JsonValue;
-};
-
-export function answerOf(engine: Engine, command: Command): Answer {
+export function answerOf(engine: Engine, command: Command): JsonObject {
   const { values } = engine.result;
   const code = CODES[values[ResultHead.code]!]!;
   const isBatch = command.kind === 'batch' && code === 'ok';
@@ -244,6 +154,7 @@ export function answerOf(engine: Engine, command: Command): Answer {
     code === 'insufficient_balance' ? dollars : code === 'insufficient_shares' ? shares : null;
   return {
     code,
+    // Whether the answer repeats an earlier command's, by idempotency key.
     replayed: engine.replayed,
     operationCodes: isBatch ? operationCodes(values) : [],
     required: short === null ? null : short(values[RESULT_HEAD_LENGTH]!),

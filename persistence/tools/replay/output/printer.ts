@@ -1,9 +1,8 @@
 /**
- * Objects as text for people. A report has a line for each field, a block for an object and a table
- * for a list of objects. In a stream, an object is a line, with a line below it for each object of
- * its lists. Null and empty values are left out.
+ * Objects as text for people. Consecutive objects of one type are a table; one alone is a block
+ * with a line for each field. An object with objects in it is a line, with a line below it for each
+ * object of its lists. Null and empty values are left out.
  */
-import Table from 'cli-table3';
 import {
   Decimal,
   isList,
@@ -14,15 +13,21 @@ import {
   timeText,
 } from './units.js';
 
-export function reportText(report: JsonObject, limit: number): string {
-  return fieldsOf(report)
-    .map(([name, value]) => {
-      if (isList(value)) return tableText(name, value.filter(isObject), limit);
-      if (!isObject(value)) return `${name} ${cellText(name, value)}\n`;
-      const lines = fieldsOf(value).map(([of, part]) => `  ${of} ${cellText(of, part)}\n`);
-      return `${name}\n${lines.join('')}`;
-    })
-    .join('');
+export function textOf(objects: readonly JsonObject[]): string {
+  let text = '';
+  for (let from = 0, to = 0; from < objects.length; from = to) {
+    const { type } = objects[from]!;
+    while (objects[to]?.['type'] === type) to++;
+    text += groupText(String(type), objects.slice(from, to));
+  }
+  return text;
+}
+
+function groupText(type: string, group: readonly JsonObject[]): string {
+  if (group.some(hasObjects)) return group.map((object) => lineText(object)).join('');
+  if (group.length > 1) return tableText(type, group);
+  const lines = fieldsOf(group[0]!).map(([name, value]) => `  ${name} ${cellText(name, value)}\n`);
+  return `\n${type}\n${lines.slice(1).join('')}`;
 }
 
 export function lineText(object: JsonObject, indent = ''): string {
@@ -35,10 +40,18 @@ export function lineText(object: JsonObject, indent = ''): string {
   return `${indent}${parts.join(', ')}\n${below.map((each) => lineText(each, `${indent}  `)).join('')}`;
 }
 
+function hasObjects(object: JsonObject): boolean {
+  return Object.values(object).some(
+    (value) => isObject(value) || (isList(value) && value.some(isObject)),
+  );
+}
+
 function fieldsOf(object: JsonObject): [name: string, value: JsonValue][] {
-  const isEmpty = (value: JsonValue) =>
-    value === null || value === '' || (isList(value) && value.length === 0);
   return Object.entries(object).filter(([, value]) => !isEmpty(value));
+}
+
+function isEmpty(value: JsonValue): boolean {
+  return value === null || value === '' || (isList(value) && value.length === 0);
 }
 
 /**
@@ -53,33 +66,21 @@ function cellText(name: string, value: JsonValue): string {
   return isObject(value) ? `(${lineText(value).trimEnd()})` : jsonText(value);
 }
 
-function tableText(name: string, rows: readonly JsonObject[], limit: number): string {
-  const shown = rows.slice(0, Math.min(limit, rows.length));
-  const heads = Object.keys(rows[0]!).filter((head) => shown.some((row) => row[head] !== null));
-  const table = new Table({
-    head: heads,
-    colAligns: heads.map((head) => (shown.some((row) => isNumber(row[head]!)) ? 'right' : 'left')),
-    style: { head: [], border: [], compact: true },
-  });
-  const cells = shown.map((row) => heads.map((head) => cellText(head, row[head]!)));
-  const places = heads.map((_, i) => Math.max(0, ...cells.map((row) => placesOf(row[i]!))));
-  const isRight = (row: number, i: number) => isNumber(shown[row]![heads[i]!]!);
-  for (const [at, row] of cells.entries())
-    table.push(
-      row.map((cell, i) =>
-        isRight(at, i) ? cell + ' '.repeat(places[i]! - placesOf(cell)) : cell,
-      ),
-    );
-  const hidden = rows.length - shown.length;
-  const more = hidden === 0 ? '' : `(${hidden} more; --limit 0 shows all)\n`;
-  return `\n${name} (${rows.length})\n${table.toString()}\n${more}`;
+/** Numbers are aligned to the right. */
+function tableText(type: string, rows: readonly JsonObject[]): string {
+  const [, ...names] = Object.keys(rows[0]!);
+  const columns = names
+    .filter((name) => rows.some((row) => !isEmpty(row[name]!)))
+    .map((name) => {
+      const cells = [name, ...rows.map((row) => cellText(name, row[name]!))];
+      const width = cells.reduce((most, { length }) => Math.max(most, length), 0);
+      const isRight = rows.some((row) => isNumber(row[name]!));
+      return cells.map((cell) => (isRight ? cell.padStart(width) : cell.padEnd(width)));
+    });
+  const lines = [names, ...rows].map((_, i) => columns.map((cells) => cells[i]!).join('  '));
+  return `\n${type} (${rows.length})\n${lines.map((line) => `  ${line.trimEnd()}\n`).join('')}`;
 }
 
 function isNumber(value: JsonValue): boolean {
   return typeof value === 'number' || value instanceof Decimal;
-}
-
-/** The number of characters from the decimal point on. */
-function placesOf(cell: string): number {
-  return /\.\d+$/.exec(cell)?.[0].length ?? 0;
 }

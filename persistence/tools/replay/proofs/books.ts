@@ -7,32 +7,20 @@
  * know the share, so the market's escrow and the yield due may differ by it.
  */
 import type { Engine } from '../../../../engine/engine.js';
-import {
-  MarketStatus,
-  MatchType,
-  Resolution,
-  ticksIn,
-} from '../../../../engine/interface/domain.js';
+import { MatchType, Resolution } from '../../../../engine/interface/domain.js';
 import type { EventRecord } from '../../../../engine/interface/events.js';
 import { MICROS_PER_SET } from '../../../../engine/interface/limits.js';
 import { microsText } from '../../../../engine/interface/notation.js';
 import type { FundsView } from '../../../../engine/interface/views.js';
-import { addSaturating } from '../../../../engine/storage/arithmetic.js';
 import { changesOf } from '../../../history/account/changes.js';
 import { marketName } from '../output/fields.js';
 
 const dollarsText = (micros: number) => `$${microsText(micros)}`;
 
 export class MarketBook {
+  resolution: Resolution = Resolution.NONE;
   /** Everything is paid, and the engine has removed the market. */
   closed = false;
-  status: MarketStatus = MarketStatus.UPCOMING;
-  resolution: Resolution = Resolution.NONE;
-  /** The start price; 0 before the market opens. */
-  startPriceMicros = 0;
-  endPriceMicros = 0;
-  trades = 0;
-  volumeMicros = 0;
   feesMicros = 0;
   /** Whether the four parts below are final. */
   feesShared = false;
@@ -41,9 +29,6 @@ export class MarketBook {
   makersMicros = 0;
   treasuryMicros = 0;
   refundedMicros = 0;
-  /** Complete sets: outstanding until the resolution, and their maximum. */
-  setLots = 0;
-  mostSetLots = 0;
   claimedMicros = 0;
   automaticMicros = 0;
   collateralMicros = 0;
@@ -94,25 +79,12 @@ export class Books {
       case 'marketListed':
         this.addMarket(event.marketId);
         break;
-      case 'marketOpened': {
-        const market = this.markets.get(event.marketId) ?? this.addMarket(event.marketId);
-        market.status = MarketStatus.ACTIVE;
-        market.startPriceMicros = event.startPriceMicros;
+      case 'marketOpened':
+        if (!this.markets.has(event.marketId)) this.addMarket(event.marketId);
         break;
-      }
-      case 'startPriceFixed':
-        this.market(event.marketId).startPriceMicros = event.startPriceMicros;
+      case 'marketResolved':
+        this.market(event.marketId).resolution = event.resolution as Resolution;
         break;
-      case 'marketEnded':
-        this.market(event.marketId).status = MarketStatus.ENDED;
-        break;
-      case 'marketResolved': {
-        const market = this.market(event.marketId);
-        market.status = MarketStatus.RESOLVED;
-        market.resolution = event.resolution as Resolution;
-        market.endPriceMicros = event.endPriceMicros;
-        break;
-      }
       case 'trade':
         this.addTrade(event);
         break;
@@ -220,9 +192,6 @@ export class Books {
 
   private addTrade(trade: EventRecord<'trade'>): void {
     const market = this.market(trade.marketId);
-    market.trades++;
-    const valueMicros = trade.sizeLots * ticksIn(trade.takerOutcome, trade.upTicks);
-    market.volumeMicros = addSaturating(market.volumeMicros, valueMicros);
     market.feesMicros += trade.feeMicros;
     market.escrowMicros += trade.feeMicros;
     if (trade.matchType === MatchType.TRANSFER) return;
@@ -251,8 +220,6 @@ export class Books {
 
 /** Adds complete sets; negative `lots` remove them. */
 function addSets(market: MarketBook, lots: number): void {
-  market.setLots += lots;
-  market.mostSetLots = Math.max(market.mostSetLots, market.setLots);
   market.collateralMicros += lots * MICROS_PER_SET;
 }
 

@@ -25,9 +25,6 @@ export interface ComparedTable {
   name: string;
   /** Name of the SQLite table. */
   table: string;
-  keys: readonly string[];
-  /** The word used in findings. */
-  of: 'entry' | 'row';
   /** @throws HistoryDamage at a run that differs from what was written. */
   rows(database: sqlite3.Database): AsyncGenerator<Row, void>;
 }
@@ -54,7 +51,7 @@ function listOf(layout: ListLayout): ComparedTable {
         yield entry;
       }
   };
-  return { name, table: 'run', keys: [key, 'ordinal'], of: 'entry', rows };
+  return { name, table: 'run', rows };
 }
 
 function tableOf(table: ValueTable): ComparedTable {
@@ -69,7 +66,7 @@ function tableOf(table: ValueTable): ComparedTable {
     ))
       yield { ...row, ...(type === 'TEXT' ? JSON.parse(String(value)) : { value }) };
   };
-  return { name, table: name, keys: [key], of: 'row', rows };
+  return { name, table: name, rows };
 }
 
 /** The rows of a query, ordered by `keys`. @param select up to a condition. */

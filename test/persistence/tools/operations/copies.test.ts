@@ -40,9 +40,7 @@ async function good(run: Promise<Operation>): Promise<string> {
 }
 
 async function expectVerified(folder: string, sequence: number): Promise<void> {
-  const { good, journal } = await replayJson(folder, 'verify');
-  expect(good).toBe(true);
-  expect(journal.sequence).toBe(sequence);
+  expect(await replayJson(folder, 'verify')).toMatchObject({ good: true, sequence });
 }
 
 describe('a backup', () => {

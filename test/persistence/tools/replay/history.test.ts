@@ -20,7 +20,7 @@ import { JournalFollower } from '../../../../persistence/recovery/recovery.js';
 import { execute, query } from '../../../../persistence/storage/sqlite.js';
 import { Folders, flip, readAll, withDatabase } from '../../../support/journal-fixture.js';
 import { ReplayExchange } from '../../../support/replay-exchange.js';
-import { replayJson, replayTool, traceOf } from '../../../support/replay-tool.js';
+import { linesOf, ofType, replayLines, replayTool, traceOf } from '../../../support/replay-tool.js';
 import { runOf, type Values } from '../../history/run-fixture.js';
 
 const folders = new Folders();
@@ -115,14 +115,17 @@ async function changeEntry(
   return { id, ordinal: firstOrdinal + 1 };
 }
 
+async function historyOf(folder: string) {
+  return ofType(await replayLines(folder, 'verify'), 'history')[0];
+}
+
 describe('a history that matches the journal', () => {
   it('is good up to its end, entry by entry, and is not changed', async () => {
     const folder = folders.copy(whole);
     const entries = await countEntries(folder);
     const before = traceOf(folder);
-    const report = await replayJson(folder, 'verify');
-    const { lastSequence } = batches.at(-1)!;
-    expect(report.history).toEqual({ sequence: lastSequence, good: true, entries });
+    const { lastSequence: sequence } = batches.at(-1)!;
+    expect(await historyOf(folder)).toEqual({ sequence, good: true, entries });
     expect(entries).toBeGreaterThan(300);
     expect(traceOf(folder)).toEqual(before);
   });
@@ -131,21 +134,17 @@ describe('a history that matches the journal', () => {
     for (const count of [1, 20]) {
       const folder = folders.copy(without);
       await writeHistory(folder, count);
-      const { history } = await replayJson(folder, 'verify');
+      const history = await historyOf(folder);
       expect(history).toMatchObject({ sequence: batches[count - 1]!.lastSequence, good: true });
       expect(history.entries).toBeGreaterThan(0);
     }
     const folder = folders.copy(without);
     await (await HistoryStore.open(folder)).close();
-    expect((await replayJson(folder, 'verify')).history).toEqual({
-      sequence: 0,
-      good: true,
-      entries: 1,
-    });
+    expect(await historyOf(folder)).toEqual({ sequence: 0, good: true, entries: 1 });
   });
 
   it('may be missing', async () => {
-    expect((await replayJson(without, 'verify')).history).toBeNull();
+    expect(await historyOf(without)).toBeUndefined();
   });
 });
 
@@ -157,8 +156,9 @@ describe('a history that does not match', () => {
     const before = traceOf(folder);
     const run = await replayTool(folder, 'verify', '--json');
     expect(run.status).toBe(1);
-    const report = JSON.parse(run.out);
-    expect([report.good, report.journal.whole, report.history.good]).toEqual([false, true, false]);
+    const lines = linesOf(run.out);
+    expect(lines.at(-1)).toMatchObject({ good: false, whole: true });
+    expect(ofType(lines, 'history')[0].good).toBe(false);
     for (const word of ['DAMAGE in history/', 'Nothing is lost', ...words])
       expect(run.err).toContain(word);
     expect(run.err).not.toContain('    at ');
@@ -174,11 +174,8 @@ describe('a history that does not match', () => {
     const folder = folders.copy(whole);
     const layout = LISTS.find((list) => list.name === name)!;
     const { id, ordinal } = await changeEntry(folder, layout, column);
-    await expectFinding(
-      folder,
-      `table ${name}, ${layout.key} ${id}, ordinal ${ordinal}: ${column} is `,
-      'but the journal leads to ',
-    );
+    const entry = `"${layout.key}":${id},"ordinal":${ordinal},`;
+    await expectFinding(folder, `table ${name}: has {${entry}`, `the journal leads to {${entry}`);
   });
 
   it.each([
@@ -186,17 +183,17 @@ describe('a history that does not match', () => {
       'a changed number in market',
       `UPDATE market SET value = json_set(value, '$.volumeMicros', (value ->> '$.volumeMicros') + 1)
         WHERE marketId IN (SELECT marketId FROM market LIMIT 1 OFFSET 3)`,
-      ['table market, marketId ', 'volumeMicros is ', 'but the journal leads to '],
+      ['table market: has {"marketId":', 'where the journal leads to {"marketId":'],
     ],
     [
       'a table without entries',
       'DELETE FROM run WHERE list = 10',
-      ['table assetPrice, asset 0, ordinal 1: the entry is missing'],
+      ['table assetPrice: has no further row where the journal leads to {"asset":0,"ordinal":1'],
     ],
     [
       'a changed price history',
       'UPDATE marketPrices SET value = zeroblob(length(value)) WHERE marketId % 64 = 1',
-      ['table marketPrices, marketId ', 'value is not what the journal leads to'],
+      ['table marketPrices: has {"marketId":', 'bytes, SHA-256 '],
     ],
     [
       'one of another version',
@@ -219,7 +216,7 @@ describe('a history that does not match', () => {
     [
       'one of another journal',
       progressWith('hash', "'00'"),
-      ['table progress, id 1: hash is 00, but the journal leads to '],
+      ['table progress: has {"id":1,', '"hash":"00"'],
     ],
   ])('%s', async (_what, sql, words) => {
     const folder = folders.copy(whole);
@@ -235,22 +232,21 @@ describe('a history that does not match', () => {
         WHERE rowid = (SELECT rowid FROM run WHERE list = 1 AND count > 2 LIMIT 1)`,
     );
     await expectFinding(folder, 'table userTrade, userId ', 'are not what was written');
-    const { findings, history } = JSON.parse((await replayTool(folder, 'verify', '--json')).out);
-    expect(findings.length).toBe(1);
-    expect(history.entries).toBeLessThan(await countEntries(folder));
+    const lines = linesOf((await replayTool(folder, 'verify', '--json')).out);
+    expect(lines.at(-1).findings).toBe(1);
+    expect(ofType(lines, 'history')[0].entries).toBeLessThan(await countEntries(folder));
   });
 
   it('is good in parts; damage of a part that is over is found', async () => {
     const folder = folders.copy(without);
     await writeHistory(folder, batches.length, 7, 200);
-    const good = await replayJson(folder, 'verify');
     const { lastSequence: sequence } = batches.at(-1)!;
-    expect(good.history).toMatchObject({ sequence, good: true });
+    expect(await historyOf(folder)).toMatchObject({ sequence, good: true });
     await change(
       folder,
       'DELETE FROM run WHERE rowid = (SELECT min(rowid) FROM run WHERE list = 1)',
     );
-    await expectFinding(folder, 'table userTrade', 'the entry is missing (part 1)');
+    await expectFinding(folder, 'table userTrade: has ', ' (part 1)');
   });
 
   it('a file that is no database', async () => {
@@ -281,9 +277,9 @@ describe('a history that does not match', () => {
     );
     await expectFinding(
       folder,
-      `table userTrade, userId 2, ordinal ${lost!.firstOrdinal}: the entry is missing`,
-      'table pointsCredit, userId 1, ordinal 9999: the journal does not lead to this entry',
-      'table closedPosition, userId ',
+      `the journal leads to {"userId":2,"ordinal":${lost!.firstOrdinal},`,
+      'table pointsCredit: has {"userId":1,"ordinal":9999,',
+      'table closedPosition: has ',
     );
   });
 
@@ -318,7 +314,7 @@ it('one beyond the damage of a journal is called neither good nor bad', async ()
   await flip(folder, batches[14]!.firstSequence, 'records');
   const run = await replayTool(folder, 'verify', '--json');
   expect(run.status).toBe(1);
-  const report = JSON.parse(run.out);
-  expect(report.findings.length).toBe(1);
-  expect(report.history).toMatchObject({ good: true, entries: null });
+  const lines = linesOf(run.out);
+  expect(lines.at(-1).findings).toBe(1);
+  expect(ofType(lines, 'history')[0]).toMatchObject({ good: true, entries: null });
 });

@@ -29,7 +29,14 @@ import {
   replayJournal,
 } from '../../../support/journal-fixture.js';
 import { ReplayExchange } from '../../../support/replay-exchange.js';
-import { replayJson, replayTool, type ToolRun, traceOf } from '../../../support/replay-tool.js';
+import {
+  linesOf,
+  ofType,
+  replayLines,
+  replayTool,
+  type ToolRun,
+  traceOf,
+} from '../../../support/replay-tool.js';
 
 const folders = new Folders();
 /** The folder of an exchange that was stopped. Tests work on copies. */
@@ -75,9 +82,9 @@ describe('snapshots', () => {
     const folder = folders.copy(stopped);
     await withSnapshots(folder);
     const before = traceOf(folder);
-    const report = await replayJson(folder, 'verify');
+    const lines = await replayLines(folder, 'verify');
     const sequences = ends(10, 20, batches.length);
-    expect(report.snapshots).toEqual(
+    expect(ofType(lines, 'snapshot')).toEqual(
       sequences.map((sequence) => ({
         file: `snapshots/${snapshotNameOf(folder, sequence).name}`,
         sequence,
@@ -119,15 +126,15 @@ describe('snapshots', () => {
     const folder = folders.copy(stopped);
     const paths = await withSnapshots(folder);
     for (const path of paths.slice(0, 2)) truncateSync(path, 1_000);
-    const { findings } = JSON.parse((await replayTool(folder, 'verify', '--json')).out);
-    expect(findings.length).toBe(2);
+    const { out } = await replayTool(folder, 'verify', '--json');
+    expect(ofType(linesOf(out), 'finding').length).toBe(2);
   });
 
   it('that the journal vouches for are reported so, and other bytes at their place are found', async () => {
     const folder = folders.copy(stopped);
     const [path] = await withSnapshots(folder);
     await vouchForSnapshots(folder);
-    const { snapshots } = await replayJson(folder, 'verify');
+    const snapshots = ofType(await replayLines(folder, 'verify'), 'snapshot');
     expect(snapshots.map(({ good, vouched }: Record<string, boolean>) => [good, vouched])).toEqual(
       Array(3).fill([true, true]),
     );
@@ -190,10 +197,13 @@ describe('snapshots', () => {
     writeFileSync(paths[1]!, bytes);
     const run = await replayTool(folder, 'verify', '--json');
     expectDamage(run, `sequence ${batches[14]!.firstSequence}`, 'its checksum does not match');
-    const { snapshots, findings } = JSON.parse(run.out);
-    expect(findings.length).toBe(2);
+    const lines = linesOf(run.out);
+    expect(ofType(lines, 'finding').length).toBe(2);
     expect(
-      snapshots.map(({ good, compared }: Record<string, boolean>) => [good, compared]),
+      ofType(lines, 'snapshot').map(({ good, compared }: Record<string, boolean>) => [
+        good,
+        compared,
+      ]),
     ).toEqual([
       [true, true],
       [false, false],
