@@ -14,7 +14,7 @@ import { closeDatabase, execute, openDatabase } from '../../persistence/storage/
 import { eventually } from '../support/eventually.js';
 import { type ChildServer, Exchanges } from '../support/programs.js';
 import { type ApiClient, PASSWORD } from '../support/server.js';
-import { DAY_FILE } from '../trials/real-day/day-prices.js';
+import { DAY_FILE } from '../data/day-file.js';
 
 const WARM_UP_STAKES = 10;
 

@@ -14,7 +14,7 @@ import { lockJournal } from '../support/journal-fixture.js';
 import { freePort } from '../support/processes/free-port.js';
 import { type ChildServer, Exchanges } from '../support/programs.js';
 import { PASSWORD } from '../support/server.js';
-import { DAY_FILE } from '../trials/real-day/day-prices.js';
+import { DAY_FILE } from '../data/day-file.js';
 
 /** A day of real prices; the exchange's time starts with it, inside a window. */
 let exchanges: Exchanges;

@@ -40,7 +40,7 @@ import { silentLog } from '../support/house-support.js';
 import { append } from '../support/journal-fixture.js';
 import { freePort } from '../support/processes/free-port.js';
 import { TestServer } from '../support/server.js';
-import { DAY_FILE } from '../trials/real-day/day-prices.js';
+import { DAY_FILE } from '../data/day-file.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/gateway/main.js', import.meta.url));
 const DOCTOR = MAIN.replace('gateway/main.js', 'persistence/tools/operations/main.js');

@@ -9,13 +9,23 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SEED } from '../support/extent.js';
 import { MARKET, TestServer, type Trader } from '../support/server.js';
 import { Random } from '../support/workload/random.js';
-import { expectDecimal, feeOn, type OutcomeName } from '../trials/real-day/decimals.js';
 
 const LOT_PLACES = 3;
 const LOT = new Big('0.001');
 /** The highest possible cost of the next lot, when none is offered. */
 const HIGHEST_PRICE = 0.999;
 const PATH = `/markets/15m/${MARKET}`;
+
+type OutcomeName = 'UP' | 'DOWN';
+
+/** 0.5% of an amount, rounded up to a micro-dollar. */
+function feeOn(amount: Big): Big {
+  return amount.times('0.005').round(6, Big.roundUp);
+}
+
+function expectDecimal(actual: number, expected: Big, what: string): void {
+  expect(`${what}: ${new Big(actual).toFixed()}`).toBe(`${what}: ${expected.toFixed()}`);
+}
 
 let server: TestServer;
 let maker: Trader;

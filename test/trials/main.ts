@@ -49,7 +49,6 @@ const TRIALS: Readonly<Record<string, Trial>> = {
   history: longer('persistence/history/history'),
   'long-journal': own('long-journal'),
   'a-year': own('a-year'),
-  'real-day': own('real-day'),
   house: own('house'),
   site: own('site'),
   soak: own('soak'),

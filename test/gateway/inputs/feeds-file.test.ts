@@ -9,7 +9,7 @@ import { parsePriceMicros } from '../../../gateway/inputs/feeds/price-feed.js';
 import { checkTickFile } from '../../../gateway/inputs/feeds/tick-file.js';
 import { eventually } from '../../support/eventually.js';
 import { silentLog } from '../../support/house-support.js';
-import { DAY_FILE } from '../../trials/real-day/day-prices.js';
+import { DAY_FILE } from '../../data/day-file.js';
 
 const HEADER = 'observedAtMs,asset,price';
 const BTC = new Set(['BTC']);

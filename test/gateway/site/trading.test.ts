@@ -8,7 +8,7 @@ import { eventually } from '../../support/eventually.js';
 import { Exchanges } from '../../support/programs.js';
 import type { ApiClient } from '../../support/server.js';
 import { launchBrowser } from '../../support/site/browser.js';
-import { DAY_FILE } from '../../trials/real-day/day-prices.js';
+import { DAY_FILE } from '../../data/day-file.js';
 import { Visitor } from './browser.js';
 
 /** A market lasts 22.5 s. */
