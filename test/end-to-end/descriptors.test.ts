@@ -11,10 +11,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openPath } from '../../persistence/history/parts/catalogue.js';
 import { USER_PAYMENT } from '../../persistence/history/runs/format.js';
 import { closeDatabase, execute, openDatabase } from '../../persistence/storage/sqlite.js';
+import { DAY_FILE } from '../data/day-file.js';
 import { eventually } from '../support/eventually.js';
 import { type ChildServer, Exchanges } from '../support/programs.js';
 import { type ApiClient, PASSWORD } from '../support/server.js';
-import { DAY_FILE } from '../data/day-file.js';
 
 const WARM_UP_STAKES = 10;
 

@@ -9,12 +9,12 @@ import { hostAndPort } from '../../gateway/http/listen-addresses.js';
 import { readConfig, VARIABLE_NAMES } from '../../gateway/start/config.js';
 import { misspelt } from '../../gateway/start/misspelt.js';
 import { STREAM_LIMITS } from '../../gateway/stream/limits.js';
+import { DAY_FILE } from '../data/day-file.js';
 import { eventually, NO_MARKET_MS } from '../support/eventually.js';
 import { lockJournal } from '../support/journal-fixture.js';
 import { freePort } from '../support/processes/free-port.js';
 import { type ChildServer, Exchanges } from '../support/programs.js';
 import { PASSWORD } from '../support/server.js';
-import { DAY_FILE } from '../data/day-file.js';
 
 /** A day of real prices; the exchange's time starts with it, inside a window. */
 let exchanges: Exchanges;

@@ -34,13 +34,13 @@ import { startExchange } from '../../gateway/start/exchange.js';
 import { affordableConnections, checkAddressSpace } from '../../gateway/start/process-limits.js';
 import { bytesOf } from '../../persistence/journal/format.js';
 import { openJournal } from '../../persistence/recovery/data-folder.js';
+import { DAY_FILE } from '../data/day-file.js';
 import { eventually } from '../support/eventually.js';
 import { mounted } from '../support/folders/full-disk.js';
 import { silentLog } from '../support/house-support.js';
 import { append } from '../support/journal-fixture.js';
 import { freePort } from '../support/processes/free-port.js';
 import { TestServer } from '../support/server.js';
-import { DAY_FILE } from '../data/day-file.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/gateway/main.js', import.meta.url));
 const DOCTOR = MAIN.replace('gateway/main.js', 'persistence/tools/operations/main.js');

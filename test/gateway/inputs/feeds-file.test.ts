@@ -7,9 +7,9 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { type FileFeedOptions, openFileFeed } from '../../../gateway/inputs/feeds/file.js';
 import { parsePriceMicros } from '../../../gateway/inputs/feeds/price-feed.js';
 import { checkTickFile } from '../../../gateway/inputs/feeds/tick-file.js';
+import { DAY_FILE } from '../../data/day-file.js';
 import { eventually } from '../../support/eventually.js';
 import { silentLog } from '../../support/house-support.js';
-import { DAY_FILE } from '../../data/day-file.js';
 
 const HEADER = 'observedAtMs,asset,price';
 const BTC = new Set(['BTC']);

@@ -4,11 +4,11 @@
  */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { DAY_FILE } from '../../data/day-file.js';
 import { eventually } from '../../support/eventually.js';
 import { Exchanges } from '../../support/programs.js';
 import type { ApiClient } from '../../support/server.js';
 import { launchBrowser } from '../../support/site/browser.js';
-import { DAY_FILE } from '../../data/day-file.js';
 import { Visitor } from './browser.js';
 
 /** A market lasts 22.5 s. */
