@@ -1,6 +1,7 @@
 /** Typed amounts are read as meant, or refused. */
 import { expect, test } from 'vitest';
 import {
+  ambiguity,
   canBecome,
   fieldText,
   readDecimal,
@@ -55,6 +56,17 @@ test.each([
 ])('a field shows %j, where decimals follow %j, as %j', (decimal, mark, text) => {
   expect(fieldText(decimal, mark)).toBe(text);
   expect(Number(readDecimal(text, mark))).toBe(Number(decimal));
+});
+
+test.each([
+  ['12.500', '12.500 can mean 12.5 or 12500. Write one of these.'],
+  ['$1,234', '$1,234 can mean 1234 or 1.234. Write one of these.'],
+  ['1.234', '1.234 can mean 1.2340 or 1234. Write one of these.'],
+  ['12,50', ''],
+  ['ten', ''],
+])('where decimals follow a comma, %j is asked about: %s', (typed, sentence) => {
+  expect(ambiguity(typed, ',')).toBe(sentence);
+  expect(ambiguity(typed, '.')).toBe('');
 });
 
 test('more decimals than there are, zero, and a price of a dollar are no amounts', () => {

@@ -96,9 +96,12 @@ test('a lost connection is announced, what is shown is marked, and it catches up
   await visitor.register('linus');
   await page.locator('.book .offer:enabled').first().waitFor();
   await page.locator('#size').fill('10');
+  await page.getByRole('button', { name: 'Buy UP' }).click();
+  await page.getByRole('button', { name: /^Confirm/ }).waitFor();
   visitor.isCutOff = true;
   line.cut();
   await page.getByText(LOST).waitFor();
+  await page.getByText('The connection was lost before you confirmed. Nothing was sent.').waitFor();
   expect(await page.locator('main.stale').count()).toBe(1);
   await page.getByText('Out of date', { exact: true }).waitFor();
   expect(await page.getByText('Nobody is on the other side').count()).toBe(0);

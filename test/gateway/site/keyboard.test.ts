@@ -56,7 +56,7 @@ test('register, look at the keys, buy, place and cancel an order, sell, by keys 
   const guide = page.getByRole('region', { name: 'Your first trade' });
   await guide.getByText('step 1 of 3').waitFor();
   await keyboard.press('u');
-  await guide.getByText('Enter how much to spend. The fee of 0.5% comes on top').waitFor();
+  await guide.getByText('The fee comes on top: $0.05 on $10.00.').waitFor();
   await keyboard.type('11');
   await guide.getByText('You pay at most 57¢ a share').waitFor();
   await keyboard.press('Enter');
@@ -83,9 +83,12 @@ test('register, look at the keys, buy, place and cancel an order, sell, by keys 
   await page.getByRole('button', { name: /^Confirm/ }).waitFor();
   await keyboard.press('Enter');
   await page.getByText('Open order: buy UP').waitFor();
+  // The focus stays near the button that its action removes.
   await keyboard.press('Escape');
-  await keyboard.press('x');
+  await tabTo(page, /^Cancel: buy UP/);
+  await keyboard.press('Enter');
   await page.getByText('No open orders.').waitFor();
+  expect(await page.locator(':focus h2').textContent()).toBe('Open orders');
 
   // There is no buyer, so a sale of all shares rests at its price.
   await keyboard.press('s');

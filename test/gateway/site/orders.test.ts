@@ -158,6 +158,7 @@ test('sell all and claim, by their keys', async () => {
   const body = { outcome: 'UP', shares: 3, price: 0.5, timeInForce: 'GTC' };
   await server.api.post(BUY, body, maker.token);
   await page.locator('.book .bid:enabled').first().waitFor();
+  await page.getByText('Sell now $1.50 · pays $5.00 if UP').waitFor();
   await keyboard.press('w');
   const send = page.getByRole('button', { name: 'Sell UP' });
   await expect.poll(() => send.evaluate((it) => it === it.ownerDocument.activeElement)).toBe(true);

@@ -1,5 +1,6 @@
 /** A market's result is shown when it is decided, with the same sum on every page. */
 import { expect, test } from 'vitest';
+import { marketNumber } from '../../../gateway/resources/find.js';
 import { WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
 import { openSite, page, server, visitor } from './browser.js';
 
@@ -17,7 +18,7 @@ test('a position that lost is told on every page until it is read, with the same
   const usual = page.viewportSize()!;
   await page.setViewportSize({ width: 390, height: 700 });
   await page.locator('.answers button').last().click();
-  await page.locator('#size').fill('10');
+  await button('+$10').click();
   await page.getByRole('button', { name: 'Buy DOWN, BTC' }).click();
   const bought = page.getByText('Bought 20 DOWN');
   await expect.poll(async () => (await bought.boundingBox())?.y ?? 700).toBeLessThan(650);
@@ -27,6 +28,8 @@ test('a position that lost is told on every page until it is read, with the same
   await page.locator('#size').fill('2');
   await page.getByRole('button', { name: 'Buy DOWN, BTC' }).click();
   await page.getByText('Open order: buy DOWN').waitFor();
+  const send = page.getByRole('button', { name: /^Buy DOWN, BTC/ });
+  const named = await send.textContent();
 
   const past = await visitor.newTab();
   // A page in the background notifies, even if nobody has opened the settings there.
@@ -42,6 +45,10 @@ test('a position that lost is told on every page until it is read, with the same
     await server.passTime(server.clock.nowMs() + 7_301, 100_000 + n);
   await server.advance();
   await page.getByText('Ended with the market: buy DOWN').waitFor();
+  // Neither the amount nor the price is meant for the next market, which the button names.
+  await expect.poll(() => page.locator('#size').inputValue()).toBe('');
+  expect(await page.locator('#price').inputValue()).toBe('');
+  expect(await send.textContent()).not.toBe(named);
   const result = page.locator('.result');
   await expect
     .poll(() => result.textContent())
@@ -80,4 +87,29 @@ test('a position that lost is told on every page until it is read, with the same
   await page.reload();
   await page.getByRole('cell', { name: '−$10.05' }).waitFor();
   expect(await result.count()).toBe(0);
+});
+
+test('a VOID market has one sum everywhere, and the reason of the operator', async () => {
+  const maker = await server.register('other');
+  const { json } = await server.api.read('/markets/15m?asset=BTC');
+  const { id } = json.markets[0];
+  const buy = (token: string, terms: object) =>
+    server.api.post(`/markets/15m/${id}/buy`, terms, token);
+  await buy(maker.token, { outcome: 'DOWN', shares: 20, price: 0.4, timeInForce: 'GTC' });
+  await buy(await visitor.token(), { outcome: 'UP', amount: 6 });
+  await visitor.view('');
+  await page.getByText('No bids · pays $10.00 if UP').waitFor();
+  const marketId = marketNumber(server.exchange.sequencer.engine, id);
+  server.submit({ kind: 'voidMarket', marketId, operator: 'olga', reason: 'the feed was wrong' });
+  const result = page.locator('.result');
+  await expect
+    .poll(() => result.textContent())
+    .toMatch(
+      /: *VOID.*Declared by an operator: the feed was wrong.*You get\$5.03Profit, fees included−\$1.00/,
+    );
+  await visitor.isAccessibleInEveryForm('a result without a winner');
+  const row = page.getByRole('region', { name: 'Positions' }).last();
+  await expect.poll(() => row.textContent()).toContain('$5.03');
+  await page.getByRole('button', { name: /^Claim UP/ }).click();
+  await page.getByText('$5.03 claimed from BTC ').waitFor();
 });

@@ -37,7 +37,7 @@ afterAll(async () => {
 
 /** Minutes left of the shown market; NaN before it has started. */
 async function minutesLeft(page: Page): Promise<number> {
-  if ((await page.getByText('Starts in', { exact: true }).count()) > 0) return Number.NaN;
+  if ((await page.getByText(/^(Starts|Next market) in$/).count()) > 0) return Number.NaN;
   const text = (await page.locator('.figure-value').first().textContent()) ?? '';
   return Number(text.split(':')[0]);
 }
@@ -185,5 +185,9 @@ test('register, look, buy, amend, sell, wait for the end, claim, and look around
   const results = page.getByRole('link', { name: / won$/ });
   await expect.poll(() => results.count(), { timeout: NEXT_MARKET_MS }).toBeGreaterThan(1);
   await resultOf(page, window).waitFor();
+  // Its window and the next four can be chosen, beside the last results.
+  expect(await page.getByRole('group', { name: 'Window' }).getByRole('button').count()).toBe(5);
+  const last = page.getByRole('list', { name: 'Last results, the newest first' });
+  expect(await last.getByRole('link', { name: /: (UP|DOWN)$/ }).count()).toBeGreaterThan(1);
   await visitor.close();
 });

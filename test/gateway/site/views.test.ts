@@ -29,9 +29,12 @@ test('no market has opened yet, and the next one takes orders', async () => {
   const server = await TestServer.start();
   const visitor = await Visitor.open(browser, server.exchange.address);
   const { page } = visitor;
-  await page.getByRole('heading', { level: 1, name: 'An upcoming BTC market' }).waitFor();
+  await page
+    .getByRole('heading', { level: 1, name: /^Will BTC at .* be at or above its price at/ })
+    .waitFor();
   await page.getByRole('link', { name: 'BTC', exact: true }).waitFor();
-  await page.getByText('Starts in', { exact: true }).waitFor();
+  await page.getByText('Next market in', { exact: true }).waitFor();
+  expect(await page.locator('.figure').allTextContents()).not.toContain('\u2013');
   await visitor.isAccessibleInEveryForm('without a market');
   // A dialog focuses its first field, and returns the focus when closed.
   const signUp = page.getByRole('button', { name: 'Sign up', exact: true });

@@ -18,7 +18,14 @@ import { amended, closeDialog } from '../model/dialog.js';
 import { api, sentenceOf } from '../model/exchange.js';
 import { notice } from '../model/notice.js';
 import { user } from '../model/session.js';
-import { fieldText, readLots, readTicks, WRONG_PRICE, WRONG_SHARES } from '../parts/amount.js';
+import {
+  ambiguity,
+  fieldText,
+  readLots,
+  readTicks,
+  WRONG_PRICE,
+  WRONG_SHARES,
+} from '../parts/amount.js';
 import { Dialog, Form, TextField } from '../parts/form.js';
 import { averageCents, cents, shares, slotName, typedCents } from '../parts/format.js';
 import { refusalOf } from '../ticket/refusal.js';
@@ -65,7 +72,7 @@ function AmendForm({ of }: { of: RestingOrder }) {
     const ticks = readTicks(price.peek());
     if (lots === null || ticks === null)
       return {
-        'amend-size': lots === null ? WRONG_SHARES : undefined,
+        'amend-size': lots === null ? ambiguity(size.peek()) || WRONG_SHARES : undefined,
         'amend-price': ticks === null ? WRONG_PRICE : undefined,
       };
     const terms = {

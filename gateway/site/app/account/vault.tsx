@@ -16,7 +16,7 @@ import { api, publicApi } from '../model/exchange.js';
 import { tell } from '../model/notice.js';
 import { user } from '../model/session.js';
 import { Action } from '../parts/action.js';
-import { readMicros, WRONG_MONEY } from '../parts/amount.js';
+import { ambiguity, readMicros, WRONG_MONEY } from '../parts/amount.js';
 import { Form, TextField } from '../parts/form.js';
 import { dayAndTime, dollars, perCent, whole } from '../parts/format.js';
 import { Fact, Panel, Table } from '../parts/panel.js';
@@ -68,7 +68,7 @@ function StakeForm({ done }: { done: () => Promise<void> }) {
   const amount = useSignal('');
   const send = async () => {
     const micros = readMicros(amount.peek());
-    if (micros === null) return { amount: WRONG_MONEY };
+    if (micros === null) return { amount: ambiguity(amount.peek()) || WRONG_MONEY };
     await stake(api, fromMicros(micros));
     amount.value = '';
     await done();

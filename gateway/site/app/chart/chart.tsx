@@ -8,7 +8,7 @@ import { asset, current, lastEnded } from '../model/markets.js';
 import { chartPoints, pointsVersion } from '../model/prices.js';
 import { bound, Choice } from '../parts/action.js';
 import { assetPrice, clockTime, priceDifference } from '../parts/format.js';
-import { ownTrades } from '../results/fees.js';
+import { breakEvenTicks, ownTrades } from '../results/fees.js';
 import { t } from '../words/words.js';
 import { odds } from './odds.js';
 import { oddsPicture, pricePicture } from './pictures.js';
@@ -40,7 +40,7 @@ export function Chart() {
     const trades = ownTrades.value.filter(({ marketId }) => marketId === shown.id);
     if (kind.value === 'price') return pricePicture(shown, chartPoints(), exchangeNowMs(), trades);
     const points = odds.value.marketId === shown.id ? odds.value.points : [];
-    return oddsPicture(shown, points, exchangeNowMs(), trades);
+    return oddsPicture(shown, points, exchangeNowMs(), trades, breakEvenTicks(shown.id));
   });
   const name = asset.value;
   return (
@@ -49,7 +49,7 @@ export function Chart() {
         <h2 id="chart-title">
           {kind.value === 'price' ? t('{0} against the price to beat', name) : t('Chance of UP')}
         </h2>
-        <Choice label="Chart" class="small" options={KINDS} {...bound(kind)} />
+        <Choice label={t('Chart')} class="small" options={KINDS} {...bound(kind)} />
       </header>
       <PlotView of={picture} />
       <MinuteTable />

@@ -9,7 +9,8 @@ import { exchangeNowMs } from '../model/clock.js';
 import { chance, market } from '../model/markets.js';
 import type { Point } from './plot.js';
 
-const POINT_EVERY_MS = 1_000;
+/** The spacing of the exchange's price history. Live points have the same, so that a line is one. */
+export const POINT_EVERY_MS = 5_000;
 /** The middle of a book may be half a tick. */
 const TICKS_PER_DOLLAR = 1_000;
 /** The exchange's rule: a book with a wider spread has no price. */
@@ -55,7 +56,7 @@ effect(() => {
   const before = odds.peek().marketId === marketId ? odds.peek().points : [];
   const last = before.at(-1);
   const nowMs = exchangeNowMs();
-  // Keep at most one point a second. The last point has the newest value.
+  // The last point has the newest value.
   const isSoon = last !== undefined && nowMs - last.atMs < POINT_EVERY_MS;
   const kept = isSoon ? before.slice(0, -1) : before;
   odds.value = { marketId, points: [...kept, { atMs: isSoon ? last.atMs : nowMs, value }] };

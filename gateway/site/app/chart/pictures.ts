@@ -73,9 +73,10 @@ export function pricePicture(
       if (found === undefined) return '';
       const mean = pointAt(average, atMs);
       const texts = [clockSeconds(atMs), assetPrice(found), priceDifference(found - startPrice)];
-      return [...texts, ...(mean === undefined ? [] : [`average ${assetPrice(mean.value)}`])].join(
-        '  ',
-      );
+      return [
+        ...texts,
+        ...(mean === undefined ? [] : [t('average {0}', assetPrice(mean.value))]),
+      ].join('  ');
     },
     valueText: assetPrice,
   };
@@ -86,12 +87,16 @@ export function oddsPicture(
   points: readonly Point[],
   nowMs: number,
   trades: Trades = [],
+  breakEven: number | null = null,
 ): Picture {
   return {
     ...frameOf(of, nowMs),
     fromMs: of.startsAtMs,
     lines: [{ points: points.filter(({ atMs }) => atMs <= of.endsAtMs), colour: 'up', width: 2 }],
-    target: { value: 500, label: '50%' },
+    target:
+      breakEven === null
+        ? { value: 500, label: '50%' }
+        : { value: breakEven, label: t('Your break-even {0}', perCent(breakEven)) },
     range: [0, 1_000],
     marks: trades.map((each) => {
       const ticks = toTicks(each.price);

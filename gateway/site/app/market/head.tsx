@@ -1,5 +1,5 @@
 /** The market's question, the odds of both answers, and what decides it. */
-import { useComputed } from '@preact/signals';
+import { computed } from '@preact/signals';
 import type { Market } from '../../../client/index.js';
 import { chances } from '../chart/odds.js';
 import { best, book } from '../model/book.js';
@@ -8,6 +8,7 @@ import {
   areKnown,
   asset,
   chooseWindow,
+  current,
   hasOpened,
   lastEnded,
   listed,
@@ -34,6 +35,7 @@ import { mixed, t } from '../words/words.js';
 export function MarketHead() {
   return (
     <section class="market-head" aria-labelledby="market-title">
+      <Windows />
       <Question />
       <Odds />
       <dl class="figures">
@@ -44,7 +46,6 @@ export function MarketHead() {
         <Volume />
       </dl>
       <LastResult />
-      <Windows />
     </section>
   );
 }
@@ -53,9 +54,12 @@ function questionText(): string {
   const shown = market.value;
   if (!areKnown.value || asset.value === '') return t('Loading the market');
   if (shown === null) return t('{0} is between two markets', asset.value);
-  if (!hasOpened(shown)) return t('An upcoming {0} market', shown.asset);
-  const target = assetPrice(shown.startPrice);
-  return t('Will {0} be at or above {1} at {2}?', shown.asset, target, clockTime(shown.endsAtMs));
+  const end = clockTime(shown.endsAtMs);
+  if (!hasOpened(shown)) {
+    const start = clockTime(shown.startsAtMs);
+    return t('Will {0} at {1} be at or above its price at {2}?', shown.asset, end, start);
+  }
+  return t('Will {0} be at or above {1} at {2}?', shown.asset, assetPrice(shown.startPrice), end);
 }
 
 const SOURCES = {
@@ -147,32 +151,46 @@ const UNKNOWN = '\u2013';
 /** A blank note, so that the layout does not jump when a note appears. */
 const NO_NOTE = '\u00a0';
 
-function Countdown() {
-  const until = useComputed(() => {
-    const shown = market.value;
-    if (shown === null) return null;
-    return hasOpened(shown) ? shown.endsAtMs : shown.startsAtMs;
-  });
-  const left = useComputed(() =>
-    until.value === null ? UNKNOWN : duration(until.value - now.value),
+/** When the shown market ends or, before its start, starts. */
+const untilMs = computed(() => {
+  const shown = market.value;
+  if (shown === null) return null;
+  return hasOpened(shown) ? shown.endsAtMs : shown.startsAtMs;
+});
+const left = computed(() =>
+  untilMs.value === null ? UNKNOWN : duration(untilMs.value - now.value),
+);
+const isLast = computed(() => (untilMs.value ?? Infinity) - now.value < SETTLEMENT_MS);
+
+/** The question and the clock, for a ticket that covers the head. */
+export function ShortHead() {
+  return (
+    <p class="short-head">
+      <span>{questionText()}</span>{' '}
+      <strong class={isLast.value ? 'urgent' : ''}>{left.value}</strong>
+    </p>
   );
-  const isLast = useComputed(() => (until.value ?? Infinity) - now.value < SETTLEMENT_MS);
+}
+
+function Countdown() {
   const shown = market.value;
   const isNext = shown !== null && !hasOpened(shown);
-  const untilMs = until.value;
-  const verb = isNext ? t('Starts') : t('Ends');
+  const until = clockTime(untilMs.value ?? 0);
+  const next = current.value === null ? t('Next market in') : t('Starts in');
+  const note = isNext ? t('Starts at {0}', until) : t('Ends at {0}', until);
   return (
     <Figure
       class={isLast.value ? 'urgent' : ''}
-      label={isNext ? t('Starts in') : t('Time left')}
+      label={isNext ? next : t('Time left')}
       value={left.value}
-      note={untilMs === null ? NO_NOTE : `${verb} at ${clockTime(untilMs)}`}
+      note={shown === null ? NO_NOTE : note}
     />
   );
 }
 
 function Target() {
   const shown = market.value;
+  const start = shown === null ? UNKNOWN : t('from {0}', clockTime(shown.startsAtMs));
   const target = shown?.startPrice ?? null;
   const note =
     target === null ? t('Fixed at the start') : shown!.startPriceFinal ? NO_NOTE : t('Being fixed');
@@ -180,7 +198,7 @@ function Target() {
     <Figure
       class="target"
       label={t('Price to beat')}
-      value={target === null ? UNKNOWN : assetPrice(target)}
+      value={target === null ? start : assetPrice(target)}
       note={note}
     />
   );
@@ -188,36 +206,40 @@ function Target() {
 
 function PriceNow() {
   const target = market.value?.startPrice ?? null;
-  const current = price.value;
-  const difference = target === null || current === null ? null : current - target;
+  const latest = price.value;
+  const difference = target === null || latest === null ? null : latest - target;
   const note = difference === null ? NO_NOTE : priceDifference(difference);
   return (
     <Figure
       class={difference === null ? '' : difference < 0 ? 'is-down' : 'is-up'}
       label={t('{0} now', asset.value)}
-      value={current === null ? UNKNOWN : assetPrice(current)}
+      value={latest === null ? UNKNOWN : assetPrice(latest)}
       note={note}
     />
   );
 }
 
+/** To the cent; `null` before the last minute. */
+const average = computed(() => {
+  const shown = market.value;
+  void pointsVersion.value;
+  const exact = shown === null ? null : averageSoFar(shown, now.value);
+  return exact === null ? null : Math.floor(exact * 100) / 100;
+});
+
 /** The average that decides the market, shown during its last minute. */
 function Average() {
-  const average = useComputed(() => {
-    const shown = market.value;
-    void pointsVersion.value;
-    const exact = shown === null ? null : averageSoFar(shown, now.value);
-    return exact === null ? null : Math.floor(exact * 100) / 100;
-  });
-  const target = market.value?.startPrice ?? null;
+  const shown = market.value;
+  const target = shown?.startPrice ?? null;
   const value = average.value;
+  const from = shown === null ? UNKNOWN : t('from {0}', clockTime(shown.endsAtMs - SETTLEMENT_MS));
   const difference = target === null || value === null ? null : value - target;
   const leads = difference === null ? undefined : difference >= 0 ? t('UP leads') : t('DOWN leads');
   return (
     <Figure
       class={difference === null ? 'unknown' : difference < 0 ? 'is-down' : 'is-up'}
       label={t('Last-minute average')}
-      value={value === null ? UNKNOWN : assetPrice(value)}
+      value={value === null ? from : assetPrice(value)}
       note={leads ?? t('Decides who wins')}
     />
   );

@@ -6,17 +6,16 @@ import { Answers } from '../ticket/answers.js';
 import { Ticket } from '../ticket/ticket.js';
 import { BookTable } from './book-table.js';
 import { MarketHead } from './head.js';
-import { SlotGrid } from './slot-grid.js';
 import { TapeList } from './tape-list.js';
 
-const loadChart = () => import('../chart/chart.js');
+const loadBelow = () => import('./below.js');
 
 export function MarketView() {
   return (
     <div class="market-view">
       <MarketHead />
       <div class="chart-slot">
-        <Later load={loadChart} name="Chart" />
+        <Later load={loadBelow} name="Chart" />
       </div>
       <Ticket />
       <div class="own">
@@ -25,7 +24,9 @@ export function MarketView() {
       </div>
       <BookTable />
       <TapeList />
-      <SlotGrid />
+      <div class="slots-panel">
+        <Later load={loadBelow} name="SlotGrid" />
+      </div>
       <Answers />
     </div>
   );

@@ -58,7 +58,6 @@ export function SlotGrid() {
   return (
     <Panel
       title={t('Today')}
-      class="slots-panel"
       extra={
         <span class="soft">
           {wins} <Outcome of="UP" /> {losses} <Outcome of="DOWN" />

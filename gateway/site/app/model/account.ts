@@ -5,6 +5,7 @@
 import { computed, signal } from '@preact/signals';
 import {
   type Account,
+  fromMicros,
   type Position,
   type RestingOrder,
   positions as readPositions,
@@ -105,10 +106,19 @@ export function forgetAccount(): void {
   trueAt.value = 0;
 }
 
+/** A VOID market returns its fees with its shares, so both are one value. */
+function withFees(ofMarket: readonly Position[]): readonly Position[] {
+  const fees = ofMarket.find(({ outcome }) => outcome === null);
+  const [first, ...others] = ofMarket.filter((each) => each !== fees);
+  if (fees?.value == null || first?.value == null) return ofMarket;
+  const value = Number(fromMicros(toMicros(first.value) + toMicros(fees.value)));
+  return [{ ...first, value }, ...others];
+}
+
 export function setAccount(account: Account): void {
   const { availableMicros, heldMicros } = account;
   balance.value = { availableMicros, heldMicros };
   orders.value = [...account.orders.values()].map((order) => ({ ...order }));
-  positions.value = [...account.positions.values()].flat();
+  positions.value = [...account.positions.values()].flatMap(withFees);
   trueAt.value = account.sequence;
 }

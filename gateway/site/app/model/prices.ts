@@ -12,7 +12,7 @@ import {
   pastMarkets,
   market as readMarket,
 } from '../../../client/index.js';
-import { readOdds } from '../chart/odds.js';
+import { POINT_EVERY_MS, readOdds } from '../chart/odds.js';
 import type { Point } from '../chart/plot.js';
 import { publicApi } from './exchange.js';
 import { beforePaint } from './frame.js';
@@ -20,7 +20,6 @@ import { chance, current, market, noteChance } from './markets.js';
 
 /** The market is decided by the average over this time before its end. */
 export const SETTLEMENT_MS = 60_000;
-const POINT_EVERY_MS = 1_000;
 /** A window, and the end of the previous one. */
 const KEPT_MS = 20 * 60_000;
 
@@ -79,8 +78,8 @@ function show(): void {
 function addPoint(point: Point): void {
   const last = points.at(-1);
   const before = points.at(-2);
-  // The last point is the newest price. It moves until it is a second after the previous point.
-  if (last !== undefined && before !== undefined && point.atMs - before.atMs < POINT_EVERY_MS)
+  // The last point is the newest price. It moves until it is far enough from the previous one.
+  if (last !== undefined && before !== undefined && last.atMs - before.atMs < POINT_EVERY_MS)
     points.pop();
   points.push(point);
   let old = 0;

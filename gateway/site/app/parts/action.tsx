@@ -1,6 +1,7 @@
 /** A button that sends a request and shows a refusal next to itself; and a choice of one. */
 import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { isLost, sentenceOf } from '../model/exchange.js';
 import { notice } from '../model/notice.js';
 
@@ -14,6 +15,14 @@ export function Action(props: {
 }) {
   const isRunning = useSignal(false);
   const problem = useSignal('');
+  const button = useRef<HTMLButtonElement>(null);
+  // A button that its own action removes leaves the focus near its place.
+  useLayoutEffect(() => {
+    const own = button.current;
+    return () => {
+      if (own === document.activeElement) own?.closest<HTMLElement>('.panel')?.focus();
+    };
+  }, []);
   const run = async () => {
     if (isRunning.peek()) return;
     isRunning.value = true;
@@ -30,12 +39,13 @@ export function Action(props: {
   return (
     <span class="action">
       <button
+        ref={button}
         type="button"
         class={props.class ?? 'plain'}
         aria-label={props.label}
-        disabled={
-          isRunning.value || props.disabled === true || (isLost.value && props.isLocal !== true)
-        }
+        // A disabled button would lose the focus.
+        aria-disabled={isRunning.value}
+        disabled={props.disabled === true || (isLost.value && props.isLocal !== true)}
         onClick={() => void run()}
       >
         {props.children}

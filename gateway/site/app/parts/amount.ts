@@ -23,13 +23,27 @@ const usualMark =
     .formatToParts(0.5)
     .find(({ type }) => type === 'decimal')?.value ?? '.';
 
-/** Digits with a decimal point; `null` if not a number, or ambiguous. */
-export function readDecimal(text: string, mark: string = usualMark): string | null {
+/** What the text is with a decimal point, and with a decimal comma where those are usual. */
+function readings(text: string, mark: string): (string | null)[] {
   const typed = text.trim();
   const byPoint = BY_POINT.test(typed) ? typed.replaceAll(',', '') : null;
-  if (mark !== ',' || !BY_COMMA.test(typed)) return byPoint;
+  if (mark !== ',' || !BY_COMMA.test(typed)) return [byPoint, byPoint];
   const byComma = typed.replaceAll(/[.\s]/g, '').replace(',', '.');
-  return byPoint === null || byPoint === byComma ? byComma : null;
+  return [byPoint ?? byComma, byComma];
+}
+
+/** Digits with a decimal point; `null` if not a number, or ambiguous. */
+export function readDecimal(text: string, mark: string = usualMark): string | null {
+  const [byPoint = null, byComma = null] = readings(text, mark);
+  return byPoint === byComma ? byPoint : null;
+}
+
+/** Asks which of two numbers an ambiguous text means, such as 12.500; empty for any other text. */
+export function ambiguity(text: string, mark: string = usualMark): string {
+  const [byPoint, byComma] = readings(text.replace('$', ''), mark);
+  if (byPoint == null || byComma == null || byPoint === byComma) return '';
+  const decimal = fieldText(`${Number(byPoint)}`, mark);
+  return t('{0} can mean {1} or {2}. Write one of these.', text.trim(), decimal, byComma);
 }
 
 /** A decimal for a field: 12.500 gets a zero more where it could be read as thousands. */

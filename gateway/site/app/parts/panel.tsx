@@ -12,7 +12,7 @@ export function Panel(props: {
 }) {
   const id = `panel-${props.title.toLowerCase().replaceAll(/[^a-z]+/g, '-')}`;
   return (
-    <section class={`panel ${props.class ?? ''}`} aria-labelledby={id}>
+    <section class={`panel ${props.class ?? ''}`} aria-labelledby={id} tabIndex={-1}>
       <header class="panel-head">
         <h2 id={id}>{props.title}</h2>
         {props.extra}

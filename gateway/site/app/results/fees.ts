@@ -29,6 +29,7 @@ interface Fees {
 
 /** Wait after a failure, or while the history lags. */
 const AGAIN_MS = 500;
+const TICKS_PER_DOLLAR = 1_000;
 
 const known = signal<ReadonlyMap<string, Fees>>(new Map());
 const reading = new Set<string>();
@@ -68,6 +69,21 @@ export function paidMicros(of: Position): number | null {
   const fees = known.value.get(of.marketId);
   if (fees?.about !== aboutOf(of.marketId) || fees.sums === null) return null;
   return toMicros(of.cost) + (of.outcome === null ? 0 : fees.sums[of.outcome]);
+}
+
+/** The chance of UP at which the user's shares in a market are worth what they cost, in ticks. */
+export function breakEvenTicks(marketId: string): number | null {
+  let [costMicros, upLots, downLots] = [0, 0, 0];
+  for (const each of positions.value) {
+    if (each.marketId !== marketId || each.outcome === null) continue;
+    const paid = paidMicros(each);
+    if (paid === null) return null;
+    costMicros += paid;
+    if (each.outcome === 'UP') upLots = toLots(each.shares);
+    else downLots = toLots(each.shares);
+  }
+  const ticks = (costMicros - downLots * TICKS_PER_DOLLAR) / (upLots - downLots);
+  return ticks >= 0 && ticks <= TICKS_PER_DOLLAR ? ticks : null;
 }
 
 function aboutOf(marketId: string): string {

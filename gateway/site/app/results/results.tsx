@@ -51,21 +51,22 @@ export function Results() {
 
 function Card({ of }: { of: Settlement }) {
   const { marketId, resolution, voidReason, sums } = of;
-  const isLoss = sums !== null && sums.profitMicros < 0;
+  const profit = sums?.profitMicros ?? 0;
+  const kind = profit === 0 ? '' : profit < 0 ? 'loss' : 'win';
   return (
-    <section class={`panel result ${isLoss ? 'loss' : ''}`} aria-label={slotName(marketId)}>
+    <section class={`panel result ${kind}`} aria-label={slotName(marketId)}>
       <header class="panel-head">
         <span class="figure-value">
           {slotName(marketId)}: <Outcome of={resolution} /> {resolution !== 'VOID' && t('won')}
         </span>
-        <span class="actions">
-          <Action isLocal={true} run={() => share(of)}>
-            {t('Share')}
-          </Action>
-          <button type="button" class="plain" onClick={() => markRead([of])}>
-            {t('Dismiss')}
-          </button>
-        </span>
+        <button
+          type="button"
+          class="plain"
+          aria-label={t('Dismiss')}
+          onClick={() => markRead([of])}
+        >
+          ×
+        </button>
       </header>
       {voidReason && <p class="panel-body">{mixed('Declared by an operator: {0}', voidReason)}</p>}
       {sums === null ? (
@@ -77,7 +78,10 @@ function Card({ of }: { of: Settlement }) {
           <Figure label={t('Profit, fees included')} value={<Gain micros={sums.profitMicros} />} />
         </dl>
       )}
-      <p class="panel-body">
+      <p class="panel-body actions">
+        <Action isLocal={true} run={() => share(of)}>
+          {t('Share')}
+        </Action>
         <a href={`#/market/${marketId}`}>{t('See result')}</a>
       </p>
     </section>
@@ -88,7 +92,7 @@ const MANY = t('You traded too often in it to add up your result here.');
 
 function hadText({ lots }: NonNullable<Settlement['sums']>): string {
   const had = (['UP', 'DOWN'] as const).filter((each) => lots[each] > 0);
-  return had.map((each) => `${shares(lots[each])} ${each}`).join(' and ') || t('No shares');
+  return had.map((each) => `${shares(lots[each])} ${each}`).join(t(' and ')) || t('No shares');
 }
 
 /** Shares the public result, with the device's own dialog if there is one. */

@@ -65,8 +65,8 @@ const feeLabel = () =>
       : t('Fee on top, {0}%', fees.value.flat / 100);
 
 const emptyRows = (): Row[] => [
-  [side.value === 'BUY' ? t('Payout if {0} wins', outcome.value) : t('You get'), DASH, 'win'],
-  [t('Total'), DASH],
+  [side.value === 'BUY' ? t('Payout if {0} wins', outcome.value) : t('You get'), dollars(0), 'win'],
+  ...(side.value === 'BUY' ? [[t('Total'), dollars(0)] as const] : []),
 ];
 
 function Rows({ rows }: { rows: readonly Row[] }) {

@@ -57,9 +57,9 @@ function amountText(): string {
   if (curve > 0)
     return t('Enter how much to spend. The fee comes on top. You can lose this, and no more.');
   return t(
-    'Enter how much to spend. The fee of {0}% comes on top: {1} on $10.00. You can lose this, and no more.',
-    flat / 100,
+    'Enter how much to spend. The fee comes on top: {0} on {1}. You can lose this, and no more.',
     dollars(flat * 1_000),
+    dollars(10_000_000),
   );
 }
 

@@ -4,7 +4,7 @@ import { positions, worthMicros } from '../model/account.js';
 import { market } from '../model/markets.js';
 import { dollars, shares } from '../parts/format.js';
 import { Outcome } from '../parts/panel.js';
-import { t } from '../words/words.js';
+import { mixed, t } from '../words/words.js';
 import { sellAll } from './sell-all.js';
 
 export function OwnPosition() {
@@ -22,8 +22,8 @@ export function OwnPosition() {
           {shares(lots)} <Outcome of={outcome} />
         </span>
         <span class="soft">
-          {worth === null ? t('no bids now') : t('{0} if sold now', dollars(worth))}
-          {t(', pays {0}', dollars(lots * 1_000))}
+          {worth === null ? t('No bids') : `${t('Sell now')} ${dollars(worth)}`} ·{' '}
+          {mixed('pays {0} if {1}', dollars(lots * 1_000), outcome)}
         </span>
         <button
           type="button"

@@ -16,6 +16,7 @@ import {
   written,
 } from '../model/ticket.js';
 import {
+  ambiguity,
   canBecome,
   readLots,
   readMicros,
@@ -81,21 +82,22 @@ export function refusalOf(error: unknown): Refusal {
   return { field: FIELD_OF_CODE[code] ?? 'order', sentence: error.message, code };
 }
 
-const wrongSize = () => (isInShares.peek() ? WRONG_SHARES : WRONG_MONEY);
+const wrongSize = () => ambiguity(size.peek()) || (isInShares.peek() ? WRONG_SHARES : WRONG_MONEY);
 
-/** Refuses a text that cannot become an amount, while it is typed. */
+/** Refuses a text that is ambiguous or cannot become an amount, while it is typed. */
 export function checkTyped(field: 'size' | 'price'): void {
   const [text, read, sentence] =
     field === 'price'
       ? ([price, readTicks, WRONG_PRICE] as const)
       : ([size, isInShares.peek() ? readLots : readMicros, wrongSize()] as const);
-  if (!canBecome(text.peek(), read)) refusal.value = { field, sentence, code: field };
+  if (ambiguity(text.peek()) !== '' || !canBecome(text.peek(), read))
+    refusal.value = { field, sentence, code: field };
 }
 
 /** What prevents sending the order, or `null`. */
 export function firstProblem(): Refusal | null {
   const refused = (field: Field, sentence: string) => ({ field, sentence, code: field });
-  if (market.peek() === null) return refused('order', 'No market is open now.');
+  if (market.peek() === null) return refused('order', t('No market is open now.'));
   if (written.peek() === null)
     return sizeLots.peek() === null && sizeMicros.peek() === null
       ? refused('size', wrongSize())
@@ -104,6 +106,6 @@ export function firstProblem(): Refusal | null {
   if (isLimit.peek()) return null;
   // Without a quote, the order would have no limit.
   const expected = plan.peek();
-  if (expected === null) return refused('order', 'The order book has not loaded yet.');
+  if (expected === null) return refused('order', t('The order book has not loaded yet.'));
   return expected.refusal === null ? null : refused('size', FORETOLD[expected.refusal]);
 }

@@ -3,6 +3,7 @@
  * Every refusal is shown at the field to change.
  */
 import { fromLots, fromMicros } from '../../../client/index.js';
+import { ShortHead } from '../market/head.js';
 import { balance, held } from '../model/account.js';
 import { best } from '../model/book.js';
 import { elapsedMs } from '../model/clock.js';
@@ -124,12 +125,18 @@ export function Ticket() {
               choose({ side: chosen });
             }}
           />
-          <button type="button" class="plain sheet-close" onClick={closeTicket}>
-            {t('Close')}
+          <button
+            type="button"
+            class="plain sheet-close"
+            aria-label={t('Close')}
+            onClick={closeTicket}
+          >
+            ×
           </button>
         </>
       }
     >
+      {isOpen.value && <ShortHead />}
       <OwnPosition />
       {isGuided.value === 'yes' && <Later load={loadViews} name="guide" />}
       <form class="ticket" id="ticket" onSubmit={submit} onKeyDown={ignoreHeldKey} noValidate>

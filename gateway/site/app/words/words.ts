@@ -36,11 +36,15 @@ const words = await LANGUAGES[language]!.load?.().then(
   () => undefined,
 );
 
+const numbers = new Intl.NumberFormat(locale);
 const said = (text: Text): string => words?.[text] ?? text;
 
 /** The text with values in place of {0}, {1} and so on. */
 export function t(text: Text, ...values: readonly (string | number)[]): string {
-  return said(text).replace(/\{(\d)\}/g, (_, place) => `${values[place]}`);
+  return said(text).replace(/\{(\d)\}/g, (_, place) => {
+    const value = values[place]!;
+    return typeof value === 'number' ? numbers.format(value) : value;
+  });
 }
 
 /** Like {@link t}, with elements as values. */
