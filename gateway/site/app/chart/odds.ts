@@ -9,7 +9,7 @@ import { exchangeNowMs } from '../model/clock.js';
 import { chance, market } from '../model/markets.js';
 import type { Point } from './plot.js';
 
-/** The spacing of the exchange's price history. Live points have the same, so that a line is one. */
+/** The spacing of the exchange's price history. Live points have the same, for one texture. */
 export const POINT_EVERY_MS = 5_000;
 /** The middle of a book may be half a tick. */
 const TICKS_PER_DOLLAR = 1_000;
