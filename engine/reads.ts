@@ -120,6 +120,11 @@ export class Reads {
     return frozen;
   }
 
+  /** The rate tiers other than 1, by user. Sub-accounts have their parent's. */
+  rateTiers(): [userId: number, tier: number][] {
+    return this.state.rateTiers.view();
+  }
+
   account(userId: number): AccountView | null {
     const { users, ledger, accounts } = this.state;
     if (!users.exists(userId)) return null;
@@ -138,6 +143,7 @@ export class Reads {
       frozen: accounts.isFrozen(userId),
       privacy: users.privacy(userId) as Privacy,
       autoClaim: users.autoClaim(userId) === 1,
+      rateTier: this.state.rateTiers.of(this.payer(userId)),
     };
   }
 

@@ -302,6 +302,8 @@ export const COMMANDS = {
   setAutoClaim: { number: 54, fields: { ...USER, enabled: 'set' } },
   /** Tops up the available money to `grantMicros` of play money, once a day, if little is left. */
   startAgain: { number: 55, fields: { ...USER, grantMicros: 'number' } },
+  /** Multiplies the rate limits of a user and its sub-accounts (RATE_TIERS). */
+  setRateTier: { number: 56, fields: { userId: 'user', rateTier: 'number', ...OPERATOR } },
 } as const satisfies Record<string, CommandEntry>;
 
 type Commands = typeof COMMANDS;

@@ -203,6 +203,8 @@ export const EVENT_FIELDS = {
   autoClaimChanged: ['userId', 'enabled'],
   /** The settlement pays a maker its share of the fees of its trades in the market. */
   makerShareEarned: ['userId', 'marketId', 'amountMicros'],
+  /** An operator multiplied the rate limits of a user and its sub-accounts. */
+  rateTierChanged: ['userId', 'rateTier'],
 } as const satisfies Record<string, readonly string[]>;
 
 export type EventName = Exclude<keyof typeof EVENT_FIELDS, 'none'>;

@@ -50,6 +50,8 @@ export const VAULT_SHARE_PERCENT = 40;
  */
 export const MIN_RESTING_MICROS = 1_000_000;
 export const MAX_MIN_RESTING_MICROS = 1_000_000_000;
+/** By how much an operator may multiply a user's rate limits; 1 is every user's first tier. */
+export const RATE_TIERS: readonly number[] = [1, 2, 5, 10];
 /** A referrer gets 1/10 of the fees and 1/10 of the points of the users referred. */
 export const REFERRAL_DIVISOR = 10;
 

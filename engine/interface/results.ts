@@ -144,6 +144,7 @@ export const RESULT_FIELDS = {
   voidMarket: ['actionId'],
   setRules: ['actionId'],
   resetCredential: ['actionId'],
+  setRateTier: ['actionId'],
   recordUpgrade: ['toVersion'],
 } as const satisfies Record<CommandName, readonly string[]>;
 

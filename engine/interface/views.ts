@@ -33,6 +33,8 @@ export interface AccountView {
   privacy: Privacy;
   /** Whether the settlement of a market pays the user. */
   autoClaim: boolean;
+  /** The factor of the user's rate limits; a sub-account has its parent's. */
+  rateTier: number;
 }
 
 export interface AccessTokenView {
@@ -61,6 +63,8 @@ export interface OperatorActionView {
   userId: number;
   marketId: number;
   asset: number;
+  /** The tier of a `setRateTier`; 0 means another action. */
+  rateTier: number;
   /** The rules of a `setRules`; null means another action. */
   rules: Rules | null;
 }

@@ -15,6 +15,7 @@ import {
   resetCredential,
   setFrozen,
   setPaused,
+  setRateTier,
   setRules,
   voidMarket,
 } from './access/operators.js';
@@ -102,6 +103,7 @@ const RARE: { [K in RareKind]: (state: State, command: CommandOf<K>) => number }
   voidMarket,
   setRules,
   resetCredential,
+  setRateTier,
   vouchForSnapshot,
   recordUpgrade,
   createOrderGroup,

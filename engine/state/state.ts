@@ -24,6 +24,7 @@ import { CancelTimers } from './access/cancel-timers.js';
 import { ClientSequences } from './access/client-sequences.js';
 import { OperatorActions } from './access/operator-actions.js';
 import { Pauses } from './access/pauses.js';
+import { RateTiers } from './access/rate-tiers.js';
 import { POOL_SIZES, Pool, Room } from './access/room.js';
 import { RulesInForce } from './access/rules-in-force.js';
 import { Tokens } from './access/tokens.js';
@@ -77,6 +78,7 @@ export class State {
   readonly timers = new CancelTimers();
   readonly pauses = new Pauses();
   readonly actions = new OperatorActions();
+  readonly rateTiers = new RateTiers();
   readonly rules = new RulesInForce();
   readonly schedule = new Schedule(this.tokens.deadlines, this.timers.deadlines);
   readonly vault = new Vault();
@@ -282,6 +284,7 @@ export class State {
     this.timers.archive(archive, userRows);
     this.pauses.archive(archive);
     this.actions.archive(archive);
+    this.rateTiers.archive(archive);
     this.rules.archive(archive);
     this.schedule.archive(archive);
     yield* this.vault.archive(archive, userRows);

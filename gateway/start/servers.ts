@@ -88,8 +88,10 @@ export class Servers {
   private readonly operations: HttpServer | null;
 
   constructor(private readonly options: ServersOptions) {
-    const { config, gateway, operatorRoutes, serve, remote } = options;
+    const { config, gateway, sequencer, operatorRoutes, serve, remote } = options;
     this.routes = routesOf(config.operationsPort !== null);
+    for (const [userId, tier] of sequencer.engine.rateTiers())
+      gateway.fairUse.setTier(userId, tier);
     this.stream = new StreamServer(gateway, config.stream, remote);
     this.operations =
       config.operationsPort === null ? null : new HttpServer(serviceOf(gateway), operatorRoutes);

@@ -60,6 +60,7 @@ const {
   credentialSet,
   tokenRevoked,
   marketPaused,
+  rateTierChanged,
 } = EventSlot;
 
 const MARKET_CHANGES = new Map<number, MarketChange>([
@@ -79,6 +80,8 @@ interface HubOptions {
   /** Called when the revocation of the user's tokens below `version` is durable. */
   onTokensEnded(userId: number, version: number): void;
   onTokenEnded(userId: number, tokenId: number, reason: CloseReason): void;
+  /** Called when the user's rate tier is durable. */
+  onRateTier(userId: number, tier: number): void;
   limits: StreamLimits;
 }
 
@@ -182,6 +185,12 @@ export class Hub {
         return;
       case EventType.tokenExpired:
         this.endToken(values, at, CLOSE.tokenExpired);
+        return;
+      case EventType.rateTierChanged:
+        this.changeRateTier(
+          values[at + rateTierChanged.userId]!,
+          values[at + rateTierChanged.rateTier]!,
+        );
         return;
     }
   }
@@ -300,6 +309,11 @@ export class Hub {
 
   private endTokens(userId: number, version: number): void {
     const release = () => this.options.onTokensEnded(userId, version);
+    this.options.releaseAt(this.engine.sequence, { release });
+  }
+
+  private changeRateTier(userId: number, tier: number): void {
+    const release = () => this.options.onRateTier(userId, tier);
     this.options.releaseAt(this.engine.sequence, { release });
   }
 

@@ -81,6 +81,7 @@ export class StreamServer {
       publish: (topic, text) => this.publish(topic, text),
       onTokensEnded: (userId, version) => this.endTokens(userId, version),
       onTokenEnded: (userId, tokenId, reason) => this.endToken(userId, tokenId, reason),
+      onRateTier: (userId, tier) => gateway.fairUse.setTier(userId, tier),
       limits: this.limits,
     });
     this.protocol = new Protocol({

@@ -126,6 +126,7 @@ const WEIGHTS = {
   voidMarket: 0.03,
   setRules: 0.2,
   resetCredential: 0.3,
+  setRateTier: 0.3,
   recordUpgrade: 0.1,
 } satisfies Partial<Record<CommandName, number>>;
 
@@ -479,6 +480,7 @@ export class RandomCommands {
       credential: `code ${this.random.whole(1, 9)}`,
       ...SIGNED,
     }),
+    setRateTier: () => ({ ...this.one(), rateTier: this.random.pick([1, 2, 5, 10, 3]), ...SIGNED }),
     recordUpgrade: () => ({
       fromVersion: this.random.whole(0, 2),
       toVersion: this.random.whole(1, 3),

@@ -137,6 +137,7 @@ export class ReplayExchange {
     this.submit({ kind: 'setFrozen', ...byOperator, userId: 2, frozen: false });
     this.submit(rest(3));
     this.submit({ kind: 'operatorCancel', ...byOperator, userId: 3 });
+    this.submit({ kind: 'setRateTier', ...byOperator, userId: 3, rateTier: 5 });
     const fees = { takerFeeBasisPoints: 80, curveFeeBasisPoints: 300, makerSharePercent: 25 };
     const rules = { ...FIRST_RULES, ruleSet: 3, ...fees, maxOpenOrders: 500 };
     this.submit({ kind: 'setRules', ...rules, ...byOperator });

@@ -15,6 +15,7 @@ import {
   MAX_REASON_LENGTH,
   MAX_REFERENCE_LENGTH,
 } from '../../interface/limits.js';
+import { RATE_TIERS } from '../../interface/parameters.js';
 import { areRules, RULE_NAMES } from '../../interface/rule-sets.js';
 import type { OperatorActionView } from '../../interface/views.js';
 import { PausedBy } from '../../state/access/pauses.js';
@@ -116,13 +117,28 @@ export function resetCredential(state: State, command: CommandOf<'resetCredentia
   const { userId, credential } = command;
   if (!isSigned(command) || !isText(credential, 1, MAX_CREDENTIAL_LENGTH))
     return Code.invalid_command;
-  const { users } = state;
-  const hasPassword =
-    users.exists(userId) && users.parent(userId) === 0 && !users.isOfExchange(userId);
-  if (!hasPassword) return Code.user_not_found;
+  if (!isOwner(state, userId) || state.users.isOfExchange(userId)) return Code.user_not_found;
   changeCredential(state, userId, credential);
   state.result.write(remember(state, command, { userId }));
   return Code.ok;
+}
+
+/** Sub-accounts share their parent's tier, so they have no tier of their own. */
+export function setRateTier(state: State, command: CommandOf<'setRateTier'>): number {
+  const { userId, rateTier } = command;
+  if (!isSigned(command) || !RATE_TIERS.includes(rateTier)) return Code.invalid_command;
+  if (!isOwner(state, userId)) return Code.user_not_found;
+  if (state.rateTiers.of(userId) !== rateTier) {
+    state.rateTiers.set(userId, rateTier);
+    state.events.write(EventType.rateTierChanged, userId, rateTier);
+  }
+  state.result.write(remember(state, command, { userId, rateTier }));
+  return Code.ok;
+}
+
+/** Whether the user exists and is not a sub-account. */
+function isOwner({ users }: State, userId: number): boolean {
+  return users.exists(userId) && users.parent(userId) === 0;
 }
 
 function cancelOrdersOf(state: State, userId: number): number {
@@ -145,7 +161,8 @@ type AnyOperatorCommand =
   | CommandOf<'operatorCancel'>
   | CommandOf<'voidMarket'>
   | CommandOf<'setRules'>
-  | CommandOf<'resetCredential'>;
+  | CommandOf<'resetCredential'>
+  | CommandOf<'setRateTier'>;
 
 function isSigned({ operator, reason }: AnyOperatorCommand): boolean {
   return isText(operator, 1, MAX_REFERENCE_LENGTH) && isText(reason, 1, MAX_REASON_LENGTH);
@@ -154,7 +171,7 @@ function isSigned({ operator, reason }: AnyOperatorCommand): boolean {
 function remember(
   state: State,
   { kind, operator, reason }: AnyOperatorCommand,
-  subject: Partial<Pick<OperatorActionView, 'isSet' | 'userId' | 'marketId' | 'asset' | 'rules'>>,
+  subject: Partial<OperatorActionView>,
 ): number {
   return state.actions.add({
     sequence: state.sequence,
@@ -166,6 +183,7 @@ function remember(
     userId: 0,
     marketId: 0,
     asset: -1,
+    rateTier: 0,
     rules: null,
     ...subject,
   });

@@ -17,6 +17,7 @@ const NO_ACTION: OperatorActionView = {
   userId: 0,
   marketId: 0,
   asset: -1,
+  rateTier: 0,
   rules: null,
 };
 
@@ -60,6 +61,7 @@ export class OperatorActions {
         userId: archive.number(action.userId),
         marketId: archive.number(action.marketId),
         asset: archive.number(action.asset),
+        rateTier: archive.number(action.rateTier),
         rules: null,
       });
       const last = read.at(-1)!;

@@ -9,6 +9,12 @@
  * long as a refusal states is then served. Costs that are known only later put the buckets into
  * debt. charges.ts lists the prices.
  *
+ * An operator may give a user a tier, which multiplies the user's rates and bursts of orders,
+ * cancels and reads, and for its requests those of the address: both buckets then charge the tier's
+ * fraction of a unit. Tiers are known where users are charged: on the trading thread and on each
+ * replica, whose {@link FairUse.setTier} is called when a tier is durable. Edges charge only
+ * addresses, so they need no tiers.
+ *
  * Reading a socket's address takes up to a tenth of an order's time. For a signed-in user, tokens
  * are therefore taken from the address's bucket in advance, and the address is not read again until
  * they are used up.
@@ -63,6 +69,8 @@ export class Bill {
   /** The part paid with tokens that the session took from its address in advance. */
   byAhead = 0;
   byUser = 0;
+  /** The factor of the payer's rates at the last charge. */
+  tier = 1;
   payer: Payer | null = null;
   /** The {@link signInKey} of a sign-in attempt, which pays like a user. */
   signIn: PartyKey | null = null;
@@ -87,6 +95,8 @@ const FREE_ANSWERS: Rate = { perSecond: 1_000, burst: 2_000 };
 
 export class FairUse {
   private readonly buckets: Record<Quota, Record<Party, TokenBuckets<PartyKey> | null>>;
+  /** By user; a user without an entry has tier 1. */
+  private readonly tiers = new Map<number, number>();
   private readonly refused: Record<Quota, Record<Party, number>>;
   private readonly freeAnswers = new TokenBuckets<PartyKey>(FREE_ANSWERS);
 
@@ -101,6 +111,10 @@ export class FairUse {
     this.refused = forEachQuota(() => 0);
   }
 
+  setTier(userId: number, tier: number): void {
+    this.tiers.set(userId, tier);
+  }
+
   /**
    * Charges a request `count` units in total, or nothing if a bucket lacks them. Returns the state
    * of the most limiting bucket; `null` if there is no limit or tokens taken in advance suffice.
@@ -108,6 +122,7 @@ export class FairUse {
   charge(quota: Quota, bill: Bill, count: number): RateLimitResult | null {
     this.giveBack(bill);
     bill.quota = quota;
+    bill.tier = this.tierOf(quota, bill.payer);
     const { address, user } = this.buckets[quota];
     if (address === null && user === null) return null;
     const nowMs = this.elapsedMs();
@@ -116,19 +131,20 @@ export class FairUse {
       this.giveBack(bill);
       return this.refusal(quota, bill, count, nowMs);
     }
-    if (user !== null && bill.userKey !== null) return { granted: true, ...user.state, waitMs: 0 };
-    return ofAddress === null ? null : { granted: true, ...address!.state, waitMs: 0 };
+    if (user !== null && bill.userKey !== null)
+      return { granted: true, ...user.state(bill.tier), waitMs: 0 };
+    return ofAddress === null ? null : { granted: true, ...address!.state(bill.tier), waitMs: 0 };
   }
 
   /** Charges another cost without checking limits. Returns a bucket's state like {@link charge}. */
   owe(bill: Bill, count: number): RateLimitState | null {
     const { address, user } = this.buckets[bill.quota];
-    const { userKey } = bill;
+    const { userKey, tier } = bill;
     const nowMs = this.elapsedMs();
-    address?.owe(bill.sender.address, count, nowMs);
-    if (user === null || userKey === null) return address?.state ?? null;
-    user.owe(userKey, count, nowMs);
-    return user.state;
+    address?.owe(bill.sender.address, count / tier, nowMs);
+    if (user === null || userKey === null) return address?.state(tier) ?? null;
+    user.owe(userKey, count / tier, nowMs);
+    return user.state(tier);
   }
 
   /** Counts free answers. Returns whether the address exceeds its rate. */
@@ -138,14 +154,19 @@ export class FairUse {
   }
 
   giveBack(bill: Bill): void {
-    const { quota } = bill;
+    const { quota, tier } = bill;
     const { address, user } = this.buckets[quota];
-    if (bill.byAddress > 0) address!.giveBack(bill.sender.address, bill.byAddress);
+    if (bill.byAddress > 0) address!.giveBack(bill.sender.address, bill.byAddress / tier);
     if (bill.byAhead > 0) aheadOf(bill.payer!)[quota] += bill.byAhead;
-    if (bill.byUser > 0) user!.giveBack(bill.userKey!, bill.byUser);
+    if (bill.byUser > 0) user!.giveBack(bill.userKey!, bill.byUser / tier);
     bill.byAddress = 0;
     bill.byAhead = 0;
     bill.byUser = 0;
+  }
+
+  /** Sign-ins have no tiers: a password hash costs the same whoever asks. */
+  private tierOf(quota: Quota, payer: Payer | null): number {
+    return quota === 'signIns' || payer === null ? 1 : (this.tiers.get(payer.payerId) ?? 1);
   }
 
   /** Returns `null` if nothing was taken from the bucket. */
@@ -156,10 +177,11 @@ export class FairUse {
     const byAhead = ahead === null ? 0 : Math.min(ahead[quota], count);
     const lacking = count - byAhead;
     if (lacking > 0) {
+      const { tier } = bill;
       const { address } = bill.sender;
       const step = ahead === null ? 0 : this.stepOf(quota);
-      const isStep = step > lacking && buckets.waitMs(address, step, nowMs) === 0;
-      if (!buckets.take(address, isStep ? step : lacking, nowMs)) return false;
+      const isStep = step > lacking && buckets.waitMs(address, step / tier, nowMs) === 0;
+      if (!buckets.take(address, (isStep ? step : lacking) / tier, nowMs)) return false;
       if (isStep) ahead![quota] += step - lacking;
     }
     if (byAhead > 0) ahead![quota] -= byAhead;
@@ -176,7 +198,7 @@ export class FairUse {
     const buckets = this.buckets[quota].user;
     const { userKey } = bill;
     if (buckets === null || userKey === null) return true;
-    if (!buckets.take(userKey, count, nowMs)) return false;
+    if (!buckets.take(userKey, count / bill.tier, nowMs)) return false;
     bill.byUser = count;
     return true;
   }
@@ -184,13 +206,13 @@ export class FairUse {
   /** Returns the refusal of the party with the longer wait. `count` is the total. */
   private refusal(quota: Quota, bill: Bill, count: number, nowMs: number): RateLimitResult {
     const { address, user } = this.buckets[quota];
-    const { payer, userKey } = bill;
+    const { payer, userKey, tier } = bill;
     const fromAddress = count - (payer === null ? 0 : aheadOf(payer)[quota]);
-    const addressMs = address?.waitMs(bill.sender.address, fromAddress, nowMs) ?? 0;
-    const userMs = userKey === null ? 0 : (user?.waitMs(userKey, count, nowMs) ?? 0);
+    const addressMs = address?.waitMs(bill.sender.address, fromAddress / tier, nowMs) ?? 0;
+    const userMs = userKey === null ? 0 : (user?.waitMs(userKey, count / tier, nowMs) ?? 0);
     const party = userMs > addressMs ? 'user' : 'address';
     this.refused[quota][party]++;
-    const { state } = this.buckets[quota][party]!;
+    const state = this.buckets[quota][party]!.state(tier);
     return { granted: false, ...state, waitMs: Math.max(userMs, addressMs) };
   }
 

@@ -62,11 +62,12 @@ export class TokenBuckets<Key> {
     if (fullAtMs !== undefined) this.fullAtMs.set(key, fullAtMs - count * this.tokenMs);
   }
 
-  /** The last bucket used, as values of the RateLimit headers. */
-  get state(): { limit: number; remaining: number; resetSeconds: number } {
-    const remaining = Math.floor((this.capacityMs - this.debtMs) / this.tokenMs + ROUNDING);
+  /** The last bucket used, as values of the RateLimit headers, in units of `1 / times` tokens. */
+  state(times = 1): { limit: number; remaining: number; resetSeconds: number } {
+    const tokens = (this.capacityMs - this.debtMs) / this.tokenMs;
+    const remaining = Math.floor(tokens * times + ROUNDING);
     return {
-      limit: this.rate.burst,
+      limit: this.rate.burst * times,
       remaining: Math.max(0, remaining),
       resetSeconds: Math.ceil(this.debtMs / 1_000),
     };

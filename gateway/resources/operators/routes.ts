@@ -73,6 +73,20 @@ export const operatorRoutes: Route[] = [
       },
     }),
   ),
+  defineRoute('POST', '/operator/users/:id/rate-tier', {
+    ...OF_OPERATORS,
+    summary: 'Multiply the rate limits of a user and its sub-accounts by 1, 2, 5 or 10',
+    body: schemas.RateTierBody,
+    responses: { 200: schemas.Done },
+    errors: ['user_not_found'],
+    handle(call) {
+      const account = findAccount(call, 'id');
+      if (account === null) return;
+      const { rateTier, reason } = call.body;
+      const { userId } = account;
+      run(call, { kind: 'setRateTier', userId, rateTier, operator: call.operator!, reason });
+    },
+  }),
   defineRoute('POST', '/operator/users/:id/recovery', {
     ...OF_OPERATORS,
     summary:
@@ -306,7 +320,7 @@ function run(call: Call<{ reason: string }>, command: Command): void {
 
 function actionOf(call: Call, action: OperatorActionView) {
   const { engine } = call;
-  const { userId, marketId, asset, rules } = action;
+  const { userId, marketId, asset, rateTier, rules } = action;
   return {
     actionId: `${action.actionId}`,
     sequence: action.sequence,
@@ -317,6 +331,7 @@ function actionOf(call: Call, action: OperatorActionView) {
     userId: userId === 0 ? null : `u${userId}`,
     marketId: marketId === 0 ? null : marketIdText(engine, marketId),
     asset: asset === -1 ? null : engine.assetSymbol(asset),
+    rateTier: rateTier === 0 ? null : rateTier,
     rules: rules === null ? null : rulesOf(rules),
   };
 }
@@ -325,6 +340,7 @@ function nameOf({ kind, isSet }: OperatorActionView): ActionName {
   if (kind === CommandKind.setPaused) return isSet ? 'pause' : 'resume';
   if (kind === CommandKind.setRules) return 'set_rules';
   if (kind === CommandKind.resetCredential) return 'sign_in_code';
+  if (kind === CommandKind.setRateTier) return 'set_rate_tier';
   if (kind === CommandKind.setFrozen) return isSet ? 'freeze' : 'unfreeze';
   return kind === CommandKind.voidMarket ? 'void' : 'cancel_orders';
 }

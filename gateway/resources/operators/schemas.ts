@@ -9,6 +9,7 @@ import {
   MAX_FEE_BASIS_POINTS,
   MAX_MAKER_SHARE_PERCENT,
   MAX_MIN_RESTING_MICROS,
+  RATE_TIERS,
 } from '../../../engine/interface/parameters.js';
 import { RULE_SETS } from '../../../engine/interface/rule-sets.js';
 import { paging } from '../../json/fields.js';
@@ -26,6 +27,10 @@ const reason = z
   .describe('The reason, kept in the journal');
 
 export const ReasonBody = z.strictObject({ reason });
+export const RateTierBody = z.strictObject({
+  reason,
+  rateTier: z.literal([...RATE_TIERS]).describe('How many times the rate limits are granted'),
+});
 export const PauseBody = z
   .strictObject({ reason, marketId: z.string().optional(), asset: z.string().optional() })
   .refine((body) => body.marketId === undefined || body.asset === undefined, {
@@ -112,6 +117,7 @@ export const OperatorUser = z.strictObject({
   partner: z.string().nullable(),
   parentId: response.userId.nullable(),
   frozen: z.boolean(),
+  rateTier: response.count,
   cancelAtMs: response.timeMs.nullable(),
   balance: z.strictObject(response.balanceFields),
   orders: z.array(ListedOrder),
@@ -174,6 +180,7 @@ export const ACTION_NAMES = [
   'void',
   'set_rules',
   'sign_in_code',
+  'set_rate_tier',
 ] as const;
 export const ActionsQuery = z.strictObject(paging);
 export const Actions = z.strictObject({
@@ -188,6 +195,7 @@ export const Actions = z.strictObject({
       userId: response.userId.nullable(),
       marketId: response.marketId.nullable(),
       asset: z.string().nullable(),
+      rateTier: response.count.nullable().describe('The tier set by set_rate_tier'),
       rules: z
         .strictObject({
           ruleSet: response.count,

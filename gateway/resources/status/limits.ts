@@ -90,6 +90,9 @@ export const Limits = responseObject('Limits', 'What clients must keep to', {
       idempotencyKeptMs: count.describe('How long an idempotency key is kept, in milliseconds'),
     })
     .describe('The limits of single requests and users'),
+  rateTier: count.describe(
+    'The factor that an operator granted for the rates of your user and its sub-accounts: 1, 2, 5 or 10; 1 without a token',
+  ),
   rates: z
     .strictObject({
       orders: rates('Changes; a batch counts as its operations'),
@@ -97,7 +100,7 @@ export const Limits = responseObject('Limits', 'What clients must keep to', {
       reads: rates('Reads'),
       signIns: rates('Requests that hash a password, and new tokens'),
     })
-    .describe('The limits on requests'),
+    .describe('The limits on requests, multiplied by `rateTier` except for `signIns`'),
 });
 
 /** A basis point and a percent of a dollar. */
@@ -108,15 +111,16 @@ const MICROS_PER_PERCENT = 10_000;
 export function limitsOf(
   rates: FairUseRates,
   rules: Rules,
+  rateTier: number,
   {
     pricesFrom,
     startingBalanceMicros,
     startAgain,
   }: Pick<GatewayConfig, 'pricesFrom' | 'startingBalanceMicros' | 'startAgain'>,
 ): Writable<typeof Limits> {
-  const of = (quota: Quota) => ({
-    user: bucketOf(rates[quota].user),
-    address: bucketOf(rates[quota].address),
+  const of = (quota: Quota, times = rateTier) => ({
+    user: bucketOf(rates[quota].user, times),
+    address: bucketOf(rates[quota].address, times),
   });
   const { orderAmount, openOrders, restingOrderValue, ...shares } = rulesOf(rules);
   return {
@@ -144,11 +148,12 @@ export function limitsOf(
       idempotencyKeys: IDEMPOTENCY_KEPT_PER_USER,
       idempotencyKeptMs: IDEMPOTENCY_KEPT_MS,
     },
+    rateTier,
     rates: {
       orders: of('orders'),
       cancels: of('cancels'),
       reads: of('reads'),
-      signIns: of('signIns'),
+      signIns: of('signIns', 1),
     },
   };
 }
@@ -167,8 +172,8 @@ export function rulesOf(rules: Rules) {
 }
 
 /** A rate has at most 3 decimal places. */
-function bucketOf(rate: Rate | null) {
-  return rate === null
-    ? null
-    : { perSecond: lots(Math.round(rate.perSecond * 1_000)), burst: rate.burst };
+function bucketOf(rate: Rate | null, times: number) {
+  if (rate === null) return null;
+  const { perSecond, burst } = rate;
+  return { perSecond: lots(Math.round(perSecond * times * 1_000)), burst: burst * times };
 }

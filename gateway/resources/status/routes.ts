@@ -198,12 +198,14 @@ export const operationRoutes: Route[] = [
 
   defineRoute('GET', '/limits', {
     ...OF_PROCESS,
-    summary: 'The fee, sizes, maxima and rate limits',
+    access: 'public',
+    summary: 'The fee, sizes, maxima and rate limits; with a token, your own',
     responses: { 200: Limits },
     handle(call) {
       // Shows the engine's state, so the answer waits until that state is durable.
       const { config, fairUse } = call.gateway;
-      const limits = limitsOf(fairUse.rates, call.engine.rules(), config);
+      const rateTier = call.engine.account(call.session?.userId ?? 0)?.rateTier ?? 1;
+      const limits = limitsOf(fairUse.rates, call.engine.rules(), rateTier, config);
       call.answerJson<typeof Limits>(limits);
     },
   }),

@@ -185,6 +185,7 @@ class Collector {
       publish: (topic, text) => this.byTopic.get(topic)?.keep(text, engine.sequence, windowBytes),
       onTokensEnded: () => {},
       onTokenEnded: () => {},
+      onRateTier: () => {},
       limits: { ...STREAM_LIMITS, keptMessages: 1 },
     });
   }

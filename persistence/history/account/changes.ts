@@ -144,6 +144,7 @@ export function changesOf(event: EventRecord): AccountChange[] {
     case 'privacyChanged':
     case 'autoClaimChanged':
     case 'rulesChanged':
+    case 'rateTierChanged':
     case 'orderGrouped':
     case 'orderGroupCreated':
     case 'orderGroupTripped':

@@ -119,6 +119,7 @@ const ANSWERS: Record<CommandName, CaseName[]> = {
   voidMarket: ['ok', 'invalid_command', 'market_not_found', 'market_not_active'],
   setRules: ['ok', 'invalid_command'],
   resetCredential: ['ok', 'invalid_command', 'user_not_found'],
+  setRateTier: ['ok', 'invalid_command', 'user_not_found'],
   recordUpgrade: ['ok', 'invalid_command'],
   revokeToken: ['ok', 'user_not_found', 'token_not_found'],
 };

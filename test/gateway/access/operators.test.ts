@@ -253,6 +253,27 @@ test('the actions are listed with their operator and reason, newest first, in pa
   expect([...first.actions, ...rest.actions]).toEqual(all.actions);
 });
 
+test('a rate tier is told to its user and sub-accounts, listed, and survives a restart', async () => {
+  const name = { username: 'bob-sub' };
+  const { json: sub } = await api.post(`/users/${bob.userId}/sub-accounts`, name, bob.token);
+  await done(`users/${bob.userId}/rate-tier`, { ...BECAUSE, rateTier: 5 });
+  expect((await act(`users/${bob.userId}/rate-tier`, { ...BECAUSE, rateTier: 3 })).status).toBe(
+    400,
+  );
+  const ofSub = await act(`users/${sub.userId}/rate-tier`, { ...BECAUSE, rateTier: 2 });
+  expect(codeOf(ofSub)).toBe('404 user_not_found');
+  const { folder, clock } = server;
+  await server.close();
+  server = await TestServer.start(CONFIG, folder, clock.nowMs());
+  api = server.api;
+  const { actions } = (await operate('GET', '/operator/actions')).json;
+  expect(actions[0]).toMatchObject({ action: 'set_rate_tier', userId: bob.userId, rateTier: 5 });
+  for (const userId of [bob.userId, sub.userId])
+    expect((await operate('GET', `/operator/users/${userId}`)).json.rateTier).toBe(5);
+  expect((await api.get('/limits', bob.token)).json.rateTier).toBe(5);
+  expect((await api.get('/limits')).json.rateTier).toBe(1);
+});
+
 test('a market that is VOID before one with a smaller id ends has its place among past markets', async () => {
   server.feed.deliver('ETH', 3_000);
   await eventually(async () =>

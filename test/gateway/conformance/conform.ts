@@ -1,6 +1,7 @@
 /** Sends the rows over every transport at a place, and compares what clients receive. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { OPERATIONS } from '../../../gateway/resources/orders/operations.js';
+import { eventually } from '../../support/eventually.js';
 import {
   MARKET,
   only,
@@ -190,6 +191,27 @@ export function conform(name: keyof typeof PLACES): void {
       A_DAY_LATER,
       Object.keys(TRANSPORTS).filter((way) => !TRANSPORTS[way]!.isAtomic),
     );
+  });
+
+  test('a user’s rates are multiplied by its tier, for its sub-accounts and at each place', async () => {
+    const { leader, api } = place;
+    const answer = await leader.api.post('/users/me/sub-accounts', { username: 'sub' }, ada.token);
+    const body = { name: 'x', scope: 'trade' };
+    const of = `/users/me/sub-accounts/${answer.json.userId}/tokens`;
+    const { token } = (await leader.api.post(of, body, ada.token)).json;
+    const signed = { operator: 'olga', reason: 'a market maker' };
+    await leader.submit({ kind: 'setRateTier', userId: 1, rateTier: 10, ...signed });
+    const burst = 10 * LIMIT;
+    const ofAda = { rateTier: 10, rates: { orders: { user: { burst } } } };
+    for (const each of [ada.token, token]) {
+      await eventually(async () =>
+        expect((await api.get('/limits', each)).json).toMatchObject(ofAda),
+      );
+      const { headers } = await api.post('/vaults/flex/stake', {}, each);
+      expect(headers['ratelimit-limit']).toBe(`${burst}`);
+    }
+    expect(await left('orders', ada.token)).toBe((await left('orders', token)) + 1);
+    expect((await api.get('/limits', bob.token)).json.rateTier).toBe(1);
   });
 
   test('every operation has rows that execute it and rows that refuse it', () => {

@@ -50,7 +50,7 @@ describe('token buckets', () => {
           const isThere = bucket.tokens >= Math.min(count, burst);
           if (isThere) bucket.tokens -= count;
           expect(buckets.take(key, count, nowMs)).toBe(isThere);
-          expect(buckets.state.remaining).toBe(Math.max(0, Math.floor(bucket.tokens)));
+          expect(buckets.state().remaining).toBe(Math.max(0, Math.floor(bucket.tokens)));
           const waitMs = (Math.min(count, burst) - bucket.tokens) * 250;
           if (!isThere) expect(buckets.waitMs(key, count, nowMs)).toBeCloseTo(waitMs);
         }
@@ -78,6 +78,7 @@ describe('a charge', () => {
     burst: fc.integer({ min: 1, max: 400 }),
   });
   const party = fc.option(rate, { nil: null });
+  const tier = fc.constantFrom(1, 2, 5, 10);
   const request = fc.record({
     afterMs: fc.integer({ min: 0, max: 20_000 }),
     cost: fc.integer({ min: 1, max: 300 }),
@@ -86,26 +87,33 @@ describe('a charge', () => {
 
   test('is taken whole or not at all: whoever is alone and waits as told is served', () => {
     fc.assert(
-      fc.property(party, party, fc.array(request, { maxLength: 30 }), (user, address, requests) => {
-        let nowMs = 0;
-        const fairUse = new FairUse(rates({ orders: { user, address } }), () => nowMs);
-        const payer: Payer = { payerId: 7, ahead: null };
-        const waitMs = (cost: number, isSignedIn: boolean) => {
-          const bill = new Bill({ address: 'home' });
-          if (isSignedIn) bill.payer = payer;
-          const result = fairUse.charge('orders', bill, cost);
-          return result?.granted === false ? result.waitMs : 0;
-        };
-        // config.ts ensures that an address's burst covers a user's most expensive request.
-        const dearest = address?.burst ?? Number.POSITIVE_INFINITY;
-        for (const { afterMs, isSignedIn, ...request } of requests) {
-          const cost = isSignedIn ? Math.min(request.cost, dearest) : request.cost;
-          nowMs += afterMs;
-          const toldMs = Math.ceil(waitMs(cost, isSignedIn));
-          nowMs += toldMs;
-          if (toldMs > 0) expect(waitMs(cost, isSignedIn)).toBe(0);
-        }
-      }),
+      fc.property(
+        party,
+        party,
+        tier,
+        fc.array(request, { maxLength: 30 }),
+        (user, address, tier, requests) => {
+          let nowMs = 0;
+          const fairUse = new FairUse(rates({ orders: { user, address } }), () => nowMs);
+          fairUse.setTier(7, tier);
+          const payer: Payer = { payerId: 7, ahead: null };
+          const waitMs = (cost: number, isSignedIn: boolean) => {
+            const bill = new Bill({ address: 'home' });
+            if (isSignedIn) bill.payer = payer;
+            const result = fairUse.charge('orders', bill, cost);
+            return result?.granted === false ? result.waitMs : 0;
+          };
+          // config.ts ensures that an address's burst covers a user's most expensive request.
+          const dearest = address?.burst ?? Number.POSITIVE_INFINITY;
+          for (const { afterMs, isSignedIn, ...request } of requests) {
+            const cost = isSignedIn ? Math.min(request.cost, dearest) : request.cost;
+            nowMs += afterMs;
+            const toldMs = Math.ceil(waitMs(cost, isSignedIn));
+            nowMs += toldMs;
+            if (toldMs > 0) expect(waitMs(cost, isSignedIn)).toBe(0);
+          }
+        },
+      ),
       { numRuns: 2_000 },
     );
   });

@@ -77,6 +77,7 @@ export class Bench {
       publish: (topic, text) =>
         this.published.push({ topic, ...(ServerMessage.parse(JSON.parse(text)) as Message) }),
       onTokenEnded: () => {},
+      onRateTier: () => {},
       onTokensEnded: (userId, version) => this.tokensEnded.push([userId, version]),
       limits: { ...STREAM_LIMITS, ...limits },
     });

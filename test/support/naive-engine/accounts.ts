@@ -103,6 +103,7 @@ function addUser(
     cancelAtMs: null,
     frozen: false,
     startedAgainOn: 0,
+    rateTier: 1,
     ...fields,
   };
   state.users.push(user);

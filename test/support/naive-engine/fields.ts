@@ -135,6 +135,7 @@ const FORMS: Record<CommandName, Record<string, Check>> = {
   operatorCancel: isSigned,
   voidMarket: isSigned,
   setRules: isSigned,
+  setRateTier: { ...isSigned, rateTier: (value) => [1, 2, 5, 10].includes(value as number) },
   resetCredential: { ...isSigned, credential: text(1, MAX_CREDENTIAL_LENGTH) },
   recordUpgrade: {
     fromVersion: whole(0, Number.MAX_SAFE_INTEGER),

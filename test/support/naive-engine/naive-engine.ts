@@ -25,6 +25,7 @@ import {
   resetCredential,
   setFrozen,
   setPaused,
+  setRateTier,
   setRules,
   voidMarket,
 } from './access/operators.js';
@@ -336,6 +337,7 @@ const RULES: {
   voidMarket,
   setRules,
   resetCredential,
+  setRateTier,
   recordUpgrade: (_state, { toVersion }) => ok({ toVersion }),
 };
 

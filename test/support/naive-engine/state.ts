@@ -40,6 +40,7 @@ export interface NaiveUser {
   frozen: boolean;
   privacy: number;
   autoClaim: boolean;
+  rateTier: number;
   /** In days since 1970; 0: never. */
   startedAgainOn: number;
   /** The owner of a sub-account; 0 if this is not a sub-account. */

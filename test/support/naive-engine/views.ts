@@ -60,6 +60,7 @@ export function accountView(state: NaiveState, userId: number): AccountView | nu
     frozen: user.frozen,
     privacy: user.privacy as Privacy,
     autoClaim: user.autoClaim,
+    rateTier: (userOf(state, user.parentId) ?? user).rateTier,
   };
 }
 

@@ -66,6 +66,7 @@ export function wellFormed(): Command[] {
     { kind: 'setRules', ...FIRST_RULES, operator: 'op', reason: 'a test' },
     { kind: 'setRules', ...FIRST_RULES, ruleSet: 2, operator: 'op', reason: 'a test' },
     { kind: 'resetCredential', userId: 1, credential: 'code', operator: 'op', reason: 'a test' },
+    { kind: 'setRateTier', userId: 1, rateTier: 5, operator: 'op', reason: 'a test' },
     { kind: 'recordUpgrade', fromVersion: 0, toVersion: 1, chainHash: 'a1'.repeat(32) },
   ];
 }

@@ -94,6 +94,15 @@ export function resetCredential(state: NaiveState, command: CommandOf<'resetCred
   return remembered(state, command, {}, { userId });
 }
 
+export function setRateTier(state: NaiveState, command: CommandOf<'setRateTier'>): Answer {
+  const { userId, rateTier } = command;
+  const user = userOf(state, userId);
+  if (user === undefined || user.parentId !== 0) return reject('user_not_found');
+  if (user.rateTier !== rateTier) emit(state, { type: 'rateTierChanged', userId, rateTier });
+  user.rateTier = rateTier;
+  return remembered(state, command, {}, { userId, rateTier });
+}
+
 function cancelAllOf(state: NaiveState, userId: number): number {
   const orders = ordersOf(state, userId).sort((a, b) => a.restNumber - b.restNumber);
   for (const { marketId, orderId } of orders) {
@@ -116,13 +125,14 @@ function remembered(
     | CommandOf<'operatorCancel'>
     | CommandOf<'voidMarket'>
     | CommandOf<'setRules'>
-    | CommandOf<'resetCredential'>,
+    | CommandOf<'resetCredential'>
+    | CommandOf<'setRateTier'>,
   fields: Record<string, number>,
   subject: object,
 ): Answer {
   const actionId = state.actions.length + 1;
   const { sequence, nowMs: atMs } = state;
-  const nothing = { isSet: false, userId: 0, marketId: 0, asset: -1, rules: null };
+  const nothing = { isSet: false, userId: 0, marketId: 0, asset: -1, rateTier: 0, rules: null };
   const action = { actionId, sequence, atMs, kind: CommandKind[kind], operator, reason };
   state.actions.push({ ...nothing, ...action, ...subject });
   return ok({ actionId, ...fields });
