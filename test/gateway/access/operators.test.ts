@@ -254,10 +254,11 @@ test('the actions are listed with their operator and reason, newest first, in pa
 });
 
 test('a rate tier is told to its user and sub-accounts, listed, and survives a restart', async () => {
-  const name = { username: 'bob-sub' };
-  const { json: sub } = await api.post(`/users/${bob.userId}/sub-accounts`, name, bob.token);
-  await done(`users/${bob.userId}/rate-tier`, { ...BECAUSE, rateTier: 5 });
-  expect((await act(`users/${bob.userId}/rate-tier`, { ...BECAUSE, rateTier: 3 })).status).toBe(
+  const cyd = await server.register('cyd');
+  const name = { username: 'cyd-sub' };
+  const { json: sub } = await api.post(`/users/${cyd.userId}/sub-accounts`, name, cyd.token);
+  await done(`users/${cyd.userId}/rate-tier`, { ...BECAUSE, rateTier: 5 });
+  expect((await act(`users/${cyd.userId}/rate-tier`, { ...BECAUSE, rateTier: 3 })).status).toBe(
     400,
   );
   const ofSub = await act(`users/${sub.userId}/rate-tier`, { ...BECAUSE, rateTier: 2 });
@@ -267,10 +268,10 @@ test('a rate tier is told to its user and sub-accounts, listed, and survives a r
   server = await TestServer.start(CONFIG, folder, clock.nowMs());
   api = server.api;
   const { actions } = (await operate('GET', '/operator/actions')).json;
-  expect(actions[0]).toMatchObject({ action: 'set_rate_tier', userId: bob.userId, rateTier: 5 });
-  for (const userId of [bob.userId, sub.userId])
+  expect(actions[0]).toMatchObject({ action: 'set_rate_tier', userId: cyd.userId, rateTier: 5 });
+  for (const userId of [cyd.userId, sub.userId])
     expect((await operate('GET', `/operator/users/${userId}`)).json.rateTier).toBe(5);
-  expect((await api.get('/limits', bob.token)).json.rateTier).toBe(5);
+  expect((await api.get('/limits', cyd.token)).json.rateTier).toBe(5);
   expect((await api.get('/limits')).json.rateTier).toBe(1);
 });
 
