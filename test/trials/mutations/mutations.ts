@@ -150,7 +150,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     mistake: 'a request that is refused for its user has paid by its address',
     file: 'gateway/access/fair-use/fair-use.ts',
-    from: 'if (bill.byAddress > 0) address!.giveBack(bill.sender.address, bill.byAddress);',
+    from: 'if (bill.byAddress > 0) address!.giveBack(bill.sender.address, bill.byAddress / tier);',
     to: '',
     noticedBy: 'gateway/limits/fair-use',
   },
