@@ -80,8 +80,8 @@ export const Code = {
   /** The amount does not buy one lot at the best price. */
   amount_too_small: 23,
   /**
-   * All of the order would rest, its value is below the minimum of a resting order, and it does not
-   * sell a whole position. Details: required (the minimum), available (its value), in micros.
+   * All of the order would rest, and its value is below the minimum of a resting order. Details:
+   * required (the minimum), available (its value), in micros.
    */
   too_small_to_rest: 39,
   /**

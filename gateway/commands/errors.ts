@@ -364,7 +364,7 @@ function wordingOf(code: ErrorCode, required: number, available: number): Wordin
   }
   if (code === 'too_small_to_rest') {
     const [least, value] = [microsText(required), microsText(available)];
-    const message = `The order would rest in the book, but is worth only $${value} at its price. The minimum is $${least}, or all shares of a position. Nothing was traded.`;
+    const message = `The order would rest in the book, but is worth only $${value} at its price. The minimum is $${least}. Nothing was traded.`;
     return { message, details: `"required":${least},"value":${value}` };
   }
   if (code === 'client_order_id_reused') {

@@ -16,12 +16,11 @@ import { type Taker, WITH_THIS_COMMAND } from './taker.js';
 const Cancelled = EventSlot.orderCancelled;
 
 /**
- * Whether the lots may rest: they are worth the minimum, or are all of the position. Only one such
- * order fits a position, so it cannot evade the minimum.
+ * Whether the lots are worth the minimum. A sale of a whole position is no exception: many accounts
+ * with a lot each could wall off the book for nothing.
  */
-export function mayRest({ rules, positions }: State, taker: Taker, lots: number): boolean {
-  if (lots * taker.priceTicks >= rules.minRestingMicros) return true;
-  return taker.side === Side.SELL && lots === positions.lots(taker.positionRow, taker.outcome);
+export function mayRest({ rules }: State, taker: Taker, lots: number): boolean {
+  return lots * taker.priceTicks >= rules.minRestingMicros;
 }
 
 /** Adds the remainder of an order to the book at its own price; returns its lots, at least one. */

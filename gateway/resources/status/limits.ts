@@ -66,7 +66,7 @@ export const Limits = responseObject('Limits', 'What clients must keep to', {
     .boolean()
     .describe('Whether an account with little left may start again with `startingBalance`'),
   restingOrderValue: money.describe(
-    'The least value, in US dollars at its own price, of an order that begins to rest; a sale of all shares of a position may be worth less',
+    'The least value, in US dollars at its own price, of an order that begins to rest',
   ),
   maxima: z
     .strictObject({

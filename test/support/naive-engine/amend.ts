@@ -62,8 +62,7 @@ function shrink(
   leftLots: number,
 ): Answer {
   const { priceTicks } = order;
-  const small =
-    leftLots === 0 ? null : smallRest(state, market, { ...order, budget: null }, leftLots);
+  const small = leftLots === 0 ? null : smallRest(state, order, leftLots);
   if (small !== null) return small;
   emitAmended(state, order, { priceTicks, leftLots, keptPriority: 1 });
   release(state, order, order.sizeLots - leftLots);
@@ -128,8 +127,7 @@ function placeAnew(
   const plan = planOrder(state, market, taker, state.fillsLeft);
   const timeInForce = TimeInForce.GTC;
   const refused =
-    refusal({ postOnly, timeInForce, priceTicks }, taker, plan) ??
-    tooSmall(state, market, taker, plan);
+    refusal({ postOnly, timeInForce, priceTicks }, taker, plan) ?? tooSmall(state, taker, plan);
   if (refused !== null) return refused;
 
   emitAmended(state, order, { priceTicks, leftLots, keptPriority: 0 });

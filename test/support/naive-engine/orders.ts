@@ -113,8 +113,7 @@ export function placeOrder(state: NaiveState, command: Buy | Sell): Answer {
     groupId,
   };
   const plan = planOrder(state, market, taker, state.fillsLeft);
-  const refused =
-    refusal(command, taker, plan) ?? (rests ? tooSmall(state, market, taker, plan) : null);
+  const refused = refusal(command, taker, plan) ?? (rests ? tooSmall(state, taker, plan) : null);
   if (refused === null) return accept(state, market, { command, taker, plan });
   // A refused FOK order uses up the makers that it would have traded with.
   if (command.timeInForce === TimeInForce.FOK && !plan.filled) state.fillsLeft -= plan.fills.length;
@@ -166,27 +165,20 @@ export function refusal(
 }
 
 /** The refusal of an order that would rest completely and is worth too little, or null. */
-export function tooSmall(
-  state: NaiveState,
-  market: NaiveMarket,
-  taker: Taker,
-  plan: Plan,
-): Answer | null {
+export function tooSmall(state: NaiveState, taker: Taker, plan: Plan): Answer | null {
   if (plan.hasMaker || plan.stopped) return null;
-  return smallRest(state, market, taker, leftoverLots(taker, plan));
+  return smallRest(state, taker, leftoverLots(taker, plan));
 }
 
-/** Refuses lots that are worth too little to rest, unless they are a whole position. */
+/** Refuses lots that are worth too little to rest. */
 export function smallRest(
   state: NaiveState,
-  market: NaiveMarket,
-  { userId, side, outcome, priceTicks }: Taker,
+  { priceTicks }: Pick<Taker, 'priceTicks'>,
   lots: number,
 ): Answer | null {
   const least = state.rules.minRestingMicros;
   const value = micros(tradeValue(lots, priceTicks));
-  const isAll = side === Side.SELL && lotsOf(market, userId, outcome) === lots;
-  return value < least && !isAll ? reject('too_small_to_rest', least, value) : null;
+  return value < least ? reject('too_small_to_rest', least, value) : null;
 }
 
 /** The remainder of an order, limited to what its money buys at its own price. */
@@ -403,7 +395,7 @@ function rest(
   if (plan.exhausted || plan.stopped || plan.tripped || plan.lotsLeft === 0) return 0;
   const { userId, side, outcome, priceTicks } = taker;
   const sizeLots = leftoverLots(taker, plan);
-  if (sizeLots === 0 || smallRest(state, market, taker, sizeLots) !== null) return 0;
+  if (sizeLots === 0 || smallRest(state, taker, sizeLots) !== null) return 0;
   if (side === Side.BUY) {
     const user = userOf(state, userId)!;
     user.available = user.available.minus(tradeValue(sizeLots, priceTicks));
