@@ -6,13 +6,7 @@
  *
  * Invariant: a request refused for overload or by a rate limit pays nothing. Every other request
  * pays in full, admitted or not.
- *
- * Differences between transports:
- * - of the stream's messages, only orders are admitted here. The others only pay (protocol.ts),
- *   because they change nothing and a stream is closed when its token ends;
- * - a stream handshake is charged to the address alone;
- * - a replica charges for the requests that it refuses, and the leader for those that it receives,
- *   so each trading thread charges for its own work.
+ * What differs between transports is in {@link TRANSPORTS}.
  */
 import type { Engine } from '../../engine/engine.js';
 import { isAllowed } from '../access/allowed-addresses.js';
@@ -43,6 +37,34 @@ export interface Intake {
   isStopping(): boolean;
 }
 
+interface Transport {
+  /** Whether requests are admitted here. Others only pay. */
+  readonly isAdmitted: boolean;
+  /** Whether only the address pays, even for a signed-in user. */
+  readonly isPaidByAddress: boolean;
+  readonly reason: string;
+}
+
+/** What differs between transports. A replica is none: it and its leader each charge for their work. */
+export const TRANSPORTS = {
+  http: { isAdmitted: true, isPaidByAddress: false, reason: 'The other transports follow it.' },
+  order: {
+    isAdmitted: true,
+    isPaidByAddress: false,
+    reason: 'An order of a stream, or a record of an edge, is the same request in other bytes.',
+  },
+  handshake: {
+    isAdmitted: true,
+    isPaidByAddress: true,
+    reason: 'Most of its cost is the connection, which the address opens.',
+  },
+  message: {
+    isAdmitted: false,
+    isPaidByAddress: false,
+    reason: 'It changes nothing, and a stream is closed when its token ends.',
+  },
+} as const satisfies Record<string, Transport>;
+
 export interface Sender {
   readonly address: AddressKey;
   /** The sender's address as a 16-byte IPv6 address. */
@@ -57,7 +79,7 @@ export interface Wanted {
   /** `null` if fair use does not count the request. */
   quota: Quota | null;
   units: number;
-  isPaidByAddress: boolean;
+  transport: Transport;
   right: Right;
   /** Refusal without a session; `null` if a session is optional. */
   unsigned: ErrorAnswer | null;
@@ -93,9 +115,10 @@ function refused(
 
 export function admit(intake: Intake, sender: Sender, wanted: Wanted, bill: Bill): Admission {
   const { fairUse, sequencer, sessions } = intake;
-  const { quota, units, isPaidByAddress, unsigned } = wanted;
+  const { quota, units, unsigned } = wanted;
+  const { isPaidByAddress } = wanted.transport;
   if (intake.isStopping()) return STOPPING;
-  if (isOverloaded(intake.overload, quota)) {
+  if (refuseForOverload(intake.overload, quota)) {
     // Large stream messages pay before they are parsed.
     fairUse.giveBack(bill);
     return OVERLOADED;
@@ -141,7 +164,7 @@ export function admitOrder(
   const wanted: Wanted = {
     quota,
     units,
-    isPaidByAddress: false,
+    transport: TRANSPORTS.order,
     right: 'trade',
     unsigned: NOT_SIGNED_IN,
     token: '',
@@ -157,10 +180,10 @@ function limited(paid: RateLimitState & { waitMs: number }): Admission {
 }
 
 /** Whether too much is waiting for the disk. Uncounted requests are never refused for it. */
-function isOverloaded(overload: Overload, quota: Quota | null): boolean {
+function refuseForOverload(overload: Overload, quota: Quota | null): boolean {
   if (quota === null) return false;
-  if (quota === 'reads') return overload.refusesRead();
-  return quota === 'cancels' ? overload.refusesCancel() : overload.refusesChange();
+  if (quota === 'reads') return overload.refuse('read');
+  return quota === 'cancels' ? overload.refuse('cancel') : overload.refuse('change');
 }
 
 /** Returns the token's session if it has the right, or the refusal. Free of charge. */

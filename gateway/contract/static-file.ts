@@ -16,7 +16,7 @@ import { errorAnswer } from '../commands/errors.js';
 import { acceptedCoding, type Coding } from '../http/answers/accept-encoding.js';
 import { namesTag } from '../http/answers/entity-tags.js';
 import { writeLast } from '../http/answers/last-answer.js';
-import { paysReads, writeError } from '../http/answers/write-error.js';
+import { chargeReads, writeError } from '../http/answers/write-error.js';
 import type { Serving } from '../http/gateway.js';
 import type { Request } from '../http/request.js';
 import type { Handler, Router } from '../http/router.js';
@@ -105,7 +105,7 @@ export function serveChoice(
     const address = request.addressFrom(response);
     const reads = isKnown || isHead ? 1 : Math.ceil(form.bytes.byteLength / FILE_BYTES);
     response.cork(() => {
-      if (!paysReads(server, response, request, reads)) return;
+      if (!chargeReads(server, response, request, reads)) return;
       writeFileHead(response, file, form, isKnown);
       writeCrossOrigin(response, request.origin, server.config.siteOrigins);
       if (isKnown) writeLast(response, '');
@@ -123,7 +123,7 @@ export function onRead(router: Router, path: string, serve: Handler, server: Ser
   router.on('any', path, (response, request) => {
     const { unsent } = server;
     const options = { unsent, isHead: false, header: ['Allow', 'GET, HEAD'] } as const;
-    if (paysReads(server, response, request))
+    if (chargeReads(server, response, request))
       writeError(response, errorAnswer('method_not_allowed'), options);
   });
 }

@@ -20,9 +20,9 @@ import type { ElapsedMs } from '../access/fair-use/token-buckets.js';
 import { TokenMap } from '../access/token-map.js';
 import { onlyCancels } from '../commands/cancels.js';
 import { OUTCOME_UNKNOWN } from '../commands/errors.js';
-import type { Answer } from '../http/answers/answer.js';
 import type { ReceivedBody } from '../http/body.js';
 import { readCommand } from '../http/reading.js';
+import type { Reply } from '../http/reply.js';
 import { IDEMPOTENCY_KEY, type Request } from '../http/request.js';
 import type { Route } from '../http/route.js';
 import { routeName } from '../observe/metrics.js';
@@ -78,7 +78,7 @@ export interface ForwarderOptions {
 
 interface Waiting {
   number: number;
-  answer: Answer;
+  reply: Reply;
   route: Route;
   /** The body, kept only if the request may be sent again. */
   body: Uint8Array | null;
@@ -119,25 +119,25 @@ export class Forwarder {
 
   /** @param answerHere answers a read here if no core does; returns false if impossible */
   forward(
-    answer: Answer,
+    reply: Reply,
     route: Route,
     body: ReceivedBody,
     answerHere: (() => boolean) | null = null,
   ): void {
     const { link, mayMove, elapsedMs } = this.options;
-    const { userToken } = answer.request;
+    const { userToken } = reply.request;
     const session = userToken === '' || !link.isOpen ? null : this.sessions.of(userToken);
-    const command = session === null ? null : this.commandOf(answer.request, session, route, body);
+    const command = session === null ? null : this.commandOf(reply.request, session, route, body);
     const bytes = OWN_BYTES + body.bytes.byteLength;
     if (this.isFull(bytes, route, command)) {
-      answer.refuseOverloaded();
+      reply.refuseOverloaded();
       return;
     }
     const isChange = route.body !== undefined;
     const readMs = answerHere === null ? READ_MS : OPTIONAL_MS;
     const waiting: Waiting = {
       number: this.nextNumber(),
-      answer,
+      reply,
       route,
       body: mayMove ? body.bytes.slice() : null,
       isTooLarge: body.tooLarge,
@@ -184,7 +184,7 @@ export class Forwarder {
         break;
       case ToEdge.dropped:
         this.forget(waiting);
-        waiting.answer.drop();
+        waiting.reply.drop();
         break;
     }
     return true;
@@ -228,7 +228,7 @@ export class Forwarder {
   }
 
   private sendCommand(
-    { number, answer }: Waiting,
+    { number, reply }: Waiting,
     command: Command,
     session: KnownSession,
     own: number,
@@ -237,17 +237,17 @@ export class Forwarder {
     records.clear();
     records.append(command, 0);
     writer.begin(ToCore.command, number, { own }).integer(session.number);
-    writer.content(answer.addressBytes);
+    writer.content(reply.outlet.addressBytes);
     this.options.link.send(writer, records.bytes.subarray(0, records.byteLength));
   }
 
-  private sendRequest({ number, answer, route, isTooLarge }: Waiting, body: Uint8Array): void {
+  private sendRequest({ number, reply, route, isTooLarge }: Waiting, body: Uint8Array): void {
     const { writer } = this;
-    const { request } = answer;
+    const { request } = reply;
     writer.begin(ToCore.request, number, { flags: isTooLarge ? RequestFlag.tooLarge : 0 });
-    writer.content(answer.addressBytes);
+    writer.content(reply.outlet.addressBytes);
     writer.text(routeName(route)).text(request.method).text(request.rawQuery);
-    writer.texts(request.rawParameters).texts(request.headersToForward(answer.isSecure));
+    writer.texts(request.rawParameters).texts(request.headersToForward(reply.isSecure));
     this.options.link.send(writer, body);
   }
 
@@ -260,7 +260,7 @@ export class Forwarder {
 
   /** Sends the request itself, because another leader has not numbered the session. */
   private sendAgain(waiting: Waiting): void {
-    if (waiting.answer.isOver) {
+    if (waiting.reply.isOver) {
       this.forget(waiting);
       return;
     }
@@ -271,40 +271,40 @@ export class Forwarder {
 
   private result(waiting: Waiting, frame: FrameReader): void {
     this.forget(waiting);
-    const { answer, route, command, session } = waiting;
+    const { reply, route, command, session } = waiting;
     const { assets } = this.options;
-    const values = prepareResult(frame, { answer, assets, command: command!, route });
+    const values = prepareResult(frame, { reply, assets, command: command!, route });
     const sequence = values[ResultHead.sequence]!;
-    this.note({ userId: session!.userId, route, sequence }, answer, () => answer.release());
+    this.note({ userId: session!.userId, route, sequence }, reply, () => reply.release());
   }
 
   private answer(waiting: Waiting, frame: FrameReader): void {
     this.forget(waiting);
-    const { answer, route, isDoubtful } = waiting;
+    const { reply, route, isDoubtful } = waiting;
     const status = frame.own;
     const [sequence, userId, number] = [frame.number(), frame.integer(), frame.integer()];
     const tokenId = frame.number();
-    const { userToken: token } = answer.request;
+    const { userToken: token } = reply.request;
     if (number !== 0) this.sessions.add({ token, number, userId, tokenId });
-    else if (userId !== 0 && token === '' && !answer.isOver)
-      this.options.known.renew(answer.address);
+    else if (userId !== 0 && token === '' && !reply.isOver) this.options.known.renew(reply.address);
     if (route.body !== undefined && isDoubtful && BEFORE_THE_ENGINE.has(status)) {
-      if (!answer.isOver) answer.refuseNow(OUTCOME_UNKNOWN);
+      if (!reply.isOver) reply.refuseNow(OUTCOME_UNKNOWN);
       return;
     }
-    const relayed = { status, contentType: frame.text(), headers: frame.texts() };
-    const body = frame.rest().slice();
-    this.note({ userId, route, sequence }, answer, () => answer.relay({ ...relayed, body }));
+    const [contentType, headers, bytes] = [frame.text(), frame.texts(), frame.rest().slice()];
+    const body = bytes.byteLength === 0 ? '' : bytes;
+    const answer = { status, contentType, headers, rateLimit: null, body, sequence };
+    this.note({ userId, route, sequence }, reply, () => reply.relay(answer));
   }
 
   private note(
     of: { userId: number; route: Route; sequence: number },
-    answer: Answer,
+    reply: Reply,
     give: () => void,
   ): void {
     const { onAnswer = (_of, go) => go() } = this.options;
     onAnswer(of, () => {
-      if (!answer.isOver) give();
+      if (!reply.isOver) give();
     });
   }
 
@@ -319,11 +319,11 @@ export class Forwarder {
 
   private giveUp(waiting: Waiting): void {
     this.forget(waiting);
-    const { answer, route, isSent, isDoubtful, answerHere } = waiting;
-    if (answer.isOver || answerHere?.() === true) return;
+    const { reply, route, isSent, isDoubtful, answerHere } = waiting;
+    if (reply.isOver || answerHere?.() === true) return;
     // Reads execute nothing, so they are never in doubt.
-    if ((isSent || isDoubtful) && route.body !== undefined) answer.refuseNow(OUTCOME_UNKNOWN);
-    else answer.refuseOverloaded();
+    if ((isSent || isDoubtful) && route.body !== undefined) reply.refuseNow(OUTCOME_UNKNOWN);
+    else reply.refuseOverloaded();
   }
 
   private forget({ number, bytes }: Waiting): void {
@@ -343,8 +343,8 @@ export class Forwarder {
 }
 
 /** Whether the request is executed at most once, however often it is sent. */
-function isRepeatable({ answer, route }: Waiting): boolean {
-  const { idempotencyKeys, idempotencyKey } = answer.request;
+function isRepeatable({ reply, route }: Waiting): boolean {
+  const { idempotencyKeys, idempotencyKey } = reply.request;
   if (route.body === undefined) return true;
   return route.idempotent === true && idempotencyKeys === 1 && IDEMPOTENCY_KEY.test(idempotencyKey);
 }

@@ -4,12 +4,12 @@ import type { Assets } from '../../engine/interface/notation.js';
 import { NumberBuffer } from '../../engine/storage/number-buffer.js';
 import { refusalAnswer } from '../commands/errors.js';
 import { isAtomicBatch, refusalIn } from '../commands/execution.js';
-import type { Answer } from '../http/answers/answer.js';
+import type { Reply } from '../http/reply.js';
 import type { Route } from '../http/route.js';
 import { FrameError, type FrameReader, ResultFlag } from './link/frames.js';
 
 interface Asked {
-  answer: Answer;
+  reply: Reply;
   route: Route;
   command: Command;
   assets: Assets;
@@ -18,23 +18,23 @@ interface Asked {
 const NUMBER_BYTES = 8;
 const result = new NumberBuffer();
 
-/** Prepares the answer for {@link Answer.release}. The numbers are valid until the next call. */
+/** Prepares the answer for {@link Reply.release}. The numbers are valid until the next call. */
 export function prepareResult(
   frame: FrameReader,
-  { answer, route, command, assets }: Asked,
+  { reply, route, command, assets }: Asked,
 ): Float64Array {
   if ((frame.flags & ResultFlag.limited) !== 0) {
     const [limit, remaining, resetSeconds] = [frame.integer(), frame.integer(), frame.integer()];
-    answer.rateLimit = { limit, remaining, resetSeconds };
+    reply.wallet.rateLimit = { limit, remaining, resetSeconds };
   }
-  if ((frame.flags & ResultFlag.replayed) !== 0) answer.addHeader('Idempotency-Replayed', 'true');
+  if ((frame.flags & ResultFlag.replayed) !== 0) reply.addHeader('Idempotency-Replayed', 'true');
   readNumbers(frame.rest());
   const refusal = refusalIn(result, isAtomicBatch(command));
-  if (refusal === null) answer.prepare(200, route.command!.receipt(assets, result, 0, command));
+  if (refusal === null) reply.prepare(200, route.command!.receipt(assets, result, 0, command));
   else {
     const { error, retryAfter } = refusalAnswer(refusal);
-    if (retryAfter !== null) answer.addHeader('Retry-After', retryAfter);
-    answer.prepare(error.status, error.text);
+    if (retryAfter !== null) reply.addHeader('Retry-After', retryAfter);
+    reply.prepare(error.status, error.text);
   }
   return result.values;
 }

@@ -1,7 +1,7 @@
 /** Admission of HTTP requests (commands/intake.ts), and the answers to refused ones. */
 import { isSameSite, readSessionCookie, tokenIn } from '../access/cookie.js';
 import { errorAnswer, rateLimited, UNKNOWN_PARTNER_KEY } from '../commands/errors.js';
-import { admit, type Wanted } from '../commands/intake.js';
+import { admit, TRANSPORTS, type Wanted } from '../commands/intake.js';
 import type { ReceivedBody } from './body.js';
 import type { Call } from './call.js';
 import type { Route } from './route.js';
@@ -10,22 +10,24 @@ const SECOND_MS = 1_000;
 const MISSING_TOKEN = errorAnswer('missing_token');
 
 export function admitCall(call: Call, route: Route, body: ReceivedBody): boolean {
-  const { gateway, request, bill } = call;
-  if (typeof route.quota === 'function') call.quota = route.quota(body);
-  call.leastUnits = body.units;
+  const { gateway, request, wallet } = call;
+  if (typeof route.quota === 'function') wallet.quota = route.quota(body);
+  wallet.leastUnits = body.units;
   const wanted = wantedOf(call, route, body);
-  const admission = admit(gateway, call, wanted, bill);
-  call.rateLimit = admission.rateLimit;
+  const admission = admit(gateway, call.outlet, wanted, wallet.bill);
+  wallet.rateLimit = admission.rateLimit;
   if (admission.refusal !== null) return call.refuseAdmission(admission);
   const { session } = admission;
   call.session = session;
+  wallet.bill.payer = session;
   if (session !== null && request.userToken === '')
     gateway.passwords.queue.known.renew(call.address);
   return admitUncounted(call, wanted) && admitKey(call, route);
 }
 
 function wantedOf(call: Call, route: Route, body: ReceivedBody): Wanted {
-  const { request, quota } = call;
+  const { request } = call;
+  const { quota } = call.wallet;
   const { access, method, handlesCredentials = false } = route;
   const isOfUser = access === 'session' || access === 'public';
   const asked = route.units?.(request.rawQuery, body) ?? 1;
@@ -33,7 +35,7 @@ function wantedOf(call: Call, route: Route, body: ReceivedBody): Wanted {
   return {
     quota,
     units: access === 'operator' ? 0 : counted,
-    isPaidByAddress: false,
+    transport: TRANSPORTS.http,
     right: handlesCredentials ? 'password' : method === 'GET' ? 'read' : 'trade',
     unsigned: access === 'session' ? MISSING_TOKEN : null,
     token: isOfUser ? tokenIn(request) : '',
@@ -55,7 +57,7 @@ function isCrossSite({ request, gateway }: Call, { access }: Route): boolean {
 
 /** Limits an uncounted request that costs more than one unit. */
 function admitUncounted(call: Call, { quota, units }: Wanted): boolean {
-  if (quota !== null || units <= 1 || !call.gateway.fairUse.floods(call.address, units))
+  if (quota !== null || units <= 1 || !call.gateway.fairUse.countFree(call.address, units))
     return true;
   call.closeAfterAnswer();
   const { error, retryAfter } = rateLimited(SECOND_MS);

@@ -7,8 +7,8 @@ import type { Command, CommandName } from '../../engine/interface/commands.js';
 import type { ErrorCode } from '../commands/errors.js';
 import type { ReceiptWriter } from '../commands/receipt.js';
 import { NoQuery } from '../json/fields.js';
-import type { AnsweredRoute, AskedBody } from './answers/answer.js';
 import type { Call } from './call.js';
+import type { AnsweredRoute, AskedBody } from './reply.js';
 import type { Asking } from './request.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -33,7 +33,7 @@ interface RouteCommand {
    */
   read(asking: Asking, body: Uint8Array): Command | null;
   /** Returns whether to execute the command. If false, the request has been refused. */
-  admits?(call: Call, command: Command): boolean;
+  admit?(call: Call, command: Command): boolean;
   receipt: ReceiptWriter<string | Uint8Array>;
 }
 

@@ -11,10 +11,12 @@ import { errorAnswer, invalidRequest } from '../commands/errors.js';
 import type { FieldProblems } from '../json/problems.js';
 import { elapsedMs } from '../observe/clock.js';
 import type { AnswerCounts } from '../observe/metrics.js';
-import type { Answer } from './answers/answer.js';
+import type { Outlet } from './answers/answer.js';
+import { SocketOutlet } from './answers/socket-outlet.js';
 import { BODY_MS_MAX, ReceivedBody, receiveBody, Turns } from './body.js';
 import type { Serving } from './gateway.js';
 import { InFlight } from './in-flight.js';
+import type { Reply } from './reply.js';
 import { PARAMETERS_MAX, type Request } from './request.js';
 import { type Method, parameterNames, type Route } from './route.js';
 import { type Handler, Router } from './router.js';
@@ -24,23 +26,23 @@ const SWEEP_MS = 500;
 const NO_BODY = new ReceivedBody(new Uint8Array(0));
 const VERBS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'del' } as const;
 
-export interface Service<A extends Answer> {
+export interface Service<R extends Reply> {
   readonly server: Serving;
   /** Begins a request. `route` is `null` if none matches. */
   begin(
     route: Route | null,
     counts: AnswerCounts,
     request: Request,
-    response: uWS.HttpResponse,
-    inFlight: InFlight<Answer>,
-  ): A;
-  serve(call: A, route: Route, body: ReceivedBody): void;
+    outlet: Outlet,
+    inFlight: InFlight<Reply>,
+  ): R;
+  serve(call: R, route: Route, body: ReceivedBody): void;
 }
 
-export class HttpServer<A extends Answer = Answer> {
+export class HttpServer<R extends Reply = Reply> {
   private readonly router: Router;
   private readonly server: Serving;
-  private readonly inFlight = new InFlight<Answer>(() => this.settle());
+  private readonly inFlight = new InFlight<Reply>(() => this.settle());
   private readonly turns = new Turns();
   private readonly unknownCounts: AnswerCounts;
   private slow = 0;
@@ -48,7 +50,7 @@ export class HttpServer<A extends Answer = Answer> {
   private idle: (() => void) | null = null;
 
   constructor(
-    private readonly service: Service<A>,
+    private readonly service: Service<R>,
     routes: readonly Route[],
   ) {
     this.server = service.server;
@@ -63,7 +65,7 @@ export class HttpServer<A extends Answer = Answer> {
     for (const [path, methods] of methodsByPath) this.refuseOtherMethods(path, methods);
     this.router.on('any', '/*', (response, request) => {
       const call = this.begin(response, request, null);
-      if (call.pays('reads', 1)) call.refuseNow(errorAnswer('route_not_found'));
+      if (call.charge(1)) call.refuseNow(errorAnswer('route_not_found'));
     });
   }
 
@@ -142,7 +144,7 @@ export class HttpServer<A extends Answer = Answer> {
     const { siteOrigins } = this.server.config;
     this.router.on('any', BASE + path, (response, request) => {
       const call = this.begin(response, request, null);
-      if (!call.pays('reads', 1)) return;
+      if (!call.charge(1)) return;
       if (isPreflight(request, siteOrigins)) {
         for (const header of preflightHeaders(allowed)) call.addHeader(...header);
         call.answerNow(204, '');
@@ -153,7 +155,7 @@ export class HttpServer<A extends Answer = Answer> {
     });
   }
 
-  private receive(call: A, response: uWS.HttpResponse, route: Route): void {
+  private receive(call: R, response: uWS.HttpResponse, route: Route): void {
     const { isChunked } = call.request;
     if (isChunked) call.closeAfterAnswer();
     this.inFlight.receives(call);
@@ -186,14 +188,14 @@ export class HttpServer<A extends Answer = Answer> {
     }
   }
 
-  private refuseSlow(call: Answer): void {
+  private refuseSlow(call: Reply): void {
     this.slow++;
     call.closeAfterAnswer();
     call.refuseNow(invalidRequest({ body: `did not end within ${BODY_MS_MAX / 1_000} seconds` }));
   }
 
   /** An exception in a handler is a bug: memory may be half changed, so the process ends. */
-  private answer(call: A, route: Route, body: ReceivedBody): void {
+  private answer(call: R, route: Route, body: ReceivedBody): void {
     try {
       this.service.serve(call, route, body);
     } catch (error) {
@@ -206,8 +208,9 @@ export class HttpServer<A extends Answer = Answer> {
     request: Request,
     route: Route | null,
     counts = this.unknownCounts,
-  ): A {
-    const call = this.service.begin(route, counts, request, response, this.inFlight);
+  ): R {
+    const outlet = new SocketOutlet(this.server, request, response);
+    const call = this.service.begin(route, counts, request, outlet, this.inFlight);
     response.onAborted(() => call.abort());
     this.inFlight.began();
     return call;
@@ -226,7 +229,7 @@ export class HttpServer<A extends Answer = Answer> {
     const call = this.begin(response, request, null);
     setImmediate(() => {
       call.closeAfterAnswer();
-      if (call.pays('reads', 1)) call.refuseNow(invalidRequest(problems));
+      if (call.charge(1)) call.refuseNow(invalidRequest(problems));
     });
   };
 

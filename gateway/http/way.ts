@@ -13,6 +13,7 @@ import type { Gateway } from './gateway.js';
 import { read } from './reading.js';
 import type { Route } from './route.js';
 import type { Service } from './server.js';
+import { executeFor } from './submission.js';
 
 const NOT_REACHED =
   'The sequence in minSequence was not reached in time. Try again, or ask for a lower one.';
@@ -21,8 +22,8 @@ const NOT_REACHED =
 export function serviceOf(gateway: Gateway, answer: typeof serve = serve): Service<Call> {
   return {
     server: gateway,
-    begin: (route, counts, request, response, inFlight) =>
-      new Call(gateway, route, counts, request, response, inFlight),
+    begin: (route, counts, request, outlet, inFlight) =>
+      new Call(gateway, route, counts, request, outlet, inFlight),
     serve: answer,
   };
 }
@@ -37,8 +38,8 @@ export function serve(call: Call, route: Route, body: ReceivedBody): void {
 function run(call: Call, route: Route): void {
   const { command } = call;
   if (command !== null) {
-    const { admits, receipt } = route.command!;
-    if (admits === undefined || admits(call, command)) call.execute(command, 200, receipt);
+    const { admit, receipt } = route.command!;
+    if (admit === undefined || admit(call, command)) executeFor(call, command, 200, receipt);
     return;
   }
   const pending = route.handle(call);

@@ -10,7 +10,7 @@ import { readHistory } from './history/read.js';
 
 export function findAccount(call: Call, parameter: string): AccountView | null {
   const account = call.engine.account(idNumber('u', call.parameter(parameter)));
-  return call.finds(account, 'user_not_found') ? account : null;
+  return call.require(account, 'user_not_found') ? account : null;
 }
 
 /** Like {@link findAccount}, but refuses a private account for a client without a session. */
@@ -52,11 +52,11 @@ export function marketNumber(assets: Assets, name: string): number {
  * Refuses an id of 0, which never exists, and returns false. A request with an idempotency key is
  * left to the engine, so that the refusal is stored.
  */
-export function mayExist(call: Call, id: number, code: ErrorCode): boolean {
+export function requireId(call: Call, id: number, code: ErrorCode): boolean {
   return id !== 0 || call.idempotencyKey !== null || call.refuseWhenDurable(errorAnswer(code));
 }
 
-export function isListed(call: Call, symbol: string): boolean {
+export function requireListed(call: Call, symbol: string): boolean {
   if (call.engine.findAsset(symbol) >= 0) return true;
   call.refuseNow(invalidRequest({ asset: `is not listed; ${assetsText(call.engine)}` }));
   return false;
@@ -104,6 +104,6 @@ export function withFilter(
   if (marketId === null || engine.hasMarket(marketId)) respond(filter);
   else
     readHistory(call, { kind: 'marketTrades', marketId, limit: 1, cursor: null }, (trades) => {
-      if (call.finds(trades, 'market_not_found')) respond(filter);
+      if (call.require(trades, 'market_not_found')) respond(filter);
     });
 }

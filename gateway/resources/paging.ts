@@ -53,7 +53,7 @@ export function pageOf<Entry>(
   order: ListOrder<Entry>,
 ): Page<Entry> | null {
   const { limit } = call.query;
-  call.owes(unitsOfSeen(entries.length));
+  call.owe(unitsOfSeen(entries.length));
   const after = startOf(call, order.list);
   if (after === undefined) return null;
   let start = 0;

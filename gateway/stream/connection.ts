@@ -143,7 +143,7 @@ export class Connection {
       subscription.channel.remove(subscription, this.options.elapsedMs());
     }
     this.subscriptions.clear();
-    this.hasRead();
+    this.notifyRead();
   }
 
   /** Subscribes to a channel once. Sends no messages before {@link start}. */
@@ -165,10 +165,10 @@ export class Connection {
 
   /** Call when the socket's backlog has shrunk. */
   drained(): void {
-    if (this.backlogBytes < UNREAD_BYTES) this.hasRead();
+    if (this.backlogBytes < UNREAD_BYTES) this.notifyRead();
   }
 
-  private hasRead(): void {
+  private notifyRead(): void {
     const go = this.onRead;
     this.onRead = null;
     go?.();

@@ -1,7 +1,7 @@
 /** The stream's path and socket options, which all processes with sockets share. */
 
 import { errorAnswer, invalidRequest } from '../commands/errors.js';
-import { paysReads, writeError } from '../http/answers/write-error.js';
+import { chargeReads, writeError } from '../http/answers/write-error.js';
 import type { Serving } from '../http/gateway.js';
 import type { Router } from '../http/router.js';
 
@@ -25,12 +25,12 @@ export const SOCKET_BEHAVIOR = {
 export function serveNoUpgrade(router: Router, server: Serving): void {
   const { unsent } = server;
   router.on('get', STREAM_PATH, (response, request) => {
-    if (!paysReads(server, response, request)) return;
+    if (!chargeReads(server, response, request)) return;
     const error = invalidRequest({ Upgrade: 'must be websocket' });
     writeError(response, error, { unsent, isHead: false });
   });
   router.on('any', STREAM_PATH, (response, request) => {
-    if (!paysReads(server, response, request)) return;
+    if (!chargeReads(server, response, request)) return;
     const options = { unsent, isHead: request.method === 'head', header: ALLOW };
     writeError(response, errorAnswer('method_not_allowed'), options);
   });

@@ -12,7 +12,7 @@ import { HANDSHAKE_UNITS } from '../access/fair-use/charges.js';
 import { Bill } from '../access/fair-use/fair-use.js';
 import type { Session } from '../access/sessions.js';
 import type { ErrorAnswer } from '../commands/errors.js';
-import { admit, type Sender, type Wanted } from '../commands/intake.js';
+import { admit, type Sender, TRANSPORTS, type Wanted } from '../commands/intake.js';
 import type { Gateway } from '../http/gateway.js';
 import type { Request } from '../http/request.js';
 
@@ -57,7 +57,7 @@ export function admitStream(
   const wanted: Wanted = {
     quota: 'reads',
     units: HANDSHAKE_UNITS,
-    isPaidByAddress: true,
+    transport: TRANSPORTS.handshake,
     right: 'read',
     unsigned: null,
     token,

@@ -109,7 +109,7 @@ export class Protocol {
     // Only order entry may be this large. It is charged before it is parsed.
     if (text.length > this.options.limits.messageBytes) {
       const { quota, units } = costOfUnread(text);
-      if (!this.allows(connection, bill, units, idIn(text), quota)) return;
+      if (!this.charge(connection, bill, units, idIn(text), quota)) return;
     }
     if (!isBinary && connection.userId !== 0) {
       const request = this.reader.read(engine, text, connection.userId);
@@ -187,7 +187,7 @@ export class Protocol {
    */
   affordRefusal(connection: Connection, { status }: ErrorAnswer, units: number): boolean {
     const { fairUse } = this.options.gateway;
-    const isFlood = status === RATE_LIMITED && fairUse.floods(connection.address);
+    const isFlood = status === RATE_LIMITED && fairUse.countFree(connection.address);
     return this.afford(connection, isFlood ? Number.POSITIVE_INFINITY : operationsOfRefusal(units));
   }
 
@@ -216,7 +216,7 @@ export class Protocol {
   private handle(connection: Connection, received: ReceivedMessage, bill: Bill): void {
     const { gateway, limits } = this.options;
     const id = idOf(received.json);
-    if (!this.allows(connection, bill, received.units, id)) return;
+    if (!this.charge(connection, bill, received.units, id)) return;
     if (received.bytes > limits.messageBytes) {
       const text = `The message is larger than ${limits.messageBytes} bytes.`;
       this.refuse(connection, errorAnswer('body_too_large', {}, text), { id });
@@ -295,7 +295,7 @@ export class Protocol {
    * Raises a message's charge to `units` in total. If the address or user exceeds its rate, returns
    * false and sends an error that says when to retry.
    */
-  private allows(
+  private charge(
     connection: Connection,
     bill: Bill,
     units: number,
@@ -318,7 +318,7 @@ export class Protocol {
   ): void {
     // The message itself is already counted.
     if (!this.afford(connection, names.length - 1)) return;
-    if (!this.allows(connection, bill, names.length, id)) return;
+    if (!this.charge(connection, bill, names.length, id)) return;
     const { stamp } = this.options.hub;
     const begun: Begun[] = [];
     let owed = 0;
@@ -366,7 +366,7 @@ export class Protocol {
     const missed = channel.since(number, stamp.sequence);
     const isOld = missed === null && name === 'user' && number <= stamp.sequence;
     const reads = isOld ? READS_PER_REPLAY : Math.floor((missed?.length ?? 0) / MESSAGES_PER_READ);
-    if (!this.allows(connection, bill, 1 + reads, id)) return;
+    if (!this.charge(connection, bill, 1 + reads, id)) return;
     const subscription = connection.subscribe(channel);
     if (isOld) {
       this.resumes.begin(connection, subscription, { id, after: number });

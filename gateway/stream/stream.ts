@@ -281,11 +281,11 @@ export class StreamServer {
 
   /** Counts a received ping or pong as a message. */
   private controlled(connection: Connection): void {
-    this.isAlive(connection);
+    this.heardFrom(connection);
     this.protocol.afford(connection, 1);
   }
 
-  isAlive(connection: Connection): void {
+  heardFrom(connection: Connection): void {
     connection.unansweredPings = 0;
   }
 

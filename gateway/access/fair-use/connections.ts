@@ -75,7 +75,7 @@ export class ConnectionCap {
     if (open > this.limits.total) {
       this.refusedTotal++;
       response.close();
-    } else if (!this.isAllowed(response, open - 1)) {
+    } else if (!this.admit(response, open - 1)) {
       this.refusedAddress++;
       response.close();
     }
@@ -96,7 +96,7 @@ export class ConnectionCap {
   }
 
   /** `used` excludes this connection. */
-  private isAllowed(response: HttpResponse, used: number): boolean {
+  private admit(response: HttpResponse, used: number): boolean {
     const { total, perAddress } = this.limits;
     if (perAddress === 0) return true;
     const address = addressKey(response.getRemoteAddress());

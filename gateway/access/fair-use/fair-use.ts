@@ -148,7 +148,7 @@ export class FairUse {
   }
 
   /** Counts free answers. Returns whether the address exceeds its rate. */
-  floods(address: AddressKey, count = 1): boolean {
+  countFree(address: AddressKey, count = 1): boolean {
     if (this.rates.reads.address === null) return false;
     return !this.freeAnswers.take(address, count, this.elapsedMs());
   }

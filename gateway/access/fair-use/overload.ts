@@ -31,13 +31,13 @@ type Backlog = Pick<Sequencer, 'backlog' | 'backlogBytes' | 'durableSequence' | 
 
 const RESERVE_PART = 10;
 
+type Work = 'change' | 'cancel' | 'read';
+
 export class Overload {
   private durableSequence = -1;
   /** When `durableSequence` last advanced, or the backlog was last empty. */
   private sinceMs = 0;
-  private refusedChanges = 0;
-  private refusedCancels = 0;
-  private refusedReads = 0;
+  readonly refusedCounts: Record<Work, number> = { change: 0, cancel: 0, read: 0 };
 
   constructor(
     private readonly sequencer: Backlog,
@@ -52,27 +52,17 @@ export class Overload {
     this.sinceMs = this.elapsedMs();
   }
 
-  refusesChange(): boolean {
-    const refuses = this.stalledMs() > this.limits.stallMs || this.isFull(0);
-    if (refuses) this.refusedChanges++;
+  /** Returns whether to refuse more of this work, and counts the refusal. */
+  refuse(work: Work): boolean {
+    const refuses = this.isTooMuch(work);
+    if (refuses) this.refusedCounts[work]++;
     return refuses;
   }
 
-  refusesCancel(): boolean {
-    const refuses = this.isFull(1 / RESERVE_PART);
-    if (refuses) this.refusedCancels++;
-    return refuses;
-  }
-
-  refusesRead(): boolean {
-    const refuses = this.sequencer.waitingTargets >= this.limits.waitingAnswers;
-    if (refuses) this.refusedReads++;
-    return refuses;
-  }
-
-  get refusedCounts(): { change: number; cancel: number; read: number } {
-    const { refusedChanges: change, refusedCancels: cancel, refusedReads: read } = this;
-    return { change, cancel, read };
+  private isTooMuch(work: Work): boolean {
+    if (work === 'read') return this.sequencer.waitingTargets >= this.limits.waitingAnswers;
+    if (work === 'cancel') return this.isFull(1 / RESERVE_PART);
+    return this.stalledMs() > this.limits.stallMs || this.isFull(0);
   }
 
   /** Whether the disk queue has reached a limit, raised by the fraction `more`. */

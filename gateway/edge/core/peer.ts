@@ -19,11 +19,13 @@ import { type Conclusion, conclude } from '../../commands/conclusion.js';
 import { errorAnswer, invalidRequest, UNAVAILABLE } from '../../commands/errors.js';
 import type { Explained } from '../../commands/explained.js';
 import { type Admission, admitOrder, type Sender } from '../../commands/intake.js';
-import { type Answer, limitHeaders } from '../../http/answers/answer.js';
+import { limitHeaders } from '../../http/answers/answer.js';
 import { JSON_TYPE } from '../../http/answers/response-head.js';
 import { ReceivedBody, Turns } from '../../http/body.js';
+import { Call } from '../../http/call.js';
 import type { Gateway } from '../../http/gateway.js';
 import { InFlight } from '../../http/in-flight.js';
+import type { Reply } from '../../http/reply.js';
 import { type RawRequest, Request } from '../../http/request.js';
 import type { Route } from '../../http/route.js';
 import { serve } from '../../http/way.js';
@@ -39,7 +41,7 @@ import {
   ToEdge,
 } from '../link/frames.js';
 import { SessionNumbers } from '../link/session-numbers.js';
-import { type EdgeOfCalls, RequestCall } from './calls.js';
+import { EdgeOutlet } from './calls.js';
 import { EdgeCommands, type EdgeCommandsOptions } from './commands.js';
 import { loadRecord } from './received-record.js';
 import type { ServedRoute, ServedRoutes } from './served-routes.js';
@@ -58,7 +60,7 @@ export interface PeerOptions extends EdgeCommandsOptions {
 
 const writer = new FrameWriter();
 
-export class EdgePeer implements EdgeOfCalls, Sender {
+export class EdgePeer implements Sender {
   readonly gateway: Gateway;
   readonly served: ServedRoutes;
   readonly sink: BlockSink;
@@ -71,7 +73,7 @@ export class EdgePeer implements EdgeOfCalls, Sender {
   private readonly stopTelling: () => void;
   /** The client's address in the current frame. */
   addressBytes: Uint8Array = new Uint8Array(0);
-  readonly inFlight: InFlight<Answer>;
+  readonly inFlight: InFlight<Reply>;
   /** Whether the edge has announced that it sends nothing more. */
   private hasLeft = false;
 
@@ -240,7 +242,10 @@ export class EdgePeer implements EdgeOfCalls, Sender {
     const request = new Request(raw, method, true);
     const served = this.served.named(name);
     if (served !== null) request.readParameters(raw, served.names);
-    const call = new RequestCall(this, served, request, number, address.slice());
+    const outlet = new EdgeOutlet(this, number, address.slice());
+    const counts = served?.counts ?? this.served.unknown;
+    const route = served?.route ?? null;
+    const call = new Call(this.gateway, route, counts, request, outlet, this.inFlight);
     this.inFlight.began();
     if (served === null) call.refuseNow(errorAnswer('route_not_found'));
     else if (request.problems !== null) call.refuseNow(invalidRequest(request.problems));
@@ -250,7 +255,7 @@ export class EdgePeer implements EdgeOfCalls, Sender {
     }
   }
 
-  private serve(call: RequestCall, route: Route, body: ReceivedBody): void {
+  private serve(call: Call, route: Route, body: ReceivedBody): void {
     if (!Turns.mustWait(body.units)) {
       serve(call, route, body);
       return;

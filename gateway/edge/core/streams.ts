@@ -63,7 +63,7 @@ export class CoreStreams {
   constructor(private readonly options: CoreStreamsOptions) {
     const { stream, sink } = options;
     this.stopPublishing = stream.publishTo((topic, text) => {
-      if (this.topics.of(topic) === 0 || !this.hasRoom()) return;
+      if (this.topics.of(topic) === 0 || !this.requireRoom()) return;
       sink.send(writer.begin(ToEdge.published, 0).text(topic), bytesOf(text));
     });
   }
@@ -87,14 +87,14 @@ export class CoreStreams {
     },
     [ToCore.streamCommand]: (frame, found) => found && this.command(found, frame),
     [ToCore.streamExceeded]: (_, found) => found && this.options.stream.exceeded(found.connection),
-    [ToCore.streamPong]: (_, found) => found && this.options.stream.isAlive(found.connection),
+    [ToCore.streamPong]: (_, found) => found && this.options.stream.heardFrom(found.connection),
     [ToCore.streamRead]: (_, found) => found && this.options.stream.drained(found.connection),
     [ToCore.streamClosed]: ({ id, own }) =>
       this.closed(id, own === CLOSE.slowReader.code ? CLOSE.slowReader : null),
   };
 
   /** Ends the streams of an edge that does not keep up. */
-  private readonly hasRoom = (): boolean => {
+  private readonly requireRoom = (): boolean => {
     if (!this.options.isBehind()) return true;
     for (const { connection } of [...this.streams.values()]) this.options.stream.cutOff(connection);
     return false;
@@ -137,9 +137,9 @@ export class CoreStreams {
 
   private add(number: number, connection: Connection, isOfReplica: boolean): void {
     const { sink, stream } = this.options;
-    const { topics, hasRoom } = this;
+    const { topics, requireRoom } = this;
     const onEnd = () => this.closed(number);
-    const socket = new EdgeSocket({ number, sink, topics, hasRoom, onEnd });
+    const socket = new EdgeSocket({ number, sink, topics, requireRoom, onEnd });
     this.streams.set(number, { connection, socket, isOfReplica });
     if (isOfReplica) connection.open(socket);
     else stream.opened(connection, socket);
@@ -253,7 +253,7 @@ interface EdgeSocketOptions {
   number: number;
   sink: FrameSink;
   topics: Tally<string>;
-  hasRoom: () => boolean;
+  requireRoom: () => boolean;
   /** Called when the exchange closes the stream, as uWebSockets.js calls its close handler. */
   onEnd: () => void;
 }
@@ -265,8 +265,8 @@ class EdgeSocket implements Socket {
   constructor(private readonly options: EdgeSocketOptions) {}
 
   send(text: string | Uint8Array): void {
-    const { number, sink, hasRoom } = this.options;
-    if (hasRoom()) sink.send(writer.begin(ToEdge.streamText, number), bytesOf(text));
+    const { number, sink, requireRoom } = this.options;
+    if (requireRoom()) sink.send(writer.begin(ToEdge.streamText, number), bytesOf(text));
   }
 
   subscribe(topic: string): boolean {

@@ -11,9 +11,10 @@ import { FairUse } from '../../access/fair-use/fair-use.js';
 import { KnownAddresses } from '../../access/fair-use/known-addresses.js';
 import { serveContract } from '../../contract/serve.js';
 import { Acceptor, handingOut } from '../../http/acceptor.js';
-import { Answer } from '../../http/answers/answer.js';
+import type { Answer } from '../../http/answers/answer.js';
 import { UnsentAnswers } from '../../http/answers/unsent-answers.js';
 import type { Serving } from '../../http/gateway.js';
+import { Reply } from '../../http/reply.js';
 import { HttpServer } from '../../http/server.js';
 import { elapsedMs } from '../../observe/clock.js';
 import { createLog } from '../../observe/log.js';
@@ -42,7 +43,7 @@ const REPORT_MS = 500;
 const NOT_MEASURED = { observe: () => {} };
 
 /** A request. The core answers nearly all of them. */
-class EdgeCall extends Answer {
+class EdgeCall extends Reply {
   /** Only the core knows the user. */
   readonly userId = 0;
   private isAnsweredHere = false;
@@ -53,8 +54,8 @@ class EdgeCall extends Answer {
   }
 
   /** The core measures and counts its own answers. */
-  protected override measure(): void {
-    if (this.isAnsweredHere) super.measure();
+  protected override measure(answer: Answer): void {
+    if (this.isAnsweredHere) super.measure(answer);
   }
 }
 
@@ -115,8 +116,8 @@ class EdgeThread {
     this.server = new HttpServer<EdgeCall>(
       {
         server: serving,
-        begin: (route, counts, request, response, inFlight) =>
-          new EdgeCall(serving, route, counts, request, response, inFlight),
+        begin: (route, counts, request, outlet, inFlight) =>
+          new EdgeCall(serving, route, counts, request, outlet, inFlight),
         serve: (call, route, body) => {
           if (body.unread) call.closeAfterAnswer();
           if (this.isStopping) call.refuseUnavailable();

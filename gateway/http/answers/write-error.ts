@@ -20,7 +20,7 @@ interface ErrorOptions {
  * Charges the address for a request outside the routes, as `reads` reads. If that exceeds the
  * limit, answers with an error and returns false. Call corked.
  */
-export function paysReads(
+export function chargeReads(
   { fairUse, unsent }: Pick<Serving, 'fairUse' | 'unsent'>,
   response: HttpResponse,
   request: Request,
@@ -31,7 +31,7 @@ export function paysReads(
   if (paid === null || paid.granted) return true;
   const { error, retryAfter } = rateLimited(paid.waitMs);
   const isHead = request.method === 'head';
-  const isLast = fairUse.floods(address);
+  const isLast = fairUse.countFree(address);
   writeError(response, error, { unsent, isHead, isLast, header: ['Retry-After', retryAfter] });
   return false;
 }

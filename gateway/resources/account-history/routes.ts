@@ -66,9 +66,9 @@ export const accountHistoryRoutes: Route[] = [
     handle(call) {
       const { userId, engine } = call;
       const orderId = idNumber('o', call.parameter('orderId'));
-      if (!call.finds(orderId || null, 'order_not_found')) return;
+      if (!call.require(orderId || null, 'order_not_found')) return;
       readHistory(call, { kind: 'userOrder', userId, orderId }, (order, at) => {
-        if (!call.finds(order, 'order_not_found')) return;
+        if (!call.require(order, 'order_not_found')) return;
         const text = views.orderRecord.text({ ...order, ...at }, engine);
         call.answerWhenDurable(200, text, at.sequence);
       });
@@ -87,7 +87,7 @@ function answerResting(call: OrdersCall): void {
   });
   if (page === null) return;
   const ahead = engine.lotsAhead(page.entries);
-  call.owes(unitsOfSeen(engine.makersSeen));
+  call.owe(unitsOfSeen(engine.makersSeen));
   const orders = Array.from(ahead, ([id, lots]) => views.restingOrder(engine.order(id), lots));
   answerOrders(call, orders, { nextCursor: page.nextCursor, ...call.trueAt });
 }

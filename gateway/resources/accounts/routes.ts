@@ -6,6 +6,7 @@ import type { PositionView } from '../../../engine/interface/views.js';
 import { unitsOfSeen } from '../../access/fair-use/charges.js';
 import type { Call } from '../../http/call.js';
 import { defineRoute, type Route } from '../../http/route.js';
+import { executeFor } from '../../http/submission.js';
 import { EmptyBody } from '../../json/fields.js';
 import { type Filter, findAccount, findShownAccount, withFilter } from '../find.js';
 import { readHistory } from '../history/read.js';
@@ -26,7 +27,7 @@ export const userRoutes: Route[] = [
       const request = { kind: 'rank', userId, metric: 'profit', period: 'all' } as const;
       readHistory(call, request, ({ account: shown, rank }, at) => {
         // A new account's registration may not be durable yet.
-        if (!call.finds(shown, 'user_not_found')) return;
+        if (!call.require(shown, 'user_not_found')) return;
         // With a session, the account is the user's own: reading.ts refuses any other.
         const isHidden = shown.privacy !== Privacy.OPEN && call.session === null;
         const source = { ...shown, ...at, ...(isHidden ? {} : { rank }) };
@@ -81,7 +82,8 @@ export const userRoutes: Route[] = [
       const { private: isPrivate, listed } = call.body;
       const hidden = listed ? Privacy.LISTED : Privacy.PRIVATE;
       const privacy = isPrivate ? hidden : Privacy.OPEN;
-      call.execute(
+      executeFor(
+        call,
         { kind: 'setPrivacy', userId, idempotencyKey, privacy },
         200,
         views.privacyReceipt,
@@ -112,7 +114,7 @@ export const userRoutes: Route[] = [
       const { userId, idempotencyKey } = call;
       const { enabled } = call.body;
       const command = { kind: 'setAutoClaim', userId, idempotencyKey, enabled } as const;
-      call.execute(command, 200, views.autoClaimReceipt);
+      executeFor(call, command, 200, views.autoClaimReceipt);
     },
   }),
 
@@ -129,7 +131,7 @@ export const userRoutes: Route[] = [
       const { startAgain, startingBalanceMicros } = call.gateway.config;
       const grantMicros = startAgain ? startingBalanceMicros : 0;
       const command = { kind: 'startAgain', userId, idempotencyKey, grantMicros } as const;
-      call.execute(command, 200, views.startedAgain);
+      executeFor(call, command, 200, views.startedAgain);
     },
   }),
 
@@ -160,7 +162,7 @@ export const userRoutes: Route[] = [
       const { userId, idempotencyKey } = call;
       const code = call.body.code.toUpperCase();
       const command = { kind: 'setReferralCode', userId, idempotencyKey, code } as const;
-      call.execute(command, 200, views.referralReceipt);
+      executeFor(call, command, 200, views.referralReceipt);
     },
   }),
 ];
@@ -183,7 +185,7 @@ function answerPositions(call: PositionsCall, userId: number, filter: Filter): v
       listed.push(...views.openPositions(position, market).filter(isAfter));
   }
   listed.sort((a, b) => placeOf(b) - placeOf(a));
-  call.owes(unitsOfSeen(seen * ROWS_OF_MARKET + engine.orderCount(call.userId)));
+  call.owe(unitsOfSeen(seen * ROWS_OF_MARKET + engine.orderCount(call.userId)));
   answerPageOf(call, listed, {
     list,
     positionOf: placeOf,

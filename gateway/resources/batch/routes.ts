@@ -12,6 +12,7 @@ import { onlyCancels } from '../../commands/cancels.js';
 import { invalidRequest, ORDER_ERRORS } from '../../commands/errors.js';
 import type { Call } from '../../http/call.js';
 import { defineRoute, type Route } from '../../http/route.js';
+import { executeFor } from '../../http/submission.js';
 import { batchReceipt } from './receipts.js';
 import {
   BatchBody,
@@ -51,14 +52,14 @@ export const batchRoutes: Route[] = [
       receipt: batchReceipt,
       read: ({ assets, userId, idempotencyKey }, body) =>
         reader.read(assets, body, userId, idempotencyKey),
-      admits: (call, command) => isAllowed(call, command as Batch),
+      admit: (call, command) => chargeBatch(call, command as Batch),
     },
-    // Checked by {@link isAllowed} after parsing.
+    // Checked by {@link chargeBatch} after parsing.
     quota: ({ cost }) => cost.quota,
     units: (_query, { cost }) => cost.units,
     handle(call) {
       const batch = parsedBatch(call);
-      if (batch !== null && isAllowed(call, batch)) call.execute(batch, 200, batchReceipt);
+      if (batch !== null && chargeBatch(call, batch)) executeFor(call, batch, 200, batchReceipt);
     },
   }),
 ];
@@ -67,15 +68,15 @@ export const batchRoutes: Route[] = [
  * Charges the operations. A batch that seemed to contain only cancels was admitted as such. If it
  * contains anything else, all of it counts as orders and must be admitted as orders.
  */
-function isAllowed(call: Call, batch: Batch): boolean {
-  if (call.quota === 'cancels' && !onlyCancels(batch)) {
-    if (call.gateway.overload.refusesChange()) {
+function chargeBatch(call: Call, batch: Batch): boolean {
+  if (call.wallet.quota === 'cancels' && !onlyCancels(batch)) {
+    if (call.gateway.overload.refuse('change')) {
       call.refuseOverloaded();
       return false;
     }
-    call.quota = 'orders';
+    call.wallet.quota = 'orders';
   }
-  return call.affords(batch.operations.length);
+  return call.charge(batch.operations.length);
 }
 
 /** Returns the command of a parsed body, or refuses an invalid one and returns `null`. */

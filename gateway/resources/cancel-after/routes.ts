@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { MAX_CANCEL_AFTER_MS, MIN_CANCEL_AFTER_MS } from '../../../engine/interface/parameters.js';
 import { receiptOf } from '../../commands/receipt.js';
 import { defineRoute, type Route } from '../../http/route.js';
+import { executeFor } from '../../http/submission.js';
 import { bodyObject, responseObject } from '../../json/components.js';
 import * as request from '../../json/fields.js';
 import { state, timeMs } from '../../json/response-fields.js';
@@ -58,7 +59,7 @@ export const cancelAfterRoutes: Route[] = [
     handle(call) {
       const { userId, idempotencyKey, body } = call;
       const { timeoutMs } = body;
-      call.execute({ kind: 'setCancelAfter', userId, idempotencyKey, timeoutMs }, 200, receipt);
+      executeFor(call, { kind: 'setCancelAfter', userId, idempotencyKey, timeoutMs }, 200, receipt);
     },
   }),
 ];

@@ -8,7 +8,7 @@ import { responseObject } from '../../json/components.js';
 import * as request from '../../json/fields.js';
 import { asset, count } from '../../json/response-fields.js';
 import { elapsedMs } from '../../observe/clock.js';
-import { isListed } from '../find.js';
+import { requireListed } from '../find.js';
 import { asset as assetFilter } from '../markets/schemas.js';
 
 const DayFilesQuery = request.ownQuery({ asset: assetFilter });
@@ -39,7 +39,7 @@ export const dayFileRoutes: Route[] = [
     responses: { 200: DayFiles },
     async handle(call) {
       const { asset: wanted } = call.query;
-      if (wanted !== undefined && !isListed(call, wanted)) return;
+      if (wanted !== undefined && !requireListed(call, wanted)) return;
       const all = await filesOf(call.gateway.config);
       if (call.isOver) return;
       const files = all

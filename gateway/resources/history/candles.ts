@@ -14,7 +14,7 @@ import { responseObject } from '../../json/components.js';
 import * as request from '../../json/fields.js';
 import * as response from '../../json/response-fields.js';
 import { Json, Writer } from '../../json/writer.js';
-import { isListed, withFilter } from '../find.js';
+import { requireListed, withFilter } from '../find.js';
 import { pageText } from '../paging.js';
 import { answerPage } from './read.js';
 
@@ -98,7 +98,7 @@ export const candleRoutes: Route[] = [
     errors: ['history_unavailable'],
     handle(call) {
       const symbol = call.parameter('symbol').toUpperCase();
-      if (!isListed(call, symbol)) return;
+      if (!requireListed(call, symbol)) return;
       const of = { marketId: null, asset: call.engine.findAsset(symbol) };
       answerCandles(call, of, ASSET_CANDLE, () => `"asset":"${symbol}"`);
     },

@@ -45,7 +45,7 @@ export function answerPage<Kind extends PagedKind>(
   const { limit } = call.query;
   const wanted = { ...request, limit, cursor } as unknown as RequestOf<Kind>;
   readHistory(call, wanted, (page, at) => {
-    if (!call.finds(page, 'market_not_found')) return;
+    if (!call.require(page, 'market_not_found')) return;
     const nextCursor = page.nextCursor === null ? null : cursorOf(list, page.nextCursor);
     answer(page, { nextCursor, ...at });
   });

@@ -14,7 +14,7 @@ import { defineRoute, type Route } from '../../http/route.js';
 import { microsText } from '../../json/decimal.js';
 import { entriesAskedFor, PagedQuery } from '../../json/fields.js';
 import { answerList, LIST_TYPES } from '../csv.js';
-import { type Filter, findShownAccount, isListed, withFilter } from '../find.js';
+import { type Filter, findShownAccount, requireListed, withFilter } from '../find.js';
 import { cursorOf, type PageEnd, pageText, startOf, startPosition } from '../paging.js';
 import { answerPage, readHistory } from './read.js';
 import * as views from './views.js';
@@ -33,13 +33,13 @@ export const historyRoutes: Route[] = [
     errors: ['history_unavailable'],
     handle(call) {
       const { engine, query } = call;
-      if (query.asset !== undefined && !isListed(call, query.asset)) return;
+      if (query.asset !== undefined && !requireListed(call, query.asset)) return;
       withFilter(call, ({ name, bounds: { fromMs, toMs } }) => {
         const list = `history?asset=${query.asset ?? ''}${name}`;
         const asset = query.asset === undefined ? null : engine.findAsset(query.asset);
         const withPrices = query.priceHistory === 'on';
         const wanted = { kind: 'pastMarketTexts', asset, fromMs, toMs, withPrices } as const;
-        if (startOf(call, list) === undefined || !call.affords(query.limit)) return;
+        if (startOf(call, list) === undefined || !call.charge(query.limit)) return;
         answerPage(call, list, wanted, (page, end) => {
           const bytes = withPageEnd(page.bytes, end);
           answerCoded(call, end.sequence, bytes, hashTag(page.contentHash));
@@ -161,7 +161,7 @@ function ofOrder(
   }
   const orderId = idNumber('o', text);
   readHistory(call, { kind: 'userOrder', userId, orderId }, (order) => {
-    if (!call.finds(order, 'order_not_found')) return;
+    if (!call.require(order, 'order_not_found')) return;
     const { marketId, placedAtMs, closedAtMs } = order;
     // The filter's market has none of the order's trades, so use an empty time range.
     const isElsewhere = bounds.marketId !== null && bounds.marketId !== marketId;

@@ -126,7 +126,7 @@ export const marketEventRoutes: Route[] = [
       const cursor = after && { sequence: after[0]!, events: after[1]! };
       const request = { kind: 'marketEvents', marketId, limit: query.limit, cursor } as const;
       readHistory(call, request, (page, at) => {
-        if (!call.finds(page, 'market_not_found')) return;
+        if (!call.require(page, 'market_not_found')) return;
         if (page.market.status !== MarketStatus.RESOLVED) {
           call.refuseWhenDurable(errorAnswer('market_not_resolved'));
           return;
@@ -151,7 +151,7 @@ export const marketEventRoutes: Route[] = [
       const { engine } = call;
       const marketId = marketIdNumber(engine, call.parameter('marketId'));
       readHistory(call, { kind: 'marketTicks', marketId }, (found, at) => {
-        if (!call.finds(found, 'market_not_found')) return;
+        if (!call.require(found, 'market_not_found')) return;
         answerCoded(call, at.sequence, TICKS.text({ ...found.market, ...found, ...at }, engine));
       });
     },

@@ -70,7 +70,7 @@ function knownMarkets(call: MarketsCall, after: number | null): MarketView[] {
       (query.asset === undefined || engine.assetSymbol(market.asset) === query.asset);
     if (isAsked) markets.push(market);
   }
-  call.owes(unitsOfSeen(seen * ROWS_OF_MARKET));
+  call.owe(unitsOfSeen(seen * ROWS_OF_MARKET));
   return markets;
 }
 

@@ -15,7 +15,7 @@ import { answerCoded } from '../../http/answers/coded-answer.js';
 import { hashTag } from '../../http/answers/entity-tags.js';
 import type { Call } from '../../http/call.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { isListed, marketNumber, refuseWithoutMarket } from '../find.js';
+import { marketNumber, refuseWithoutMarket, requireListed } from '../find.js';
 import { readHistory } from '../history/read.js';
 import { startOf } from '../paging.js';
 import { cardPage, HTML_TYPE } from './card.js';
@@ -40,7 +40,7 @@ export const marketRoutes: Route[] = [
     errors: ['history_unavailable'],
     handle(call) {
       const { asset } = call.query;
-      if (asset !== undefined && !isListed(call, asset)) return;
+      if (asset !== undefined && !requireListed(call, asset)) return;
       const after = startOf(call, listName(call.query));
       if (after !== undefined) answerMarkets(call, after);
     },
@@ -54,7 +54,7 @@ export const marketRoutes: Route[] = [
     handle(call) {
       const { engine } = call;
       const { asset = '' } = call.query;
-      if (asset !== '' && !isListed(call, asset)) return;
+      if (asset !== '' && !requireListed(call, asset)) return;
       const markets = activeTexts.get(engine, asset, () => activeMarkets(engine, asset));
       const end = `"serverTimeMs":${engine.nowMs},${stateText(call.trueAt)}`;
       call.answerWhenDurable(200, `{"markets":[${markets}],${end}`);
@@ -139,7 +139,7 @@ export const marketRoutes: Route[] = [
       const { engine, userId } = call;
       const limits = { budgetMicros: amount, sizeLots: shares, priceTicks: price ?? worstTicks };
       const quote = engine.quote({ ...order, ...limits, userId })!;
-      call.owes(unitsOfSeen(engine.makersSeen));
+      call.owe(unitsOfSeen(engine.makersSeen));
       call.answerWhenDurable(200, quoteText(engine, order, quote, call.trueAt));
     },
   }),
@@ -157,7 +157,7 @@ function readMarket(call: Call, { withPrices, respond, withoutHistory }: MarketR
     call,
     { kind: 'marketText', marketId, withPrices },
     (text, { sequence }) => {
-      if (call.finds(text, 'market_not_found')) respond(text, sequence);
+      if (call.require(text, 'market_not_found')) respond(text, sequence);
     },
     () => withoutHistory(marketId),
   );

@@ -19,11 +19,12 @@ import { errorAnswer, invalidRequest } from '../../commands/errors.js';
 import { resultFields } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
 import { defineRoute, type Route } from '../../http/route.js';
+import { submitFor } from '../../http/submission.js';
 import { jsonText } from '../../json/serializer.js';
 import { Json, Writer } from '../../json/writer.js';
 import { orders, restingOrder } from '../account-history/views.js';
 import { balance, type OpenPosition, openPositions, positionText } from '../accounts/views.js';
-import { findAccount, isListed } from '../find.js';
+import { findAccount, requireListed } from '../find.js';
 import { answerPageOf } from '../paging.js';
 import { rulesOf } from '../status/limits.js';
 import { pausesIn } from '../status/pauses.js';
@@ -226,7 +227,7 @@ function setPaused(call: Call<PauseFields>, paused: boolean): void {
     call.refuseWhenDurable(errorAnswer('market_not_found'));
     return;
   }
-  if (symbol !== undefined && !isListed(call, symbol.toUpperCase())) return;
+  if (symbol !== undefined && !requireListed(call, symbol.toUpperCase())) return;
   const asset = symbol === undefined ? -1 : engine.findAsset(symbol.toUpperCase());
   run(call, { kind: 'setPaused', marketId, asset, paused, operator: call.operator!, reason });
 }
@@ -241,7 +242,7 @@ function makeSignInCode(call: Call<{ reason: string }>): void {
   const credential = credentialOf(code, endsAtMs);
   const { reason } = call.body;
   const command = { userId, credential, operator: call.operator!, reason };
-  const result = call.submit({ kind: 'resetCredential', ...command });
+  const result = submitFor(call, { kind: 'resetCredential', ...command });
   if (result === null) return;
   const { sequence, atMs } = resultFields('resetCredential', result);
   logAction(call, sequence);
@@ -299,7 +300,7 @@ function isVoid(engine: Call['engine'], command: Command): boolean {
 }
 
 function run(call: Call<{ reason: string }>, command: Command): void {
-  const result = call.submit(command, 'market_not_active');
+  const result = submitFor(call, command, 'market_not_active');
   if (result === null) return;
   const { values } = result;
   const isActive = values[ResultHead.code] === Code.ok;

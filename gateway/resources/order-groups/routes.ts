@@ -9,6 +9,7 @@ import { MAX_GROUP_WINDOW_MS, MIN_GROUP_WINDOW_MS } from '../../../engine/interf
 import type { OrderGroupView } from '../../../engine/interface/views.js';
 import { receiptOf } from '../../commands/receipt.js';
 import { defineRoute, type Route } from '../../http/route.js';
+import { executeFor } from '../../http/submission.js';
 import { bodyObject, responseObject } from '../../json/components.js';
 import * as request from '../../json/fields.js';
 import * as response from '../../json/response-fields.js';
@@ -102,7 +103,7 @@ export const orderGroupRoutes: Route[] = [
       const { userId, idempotencyKey, body } = call;
       const { maxFilledShares: maxFilledLots, windowMs } = body;
       const own = { userId, idempotencyKey, maxFilledLots, windowMs };
-      call.execute({ kind: 'createOrderGroup', ...own }, 201, termsReceipt);
+      executeFor(call, { kind: 'createOrderGroup', ...own }, 201, termsReceipt);
     },
   }),
 
@@ -128,7 +129,12 @@ export const orderGroupRoutes: Route[] = [
     handle(call) {
       const { userId, idempotencyKey } = call;
       const groupId = idNumber('g', call.parameter('groupId'));
-      call.execute({ kind: 'resetOrderGroup', userId, idempotencyKey, groupId }, 200, termsReceipt);
+      executeFor(
+        call,
+        { kind: 'resetOrderGroup', userId, idempotencyKey, groupId },
+        200,
+        termsReceipt,
+      );
     },
   }),
 
@@ -145,7 +151,7 @@ export const orderGroupRoutes: Route[] = [
       const { userId, idempotencyKey } = call;
       const groupId = idNumber('g', call.parameter('groupId'));
       const command = { kind: 'removeOrderGroup', userId, idempotencyKey, groupId } as const;
-      call.execute(command, 200, removedReceipt);
+      executeFor(call, command, 200, removedReceipt);
     },
   }),
 ];

@@ -5,6 +5,7 @@ import { invalidRequest, ORDER_ERRORS, SETS_ERRORS } from '../../commands/errors
 import type { Call } from '../../http/call.js';
 import type { Asking } from '../../http/request.js';
 import { defineRoute, type Route } from '../../http/route.js';
+import { executeFor } from '../../http/submission.js';
 import { CLIENT_ID, EmptyBody, NO_CLIENT_ID, ownQuery } from '../../json/fields.js';
 import { Problems } from '../../json/problems.js';
 import { marketNumber } from '../find.js';
@@ -165,11 +166,12 @@ export const tradingRoutes: Route[] = [
       const name = call.query.marketId;
       if (name === undefined) {
         const command = { kind: 'cancelEverywhere', userId, idempotencyKey } as const;
-        call.execute(command, 200, RECEIPTS.cancelEverywhere);
+        executeFor(call, command, 200, RECEIPTS.cancelEverywhere);
         return;
       }
       const marketId = marketNumber(call.engine, name);
-      call.execute(
+      executeFor(
+        call,
         { kind: 'cancelAll', userId, idempotencyKey, marketId },
         200,
         RECEIPTS.cancelAll,
@@ -198,7 +200,7 @@ function execute(call: Call, name: OperationName, order: Partial<Given>): void {
     call.refuseNow(invalidRequest(problems.found));
     return;
   }
-  call.execute(operation.command(place, given), 200, RECEIPTS[name]);
+  executeFor(call, operation.command(place, given), 200, RECEIPTS[name]);
 }
 
 /** The reader and handler of a route with one operation. The path names the order, if any. */

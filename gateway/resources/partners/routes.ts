@@ -13,6 +13,7 @@ import { errorAnswer } from '../../commands/errors.js';
 import { receiptOf } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
 import { defineRoute, type Route } from '../../http/route.js';
+import { executeFor } from '../../http/submission.js';
 import { bodyObject, responseObject } from '../../json/components.js';
 import * as request from '../../json/fields.js';
 import * as response from '../../json/response-fields.js';
@@ -131,5 +132,5 @@ function transfer(call: Call<z.output<typeof TransferBody>>, kind: 'deposit' | '
   }
   const isOwn = call.engine.account(userId)?.partner === partner;
   const receipt = isOwn ? RECEIPTS[kind] : DEPOSIT_FOR_OTHER;
-  call.execute({ kind, userId, amountMicros, partner, reference }, 200, receipt);
+  executeFor(call, { kind, userId, amountMicros, partner, reference }, 200, receipt);
 }

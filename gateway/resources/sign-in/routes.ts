@@ -7,6 +7,7 @@ import { errorAnswer } from '../../commands/errors.js';
 import { resultFields } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
 import { defineRoute, type Route } from '../../http/route.js';
+import { submitFor } from '../../http/submission.js';
 import { isNameOfHouse } from '../../inputs/house/house.js';
 import { bodyObject, responseObject } from '../../json/components.js';
 import * as request from '../../json/fields.js';
@@ -75,7 +76,7 @@ export const signInRoutes: Route[] = [
       if (credential === null) return;
       const grantMicros = gateway.config.startingBalanceMicros;
       const fields = { username, credential, referralCode, grantMicros, partner };
-      const result = call.submit({ kind: 'register', ...fields });
+      const result = submitFor(call, { kind: 'register', ...fields });
       if (result === null) return;
       await answerSignedIn(call, resultFields('register', result).userId, 201);
     },
@@ -91,7 +92,7 @@ export const signInRoutes: Route[] = [
     setsCookie: true,
     async handle(call) {
       const { username, password } = call.body;
-      if (!call.affordsSignIn(username)) return;
+      if (!call.chargeSignIn(username)) return;
       const userId = call.engine.findUser(username);
       if (await isPasswordOf(call, userId, password)) await answerSignedIn(call, userId, 200);
     },
@@ -109,7 +110,7 @@ export const signInRoutes: Route[] = [
     async handle(call) {
       const { engine, gateway } = call;
       const { username, code, newPassword } = call.body;
-      if (!call.affordsSignIn(username)) return;
+      if (!call.chargeSignIn(username)) return;
       const userId = engine.findUser(username);
       const fits = () =>
         fitsCode(
@@ -124,7 +125,7 @@ export const signInRoutes: Route[] = [
         call.refuseWhenDurable(errorAnswer('wrong_credentials'));
         return;
       }
-      if (call.submit({ kind: 'setCredential', userId, credential }) === null) return;
+      if (submitFor(call, { kind: 'setCredential', userId, credential }) === null) return;
       await answerSignedIn(call, userId, 200);
     },
   }),
@@ -163,7 +164,7 @@ export const signInRoutes: Route[] = [
         call.refuseWhenDurable(errorAnswer('token_revoked'));
         return;
       }
-      const result = call.submit({ kind: 'setCredential', userId, credential });
+      const result = submitFor(call, { kind: 'setCredential', userId, credential });
       if (result === null) return;
       const { version, sequence, atMs } = resultFields('setCredential', result);
       const token = await gateway.sessions.issue(userId, version, engine.nowMs);

@@ -11,6 +11,7 @@ import { errorAnswer, invalidRequest } from '../../commands/errors.js';
 import { resultFields } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
 import { defineRoute, type Route } from '../../http/route.js';
+import { executeFor, submitFor } from '../../http/submission.js';
 import { bodyObject, responseObject } from '../../json/components.js';
 import * as request from '../../json/fields.js';
 import { state, timeMs, tokenId } from '../../json/response-fields.js';
@@ -129,7 +130,7 @@ export const tokenRoutes: Route[] = [
       const owner = call.engine.token(tokenId)?.userId ?? 0;
       const userId = call.engine.payer(owner) === call.userId ? owner : call.userId;
       if (tokenId === 0) call.refuseWhenDurable(errorAnswer('token_not_found'));
-      else call.execute({ kind: 'revokeToken', userId, tokenId }, 204, () => '');
+      else executeFor(call, { kind: 'revokeToken', userId, tokenId }, 204, () => '');
     },
   }),
 ];
@@ -145,7 +146,7 @@ export async function createToken(
     call.refuseNow(invalidRequest({ expiresAtMs: 'must be in the future' }));
     return;
   }
-  const result = call.submit({
+  const result = submitFor(call, {
     kind: 'createToken',
     userId,
     scope: SCOPES[body.scope],

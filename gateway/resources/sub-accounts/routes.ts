@@ -11,6 +11,7 @@ import { errorAnswer, invalidRequest } from '../../commands/errors.js';
 import { receiptOf } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
 import { defineRoute, type Route } from '../../http/route.js';
+import { executeFor } from '../../http/submission.js';
 import { isNameOfHouse } from '../../inputs/house/house.js';
 import { bodyObject, responseObject } from '../../json/components.js';
 import * as request from '../../json/fields.js';
@@ -104,7 +105,12 @@ export const subAccountRoutes: Route[] = [
         call.refuseWhenDurable(errorAnswer('username_taken'));
         return;
       }
-      call.execute({ kind: 'createSubAccount', userId, idempotencyKey, username }, 201, created);
+      executeFor(
+        call,
+        { kind: 'createSubAccount', userId, idempotencyKey, username },
+        201,
+        created,
+      );
     },
   }),
 
@@ -144,7 +150,7 @@ export const subAccountRoutes: Route[] = [
       }
       const [fromUserId, toUserId] = [idNumber('u', from), idNumber('u', to)];
       const ids = { userId, fromUserId, toUserId };
-      call.execute({ kind: 'transferMoney', idempotencyKey, ...ids, amountMicros }, 201, moved);
+      executeFor(call, { kind: 'transferMoney', idempotencyKey, ...ids, amountMicros }, 201, moved);
     },
   }),
 

@@ -5,9 +5,10 @@ import { idNumber, MICRO_SCALE } from '../../../engine/interface/notation.js';
 import { PAYOUT_DELAY_MS } from '../../../engine/interface/parameters.js';
 import { mulDivFloor } from '../../../engine/storage/arithmetic.js';
 import { defineRoute, type Route } from '../../http/route.js';
+import { executeFor } from '../../http/submission.js';
 import { type Decimal, micros } from '../../json/decimal.js';
 import { EmptyBody, PagedQuery } from '../../json/fields.js';
-import { findShownAccount, mayExist } from '../find.js';
+import { findShownAccount, requireId } from '../find.js';
 import { answerPageOf } from '../paging.js';
 import { rulesOf } from '../status/limits.js';
 import * as receipts from './receipts.js';
@@ -45,7 +46,8 @@ export const vaultRoutes: Route[] = [
     handle(call) {
       const { userId, idempotencyKey, body } = call;
       const { amount: amountMicros } = body;
-      call.execute(
+      executeFor(
+        call,
         { kind: 'stake', userId, idempotencyKey, amountMicros },
         201,
         receipts.stakeReceipt,
@@ -63,8 +65,9 @@ export const vaultRoutes: Route[] = [
     handle(call) {
       const { userId, idempotencyKey } = call;
       const depositId = idNumber('d', call.parameter('depositId'));
-      if (!mayExist(call, depositId, 'deposit_not_found')) return;
-      call.execute(
+      if (!requireId(call, depositId, 'deposit_not_found')) return;
+      executeFor(
+        call,
         { kind: 'unstake', userId, idempotencyKey, depositId },
         200,
         receipts.unstakeReceipt,
@@ -82,9 +85,9 @@ export const vaultRoutes: Route[] = [
     handle(call) {
       const { userId, idempotencyKey } = call;
       const depositId = idNumber('d', call.parameter('depositId'));
-      if (!mayExist(call, depositId, 'deposit_not_found')) return;
+      if (!requireId(call, depositId, 'deposit_not_found')) return;
       const command = { kind: 'claimYield', userId, idempotencyKey, depositId } as const;
-      call.execute(command, 200, receipts.claimYieldReceipt);
+      executeFor(call, command, 200, receipts.claimYieldReceipt);
     },
   }),
 

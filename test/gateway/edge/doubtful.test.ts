@@ -6,8 +6,8 @@ import { expect, test } from 'vitest';
 import { KnownAddresses } from '../../../gateway/access/fair-use/known-addresses.js';
 import { Forwarder } from '../../../gateway/edge/forwarder.js';
 import { FrameWriter, ToEdge } from '../../../gateway/edge/link/frames.js';
-import type { Answer } from '../../../gateway/http/answers/answer.js';
 import { ReceivedBody } from '../../../gateway/http/body.js';
+import type { Reply } from '../../../gateway/http/reply.js';
 import { Request } from '../../../gateway/http/request.js';
 import type { Route } from '../../../gateway/http/route.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
@@ -19,7 +19,7 @@ const routeOf = (path: string): Route => ROUTES.find((route) => route.path === p
 const writer = new FrameWriter();
 
 /** A request that collects the statuses of its answers. */
-function asked(answers: number[]): Answer {
+function asked(answers: number[]): Reply {
   const raw = {
     getQuery: () => '',
     getParameter: () => undefined,
@@ -27,12 +27,12 @@ function asked(answers: number[]): Answer {
   };
   return {
     request: new Request(raw, 'post', false),
-    addressBytes: NONE,
+    outlet: { addressBytes: NONE },
     isOver: false,
     isSecure: false,
     relay: ({ status }: { status: number }) => answers.push(status),
     refuseNow: ({ status }: { status: number }) => answers.push(status),
-  } as unknown as Answer;
+  } as unknown as Reply;
 }
 
 test.each([
@@ -86,7 +86,7 @@ test('a read that the leader does not answer is answered here: when the leader i
   const route = routeOf('/vaults');
   const read = () =>
     forwarder.forward(
-      { ...asked(answers), refuseOverloaded: () => answers.push(503) } as unknown as Answer,
+      { ...asked(answers), refuseOverloaded: () => answers.push(503) } as unknown as Reply,
       route,
       new ReceivedBody(NONE),
       answerHere,

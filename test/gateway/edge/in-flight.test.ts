@@ -61,7 +61,7 @@ class Core {
         },
       },
       passwords: { queue: { known: { tell: () => () => {} } } },
-      overload: { refusesCancel: () => false, refusesChange: () => false },
+      overload: { refuse: () => false },
       sessions: { check: () => SESSION },
       fairUse: { charge: () => null, owe: () => {} },
       metrics: {

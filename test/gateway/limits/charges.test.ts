@@ -11,9 +11,9 @@ import { KnownAddresses } from '../../../gateway/access/fair-use/known-addresses
 import { Passwords } from '../../../gateway/access/passwords.js';
 import { Forwarder } from '../../../gateway/edge/forwarder.js';
 import { FrameWriter, ToEdge } from '../../../gateway/edge/link/frames.js';
-import type { Answer as EdgeAnswer } from '../../../gateway/http/answers/answer.js';
 import { ReceivedBody } from '../../../gateway/http/body.js';
-import { quotaOf } from '../../../gateway/http/call.js';
+import type { Reply } from '../../../gateway/http/reply.js';
+import { quotaOf } from '../../../gateway/http/wallet.js';
 import { checkFields, checkJson } from '../../../gateway/json/checks.js';
 import { BatchBody } from '../../../gateway/resources/batch/requests.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
@@ -362,7 +362,7 @@ describe('work that grows with the state', () => {
 
 describe('a known address', () => {
   const writer = new FrameWriter();
-  const request = (userToken: string): EdgeAnswer =>
+  const request = (userToken: string): Reply =>
     ({
       request: {
         userToken,
@@ -372,10 +372,10 @@ describe('a known address', () => {
         headersToForward: () => [],
       },
       address: 7,
-      addressBytes: new Uint8Array(0),
+      outlet: { addressBytes: new Uint8Array(0) },
       isOver: false,
       relay: () => {},
-    }) as unknown as EdgeAnswer;
+    }) as unknown as Reply;
 
   test('is one from which a correct password came; the cookie renews it, a token does not', () => {
     const link = new CapturedLink();

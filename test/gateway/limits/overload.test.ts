@@ -30,53 +30,53 @@ test.each([
 ])('changes are refused when too many %s wait for the disk', (_name, fine, tooMuch) => {
   const { backlog, overload } = overloadOf();
   Object.assign(backlog, fine);
-  expect(overload.refusesChange()).toBe(false);
+  expect(overload.refuse('change')).toBe(false);
   Object.assign(backlog, tooMuch);
-  expect(overload.refusesChange()).toBe(true);
+  expect(overload.refuse('change')).toBe(true);
   Object.assign(backlog, fine);
-  expect(overload.refusesChange()).toBe(false);
+  expect(overload.refuse('change')).toBe(false);
   expect(overload.refusedCounts).toEqual({ change: 1, cancel: 0, read: 0 });
 });
 
 test('changes are refused when the disk makes no progress', () => {
   const { backlog, time, overload } = overloadOf();
   time.nowMs = 1_000;
-  expect(overload.refusesChange()).toBe(false);
+  expect(overload.refuse('change')).toBe(false);
   backlog.backlog = 1;
   time.nowMs = 1_050;
-  expect(overload.refusesChange()).toBe(false);
+  expect(overload.refuse('change')).toBe(false);
   time.nowMs = 1_051;
-  expect(overload.refusesChange()).toBe(true);
+  expect(overload.refuse('change')).toBe(true);
   backlog.durableSequence = 8;
-  expect(overload.refusesChange()).toBe(false);
+  expect(overload.refuse('change')).toBe(false);
   time.nowMs = 1_102;
-  expect(overload.refusesChange()).toBe(true);
+  expect(overload.refuse('change')).toBe(true);
   backlog.backlog = 0;
-  expect(overload.refusesChange()).toBe(false);
+  expect(overload.refuse('change')).toBe(false);
 });
 
 test('a long time without commands is not a stall', () => {
   const { backlog, time, overload } = overloadOf();
-  expect(overload.refusesChange()).toBe(false);
+  expect(overload.refuse('change')).toBe(false);
   time.nowMs = 10_000;
   backlog.backlog = 1;
   overload.applied();
-  expect(overload.refusesChange()).toBe(false);
+  expect(overload.refuse('change')).toBe(false);
   time.nowMs = 10_050;
   // A newer command does not reset the first one's time.
   backlog.backlog = 2;
   overload.applied();
-  expect(overload.refusesChange()).toBe(false);
+  expect(overload.refuse('change')).toBe(false);
   time.nowMs = 10_051;
-  expect(overload.refusesChange()).toBe(true);
+  expect(overload.refuse('change')).toBe(true);
 });
 
 test('reads are refused only when too many answers wait', () => {
   const { backlog, overload } = overloadOf();
   Object.assign(backlog, { backlog: 1_000, backlogBytes: 10_000 });
-  expect(overload.refusesRead()).toBe(false);
+  expect(overload.refuse('read')).toBe(false);
   backlog.waitingTargets = 10;
-  expect(overload.refusesRead()).toBe(true);
+  expect(overload.refuse('read')).toBe(true);
   expect(overload.refusedCounts).toEqual({ change: 0, cancel: 0, read: 1 });
 });
 
@@ -120,11 +120,11 @@ test('cancels are refused only when their reserve is full too', () => {
   const { backlog, time, overload } = overloadOf();
   Object.assign(backlog, { backlog: 109, backlogBytes: 1_099, waitingTargets: 10 });
   time.nowMs = 1_000_000;
-  expect([overload.refusesChange(), overload.refusesCancel()]).toEqual([true, false]);
+  expect([overload.refuse('change'), overload.refuse('cancel')]).toEqual([true, false]);
   for (const full of [{ backlog: 110 }, { backlogBytes: 1_100 }, { waitingTargets: 11 }]) {
     const before = { ...backlog };
     Object.assign(backlog, full);
-    expect([full, overload.refusesCancel()]).toEqual([full, true]);
+    expect([full, overload.refuse('cancel')]).toEqual([full, true]);
     Object.assign(backlog, before);
   }
   expect(overload.refusedCounts).toEqual({ change: 1, cancel: 3, read: 0 });

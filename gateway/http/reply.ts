@@ -1,0 +1,198 @@
+/**
+ * A request that is being answered: what it pays, and when its answer leaves. It is a target of the
+ * release queue: an answer that shows the exchange's state is written once its sequence is durable.
+ *
+ * Invariant: exactly one answer is written. None is written if the client has left or the exchange
+ * has failed.
+ */
+import type { ReleaseTarget } from '../../persistence/sequencer.js';
+import type { AddressKey } from '../access/fair-use/addresses.js';
+import type { Cost } from '../access/fair-use/charges.js';
+import type { Quota } from '../access/fair-use/fair-use.js';
+import { type ErrorAnswer, rateLimited, UNAVAILABLE } from '../commands/errors.js';
+import { elapsedMs } from '../observe/clock.js';
+import type { AnswerCounts, RouteName } from '../observe/metrics.js';
+import type { Answer, Outlet } from './answers/answer.js';
+import { JSON_TYPE } from './answers/response-head.js';
+import type { Serving } from './gateway.js';
+import type { InFlight, Receivable } from './in-flight.js';
+import type { Request } from './request.js';
+import { Wallet } from './wallet.js';
+
+export interface AskedBody {
+  readonly cost: Cost;
+}
+
+export interface AnsweredRoute extends RouteName {
+  /** Content types of successful answers, default first. `application/json` if absent. */
+  produces?: readonly string[];
+  /**
+   * Set if successful answers have an ETag and may be compressed (coded-answer.ts). `public`:
+   * caches may store the answer and must revalidate it, unless the path contains `me`. `private`:
+   * no cache stores it, so only clients that manage ETags themselves benefit.
+   */
+  caching?: 'public' | 'private';
+  /** Fair-use quota; `null` if uncounted. For the default, see quotaOf in wallet.ts. */
+  quota?: Quota | null | ((body: AskedBody) => Quota);
+}
+
+const NO_HEADERS: readonly string[] = [];
+
+export abstract class Reply<Server extends Serving = Serving>
+  implements ReleaseTarget, Receivable<Reply>
+{
+  readonly receivedMs = elapsedMs();
+  isReceiving = false;
+  older: Reply | null = null;
+  newer: Reply | null = null;
+  readonly wallet: Wallet;
+  private headers: string[] | null = null;
+  private produced: string | null = null;
+  private prepared: Answer | null = null;
+  /** When the request's command was executed; 0 if it has none. */
+  appliedMs = 0;
+  closesConnection = false;
+  /** Called if the client leaves before the answer, to cancel pending work. */
+  onLeft: (() => void) | null = null;
+  isOver = false;
+
+  constructor(
+    readonly gateway: Server,
+    readonly route: AnsweredRoute | null,
+    private readonly counts: AnswerCounts,
+    readonly request: Request,
+    readonly outlet: Outlet,
+    private readonly inFlight: InFlight<Reply>,
+  ) {
+    this.wallet = new Wallet(gateway.fairUse, outlet, route);
+  }
+
+  abstract get userId(): number;
+
+  get address(): AddressKey {
+    return this.outlet.address;
+  }
+
+  /** Whether the client uses HTTPS, as far as this process can tell. */
+  get isSecure(): boolean {
+    return this.gateway.config.tls !== null || this.request.forwardedProto === 'https';
+  }
+
+  addHeader(name: string, value: string): void {
+    this.headers ??= [];
+    this.headers.push(name, value);
+  }
+
+  produce(contentType: string): void {
+    this.produced = contentType;
+  }
+
+  /** Closes the connection after the answer, because the rest of the request is not read. */
+  closeAfterAnswer(): void {
+    this.closesConnection = true;
+  }
+
+  /**
+   * Charges the request `count` units in total. If that exceeds a limit, charges nothing, answers
+   * with 429 and returns false.
+   */
+  charge(count: number): boolean {
+    const waitMs = this.wallet.charge(count);
+    if (waitMs === 0) return true;
+    const { error, retryAfter } = rateLimited(waitMs);
+    this.addHeader('Retry-After', retryAfter);
+    return this.refuseNow(error);
+  }
+
+  /** Adds `count` units to the charge without checking the limit. */
+  owe(count: number): void {
+    // The address cannot be read once the client has left.
+    if (!this.isOver) this.wallet.owe(count);
+  }
+
+  /** Answers without waiting for the disk; for answers that show no state. */
+  answerNow(status: number, text: string): void {
+    this.prepare(status, text);
+    this.release();
+  }
+
+  /** Completes the answer, which {@link release} writes. */
+  prepare(status: number, body: string | Uint8Array, sequence = 0): void {
+    const { headers, wallet, route } = this;
+    const produced = this.produced ?? route?.produces?.[0] ?? JSON_TYPE;
+    this.prepared = {
+      status,
+      contentType: status >= 400 ? JSON_TYPE : produced,
+      headers: headers ?? NO_HEADERS,
+      // The OpenAPI document lists these headers only for routes.
+      rateLimit: route === null ? null : wallet.rateLimit,
+      body,
+      sequence,
+    };
+  }
+
+  /** Refuses a request regardless of state. Returns false, so that checks can return it. */
+  refuseNow({ status, text }: ErrorAnswer): false {
+    this.answerNow(status, text);
+    return false;
+  }
+
+  /** Refuses the request because too much work is waiting for the disk, and refunds its charge. */
+  refuseOverloaded(): false {
+    this.wallet.giveBack();
+    this.addHeader('Retry-After', '1');
+    return this.refuseUnavailable();
+  }
+
+  refuseUnavailable(): false {
+    return this.refuseNow(UNAVAILABLE);
+  }
+
+  /** Passes on an answer of the core. */
+  relay(answer: Answer): void {
+    this.prepared = answer;
+    this.release();
+  }
+
+  drop(): void {
+    if (!this.isOver) this.outlet.drop();
+  }
+
+  /** Called when the client has left. Nothing may be written after this. */
+  abort(): void {
+    if (this.isOver) return;
+    this.onLeft?.();
+    this.end('the client left before the answer');
+  }
+
+  release(): void {
+    if (this.isOver) return;
+    const answer = this.prepared!;
+    this.outlet.write(this, answer);
+    this.measure(answer);
+    this.end('answered');
+  }
+
+  protected measure({ status }: Answer): void {
+    const { metrics } = this.gateway;
+    const nowMs = elapsedMs();
+    if (this.appliedMs !== 0) metrics.commitMs.observe(nowMs - this.appliedMs);
+    metrics.requestMs.observe(nowMs - this.receivedMs);
+    this.counts.add(status);
+  }
+
+  get logFields(): object {
+    return { request: this.request.id, route: this.route?.path };
+  }
+
+  private end(how: string): void {
+    this.isOver = true;
+    this.inFlight.ended(this);
+    const { log } = this.gateway;
+    if (!log.isLevelEnabled('debug')) return;
+    const { id: request, method } = this.request;
+    const tookMs = Math.round((elapsedMs() - this.receivedMs) * 1_000) / 1_000;
+    const status = this.prepared?.status ?? 200;
+    log.debug({ request, method, route: this.route?.path, user: this.userId, status, tookMs }, how);
+  }
+}
