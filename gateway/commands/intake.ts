@@ -45,7 +45,10 @@ interface Transport {
   readonly reason: string;
 }
 
-/** What differs between transports. A replica is none: it and its leader each charge for their work. */
+/**
+ * What differs between transports. A replica is none: it charges for the requests that it refuses,
+ * and its leader for those that it receives, so each trading thread charges for its own work.
+ */
 export const TRANSPORTS = {
   http: { isAdmitted: true, isPaidByAddress: false, reason: 'The other transports follow it.' },
   order: {

@@ -15,8 +15,8 @@ import {
   scopeInsufficient,
   UNKNOWN_PARTNER_KEY,
 } from '../commands/errors.js';
+import { quotaOf } from '../http/answers/reply.js';
 import type { Access, Route } from '../http/route.js';
-import { quotaOf } from '../http/wallet.js';
 import type { Example, JsonSchema, Response } from './openapi.js';
 
 const TOKEN_CODES = [

@@ -1,9 +1,9 @@
 /** Describes a route as an operation of the document. */
 import type { z } from 'zod';
 import type { Quota } from '../access/fair-use/fair-use.js';
+import { quotaOf } from '../http/answers/reply.js';
 import { JSON_TYPE } from '../http/answers/response-head.js';
 import type { Access, Route } from '../http/route.js';
-import { quotaOf } from '../http/wallet.js';
 import { routeName } from '../observe/metrics.js';
 import { errorCodesOf, errorResponses, isRateLimited, ownAnswersOf } from './error-responses.js';
 import { EXAMPLES, type RouteExample } from './examples.js';

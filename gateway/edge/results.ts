@@ -4,7 +4,7 @@ import type { Assets } from '../../engine/interface/notation.js';
 import { NumberBuffer } from '../../engine/storage/number-buffer.js';
 import { refusalAnswer } from '../commands/errors.js';
 import { isAtomicBatch, refusalIn } from '../commands/execution.js';
-import type { Reply } from '../http/reply.js';
+import type { Reply } from '../http/answers/reply.js';
 import type { Route } from '../http/route.js';
 import { FrameError, type FrameReader, ResultFlag } from './link/frames.js';
 

@@ -7,7 +7,7 @@ import { isUtf8 } from 'node:buffer';
 import { type Cost, unitsOfBody, unitsOfText } from '../access/fair-use/charges.js';
 import { costOfUnread } from '../commands/cancels.js';
 import { colonCount } from '../json/repeated-key.js';
-import type { AskedBody } from './reply.js';
+import type { AskedBody } from './answers/reply.js';
 import { BODY_BYTES_MAX } from './request.js';
 
 /** Real time within which a body must arrive. */

@@ -14,8 +14,8 @@ import { type ErrorAnswer, type ErrorCode, errorAnswer } from '../commands/error
 import type { Admission } from '../commands/intake.js';
 import { jsonText, type Writable } from '../json/serializer.js';
 import type { Writer } from '../json/writer.js';
+import { Reply } from './answers/reply.js';
 import type { Gateway } from './gateway.js';
-import { Reply } from './reply.js';
 import type { Asking } from './request.js';
 
 export class Call<Body = unknown, Query = unknown> extends Reply<Gateway> implements Asking {

@@ -7,8 +7,8 @@ import type { Command, CommandName } from '../../engine/interface/commands.js';
 import type { ErrorCode } from '../commands/errors.js';
 import type { ReceiptWriter } from '../commands/receipt.js';
 import { NoQuery } from '../json/fields.js';
+import type { AnsweredRoute, AskedBody } from './answers/reply.js';
 import type { Call } from './call.js';
-import type { AnsweredRoute, AskedBody } from './reply.js';
 import type { Asking } from './request.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

@@ -8,7 +8,7 @@
  *   order.
  * - A message costs the address and the user one read, plus one per additional channel named and
  *   one per {@link MESSAGES_PER_READ} messages replayed by a `resume`. Order entry counts as orders
- *   instead (orders/order-entry.ts; all charges: access/fair-use/charges.ts).
+ *   instead (orders/order-entry.ts; all charges: CONFIGURATION.md).
  */
 import {
   type Cost,

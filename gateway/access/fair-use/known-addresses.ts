@@ -1,8 +1,8 @@
 /**
- * Known addresses: the last {@link KNOWN_MAX} from which a correct password was sent. Using that
- * sign-in's cookie from the address renews it. Other tokens do not, because a free account could
- * use one anywhere. Known addresses have a reserve of connections, and their own lane for password
- * hashes.
+ * Known addresses: the last {@link KNOWN_MAX} from which a correct password was sent. A request
+ * with a valid session cookie renews a known address. Nothing else makes or renews one, because a
+ * free account can use a token anywhere. Known addresses have a reserve of connections, and their
+ * own lane for password hashes.
  *
  * Invariant: an exchange's edges know the same addresses as the exchange.
  */

@@ -1,6 +1,7 @@
 /** Core side: the edge as the place where a request comes from and its answer goes. */
 import { type AddressKey, addressKey } from '../../access/fair-use/addresses.js';
-import { type Answer, limitHeaders, type Outlet } from '../../http/answers/answer.js';
+import { type Answer, limitHeaders } from '../../http/answers/answer.js';
+import type { Outlet } from '../../http/answers/reply.js';
 import type { Call } from '../../http/call.js';
 import { bytesOf, textBuffers } from '../../json/text-buffers.js';
 import { type FrameSink, FrameWriter, ToEdge } from '../link/frames.js';

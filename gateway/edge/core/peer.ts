@@ -20,12 +20,12 @@ import { errorAnswer, invalidRequest, UNAVAILABLE } from '../../commands/errors.
 import type { Explained } from '../../commands/explained.js';
 import { type Admission, admitOrder, type Sender } from '../../commands/intake.js';
 import { limitHeaders } from '../../http/answers/answer.js';
+import type { Reply } from '../../http/answers/reply.js';
 import { JSON_TYPE } from '../../http/answers/response-head.js';
 import { ReceivedBody, Turns } from '../../http/body.js';
 import { Call } from '../../http/call.js';
 import type { Gateway } from '../../http/gateway.js';
 import { InFlight } from '../../http/in-flight.js';
-import type { Reply } from '../../http/reply.js';
 import { type RawRequest, Request } from '../../http/request.js';
 import type { Route } from '../../http/route.js';
 import { serve } from '../../http/way.js';

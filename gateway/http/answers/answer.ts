@@ -1,7 +1,5 @@
-/** The answer to a request, and the place that it goes to. */
-import type { AddressKey } from '../../access/fair-use/addresses.js';
+/** The answer to a request. */
 import type { RateLimitState } from '../../access/fair-use/fair-use.js';
-import type { Reply } from '../reply.js';
 
 /** Complete when it is created, and written once. */
 export interface Answer {
@@ -14,17 +12,6 @@ export interface Answer {
   readonly body: string | Uint8Array;
   /** The sequence of the state that it shows; 0 if it shows no state. */
   readonly sequence: number;
-}
-
-/** Where a request comes from and its answer goes: a connection of this process, or an edge. */
-export interface Outlet {
-  /** The client's address. Must not be read after the request is over. */
-  readonly address: AddressKey;
-  /** The address as a 16-byte IPv6 address; empty if unknown. */
-  readonly addressBytes: Uint8Array;
-  write(reply: Reply, answer: Answer): void;
-  /** Closes the connection instead of answering, because too many answers are unsent. */
-  drop(): void;
 }
 
 /** Returns alternating names and values. */

@@ -3,10 +3,10 @@ import type { HttpResponse } from 'uWebSockets.js';
 import { writeCrossOrigin } from '../../access/cross-origin.js';
 import type { AddressKey } from '../../access/fair-use/addresses.js';
 import type { Serving } from '../gateway.js';
-import type { Reply } from '../reply.js';
 import type { Request } from '../request.js';
-import { type Answer, limitText, type Outlet } from './answer.js';
+import { type Answer, limitText } from './answer.js';
 import { writeLast } from './last-answer.js';
+import type { Outlet, Reply } from './reply.js';
 import { writeHeadWithId, writeStatus } from './response-head.js';
 
 export class SocketOutlet implements Outlet {

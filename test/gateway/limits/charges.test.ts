@@ -3,22 +3,20 @@
  * every route, stream message and refusal is charged by its work. The buckets do not refill within
  * a test.
  */
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { marketIdText } from '../../../engine/interface/notation.js';
-import { CHARGES, UNIT_US } from '../../../gateway/access/fair-use/charges.js';
+import { UNIT_US } from '../../../gateway/access/fair-use/charges.js';
 import { KnownAddresses } from '../../../gateway/access/fair-use/known-addresses.js';
 import { Passwords } from '../../../gateway/access/passwords.js';
 import { Forwarder } from '../../../gateway/edge/forwarder.js';
 import { FrameWriter, ToEdge } from '../../../gateway/edge/link/frames.js';
+import type { Reply } from '../../../gateway/http/answers/reply.js';
+import { quotaOf } from '../../../gateway/http/answers/reply.js';
 import { ReceivedBody } from '../../../gateway/http/body.js';
-import type { Reply } from '../../../gateway/http/reply.js';
-import { quotaOf } from '../../../gateway/http/wallet.js';
 import { checkFields, checkJson } from '../../../gateway/json/checks.js';
 import { BatchBody } from '../../../gateway/resources/batch/requests.js';
 import { ROUTES } from '../../../gateway/resources/routes.js';
 import type { CLIENT_MESSAGES } from '../../../gateway/stream/client-messages.js';
-import { eventually } from '../../support/eventually.js';
 import { ownThreadCpuMs } from '../../support/processes/process-cpu.js';
 import {
   type Answer,
@@ -81,7 +79,6 @@ describe('every input is charged', () => {
     expect(free).toEqual(['/health', '/ready', '/metrics']);
     for (const route of ROUTES) {
       const kind = typeof route.quota === 'function' ? 'orders' : (quotaOf(route) ?? 'free');
-      expect(CHARGES.map((charge) => charge.kind)).toContain(kind);
       for (const token of [undefined, readOnly, 'x.y.z']) {
         const body = route.body === undefined ? undefined : { nothing: 1 };
         const path = pathOf(route, ada);
@@ -420,22 +417,9 @@ describe('a known address', () => {
 test.skipIf(AT_EDGES)(
   'metrics beyond the burst of an address are 429, and say when to ask again',
   async () => {
-    let headers: Answer['headers'] = {};
-    await eventually(async () => {
-      const answer = await server.api.get('/metrics');
-      headers = answer.headers;
-      return answer.status === 429;
-    });
-    expect(headers['retry-after']).toBe('1');
+    const asked = Array.from({ length: 40 }, () => server.api.get('/metrics'));
+    const refused = (await Promise.all(asked)).filter(({ status }) => status === 429);
+    expect(refused.length).toBeGreaterThan(0);
+    expect(refused[0]!.headers['retry-after']).toBe('1');
   },
 );
-
-test('CONFIGURATION.md shows the table', () => {
-  const rows = CHARGES.map(({ input, cost, payer, most, beyond }) =>
-    [input, cost, payer, most, beyond].join(' | '),
-  );
-  const head = ['| what | cost | who pays | at most | beyond |', '|---|---|---|---|---|'];
-  const table = [...head, ...rows.map((row) => `| ${row} |`)].join('\n');
-  const url = new URL('../../../gateway/CONFIGURATION.md', import.meta.url);
-  expect(readFileSync(url, 'utf8')).toContain(table);
-});

@@ -1,5 +1,5 @@
 /**
- * Twenty mistakes in lines that matter, one promise each, and the file of `npm test` that must
+ * Mistakes in lines that matter, one promise each, and the file of `npm test` that must
  * notice it.
  */
 
@@ -213,7 +213,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     mistake: 'orders are admitted however much waits for the disk',
     file: 'gateway/commands/intake.ts',
-    from: 'if (isOverloaded(intake.overload, quota)) {',
+    from: 'if (refuseForOverload(intake.overload, quota)) {',
     to: 'if (quota === null) {',
     noticedBy: 'gateway/conformance/exchange',
   },
@@ -223,6 +223,27 @@ export const MUTATIONS: readonly Mutation[] = [
     from: 'fairUse.giveBack(bill);',
     to: '',
     noticedBy: 'gateway/conformance/exchange',
+  },
+  {
+    mistake: 'a handshake costs nothing',
+    file: 'gateway/stream/handshake.ts',
+    from: 'units: HANDSHAKE_UNITS,',
+    to: 'units: 0,',
+    noticedBy: 'gateway/limits/charges',
+  },
+  {
+    mistake: 'a batch of few operations costs no more for its text',
+    file: 'gateway/access/fair-use/wallet.ts',
+    from: 'Math.max(count, this.leastUnits)',
+    to: 'count',
+    noticedBy: 'gateway/conformance/exchange',
+  },
+  {
+    mistake: 'a refused order costs its stream no operations',
+    file: 'gateway/stream/protocol.ts',
+    from: 'operationsOfRefusal(units));',
+    to: '0);',
+    noticedBy: 'gateway/limits/charges',
   },
   {
     mistake: 'an answer from before is executed again',

@@ -5,19 +5,19 @@
  * Invariant: exactly one answer is written. None is written if the client has left or the exchange
  * has failed.
  */
-import type { ReleaseTarget } from '../../persistence/sequencer.js';
-import type { AddressKey } from '../access/fair-use/addresses.js';
-import type { Cost } from '../access/fair-use/charges.js';
-import type { Quota } from '../access/fair-use/fair-use.js';
-import { type ErrorAnswer, rateLimited, UNAVAILABLE } from '../commands/errors.js';
-import { elapsedMs } from '../observe/clock.js';
-import type { AnswerCounts, RouteName } from '../observe/metrics.js';
-import type { Answer, Outlet } from './answers/answer.js';
-import { JSON_TYPE } from './answers/response-head.js';
-import type { Serving } from './gateway.js';
-import type { InFlight, Receivable } from './in-flight.js';
-import type { Request } from './request.js';
-import { Wallet } from './wallet.js';
+import type { ReleaseTarget } from '../../../persistence/sequencer.js';
+import type { AddressKey } from '../../access/fair-use/addresses.js';
+import type { Cost } from '../../access/fair-use/charges.js';
+import type { Quota } from '../../access/fair-use/fair-use.js';
+import { Wallet } from '../../access/fair-use/wallet.js';
+import { type ErrorAnswer, rateLimited, UNAVAILABLE } from '../../commands/errors.js';
+import { elapsedMs } from '../../observe/clock.js';
+import type { AnswerCounts, RouteName } from '../../observe/metrics.js';
+import type { Serving } from '../gateway.js';
+import type { InFlight, Receivable } from '../in-flight.js';
+import type { Request } from '../request.js';
+import type { Answer } from './answer.js';
+import { JSON_TYPE } from './response-head.js';
 
 export interface AskedBody {
   readonly cost: Cost;
@@ -32,8 +32,27 @@ export interface AnsweredRoute extends RouteName {
    * no cache stores it, so only clients that manage ETags themselves benefit.
    */
   caching?: 'public' | 'private';
-  /** Fair-use quota; `null` if uncounted. For the default, see quotaOf in wallet.ts. */
+  /** Fair-use quota; `null` if uncounted. For the default, see {@link quotaOf}. */
   quota?: Quota | null | ((body: AskedBody) => Quota);
+}
+
+/**
+ * The quota unless the body decides; `null` if uncounted. Default: `reads` for GET, else `orders`.
+ */
+export function quotaOf({ method, quota }: AnsweredRoute): Quota | null {
+  if (quota !== undefined && typeof quota !== 'function') return quota;
+  return method === 'GET' ? 'reads' : 'orders';
+}
+
+/** Where a request comes from and its answer goes: a connection of this process, or an edge. */
+export interface Outlet {
+  /** The client's address. Must not be read after the request is over. */
+  readonly address: AddressKey;
+  /** The address as a 16-byte IPv6 address; empty if unknown. */
+  readonly addressBytes: Uint8Array;
+  write(reply: Reply, answer: Answer): void;
+  /** Closes the connection instead of answering, because too many answers are unsent. */
+  drop(): void;
 }
 
 const NO_HEADERS: readonly string[] = [];
@@ -64,7 +83,8 @@ export abstract class Reply<Server extends Serving = Serving>
     readonly outlet: Outlet,
     private readonly inFlight: InFlight<Reply>,
   ) {
-    this.wallet = new Wallet(gateway.fairUse, outlet, route);
+    const quota = route === null ? 'reads' : quotaOf(route);
+    this.wallet = new Wallet(gateway.fairUse, outlet, quota);
   }
 
   abstract get userId(): number;

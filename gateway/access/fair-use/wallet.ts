@@ -1,23 +1,8 @@
 /** What one request pays: its address, and its user once admission has found one. */
-import {
-  Bill,
-  type FairUse,
-  type Quota,
-  type RateLimitState,
-} from '../access/fair-use/fair-use.js';
-import type { AnsweredRoute } from './reply.js';
-
-/**
- * The quota unless the body decides; `null` if uncounted. Default: `reads` for GET, else `orders`.
- */
-export function quotaOf({ method, quota }: AnsweredRoute): Quota | null {
-  if (quota !== undefined && typeof quota !== 'function') return quota;
-  return method === 'GET' ? 'reads' : 'orders';
-}
+import { Bill, type FairUse, type Quota, type RateLimitState } from './fair-use.js';
 
 export class Wallet {
   readonly bill: Bill;
-  quota: Quota | null;
   /** The least that the request pays: the units of its body. */
   leastUnits = 1;
   /** The state of the most limiting bucket after the last charge. */
@@ -26,10 +11,10 @@ export class Wallet {
   constructor(
     private readonly fairUse: FairUse,
     sender: Bill['sender'],
-    route: AnsweredRoute | null,
+    /** `null` if the request is uncounted. */
+    public quota: Quota | null,
   ) {
     this.bill = new Bill(sender);
-    this.quota = route === null ? 'reads' : quotaOf(route);
   }
 
   /**
