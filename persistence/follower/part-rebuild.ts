@@ -4,13 +4,19 @@
  * rest of the history is served, and grows, in the meantime.
  */
 import type { Engine } from '../../engine/engine.js';
-import { assetOfMarket } from '../../engine/interface/domain.js';
 import { ListCounts, lengthsOf, MEASURED } from '../history/lists.js';
-import { MarketHistory } from '../history/markets.js';
+import { CANDLE_MS, candleWith, newMarket, startOf } from '../history/markets.js';
 import { type Catalogue, openPath, removeDatabase } from '../history/parts/catalogue.js';
+import type { HistoryFiles } from '../history/parts/files.js';
 import { PartWriter } from '../history/parts/part.js';
 import { type HistoryState, Projection } from '../history/projection.js';
-import { MARKET_BOOK, MARKET_TRADE } from '../history/runs/format.js';
+import {
+  MARKET_LISTS,
+  MARKET_TRADE,
+  type MarketRecord,
+  type TradeCandle,
+} from '../history/runs/format.js';
+import { ListReader } from '../history/runs/reader.js';
 import { JournalFollower } from '../recovery/recovery.js';
 import { loadNewestSnapshot, type ReadSnapshot } from '../recovery/snapshot/load.js';
 import { type JournalPlace, openSource } from '../replication/source.js';
@@ -29,7 +35,12 @@ export interface RebuildOptions {
 /** Writes the part's file as it was before sealing. @throws JournalError, or another error */
 export async function rebuildPart(
   { folder, journal, log, readSnapshot: read }: RebuildOptions,
-  { catalogue, part, signal }: { catalogue: Catalogue; part: number; signal: AbortSignal },
+  {
+    catalogue,
+    files,
+    part,
+    signal,
+  }: { catalogue: Catalogue; files: HistoryFiles; part: number; signal: AbortSignal },
 ): Promise<void> {
   const begin = catalogue.parts.endOf(part - 1);
   const { sequence: last } = catalogue.parts.endOf(part);
@@ -45,7 +56,11 @@ export async function rebuildPart(
     let projection: Projection | null = null;
     const beginProjection = async () => {
       if (engine.sequence === begin.sequence)
-        projection = new Projection(engine, await stateBefore(catalogue, part, engine), () => {});
+        projection = new Projection(
+          engine,
+          await stateBefore(catalogue, files, part, engine),
+          () => {},
+        );
     };
     await beginProjection();
     const follower = new JournalFollower(engine, start.position, {
@@ -74,24 +89,44 @@ export async function rebuildPart(
  */
 async function stateBefore(
   catalogue: Catalogue,
+  files: HistoryFiles,
   part: number,
   engine: Engine,
 ): Promise<HistoryState> {
   const lengths = lengthsOf(() => new ListCounts());
   for (const layout of MEASURED) await catalogue.lengthsBefore(part, layout, lengths[layout.name]);
-  const [trades, books] = [new Map<number, number>(), new Map<number, number>()];
-  await catalogue.lengthsBefore(part, MARKET_TRADE, trades);
-  await catalogue.lengthsBefore(part, MARKET_BOOK, books);
-  const markets = engine.marketIds().map((marketId) =>
-    Object.assign(new MarketHistory(marketId), {
-      status: engine.market(marketId)!.status,
-      tradeCount: trades.get(marketId) ?? 0,
-      bookCount: books.get(marketId) ?? 0,
-    }),
-  );
-  // No market is read from a sealed part.
-  const lastMarketIds: number[] = [];
-  for (const { marketId } of markets) lastMarketIds[assetOfMarket(marketId)] = marketId;
+  const markets = engine.marketIds().map((marketId) => {
+    const { status } = engine.market(marketId)!;
+    return { ...newMarket(marketId), status };
+  });
+  for (const [field, layout] of Object.entries(MARKET_LISTS)) {
+    const counts = new Map<number, number>();
+    await catalogue.lengthsBefore(part, layout, counts);
+    for (const market of markets)
+      market[field as keyof typeof MARKET_LISTS] = counts.get(market.marketId) ?? 0;
+  }
+  const lists = new ListReader({
+    query: (...asked) => files.query(...asked),
+    holding: (place) => files.holding(place),
+    lastPruned: (...list) => files.lastPruned(...list),
+    parts: { open: part, unsealed: [], prunedTo: catalogue.parts.prunedTo },
+  });
+  for (const market of markets) market.candle = await candleOf(lists, market);
   const { orderEnd: orderEnds } = catalogue.parts.endOf(part - 1).counts;
-  return { lengths, orderEnds, markets, lastMarketIds };
+  return { lengths, orderEnds, markets };
+}
+
+/** The candle of a market's last trade, which is in no list. */
+async function candleOf(
+  lists: ListReader,
+  { marketId: id, tradeCount: count }: MarketRecord,
+): Promise<TradeCandle | null> {
+  if (count === 0) return null;
+  const { atMs } = await lists.at(MARKET_TRADE, id, count);
+  const value = startOf(atMs, CANDLE_MS);
+  const first = await lists.firstFrom(MARKET_TRADE, { id, count, column: 'atMs', value });
+  let candle: TradeCandle | null = null;
+  for await (const trade of lists.from(MARKET_TRADE, { id, first, last: count }))
+    candle = candleWith(candle, trade);
+  return candle;
 }

@@ -219,7 +219,7 @@ export class PartsUpkeep {
   private async rebuild(part: number): Promise<void> {
     const { store, files, options, ends } = this;
     await files.closeFile(part);
-    await rebuildPart(options, { catalogue: store.catalogue, part, signal: ends.signal });
+    await rebuildPart(options, { catalogue: store.catalogue, files, part, signal: ends.signal });
     await this.seal(part);
     // Damage that returns immediately could return at each attempt.
     this.postpone(part);

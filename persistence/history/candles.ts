@@ -1,7 +1,7 @@
 /**
  * Candles: a market's trades and an asset's prices in each interval of time. A market's candles are
- * combined from the stored candles of 5 s (runs/candles.ts). An asset's candles are computed from
- * the list of its prices, so they need no storage.
+ * combined from the stored candles of 5 s (markets.ts). An asset's candles are computed from the
+ * list of its prices, so they need no storage.
  *
  * Invariant: a page has a candle for every interval, even for one without trades and prices. A read
  * examines about 30,000 prices at most, unless a single interval has more.
@@ -10,8 +10,9 @@ import { startOfMarketMs, WINDOW_MS } from '../../engine/interface/domain.js';
 import { MAX_TIME_MS } from '../../engine/interface/limits.js';
 import { UPCOMING_WINDOWS } from '../../engine/interface/parameters.js';
 import { addSaturating } from '../../engine/storage/arithmetic.js';
-import { CANDLE_WIDTH, startOf } from './runs/candles.js';
-import { ASSET_PRICE, type EntryOf, RUN_ENTRIES } from './runs/format.js';
+import { startOf } from './markets.js';
+import type { Page } from './page.js';
+import { ASSET_PRICE, type EntryOf, RUN_ENTRIES, type TradeCandle } from './runs/format.js';
 import { ENTRIES_MAX, type ListReader } from './runs/reader.js';
 
 /** Every window begins at a multiple of each interval. */
@@ -83,8 +84,8 @@ export interface CandleSources {
   lists: ListReader;
   /** The number of prices of the asset. */
   priceCount: number;
-  /** The candles of each market, in the form of addTrade (runs/candles.ts). */
-  traded: readonly (readonly number[])[];
+  /** The candles of each market, oldest first. */
+  traded: readonly (readonly TradeCandle[])[];
 }
 
 /**
@@ -94,7 +95,7 @@ export async function readCandles(
   request: CandlesRequest,
   { fromMs, toMs }: Span,
   sources: CandleSources,
-): Promise<{ entries: Candle[]; nextCursor: number | null }> {
+): Promise<Page<Candle>> {
   const { marketId, intervalMs } = request;
   const beganMs = startOf(await firstMsOf(request, sources), intervalMs);
   const pageMs = { fromMs: Math.max(fromMs, beganMs), toMs };
@@ -108,11 +109,10 @@ export async function readCandles(
     const only = { open: each, high: each, low: each, close: each };
     if (candle !== undefined) candle.assetPrice = followedBy(candle.assetPrice, only);
   }
-  for (const values of sources.traded)
-    for (let at = 0; at < values.length; at += CANDLE_WIDTH) {
-      const candle = candles.get(startOf(values[at]!, intervalMs));
-      if (candle !== undefined) addStored(candle, values, at, marketId !== null);
-    }
+  for (const stored of sources.traded.flat()) {
+    const candle = candles.get(startOf(stored.atMs, intervalMs));
+    if (candle !== undefined) addStored(candle, stored, marketId !== null);
+  }
   const oldestMs = Math.max(beganMs, firstWanted(request));
   return { entries: [...candles.values()], nextCursor: completeMs > oldestMs ? completeMs : null };
 }
@@ -126,7 +126,7 @@ async function firstMsOf(
   { lists, priceCount, traded }: CandleSources,
 ): Promise<number> {
   if (marketId !== null)
-    return Math.min(startOfMarketMs(marketId), traded[0]![0] ?? Number.POSITIVE_INFINITY);
+    return Math.min(startOfMarketMs(marketId), traded[0]![0]?.atMs ?? Number.POSITIVE_INFINITY);
   return priceCount === 0 ? MAX_TIME_MS : (await lists.at(ASSET_PRICE, asset, 1)).atMs;
 }
 
@@ -152,11 +152,11 @@ async function pricesIn(
   return { prices, completeMs: last < oldest ? fromMs : completeMs };
 }
 
-function addStored(candle: Candle, values: readonly number[], at: number, ofMarket: boolean): void {
-  const [open, high, low] = [values[at + 1]!, values[at + 2]!, values[at + 3]!];
-  if (ofMarket) candle.up = followedBy(candle.up, { open, high, low, close: values[at + 4]! });
-  candle.volumeMicros = addSaturating(candle.volumeMicros, values[at + 5]!);
-  candle.trades += values[at + 6]!;
+function addStored(candle: Candle, stored: TradeCandle, ofMarket: boolean): void {
+  const { open, high, low, close, valueMicros, trades } = stored;
+  if (ofMarket) candle.up = followedBy(candle.up, { open, high, low, close });
+  candle.volumeMicros = addSaturating(candle.volumeMicros, valueMicros);
+  candle.trades += trades;
 }
 
 function followedBy(range: PriceRange | null, next: PriceRange): PriceRange {

@@ -6,6 +6,7 @@
  * transaction begins. Nothing is allocated per entry or list: under load a transaction has hundreds
  * of thousands.
  */
+import { EventSlot } from '../../engine/interface/events.js';
 import { MAX_USERS } from '../../engine/interface/limits.js';
 import type { Work } from '../../engine/storage/pieces.js';
 import {
@@ -69,11 +70,6 @@ export class ListCounts {
   set(id: number, count: number): void {
     if (id >= this.counts.length) this.grow(id);
     this.counts[id] = count;
-  }
-
-  add(other: ListCounts): void {
-    for (let id = 0; id < other.counts.length; id++)
-      if (other.counts[id]! > 0) this.set(id, this.of(id) + other.counts[id]!);
   }
 
   total(): number {
@@ -144,6 +140,12 @@ function moveByDigit({ ids, entries }: Order, to: Order, { shift, places, from }
   }
 }
 
+/** The engine after a command. */
+interface Stamp {
+  readonly nowMs: number;
+  readonly sequence: number;
+}
+
 export class PendingLists {
   count = 0;
   /** The columns of waiting entries; `add` returns the offset of the last one's. */
@@ -159,7 +161,16 @@ export class PendingLists {
    */
   protected touched = 0;
 
-  constructor(readonly layout: ListLayout) {
+  /** For each column, the offset of the event's field with its name; 0: none has. */
+  private readonly slots: readonly number[];
+
+  /** @param event the event that {@link addEvent} makes entries of */
+  constructor(
+    readonly layout: ListLayout,
+    event: keyof typeof EventSlot = 'none',
+  ) {
+    const fields: Readonly<Record<string, number>> = EventSlot[event];
+    this.slots = layout.columns.map((column) => fields[column] ?? 0);
     this.width = layout.columns.length;
     this.writer = new RunWriter(layout);
   }
@@ -177,6 +188,20 @@ export class PendingLists {
     this.ids[entry] = id;
     this.ordinals[entry] = ordinal;
     return (entry & IN_BLOCK) * this.width;
+  }
+
+  /**
+   * Adds an entry with the event's fields that have the name of a column, and in its last two
+   * columns the time and the sequence. The caller writes the other columns, which are 0.
+   */
+  addEvent(id: number, ordinal: number, values: Float64Array, at: number, stamp: Stamp): number {
+    const to = this.add(id, ordinal);
+    const { slots, values: entries } = this;
+    const own = slots.length - 2;
+    for (let i = 0; i < own; i++) entries[to + i] = slots[i] === 0 ? 0 : values[at + slots[i]!]!;
+    entries[to + own] = stamp.nowMs;
+    entries[to + own + 1] = stamp.sequence;
+    return to;
   }
 
   /**

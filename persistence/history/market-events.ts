@@ -13,6 +13,7 @@ import {
   REFERENCE_WINDOW_MS,
   RESOLVE_DELAY_MS,
 } from '../../engine/interface/parameters.js';
+import type { Page } from './page.js';
 import {
   ASSET_PRICE,
   type EntryOf,
@@ -41,10 +42,7 @@ export interface EventCursor {
   events: number;
 }
 
-export interface MarketEventsPage {
-  entries: MarketEvent[];
-  nextCursor: EventCursor | null;
-}
+export type MarketEventsPage = Page<MarketEvent, EventCursor>;
 
 export interface MarketEventsRequest {
   marketId: number;

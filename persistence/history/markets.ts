@@ -1,6 +1,6 @@
 /**
- * Markets of the history, made from their events alone: a row each, a price history, and the
- * candles of their trades (runs/candles.ts).
+ * Markets of the history, made from their events alone: a row each, and the lists of their price
+ * histories and of the candles of their trades.
  *
  * A price history has a point at every 5 s mark from the market's opening to its end, both
  * included. A point shows the state after the last command before the mark; before a market was
@@ -19,78 +19,81 @@ import {
 } from '../../engine/interface/domain.js';
 import { EventSlot } from '../../engine/interface/events.js';
 import { addSaturating } from '../../engine/storage/arithmetic.js';
+import { PendingLists } from './lists.js';
 import { NO_PRICE, upPrice } from './market-json/market.js';
-import { addTrade, candleBytes, pointBytes } from './runs/candles.js';
-import type { MarketRecord } from './runs/format.js';
+import {
+  columnsOf,
+  MARKET_CANDLE,
+  MARKET_POINT,
+  type MarketRecord,
+  type TradeCandle,
+} from './runs/format.js';
 
+/** The time from one mark to the next. */
 const MARK_MS = 5_000;
+export const CANDLE_MS = 5_000;
 
 const Trade = EventSlot.trade;
-const Shared = EventSlot.feesShared;
 const Resolved = EventSlot.marketResolved;
+const Point = columnsOf(MARKET_POINT);
 
-export class MarketHistory implements MarketRecord {
-  previousId = 0;
-  status: number = MarketStatus.UPCOMING;
-  resolution: number = Resolution.NONE;
-  openedAtMs = 0;
-  startPriceMicros = 0;
-  endPriceMicros = 0;
-  resolvedAtMs = 0;
-  volumeMicros = 0;
-  openInterestLots = 0;
-  lastTradeTicks = 0;
-  tradeCount = 0;
-  bookCount = 0;
-  vaultMicros = 0;
-  referrersMicros = 0;
-  makersMicros = 0;
-  treasuryMicros = 0;
-  isClosed = 0;
-  sequence = 0;
-  /** UP's price before the last command that crossed a mark, for an upcoming market. */
-  halfTicksBefore = NO_PRICE;
-  /**
-   * Triples of time, UP's price in half ticks (or NO_PRICE), and the asset's in micros (0 if none).
-   */
-  readonly points: number[] = [];
-  /** Candles in the form of {@link addTrade}. */
-  readonly candles: number[] = [];
-
-  constructor(readonly marketId: number) {}
-
-  get endsAtMs(): number {
-    return startOfMarketMs(this.marketId) + WINDOW_MS;
-  }
-
-  /** A copy of the market's row. */
-  get record(): MarketRecord {
-    const { points: _, candles: __, halfTicksBefore: ___, ...record } = this;
-    return record;
-  }
-
-  /** A copy of the market's row and its price history. */
-  get stored(): StoredMarket {
-    return { market: this.record, points: Float64Array.from(this.points) };
-  }
-
-  static from({ market, points, candles }: OpenMarket): MarketHistory {
-    const history = Object.assign(new MarketHistory(market.marketId), market);
-    history.points.push(...points);
-    history.candles.push(...candles);
-    return history;
-  }
+export function newMarket(marketId: number): MarketRecord {
+  return {
+    marketId,
+    status: MarketStatus.UPCOMING,
+    resolution: Resolution.NONE,
+    startPriceMicros: 0,
+    endPriceMicros: 0,
+    resolvedAtMs: 0,
+    volumeMicros: 0,
+    openInterestLots: 0,
+    lastTradeTicks: 0,
+    tradeCount: 0,
+    bookCount: 0,
+    pointCount: 0,
+    candleCount: 0,
+    candle: null,
+    isClosed: 0,
+    sequence: 0,
+  };
 }
 
-/** A market with its price history, in triples (runs/candles.ts), oldest point first. */
-export interface StoredMarket {
-  market: MarketRecord;
-  points: Float64Array;
+export function copyOf(market: MarketRecord): MarketRecord {
+  return { ...market, candle: market.candle && { ...market.candle } };
 }
 
-/** A stored market with its candles, in the form of {@link addTrade}. */
-export interface OpenMarket extends StoredMarket {
-  candles: readonly number[];
+interface TradeOfMarket {
+  atMs: number;
+  upTicks: number;
+  sizeLots: number;
+  takerOutcome: number;
+}
+
+/** The value of a trade is what its taker pays or receives. */
+function valueMicrosOf({ upTicks, sizeLots, takerOutcome }: TradeOfMarket): number {
+  return sizeLots * ticksIn(takerOutcome, upTicks);
+}
+
+/** Adds a trade to the candle, or returns a new candle if the trade is after its interval. */
+export function candleWith(candle: TradeCandle | null, trade: TradeOfMarket): TradeCandle {
+  const { upTicks } = trade;
+  const atMs = startOf(trade.atMs, CANDLE_MS);
+  const valueMicros = valueMicrosOf(trade);
+  if (candle?.atMs !== atMs) {
+    const range = { open: upTicks, high: upTicks, low: upTicks, close: upTicks };
+    return { atMs, ...range, valueMicros, trades: 1 };
+  }
+  candle.high = Math.max(candle.high, upTicks);
+  candle.low = Math.min(candle.low, upTicks);
+  candle.close = upTicks;
+  candle.valueMicros = addSaturating(candle.valueMicros, valueMicros);
+  candle.trades++;
+  return candle;
+}
+
+/** When the interval with this time begins. */
+export function startOf(atMs: number, intervalMs: number): number {
+  return atMs - (atMs % intervalMs);
 }
 
 export type MarketsEngine = Pick<
@@ -98,46 +101,31 @@ export type MarketsEngine = Pick<
   'sequence' | 'nowMs' | 'assetCount' | 'assetPriceMicros' | 'market'
 >;
 
-export interface MarketsState {
-  /** The markets that the engine still has, oldest first. */
-  markets: MarketHistory[];
-  /** The newest market of each asset; 0 or missing if there is none. */
-  lastMarketIds: number[];
-}
-
 export interface MarketChanges {
   markets: MarketRecord[];
-  /** Whole price histories and candles, which replace the stored ones. */
-  prices: { marketId: number; bytes: Buffer }[];
-  candles: { marketId: number; bytes: Buffer }[];
   addedIds: number[];
   endedIds: number[];
 }
 
 /** The markets that the engine still has, kept up to date from its events. */
 export class Markets {
+  readonly points = new PendingLists(MARKET_POINT);
+  readonly candles = new PendingLists(MARKET_CANDLE);
   private addedIds: number[] = [];
   private endedIds: number[] = [];
-  private readonly changed = new Set<MarketHistory>();
-  private readonly changedPoints = new Set<MarketHistory>();
-  private readonly changedCandles = new Set<MarketHistory>();
-
-  private readonly known = new Map<number, MarketHistory>();
-  private readonly active = new Set<MarketHistory>();
-  private readonly upcoming = new Set<MarketHistory>();
-  /** Asset prices before the last command that crossed a mark. */
-  private pricesBefore: number[] = [];
+  private readonly changed = new Set<MarketRecord>();
+  private readonly known = new Map<number, MarketRecord>();
+  /** UP's price in upcoming markets, and the assets' prices, before the last mark. */
+  private readonly halfTicksBefore = new Map<number, number>();
+  private readonly pricesBefore: number[] = [];
   private nextMarkMs: number;
 
+  /** @param markets that the engine still has */
   constructor(
     private readonly engine: MarketsEngine,
-    private readonly state: MarketsState,
+    markets: readonly MarketRecord[],
   ) {
-    for (const market of state.markets) {
-      this.known.set(market.marketId, market);
-      if (market.status === MarketStatus.ACTIVE) this.active.add(market);
-      if (market.status === MarketStatus.UPCOMING) this.upcoming.add(market);
-    }
+    for (const market of markets) this.known.set(market.marketId, market);
     this.nextMarkMs = markAfter(engine.nowMs);
   }
 
@@ -147,20 +135,23 @@ export class Markets {
     const { engine } = this;
     for (let asset = 0; asset < engine.assetCount; asset++)
       this.pricesBefore[asset] = engine.assetPriceMicros(asset) ?? 0;
-    for (const market of this.active) {
-      this.addPoints(market, this.nextMarkMs, atMs, this.upHalfTicks(market.marketId));
+    for (const market of this.known.values()) {
+      const { marketId, status } = market;
+      if (status === MarketStatus.ACTIVE)
+        this.addPoints(market, this.nextMarkMs, atMs, this.upHalfTicks(marketId));
+      if (status === MarketStatus.UPCOMING)
+        this.halfTicksBefore.set(marketId, this.upHalfTicks(marketId));
     }
-    for (const market of this.upcoming) market.halfTicksBefore = this.upHalfTicks(market.marketId);
     this.nextMarkMs = markAfter(atMs);
   }
 
   /** A market that the engine still has, for reading until the next command. */
-  live(marketId: number): MarketHistory | null {
+  live(marketId: number): MarketRecord | null {
     return this.known.get(marketId) ?? null;
   }
 
   /** The market's row, for the caller to change. */
-  change(marketId: number): MarketHistory {
+  change(marketId: number): MarketRecord {
     const market = this.known.get(marketId);
     if (market === undefined) throw new Error(`the history does not know market ${marketId}`);
     market.sequence = this.engine.sequence;
@@ -168,21 +159,9 @@ export class Markets {
     return market;
   }
 
-  /**
-   * Adds an upcoming market, newer than all others of its asset. Its price history and its candles
-   * are empty.
-   */
   list(marketId: number): void {
-    const { lastMarketIds } = this.state;
-    const market = new MarketHistory(marketId);
-    const asset = assetOfMarket(marketId);
-    market.previousId = lastMarketIds[asset] ?? 0;
-    lastMarketIds[asset] = marketId;
-    this.known.set(marketId, market);
-    this.upcoming.add(market);
+    this.known.set(marketId, newMarket(marketId));
     this.addedIds.push(marketId);
-    this.changedPoints.add(market);
-    this.changedCandles.add(market);
     this.change(marketId);
   }
 
@@ -191,38 +170,38 @@ export class Markets {
     const { engine } = this;
     if (!this.known.has(marketId)) this.list(marketId);
     const market = this.change(marketId);
-    const startsAtMs = startOfMarketMs(marketId);
     market.status = MarketStatus.ACTIVE;
     market.startPriceMicros = startPriceMicros;
-    market.openedAtMs = isLate ? engine.nowMs : startsAtMs;
-    this.upcoming.delete(market);
-    this.active.add(market);
+    const halfTicks = this.halfTicksBefore.get(marketId) ?? NO_PRICE;
+    this.halfTicksBefore.delete(marketId);
     if (isLate) {
       const priceMicros = engine.assetPriceMicros(assetOfMarket(marketId)) ?? 0;
-      this.addPoint(market, market.openedAtMs, this.upHalfTicks(marketId), priceMicros);
-    } else this.addPoints(market, startsAtMs, engine.nowMs, market.halfTicksBefore);
+      this.addPoint(market, engine.nowMs, this.upHalfTicks(marketId), priceMicros);
+    } else this.addPoints(market, startOfMarketMs(marketId), engine.nowMs, halfTicks);
   }
 
   end(marketId: number): void {
-    const market = this.change(marketId);
-    market.status = MarketStatus.ENDED;
-    this.active.delete(market);
-    this.upcoming.delete(market);
+    this.change(marketId).status = MarketStatus.ENDED;
+    this.halfTicksBefore.delete(marketId);
     this.endedIds.push(marketId);
   }
 
-  addTrade(values: Float64Array, at: number): MarketHistory {
+  addTrade(values: Float64Array, at: number): MarketRecord {
     const market = this.change(values[at + Trade.marketId]!);
-    const upTicks = values[at + Trade.upTicks]!;
-    const sizeLots = values[at + Trade.sizeLots]!;
-    const takerTicks = ticksIn(values[at + Trade.takerOutcome]!, upTicks);
+    const { candle } = market;
+    const trade = {
+      atMs: this.engine.nowMs,
+      upTicks: values[at + Trade.upTicks]!,
+      sizeLots: values[at + Trade.sizeLots]!,
+      takerOutcome: values[at + Trade.takerOutcome]!,
+    };
+    const { upTicks, sizeLots } = trade;
     const matchType = values[at + Trade.matchType]!;
     market.tradeCount++;
     market.lastTradeTicks = upTicks;
-    const valueMicros = sizeLots * takerTicks;
-    market.volumeMicros = addSaturating(market.volumeMicros, valueMicros);
-    addTrade(market.candles, { atMs: this.engine.nowMs, upTicks, valueMicros });
-    this.changedCandles.add(market);
+    market.volumeMicros = addSaturating(market.volumeMicros, valueMicrosOf(trade));
+    market.candle = candleWith(candle, trade);
+    if (candle !== null && market.candle !== candle) this.addCandle(market, candle);
     if (matchType === MatchType.MINT) market.openInterestLots += sizeLots;
     else if (matchType === MatchType.MERGE) market.openInterestLots -= sizeLots;
     return market;
@@ -236,36 +215,18 @@ export class Markets {
     market.resolvedAtMs = this.engine.nowMs;
   }
 
-  shareFees(values: Float64Array, at: number): void {
-    const market = this.change(values[at + Shared.marketId]!);
-    market.vaultMicros = values[at + Shared.vaultMicros]!;
-    market.referrersMicros = values[at + Shared.referrersMicros]!;
-    market.makersMicros = values[at + Shared.makersMicros]!;
-    market.treasuryMicros = values[at + Shared.treasuryMicros]!;
-  }
-
   close(marketId: number): void {
     this.change(marketId).isClosed = 1;
     this.known.delete(marketId);
   }
 
   drain(): MarketChanges {
-    const markets = Array.from(this.changed, ({ record }) => record);
-    const prices = Array.from(this.changedPoints, ({ marketId, points }) => ({
-      marketId,
-      bytes: pointBytes(points),
-    }));
-    const candles = Array.from(this.changedCandles, ({ marketId, candles }) => ({
-      marketId,
-      bytes: candleBytes(candles),
-    }));
     const { addedIds, endedIds } = this;
+    const markets = Array.from(this.changed, copyOf);
     this.changed.clear();
-    this.changedPoints.clear();
-    this.changedCandles.clear();
     this.addedIds = [];
     this.endedIds = [];
-    return { markets, prices, candles, addedIds, endedIds };
+    return { markets, addedIds, endedIds };
   }
 
   private upHalfTicks(marketId: number): number {
@@ -276,25 +237,35 @@ export class Markets {
    * Adds points at the marks from `fromMs` to `toMs`, both included, but none after the market's
    * end.
    */
-  private addPoints(market: MarketHistory, fromMs: number, toMs: number, halfTicks: number): void {
-    const priceMicros = this.pricesBefore[assetOfMarket(market.marketId)] ?? 0;
-    const lastMs = Math.min(toMs, market.endsAtMs);
-    for (let atMs = fromMs; atMs <= lastMs; atMs += MARK_MS) {
+  private addPoints(market: MarketRecord, fromMs: number, toMs: number, halfTicks: number): void {
+    const { marketId } = market;
+    const priceMicros = this.pricesBefore[assetOfMarket(marketId)] ?? 0;
+    const lastMs = Math.min(toMs, startOfMarketMs(marketId) + WINDOW_MS);
+    for (let atMs = fromMs; atMs <= lastMs; atMs += MARK_MS)
       this.addPoint(market, atMs, halfTicks, priceMicros);
-    }
   }
 
   private addPoint(
-    market: MarketHistory,
+    market: MarketRecord,
     atMs: number,
     halfTicks: number,
     assetPriceMicros: number,
   ): void {
-    market.points.push(atMs, halfTicks, assetPriceMicros);
-    this.changedPoints.add(market);
+    this.changed.add(market);
+    const { points } = this;
+    const to = points.add(market.marketId, ++market.pointCount);
+    points.values[to + Point.atMs] = atMs;
+    points.values[to + Point.upHalfTicks] = halfTicks;
+    points.values[to + Point.assetPriceMicros] = assetPriceMicros;
+  }
+
+  private addCandle(market: MarketRecord, candle: TradeCandle): void {
+    const to = this.candles.add(market.marketId, ++market.candleCount);
+    for (const [i, column] of MARKET_CANDLE.columns.entries())
+      this.candles.values[to + i] = candle[column];
   }
 }
 
 function markAfter(atMs: number): number {
-  return Math.floor(atMs / MARK_MS) * MARK_MS + MARK_MS;
+  return startOf(atMs, MARK_MS) + MARK_MS;
 }

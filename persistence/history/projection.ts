@@ -17,19 +17,14 @@ import { AccountEntries, type AccountsEngine } from './account/entries.js';
 import { OrderEnds, type OrdersEngine } from './account/order-ends.js';
 import { HistoryFault } from './fault.js';
 import { ListCounts, type ListLengths, lengthsOf, PendingLists } from './lists.js';
-import {
-  type MarketChanges,
-  type MarketHistory,
-  Markets,
-  type MarketsEngine,
-  type MarketsState,
-} from './markets.js';
+import { type MarketChanges, Markets, type MarketsEngine } from './markets.js';
 import {
   ASSET_PRICE,
   type CountedName,
   columnsOf,
   MARKET_BOOK,
   MARKET_TRADE,
+  type MarketRecord,
   POINTS_CREDIT,
 } from './runs/format.js';
 import { PendingResults, type ResultsRow } from './runs/keyed-results.js';
@@ -41,7 +36,9 @@ export type ProjectedEngine = MarketsEngine &
   Pick<Engine, 'remembered' | 'result' | 'oldestKeySequence'>;
 
 /** The state from which new entries are numbered, and the markets that may still change. */
-export interface HistoryState extends MarketsState {
+export interface HistoryState {
+  /** The markets that the engine still has. */
+  markets: MarketRecord[];
   lengths: ListLengths;
   /** The number of entries in orderEnd. */
   orderEnds: number;
@@ -49,7 +46,7 @@ export interface HistoryState extends MarketsState {
 
 export function emptyHistoryState(): HistoryState {
   const lengths = lengthsOf(() => new ListCounts());
-  return { lengths, orderEnds: 0, markets: [], lastMarketIds: [] };
+  return { lengths, orderEnds: 0, markets: [] };
 }
 
 /** The contents of one transaction. */
@@ -65,28 +62,22 @@ export interface HistoryChanges extends MarketChanges {
 const { trade, orderPlaced, orderCancelled, orderAmended, pointsCredited } = EventType;
 const { priceObserved, marketListed, marketOpened, startPriceFixed, marketEnded, marketResolved } =
   EventType;
-const { feesShared, marketClosed, privacyChanged, setsSplit, setsMerged } = EventType;
+const { marketClosed, privacyChanged, setsSplit, setsMerged } = EventType;
 
 /** The offset of each field from the start of its event. */
-const Trade = EventSlot.trade;
-const Credited = EventSlot.pointsCredited;
 const Placed = EventSlot.orderPlaced;
 const Cancelled = EventSlot.orderCancelled;
 const Amended = EventSlot.orderAmended;
-const Observed = EventSlot.priceObserved;
 /** The offsets of setsSplit; setsMerged has the same fields at the same offsets. */
 const Sets = EventSlot.setsSplit;
 
-const MarketTrade = columnsOf(MARKET_TRADE);
-const Credit = columnsOf(POINTS_CREDIT);
 const Book = columnsOf(MARKET_BOOK);
-const Price = columnsOf(ASSET_PRICE);
 
 export class Projection {
-  private readonly marketTrades = new PendingLists(MARKET_TRADE);
+  private readonly marketTrades = new PendingLists(MARKET_TRADE, 'trade');
   private readonly marketBooks = new PendingLists(MARKET_BOOK);
-  private readonly assetPrices = new PendingLists(ASSET_PRICE);
-  private readonly pointsCredits = new PendingLists(POINTS_CREDIT);
+  private readonly assetPrices = new PendingLists(ASSET_PRICE, 'priceObserved');
+  private readonly pointsCredits = new PendingLists(POINTS_CREDIT, 'pointsCredited');
   private readonly accounts: AccountEntries;
   private readonly orderEnds: OrderEnds;
   private readonly markets: Markets;
@@ -105,10 +96,13 @@ export class Projection {
   ) {
     this.accounts = new AccountEntries(engine, state.lengths, changed);
     this.orderEnds = new OrderEnds(engine, state);
-    this.markets = new Markets(engine, state);
-    const { marketTrades, marketBooks, assetPrices, pointsCredits, accounts, orderEnds } = this;
-    const few = [marketTrades, marketBooks, assetPrices, pointsCredits, orderEnds.ends];
-    this.lists = [...accounts.lists, ...few];
+    this.markets = new Markets(engine, state.markets);
+    const { marketTrades, marketBooks, assetPrices, pointsCredits } = this;
+    const { points, candles } = this.markets;
+    this.lists = [
+      ...[...this.accounts.lists, this.orderEnds.ends, assetPrices, pointsCredits],
+      ...[marketTrades, marketBooks, points, candles],
+    ];
   }
 
   /** The number of entries that the next `drain` returns. */
@@ -119,7 +113,7 @@ export class Projection {
   }
 
   /** A market that the engine still has, for reading until the next command. */
-  openMarket(marketId: number): MarketHistory | null {
+  openMarket(marketId: number): MarketRecord | null {
     return this.markets.live(marketId);
   }
 
@@ -221,9 +215,6 @@ export class Projection {
         case marketResolved:
           markets.resolve(values, at);
           break;
-        case feesShared:
-          markets.shareFees(values, at);
-          break;
         case marketClosed:
           markets.close(values[at + 1]!);
           break;
@@ -232,17 +223,8 @@ export class Projection {
   }
 
   private addMarketTrade(values: Float64Array, at: number): void {
-    const market = this.markets.addTrade(values, at);
-    const to = this.marketTrades.add(market.marketId, market.tradeCount);
-    const entries = this.marketTrades.values;
-    entries[to + MarketTrade.tradeId] = values[at + Trade.tradeId]!;
-    entries[to + MarketTrade.matchType] = values[at + Trade.matchType]!;
-    entries[to + MarketTrade.upTicks] = values[at + Trade.upTicks]!;
-    entries[to + MarketTrade.sizeLots] = values[at + Trade.sizeLots]!;
-    entries[to + MarketTrade.takerSide] = values[at + Trade.takerSide]!;
-    entries[to + MarketTrade.takerOutcome] = values[at + Trade.takerOutcome]!;
-    entries[to + MarketTrade.atMs] = this.engine.nowMs;
-    entries[to + MarketTrade.sequence] = this.engine.sequence;
+    const { marketId, tradeCount } = this.markets.addTrade(values, at);
+    this.marketTrades.addEvent(marketId, tradeCount, values, at, this.engine);
   }
 
   /** Counts a split, or a merge if `lots` is below 0, which is part of the user's profit. */
@@ -271,34 +253,24 @@ export class Projection {
     const market = this.markets.change(values[at + Placed.marketId]!);
     const outcome = values[at + Placed.outcome]!;
     const isBid = (values[at + Placed.side] === Side.BUY) === (outcome === Outcome.UP);
-    const to = this.marketBooks.add(market.marketId, ++market.bookCount);
+    const ordinal = ++market.bookCount;
+    const to = this.marketBooks.addEvent(market.marketId, ordinal, values, at, this.engine);
     const entries = this.marketBooks.values;
     entries[to + Book.bookSide] = isBid ? 0 : 1;
     entries[to + Book.upTicks] = ticksIn(outcome, values[at + ticks]!);
     entries[to + Book.changeLots] = changeLots;
-    entries[to + Book.atMs] = this.engine.nowMs;
-    entries[to + Book.sequence] = this.engine.sequence;
   }
 
   private addPrice(values: Float64Array, at: number): void {
-    const asset = values[at + Observed.asset]!;
-    const to = this.assetPrices.add(asset, this.state.lengths.assetPrice.next(asset));
-    const entries = this.assetPrices.values;
-    entries[to + Price.priceMicros] = values[at + Observed.priceMicros]!;
-    entries[to + Price.observedAtMs] = values[at + Observed.observedAtMs]!;
-    entries[to + Price.atMs] = this.engine.nowMs;
-    entries[to + Price.sequence] = this.engine.sequence;
+    const asset = values[at + EventSlot.priceObserved.asset]!;
+    const ordinal = this.state.lengths.assetPrice.next(asset);
+    this.assetPrices.addEvent(asset, ordinal, values, at, this.engine);
   }
 
   private addPointsCredit(values: Float64Array, at: number): void {
-    const userId = values[at + Credited.userId]!;
-    const to = this.pointsCredits.add(userId, this.state.lengths.pointsCredit.next(userId));
-    const entries = this.pointsCredits.values;
-    entries[to + Credit.marketId] = values[at + Credited.marketId]!;
-    entries[to + Credit.reason] = values[at + Credited.reason]!;
-    entries[to + Credit.microPoints] = values[at + Credited.microPoints]!;
-    entries[to + Credit.atMs] = this.engine.nowMs;
-    entries[to + Credit.sequence] = this.engine.sequence;
+    const userId = values[at + EventSlot.pointsCredited.userId]!;
+    const ordinal = this.state.lengths.pointsCredit.next(userId);
+    this.pointsCredits.addEvent(userId, ordinal, values, at, this.engine);
     this.changed(userId);
   }
 }

@@ -18,54 +18,41 @@ import { UPCOMING_WINDOWS } from '../../engine/interface/parameters.js';
 import { readCandles, widestSpan, windowsTradedIn } from './candles.js';
 import type { MEASURED } from './lists.js';
 import { readMarketEvents, readMarketTicks } from './market-events.js';
-import { bytesOf, type HashedParts, type MarketAssets, marketParts } from './market-json/market.js';
-import type { MarketHistory, StoredMarket } from './markets.js';
+import {
+  bytesOf,
+  type HashedParts,
+  type MarketAssets,
+  marketParts,
+  type PricePoint,
+} from './market-json/market.js';
+import { copyOf } from './markets.js';
 import type { CommittedLists } from './opening.js';
+import type { Page, PageRequest } from './page.js';
 import type { HistoryFiles } from './parts/files.js';
 import type { Turn } from './read-turns.js';
-import {
-  type HistoryAnswers,
-  type Page,
-  type RequestOf,
-  type UserTrade,
-  viewOfPast,
-} from './requests.js';
+import { type HistoryAnswers, type RequestOf, type UserTrade, viewOfPast } from './requests.js';
 import { checkedValue, selectValues, type ValueRow } from './rows.js';
-import { candlesIn, pointsIn } from './runs/candles.js';
 import {
   type EntryOf,
-  type ListLayout,
   MARKET,
-  MARKET_CANDLES,
-  MARKET_PRICES,
+  MARKET_CANDLE,
+  MARKET_POINT,
   MARKET_TRADE,
   type MarketRecord,
-  RUN_ENTRIES,
+  type TradeCandle,
   USER_TRADE,
-  type ValueTable,
 } from './runs/format.js';
 import { KEYED_RESULT, resultIn } from './runs/keyed-results.js';
-import { ENTRIES_MAX, ListReader } from './runs/reader.js';
+import { ListReader } from './runs/reader.js';
 
 /** A prepared read. @throws HistoryDamage, or another error of SQLite. */
 type Read<Answer> = () => Promise<Answer>;
-
-interface PageOf {
-  /** The user or market that the list belongs to. */
-  id: number;
-  limit: number;
-  cursor: number | null;
-  /** The ordinal of the newest entry of the list; 0 if the list is empty. */
-  newest: number;
-  /** The ordinal of the oldest wanted entry. Default: 1. */
-  oldest?: number;
-}
 
 export interface ReadState {
   /** The contents after the last transaction. */
   lists: CommittedLists;
   /** A market that may still change, for reading until the next command; null for any other. */
-  openMarket: (marketId: number) => MarketHistory | null;
+  openMarket: (marketId: number) => MarketRecord | null;
 }
 
 export class HistoryReads {
@@ -87,20 +74,33 @@ export class HistoryReads {
     });
   }
 
+  /** A market trades from its listing to its end, so every filter of trades is a range of time. */
   userTrades(request: RequestOf<'userTrades'>): Read<Page<UserTrade>> {
-    const { userId, fromMs = null, toMs = null, marketId = null, orderId = null } = request;
-    const isFiltered = fromMs !== null || toMs !== null || marketId !== null || orderId !== null;
-    if (!isFiltered) return this.listOfUser(USER_TRADE, request);
-    const count = this.lists.lengths.userTrade.of(userId);
-    return () => this.filteredTrades(request, count);
+    const { userId: id, fromMs, toMs, marketId = null, orderId = null, ...page } = request;
+    const startsAtMs = startOfMarketMs(marketId ?? 0);
+    const listedMs = marketId === null ? 0 : startsAtMs - UPCOMING_WINDOWS * WINDOW_MS;
+    const endedMs = marketId === null ? MAX_TIME_MS : startsAtMs + WINDOW_MS;
+    const time = {
+      fromMs: Math.max(fromMs ?? 0, listedMs),
+      toMs: Math.min(toMs ?? MAX_TIME_MS, endedMs),
+    };
+    const isWanted = (trade: UserTrade) =>
+      (marketId === null || trade.marketId === marketId) &&
+      (orderId === null || trade.orderId === orderId);
+    const isFiltered = marketId !== null || orderId !== null;
+    const count = this.lists.lengths.userTrade.of(id);
+    return async () => {
+      const range = { id, ...(await this.entries.inTime(USER_TRADE, { id, count, ...time })) };
+      return this.entries.page(USER_TRADE, range, page, isFiltered ? isWanted : null);
+    };
   }
 
   listOfUser<Layout extends (typeof MEASURED)[number]>(
     layout: Layout,
-    { userId, limit, cursor }: { userId: number; limit: number; cursor: number | null },
+    { userId: id, ...page }: { userId: number } & PageRequest,
   ): Read<Page<EntryOf<Layout>>> {
-    const newest = this.lists.lengths[layout.name].of(userId);
-    return () => this.list(layout, { id: userId, limit, cursor, newest });
+    const last = this.lists.lengths[layout.name].of(id);
+    return () => this.entries.page(layout, { id, first: 1, last }, page);
   }
 
   /** The integers of a keyed result; null if the history does not have it. */
@@ -115,13 +115,11 @@ export class HistoryReads {
 
   /** A page of a market's trades; null if there never was such a market. */
   marketTrades(request: RequestOf<'marketTrades'>): Read<HistoryAnswers['marketTrades']> {
-    const { marketId: id, limit, cursor, fromMs = null, toMs = null } = request;
+    const { marketId: id, fromMs = null, toMs = null, ...page } = request;
     return this.ofMarket(id, async ({ tradeCount: count }) => {
-      const firstAt = (value: number) =>
-        this.entries.firstFrom(MARKET_TRADE, { id, count, column: 'atMs', value });
-      const oldest = fromMs === null ? 1 : await firstAt(fromMs);
-      const newest = toMs === null ? count : (await firstAt(toMs + 1)) - 1;
-      return this.list(MARKET_TRADE, { id, limit, cursor, newest, oldest });
+      const time = { fromMs: fromMs ?? 0, toMs: toMs ?? MAX_TIME_MS };
+      const range = { id, ...(await this.entries.inTime(MARKET_TRADE, { id, count, ...time })) };
+      return this.entries.page(MARKET_TRADE, range, page);
     });
   }
 
@@ -148,44 +146,28 @@ export class HistoryReads {
     const ofAsset = () => windowsTradedIn(span, intervalMs).map((ms) => marketIdOf(asset, ms));
     const ids = marketId === null ? ofAsset().filter((id) => knownMarketIds.has(id)) : [marketId];
     const priceCount = lengths.assetPrice.of(asset);
-    const read = this.ofMarkets(ids, MARKET_CANDLES, ({ candles }) => [...candles], candlesIn);
-    return async () =>
-      readCandles(request, span, { lists: this.entries, priceCount, traded: await read() });
+    const read = this.markets(ids);
+    return async () => {
+      const traded: TradeCandle[][] = [];
+      for (const market of await read()) traded.push(await this.candlesOf(market));
+      return readCandles(request, span, { lists: this.entries, priceCount, traded });
+    };
   }
 
   /** Null if there never was such a market; `points` is null unless `withPrices`. */
   market(
     marketId: number,
     withPrices: boolean,
-  ): Read<{ market: MarketRecord; points: Float64Array | null } | null> {
-    const open = this.state.openMarket(marketId);
-    if (open !== null) {
-      const found = withPrices ? open.stored : { market: open.record, points: null };
-      return async () => found;
-    }
-    return this.ofMarket(marketId, async (market) =>
-      withPrices ? (await this.withPoints([market]))[0]! : { market, points: null },
-    );
-  }
-
-  /**
-   * Reads something about a market, given its record and the number of its asset's prices; null if
-   * there never was such a market.
-   */
-  private ofMarket<Answer>(
-    marketId: number,
-    read: (market: MarketRecord, prices: number) => Promise<Answer>,
-  ): Read<Answer | null> {
-    if (!this.lists.knownMarketIds.has(marketId)) return async () => null;
-    const prices = this.lists.lengths.assetPrice.of(assetOfMarket(marketId));
-    const rows = this.marketRows([marketId]);
-    return async () => read((await rows())[0]!, prices);
+  ): Read<{ market: MarketRecord; points: PricePoint[] | null } | null> {
+    return this.ofMarket(marketId, async (market) => {
+      return { market, points: withPrices ? await this.pointsOf(market) : null };
+    });
   }
 
   pastMarkets(request: RequestOf<'pastMarkets'>): Read<Page<MarketRecord>> {
     const { entries: ids, nextCursor } = this.pastPage(request);
-    const rows = this.marketRows(ids);
-    return async () => ({ entries: await rows(), nextCursor });
+    const read = this.markets(ids);
+    return async () => ({ entries: await read(), nextCursor });
   }
 
   /**
@@ -197,74 +179,31 @@ export class HistoryReads {
     assets: MarketAssets,
   ): Read<Page<HashedParts>> {
     const { entries: ids, nextCursor } = this.pastPage(request);
-    if (!request.withPrices) {
-      const read = this.marketRows(ids);
-      const partsOf = (market: MarketRecord) =>
-        bytesOf(marketParts(assets, viewOfPast(market), null, null));
-      return async () => ({ entries: (await read()).map(partsOf), nextCursor });
-    }
     const { texts } = this.files;
-    const found = new Map(ids.map((marketId) => [marketId, texts.get(marketId)]));
-    const missing = ids.filter((marketId) => found.get(marketId) === undefined);
-    const open = missing.flatMap((marketId) => this.state.openMarket(marketId)?.stored ?? []);
-    const isOpen = new Set(open.map(({ market }) => market.marketId));
-    const read = this.marketRows(missing.filter((marketId) => !isOpen.has(marketId)));
+    const { withPrices } = request;
+    const found = new Map(ids.map((id) => [id, withPrices ? texts.get(id) : undefined]));
+    const read = this.markets(ids.filter((id) => found.get(id) === undefined));
     return async () => {
-      for (const { market, points } of [...open, ...(await this.withPoints(await read()))]) {
+      for (const market of await read()) {
+        const points = withPrices ? await this.pointsOf(market) : null;
         const parts = bytesOf(marketParts(assets, viewOfPast(market), null, points));
         found.set(market.marketId, parts);
-        if (market.status === MarketStatus.RESOLVED) texts.add(market.marketId, parts);
+        if (withPrices && market.status === MarketStatus.RESOLVED)
+          texts.add(market.marketId, parts);
       }
-      return { entries: ids.map((marketId) => found.get(marketId)!), nextCursor };
+      return { entries: ids.map((id) => found.get(id)!), nextCursor };
     };
   }
 
-  /**
-   * Trades with filters. A market trades from its listing to its end, so every filter is a range of
-   * time.
-   */
-  private async filteredTrades(
-    request: RequestOf<'userTrades'>,
-    count: number,
-  ): Promise<Page<UserTrade>> {
-    const { userId: id, limit, cursor, marketId = null, orderId = null } = request;
-    let [fromMs, toMs] = [request.fromMs ?? 0, request.toMs ?? MAX_TIME_MS];
-    if (marketId !== null) {
-      const startsAtMs = startOfMarketMs(marketId);
-      fromMs = Math.max(fromMs, startsAtMs - UPCOMING_WINDOWS * WINDOW_MS);
-      toMs = Math.min(toMs, startsAtMs + WINDOW_MS);
-    }
-    const firstAt = (value: number) =>
-      this.entries.firstFrom(USER_TRADE, { id, count, column: 'atMs', value });
-    const first = await firstAt(fromMs);
-    let last = (await firstAt(toMs + 1)) - 1;
-    if (cursor !== null) last = Math.min(last, cursor - 1);
-    const found: UserTrade[] = [];
-    let read = 0;
-    for (; last >= first && found.length <= limit && read < ENTRIES_MAX; last -= RUN_ENTRIES) {
-      read += RUN_ENTRIES;
-      const place = { id, first: Math.max(first, last - RUN_ENTRIES + 1), last };
-      for (const trade of await this.entries.newestFirst(USER_TRADE, place))
-        if (
-          (marketId === null || trade.marketId === marketId) &&
-          (orderId === null || trade.orderId === orderId)
-        )
-          found.push(trade);
-    }
-    const entries = found.slice(0, limit);
-    if (found.length > limit) return { entries, nextCursor: entries.at(-1)!.ordinal };
-    return { entries, nextCursor: last >= first ? last + 1 : null };
+  private pointsOf({ marketId: id, pointCount: last }: MarketRecord): Promise<PricePoint[]> {
+    return this.entries.oldestFirst(MARKET_POINT, { id, first: 1, last });
   }
 
-  private async list<Layout extends ListLayout>(
-    layout: Layout,
-    { id, limit, cursor, newest, oldest = 1 }: PageOf,
-  ): Promise<Page<EntryOf<Layout>>> {
-    const last = cursor === null ? newest : Math.min(cursor - 1, newest);
-    const first = Math.max(oldest, last - limit + 1);
-    if (last < first) return { entries: [], nextCursor: null };
-    const entries = await this.entries.newestFirst(layout, { id, first, last });
-    return { entries, nextCursor: first > oldest ? first : null };
+  /** Oldest first. */
+  private async candlesOf(market: MarketRecord): Promise<TradeCandle[]> {
+    const { marketId: id, candleCount: last, candle } = market;
+    const stored = await this.entries.oldestFirst(MARKET_CANDLE, { id, first: 1, last });
+    return candle === null ? stored : [...stored, candle];
   }
 
   private pastPage(request: RequestOf<'pastMarkets' | 'pastMarketTexts'>): Page<number> {
@@ -284,55 +223,44 @@ export class HistoryReads {
     return { entries, nextCursor: ids.length > limit ? entries.at(-1)! : null };
   }
 
-  private marketRows(ids: readonly number[]): Read<MarketRecord[]> {
-    return this.ofMarkets(ids, MARKET, ({ record }) => record, JSON.parse);
+  /**
+   * Reads something about a market, given its record and the number of its asset's prices; null if
+   * there never was such a market.
+   */
+  private ofMarket<Answer>(
+    marketId: number,
+    read: (market: MarketRecord, prices: number) => Promise<Answer>,
+  ): Read<Answer | null> {
+    if (!this.lists.knownMarketIds.has(marketId)) return async () => null;
+    const prices = this.lists.lengths.assetPrice.of(assetOfMarket(marketId));
+    const markets = this.markets([marketId]);
+    return async () => read((await markets())[0]!, prices);
   }
 
-  /** Something of each market, in the order of the ids, all of which exist. */
-  private ofMarkets<Value extends string | Buffer, Found>(
-    ids: readonly number[],
-    table: ValueTable,
-    inOpen: (market: MarketHistory) => Found,
-    inValue: (value: Value) => Found,
-  ): Read<Found[]> {
-    const found = new Map<number, Found>();
+  /**
+   * The records of markets, all of which exist, in the order of the ids. Those that may still
+   * change are copied now; the others come from the open part or else from the catalogue.
+   */
+  private markets(ids: readonly number[]): Read<MarketRecord[]> {
+    const { files, turn } = this;
+    const found = new Map<number, MarketRecord>();
     for (const id of ids) {
       const market = this.state.openMarket(id);
-      if (market !== null) found.set(id, inOpen(market));
+      if (market !== null) found.set(id, copyOf(market));
     }
-    const closed = ids.filter((id) => !found.has(id));
-    return async () => {
-      const values = await this.valuesOf<Value>(table, closed);
-      return ids.map((id) => (found.has(id) ? found.get(id)! : inValue(values.get(id)!)));
-    };
-  }
-
-  private async withPoints(markets: readonly MarketRecord[]): Promise<StoredMarket[]> {
-    const ids = markets.map(({ marketId }) => marketId);
-    const prices = await this.valuesOf<Buffer>(MARKET_PRICES, ids);
-    return markets.map((market) => {
-      return { market, points: pointsIn(prices.get(market.marketId)!) };
-    });
-  }
-
-  /** Values of markets, from the open part or else from the catalogue. */
-  private async valuesOf<Value extends string | Buffer>(
-    table: ValueTable,
-    ids: readonly number[],
-  ): Promise<Map<number, Value>> {
-    const { files, turn } = this;
-    const sql = `${selectValues(table)} WHERE marketId IN (SELECT value FROM json_each(?))`;
-    const found = new Map<number, Value>();
+    const sql = `${selectValues(MARKET)} WHERE marketId IN (SELECT value FROM json_each(?))`;
     const readIn = async (part: () => number | null) => {
       const wanted = ids.filter((id) => !found.has(id));
       if (wanted.length === 0) return;
       // The open part may have changed by the time of the turn.
-      const read = () => files.query<ValueRow<Value>>(part(), sql, [JSON.stringify(wanted)]);
-      for (const row of await turn(read)) found.set(row.key, checkedValue(table, row));
+      const read = () => files.query<ValueRow<string>>(part(), sql, [JSON.stringify(wanted)]);
+      for (const row of await turn(read)) found.set(row.key, JSON.parse(checkedValue(MARKET, row)));
     };
-    await readIn(() => files.parts.open);
-    await readIn(() => null);
-    for (const id of ids) if (!found.has(id)) checkedValue(table, undefined, id);
-    return found;
+    return async () => {
+      await readIn(() => files.parts.open);
+      await readIn(() => null);
+      for (const id of ids) if (!found.has(id)) checkedValue(MARKET, undefined, id);
+      return ids.map((id) => found.get(id)!);
+    };
   }
 }

@@ -22,6 +22,7 @@ import type {
   RankedEntry,
 } from './leaderboard/leaderboard.js';
 import type { MarketEventsPage, MarketEventsRequest, MarketTicks } from './market-events.js';
+import type { Page, PageRequest } from './page.js';
 import type {
   CLOSED_POSITION,
   EntryOf,
@@ -40,12 +41,6 @@ export interface EntryFilter {
   fromMs?: number | null;
   toMs?: number | null;
   marketId?: number | null;
-}
-
-interface PageRequest {
-  /** The most entries, at least 1. */
-  limit: number;
-  cursor: number | null;
 }
 
 interface PastMarketsRequest extends PageRequest {
@@ -147,10 +142,7 @@ export interface MarketTextsPage extends HashedText {
   nextCursor: number | null;
 }
 
-export interface Page<T, Cursor = number> {
-  entries: T[];
-  nextCursor: Cursor | null;
-}
+export type { Page } from './page.js';
 
 export type LeaderboardPage = Page<LeaderboardEntry, LeaderboardCursor>;
 

@@ -121,13 +121,17 @@ export function expectedCandles(
       atMs: at * intervalMs,
       up: marketId === null ? null : rangeOf(ups),
       assetPrice: rangeOf((pricesIn.get(at) ?? []).map(({ priceMicros }) => priceMicros!)),
-      volumeMicros: traded.reduce((sum, { sizeLots, upTicks, takerOutcome }) => {
-        return sum + sizeLots! * (takerOutcome === 0 ? upTicks! : 1_000 - upTicks!);
-      }, 0),
+      volumeMicros: valueMicrosOf(traded),
       trades: traded.length,
     });
   }
   return candles;
+}
+
+function valueMicrosOf(trades: readonly Entry[]): number {
+  return trades.reduce((sum, { sizeLots, upTicks, takerOutcome }) => {
+    return sum + sizeLots! * (takerOutcome === 0 ? upTicks! : 1_000 - upTicks!);
+  }, 0);
 }
 
 function rangeOf(values: number[]): PriceRange | null {
@@ -181,6 +185,7 @@ class Oracle {
   private readonly numbers = new Map<number, number>();
   private readonly markets = new Map<number, MarketRecord>();
   private readonly lateAtMs = new Map<number, { atMs: number; up: number; price: number }>();
+  private readonly openedAtMs = new Map<number, number>();
   private readonly endedAtMs = new Map<number, number>();
 
   apply(command: Command, atMs: number): void {
@@ -203,6 +208,18 @@ class Oracle {
     const markets = [...this.markets.values()].sort((a, b) => a.marketId - b.marketId);
     const points = new Map(markets.map((market) => [market.marketId, this.pointsOf(market)]));
     const { userTrades, pointsCredits, closedPositions, marketTrades, prices, engine } = this;
+    for (const market of markets) {
+      market.pointCount = points.get(market.marketId)!.length / 3;
+      const trades = marketTrades.get(market.marketId) ?? [];
+      const startOf = ({ atMs }: Entry) => Math.floor(atMs! / MARK_MS) * MARK_MS;
+      const starts = [...new Set(trades.map(startOf))];
+      const last = trades.filter((trade) => startOf(trade) === starts.at(-1));
+      const range = rangeOf(last.map(({ upTicks }) => upTicks!));
+      market.candleCount = Math.max(0, starts.length - 1);
+      if (range === null) continue;
+      const sums = { valueMicros: valueMicrosOf(last), trades: last.length };
+      market.candle = { atMs: starts.at(-1)!, ...range, ...sums };
+    }
     const lists = { userTrades, pointsCredits, closedPositions, marketTrades, prices };
     return { ...lists, markets, points, engine };
   }
@@ -299,7 +316,8 @@ class Oracle {
             price: this.engine.assetPriceMicros(asset)!,
           });
         if (!this.markets.has(marketId)) this.addMarket(marketId);
-        this.change(marketId, { status: 0, openedAtMs, startPriceMicros });
+        this.openedAtMs.set(marketId, openedAtMs);
+        this.change(marketId, { status: 0, startPriceMicros });
         break;
       }
       case 'orderPlaced':
@@ -320,11 +338,6 @@ class Oracle {
         this.change(marketId, { status: 2, resolution, endPriceMicros, resolvedAtMs: stamp.atMs });
         break;
       }
-      case 'feesShared': {
-        const { marketId, vaultMicros, referrersMicros, makersMicros, treasuryMicros } = event;
-        this.change(marketId, { vaultMicros, referrersMicros, makersMicros, treasuryMicros });
-        break;
-      }
       case 'marketClosed':
         this.change(event.marketId, { isClosed: 1 });
         break;
@@ -339,14 +352,10 @@ class Oracle {
   }
 
   private addMarket(marketId: number): void {
-    const asset = assetOfMarket(marketId);
-    const older = [...this.markets.keys()].filter((id) => assetOfMarket(id) === asset);
     this.markets.set(marketId, {
       marketId,
-      previousId: Math.max(0, ...older),
       status: 3,
       resolution: 0,
-      openedAtMs: 0,
       startPriceMicros: 0,
       endPriceMicros: 0,
       resolvedAtMs: 0,
@@ -355,10 +364,9 @@ class Oracle {
       lastTradeTicks: 0,
       tradeCount: 0,
       bookCount: 0,
-      vaultMicros: 0,
-      referrersMicros: 0,
-      makersMicros: 0,
-      treasuryMicros: 0,
+      pointCount: 0,
+      candleCount: 0,
+      candle: null,
       isClosed: 0,
       sequence: this.engine.sequence,
     });
@@ -373,10 +381,11 @@ class Oracle {
   }
 
   /** The last state before each mark. */
-  private pointsOf({ marketId, openedAtMs }: MarketRecord): number[] {
+  private pointsOf({ marketId }: MarketRecord): number[] {
     const points: number[] = [];
     const late = this.lateAtMs.get(marketId);
-    if (openedAtMs === 0) return points;
+    const openedAtMs = this.openedAtMs.get(marketId);
+    if (openedAtMs === undefined) return points;
     if (late !== undefined) points.push(late.atMs, late.up, late.price);
     const endsAtMs = startOfMarketMs(marketId) + WINDOW_MS;
     const lastMs = Math.min(endsAtMs, this.endedAtMs.get(marketId) ?? this.engine.nowMs);

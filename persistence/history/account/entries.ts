@@ -14,12 +14,11 @@ import {
   EventSlot,
   EventType,
 } from '../../../engine/interface/events.js';
-import { ListCounts, type ListLengths, PendingLists } from '../lists.js';
+import { type ListLengths, PendingLists } from '../lists.js';
 import {
   BALANCE_ENTRIES,
   CLOSED_POSITION,
   columnsOf,
-  PAYMENT_FIELDS,
   TAKER,
   USER_BALANCE,
   USER_HOLD,
@@ -52,6 +51,23 @@ const Closed = columnsOf(CLOSED_POSITION);
 const Balance = columnsOf(USER_BALANCE);
 
 const MAKER = 1;
+/** The fields of a trade that belong to one of its sides, by role. */
+const SIDES = [
+  {
+    userId: Trade.takerId,
+    orderId: Trade.takerOrderId,
+    side: Trade.takerSide,
+    outcome: Trade.takerOutcome,
+    profitMicros: Trade.takerProfitMicros,
+  },
+  {
+    userId: Trade.makerId,
+    orderId: Trade.makerOrderId,
+    side: Trade.makerSide,
+    outcome: Trade.makerOutcome,
+    profitMicros: Trade.makerProfitMicros,
+  },
+] as const;
 const NAME_FIELDS = EVENT_FIELDS.orderNamed.length + 1 - Named.name1;
 
 /**
@@ -64,15 +80,14 @@ for (const [name, user] of Object.entries(USER_PAYMENTS)) {
 }
 
 export class AccountEntries {
-  private readonly trades = new PendingLists(USER_TRADE);
-  private readonly orders = new PendingLists(USER_ORDER);
-  private readonly holds = new PendingLists(USER_HOLD);
+  private readonly trades = new PendingLists(USER_TRADE, 'trade');
+  private readonly orders = new PendingLists(USER_ORDER, 'orderPlaced');
+  /** The events of orders have the same fields before the price. */
+  private readonly holds = new PendingLists(USER_HOLD, 'orderPlaced');
   private readonly payments = new PendingLists(USER_PAYMENT);
-  private readonly positions = new PendingLists(CLOSED_POSITION);
+  private readonly positions = new PendingLists(CLOSED_POSITION, 'positionSettled');
   private readonly balances = new PendingLists(USER_BALANCE);
   readonly lists: readonly PendingLists[];
-  /** The number of entries in each user's statement. */
-  private readonly numbers = new ListCounts();
   /** The users whose balance is due at the end of the command. */
   private readonly due: number[] = [];
   /** The offset of the last order's entry. */
@@ -86,8 +101,6 @@ export class AccountEntries {
   ) {
     const { trades, orders, holds, payments, positions, balances } = this;
     this.lists = [trades, orders, holds, payments, positions, balances];
-    const { userTrade, userHold, userPayment, closedPosition } = lengths;
-    for (const list of [userTrade, userHold, userPayment, closedPosition]) this.numbers.add(list);
   }
 
   add(values: Float64Array, at: number): void {
@@ -147,33 +160,21 @@ export class AccountEntries {
 
   private addPayment(values: Float64Array, at: number, userId: number): void {
     const { payments, lengths, engine } = this;
-    const to = payments.add(userId, lengths.userPayment.next(userId));
+    const to = payments.addEvent(userId, lengths.userPayment.next(userId), values, at, engine);
     const entries = payments.values;
-    entries[to + UserPayment.number] = this.nextNumber(userId);
+    entries[to + UserPayment.number] = this.lastNumber(userId);
     const type = to + UserPayment.type;
     const length = EVENT_LENGTHS[values[at]!]!;
     for (let i = 0; i < length; i++) entries[type + i] = values[at + i]!;
-    for (let i = length; i <= PAYMENT_FIELDS.length; i++) entries[type + i] = 0;
-    entries[to + UserPayment.atMs] = engine.nowMs;
-    entries[to + UserPayment.sequence] = engine.sequence;
   }
 
   private addOrder(values: Float64Array, at: number): void {
     const { orders, lengths, engine } = this;
     const userId = values[at + Placed.userId]!;
-    const to = orders.add(userId, lengths.userOrder.next(userId));
+    const to = orders.addEvent(userId, lengths.userOrder.next(userId), values, at, engine);
+    const orderId = values[at + Placed.orderId]!;
+    orders.values[to + Order.amountMicros] = engine.amountPlaced(orderId);
     this.orderAt = to;
-    const entries = orders.values;
-    entries[to + Order.orderId] = values[at + Placed.orderId]!;
-    entries[to + Order.marketId] = values[at + Placed.marketId]!;
-    // From `side` to `expiresAtMs`, the columns are the event's fields.
-    for (let i = Order.side; i <= Order.expiresAtMs; i++)
-      entries[to + i] = values[at + Placed.side - Order.side + i]!;
-    entries[to + Order.amountMicros] = engine.amountPlaced(values[at + Placed.orderId]!);
-    entries[to + Order.groupId] = 0;
-    for (let i = 0; i < NAME_FIELDS; i++) entries[to + Order.name1 + i] = 0;
-    entries[to + Order.atMs] = engine.nowMs;
-    entries[to + Order.sequence] = engine.sequence;
   }
 
   /**
@@ -193,55 +194,45 @@ export class AccountEntries {
     if (heldMicros === 0 || values[at + Placed.side] === Side.SELL) return;
     const { holds, lengths, engine } = this;
     const userId = values[at + Placed.userId]!;
-    const to = holds.add(userId, lengths.userHold.next(userId));
-    const entries = holds.values;
-    entries[to + Hold.number] = this.nextNumber(userId);
-    entries[to + Hold.orderId] = values[at + Placed.orderId]!;
-    entries[to + Hold.marketId] = values[at + Placed.marketId]!;
-    entries[to + Hold.heldMicros] = heldMicros;
-    entries[to + Hold.atMs] = engine.nowMs;
-    entries[to + Hold.sequence] = engine.sequence;
+    const to = holds.addEvent(userId, lengths.userHold.next(userId), values, at, engine);
+    holds.values[to + Hold.number] = this.lastNumber(userId);
+    holds.values[to + Hold.heldMicros] = heldMicros;
   }
 
   private addPosition(values: Float64Array, at: number): void {
+    const { positions, lengths, engine } = this;
     const userId = values[at + Settled.userId]!;
-    const to = this.positions.add(userId, this.lengths.closedPosition.next(userId));
-    const entries = this.positions.values;
-    entries[to + Closed.number] = this.nextNumber(userId);
-    const fields = EVENT_LENGTHS[EventType.positionSettled]! - Settled.marketId;
-    for (let i = 0; i < fields; i++)
-      entries[to + Closed.marketId + i] = values[at + Settled.marketId + i]!;
-    entries[to + Closed.atMs] = this.engine.nowMs;
-    entries[to + Closed.sequence] = this.engine.sequence;
+    const to = positions.addEvent(userId, lengths.closedPosition.next(userId), values, at, engine);
+    positions.values[to + Closed.number] = this.lastNumber(userId);
     this.changed(userId);
   }
 
   private addSide(values: Float64Array, at: number, role: number): void {
-    const isTaker = role === TAKER;
-    const userId = values[at + (isTaker ? Trade.takerId : Trade.makerId)]!;
-    const outcome = values[at + (isTaker ? Trade.takerOutcome : Trade.makerOutcome)]!;
-    const to = this.trades.add(userId, this.lengths.userTrade.next(userId));
-    const entries = this.trades.values;
-    entries[to + UserTrade.number] = this.nextNumber(userId);
-    entries[to + UserTrade.tradeId] = values[at + Trade.tradeId]!;
-    entries[to + UserTrade.orderId] =
-      values[at + (isTaker ? Trade.takerOrderId : Trade.makerOrderId)]!;
-    entries[to + UserTrade.marketId] = values[at + Trade.marketId]!;
+    const { trades, lengths, engine } = this;
+    const side = SIDES[role]!;
+    const userId = values[at + side.userId]!;
+    const outcome = values[at + side.outcome]!;
+    const to = trades.addEvent(userId, lengths.userTrade.next(userId), values, at, engine);
+    const entries = trades.values;
+    entries[to + UserTrade.number] = this.lastNumber(userId);
+    entries[to + UserTrade.orderId] = values[at + side.orderId]!;
     entries[to + UserTrade.role] = role;
-    entries[to + UserTrade.side] = values[at + (isTaker ? Trade.takerSide : Trade.makerSide)]!;
+    entries[to + UserTrade.side] = values[at + side.side]!;
     entries[to + UserTrade.outcome] = outcome;
     entries[to + UserTrade.priceTicks] = ticksIn(outcome, values[at + Trade.upTicks]!);
-    entries[to + UserTrade.sizeLots] = values[at + Trade.sizeLots]!;
-    entries[to + UserTrade.feeMicros] = isTaker ? values[at + Trade.feeMicros]! : 0;
-    entries[to + UserTrade.profitMicros] =
-      values[at + (isTaker ? Trade.takerProfitMicros : Trade.makerProfitMicros)]!;
-    entries[to + UserTrade.atMs] = this.engine.nowMs;
-    entries[to + UserTrade.sequence] = this.engine.sequence;
+    if (role === MAKER) entries[to + UserTrade.feeMicros] = 0;
+    entries[to + UserTrade.profitMicros] = values[at + side.profitMicros]!;
     this.changed(userId);
   }
 
-  private nextNumber(userId: number): number {
-    const number = this.numbers.next(userId);
+  /** The number of the entry of a statement that was counted last. */
+  private lastNumber(userId: number): number {
+    const { userTrade, userHold, userPayment, closedPosition } = this.lengths;
+    const number =
+      userTrade.of(userId) +
+      userHold.of(userId) +
+      userPayment.of(userId) +
+      closedPosition.of(userId);
     const isDue = (number & (BALANCE_ENTRIES - 1)) === 0;
     if (isDue && !this.due.includes(userId)) this.due.push(userId);
     return number;

@@ -7,6 +7,7 @@
  * or the answer is a {@link HistoryDamage}. A line's position never changes.
  */
 import type { CommittedLists } from '../opening.js';
+import type { Page } from '../page.js';
 import { HistoryDamage } from '../rows.js';
 import {
   CLOSED_POSITION,
@@ -49,10 +50,7 @@ export interface LedgerLine extends AccountChange {
   balance: { availableMicros: number; heldMicros: number };
 }
 
-export interface LedgerPage {
-  entries: LedgerLine[];
-  nextCursor: number | null;
-}
+export type LedgerPage = Page<LedgerLine>;
 
 /** The change that a list entry records. */
 interface NumberedChanges {

@@ -11,8 +11,10 @@ import {
   type Side,
 } from '../../../engine/interface/domain.js';
 import { nameIn } from '../../../engine/interface/events.js';
+import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
 import type { OrderView } from '../../../engine/interface/views.js';
 import type { CommittedLists } from '../opening.js';
+import type { Page } from '../page.js';
 import { HistoryPruned } from '../parts/files.js';
 import { HistoryDamage } from '../rows.js';
 import {
@@ -26,7 +28,7 @@ import {
   USER_ORDER,
   USER_TRADE,
 } from '../runs/format.js';
-import { ENTRIES_MAX, type ListReader } from '../runs/reader.js';
+import type { ListReader } from '../runs/reader.js';
 import { blockOf } from './order-ends.js';
 
 /**
@@ -96,10 +98,7 @@ export interface OrdersRequest {
   toMs: number | null;
 }
 
-export interface OrdersPage {
-  entries: OrderRecord[];
-  nextCursor: number | null;
-}
+export type OrdersPage = Page<OrderRecord>;
 
 type Placed = EntryOf<typeof USER_ORDER>;
 type TradeEntry = EntryOf<typeof USER_TRADE>;
@@ -133,29 +132,18 @@ export async function readOrders(
   end: OrdersEnd,
   request: OrdersRequest,
 ): Promise<OrdersPage> {
-  const { userId: id, limit, cursor, fromMs, toMs } = request;
+  const { userId: id, cursor } = request;
   const from = 1 + (await lists.files.lastPruned(USER_ORDER.list, id));
-  const bound = (value: number) =>
-    lists.firstFrom(USER_ORDER, { id, count: end.orders, column: 'atMs', value, from });
-  const first = fromMs === null ? from : await bound(fromMs);
+  const time = { fromMs: request.fromMs ?? 0, toMs: request.toMs ?? MAX_TIME_MS, first: from };
+  const range = await lists.inTime(USER_ORDER, { id, count: end.orders, ...time });
   // A page that ends where orders were pruned has a cursor, so that the next page reports the
   // pruning.
-  const isCut = first === from && from > 1;
+  const isCut = range.first === from && from > 1;
   if (isCut && cursor !== null && cursor <= from) throw pruned(from);
-  let last = toMs === null ? end.orders : (await bound(toMs + 1)) - 1;
-  if (cursor !== null) last = Math.min(last, cursor - 1);
-  const found: Placed[] = [];
-  let read = 0;
-  for (; last >= first && found.length <= limit && read < ENTRIES_MAX; last -= RUN_ENTRIES) {
-    const place = { id, first: Math.max(first, last - RUN_ENTRIES + 1), last };
-    for (const placed of await lists.newestFirst(USER_ORDER, place))
-      if (isWanted(placed, request, end)) found.push(placed);
-    read += RUN_ENTRIES;
-  }
-  const page = found.slice(0, limit);
-  const entries = await recordsOf(lists, id, end, page);
-  if (found.length > limit) return { entries, nextCursor: page.at(-1)!.ordinal };
-  return { entries, nextCursor: last >= first ? last + 1 : isCut ? from : null };
+  const wanted = (placed: Placed) => isWanted(placed, request, end);
+  const page = await lists.page(USER_ORDER, { id, ...range }, request, wanted);
+  const entries = await recordsOf(lists, id, end, page.entries);
+  return { entries, nextCursor: page.nextCursor ?? (isCut ? from : null) };
 }
 
 function pruned(from: number): HistoryPruned {

@@ -19,6 +19,7 @@ import {
 } from '../../../engine/interface/notation.js';
 import type { MarketView } from '../../../engine/interface/views.js';
 import { sharedBytes } from '../../storage/shared-bytes.js';
+import type { EntryOf, MARKET_POINT } from '../runs/format.js';
 import { stateText, type TrueAt } from '../true-at.js';
 
 /** Prices are in half ticks, because the middle of a book may lie between two ticks. */
@@ -101,15 +102,14 @@ export interface MarketParts<Part> {
   tail: Part;
 }
 
-/**
- * @param points the price history, in triples of {@link priceHistoryText}; null if it is not known
- * now; absent: the JSON has none.
- */
+export type PricePoint = EntryOf<typeof MARKET_POINT>;
+
+/** @param points the price history; null if it is not known now; absent: the JSON has none. */
 export function marketParts(
   assets: MarketAssets,
   market: MarketView,
   indicative: Indicative,
-  points?: Float64Array | null,
+  points?: readonly PricePoint[] | null,
 ): MarketParts<string> {
   const { bestBidTicks: bid, bestAskTicks: ask } = market;
   const symbol = assets.assetSymbol(market.asset);
@@ -215,20 +215,14 @@ const ticksTextOrNull = (ticks: number | null) => (ticks === null ? 'null' : tic
 const bothTicksText = (up: number | null, down: number | null) =>
   `{"UP":${ticksTextOrNull(up)},"DOWN":${ticksTextOrNull(down)}}`;
 
-/**
- * The JSON of a price history, given as triples of atMs, UP's price in half ticks (or NO_PRICE),
- * and the asset's price in micros (0 if none).
- */
-function priceHistoryText(points: Float64Array | null): string {
+function priceHistoryText(points: readonly PricePoint[] | null): string {
   if (points === null) return 'null';
-  let text = '';
-  for (let i = 0; i < points.length; i += 3) {
-    const assetPrice = points[i + 2]! === 0 ? null : points[i + 2]!;
-    const separator = i === 0 ? '' : ',';
-    const prices = points[i + 1] === NO_PRICE ? NO_PRICES : BOTH_PRICES[points[i + 1]!]!;
-    text += `${separator}{"atMs":${points[i]},${prices},"assetPrice":${microsTextOrNull(assetPrice)}}`;
-  }
-  return `[${text}]`;
+  const texts = points.map(({ atMs, upHalfTicks, assetPriceMicros }) => {
+    const prices = upHalfTicks === NO_PRICE ? NO_PRICES : BOTH_PRICES[upHalfTicks]!;
+    const assetPrice = microsTextOrNull(assetPriceMicros === 0 ? null : assetPriceMicros);
+    return `{"atMs":${atMs},${prices},"assetPrice":${assetPrice}}`;
+  });
+  return `[${texts.join()}]`;
 }
 
 /** "BTC up or down, 2025-11-21 04:45 to 05:00 UTC" */

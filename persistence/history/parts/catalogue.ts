@@ -7,7 +7,7 @@
  *   place         for each list that has entries in a sealed part, their ordinals: a read finds
  *                 the parts of a list without opening the others
  *   listLength    the lengths of the lists when the open part began (../runs/lengths.ts)
- *   market, marketPrices, marketCandles   the markets, as of the end of that part
+ *   market        the markets, as of the end of that part
  *   keyedResult   the results of commands with a new idempotency key, until the engine forgets the
  *                 key: several consecutive results a row, as 32-bit words, little-endian
  *                 (../runs/keyed-results.ts), by the sequence of the first. Its division into rows
@@ -39,7 +39,7 @@ import {
   LIST_LENGTH,
   LISTS,
   type ListLayout,
-  MARKET_TABLES,
+  MARKET,
   ORDER_END,
   valuesSql,
 } from '../runs/format.js';
@@ -51,7 +51,7 @@ import { openTables } from './tables.js';
 const PART = { name: 'part', key: 'part', type: 'TEXT' } as const;
 const SCHEMA: readonly string[] = [
   'CREATE TABLE place (list INTEGER NOT NULL, id INTEGER NOT NULL, firstOrdinal INTEGER NOT NULL, lastOrdinal INTEGER NOT NULL, part INTEGER NOT NULL, checksum INTEGER NOT NULL, PRIMARY KEY (list, id, firstOrdinal)) STRICT, WITHOUT ROWID',
-  ...[PART, ...MARKET_TABLES, LIST_LENGTH, KEYED_RESULT].map(valuesSql),
+  ...[PART, MARKET, LIST_LENGTH, KEYED_RESULT].map(valuesSql),
 ];
 /** A few rows at a time, though the rows of a whole hour may have become useless together. */
 const REMOVE_RESULTS = `DELETE FROM keyedResult WHERE sequence IN (
@@ -220,8 +220,7 @@ export class Catalogue {
     const over = { part, end, sha256: null, pruned: false };
     const { lengths } = await readLengths(this.database, open);
     await this.transaction(openPath(folder, part), async (database) => {
-      for (const { name } of MARKET_TABLES)
-        await execute(database, `REPLACE INTO main.${name} SELECT * FROM part.${name}`);
+      await execute(database, 'REPLACE INTO main.market SELECT * FROM part.market');
       await writeLengths(database, lengths, 0);
       await writePart(database, over);
     });

@@ -8,7 +8,7 @@ import type sqlite3 from 'sqlite3';
 import { called, closeDatabase, execute, finalize, prepare } from '../../storage/sqlite.js';
 import type { HistoryChanges } from '../projection.js';
 import { asDamage, HistoryDamage, putValue } from '../rows.js';
-import { MARKET, MARKET_CANDLES, MARKET_PRICES, SCHEMA } from '../runs/format.js';
+import { MARKET, SCHEMA } from '../runs/format.js';
 import { INSERT_RUNS } from '../runs/writer.js';
 import { openPath } from './catalogue.js';
 import { type BatchEnd, countsOf, type Progress, readProgress, writeProgress } from './progress.js';
@@ -68,10 +68,6 @@ export class PartWriter {
       }
       for (const market of changes.markets)
         await putValue(database, MARKET, market.marketId, JSON.stringify(market));
-      for (const { marketId, bytes } of changes.prices)
-        await putValue(database, MARKET_PRICES, marketId, bytes);
-      for (const { marketId, bytes } of changes.candles)
-        await putValue(database, MARKET_CANDLES, marketId, bytes);
       await writeProgress(database, progress);
     });
     this.progress = progress;

@@ -7,8 +7,6 @@
  *
  *   run           the entries of all lists (LISTS)
  *   market        a row per market that changed in this part, as JSON ({@link MarketRecord})
- *   marketPrices  the price history of a market (candles.ts)
- *   marketCandles the candles of a market's trades (candles.ts)
  *   listLength    the lengths of the lists that are MEASURED, up to a run of this part (lengths.ts)
  *   progress      one row, JSON: the end of the last journal batch in the tables, and the number of
  *                 entries in the lists of each kind, and of markets, in this part and before it
@@ -207,14 +205,29 @@ export const FILLED_IN_BOOK = 63;
 /** An amendment placed the order again, and the order did not rest. Add the OrderStatus. */
 export const ENDED_ANEW = 64;
 
+/** UP's price in half ticks, the asset's in micros; 0 if there is none yet (../markets.ts). */
+export const MARKET_POINT = layoutOf(
+  'marketPoint',
+  [12, 'marketId'],
+  'atMs upHalfTicks assetPriceMicros',
+);
+
+/**
+ * The trades of a market in an interval of 5 s. All but the time, the value and the number of
+ * trades are prices of UP, in ticks. An interval without a trade has none.
+ */
+export const MARKET_CANDLE = layoutOf(
+  'marketCandle',
+  [13, 'marketId'],
+  'atMs open high low close valueMicros trades',
+);
+export type TradeCandle = Record<(typeof MARKET_CANDLE)['columns'][number], number>;
+
 /** A market after its last event. */
 export interface MarketRecord {
   marketId: number;
-  /** The asset's previous market; 0 if none. */
-  previousId: number;
   status: number;
   resolution: number;
-  openedAtMs: number;
   startPriceMicros: number;
   /** 0 until resolved, and on VOID. */
   endPriceMicros: number;
@@ -224,14 +237,13 @@ export interface MarketRecord {
   openInterestLots: number;
   /** The price of UP; 0 if there is no trade. */
   lastTradeTicks: number;
+  /** The lengths of its lists (MARKET_LISTS). */
   tradeCount: number;
-  /** Entries in marketBook. */
   bookCount: number;
-  /** The division of the fees. */
-  vaultMicros: number;
-  referrersMicros: number;
-  makersMicros: number;
-  treasuryMicros: number;
+  pointCount: number;
+  candleCount: number;
+  /** The candle of its last trade. Later trades may change it, so it is not in the list. */
+  candle: TradeCandle | null;
   /** 1: everything is paid out, and the engine has forgotten the market. */
   isClosed: number;
   /** The command that last changed it. */
@@ -250,8 +262,18 @@ export const LISTS = [
   MARKET_BOOK,
   ASSET_PRICE,
   ORDER_END,
+  MARKET_POINT,
+  MARKET_CANDLE,
 ] as const;
 export type ListName = (typeof LISTS)[number]['name'];
+
+/** The lists of a market, by the field of its record that has their length. */
+export const MARKET_LISTS = {
+  tradeCount: MARKET_TRADE,
+  bookCount: MARKET_BOOK,
+  pointCount: MARKET_POINT,
+  candleCount: MARKET_CANDLE,
+} as const;
 
 /**
  * The large lists, which may be pruned: how orders were placed and ended, and the markets' books.
@@ -302,10 +324,6 @@ export interface ValueTable {
 }
 
 export const MARKET = { name: 'market', key: 'marketId', type: 'TEXT' } as const;
-export const MARKET_PRICES = { name: 'marketPrices', key: 'marketId', type: 'BLOB' } as const;
-export const MARKET_CANDLES = { name: 'marketCandles', key: 'marketId', type: 'BLOB' } as const;
-/** The tables with one row per market. */
-export const MARKET_TABLES: readonly ValueTable[] = [MARKET, MARKET_PRICES, MARKET_CANDLES];
 export const LIST_LENGTH = { name: 'listLength', key: 'list', type: 'BLOB' } as const;
 export const PROGRESS = { name: 'progress', key: 'id', type: 'TEXT' } as const;
 
@@ -316,7 +334,7 @@ export function valuesSql({ name, key, type }: ValueTable): string {
 /** The texts in sqlite_schema, in order. (The index on the keys of runs has none.) */
 export const SCHEMA: readonly string[] = [
   RUN_SQL,
-  ...[...MARKET_TABLES, LIST_LENGTH, PROGRESS].map(valuesSql),
+  ...[MARKET, LIST_LENGTH, PROGRESS].map(valuesSql),
 ];
 
 /** @param head names the table and the other columns. */

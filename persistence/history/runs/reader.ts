@@ -6,7 +6,10 @@
  * names the first that is missing or changed.
  */
 import { inflateRawSync } from 'node:zlib';
+import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
 import { ByteReader, MalformedBytes } from '../../storage/bytes.js';
+import type { Page, PageRequest } from '../page.js';
+import type { PartList } from '../parts/catalogue.js';
 import { type HistoryFiles, HistoryPruned } from '../parts/files.js';
 import { HistoryDamage } from '../rows.js';
 import {
@@ -23,7 +26,9 @@ import {
 export const ENTRIES_MAX = 30_000;
 
 /** The files of the lists; each query waits for its turn. */
-export type ListFiles = Pick<HistoryFiles, 'query' | 'holding' | 'lastPruned' | 'parts'>;
+export interface ListFiles extends Pick<HistoryFiles, 'query' | 'holding' | 'lastPruned'> {
+  parts: Pick<PartList, 'open' | 'unsealed' | 'prunedTo'>;
+}
 
 interface Place {
   /** The user, the market or the asset whose list it is. */
@@ -43,6 +48,17 @@ interface Search<Layout extends ListLayout> {
   value: number;
   /** The first entry that is searched; 1 if left out. */
   from?: number;
+}
+
+interface TimeSpan {
+  id: number;
+  /** The number of entries in the list. */
+  count: number;
+  /** 0 and MAX_TIME_MS: no bound. */
+  fromMs: number;
+  toMs: number;
+  /** The first entry that is searched; 1 if left out. */
+  first?: number;
 }
 
 export class ListReader {
@@ -91,6 +107,44 @@ export class ListReader {
     const [entry] = cutOut(layout, found, { id, first: ordinal, last: ordinal });
     this.last = { layout, id, entries: readRun(layout, found.runs[0]!) };
     return entry!;
+  }
+
+  /** The ordinals of the first and the last entry of a time, both included. */
+  async inTime<Layout extends ListLayout>(
+    layout: Layout,
+    { id, count, fromMs, toMs, first = 1 }: TimeSpan,
+  ): Promise<{ first: number; last: number }> {
+    const firstAt = (value: number) =>
+      this.firstFrom(layout, { id, count, column: 'atMs', value, from: first });
+    return {
+      first: fromMs === 0 ? first : await firstAt(fromMs),
+      last: toMs === MAX_TIME_MS ? count : (await firstAt(toMs + 1)) - 1,
+    };
+  }
+
+  /**
+   * A page of the wanted entries from the ordinal `last` down to `first`, newest first. It ends,
+   * perhaps not full, after ENTRIES_MAX. @param isWanted null: all are wanted
+   */
+  async page<Layout extends ListLayout>(
+    layout: Layout,
+    { id, first, last }: Place,
+    { limit, cursor }: PageRequest,
+    isWanted: ((entry: EntryOf<Layout>) => boolean) | null = null,
+  ): Promise<Page<EntryOf<Layout>>> {
+    const found: EntryOf<Layout>[] = [];
+    const [piece, enough] = isWanted === null ? [limit, limit] : [RUN_ENTRIES, limit + 1];
+    let next = cursor === null ? last : Math.min(last, cursor - 1);
+    for (let read = 0; next >= first && found.length < enough && read < ENTRIES_MAX; ) {
+      const place = { id, first: Math.max(first, next - piece + 1), last: next };
+      const entries = await this.newestFirst(layout, place);
+      found.push(...(isWanted === null ? entries : entries.filter(isWanted)));
+      next -= piece;
+      read += piece;
+    }
+    const entries = found.slice(0, limit);
+    if (found.length > limit) return { entries, nextCursor: entries.at(-1)!.ordinal };
+    return { entries, nextCursor: next >= first ? next + 1 : null };
   }
 
   /** The ordinal of the first entry whose column has at least the value; count + 1: none has. */

@@ -7,7 +7,7 @@ import {
   KEPT,
   LISTS,
   type ListLayout,
-  MARKET_TABLES,
+  MARKET,
   ORDER_END,
   PROGRESS,
   type ValueTable,
@@ -19,7 +19,7 @@ const PAGE_ROWS = 2_000;
 const PAGE_RUNS = 100;
 
 /** The values of a list entry or a table row, by column. */
-export type Row = Record<string, number | string | Buffer>;
+export type Row = Record<string, number | string>;
 
 export interface ComparedTable {
   name: string;
@@ -32,7 +32,7 @@ export interface ComparedTable {
 /** The compared tables of a sealed part, a pruned part, the catalogue and an open part. */
 export const OF_SEALED: readonly ComparedTable[] = LISTS.map(listOf);
 export const OF_PRUNED: readonly ComparedTable[] = KEPT.map(listOf);
-export const OF_CATALOGUE: readonly ComparedTable[] = MARKET_TABLES.map(tableOf);
+export const OF_CATALOGUE: readonly ComparedTable[] = [tableOf(MARKET)];
 export const OF_OPEN: readonly ComparedTable[] = [...OF_SEALED, ...OF_CATALOGUE, tableOf(PROGRESS)];
 
 function listOf(layout: ListLayout): ComparedTable {
@@ -54,17 +54,13 @@ function listOf(layout: ListLayout): ComparedTable {
   return { name, table: 'run', rows };
 }
 
-function tableOf(table: ValueTable): ComparedTable {
-  const { name, key, type } = table;
+function tableOf({ name, key }: ValueTable): ComparedTable {
   const keysOf = (row: Row) => [row[key] as number];
   const options = { keys: key, keysOf, after: [-1], pageRows: PAGE_ROWS };
   const rows = async function* (database: sqlite3.Database) {
-    for await (const { value, ...row } of inPages<Row>(
-      database,
-      `SELECT * FROM ${name} WHERE`,
-      options,
-    ))
-      yield { ...row, ...(type === 'TEXT' ? JSON.parse(String(value)) : { value }) };
+    const select = `SELECT * FROM ${name} WHERE`;
+    for await (const { value, ...row } of inPages<Row>(database, select, options))
+      yield { ...row, ...JSON.parse(String(value)) };
   };
   return { name, table: name, rows };
 }
