@@ -58,6 +58,7 @@ test('the limits are those that the exchange enforces', async () => {
       idempotencyKeys: 8_000_000,
       idempotencyKeptMs: 3_600_000,
     },
+    rateTier: 1,
     rates: RATES,
   });
 });
