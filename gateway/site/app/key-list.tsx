@@ -1,5 +1,6 @@
 import { cancelKey, KEYS } from './keys.js';
 import { closeDialog } from './model/dialog.js';
+import { Check } from './parts/action.js';
 import { Dialog } from './parts/form.js';
 import { t } from './words/words.js';
 
@@ -21,16 +22,11 @@ export function KeyList() {
           </div>
         ))}
       </dl>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={cancelKey.value === 'on'}
-          onChange={({ currentTarget }) => {
-            cancelKey.value = currentTarget.checked ? 'on' : 'off';
-          }}
-        />
-        {t('x cancels all open orders')}
-      </label>
+      <Check
+        label={t('x cancels all open orders')}
+        checked={cancelKey.value === 'on'}
+        onChange={({ checked }) => (cancelKey.value = checked ? 'on' : 'off')}
+      />
       <button type="button" class="send neutral" onClick={closeDialog}>
         {t('Close')}
       </button>

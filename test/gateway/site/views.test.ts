@@ -1,12 +1,11 @@
 /**
- * Pages with little to show: without a market, without an order, and for users who may not read the
- * metrics. Also, the operator's page shows the metrics' figures.
+ * Pages with little to show: without a market, without an order, without prices, and for users who
+ * have forgotten their password.
  */
 import { rm } from 'node:fs/promises';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { CODE_LASTS_MS, credentialOf } from '../../../gateway/access/sign-in-codes.js';
-import { Metrics, mean, perSecond, quantile } from '../../../gateway/site/app/status/metrics.js';
 import { listSegments } from '../../../persistence/journal/segments.js';
 import { listSnapshots } from '../../../persistence/recovery/snapshot/folder.js';
 import { eventually } from '../../support/eventually.js';
@@ -102,54 +101,16 @@ test('the chart is there for a browser whose language Intl refuses', async () =>
   await visitor.close();
 });
 
-test('rates, latencies, commits, follower and connections, from the metrics', async () => {
-  const trader = await server.register('ada');
-  const read = async (atMs: number) => new Metrics((await server.api.get('/metrics')).text, atMs);
-  const before = await read(0);
+test('the status names what is paused and which prices are missing', async () => {
+  const server = await TestServer.start();
   const visitor = await Visitor.open(browser, server.exchange.address);
   await visitor.view('status');
-  const { page } = visitor;
-  const shown = (label: string) =>
-    page.locator('dt', { hasText: new RegExp(`^${label}$`) }).locator('+ dd');
-  await shown('Stream').waitFor();
-  expect(await shown('Commits per second').textContent()).toBe('0.0');
-  const order = { outcome: 'UP', shares: 1, price: 0.25, timeInForce: 'GTC' };
-  for (let count = 0; count < 20; count++) await server.buy(trader, order);
-  await expect.poll(() => shown('Commands').textContent()).not.toBe('0.0');
-  await expect.poll(() => shown('Commits per second').textContent()).not.toBe('0.0');
-  await expect.poll(() => shown('Stream').textContent()).toBe('1');
-  expect(await shown('State').textContent()).toBe('healthy');
-  const latency = page.getByRole('row', { name: /^Whole request/ }).locator('td');
-  await expect.poll(() => latency.nth(2).textContent()).toMatch(/^\d+(\.\d)? (µs|ms|s)$/);
-  await visitor.isAccessibleInEveryForm('the status');
-  await visitor.close();
-
-  // Computed by hand: 20 commands in ten seconds.
-  const after = await read(10_000);
-  expect(perSecond(before, after, 'exchange_commands_total', { kind: 'buy' })).toBe(2);
-  expect(perSecond(after, before, 'exchange_commands_total')).toBe(0);
-  expect(after.sum('exchange_commands_total', { kind: 'none' })).toBe(null);
-  expect(mean(before, after, 'exchange_commit_commands')).toBeGreaterThanOrEqual(1);
-  const bounds = [0, 0.5, 1].map(
-    (part) => quantile(before, after, 'exchange_apply_seconds', part)!,
-  );
-  expect(bounds).toEqual([...bounds].sort((one, other) => one - other));
-  expect(bounds[0]).toBe(0.000_016);
-  expect(quantile(after, after, 'exchange_apply_seconds', 0.5)).toBe(null);
-});
-
-test('an exchange with an address for its operators has no metrics for a visitor', async () => {
-  const server = await TestServer.start({ operationsPort: 0 });
-  const visitor = await Visitor.open(browser, server.exchange.address);
-  await visitor.view('status');
-  await visitor.page.getByText('only on the address of its operators').waitFor();
   await visitor.page.getByText('Durable up to').waitFor();
   await visitor.page.getByText('No fresh price: BTC and ETH.').waitFor();
-  expect(await visitor.page.getByText('All metrics').count()).toBe(0);
   const pause = { kind: 'setPaused', marketId: 0, asset: -1, paused: true } as const;
   server.submit({ ...pause, operator: 'olga', reason: 'the feed is wrong' });
   await visitor.page.getByText('paused: everything. No fresh price: BTC and ETH.').waitFor();
-  await visitor.isAccessible('the status without metrics');
+  await visitor.isAccessibleInEveryForm('the status');
   await visitor.close();
   await server.stop();
 });

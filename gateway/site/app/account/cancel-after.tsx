@@ -11,7 +11,7 @@ import { cancelAfter } from '../../../client/index.js';
 import { now } from '../model/clock.js';
 import { api, sentenceOf } from '../model/exchange.js';
 import { user } from '../model/session.js';
-import { Action } from '../parts/action.js';
+import { Action, Check } from '../parts/action.js';
 import { Select } from '../parts/form.js';
 import { clockSeconds } from '../parts/format.js';
 import { Panel } from '../parts/panel.js';
@@ -84,16 +84,11 @@ export function CancelAfterPanel() {
           value={minutes}
           options={CHOICES}
         />
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={isRenewed.value}
-            onChange={({ currentTarget }) => {
-              isRenewed.value = currentTarget.checked;
-            }}
-          />
-          {t('Restart while this page is open')}
-        </label>
+        <Check
+          label={t('Restart while this page is open')}
+          checked={isRenewed.value}
+          onChange={({ checked }) => (isRenewed.value = checked)}
+        />
         <p class="soft small">
           {t('Browsers slow down background pages, so choose at least 5 minutes.')}
         </p>

@@ -6,6 +6,7 @@ import { api } from '../model/exchange.js';
 import { notice } from '../model/notice.js';
 import { signIn, signInWithCode, signUp } from '../model/session.js';
 import { isGuided } from '../model/ticket.js';
+import { Check } from '../parts/action.js';
 import { Dialog, Form, TextField } from '../parts/form.js';
 import { t } from '../words/words.js';
 
@@ -97,16 +98,11 @@ function Entrance({ isNew }: { isNew: boolean }) {
               name="referralCode"
               value={referralCode}
             />
-            <label class="check">
-              <input
-                type="checkbox"
-                checked={paysOut.value}
-                onChange={({ currentTarget }) => {
-                  paysOut.value = currentTarget.checked;
-                }}
-              />
-              {t('Pay my winnings automatically')}
-            </label>
+            <Check
+              label={t('Pay my winnings automatically')}
+              checked={paysOut.value}
+              onChange={({ checked }) => (paysOut.value = checked)}
+            />
           </>
         )}
       </Form>

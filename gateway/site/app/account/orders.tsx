@@ -4,7 +4,7 @@ import { balance } from '../model/account.js';
 import { api } from '../model/exchange.js';
 import { user } from '../model/session.js';
 import { averageCents, cents, dayAndTime, shares, slotName } from '../parts/format.js';
-import { Outcome, Panel } from '../parts/panel.js';
+import { Outcome } from '../parts/panel.js';
 import { Paged } from '../parts/reading.js';
 import { t } from '../words/words.js';
 import { OrdersPanel } from './holdings.js';
@@ -37,33 +37,31 @@ export function OrdersList() {
   return (
     <div class="stack">
       <OrdersPanel />
-      <Panel title={t('Closed orders')}>
-        <Paged
-          about={userId}
-          news={balance.value}
-          list="orders"
-          read={(cursor) => orders(api, userId, { status: 'closed', cursor })}
-          label={t('Closed orders')}
-          heads={[t('Order'), t('Placed'), t('Price'), t('Filled'), t('Average'), t('Ended')]}
-          nothing={t('No closed orders yet.')}
-          rows={(closed) =>
-            closed.map((each) => ({
-              key: each.orderId,
-              cells: [
-                <>
-                  {each.side === 'BUY' ? t('Buy') : t('Sell')} <Outcome of={each.outcome} />{' '}
-                  <a href={`#/market/${each.marketId}`}>{slotName(each.marketId)}</a>
-                </>,
-                dayAndTime(each.placedAtMs),
-                limitOf(each),
-                shares(toLots(each.filledShares)),
-                each.averagePrice === null ? '\u2013' : averageCents(toMicros(each.averagePrice)),
-                ENDS[each.reason ?? 'filled'],
-              ],
-            }))
-          }
-        />
-      </Panel>
+      <Paged
+        title={t('Closed orders')}
+        about={userId}
+        news={balance.value}
+        list="orders"
+        read={(cursor) => orders(api, userId, { status: 'closed', cursor })}
+        heads={[t('Order'), t('Placed'), t('Price'), t('Filled'), t('Average'), t('Ended')]}
+        nothing={t('No closed orders yet.')}
+        rows={(closed) =>
+          closed.map((each) => ({
+            key: each.orderId,
+            cells: [
+              <>
+                {each.side === 'BUY' ? t('Buy') : t('Sell')} <Outcome of={each.outcome} />{' '}
+                <a href={`#/market/${each.marketId}`}>{slotName(each.marketId)}</a>
+              </>,
+              dayAndTime(each.placedAtMs),
+              limitOf(each),
+              shares(toLots(each.filledShares)),
+              each.averagePrice === null ? '\u2013' : averageCents(toMicros(each.averagePrice)),
+              ENDS[each.reason ?? 'filled'],
+            ],
+          }))
+        }
+      />
     </div>
   );
 }

@@ -24,27 +24,25 @@ export function PointsList() {
           </p>
         </div>
       </Panel>
-      <Panel title={t('Credits')}>
-        <Paged
-          about={userId}
-          list="history"
-          read={(cursor) => points(api, userId, { cursor })}
-          label={t('Credits of points')}
-          heads={[t('Market'), t('For'), t('Time'), t('Points')]}
-          nothing={t('No points yet.')}
-          rows={(history) =>
-            history.map((each) => ({
-              key: `${each.marketId} ${each.reason} ${each.atMs} ${each.points}`,
-              cells: [
-                slotName(each.marketId),
-                REASONS[each.reason],
-                dayAndTime(each.atMs),
-                `${each.points}`,
-              ],
-            }))
-          }
-        />
-      </Panel>
+      <Paged
+        title={t('Credits')}
+        about={userId}
+        list="history"
+        read={(cursor) => points(api, userId, { cursor })}
+        heads={[t('Market'), t('For'), t('Time'), t('Points')]}
+        nothing={t('No points yet.')}
+        rows={(history) =>
+          history.map((each) => ({
+            key: `${each.marketId} ${each.reason} ${each.atMs} ${each.points}`,
+            cells: [
+              slotName(each.marketId),
+              REASONS[each.reason],
+              dayAndTime(each.atMs),
+              `${each.points}`,
+            ],
+          }))
+        }
+      />
     </div>
   );
 }

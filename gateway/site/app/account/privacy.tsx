@@ -1,24 +1,36 @@
 /**
- * Settings: whether others can see the account's holdings and trades, whether leaderboards list it,
- * and whether winnings are paid without a claim.
+ * Settings that the exchange keeps: whether others can see the account's holdings and trades,
+ * whether leaderboards list it, and whether winnings are paid without a claim.
  */
 import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { autoClaim, privacy, setAutoClaim, setPrivacy } from '../../../client/index.js';
 import { api, isLost, sentenceOf } from '../model/exchange.js';
 import { user } from '../model/session.js';
+import { Check } from '../parts/action.js';
 import { Panel } from '../parts/panel.js';
 import { Read, useReading } from '../parts/reading.js';
 import { t } from '../words/words.js';
 
-/** Sends a checkbox's state. A refusal resets the checkbox. */
-function useSaving() {
+/** Sends the state of a box that was ticked. A refusal resets the box. */
+type Save<Setting> = (box: HTMLInputElement, send: () => Promise<Setting>) => void;
+
+function SettingPanel<Setting>(props: {
+  title: string;
+  hint: string;
+  hintId: string;
+  read: () => Promise<Setting>;
+  children: (setting: Setting, save: Save<Setting>, isBusy: boolean) => ComponentChildren;
+}) {
+  const { title, hint, hintId, read, children } = props;
+  const reading = useReading(read, user.value?.userId ?? '');
   const isSending = useSignal(false);
   const problem = useSignal('');
-  const save = async (box: HTMLInputElement, run: () => Promise<void>) => {
+  const save: Save<Setting> = async (box, send) => {
     isSending.value = true;
     problem.value = '';
     try {
-      await run();
+      reading.set(await send());
     } catch (error) {
       problem.value = sentenceOf(error);
       box.checked = !box.checked;
@@ -26,36 +38,12 @@ function useSaving() {
       isSending.value = false;
     }
   };
-  return { isSending, problem, save };
-}
-
-export function PayoutPanel() {
-  const userId = user.value?.userId ?? '';
-  const reading = useReading(() => autoClaim(api, userId), userId);
-  const { isSending, problem, save } = useSaving();
-  const choose = (box: HTMLInputElement) =>
-    save(box, async () => reading.set(await setAutoClaim(api, userId, box.checked)));
   return (
-    <Panel title={t('Payout')}>
+    <Panel title={title}>
       <div class="entrance panel-body">
-        <Read of={reading}>
-          {({ enabled }) => (
-            <label class="check">
-              <input
-                type="checkbox"
-                checked={enabled}
-                aria-describedby="payout-hint"
-                disabled={isSending.value || isLost.value}
-                onChange={({ currentTarget: box }) => void choose(box)}
-              />
-              {t('Automatic payout')}
-            </label>
-          )}
-        </Read>
-        <p class="soft" id="payout-hint">
-          {t(
-            'Winnings are paid when a market is decided, without a claim. This does not change markets that are decided already.',
-          )}
+        <Read of={reading}>{(now) => children(now, save, isSending.value || isLost.value)}</Read>
+        <p class="soft" id={hintId}>
+          {hint}
         </p>
         <p class="problem" role="alert">
           {problem.value}
@@ -65,51 +53,60 @@ export function PayoutPanel() {
   );
 }
 
+export function PayoutPanel() {
+  const userId = user.value?.userId ?? '';
+  return (
+    <SettingPanel
+      title={t('Payout')}
+      hintId="payout-hint"
+      hint={t(
+        'Winnings are paid when a market is decided, without a claim. This does not change markets that are decided already.',
+      )}
+      read={() => autoClaim(api, userId)}
+    >
+      {({ enabled }, save, isBusy) => (
+        <Check
+          label={t('Automatic payout')}
+          checked={enabled}
+          describedBy="payout-hint"
+          disabled={isBusy}
+          onChange={(box) => save(box, () => setAutoClaim(api, userId, box.checked))}
+        />
+      )}
+    </SettingPanel>
+  );
+}
+
 export function PrivacyPanel() {
   const userId = user.value?.userId ?? '';
-  const reading = useReading(() => privacy(api, userId), userId);
-  const { isSending, problem, save } = useSaving();
-  const choose = (box: HTMLInputElement, wanted: { private: boolean; listed?: boolean }) =>
-    save(box, async () => reading.set(await setPrivacy(api, userId, wanted)));
   return (
-    <Panel title={t('Privacy')}>
-      <div class="entrance panel-body">
-        <Read of={reading}>
-          {({ private: isPrivate, listed }) => (
-            <>
-              <label class="check">
-                <input
-                  type="checkbox"
-                  checked={isPrivate}
-                  aria-describedby="privacy-hint"
-                  disabled={isSending.value || isLost.value}
-                  onChange={({ currentTarget: box }) => void choose(box, { private: box.checked })}
-                />
-                {t('Private account')}
-              </label>
-              <label class="check">
-                <input
-                  type="checkbox"
-                  checked={listed}
-                  disabled={!isPrivate || isSending.value || isLost.value}
-                  onChange={({ currentTarget: box }) =>
-                    void choose(box, { private: true, listed: box.checked })
-                  }
-                />
-                {t('On leaderboards')}
-              </label>
-            </>
-          )}
-        </Read>
-        <p class="soft" id="privacy-hint">
-          {t(
-            'Others see only the name of a private account and when it was made. Leaderboards list it if you choose so, with the figures of the last full day (UTC).',
-          )}
-        </p>
-        <p class="problem" role="alert">
-          {problem.value}
-        </p>
-      </div>
-    </Panel>
+    <SettingPanel
+      title={t('Privacy')}
+      hintId="privacy-hint"
+      hint={t(
+        'Others see only the name of a private account and when it was made. Leaderboards list it if you choose so, with the figures of the last full day (UTC).',
+      )}
+      read={() => privacy(api, userId)}
+    >
+      {({ private: isPrivate, listed }, save, isBusy) => (
+        <>
+          <Check
+            label={t('Private account')}
+            checked={isPrivate}
+            describedBy="privacy-hint"
+            disabled={isBusy}
+            onChange={(box) => save(box, () => setPrivacy(api, userId, { private: box.checked }))}
+          />
+          <Check
+            label={t('On leaderboards')}
+            checked={listed}
+            disabled={!isPrivate || isBusy}
+            onChange={(box) =>
+              save(box, () => setPrivacy(api, userId, { private: true, listed: box.checked }))
+            }
+          />
+        </>
+      )}
+    </SettingPanel>
   );
 }

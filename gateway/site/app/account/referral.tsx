@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import { type OwnReferral, referral, setReferralCode, toMicros } from '../../../client/index.js';
 import { api } from '../model/exchange.js';
 import { user } from '../model/session.js';
-import { Action } from '../parts/action.js';
+import { Copy } from '../parts/action.js';
 import { Form, TextField } from '../parts/form.js';
 import { dollars, whole } from '../parts/format.js';
 import { Fact, Panel } from '../parts/panel.js';
@@ -31,12 +31,7 @@ export function ReferralPanel() {
 }
 
 function Code({ of: { code, referredUsers, earned, pending } }: { of: OwnReferral }) {
-  const said = useSignal('');
   const link = `${location.origin}/?ref=${encodeURIComponent(code)}`;
-  const copy = async () => {
-    await navigator.clipboard.writeText(link);
-    said.value = t('Copied.');
-  };
   return (
     <>
       <p class="figure-value">{code}</p>
@@ -44,12 +39,7 @@ function Code({ of: { code, referredUsers, earned, pending } }: { of: OwnReferra
         <code class="address">{link}</code>
       </p>
       <p>
-        <Action isLocal={true} run={copy}>
-          {t('Copy link')}
-        </Action>{' '}
-        <span class="soft" role="status">
-          {said.value}
-        </span>
+        <Copy text={link}>{t('Copy link')}</Copy>
       </p>
       <dl class="forecast">
         <Fact label={t('Users referred')} value={whole(referredUsers)} />

@@ -54,39 +54,38 @@ export function StatementPanel() {
       <Panel title={t('Filter')}>
         <FilterForm filter={filter} problem={problem} />
       </Panel>
-      <Panel title={t('Statement')} extra={<Download userId={userId} filter={filter} />}>
-        <Paged
-          about={about}
-          news={balance.value}
-          list="entries"
-          read={async (cursor): Promise<Pick<Ledger, 'entries' | 'nextCursor'>> => {
-            try {
-              return await ledger(api, userId, { ...filter.peek(), cursor });
-            } catch (error) {
-              if (!isRefusal(error, 'market_not_found')) throw error;
-              problem.value = t('No market has this ID.');
-              return { entries: [], nextCursor: null };
-            }
-          }}
-          label={t('Statement')}
-          heads={[
-            t('Entry'),
-            t('Time'),
-            t('Available'),
-            t('Held'),
-            t('Shares'),
-            t('Available after'),
-            t('No.'),
-          ]}
-          nothing={t('No entries.')}
-          rows={(entries) =>
-            groupsOf(entries).map((group) => ({
-              key: `${group[0]!.sequence} ${group.at(-1)!.sequence} ${group[0]!.cause}`,
-              cells: cellsOf(group),
-            }))
+      <Paged
+        title={t('Statement')}
+        extra={<Download userId={userId} filter={filter} />}
+        about={about}
+        news={balance.value}
+        list="entries"
+        read={async (cursor): Promise<Pick<Ledger, 'entries' | 'nextCursor'>> => {
+          try {
+            return await ledger(api, userId, { ...filter.peek(), cursor });
+          } catch (error) {
+            if (!isRefusal(error, 'market_not_found')) throw error;
+            problem.value = t('No market has this ID.');
+            return { entries: [], nextCursor: null };
           }
-        />
-      </Panel>
+        }}
+        heads={[
+          t('Entry'),
+          t('Time'),
+          t('Available'),
+          t('Held'),
+          t('Shares'),
+          t('Available after'),
+          t('No.'),
+        ]}
+        nothing={t('No entries.')}
+        rows={(entries) =>
+          groupsOf(entries).map((group) => ({
+            key: `${group[0]!.sequence} ${group.at(-1)!.sequence} ${group[0]!.cause}`,
+            cells: cellsOf(group),
+          }))
+        }
+      />
     </div>
   );
 }

@@ -15,7 +15,7 @@ import {
 import { exchangeNowMs } from '../model/clock.js';
 import { api } from '../model/exchange.js';
 import { user } from '../model/session.js';
-import { Action } from '../parts/action.js';
+import { Action, Copy } from '../parts/action.js';
 import { Form, Select, TextField } from '../parts/form.js';
 import { dayAndTime } from '../parts/format.js';
 import { Panel, Table } from '../parts/panel.js';
@@ -101,11 +101,6 @@ function NewToken(props: { reading: Reading<Tokens>; made: Signal<CreatedToken |
 }
 
 function Shown({ of, done }: { of: CreatedToken; done: () => void }) {
-  const said = useSignal('');
-  const copy = async () => {
-    await navigator.clipboard.writeText(of.token);
-    said.value = t('Copied.');
-  };
   return (
     <div class="entrance panel-body" role="status">
       <p>
@@ -117,13 +112,10 @@ function Shown({ of, done }: { of: CreatedToken; done: () => void }) {
         </code>
       </p>
       <p class="actions">
-        <Action class="plain strong" isLocal={true} run={copy}>
-          {t('Copy the key')}
-        </Action>
+        <Copy text={of.token}>{t('Copy the key')}</Copy>
         <button type="button" class="plain" onClick={done}>
           {t('Done')}
         </button>
-        <span class="soft">{said.value}</span>
       </p>
     </div>
   );

@@ -4,7 +4,7 @@ import { balance } from '../model/account.js';
 import { api } from '../model/exchange.js';
 import { user } from '../model/session.js';
 import { cents, dayAndTime, shares, slotName } from '../parts/format.js';
-import { Money, Outcome, Panel } from '../parts/panel.js';
+import { Money, Outcome } from '../parts/panel.js';
 import { Paged } from '../parts/reading.js';
 import { t } from '../words/words.js';
 
@@ -16,33 +16,31 @@ export function TradesList() {
 export function UserTrades(props: { of: string; from: Api; news?: unknown }) {
   const userId = props.of;
   return (
-    <Panel title={t('Trades')}>
-      <Paged
-        about={userId}
-        news={props.news}
-        list="trades"
-        read={(cursor) => userTrades(props.from, userId, { cursor })}
-        label={t('Trades')}
-        heads={[t('Trade'), t('Time'), t('Role'), t('Price'), t('Shares'), t('Value'), t('Fee')]}
-        nothing={t('No trades yet.')}
-        rows={(trades) =>
-          trades.map((each) => ({
-            key: `${each.tradeId} ${each.orderId}`,
-            cells: [
-              <>
-                {each.side === 'BUY' ? t('Bought') : t('Sold')} <Outcome of={each.outcome} />{' '}
-                <a href={`#/market/${each.marketId}`}>{slotName(each.marketId)}</a>
-              </>,
-              dayAndTime(each.atMs),
-              each.role,
-              cents(toTicks(each.price)),
-              shares(toLots(each.shares)),
-              <Money key="value" micros={toMicros(each.value)} />,
-              <Money key="fee" micros={toMicros(each.fee)} />,
-            ],
-          }))
-        }
-      />
-    </Panel>
+    <Paged
+      title={t('Trades')}
+      about={userId}
+      news={props.news}
+      list="trades"
+      read={(cursor) => userTrades(props.from, userId, { cursor })}
+      heads={[t('Trade'), t('Time'), t('Role'), t('Price'), t('Shares'), t('Value'), t('Fee')]}
+      nothing={t('No trades yet.')}
+      rows={(trades) =>
+        trades.map((each) => ({
+          key: `${each.tradeId} ${each.orderId}`,
+          cells: [
+            <>
+              {each.side === 'BUY' ? t('Bought') : t('Sold')} <Outcome of={each.outcome} />{' '}
+              <a href={`#/market/${each.marketId}`}>{slotName(each.marketId)}</a>
+            </>,
+            dayAndTime(each.atMs),
+            each.role,
+            cents(toTicks(each.price)),
+            shares(toLots(each.shares)),
+            <Money key="value" micros={toMicros(each.value)} />,
+            <Money key="fee" micros={toMicros(each.fee)} />,
+          ],
+        }))
+      }
+    />
   );
 }

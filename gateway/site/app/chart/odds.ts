@@ -56,7 +56,6 @@ effect(() => {
   const before = odds.peek().marketId === marketId ? odds.peek().points : [];
   const last = before.at(-1);
   const nowMs = exchangeNowMs();
-  // The last point has the newest value.
   const isSoon = last !== undefined && nowMs - last.atMs < POINT_EVERY_MS;
   const kept = isSoon ? before.slice(0, -1) : before;
   odds.value = { marketId, points: [...kept, { atMs: isSoon ? last.atMs : nowMs, value }] };

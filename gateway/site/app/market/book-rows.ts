@@ -23,7 +23,6 @@ const side = () => Array.from({ length: LEVELS }, () => signal(EMPTY));
 export const offers: readonly Signal<BookRow>[] = side();
 export const bids: readonly Signal<BookRow>[] = side();
 
-/** Updates the rows. Run as an effect. */
 export function followBook(): void {
   const chosen = outcome.value;
   const levels = book.value?.levels;

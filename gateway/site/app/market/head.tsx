@@ -227,7 +227,6 @@ const average = computed(() => {
   return exact === null ? null : Math.floor(exact * 100) / 100;
 });
 
-/** The average that decides the market, shown during its last minute. */
 function Average() {
   const shown = market.value;
   const target = shown?.startPrice ?? null;
@@ -257,7 +256,6 @@ function Volume() {
   );
 }
 
-/** The windows that take orders, and the last results. */
 function Windows() {
   const options = listed.value.map(({ id, startsAtMs, startPrice }) => ({
     value: id,

@@ -10,7 +10,7 @@ export function TapeList() {
     <Panel title={t('Recent trades')} class="tape-panel">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so it needs the keyboard */}
       <section class="tape-scroll" tabIndex={0} aria-label={t('Public trades')}>
-        <table class="tape">
+        <table class="facts tape">
           <thead>
             <tr>
               <th scope="col">{t('Time')}</th>

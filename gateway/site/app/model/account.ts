@@ -26,7 +26,6 @@ interface Balance {
 export const balance = signal<Balance | null>(null);
 export const orders = signal<readonly RestingOrder[]>([]);
 export const positions = signal<readonly Position[]>([]);
-/** The journal sequence of balance, orders and positions. */
 export const trueAt = signal(0);
 
 /** The user's lots of each outcome in the shown market, in total and not held by sales. */

@@ -25,7 +25,6 @@ export function elapsedMs(): number {
   return performance.now();
 }
 
-/** Records a time that the exchange has just sent. */
 export function heard(exchangeMs: number): void {
   const localMs = elapsedMs();
   const last = samples.at(-1);

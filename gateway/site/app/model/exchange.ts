@@ -14,7 +14,6 @@ export const publicApi = new Api({
   fetch: (address, request) => fetch(address, { ...request, credentials: 'omit' }),
 });
 
-/** State of the stream's connection. */
 export const connection = signal<'starting' | 'live' | 'lost'>('starting');
 /** Whether the page may be outdated, and so cannot send changes. */
 export const isLost = computed(() => connection.value === 'lost');

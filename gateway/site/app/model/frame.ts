@@ -6,7 +6,6 @@ import { batch } from '@preact/signals';
 
 const waiting = new Set<() => void>();
 
-/** Runs `update` once before the next paint, even if requested several times. */
 export function beforePaint(update: () => void): void {
   if (waiting.size === 0) requestAnimationFrame(run);
   waiting.add(update);

@@ -23,13 +23,11 @@ export function hasOpened<Of extends Pick<Market, 'startPrice'>>(of: Of): of is 
   return of.startPrice !== null;
 }
 
-/** The active market, by asset. */
 export const active = signal<ReadonlyMap<string, Opened>>(new Map());
 /** The markets of the next windows by asset, nearest first. */
 export const upcoming = signal<ReadonlyMap<string, readonly Market[]>>(new Map());
 /** The last market that ended, resolved or not, by asset. */
 export const ended = signal<ReadonlyMap<string, Opened>>(new Map());
-/** Whether the exchange has sent its list of markets. */
 export const areKnown = signal(false);
 
 export const priceSource = signal<Limits['prices'] | null>(null);
@@ -68,7 +66,6 @@ export function chooseWindow(id: string): void {
   chosen.value = id;
 }
 
-/** Whether a market still takes orders. */
 export function isListed(id: string): boolean {
   const has = (of: readonly Market[]) => of.some((each) => each.id === id);
   return has([...active.value.values()]) || [...upcoming.value.values()].some(has);
@@ -79,7 +76,6 @@ export const lastEnded = computed(() => ended.value.get(asset.value) ?? null);
 /** The probability of UP in the shown market, derived from the asset's price. Not a quote. */
 export const chance = signal<{ marketId: string; up: number } | null>(null);
 
-/** Stores the probability sent with a price or a market. */
 export function noteChance(marketId: string | null, said: Market['indicative']): void {
   chance.value = marketId === null || said === null ? null : { marketId, up: said.UP };
 }
@@ -88,7 +84,6 @@ export function remember(name: string): void {
   remembered.value = name;
 }
 
-/** Sets all markets that trade, from a read or the stream. */
 export function setListed(markets: readonly Market[], next: readonly Market[] = []): void {
   const inOrder = [
     ...new Set([...assets.value, ...[...markets, ...next].map((each) => each.asset)]),

@@ -10,7 +10,6 @@ effect(() => {
   notice.value = '';
 });
 
-/** Shows the sentence that `run` resolves to, or the error. */
 export async function tell(run: () => Promise<string>): Promise<void> {
   notice.value = isLost.peek() ? t('The connection is lost, so nothing was sent.') : '';
   if (isLost.peek()) return;

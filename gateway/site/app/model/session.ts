@@ -38,7 +38,6 @@ tabs.onmessage = ({ data }) => {
   else void resumeSession(true);
 };
 
-/** Asks the exchange for the signed-in user, if there may be one. */
 export async function resumeSession(isCertain = false): Promise<void> {
   if (hint.peek() === 'no' && !isCertain) {
     found.value = null;

@@ -51,7 +51,6 @@ export const slots = computed<readonly Slot[]>(() => {
 
 const RESULTS = 12;
 
-/** The latest markets with a result, newest first. */
 export const results = computed<readonly Market[]>(() =>
   [...known.value.values()]
     .filter(({ resolution }) => resolution !== null)

@@ -28,7 +28,6 @@ export const isLimit = signal(false);
 export const isOpen = signal(false);
 /** The unit of a buy's size. A sale's size is always in shares. */
 export const unit = kept<'dollars' | 'shares'>('unit', 'dollars', ['dollars', 'shares']);
-/** The fields' texts as typed. */
 export const size = signal('');
 export const price = signal('');
 export const terms = signal<Terms>('GTC');
@@ -86,7 +85,6 @@ function ownOpposing(buys: boolean): Level[] {
     .filter((each) => each.side === wanted);
 }
 
-/** The fields except the size. */
 const unsized = computed(() => {
   const timeInForce = isLimit.value ? terms.value : 'IOC';
   return {
@@ -198,7 +196,6 @@ export const shortage = computed(() => {
     : t('You have {0} {1} to sell.', shares(freeLots), outcome.value);
 });
 
-/** Copies a level of the book into the ticket as a limit. */
 export function fillFromLevel(of: OutcomeName, ticks: number): void {
   outcome.value = of;
   isLimit.value = true;

@@ -1,9 +1,10 @@
-/** A button that sends a request and shows a refusal next to itself; and a choice of one. */
+/** A button that sends a request and shows a refusal next to itself; choices; a box to tick. */
 import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { isLost, sentenceOf } from '../model/exchange.js';
 import { notice } from '../model/notice.js';
+import { t } from '../words/words.js';
 
 export function Action(props: {
   run: () => Promise<unknown>;
@@ -57,6 +58,25 @@ export function Action(props: {
   );
 }
 
+/** Copies `text`, and says so. */
+export function Copy({ text, children }: { text: string; children: ComponentChildren }) {
+  const said = useSignal('');
+  const run = async () => {
+    await navigator.clipboard.writeText(text);
+    said.value = t('Copied.');
+  };
+  return (
+    <span class="actions">
+      <Action isLocal={true} run={run}>
+        {children}
+      </Action>
+      <span class="soft" role="status">
+        {said.value}
+      </span>
+    </span>
+  );
+}
+
 interface Option<Value extends string> {
   value: Value;
   label: string;
@@ -68,6 +88,28 @@ export function bound<Value>(to: Signal<Value>) {
     to.value = value;
   };
   return { chosen: to.value, onChoose };
+}
+
+export function Check(props: {
+  label: string;
+  checked: boolean;
+  onChange: (box: HTMLInputElement) => void;
+  disabled?: boolean;
+  describedBy?: string;
+}) {
+  const { label, checked, onChange, disabled = false, describedBy } = props;
+  return (
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={checked}
+        disabled={disabled}
+        aria-describedby={describedBy}
+        onChange={({ currentTarget }) => onChange(currentTarget)}
+      />
+      {label}
+    </label>
+  );
 }
 
 export function Choice<Value extends string>(props: {

@@ -8,7 +8,7 @@ import { useCallback, useEffect, useRef } from 'preact/hooks';
 import { connection, sentenceOf } from '../model/exchange.js';
 import { t } from '../words/words.js';
 import { Action } from './action.js';
-import { Table, type TableProps, type TableRow } from './panel.js';
+import { Panel, Table, type TableProps, type TableRow } from './panel.js';
 
 export interface Reading<Value> {
   /** `null` until read. The old value stays during another read. */
@@ -53,7 +53,6 @@ export function useReading<Value>(read: () => Promise<Value>, about: string): Re
   return { value, problem, again, set };
 }
 
-/** Shows the value, or the reason why it is missing. */
 export function Read<Value>(props: {
   of: Reading<Value>;
   children: (value: Value) => ComponentChildren;
@@ -80,7 +79,9 @@ interface Page {
 }
 
 interface PagedProps<List extends string, Of extends Page & Record<List, readonly unknown[]>>
-  extends Omit<TableProps, 'rows'> {
+  extends Omit<TableProps, 'rows' | 'label'> {
+  title: string;
+  extra?: ComponentChildren;
   /** Identifies the list. A change starts from the first page. */
   about: string;
   /** The list's field in a page. */
@@ -91,10 +92,11 @@ interface PagedProps<List extends string, Of extends Page & Record<List, readonl
   rows: (entries: Of[List]) => TableRow[];
 }
 
+/** A panel with a table that is read page by page. */
 export function Paged<List extends string, Of extends Page & Record<List, readonly unknown[]>>(
   props: PagedProps<List, Of>,
 ) {
-  const { about, list, read, news, rows, ...table } = props;
+  const { title, extra, about, list, read, news, rows, ...table } = props;
   const first = useReading(() => read(null), about);
   const more = useSignal<{ about: string; pages: Of[] } | null>(null);
   const known = useRef(news);
@@ -107,26 +109,28 @@ export function Paged<List extends string, Of extends Page & Record<List, readon
   }, [news]);
   const added = more.value?.about === about ? more.value.pages : [];
   return (
-    <Read of={first}>
-      {(page) => {
-        const pages = [page, ...added];
-        const cursor = pages.at(-1)!.nextCursor;
-        const entries = pages.flatMap((each) => each[list]) as readonly unknown[] as Of[List];
-        const readMore = async () => {
-          const next = await read(cursor);
-          more.value = { about, pages: [...added, next] };
-        };
-        return (
-          <>
-            <Table {...table} rows={rows(entries)} />
-            {cursor !== null && (
-              <p class="more">
-                <Action run={readMore}>{t('More')}</Action>
-              </p>
-            )}
-          </>
-        );
-      }}
-    </Read>
+    <Panel title={title} extra={extra}>
+      <Read of={first}>
+        {(page) => {
+          const pages = [page, ...added];
+          const cursor = pages.at(-1)!.nextCursor;
+          const entries = pages.flatMap((each) => each[list]) as readonly unknown[] as Of[List];
+          const readMore = async () => {
+            const next = await read(cursor);
+            more.value = { about, pages: [...added, next] };
+          };
+          return (
+            <>
+              <Table {...table} label={title} rows={rows(entries)} />
+              {cursor !== null && (
+                <p class="more">
+                  <Action run={readMore}>{t('More')}</Action>
+                </p>
+              )}
+            </>
+          );
+        }}
+      </Read>
+    </Panel>
   );
 }

@@ -22,7 +22,6 @@ export interface Average {
   micros: number | null;
 }
 
-/** The average of the minute that ends at `endsAtMs`. */
 export function averageOf(prices: readonly Tick[], endsAtMs: number): Average {
   const ticks = prices.map((tick, index) => {
     const fromMs = Math.max(tick.observedAtMs, endsAtMs - MINUTE_MS);

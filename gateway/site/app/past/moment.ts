@@ -20,7 +20,6 @@ export interface Moment {
 
 const TRADES_SHOWN = 8;
 
-/** The state after the first `count` events, at least one. */
 export function momentAfter(events: readonly MarketEvent[], count: number): Moment {
   const bids = new Map<number, number>();
   const asks = new Map<number, number>();

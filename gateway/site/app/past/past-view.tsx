@@ -6,7 +6,7 @@ import { go, route } from '../model/route.js';
 import { user } from '../model/session.js';
 import { Choice } from '../parts/action.js';
 import { assetPrice, dayAndTime, priceDifference } from '../parts/format.js';
-import { Gain, Money, Outcome, Panel } from '../parts/panel.js';
+import { Gain, Money, Outcome } from '../parts/panel.js';
 import { Paged } from '../parts/reading.js';
 import { type Flows, profitOf, readFlows } from '../results/flows.js';
 import { t } from '../words/words.js';
@@ -34,56 +34,54 @@ export function PastView() {
           }}
         />
       </div>
-      <Panel title={t('Decided {0} markets', of)}>
-        <Paged
-          about={`${of} ${userId}`}
-          news={decided?.resolution && decided.id}
-          list="entries"
-          read={async (cursor) => {
-            const query = { asset: of, status: 'resolved', limit: 50, cursor } as const;
-            const page = await markets(publicApi, query);
-            const [newest, oldest] = [page.markets[0], page.markets.at(-1)];
-            const flows =
-              userId === undefined || newest === undefined || oldest === undefined
-                ? null
-                : await readFlows(userId, {
-                    fromMs: oldest.startsAtMs,
-                    toMs: newest.endsAtMs + PAID_WITHIN_MS,
-                  });
-            const entries = page.markets.map((market) => ({ market, flows }));
-            return { entries, nextCursor: page.nextCursor };
-          }}
-          label={t('Past markets')}
-          heads={[
-            t('Market'),
-            t('Result'),
-            t('Price to beat'),
-            t('End price'),
-            t('Difference'),
-            t('Volume'),
-            ...(userId === undefined ? [] : [t('Your result')]),
-          ]}
-          nothing={t('No {0} market has been decided yet.', of)}
-          rows={(entries) =>
-            entries.map(({ market: each, flows }) => ({
-              key: each.id,
-              cells: [
-                <a key="window" href={`#/market/${each.id}`}>
-                  {dayAndTime(each.startsAtMs)}
-                </a>,
-                each.resolution === null ? '' : <Outcome key="result" of={each.resolution} />,
-                each.startPrice === null ? '\u2013' : assetPrice(each.startPrice),
-                each.endPrice === null ? '\u2013' : assetPrice(each.endPrice),
-                each.endPrice === null || each.startPrice === null
-                  ? '\u2013'
-                  : priceDifference(each.endPrice - each.startPrice),
-                <Money key="volume" micros={toMicros(each.volume)} />,
-                ...(userId === undefined ? [] : [<Own key="own" of={each.id} in={flows} />]),
-              ],
-            }))
-          }
-        />
-      </Panel>
+      <Paged
+        title={t('Decided {0} markets', of)}
+        about={`${of} ${userId}`}
+        news={decided?.resolution && decided.id}
+        list="entries"
+        read={async (cursor) => {
+          const query = { asset: of, status: 'resolved', limit: 50, cursor } as const;
+          const page = await markets(publicApi, query);
+          const [newest, oldest] = [page.markets[0], page.markets.at(-1)];
+          const flows =
+            userId === undefined || newest === undefined || oldest === undefined
+              ? null
+              : await readFlows(userId, {
+                  fromMs: oldest.startsAtMs,
+                  toMs: newest.endsAtMs + PAID_WITHIN_MS,
+                });
+          const entries = page.markets.map((market) => ({ market, flows }));
+          return { entries, nextCursor: page.nextCursor };
+        }}
+        heads={[
+          t('Market'),
+          t('Result'),
+          t('Price to beat'),
+          t('End price'),
+          t('Difference'),
+          t('Volume'),
+          ...(userId === undefined ? [] : [t('Your result')]),
+        ]}
+        nothing={t('No {0} market has been decided yet.', of)}
+        rows={(entries) =>
+          entries.map(({ market: each, flows }) => ({
+            key: each.id,
+            cells: [
+              <a key="window" href={`#/market/${each.id}`}>
+                {dayAndTime(each.startsAtMs)}
+              </a>,
+              each.resolution === null ? '' : <Outcome key="result" of={each.resolution} />,
+              each.startPrice === null ? '\u2013' : assetPrice(each.startPrice),
+              each.endPrice === null ? '\u2013' : assetPrice(each.endPrice),
+              each.endPrice === null || each.startPrice === null
+                ? '\u2013'
+                : priceDifference(each.endPrice - each.startPrice),
+              <Money key="volume" micros={toMicros(each.volume)} />,
+              ...(userId === undefined ? [] : [<Own key="own" of={each.id} in={flows} />]),
+            ],
+          }))
+        }
+      />
     </>
   );
 }

@@ -82,29 +82,27 @@ function Result({ of }: { of: MarketDetail }) {
 
 function Trades({ marketId }: { marketId: string }) {
   return (
-    <Panel title={t('Trades')}>
-      <Paged
-        about={marketId}
-        list="trades"
-        read={(cursor) => marketTrades(publicApi, marketId, { cursor })}
-        label={t('Trades')}
-        heads={[t('Taker'), t('Time'), t('Price'), t('Shares'), t('Value')]}
-        nothing={t('Nothing was traded.')}
-        rows={(trades) =>
-          trades.map((each) => ({
-            key: each.tradeId,
-            cells: [
-              <>
-                {each.side === 'BUY' ? t('buys') : t('sells')} <Outcome of={each.outcome} />
-              </>,
-              clockSeconds(each.atMs),
-              cents(toTicks(each.price)),
-              shares(toLots(each.shares)),
-              <Money key="value" micros={toMicros(each.value)} />,
-            ],
-          }))
-        }
-      />
-    </Panel>
+    <Paged
+      title={t('Trades')}
+      about={marketId}
+      list="trades"
+      read={(cursor) => marketTrades(publicApi, marketId, { cursor })}
+      heads={[t('Taker'), t('Time'), t('Price'), t('Shares'), t('Value')]}
+      nothing={t('Nothing was traded.')}
+      rows={(trades) =>
+        trades.map((each) => ({
+          key: each.tradeId,
+          cells: [
+            <>
+              {each.side === 'BUY' ? t('buys') : t('sells')} <Outcome of={each.outcome} />
+            </>,
+            clockSeconds(each.atMs),
+            cents(toTicks(each.price)),
+            shares(toLots(each.shares)),
+            <Money key="value" micros={toMicros(each.value)} />,
+          ],
+        }))
+      }
+    />
   );
 }

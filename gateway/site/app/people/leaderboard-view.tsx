@@ -5,7 +5,6 @@ import { publicApi } from '../model/exchange.js';
 import { user } from '../model/session.js';
 import { bound, Choice } from '../parts/action.js';
 import { dollars, gain } from '../parts/format.js';
-import { Panel } from '../parts/panel.js';
 import { Paged } from '../parts/reading.js';
 import { t } from '../words/words.js';
 
@@ -41,29 +40,27 @@ export function LeaderboardView() {
           <Choice label={t('Over')} options={PERIODS} {...bound(period)} />
         </div>
       </div>
-      <Panel title={METRICS.find(({ value }) => value === by)!.label}>
-        <Paged
-          about={`${by} ${over}`}
-          list="entries"
-          read={(cursor) => leaderboard(publicApi, { metric: by, period: over, cursor })}
-          label={t('Leaderboard')}
-          heads={[t('Rank, name'), METRICS.find(({ value }) => value === by)!.label]}
-          nothing={t('Nobody is ranked for this period yet.')}
-          rows={(entries) =>
-            entries.map((each) => ({
-              key: each.userId,
-              cells: [
-                <>
-                  <span class="rank">{each.rank}</span>{' '}
-                  <a href={`#/user/${each.userId}`}>{each.username}</a>
-                  {each.userId === own && <span class="soft"> {t('(you)')}</span>}
-                </>,
-                valueText(by, each.value),
-              ],
-            }))
-          }
-        />
-      </Panel>
+      <Paged
+        title={METRICS.find(({ value }) => value === by)!.label}
+        about={`${by} ${over}`}
+        list="entries"
+        read={(cursor) => leaderboard(publicApi, { metric: by, period: over, cursor })}
+        heads={[t('Rank, name'), METRICS.find(({ value }) => value === by)!.label]}
+        nothing={t('Nobody is ranked for this period yet.')}
+        rows={(entries) =>
+          entries.map((each) => ({
+            key: each.userId,
+            cells: [
+              <>
+                <span class="rank">{each.rank}</span>{' '}
+                <a href={`#/user/${each.userId}`}>{each.username}</a>
+                {each.userId === own && <span class="soft"> {t('(you)')}</span>}
+              </>,
+              valueText(by, each.value),
+            ],
+          }))
+        }
+      />
     </>
   );
 }

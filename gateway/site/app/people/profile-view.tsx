@@ -53,29 +53,27 @@ function Record({ of }: { of: Profile }) {
 
 function OpenPositions({ userId }: { userId: string }) {
   return (
-    <Panel title={t('Positions')}>
-      <Paged
-        about={userId}
-        list="positions"
-        read={(cursor) => positions(publicApi, userId, { cursor })}
-        label={t('Positions')}
-        heads={[t('Market'), t('Shares'), t('Average'), t('Value')]}
-        nothing={t('No positions.')}
-        rows={(held) =>
-          held.map((each) => ({
-            key: `${each.marketId} ${each.outcome}`,
-            cells: [
-              <>
-                {each.outcome === null ? t('Fees of') : <Outcome of={each.outcome} />}{' '}
-                <a href={`#/market/${each.marketId}`}>{slotName(each.marketId)}</a>
-              </>,
-              shares(toLots(each.shares)),
-              each.averagePrice === null ? '\u2013' : averageCents(toMicros(each.averagePrice)),
-              each.value === null ? t('No bids') : dollars(toMicros(each.value)),
-            ],
-          }))
-        }
-      />
-    </Panel>
+    <Paged
+      title={t('Positions')}
+      about={userId}
+      list="positions"
+      read={(cursor) => positions(publicApi, userId, { cursor })}
+      heads={[t('Market'), t('Shares'), t('Average'), t('Value')]}
+      nothing={t('No positions.')}
+      rows={(held) =>
+        held.map((each) => ({
+          key: `${each.marketId} ${each.outcome}`,
+          cells: [
+            <>
+              {each.outcome === null ? t('Fees of') : <Outcome of={each.outcome} />}{' '}
+              <a href={`#/market/${each.marketId}`}>{slotName(each.marketId)}</a>
+            </>,
+            shares(toLots(each.shares)),
+            each.averagePrice === null ? '\u2013' : averageCents(toMicros(each.averagePrice)),
+            each.value === null ? t('No bids') : dollars(toMicros(each.value)),
+          ],
+        }))
+      }
+    />
   );
 }

@@ -1,4 +1,5 @@
 /** Settings: the browser's notifications of results, while the page is open in some tab. */
+import { Check } from '../parts/action.js';
 import { Panel } from '../parts/panel.js';
 import { t } from '../words/words.js';
 import { notifies } from './results.js';
@@ -16,14 +17,11 @@ export function NotificationsPanel() {
   return (
     <Panel title={t('Notifications')}>
       <div class="entrance panel-body">
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={notifies.value === 'on'}
-            onChange={({ currentTarget: box }) => void choose(box)}
-          />
-          {t('Tell me results while this page is in the background')}
-        </label>
+        <Check
+          label={t('Tell me results while this page is in the background')}
+          checked={notifies.value === 'on'}
+          onChange={(box) => void choose(box)}
+        />
       </div>
     </Panel>
   );

@@ -6,7 +6,6 @@ import { assetPrice, clockSeconds, dayAndTime, duration, whole } from '../parts/
 import { Fact, Panel, Table } from '../parts/panel.js';
 import { Read, useReading } from '../parts/reading.js';
 import { locale, t } from '../words/words.js';
-import { MetricsPanels } from './metrics-panels.js';
 
 const READ_EVERY_MS = 2_000;
 const JOURNALS = {
@@ -56,7 +55,6 @@ export function StatusView() {
         <Panel title={t('Prices')}>
           <Read of={reading}>{(now) => <Prices of={now.prices} />}</Read>
         </Panel>
-        <MetricsPanels />
       </div>
     </>
   );

@@ -43,7 +43,6 @@ function shortfall(sent: PlannedOrder, { isShort, lots, valueMicros }: Plan): st
   return t('Only {0} of {1} can fill now. The rest is not traded.', part, whole);
 }
 
-/** The limit of a market order. */
 function limitRow({ side: of, limitTicks }: PlannedOrder): Row[] {
   if (isLimit.value || limitTicks === null) return [];
   return [

@@ -35,7 +35,6 @@ export function Guide() {
   );
 }
 
-/** Mentions the spread, if there is one. */
 function chooseText(): string {
   const name = market.value?.asset ?? t('the price');
   const rule = t(

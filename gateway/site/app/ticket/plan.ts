@@ -22,7 +22,6 @@ export interface Plan {
   lots: number;
   valueMicros: number;
   feeMicros: number;
-  /** Lots that would rest in the book at the limit. */
   restingLots: number;
   heldMicros: number;
   /** Whether less would trade than was ordered, without a resting remainder. */

@@ -40,7 +40,6 @@ function isGone({ status, sequence, orderId }: Receipt): boolean {
   return orders.value.every((each) => each.orderId !== orderId);
 }
 
-/** Texts by the reason in the order's record. */
 const ENDS: Record<string, string> = {
   filled: t('Filled'),
   expired: t('Expired'),
@@ -77,7 +76,6 @@ function headline(of: Receipt, end: string): string {
   return `${done} ${shares(lots)} ${outcome}`;
 }
 
-/** What was ordered but not traded, or empty. */
 function missing(of: Receipt): string {
   const { budgetMicros, lots } = of.sent;
   if (of.restingShares > 0 || of.status === 'filled') return '';

@@ -38,7 +38,6 @@ interface Refusal {
 
 export const refusal = signal<Refusal | null>(null);
 
-/** Sentences by the plan's refusal. */
 export const FORETOLD: Record<NonNullable<Plan['refusal']>, string> = {
   empty: t('Nobody is on the other side of this order now, so it would trade nothing.'),
   too_small: t('This does not buy the smallest part of a share, 0.001.'),
@@ -94,7 +93,6 @@ export function checkTyped(field: 'size' | 'price'): void {
     refusal.value = { field, sentence, code: field };
 }
 
-/** What prevents sending the order, or `null`. */
 export function firstProblem(): Refusal | null {
   const refused = (field: Field, sentence: string) => ({ field, sentence, code: field });
   if (market.peek() === null) return refused('order', t('No market is open now.'));

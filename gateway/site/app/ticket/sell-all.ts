@@ -14,7 +14,6 @@ import { fieldText } from '../parts/amount.js';
 import { t } from '../words/words.js';
 import { clear } from './send.js';
 
-/** Sells in the shown market. */
 export function sellAll(of: OutcomeName): void {
   const { freeLots } = held.peek()[of];
   if (freeLots <= 0) {

@@ -37,7 +37,7 @@ import {
   unit,
   written,
 } from '../model/ticket.js';
-import { Choice } from '../parts/action.js';
+import { Check, Choice } from '../parts/action.js';
 import { fieldText } from '../parts/amount.js';
 import { dollars, shares, slotName, typedCents } from '../parts/format.js';
 import { Later } from '../parts/later.js';
@@ -160,16 +160,11 @@ export function Ticket() {
           <SendButton />
         </div>
         <ForecastDetails />
-        <label class="check small">
-          <input
-            type="checkbox"
-            checked={oneClick.value === 'on'}
-            onChange={({ currentTarget }) => {
-              oneClick.value = currentTarget.checked ? 'on' : 'off';
-            }}
-          />
-          {t('Skip confirmation')}
-        </label>
+        <Check
+          label={t('Skip confirmation')}
+          checked={oneClick.value === 'on'}
+          onChange={({ checked }) => (oneClick.value = checked ? 'on' : 'off')}
+        />
         <ReceiptView />
       </form>
     </Panel>
@@ -406,19 +401,15 @@ function LimitFields() {
       </div>
       {terms.value === 'GTC' && (
         <div class="field">
-          <label class="check">
-            <input
-              type="checkbox"
-              id="post-only"
-              checked={postOnly.value}
-              aria-describedby="postOnly-problem"
-              onChange={({ currentTarget }) => {
-                clear();
-                postOnly.value = currentTarget.checked;
-              }}
-            />
-            {t('Post only: add to the book, pay no fee')}
-          </label>
+          <Check
+            label={t('Post only: add to the book, pay no fee')}
+            checked={postOnly.value}
+            describedBy="postOnly-problem"
+            onChange={({ checked }) => {
+              clear();
+              postOnly.value = checked;
+            }}
+          />
           <Problem of="postOnly" />
         </div>
       )}
