@@ -10,6 +10,10 @@ import { type JournalReader, openReader } from './reader.js';
 /** An exchange started on a folder that was being read without locks. */
 export class FolderDisturbed extends Error {
   override name = 'FolderDisturbed';
+
+  constructor(folder: string, what = 'an exchange was started') {
+    super(`${what} on ${folder} while this command ran: run the command again`);
+  }
 }
 
 /**
@@ -36,11 +40,8 @@ export async function readJournal<Result>(
   try {
     return await work(reader);
   } catch (error) {
-    if (error instanceof JournalError && opened.some((one) => one.wasDisturbed())) {
-      const what = `an exchange was started on ${folder} while this command ran`;
-      throw new FolderDisturbed(`${what}: run the command again`);
-    }
-    throw error;
+    const isDisturbed = error instanceof JournalError && opened.some((one) => one.wasDisturbed());
+    throw isDisturbed ? new FolderDisturbed(folder) : error;
   } finally {
     await reader.close();
   }

@@ -24,9 +24,8 @@ import type { JournalReader } from '../journal/reader.js';
 import { archivedMark, listSegments, namesOf } from '../journal/segments.js';
 import { takesWrites, WRITE_VERSION_AT } from '../storage/write-version.js';
 import { hasJournal } from './evidence.js';
-import { checksumIn } from './snapshot/file.js';
 import { listSnapshots } from './snapshot/folder.js';
-import { vouchedHash } from './snapshot/vouched.js';
+import { vouchedPosition } from './snapshot/vouched.js';
 
 export interface JudgementOptions {
   acceptMissingMark: boolean;
@@ -111,12 +110,10 @@ async function provenSnapshot(
   folder: string,
   reader: JournalReader,
 ): Promise<JournalPosition | null> {
-  for (const { sequence, path } of listSnapshots(folder)) {
-    if (sequence < reader.firstSequence - 1) break;
-    const position = await reader.positionAt(sequence).catch(unlessJournal);
-    if (position === null) continue;
-    const vouched = await vouchedHash(reader, position).catch(unlessJournal);
-    if (vouched !== null && vouched === checksumIn(path)) return position;
+  for (const snapshot of listSnapshots(folder)) {
+    if (snapshot.sequence < reader.firstSequence - 1) break;
+    const position = await vouchedPosition(reader, snapshot).catch(unlessJournal);
+    if (position !== null) return position;
   }
   return null;
 }

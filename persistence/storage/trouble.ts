@@ -5,15 +5,7 @@
  * Invariant: only this file puts errors of the operating system and of SQLite into words, when a
  * program is about to print or log them.
  */
-import {
-  accessSync,
-  constants,
-  existsSync,
-  readFileSync,
-  realpathSync,
-  type Stats,
-  statSync,
-} from 'node:fs';
+import { accessSync, constants, existsSync, type Stats, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileProblem } from './sqlite-codes.js';
@@ -54,11 +46,6 @@ export function troubleText({ problem, remedy }: Pick<Trouble, 'problem' | 'reme
 export function isOfFile(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
   return error.constructor === TroubleError || 'syscall' in error || fileProblem(error) !== null;
-}
-
-export function troubleFields(error: unknown): { problem: string; file?: string; remedy?: string } {
-  const { problem, file, remedy } = troubleOf(error);
-  return { problem, ...(file !== null && { file }), ...(remedy !== null && { remedy }) };
 }
 
 const NO_ROOM = ['ENOSPC', 'EDQUOT', 'SQLITE_FULL'];
@@ -135,11 +122,10 @@ function closedFolder(folder: string, file: string): Trouble {
 }
 
 function readOnlyDisk(path: string): Trouble {
-  const mount = mountOf(path);
   return {
-    problem: `${path} cannot be written (EROFS): the disk at ${mount} is mounted read-only`,
+    problem: `${path} cannot be written (EROFS): its disk is mounted read-only`,
     file: path,
-    remedy: `In a container, mount the volume without :ro. Elsewhere, run: mount -o remount,rw ${mount}`,
+    remedy: `In a container, mount the volume without :ro. Elsewhere, run: mount -o remount,rw $(findmnt -nro TARGET -T ${path})`,
   };
 }
 
@@ -205,29 +191,6 @@ function nearestFolder(path: string): string {
   while (!(statSync(at, { throwIfNoEntry: false })?.isDirectory() ?? false) && at !== dirname(at))
     at = dirname(at);
   return at;
-}
-
-/** A folder that is also mounted elsewhere (a bind mount) has its parent's device. */
-function mountOf(path: string): string {
-  let at = realpathSync(path);
-  const points = mountPoints();
-  const { dev } = statSync(at);
-  while (!points.has(at) && at !== dirname(at) && statSync(dirname(at)).dev === dev)
-    at = dirname(at);
-  return at;
-}
-
-/** Linux's list of mounts; the fifth field of each line is the folder (proc(5)). */
-const MOUNTS = '/proc/self/mountinfo';
-
-function mountPoints(): Set<string> {
-  if (!existsSync(MOUNTS)) return new Set();
-  const unescaped = (field: string) =>
-    field.replace(/\\([0-7]{3})/g, (_, octal: string) =>
-      String.fromCharCode(Number.parseInt(octal, 8)),
-    );
-  const lines = readFileSync(MOUNTS, 'utf8').split('\n');
-  return new Set(lines.map((line) => unescaped(line.split(' ')[4] ?? '')));
 }
 
 function isOwn({ uid }: Stats): boolean {

@@ -8,18 +8,11 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Engine } from '../../engine/engine.js';
 import { JournalError, JournalUnavailable } from '../../persistence/journal/errors.js';
-import type { Journal } from '../../persistence/journal/journal.js';
 import { openJournalReader } from '../../persistence/journal/reader.js';
 import { listSegments } from '../../persistence/journal/segments.js';
 import { openJournal } from '../../persistence/recovery/data-folder.js';
-import { writeSnapshot } from '../../persistence/recovery/snapshot/file.js';
-import {
-  listSnapshots,
-  prepareSnapshotFolder,
-  snapshotNameOf,
-} from '../../persistence/recovery/snapshot/folder.js';
+import { listSnapshots } from '../../persistence/recovery/snapshot/folder.js';
 import { isOfFile, troubleOf } from '../../persistence/storage/trouble.js';
 import { archiveSegments, restoreSegments } from '../../persistence/tools/operations/archive.js';
 import { backup as makeBackup } from '../../persistence/tools/operations/backup.js';
@@ -27,11 +20,12 @@ import { diagnose } from '../../persistence/tools/operations/doctor.js';
 import { extent, SEED } from '../support/extent.js';
 import { followCommand, followSteps } from '../support/folders/advice.js';
 import { fill, mounted } from '../support/folders/full-disk.js';
+import { vouchForSnapshots } from '../support/folders/vouch.js';
 import {
-  appendCommand,
+  addSnapshots,
   Folders,
+  readAll,
   recovered,
-  START_MS,
   start,
   write,
 } from '../support/journal-fixture.js';
@@ -67,13 +61,10 @@ beforeAll(async () => {
   await makeBackup({ from: older, to: backup });
   shortened = folders.copy(whole);
   archive = folders.make();
-  expect(
-    (await archiveSegments({ folder: shortened, archive, withoutHistory: true })).moved.length,
-  ).toBeGreaterThan(0);
-  const reader = await openJournalReader(whole);
-  for await (const batch of reader.batches())
-    hashes.set(batch.lastSequence, batch.hash.toString('hex'));
-  await reader.close();
+  const request = { folder: shortened, archive, withoutHistory: true };
+  expect((await archiveSegments(request)).moved.length).toBeGreaterThan(0);
+  for (const { lastSequence, hash } of await readAll(whole))
+    hashes.set(lastSequence, hash.toString('hex'));
   expect(listSegments(whole).length).toBeGreaterThan(2);
 });
 afterAll(() => folders.removeAll());
@@ -82,31 +73,24 @@ afterAll(() => folders.removeAll());
 async function killedTwice(batchSize: number): Promise<[string, string]> {
   const folder = folders.make();
   const left: string[] = [];
-  for (const run of [1, 2]) {
+  const run = async (batchCount: number) => {
     const { engine } = await start(folder);
     const journal = await openJournal({ folder, segmentBytes: SEGMENT_BYTES });
-    await write(journal, engine, { batchCount: BATCHES, batchSize });
-    await takeSnapshotOf(engine, folder, journal);
-    await write(journal, engine, { batchCount: 5 * run, batchSize });
-    writeFileSync(join(folder, 'session-secret'), `${'AB'[batchSize - 10]!.repeat(43)}\n`, {
-      mode: 0o600,
-    });
-    left.push(folders.copy(folder));
+    await write(journal, engine, { batchCount, batchSize });
+    return { engine, journal };
+  };
+  for (const count of [5, 10]) {
+    const { engine, journal } = await run(BATCHES);
     await journal.close();
+    await addSnapshots(folder, engine.sequence);
+    await vouchForSnapshots(folder);
+    const secret = `${'AB'[batchSize - 10]!.repeat(43)}\n`;
+    writeFileSync(join(folder, 'session-secret'), secret, { mode: 0o600 });
+    const killed = await run(count);
+    left.push(folders.copy(folder));
+    await killed.journal.close();
   }
   return [left[0]!, left[1]!];
-}
-
-/** Writes a snapshot whose hash is in the journal. */
-async function takeSnapshotOf(engine: Engine, folder: string, journal: Journal): Promise<void> {
-  await prepareSnapshotFolder(folder);
-  const snapshotSequence = engine.sequence;
-  const { path } = snapshotNameOf(folder, snapshotSequence);
-  const snapshotHash = await writeSnapshot(path, engine, journal.end);
-  const command = { kind: 'vouchForSnapshot', snapshotSequence, snapshotHash } as const;
-  const atMs = START_MS + snapshotSequence + 1;
-  engine.apply(command, atMs);
-  await appendCommand(journal, command, atMs, engine.digest());
 }
 
 /**
@@ -121,21 +105,6 @@ async function mustStart(folder: string, acceptMissingMark = false): Promise<num
   if (sequence > 0 && hashes.get(sequence) !== hash.toString('hex'))
     throw new Error(`the journal ends at ${sequence} with a hash that it never had`);
   return sequence;
-}
-
-/**
- * Follows the first step of the advice. Returns the sequence that must be kept, and that of the
- * started exchange.
- */
-async function follow(
-  steps: Parameters<typeof followSteps>[0],
-): Promise<{ keeps: number; sequence: number } | null> {
-  const folder = cells.make();
-  const done = await followSteps(steps, folder);
-  if (done === null) return null;
-  const { keeps, folder: started, acceptMissingMark } = done;
-  const sequence = await mustStart(started, acceptMissingMark);
-  return { keeps, sequence };
 }
 
 interface Cell {
@@ -192,13 +161,13 @@ async function outcomeOf(
   }
   if (!text.includes('session-secret') && (await replayTool(folder, 'verify')).status === 0)
     throw new Error('verify finds nothing');
-  const done = await follow(steps);
+  const done = await followSteps(steps, cells.make());
   if (done === null) {
     const isNamed = trouble?.remedy?.includes(folder) === true || /: --backup$/m.test(text);
     if (isNamed) return 'says what cannot be proven';
     throw new Error(`a dead end: ${text}`);
   }
-  const { sequence } = done;
+  const sequence = await mustStart(done.folder, done.acceptMissingMark);
   if (sequence < done.keeps) throw new Error(`keeps ${sequence}, not ${done.keeps}`);
   return sequence >= end ? 'all is kept by the advice' : 'a part is kept by the advice, as it says';
 }
@@ -269,12 +238,7 @@ test('what doctor says, done to the letter, never ends in a dead end or on a mix
   expect([...counts.values()].reduce((sum, count) => sum + count, 0)).toBeGreaterThan(150 / ONE_OF);
 });
 
-async function endOf(folder: string): Promise<number> {
-  const reader = await openJournalReader(folder);
-  const { sequence } = await reader.end();
-  await reader.close();
-  return sequence;
-}
+const endOf = async (folder: string) => (await readAll(folder)).at(-1)!.lastSequence;
 
 /** All files that an exchange has written, with only the oldest and the newest snapshot. */
 function filesOf(folder: string): string[] {

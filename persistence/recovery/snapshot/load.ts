@@ -66,7 +66,7 @@ export async function oldestSnapshot(
 }
 
 /** Why the journal does not prove an intact snapshot; null if it does. */
-export async function problemWith(
+async function problemWith(
   { header, hash }: Omit<LoadedSnapshot, 'engine'>,
   position: JournalPosition | null,
   reader: Pick<JournalSource, 'batches'>,

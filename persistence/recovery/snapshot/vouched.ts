@@ -8,12 +8,9 @@ import { CommandKind, type CommandOf } from '../../../engine/interface/commands.
 import { RecordBuffer } from '../../../engine/interface/records.js';
 import type { JournalPosition } from '../../journal/format.js';
 import { recordsIn } from '../../journal/row.js';
-import type { JournalBatch } from '../../journal/store.js';
-
-/** The needed part of a journal's reader. */
-interface Batches {
-  batches(after: JournalPosition): AsyncIterable<JournalBatch>;
-}
+import type { JournalSource } from '../../journal/store.js';
+import { checksumIn } from './file.js';
+import type { SnapshotName } from './folder.js';
 
 /** The command at `at` if it vouches for a snapshot; otherwise null. */
 export function vouchAt(records: RecordBuffer, at: number): CommandOf<'vouchForSnapshot'> | null {
@@ -28,7 +25,7 @@ export function vouchAt(records: RecordBuffer, at: number): CommandOf<'vouchForS
  * @throws JournalError if the journal is damaged there.
  */
 export async function vouchedHash(
-  reader: Batches,
+  reader: Pick<JournalSource, 'batches'>,
   position: JournalPosition,
 ): Promise<string | null> {
   const records = new RecordBuffer();
@@ -39,4 +36,18 @@ export async function vouchedHash(
     }
   }
   return null;
+}
+
+/**
+ * The snapshot's position if the journal vouches for the checksum in its file; null otherwise. The
+ * rest of the file is not read.
+ */
+export async function vouchedPosition(
+  reader: JournalSource,
+  { sequence, path }: SnapshotName,
+): Promise<JournalPosition | null> {
+  const position = await reader.positionAt(sequence);
+  if (position === null) return null;
+  const vouched = await vouchedHash(reader, position);
+  return vouched !== null && vouched === checksumIn(path) ? position : null;
 }

@@ -42,9 +42,8 @@ import {
   segmentName,
   segmentNumber,
 } from '../../journal/segments.js';
-import { checksumIn } from '../../recovery/snapshot/file.js';
 import { listSnapshots } from '../../recovery/snapshot/folder.js';
-import { vouchedHash } from '../../recovery/snapshot/vouched.js';
+import { vouchedPosition } from '../../recovery/snapshot/vouched.js';
 import { createPrivateFolder, FILE_MODE, fileHash, named, syncPath } from '../../storage/files.js';
 import { openReadOnly } from '../../storage/read-only.js';
 import type { Trouble } from '../../storage/trouble.js';
@@ -188,11 +187,8 @@ function historyProblem(
 }
 
 async function oldestVouched(folder: string, reader: JournalReader): Promise<number> {
-  for (const { sequence, path } of listSnapshots(folder).reverse()) {
-    const position = await reader.positionAt(sequence);
-    if (position === null) continue;
-    if ((await vouchedHash(reader, position)) === checksumIn(path)) return sequence;
-  }
+  for (const snapshot of listSnapshots(folder).reverse())
+    if ((await vouchedPosition(reader, snapshot)) !== null) return snapshot.sequence;
   return 0;
 }
 

@@ -16,7 +16,7 @@ import { listSegments } from '../../journal/segments.js';
 import { judgeFolder, refuseUnfinished } from '../../recovery/judgement.js';
 import { troubleOf } from '../../storage/trouble.js';
 import { checkFolder } from '../replay/input/replay-journal.js';
-import { type CopyEnd, copyJournal, lastTimeOf } from './copy-journal.js';
+import { type CopyEnd, copyJournal } from './copy-journal.js';
 import {
   closeCopy,
   contains,
@@ -30,7 +30,6 @@ import {
   OperationRefused,
   openCopy,
   orNothing,
-  startAt,
 } from './folders.js';
 
 interface FolderCopy {
@@ -99,15 +98,11 @@ async function addWhole(
 }
 
 /**
- * Copies a folder into a new one, up to a sequence or a time; null: all of it. Commands after that
- * point may be damaged or lost.
- * @param request.orEarlier copy a journal that ends before the point to its end.
+ * Copies a folder into a new one, up to the last batch before a sequence or a time; null: all of
+ * it. Commands after that point may be damaged or lost.
  * @throws OperationRefused, or JournalError if the journal is damaged before the point.
  */
-export async function restore(
-  request: FolderCopy & { at: CopyEnd; orEarlier: boolean },
-): Promise<CopyReport> {
-  const { from, to, at, orEarlier } = request;
+export async function restore({ from, to, at }: FolderCopy & { at: CopyEnd }): Promise<CopyReport> {
   await checkFolder(from);
   mustBeNew(to);
   return readJournal(from, async (reader) => {
@@ -115,23 +110,9 @@ export async function restore(
       if (at === null || !isDamage(error)) throw error;
       return null;
     });
-    if (end !== null && !orEarlier) await mustReach(reader, at, end.sequence);
     const endSequence = end?.sequence ?? Number.POSITIVE_INFINITY;
     return copyFolder({ from, to, upTo: at, endSequence, reader });
   });
-}
-
-async function mustReach(reader: JournalReader, at: CopyEnd, endSequence: number): Promise<void> {
-  if (at === null) return;
-  const last = endSequence === 0 ? null : await reader.batchWith(endSequence);
-  const endMs = last === null ? 0 : lastTimeOf(last);
-  const isThere = 'sequence' in at ? at.sequence <= endSequence : at.atMs <= endMs;
-  if (isThere) return;
-  const point = 'sequence' in at ? at.sequence : new Date(at.atMs).toISOString();
-  throw new OperationRefused(
-    `the journal ends at sequence ${endSequence}, ${new Date(endMs).toISOString()}, before ` +
-      `${point}. Nothing was changed. Name an earlier point, or restore all of it: --or-earlier`,
-  );
 }
 
 interface CopyRequest {
@@ -156,12 +137,7 @@ async function copyInto(request: CopyRequest): Promise<CopyReport> {
   const before = target.end.sequence;
   try {
     await mustBeOf(reader, target, to);
-    await copyJournal({
-      source: reader,
-      target,
-      upTo,
-      engineAt: (sequence) => startAt(from, reader, sequence),
-    });
+    await copyJournal(reader, target, upTo);
   } catch (error) {
     throw error instanceof JournalNotWritten ? notCopied(to, error) : error;
   } finally {

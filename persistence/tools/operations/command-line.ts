@@ -71,7 +71,6 @@ interface RestoreOptions {
   data: string;
   to: string;
   at?: CopyEnd;
-  orEarlier: boolean;
 }
 
 function addRestore(program: Command, say: Say): void {
@@ -80,10 +79,13 @@ function addRestore(program: Command, say: Say): void {
     .description('copy a backup, or the good beginning of a damaged folder, into a new one')
     .requiredOption('--data <folder>', 'the backup, or any data folder')
     .requiredOption('--to <folder>', 'a new folder')
-    .option('--at <point>', 'the last sequence, or time (default: the end)', refusing(parsePoint))
-    .option('--or-earlier', 'if the journal ends before that point, restore all of it', false)
-    .action(async ({ data, to, at = null, orEarlier }: RestoreOptions) => {
-      const report = await restore({ from: data, to, at, orEarlier });
+    .option(
+      '--at <point>',
+      'sequence or time of the last batch (default: the end)',
+      refusing(parsePoint),
+    )
+    .action(async ({ data, to, at = null }: RestoreOptions) => {
+      const report = await restore({ from: data, to, at });
       say(reportText(`${to} is restored from ${data}`, report));
     });
 }

@@ -15,9 +15,7 @@ import {
   rmSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
-import { Engine } from '../../../engine/engine.js';
-import { JournalError } from '../../journal/errors.js';
-import { GENESIS, HEAD_FILE, type JournalPosition } from '../../journal/format.js';
+import { HEAD_FILE, type JournalPosition } from '../../journal/format.js';
 import type { Journal } from '../../journal/journal.js';
 import { type JournalReader, openJournalReader } from '../../journal/reader.js';
 import { listSegments } from '../../journal/segments.js';
@@ -29,7 +27,7 @@ import {
   removeOldSnapshots,
   snapshotNameOf,
 } from '../../recovery/snapshot/folder.js';
-import { loadNewestSnapshot, type StartingPoint } from '../../recovery/snapshot/load.js';
+import { loadNewestSnapshot } from '../../recovery/snapshot/load.js';
 import {
   createPrivateFile,
   createPrivateFolder,
@@ -137,8 +135,9 @@ export async function copySecret(from: string, to: string): Promise<void> {
 export async function copySnapshot(from: string, to: string): Promise<number> {
   const reader = await openJournalReader(to);
   try {
-    const { sequence: end } = await reader.end();
-    const { sequence } = (await startAt(from, reader, end)).position;
+    const { sequence: notAfter } = await reader.end();
+    const { position } = await loadNewestSnapshot({ folder: from, reader, log: SILENT, notAfter });
+    const { sequence } = position;
     if (sequence === 0) return 0;
     await prepareSnapshotFolder(to);
     await copyFile(snapshotNameOf(from, sequence).path, snapshotNameOf(to, sequence).path);
@@ -147,21 +146,6 @@ export async function copySnapshot(from: string, to: string): Promise<number> {
     return sequence;
   } finally {
     await reader.close();
-  }
-}
-
-/** An engine from the newest good snapshot up to `sequence`; without one, an empty engine. */
-export async function startAt(
-  folder: string,
-  reader: JournalReader,
-  sequence: number,
-): Promise<StartingPoint> {
-  try {
-    return await loadNewestSnapshot({ folder, reader, log: SILENT, notAfter: sequence });
-  } catch (error) {
-    // A damaged journal proves no snapshot.
-    if (!(error instanceof JournalError)) throw error;
-    return { engine: new Engine(), position: GENESIS };
   }
 }
 

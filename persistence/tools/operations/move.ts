@@ -16,7 +16,7 @@ import { LEASE_MS, PostgresJournal } from '../../replication/postgres/postgres-j
 import { PostgresSource } from '../../replication/postgres/postgres-source.js';
 import type { JournalPlace } from '../../replication/source.js';
 import { checkFolder } from '../replay/input/replay-journal.js';
-import { copyJournal, neverWithinABatch } from './copy-journal.js';
+import { copyJournal } from './copy-journal.js';
 import {
   closeCopy,
   copySecret,
@@ -50,7 +50,7 @@ export function copyForAudit(from: PostgresAddress, folder: string): Promise<Jou
     const source = await PostgresSource.open(from, 'standby');
     const target = await openCopy(folder);
     try {
-      await copyJournal({ source, target, engineAt: neverWithinABatch });
+      await copyJournal(source, target);
     } finally {
       await closeCopy(folder, target);
       await source.close();
@@ -65,7 +65,7 @@ async function moveInto({ from, to, isUnreplicated }: Move): Promise<JournalPosi
     const target = await openTarget(to, isUnreplicated);
     try {
       await mustContinue(source, target);
-      await copyJournal({ source, target, engineAt: neverWithinABatch });
+      await copyJournal(source, target);
     } finally {
       await closeTarget(to, target);
     }

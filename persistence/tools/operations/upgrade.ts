@@ -28,7 +28,6 @@ import { bytesOf, FORMAT_VERSION, GENESIS, type JournalPosition } from '../../jo
 import type { Journal } from '../../journal/journal.js';
 import { readJournal } from '../../journal/read-only.js';
 import { type JournalReader, openJournalReader } from '../../journal/reader.js';
-import type { JournalBatch } from '../../journal/store.js';
 import { DataFolder } from '../../recovery/data-folder.js';
 import { judgeFolder } from '../../recovery/judgement.js';
 import { JournalFollower } from '../../recovery/recovery.js';
@@ -37,7 +36,7 @@ import { prepareSnapshotFolder, snapshotNameOf } from '../../recovery/snapshot/f
 import { loadNewestSnapshot, type StartingPoint } from '../../recovery/snapshot/load.js';
 import { syncPath } from '../../storage/files.js';
 import { checkFolder } from '../replay/input/replay-journal.js';
-import { append } from './copy-journal.js';
+import { append, appendCopy } from './copy-journal.js';
 import {
   closeCopy,
   copySecret,
@@ -168,7 +167,7 @@ class Replay {
     this.saidSequence = engine.sequence;
     this.follower = new JournalFollower(engine, position, {
       proven: async (batch) => {
-        if (target !== null) await copy(batch, target);
+        if (target !== null) await appendCopy(target, batch);
         return true;
       },
     });
@@ -211,12 +210,6 @@ class Replay {
         `${Math.round(perSecond)} commands a second${left}`,
     );
   }
-}
-
-async function copy(batch: JournalBatch, target: Journal): Promise<void> {
-  await append(target, batch);
-  if (!target.end.hash.equals(batch.hash))
-    throw new Error(`the copy has another hash after sequence ${batch.lastSequence}`);
 }
 
 /** Writes a snapshot at the journal's end, and journals its hash. */

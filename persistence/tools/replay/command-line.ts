@@ -121,7 +121,7 @@ function commands(streams: Streams, end: (status: ExitStatus) => void): Command 
   ).requiredOption('--user <id>', 'the account', user);
   add(
     'audit',
-    'check that money is conserved and every market is covered after every batch',
+    'check that money is conserved after every batch, and agrees with the events',
     audit,
   );
   return program;

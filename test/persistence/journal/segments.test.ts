@@ -34,6 +34,7 @@ import { eventually } from '../../support/eventually.js';
 import { followAdvice } from '../../support/folders/advice.js';
 import { fill, mounted } from '../../support/folders/full-disk.js';
 import { operate } from '../../support/folders/operations.js';
+import { isVouchedFor } from '../../support/folders/vouched.js';
 import {
   Folders,
   journalErrorOf,
@@ -161,6 +162,9 @@ describe('segments', () => {
     const to = folders.make();
     expect((await operate('backup', '--data', folder, '--to', to)).status).toBe(0);
     expect(await readAll(to)).toEqual(batches);
+    // The backup has the snapshot that its journal proves, and an exchange starts on it.
+    expect(await isVouchedFor(to)).toBe(true);
+    expect((await recovered(to)).digest).toBe(lastDigest());
   });
 });
 

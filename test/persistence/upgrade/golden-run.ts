@@ -7,11 +7,10 @@ import { createHash } from 'node:crypto';
 import { copyFileSync, cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sqlite3 from 'sqlite3';
-import { openJournalReader } from '../../../persistence/journal/reader.js';
 import { listSnapshots } from '../../../persistence/recovery/snapshot/folder.js';
-import { vouchedHash } from '../../../persistence/recovery/snapshot/vouched.js';
 import { closeDatabase, openDatabase, query } from '../../../persistence/storage/sqlite.js';
 import { eventually } from '../../support/eventually.js';
+import { isVouchedFor } from '../../support/folders/vouched.js';
 import { readAll } from '../../support/journal-fixture.js';
 import {
   MARKET,
@@ -66,7 +65,8 @@ export async function makeGolden(folder: string): Promise<Answers> {
   await run.afterTheEnd();
   await run.trade(NEXT_MARKET);
   await server.followed();
-  await eventually(() => hasVouchedSnapshot(server.folder));
+  // The oldest snapshot is kept.
+  await eventually(() => isVouchedFor(server.folder, listSnapshots(server.folder).length || 1));
   await run.rest(NEXT_MARKET);
   await server.followed();
   const given = await run.answers();
@@ -116,18 +116,6 @@ async function emptyLog(path: string): Promise<void> {
   const database = await openDatabase(path, sqlite3.OPEN_READWRITE);
   await query(database, 'PRAGMA wal_checkpoint(TRUNCATE)');
   await closeDatabase(database);
-}
-
-async function hasVouchedSnapshot(folder: string): Promise<boolean> {
-  const oldest = listSnapshots(folder).at(-1);
-  if (oldest === undefined) return false;
-  const reader = await openJournalReader(folder);
-  try {
-    const position = await reader.positionAt(oldest.sequence);
-    return position !== null && (await vouchedHash(reader, position)) !== null;
-  } finally {
-    await reader.close();
-  }
 }
 
 class GoldenRun {

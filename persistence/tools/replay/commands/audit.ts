@@ -1,13 +1,12 @@
 /**
- * `audit`: checks after each batch that money is conserved and every market is covered, and shows
- * where the money of each market went. The engine is compared with books kept from its events alone
- * (books.ts), and runs its own full check at intervals and at the end.
+ * `audit`: checks after each batch that money is conserved, and that the engine's funds are those
+ * of books kept from its events alone (books.ts). At intervals and at the end the engine runs its
+ * own full check, of every account, market and order.
  */
 import type { Engine } from '../../../../engine/engine.js';
 import { decodeEvents } from '../../../../engine/interface/events.js';
 import { ExitStatus } from '../../program.js';
 import { type Invocation, replayJournal, type Visitor } from '../input/replay-journal.js';
-import { viewObject } from '../output/fields.js';
 import { bookFinding, type Finding } from '../output/findings.js';
 import { Books } from '../proofs/books.js';
 import { emitFunds } from './state.js';
@@ -16,7 +15,7 @@ import { emitFunds } from './state.js';
 const COMMANDS_PER_FULL_CHECK = 10_000;
 
 export class Auditor implements Visitor {
-  readonly books = new Books();
+  private readonly books = new Books();
   readonly findings: Finding[] = [];
   batchChecks = 0;
   fullChecks = 0;
@@ -59,8 +58,7 @@ export async function audit(request: Invocation): Promise<ExitStatus> {
   const replayed = await replayJournal({ folder, progress, output, visit });
   const { engine, batches, visitor: auditor } = replayed;
   if (auditor.findings.length === 0) auditor.checkEverything();
-  const { findings, batchChecks, fullChecks, books } = auditor;
-  for (const book of books.markets.values()) output.emit('market', viewObject(book, engine));
+  const { findings, batchChecks, fullChecks } = auditor;
   emitFunds(engine, output);
   for (const finding of findings) output.finding(finding);
   const { sequence, nowMs: atMs } = engine;

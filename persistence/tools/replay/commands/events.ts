@@ -8,8 +8,7 @@ import type { RecordBuffer } from '../../../../engine/interface/records.js';
 import { ExitStatus } from '../../program.js';
 import { checkPoint, type Point, UsageError, unknownUser } from '../input/arguments.js';
 import { type Invocation, replayJournal, type Visitor } from '../input/replay-journal.js';
-import { answerOf, commandObject, eventObject, senderText } from '../output/fields.js';
-import { timeText } from '../output/units.js';
+import { answerOf, commandFields, eventObject } from '../output/fields.js';
 
 interface EventsRequest extends Invocation {
   /** The first and the last point, both included. */
@@ -41,7 +40,11 @@ class EventsVisitor implements Visitor {
     const command = readCommand(records, at);
     const events = decodeEvents(engine.events).filter((event) => this.isWantedEvent(event));
     if (events.length === 0 && !this.isWantedCommand(command)) return;
-    this.write(command, atMs, events);
+    request.output.emit('command', {
+      ...commandFields(engine, command, atMs),
+      answer: answerOf(engine, command),
+      events: events.map((event) => eventObject(event, engine)),
+    });
   }
 
   async proven(): Promise<boolean> {
@@ -78,20 +81,6 @@ class EventsVisitor implements Visitor {
     const { userId, market } = this.request;
     if (userId !== null && !isEventOf(event, userId)) return false;
     return market === null || isEventIn(event, this.marketId);
-  }
-
-  private write(command: Command, atMs: number, events: EventRecord[]): void {
-    const { engine, request } = this;
-    const line = {
-      sequence: engine.sequence,
-      atMs,
-      time: timeText(atMs),
-      sender: senderText(command),
-      command: commandObject(command, engine),
-      answer: answerOf(engine, command),
-      events: events.map((event) => eventObject(event, engine)),
-    };
-    request.output.emit('command', line);
   }
 }
 

@@ -16,7 +16,7 @@ import {
 import { ExitStatus } from '../../program.js';
 import { unknownUser } from '../input/arguments.js';
 import { type Invocation, replayJournal, type Visitor } from '../input/replay-journal.js';
-import { commandObject, eventObject, senderText } from '../output/fields.js';
+import { commandFields, eventObject } from '../output/fields.js';
 import { dollars } from '../output/units.js';
 
 interface ExplainRequest extends Invocation {
@@ -30,14 +30,14 @@ interface Sum {
 }
 
 /** An account's balance from its changes alone. Commands that do not touch it may be skipped. */
-export class ExplainedAccount implements Visitor {
+class ExplainedAccount implements Visitor {
   private readonly byCause = new Map<Cause, Sum>();
   private readonly sum: Sum = { count: 0, availableMicros: 0, heldMicros: 0 };
   private mismatch: string | null = null;
 
   constructor(
     private readonly engine: Engine,
-    private readonly request: Pick<ExplainRequest, 'userId' | 'output'>,
+    private readonly request: ExplainRequest,
   ) {}
 
   applied(records: RecordBuffer, at: number): void {
@@ -68,10 +68,8 @@ export class ExplainedAccount implements Visitor {
    */
   private writeTurn(type: 'rules' | 'upgrade', command: Command, atMs: number): void {
     const { engine, request } = this;
-    if (engine.account(request.userId) === null) return;
-    const sender = senderText(command);
-    const { sequence } = engine;
-    request.output.emit(type, { sequence, atMs, sender, command: commandObject(command, engine) });
+    if (engine.account(request.userId) !== null)
+      request.output.emit(type, commandFields(engine, command, atMs));
   }
 
   private write(change: AccountChange, event: EventRecord, command: Command, atMs: number): void {
@@ -80,15 +78,11 @@ export class ExplainedAccount implements Visitor {
     const cause = this.byCause.get(change.cause) ?? { count: 0, availableMicros: 0, heldMicros: 0 };
     this.byCause.set(change.cause, addTo(cause, change));
     request.output.emit('change', {
-      sequence: engine.sequence,
-      atMs,
+      ...commandFields(engine, command, atMs),
       cause: change.cause,
-      available: dollars(change.availableMicros),
-      held: dollars(change.heldMicros),
+      ...moneyOf(change),
       availableAfter: dollars(sum.availableMicros),
       heldAfter: dollars(sum.heldMicros),
-      sender: senderText(command),
-      command: commandObject(command, engine),
       event: eventObject(event, engine),
     });
   }

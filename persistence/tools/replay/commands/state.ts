@@ -7,7 +7,7 @@ import { checkPoint, type Point, UsageError, unknownUser } from '../input/argume
 import { type Invocation, replayJournal, type Visitor } from '../input/replay-journal.js';
 import { viewObject } from '../output/fields.js';
 import type { Output } from '../output/output.js';
-import { dollars, type JsonObject, timeText } from '../output/units.js';
+import { dollars, type JsonObject } from '../output/units.js';
 
 interface StateRequest extends Invocation {
   /** The user to show; null for all users and markets. */
@@ -62,7 +62,7 @@ class StateVisitor implements Visitor {
     if (this.end !== null) return;
     const { engine, request } = this;
     const { sequence, nowMs: atMs } = engine;
-    this.end = { sequence, atMs, time: timeText(atMs), digest: engine.digest() };
+    this.end = { sequence, atMs, digest: engine.digest() };
     this.problem = problemWith(request, engine);
     if (this.problem === null) emitState(engine, request);
   }

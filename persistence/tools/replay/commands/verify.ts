@@ -44,7 +44,9 @@ class Verification implements Visitor {
       const snapshots = this.snapshots ?? new SnapshotComparison(this.request.folder);
       snapshots.finish(whole ? this.position.sequence : null);
       this.history?.finish(this.position.sequence, whole);
-      this.findings.push(...(this.history?.findings ?? []), ...snapshots.findings());
+      this.findings.push(...(this.history?.findings ?? []));
+      for (const { finding } of snapshots.verdicts)
+        if (finding !== null) this.findings.push(finding);
       this.report(whole, snapshots.verdicts);
     } finally {
       await this.history?.close();
@@ -99,11 +101,8 @@ class Verification implements Visitor {
   private report(whole: boolean, snapshots: readonly SnapshotVerdict[]): void {
     const { atMs, batches, beganAt, history, findings } = this;
     const { output } = this.request;
-    for (const { snapshot, problem, compared, vouched } of snapshots) {
-      const { name, sequence } = snapshot;
-      const file = `snapshots/${name}`;
-      output.emit('snapshot', { file, sequence, good: problem === null, compared, vouched });
-    }
+    for (const { finding, ...fields } of snapshots)
+      output.emit('snapshot', { ...fields, good: finding === null });
     if (history !== null) {
       const { sequence, entries } = history;
       output.emit('history', { sequence, good: history.findings.length === 0, entries });

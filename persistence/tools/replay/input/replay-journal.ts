@@ -48,7 +48,7 @@ interface ReplayRequest<V extends Visitor> {
   visit: (engine: Engine, endSequence: number | null, start: JournalPosition) => V | Promise<V>;
 }
 
-export interface Replayed<V extends Visitor = Visitor> {
+interface Replayed<V extends Visitor> {
   engine: Engine;
   visitor: V;
   batches: number;

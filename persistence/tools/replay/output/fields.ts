@@ -135,7 +135,7 @@ export function eventObject(event: EventRecord, names: Names): JsonObject {
   return { type, ...object, reason: shown(fields.reason, REASONS[type]!, names) };
 }
 
-export function senderText(command: Command): string {
+function senderText(command: Command): string {
   if ('operator' in command)
     return `operator ${JSON.stringify(command.operator)}, because ${JSON.stringify(command.reason)}`;
   if ('reference' in command) return `partner ${JSON.stringify(command.partner)}`;
@@ -143,6 +143,12 @@ export function senderText(command: Command): string {
   return command.kind === 'register'
     ? `sign-up of ${JSON.stringify(command.username)}`
     : 'the exchange';
+}
+
+/** The last command, with its sequence, time and sender. */
+export function commandFields(engine: Engine, command: Command, atMs: number): JsonObject {
+  const { sequence } = engine;
+  return { sequence, atMs, sender: senderText(command), command: commandObject(command, engine) };
 }
 
 /** The last command's result: its code and details. */

@@ -70,11 +70,11 @@ function cellText(name: string, value: JsonValue): string {
 function tableText(type: string, rows: readonly JsonObject[]): string {
   const [, ...names] = Object.keys(rows[0]!);
   const columns = names
-    .filter((name) => rows.some((row) => !isEmpty(row[name]!)))
+    .filter((name) => rows.some((row) => !isEmpty(row[name] ?? null)))
     .map((name) => {
-      const cells = [name, ...rows.map((row) => cellText(name, row[name]!))];
+      const cells = [name, ...rows.map((row) => cellText(name, row[name] ?? null))];
       const width = cells.reduce((most, { length }) => Math.max(most, length), 0);
-      const isRight = rows.some((row) => isNumber(row[name]!));
+      const isRight = rows.some((row) => isNumber(row[name] ?? null));
       return cells.map((cell) => (isRight ? cell.padStart(width) : cell.padEnd(width)));
     });
   const lines = [names, ...rows].map((_, i) => columns.map((cells) => cells[i]!).join('  '));

@@ -112,10 +112,7 @@ export class HistoryComparison {
       if (position.sequence >= this.sequence) await this.compare(position);
     } catch (error) {
       if (error instanceof FolderDisturbed) throw error;
-      if (this.history?.wasDisturbed())
-        throw new FolderDisturbed(
-          'an exchange was started while this command ran: run the command again',
-        );
+      if (this.history?.wasDisturbed()) throw new FolderDisturbed(this.folder);
       this.isDone = true;
       this.findings.push(unreadable(error));
     }
@@ -181,7 +178,7 @@ export class HistoryComparison {
       this.findings.push({
         file: FILE,
         place: `sequence ${error.sequence}`,
-        what: `${error.message}. This is a fault of this version of the program: the journal is intact`,
+        problem: `${error.message}. This is a fault of this version of the program: the journal is intact`,
         remedy: FAULT_REMEDY,
       });
       return null;
@@ -229,9 +226,7 @@ export class HistoryComparison {
     const { database } = await openReadOnly(cataloguePath(this.folder));
     try {
       if ((await readParts(database)).length >= this.part)
-        throw new FolderDisturbed(
-          'a part of the history has ended while this command ran: run the command again',
-        );
+        throw new FolderDisturbed(this.folder, 'a part of the history has ended');
       await this.compareTables(OF_CATALOGUE, database, this.store.catalogue.database);
     } finally {
       await closeDatabase(database);
@@ -285,8 +280,8 @@ export class HistoryComparison {
     }
   }
 
-  private find(place: string, what: string): void {
-    this.findings.push(historyFinding(place, `${what} (part ${this.part})`));
+  private find(place: string, problem: string): void {
+    this.findings.push(historyFinding(place, `${problem} (part ${this.part})`));
   }
 }
 
@@ -303,11 +298,11 @@ async function schemaOf(
   ]);
 }
 
-function historyFinding(place: string, what: string): Finding {
+function historyFinding(place: string, problem: string): Finding {
   const remedy =
     'Nothing is lost. Stop the exchange and remove the folder history. The next start rebuilds the history from the ' +
     'journal.';
-  return { file: FILE, place, what, remedy };
+  return { problem, file: FILE, place, remedy };
 }
 
 /** Turns SQLite's error about a damaged database into a finding. Throws any other error. */

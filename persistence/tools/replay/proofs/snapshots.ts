@@ -14,8 +14,10 @@ import { fileHash } from '../../../storage/files.js';
 import { aheadFinding, type Finding } from '../output/findings.js';
 
 export interface SnapshotVerdict {
-  snapshot: SnapshotName;
-  problem: string | null;
+  file: string;
+  sequence: number;
+  /** null: the file is good. */
+  finding: Finding | null;
   /** Whether the replay reached its sequence and compared it. */
   compared: boolean;
   /** Whether the journal vouches for it. If not, a start does not use it. */
@@ -25,7 +27,6 @@ export interface SnapshotVerdict {
 export class SnapshotComparison {
   readonly verdicts: SnapshotVerdict[] = [];
   private readonly waiting: SnapshotName[];
-  private readonly ahead: Finding[] = [];
   /** The hash of each compared file, by sequence. */
   private readonly hashes = new Map<number, string>();
 
@@ -49,37 +50,45 @@ export class SnapshotComparison {
 
   /** A vouch for a compared file must have its hash. */
   vouched({ snapshotSequence, snapshotHash }: CommandOf<'vouchForSnapshot'>): void {
-    const verdict = this.verdicts.find(({ snapshot }) => snapshot.sequence === snapshotSequence);
+    const verdict = this.verdicts.find(({ sequence }) => sequence === snapshotSequence);
     if (verdict === undefined || verdict.vouched) return;
     verdict.vouched = true;
     const hash = this.hashes.get(snapshotSequence);
-    if (verdict.problem === null && hash !== snapshotHash)
-      verdict.problem = `its SHA-256 is ${hash}, but the journal vouches for ${snapshotHash}`;
+    if (hash === snapshotHash) return;
+    const problem = `its SHA-256 is ${hash}, but the journal vouches for ${snapshotHash}`;
+    verdict.finding ??= damaged(verdict, problem);
   }
 
   /** Call at the end of the journal. `endSequence` null: the journal is not whole. */
   finish(endSequence: number | null): void {
     for (const snapshot of this.waiting.splice(0)) {
-      this.judge(snapshot, false, () => ownProblem(snapshot));
-      if (endSequence === null || this.verdicts.at(-1)?.problem !== null) continue;
-      const { sequence } = snapshot;
-      const [file, place] = [`snapshots/${snapshot.name}`, `sequence ${sequence}`];
-      this.ahead.push(aheadFinding(file, place, sequence, endSequence));
+      const verdict = this.judge(snapshot, false, () => ownProblem(snapshot));
+      if (verdict === null || endSequence === null) continue;
+      const { file, sequence } = verdict;
+      verdict.finding ??= aheadFinding(file, `sequence ${sequence}`, sequence, endSequence);
     }
   }
 
   /** A running exchange removes old snapshots: a removed one gets no verdict. */
-  private judge(snapshot: SnapshotName, compared: boolean, problemOf: () => string | null): void {
+  private judge(
+    { name, sequence }: SnapshotName,
+    compared: boolean,
+    problemOf: () => string | null,
+  ): SnapshotVerdict | null {
     let problem: string | null;
     try {
       problem = problemOf();
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       if (code === undefined) throw error;
-      if (code === 'ENOENT') return;
+      if (code === 'ENOENT') return null;
       problem = `it cannot be read: ${message}`;
     }
-    this.verdicts.push({ snapshot, problem, compared, vouched: false });
+    const file = `snapshots/${name}`;
+    const finding = problem === null ? null : damaged({ file, sequence }, problem);
+    const verdict = { file, sequence, finding, compared, vouched: false };
+    this.verdicts.push(verdict);
+    return verdict;
   }
 
   private problemWith(
@@ -97,20 +106,16 @@ export class SnapshotComparison {
     if (fileHash(snapshot.path).equals(hash.digest())) return null;
     return ownProblem(snapshot) ?? 'the file is undamaged, but differs from the replay';
   }
+}
 
-  findings(): Finding[] {
-    const damaged = this.verdicts
-      .filter(({ problem }) => problem !== null)
-      .map(({ snapshot, problem }) => ({
-        file: `snapshots/${snapshot.name}`,
-        place: `sequence ${snapshot.sequence}`,
-        what: problem!,
-        remedy:
-          'Remove the file or move it away. The exchange then starts from an older snapshot or from the whole journal, ' +
-          'which takes longer and has the same result.',
-      }));
-    return [...damaged, ...this.ahead];
-  }
+function damaged(
+  { file, sequence }: Pick<SnapshotVerdict, 'file' | 'sequence'>,
+  problem: string,
+): Finding {
+  const remedy =
+    'Remove the file or move it away. The exchange then starts from an older snapshot or from the whole journal, ' +
+    'which takes longer and has the same result.';
+  return { problem, file, place: `sequence ${sequence}`, remedy };
 }
 
 function ownProblem({ path, sequence }: SnapshotName): string | null {

@@ -2,15 +2,14 @@
  * Backup while trading; restore to a sequence or a time, also of a damaged journal. Every copy must
  * pass `replay verify` and lead to the state at its end.
  */
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { JournalBatch } from '../../../../persistence/journal/store.js';
 import { lastBackup } from '../../../../persistence/recovery/last-backup.js';
-import { listSnapshots } from '../../../../persistence/recovery/snapshot/folder.js';
 import { eventually } from '../../../support/eventually.js';
 import { type Operation, operate } from '../../../support/folders/operations.js';
-import { isVouchedFor } from '../../../support/folders/vouched.js';
-import { Folders, flip, readAll, start } from '../../../support/journal-fixture.js';
+import { Folders, flip, readAll } from '../../../support/journal-fixture.js';
 import { ReplayExchange } from '../../../support/replay-exchange.js';
 import { replayJson, replayTool, traceOf } from '../../../support/replay-tool.js';
 import { TestServer } from '../../../support/server.js';
@@ -133,57 +132,27 @@ describe('a backup', () => {
     expect(run.err).toMatch(/a copy of a different exchange/);
     expect(await readAll(other)).toEqual(before);
   });
-
-  it('has the newest snapshot that it proves, and an exchange starts on it', async () => {
-    const folder = folders.make();
-    const before = await ReplayExchange.open(folder, 'served');
-    await before.run(200);
-    await before.sequencer.close();
-    const server = await TestServer.start({ snapshotEveryCommands: 20 }, folder, before.nowMs);
-    for (let i = 0; i < 30; i++) {
-      server.submit({ kind: 'advanceTime' });
-      await server.durable();
-    }
-    await eventually(() => isVouchedFor(folder));
-    await server.durable();
-    const to = folders.make();
-    const out = await good(operate('backup', '--data', folder, '--to', to));
-    const [newest] = listSnapshots(to);
-    expect(out).toContain(`snapshot at sequence ${newest!.sequence}`);
-    await server.close();
-    const { end, engine } = await start(to);
-    expect(engine.digest()).toBe(end.digest);
-    const restarted = await TestServer.start({}, to, before.nowMs);
-    await restarted.close();
-    expect((await replayJson(to, 'verify')).good).toBe(true);
-  });
 });
 
 describe('a restore', () => {
-  it('to a sequence within a batch has the state of that moment', async () => {
-    const ends = new Set((await readAll(original)).map(({ lastSequence }) => lastSequence));
-    const within = exchange.checkpoints.filter(({ sequence }) => !ends.has(sequence));
-    expect(within.length).toBeGreaterThan(0);
-    for (const { sequence, digest, funds } of within.slice(0, 2)) {
-      const to = folders.make();
-      const args = ['--data', original, '--to', to, '--at', String(sequence)];
-      expect(await good(operate('restore', ...args))).toContain(digest);
-      await expectVerified(to, sequence);
-      const { engine } = await start(to);
-      expect([engine.sequence, engine.digest()]).toEqual([sequence, digest]);
-      expect(engine.funds()).toEqual(funds);
-    }
-  });
+  const isUpTo = (atMs: number) => (batch: JournalBatch) =>
+    exchange.times[batch.lastSequence]! <= atMs;
 
-  it('to a time has the last command not after it', async () => {
-    const { times } = exchange;
-    const sequence = Math.floor(times.length / 2);
-    for (const atMs of [times[sequence]!, times[sequence]! + 1]) {
-      const last = times.findLastIndex((time) => time <= atMs);
+  it('to a sequence or a time ends with the last batch up to it', async () => {
+    const batches = await readAll(original);
+    const within = batches.findIndex((one, i) => i > 0 && one.lastSequence > one.firstSequence);
+    const [before, batch] = [batches[within - 1]!, batches[within]!];
+    const atOf = (sequence: number) => new Date(exchange.times[sequence]!).toISOString();
+    const points: [at: string, end: JournalBatch][] = [
+      [`${batch.lastSequence}`, batch],
+      [`${batch.lastSequence - 1}`, before],
+      [atOf(batch.lastSequence), batches.findLast(isUpTo(exchange.times[batch.lastSequence]!))!],
+    ];
+    for (const [at, { lastSequence, digest }] of points) {
       const to = folders.make();
-      const at = new Date(atMs).toISOString();
-      await good(operate('restore', '--data', original, '--to', to, '--at', at));
-      await expectVerified(to, last);
+      const out = await good(operate('restore', '--data', original, '--to', to, '--at', at));
+      expect(out).toContain(`up to sequence ${lastSequence}, digest ${digest}`);
+      await expectVerified(to, lastSequence);
     }
   });
 
@@ -214,17 +183,7 @@ describe('a restore', () => {
     expect(readFileSync(join(to, 'session-secret'), 'utf8')).toBe(SECRET);
   });
 
-  it('is traded on, and its backup continues', async () => {
-    const to = folders.make();
-    await good(operate('restore', '--data', original, '--to', to, '--at', '500'));
-    const again = await ReplayExchange.open(to, 'again');
-    for (let i = 0; i < 40; i++) again.trade();
-    await again.settle();
-    await again.sequencer.close();
-    await expectVerified(to, 540);
-  });
-
-  it('refuses a folder with files, and a point beyond the end', async () => {
+  it('refuses a folder with files, and copies all up to a point beyond the end', async () => {
     const to = folders.make();
     mkdirSync(to, { recursive: true });
     writeFileSync(join(to, 'notes'), '');
@@ -232,45 +191,11 @@ describe('a restore', () => {
     expect([used.status, used.err]).toEqual([2, expect.stringContaining('is not empty')]);
     const beyond = folders.make();
     const { sequence } = exchange.engine;
-    const endMs = exchange.times[sequence]!;
-    for (const at of ['1000000', new Date(endMs + 1).toISOString()]) {
-      const args = ['--data', original, '--to', beyond, '--at', at];
-      const { status, err } = await operate('restore', ...args);
-      expect([status, err]).toEqual([2, expect.stringContaining(`ends at sequence ${sequence}, `)]);
-      expect(existsSync(beyond)).toBe(false);
-      await good(operate('restore', ...args, '--or-earlier'));
-      await expectVerified(beyond, sequence);
-      rmSync(beyond, { recursive: true });
-    }
-    await good(
-      operate('restore', '--data', original, '--to', beyond, '--at', new Date(endMs).toISOString()),
-    );
-    rmSync(beyond, { recursive: true });
-    const odd = await operate('restore', '--data', original, '--to', beyond, '--at', 'noon');
+    await good(operate('restore', '--data', original, '--to', beyond, '--at', '1000000'));
+    await expectVerified(beyond, sequence);
+    const [at, nowhere] = ['noon', folders.make()];
+    const odd = await operate('restore', '--data', original, '--to', nowhere, '--at', at);
     expect([odd.status, odd.err]).toEqual([2, expect.stringContaining('neither a sequence')]);
-  });
-});
-
-describe('a restore of a damaged folder', () => {
-  it('keeps the good beginning in a new folder, and never touches the damaged one', async () => {
-    const folder = folders.copy(original);
-    const bad = (await readAll(original))[30]!.firstSequence;
-    await flip(folder, bad, 'records');
-    const before = traceOf(folder);
-    const to = folders.make();
-    const keep = bad - 1;
-    const restored = (at: number, into: string) =>
-      operate('restore', '--data', folder, '--at', String(at), '--to', into);
-    const out = await good(restored(keep, to));
-    expect(out).toContain(`It lacks ${exchange.engine.sequence - keep} later commands`);
-    expect(traceOf(folder)).toEqual(before);
-    await expectVerified(to, keep);
-    expect(existsSync(join(to, 'session-secret'))).toBe(false);
-    const beyond = folders.make();
-    const refused = await restored(bad, beyond);
-    expect(refused.status).toBe(1);
-    expect(existsSync(beyond)).toBe(false);
-    expect(refused.err).toContain(`sequence ${bad}`);
   });
 });
 

@@ -2,7 +2,7 @@
  * The report of `doctor` on a whole folder, a damaged one, and one whose start needs the archive.
  * fault-table.test.ts follows its advice, for every file and damage.
  */
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openJournal } from '../../../../persistence/recovery/data-folder.js';
@@ -10,7 +10,7 @@ import { roomProblem } from '../../../../persistence/storage/room.js';
 import { diagnose } from '../../../../persistence/tools/operations/doctor.js';
 import { followAdvice } from '../../../support/folders/advice.js';
 import { operate } from '../../../support/folders/operations.js';
-import { Folders, readAll, tamper, writeJournal } from '../../../support/journal-fixture.js';
+import { Folders, tamper } from '../../../support/journal-fixture.js';
 import { ReplayExchange } from '../../../support/replay-exchange.js';
 import { traceOf } from '../../../support/replay-tool.js';
 
@@ -83,77 +83,12 @@ it('a disk that is full: no exchange starts, and older segments can be moved', a
   expect(text).toContain(`npm run archive -- --data ${data} --to`);
 });
 
-it('what is whole after a backup is added by a step that says that it exits with 1', async () => {
-  const folder = folders.copy(data);
-  const last = '(SELECT max(firstSequence) FROM batch)';
-  await tamper(folder, `UPDATE batch SET digest = 'x' WHERE firstSequence = ${last}`);
-  const early = folders.make();
-  const at = (await readAll(data))[2]!.lastSequence;
-  await operate('restore', '--data', data, '--to', early, '--at', `${at}`);
-  const { out } = await operate('doctor', '--data', folder, '--backup', early);
-  expect(out).toMatch(/npm run backup -- .*# adds what is whole.* exits with 1: that is right/);
-  const { keeps } = (await followAdvice(out, folders.make()))!;
-  expect(keeps).toBeGreaterThan(at);
-});
-
-it('a backup into a damaged copy says nothing of the original', async () => {
-  const copy = folders.copy(backup);
-  await tamper(
-    copy,
-    'UPDATE batch SET records = zeroblob(length(records)) WHERE firstSequence = 1',
-  );
-  const { status, out, err } = await operate('backup', '--data', data, '--to', copy);
-  expect([status, out]).toEqual([1, '']);
-  expect(err).toContain(`error: ${copy}/journal.db: the batch at sequence 1 is not`);
-});
-
 it('a folder that is gone is refused, and its backup can be brought there', async () => {
   const gone = join(data, 'gone');
   const { status, err } = await operate('doctor', '--data', gone, '--backup', backup);
   expect([status, err]).toEqual([2, expect.stringContaining('do not start it')]);
   expect(err).toContain(`npm run restore -- --data ${backup} --to ${gone}`);
 });
-
-/**
- * SQLite finds rows by the keys of its inner pages. If a key is wrong, reads that begin at
- * different rows find different rows.
- */
-it('an inner page with a wrong key: what is said to be kept can be read by those who copy it', async () => {
-  const folder = folders.make();
-  await writeJournal(folder, { batchCount: 1_500, batchSize: 1 });
-  const path = join(folder, 'journal.db');
-  const whole = readFileSync(path);
-  let refused = 0;
-  for (const at of innerKeys(whole)) {
-    const bytes = Buffer.from(whole);
-    bytes[at]! ^= 1;
-    writeFileSync(path, bytes);
-    const { status, out } = await operate('doctor', '--data', folder);
-    if (status === 0) continue;
-    refused++;
-    const to = folders.make();
-    const done = await followAdvice(out, to);
-    expect((await readAll(to)).at(-1)!.lastSequence).toBe(done!.keeps);
-  }
-  expect(refused).toBeGreaterThan(2);
-});
-
-/** The offsets of the last bytes of keys in inner pages of tables. */
-function innerKeys(file: Buffer): number[] {
-  const PAGE = 4096;
-  const found: number[] = [];
-  for (let page = PAGE; page < file.length; page += PAGE) {
-    if (file[page] !== 5) continue;
-    const cells = file.readUInt16BE(page + 3);
-    for (let i = 0; i < cells; i++) {
-      // A page number of four bytes, and the key as a varint.
-      let at = page + file.readUInt16BE(page + 12 + 2 * i) + 4;
-      while (file[at]! >= 0x80) at++;
-      found.push(at);
-    }
-  }
-  return found.slice(0, 5);
-}
 
 it('a mark put back from a copy does not say what had been acknowledged', async () => {
   const folder = folders.copy(data);

@@ -236,7 +236,7 @@ describe('events', () => {
   });
 
   it('are readable lines: the command, its result and its events', async () => {
-    const AT = 'atMs 2025-11-21T04:45:00.000Z, time 2025-11-21T04:45:00.000Z';
+    const AT = 'atMs 2025-11-21T04:45:00.000Z';
     const { out } = await replayTool(folder, 'events', '--from', '1', '--to', '4');
     expect(out.split('\n').slice(0, 4)).toEqual([
       `type command, sequence 1, ${AT}, sender "the exchange", command (kind listAsset, symbol BTC), answer (code ok, replayed false)`,
@@ -304,39 +304,22 @@ describe('explain', () => {
   it('is readable lines, and a table of the causes', async () => {
     const { status, out, err } = await replayTool(folder, 'explain', '--user', 'u2');
     expect([status, err]).toEqual([0, '']);
-    expect(out).toContain(
-      'type change, sequence 4, atMs 2025-11-21T04:45:00.000Z, cause grant, available 2000, ',
-    );
+    expect(out).toContain('type change, sequence 4, atMs 2025-11-21T04:45:00.000Z, sender ');
+    expect(out).toContain(', cause grant, available 2000, ');
     expect(out).toMatch(/^ {2}grant +1 +2000 /m);
     expect(out).toContain('\nsummary\n  userId u2\n');
   });
 });
 
 describe('audit', () => {
-  it('accounts for the money of every market', async () => {
+  it('finds that money is conserved after every batch', async () => {
+    const { sequence, digest, funds } = end;
     const lines = await replayLines(folder, 'audit');
-    const markets = ofType(lines, 'market');
-    const { sequence, digest } = end;
     expect(lines.at(-1)).toMatchObject({
       ...{ type: 'audit', good: true, findings: 0, sequence, digest },
       batchChecks: exchange.sequencer.batchesCommitted,
     });
-    expect(markets.length).toBe(exchange.eventCounts.get('marketOpened'));
-    const micros = (dollars: number) => Math.round(dollars * 1e6);
-    const sumOf = (market: Record<string, number>, ...parts: string[]) =>
-      parts.reduce((total, part) => total + micros(market[part]!), 0);
-    for (const market of markets) {
-      const shared = sumOf(market, 'vault', 'referrers', 'makers', 'treasury', 'refunded');
-      expect(shared).toBe(micros(market.fees));
-      expect(market).toMatchObject({ closed: true, collateral: 0, escrow: 0 });
-    }
-    expect(new Set(markets.map(({ resolution }) => resolution))).toEqual(
-      new Set(['UP', 'DOWN', 'VOID']),
-    );
-    const sum = (of: string) => markets.reduce((total, market) => total + sumOf(market, of), 0);
-    expect(sum('fees')).toBeGreaterThan(1_000_000);
-    for (const part of ['automatic', 'claimed', 'refunded']) expect(sum(part)).toBeGreaterThan(0);
-    expect(sum('treasury')).toBe(end.funds.treasuryMicros);
+    expect(ofType(lines, 'funds')[0].treasury).toBe(money(funds.treasuryMicros));
   });
 });
 
@@ -418,11 +401,8 @@ describe('changes nothing', () => {
     expect(traceOf(where)).toEqual(before);
   }
 
-  it('in the folder of an exchange that was stopped', async () => {
+  it('in the folder of an exchange that was stopped, runs or was killed, with and without its -shm file', async () => {
     await expectNoTrace(folder, ['journal.db', 'journal.head', 'journal.lock'], end.sequence);
-  });
-
-  it('in the folder of one that runs or was killed, with and without its -shm file', async () => {
     const live = folders.make();
     const running = await ReplayExchange.open(live, 'live');
     await running.run(600);
