@@ -77,7 +77,7 @@ export class Journal implements CommitLog {
     try {
       const number = listSegments(folder).at(-1)?.number ?? 1;
       const sealing = new Sealing(options.log ?? SILENT);
-      await sealing.sealLeft(folder, number);
+      await sealing.sealLeft(folder);
       const segment = await openSegment(options, number, found.end);
       return new Journal(options, found.notice, found.end, segment, mark, lock, sealing);
     } catch (error) {

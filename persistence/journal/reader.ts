@@ -256,11 +256,8 @@ export class JournalReader implements JournalSource {
   }
 
   private checkAfter({ segment }: SegmentReader, sequence: number): void {
-    const { path, number } = segmentAt(this.folder, segment.number + 1);
-    const error = this.broken.get(number);
-    if (error === undefined) return;
-    const what = error.problem.slice(path.length);
-    throw damageOf(path, what, sequence + 1, error.cause);
+    const error = this.broken.get(segment.number + 1);
+    if (error !== undefined) throw new JournalError(error, sequence + 1, error.cause);
   }
 
   private checkJoint(before: SegmentReader, next: SegmentReader, end: JournalPosition): void {

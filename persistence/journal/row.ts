@@ -8,13 +8,12 @@ import { JournalError } from './errors.js';
 import { DIGEST_FORM, HASH_BYTES, hashOf, type JournalPosition } from './format.js';
 import type { JournalBatch } from './store.js';
 
+export type RowBefore = Pick<JournalPosition, 'sequence' | 'hash'>;
+
 /**
  * The problem of a row that should follow `after`, as the end of a sentence; null if there is none.
  */
-export function rowProblem(
-  batch: JournalBatch,
-  after: Pick<JournalPosition, 'sequence' | 'hash'>,
-): string | null {
+export function rowProblem(batch: JournalBatch, after: RowBefore): string | null {
   const expected = after.sequence + 1;
   if (batch.firstSequence !== expected)
     return `is missing; the next batch starts at ${batch.firstSequence}`;
@@ -29,6 +28,39 @@ export function rowProblem(
     wellTyped && DIGEST_FORM.test(batch.digest) && batch.hash.length === HASH_BYTES;
   if (wellFormed && hashOf(batch, after.hash).equals(batch.hash)) return null;
   return 'is not what was written: its hash does not match (damaged, changed or out of place)';
+}
+
+/**
+ * The batches after a position. The next page is read while one is used, so memory is bounded by
+ * two pages.
+ * @param page the batches from a sequence on; none at the end. @param check throws for a batch that
+ *   does not follow the position
+ */
+export async function* readAhead(
+  after: JournalPosition,
+  page: (from: number) => Promise<JournalBatch[]>,
+  check: (batch: JournalBatch, after: RowBefore) => void,
+): AsyncGenerator<JournalBatch, void, void> {
+  let { sequence, hash } = after;
+  let next = page(sequence + 1);
+  try {
+    for (;;) {
+      const batches = await next;
+      if (batches.length === 0) break;
+      // If the last row is damaged, its end is wrong, but the damage is found before the next page
+      // is used.
+      next = page(batches.at(-1)!.lastSequence + 1);
+      next.catch(() => {});
+      for (const batch of batches) {
+        check(batch, { sequence, hash });
+        ({ lastSequence: sequence, hash } = batch);
+        yield batch;
+      }
+    }
+  } finally {
+    // When the caller continues or closes the journal, no read may be under way.
+    await next.catch(() => {});
+  }
 }
 
 /** Loads the batch into `records`. @throws JournalError at the first record that is damaged. */

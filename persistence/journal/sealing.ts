@@ -15,10 +15,10 @@ import { type Trouble, troubleOf } from '../storage/trouble.js';
 import { listSegments, type Segment } from './segments.js';
 
 const SEALED_MODE = 0o400;
-/** A reader delays the checkpoint while it reads a page of rows. The pause doubles. */
-const FIRST_RETRY_MS = 100;
-const LONGEST_RETRY_MS = 10_000;
-const LONG_READ_MS = 3_000;
+/** A reader delays the checkpoint while it reads a page of rows. */
+const RETRY_MS = 1_000;
+/** A read that lasts for this many attempts is logged. */
+const LONG_READ_ATTEMPTS = 3;
 /** A segment still unsealed this long after its end is a problem. */
 const OVERDUE_MS = 60_000;
 
@@ -66,23 +66,21 @@ interface Unsealed {
   path: string;
   /** The connection that wrote it; null after the first attempt, which closes it. */
   writer: sqlite3.Database | null;
-  waitedMs: number;
+  attempts: number;
   /** The last logged problem; null if there is nothing. */
   logged: string | null;
 }
 
 export class Sealing {
-  private readonly unsealed: Unsealed[] = [];
+  private readonly unsealed = new Set<Unsealed>();
   private working: Promise<void> | null = null;
   private readonly closing = new AbortController();
-  private added = new AbortController();
 
   constructor(private readonly log: SealingLog) {}
 
   /** Seals a segment in the background. @param writer is closed here. */
   add(path: string, writer: sqlite3.Database): void {
-    this.unsealed.push({ path, writer, waitedMs: 0, logged: null });
-    this.added.abort();
+    this.unsealed.add({ path, writer, attempts: 0, logged: null });
     this.working ??= this.work();
   }
 
@@ -91,12 +89,11 @@ export class Sealing {
    * an index can only be read while it is not written. A segment that cannot be sealed now is
    * retried in the background.
    */
-  async sealLeft(folder: string, last: number): Promise<void> {
-    for (const { number, path } of listSegments(folder))
-      if (number < last && !isSealed(path))
-        this.unsealed.push({ path, writer: null, waitedMs: LONG_READ_MS, logged: null });
-    await this.tryAll(0);
-    if (this.unsealed.length > 0) this.working = this.work();
+  async sealLeft(folder: string): Promise<void> {
+    for (const { path } of unsealedIn(folder))
+      this.unsealed.add({ path, writer: null, attempts: LONG_READ_ATTEMPTS, logged: null });
+    await this.tryAll();
+    if (this.unsealed.size > 0) this.working = this.work();
   }
 
   /** Tries each segment once more; the next start retries the rest. */
@@ -106,38 +103,33 @@ export class Sealing {
   }
 
   private async work(): Promise<void> {
-    let waitMs = 0;
-    while (this.unsealed.length > 0) {
-      await this.tryAll(waitMs);
-      if (this.closing.signal.aborted || this.unsealed.length === 0) break;
-      waitMs = Math.min(Math.max(2 * waitMs, FIRST_RETRY_MS), LONGEST_RETRY_MS);
-      this.added = new AbortController();
-      const signal = AbortSignal.any([this.added.signal, this.closing.signal]);
-      await delay(waitMs, undefined, { signal, ref: false }).catch(() => {});
+    const { signal } = this.closing;
+    for (;;) {
+      await this.tryAll();
+      if (signal.aborted || this.unsealed.size === 0) break;
+      await delay(RETRY_MS, undefined, { signal, ref: false }).catch(() => {});
     }
     this.working = null;
   }
 
-  private async tryAll(waitedMs: number): Promise<void> {
-    for (const each of [...this.unsealed]) {
-      each.waitedMs += waitedMs;
+  private async tryAll(): Promise<void> {
+    for (const each of this.unsealed) {
       try {
         if (await seal(each)) {
-          this.unsealed.splice(this.unsealed.indexOf(each), 1);
+          this.unsealed.delete(each);
           if (each.logged !== null) this.log.info({ file: each.path }, 'a full segment is sealed');
-        } else if (each.waitedMs >= LONG_READ_MS) this.say(each, longRead(each.path));
+        } else if (++each.attempts > LONG_READ_ATTEMPTS) this.say(each, longRead(each.path));
       } catch (error) {
         this.say(each, troubleOf(error));
       }
     }
   }
 
-  private say(unsealed: Unsealed, trouble: Trouble): void {
-    if (unsealed.logged === trouble.problem) return;
-    unsealed.logged = trouble.problem;
-    const fields = { file: unsealed.path, problem: trouble.problem, remedy: trouble.remedy };
+  private say(unsealed: Unsealed, { problem, remedy }: Trouble): void {
+    if (unsealed.logged === problem) return;
+    unsealed.logged = problem;
     this.log.error(
-      fields,
+      { file: unsealed.path, problem, remedy },
       'a full segment cannot be sealed, and therefore not archived; the exchange will retry',
     );
   }

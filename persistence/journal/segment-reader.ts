@@ -3,8 +3,7 @@
  * it. SQLite shows a commit to other connections only when it is synced.
  *
  * Invariant: a batch is returned only if it continues the hash chain; the first that does not is
- * named by a {@link JournalError}. Nothing is skipped. Memory is bounded by two pages of rows: the
- * current one, and the next, which SQLite reads in the background.
+ * named by a {@link JournalError}. Nothing is skipped.
  */
 import { basename } from 'node:path';
 import type sqlite3 from 'sqlite3';
@@ -28,7 +27,7 @@ import {
   TABLE_SQL,
 } from './format.js';
 import type { Mark } from './head-mark.js';
-import { rowProblem } from './row.js';
+import { type RowBefore, readAhead, rowProblem } from './row.js';
 import { HEAD_TABLE_SQL, type Segment } from './segments.js';
 import { type JournalBatch, positionAfter } from './store.js';
 
@@ -107,38 +106,12 @@ export class SegmentReader {
    * @throws JournalError at the first batch that is missing, unreadable or changed;
    *   JournalUnavailable if it cannot be read now.
    */
-  async *batches(after: JournalPosition): AsyncGenerator<JournalBatch, void, void> {
-    let { sequence, hash } = after;
-    let pageRows = PAGE_ROWS;
-    let next = this.page(sequence + 1, pageRows);
-    try {
-      for (;;) {
-        let page: JournalBatch[];
-        try {
-          page = await next;
-        } catch (error) {
-          // Retried row by row, to return the good rows before the unreadable one.
-          if (pageRows === 1 || error instanceof JournalError)
-            throw this.named(error, sequence + 1);
-          pageRows = 1;
-          next = this.page(sequence + 1, pageRows);
-          continue;
-        }
-        if (page.length === 0) break;
-        // If the last row is damaged, its end is wrong, but the damage is found before the next
-        // page is used.
-        next = this.page(page.at(-1)!.lastSequence + 1, pageRows);
-        next.catch(() => {});
-        for (const batch of page) {
-          this.checkBatch(batch, sequence, hash);
-          ({ lastSequence: sequence, hash } = batch);
-          yield batch;
-        }
-      }
-    } finally {
-      // Ends the read-ahead, so that the caller can close the journal.
-      await next.catch(() => {});
-    }
+  batches(after: JournalPosition): AsyncGenerator<JournalBatch, void, void> {
+    return readAhead(
+      after,
+      (from) => this.page(from),
+      (batch, before) => this.checkBatch(batch, before),
+    );
   }
 
   /** Finds the journal's end with the same checks as {@link batches}, from `after` on. */
@@ -207,7 +180,19 @@ export class SegmentReader {
     if (database) await closeDatabase(database);
   }
 
-  private async page(from: number, rowLimit: number): Promise<JournalBatch[]> {
+  private async page(from: number): Promise<JournalBatch[]> {
+    try {
+      // Read row by row, if that fails, to return the good rows before the unreadable one.
+      return await this.rowsFrom(from, PAGE_ROWS).catch((error) => {
+        if (error instanceof JournalError) throw error;
+        return this.rowsFrom(from, 1);
+      });
+    } catch (error) {
+      throw this.named(error, from);
+    }
+  }
+
+  private async rowsFrom(from: number, rowLimit: number): Promise<JournalBatch[]> {
     const sizes = await this.query<{ firstSequence: number; bytes: number }>(
       'SELECT firstSequence, length(records) AS bytes FROM batch WHERE firstSequence >= ? ' +
         'ORDER BY firstSequence LIMIT ?',
@@ -240,7 +225,7 @@ export class SegmentReader {
       const [row, previous] = await this.rows(condition, [sequence]);
       if (row === undefined) return null;
       const after = previous === undefined ? this.start : positionAfter(previous);
-      this.checkBatch(row, after.sequence, after.hash);
+      this.checkBatch(row, after);
       return row;
     } catch (error) {
       throw this.named(error, named);
@@ -262,9 +247,10 @@ export class SegmentReader {
     return query<Row>(database, sql, parameters);
   }
 
-  /** Rules 1 to 4 of the format, for a batch after the one that ended at `sequence` with `hash`. */
-  private checkBatch(batch: JournalBatch, sequence: number, hash: Buffer): void {
-    const problem = rowProblem(batch, { sequence, hash });
+  /** Rules 1 to 4 of the format, for a batch that should follow `before`. */
+  private checkBatch(batch: JournalBatch, before: RowBefore): void {
+    const { sequence } = before;
+    const problem = rowProblem(batch, before);
     if (problem !== null) throw this.bad(sequence + 1, problem);
     const { mark } = this;
     if (mark !== null && mark.sequence > sequence && mark.sequence <= batch.lastSequence)

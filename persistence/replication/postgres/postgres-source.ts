@@ -8,7 +8,7 @@
 import type pg from 'pg';
 import { JournalError, JournalUnavailable } from '../../journal/errors.js';
 import { GENESIS, type JournalPosition } from '../../journal/format.js';
-import { rowProblem } from '../../journal/row.js';
+import { type RowBefore, readAhead, rowProblem } from '../../journal/row.js';
 import { type JournalBatch, type JournalSource, positionAfter } from '../../journal/store.js';
 import { describeAddress, type PostgresAddress } from './address.js';
 import { BEFORE_SQL, HEAD_SQL, PAGE_SQL } from './schema.js';
@@ -83,33 +83,16 @@ export class PostgresSource implements JournalSource {
     return batch === null || batch.lastSequence < sequence ? null : batch;
   }
 
-  async *batches(after: JournalPosition = GENESIS): AsyncGenerator<JournalBatch, void, void> {
-    let { sequence, hash } = after;
-    let next = this.page(sequence + 1);
-    try {
-      for (;;) {
-        const page = await next;
-        if (page.length === 0) break;
-        next = this.page(page.at(-1)!.lastSequence + 1);
-        next.catch(() => {});
-        for (const batch of page) {
-          this.check(batch, { sequence, hash });
-          ({ lastSequence: sequence, hash } = batch);
-          yield batch;
-        }
-      }
-    } finally {
-      // When the caller continues, no read may be under way.
-      await next.catch(() => {});
-    }
+  batches(after: JournalPosition = GENESIS): AsyncGenerator<JournalBatch, void, void> {
+    return readAhead(
+      after,
+      (from) => this.rows(PAGE_SQL, [from, PAGE_ROWS, PAGE_BYTES]),
+      (batch, before) => this.check(batch, before),
+    );
   }
 
   async close(): Promise<void> {
     await this.client.end().catch(() => {});
-  }
-
-  private page(from: number): Promise<JournalBatch[]> {
-    return this.rows(PAGE_SQL, [from, PAGE_ROWS, PAGE_BYTES]);
   }
 
   private async positionBefore(sequence: number): Promise<JournalPosition> {
@@ -124,7 +107,7 @@ export class PostgresSource implements JournalSource {
     return row;
   }
 
-  private check(batch: JournalBatch, after: Pick<JournalPosition, 'sequence' | 'hash'>): void {
+  private check(batch: JournalBatch, after: RowBefore): void {
     const problem = rowProblem(batch, after);
     if (problem === null) return;
     const first = after.sequence + 1;

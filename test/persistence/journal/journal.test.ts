@@ -85,19 +85,6 @@ describe('a journal', () => {
     expect(await readAll(folder)).toHaveLength(1);
   });
 
-  it('reads back what was committed, and rebuilds the engine', async () => {
-    const folder = folders.make();
-    const written = await writeJournal(folder);
-    expect(written.tradeCount).toBeGreaterThan(20);
-    expect(await readAll(folder)).toEqual(written.batches);
-
-    const { engine, batches, notice, end } = await start(folder);
-    expect([batches, engine.sequence]).toEqual([10, 100]);
-    expect([engine.sequence, engine.digest()]).toEqual([100, written.end.digest]);
-    expect(end).toEqual(written.end);
-    expect(notice).toBeNull();
-  });
-
   it('that a kill left before it had its name is made by the start', async () => {
     const folder = folders.make();
     await writeJournal(folder, { batchCount: 1, batchSize: 1 });
