@@ -20,7 +20,7 @@ import { Random } from '../support/workload/random.js';
 import { BareBook } from './differential/bare-book.js';
 import { EXPECTED_CASES } from './differential/cases.js';
 import { Duel } from './differential/duel.js';
-import type { LimitPlay } from './differential/limits/script.js';
+import { type LimitPlay, playAll } from './differential/limits/script.js';
 import { LIMIT_PLAYS } from './differential/limits.js';
 
 const START_MS = WINDOW_START_MS;
@@ -114,9 +114,9 @@ describe(`random commands, SEED=${SEED}`, () => {
     },
   );
 
-  test.each(limitPlays())('the limits: $name', ({ name, sizes, play }) => {
-    const duel = new Duel(`the limits: ${name}`, counts, sizes);
-    play(duel);
+  test.each(limitPlays())('the limits: $name', (script) => {
+    const duel = new Duel(`the limits: ${script.name}`, counts, script.sizes);
+    playAll(duel, script);
     duel.compareState();
   });
 

@@ -11,14 +11,24 @@ import { GROUP_PLAYS } from './limits/groups.js';
 import { KEY_PLAYS } from './limits/keys.js';
 import { ORDER_PLAYS } from './limits/orders.js';
 import { PRICE_PLAYS } from './limits/prices.js';
-import { batchOf, bid, type LimitPlay, MARKET, openMarket, START_MS, UP } from './limits/script.js';
+import {
+  batchOf,
+  bid,
+  type LimitPlay,
+  MARKET,
+  openMarket,
+  own,
+  type Play,
+  START_MS,
+  UP,
+} from './limits/script.js';
 import { wellFormed } from './limits/well-formed.js';
 
 /**
  * Sends every command with every odd value in each of its fields, while the other fields are valid.
  */
-function fields(duel: Duel): void {
-  openMarket(duel, 2);
+function* fields(duel: Duel): Play {
+  yield* openMarket(2);
   for (const command of wellFormed()) {
     for (const [name, value] of Object.entries(command)) {
       if (name === 'kind' || name === 'operations') continue;
@@ -32,7 +42,7 @@ function fields(duel: Duel): void {
     duel.apply(batchOf(1, Array<BatchOperation>(count).fill(operation)), START_MS + 1);
   }
   duel.apply(batchOf(1, [bid(2, UP, 1, TimeInForce.IOC)]), START_MS + 1);
-  const sets = { userId: 1, idempotencyKey: null, marketId: MARKET, sizeLots: 0 };
+  const sets = { ...own(1), marketId: MARKET, sizeLots: 0 };
   for (const kind of ['split', 'merge'] as const)
     duel.apply(batchOf(1, [{ kind, ...sets }]), START_MS + 1);
   duel.apply(

@@ -14,38 +14,40 @@ import {
   batchOf,
   bid,
   DOWN,
-  expectCode,
   LIMIT_REACHED,
   type LimitPlay,
   MARKET,
   OK,
   openMarket,
+  own,
+  type Play,
+  type Row,
   restMany,
   START_MS,
+  STATE,
+  sale,
   UP,
 } from './script.js';
 
 const { GTC, IOC, FOK } = TimeInForce;
 const { order_group_not_found: NOT_FOUND, order_group_tripped: TRIPPED } = Code;
 
-function group(duel: Duel, userId: number, maxFilledLots: number, windowMs = 5_000): number {
-  const own = { userId, idempotencyKey: null, maxFilledLots, windowMs };
-  expectCode(duel, { kind: 'createOrderGroup', ...own }, OK);
+/** Makes a group; returns its id. */
+function* group(duel: Duel, userId: number, maxFilledLots: number, windowMs = 5_000): Play<number> {
+  yield [{ kind: 'createOrderGroup', ...own(userId), maxFilledLots, windowMs }];
   return duel.naive.state.groupsMade;
 }
 
 /** A bid for DOWN that a buyer of UP meets; the first bid has the best price. */
 function quote(userId: number, sizeLots: number, groupId: number, priceTicks = 500): Buy {
-  const terms = { priceTicks, budgetMicros: sizeLots * priceTicks, groupId };
-  return { ...bid(userId, DOWN, sizeLots, GTC), ...terms };
+  return { ...bid(userId, DOWN, sizeLots, GTC, priceTicks), groupId };
 }
-
-const isTripped = (duel: Duel, groupId: number) =>
-  duel.naive.state.groups.find((one) => one.groupId === groupId)!.tripped;
 
 function expectTripped(duel: Duel, groupIds: number[], tripped: boolean[]): void {
   duel.compareState();
-  const got = groupIds.map((groupId) => isTripped(duel, groupId));
+  const isTripped = (groupId: number) =>
+    duel.naive.state.groups.find((one) => one.groupId === groupId)!.tripped;
+  const got = groupIds.map(isTripped);
   if (String(got) !== String(tripped)) throw new Error(`tripped: ${got}, not ${tripped}`);
 }
 
@@ -53,12 +55,14 @@ function expectTripped(duel: Duel, groupIds: number[], tripped: boolean[]): void
  * One taker meets orders of three groups of two users; a fourth group's orders are in another
  * market.
  */
-function sweeps(duel: Duel): void {
-  openMarket(duel, 4);
-  expectCode(duel, { kind: 'listAsset', symbol: 'ETH' }, OK);
+function* sweeps(duel: Duel): Play {
+  yield* openMarket(4);
+  yield [{ kind: 'listAsset', symbol: 'ETH' }];
   const price = { asset: 1, priceMicros: 3e9, observedAtMs: START_MS };
-  expectCode(duel, { kind: 'observePrice', ...price }, OK);
-  const [a, b, c] = [group(duel, 1, 10), group(duel, 1, 10), group(duel, 2, 4)];
+  yield [{ kind: 'observePrice', ...price }];
+  const a = yield* group(duel, 1, 10);
+  const b = yield* group(duel, 1, 10);
+  const c = yield* group(duel, 2, 4);
   const all = [a, b, c];
   const quotes = [
     quote(1, 4, a),
@@ -72,68 +76,55 @@ function sweeps(duel: Duel): void {
     quote(1, 8, a, 400),
     { ...quote(1, 8, a), marketId: marketIdOf(1, START_MS) },
   ];
-  for (const each of quotes) expectCode(duel, each, OK);
+  for (const each of quotes) yield [each];
   // 4 + 9 + 4 lots, and group c is tripped; 6, and group a is tripped; 1 trips group b; 7 of no
   // group.
-  expectCode(duel, { ...bid(4, UP, 32, FOK) }, Code.price_not_met);
+  yield [{ ...bid(4, UP, 32, FOK) }, Code.price_not_met];
   expectTripped(duel, all, [false, false, false]);
   const failing: Cancel = { kind: 'cancel', ...own(4), marketId: MARKET, orderId: 1 };
-  expectCode(duel, batchOf(4, [bid(4, UP, 31, FOK), failing]), OK);
+  yield [batchOf(4, [bid(4, UP, 31, FOK), failing])];
   expectTripped(duel, all, [false, false, false]);
-  expectCode(duel, batchOf(4, [bid(4, UP, 31, FOK)]), OK);
+  yield [batchOf(4, [bid(4, UP, 31, FOK)])];
   expectTripped(duel, all, [true, true, true]);
   if (duel.engine.orders(1).length > 0) throw new Error('an order of a tripped group rests');
-  expectCode(duel, quote(1, 1, a), TRIPPED);
-  expectCode(duel, quote(2, 1, a), NOT_FOUND);
-  expectCode(duel, batchOf(1, [quote(1, 1, a)]), OK);
-  expectCode(duel, batchOf(2, [quote(2, 1, a)]), OK);
-  expectCode(duel, { kind: 'resetOrderGroup', ...own(1), groupId: a }, OK);
-  expectCode(duel, quote(1, 1, a), OK);
-  duel.compareState();
+  yield [quote(1, 1, a), TRIPPED];
+  yield [quote(2, 1, a), NOT_FOUND];
+  yield [batchOf(1, [quote(1, 1, a)])];
+  yield [batchOf(2, [quote(2, 1, a)])];
+  yield [{ kind: 'resetOrderGroup', ...own(1), groupId: a }];
+  yield [quote(1, 1, a)];
+  yield STATE;
 }
 
-const own = (userId: number) => ({ userId, idempotencyKey: null });
-
 /** Two buyers mint a set, two sellers merge one, and both groups of a trade trip. */
-function bothSides(duel: Duel): void {
-  openMarket(duel, 3);
-  const [a, b] = [group(duel, 1, 100), group(duel, 2, 100)];
-  expectCode(duel, quote(1, 50, a), OK);
-  expectCode(duel, quote(1, 200, a, 490), OK);
-  expectCode(
-    duel,
-    { ...bid(2, UP, 30, GTC), priceTicks: 300, budgetMicros: 9_000, groupId: b },
-    OK,
-  );
-  expectCode(
-    duel,
-    { ...bid(2, UP, 300, GTC), priceTicks: 600, budgetMicros: 180_000, groupId: b },
-    OK,
-  );
+function* bothSides(duel: Duel): Play {
+  yield* openMarket(3);
+  const a = yield* group(duel, 1, 100);
+  const b = yield* group(duel, 2, 100);
+  yield [quote(1, 50, a)];
+  yield [quote(1, 200, a, 490)];
+  yield [{ ...bid(2, UP, 30, GTC, 300), groupId: b }];
+  yield [{ ...bid(2, UP, 300, GTC, 600), groupId: b }];
   expectTripped(duel, [a, b], [true, true]);
   for (const [userId, groupId] of [
     [1, a],
     [2, b],
   ] as const)
-    expectCode(duel, { kind: 'resetOrderGroup', ...own(userId), groupId }, OK);
-  const sale = (userId: number, outcome: typeof UP | typeof DOWN, groupId: number) => {
-    const { budgetMicros: _, ...terms } = bid(userId, outcome, 120, GTC);
-    return { ...terms, kind: 'sell' as const, groupId };
-  };
-  expectCode(duel, sale(1, DOWN, a), OK);
-  expectCode(duel, sale(2, UP, b), OK);
+    yield [{ kind: 'resetOrderGroup', ...own(userId), groupId }];
+  yield [{ ...sale(1, DOWN, 120, GTC), groupId: a }];
+  yield [{ ...sale(2, UP, 120, GTC), groupId: b }];
   expectTripped(duel, [a, b], [true, true]);
   // An amendment that trades trips its own group and cancels the group's other orders.
-  expectCode(duel, { kind: 'resetOrderGroup', ...own(1), groupId: a }, OK);
-  expectCode(duel, quote(1, 150, a, 400), OK);
-  expectCode(duel, quote(1, 20, a, 300), OK);
+  yield [{ kind: 'resetOrderGroup', ...own(1), groupId: a }];
+  yield [quote(1, 150, a, 400)];
+  yield [quote(1, 20, a, 300)];
   const amended = duel.naive.state.ordersAccepted - 1;
-  expectCode(duel, bid(3, UP, 110, GTC), OK);
-  expectCode(duel, bid(3, UP, 10, GTC), OK);
+  yield [bid(3, UP, 110, GTC)];
+  yield [bid(3, UP, 10, GTC)];
   const terms = { marketId: MARKET, orderId: amended, sizeLots: 0, priceTicks: 500 };
-  expectCode(duel, batchOf(1, [{ kind: 'amend', ...own(1), ...terms }, unknownCancel(1)]), OK);
+  yield [batchOf(1, [{ kind: 'amend', ...own(1), ...terms }, unknownCancel(1)])];
   expectTripped(duel, [a], [false]);
-  expectCode(duel, { kind: 'amend', ...own(1), ...terms }, OK);
+  yield [{ kind: 'amend', ...own(1), ...terms }];
   expectTripped(duel, [a], [true]);
 }
 
@@ -145,70 +136,71 @@ const unknownCancel = (userId: number): BatchOperation => ({
 });
 
 /** A user's list of groups; the end of a group's window; and orders that have ended or expired. */
-function lives(duel: Duel): void {
-  openMarket(duel, 2);
-  const groups = Array.from({ length: MAX_ORDER_GROUPS_PER_USER }, () => group(duel, 1, 10));
+function* lives(duel: Duel): Play {
+  yield* openMarket(2);
+  const groups: number[] = [];
+  for (let i = 0; i < MAX_ORDER_GROUPS_PER_USER; i++) groups.push(yield* group(duel, 1, 10));
   const terms = { maxFilledLots: 10, windowMs: 5_000 };
-  expectCode(duel, { kind: 'createOrderGroup', ...own(1), ...terms }, LIMIT_REACHED);
+  yield [{ kind: 'createOrderGroup', ...own(1), ...terms }, LIMIT_REACHED];
   const [a, b] = groups as [number, number];
   const at = (ms: number) => START_MS + ms;
-  const take = (lots: number, atMs: number) => expectCode(duel, bid(2, UP, lots, IOC), OK, atMs);
-  expectCode(duel, quote(1, 100, a), OK);
-  take(9, at(1_000));
-  take(9, at(6_000));
-  take(0 + 1, at(10_999));
+  const take = (lots: number, atMs: number): Row => [bid(2, UP, lots, IOC), OK, atMs];
+  yield [quote(1, 100, a)];
+  yield take(9, at(1_000));
+  yield take(9, at(6_000));
+  yield take(1, at(10_999));
   expectTripped(duel, [a], [true]);
-  expectCode(duel, quote(1, 100, b), OK);
-  expectCode(duel, { ...quote(1, 7, b, 499), expiresAtMs: at(20_000) }, OK);
-  expectCode(duel, { kind: 'removeOrderGroup', ...own(1), groupId: b }, OK, at(20_000));
-  expectCode(duel, { kind: 'removeOrderGroup', ...own(1), groupId: b }, NOT_FOUND);
-  expectCode(duel, { kind: 'createOrderGroup', ...own(1), ...terms }, OK);
+  yield [quote(1, 100, b)];
+  yield [{ ...quote(1, 7, b, 499), expiresAtMs: at(20_000) }];
+  yield [{ kind: 'removeOrderGroup', ...own(1), groupId: b }, OK, at(20_000)];
+  yield [{ kind: 'removeOrderGroup', ...own(1), groupId: b }, NOT_FOUND];
+  yield [{ kind: 'createOrderGroup', ...own(1), ...terms }];
   const last = duel.naive.state.groupsMade;
-  expectCode(duel, quote(1, 100, last), OK);
-  expectCode(duel, { kind: 'advanceTime' }, OK, at(900_000));
-  expectCode(duel, { kind: 'removeOrderGroup', ...own(1), groupId: last }, OK);
-  duel.compareState();
+  yield [quote(1, 100, last)];
+  yield [{ kind: 'advanceTime' }, OK, at(900_000)];
+  yield [{ kind: 'removeOrderGroup', ...own(1), groupId: last }];
+  yield STATE;
 }
 
 /**
  * Orders that tripped groups cancel count towards the limit of makers, for one order and for a
  * batch.
  */
-function cancelsCount(duel: Duel): void {
+function* cancelsCount(duel: Duel): Play {
   const makers = 6;
-  openMarket(duel, makers + 2);
+  yield* openMarket(makers + 2);
   const [taker, last] = [makers + 1, makers + 2];
   const groups: number[] = [];
-  const fill = () => {
+  function* fill(): Play {
     for (let userId = 1; userId <= makers; userId++) {
-      const groupId = groups[userId - 1] ?? group(duel, userId, 1);
+      const groupId = groups[userId - 1] ?? (yield* group(duel, userId, 1));
       groups[userId - 1] = groupId;
-      expectCode(duel, { kind: 'resetOrderGroup', ...own(userId), groupId }, OK);
-      expectCode(duel, quote(userId, 1, groupId), OK);
-      restMany(duel, quote(userId, 1, groupId, 1), 998);
+      yield [{ kind: 'resetOrderGroup', ...own(userId), groupId }];
+      yield [quote(userId, 1, groupId)];
+      yield* restMany(duel, quote(userId, 1, groupId, 1), 998);
     }
-    expectCode(duel, { kind: 'cancelEverywhere', ...own(last) }, OK);
-    expectCode(duel, quote(last, 10, 0), OK);
-  };
-  fill();
+    yield [{ kind: 'cancelEverywhere', ...own(last) }];
+    yield [quote(last, 10, 0)];
+  }
+  yield* fill();
   // Five trades and their cancellations make 4,995; the sixth trade still trips the last group.
-  expectCode(duel, bid(taker, UP, 9, FOK), Code.price_not_met);
-  expectCode(duel, bid(taker, UP, 6, FOK), OK);
+  yield [bid(taker, UP, 9, FOK), Code.price_not_met];
+  yield [bid(taker, UP, 6, FOK)];
   expectTripped(
     duel,
     groups,
     groups.map(() => true),
   );
-  fill();
+  yield* fill();
   const left = MAX_FILLS_PER_ORDER - 5 * 999;
   if (left !== 5) throw new Error('the play counts with other maxima');
-  expectCode(duel, batchOf(taker, [bid(taker, UP, 9, GTC), bid(taker, UP, 1, IOC)]), OK);
+  yield [batchOf(taker, [bid(taker, UP, 9, GTC), bid(taker, UP, 1, IOC)])];
   const open = {
     ...batchOf(taker, [bid(taker, UP, 9, GTC), bid(taker, UP, 1, IOC)]),
     atomic: false,
   };
-  expectCode(duel, open, OK);
-  duel.compareState();
+  yield [open];
+  yield STATE;
 }
 
 export const GROUP_PLAYS: LimitPlay[] = [

@@ -8,12 +8,13 @@ import { POOL_SIZES, type PoolSizes } from '../../../../engine/state/access/room
 import type { Duel } from '../duel.js';
 import {
   bid,
-  expectCode,
   type LimitPlay,
   OK,
   openMarket,
+  type Play,
   registration,
   START_MS,
+  STATE,
   UP,
 } from './script.js';
 import { keyedCommands } from './well-formed.js';
@@ -41,42 +42,41 @@ function askUntilFull(duel: Duel, userId: number, name: string, stepMs = 0): num
   throw new Error('there is always room');
 }
 
-function keys(duel: Duel): void {
-  for (const name of ['ada', 'bob', 'cyd', 'dan'])
-    expectCode(duel, registration(name, 0), OK, START_MS);
+function* keys(duel: Duel): Play {
+  for (const name of ['ada', 'bob', 'cyd', 'dan']) yield [registration(name, 0), OK, START_MS];
   const endsMs = START_MS + IDEMPOTENCY_KEPT_MS;
   // A third of what is left of three quarters of the newcomers' half.
   expectTaken(askUntilFull(duel, 1, '', 1), 1_500);
-  expectCode(duel, asked(1, 'more', 2), FULL);
+  yield [asked(1, 'more', 2), FULL];
   for (const command of keyedCommands()) {
-    expectCode(duel, { ...command, userId: 1, idempotencyKey: 'one more' }, FULL);
-    expectCode(duel, { ...command, userId: 1, idempotencyKey: 'key-0' }, REUSED);
+    yield [{ ...command, userId: 1, idempotencyKey: 'one more' }, FULL];
+    yield [{ ...command, userId: 1, idempotencyKey: 'key-0' }, REUSED];
   }
   // A remembered key is still answered, and refused for another command.
-  expectCode(duel, asked(1, 0), NOT_FOUND);
-  expectCode(duel, asked(1, 0, 2), REUSED);
-  expectCode(duel, { ...asked(1, 0), idempotencyKey: null } as Command, NOT_FOUND);
+  yield [asked(1, 0), NOT_FOUND];
+  yield [asked(1, 0, 2), REUSED];
+  yield [{ ...asked(1, 0), idempotencyKey: null } as Command, NOT_FOUND];
   // A key of an unknown user is not remembered, so it needs no room.
-  expectCode(duel, asked(99, 'nobody'), Code.user_not_found);
-  expectCode(duel, asked(1, 'more'), FULL, endsMs - 1);
-  expectCode(duel, asked(1, 'more'), NOT_FOUND, endsMs);
-  expectCode(duel, asked(1, 'again'), FULL);
-  expectCode(duel, asked(1, 0, 2), FULL);
-  expectCode(duel, asked(1, 1, 2), REUSED);
+  yield [asked(99, 'nobody'), Code.user_not_found];
+  yield [asked(1, 'more'), FULL, endsMs - 1];
+  yield [asked(1, 'more'), NOT_FOUND, endsMs];
+  yield [asked(1, 'again'), FULL];
+  yield [asked(1, 0, 2), FULL];
+  yield [asked(1, 1, 2), REUSED];
   // Some of user 1's keys have expired: the same number of new keys fits, and an expired key can be
   // reused.
-  expectCode(duel, asked(1, 7, 2), NOT_FOUND, endsMs + 10);
+  yield [asked(1, 7, 2), NOT_FOUND, endsMs + 10];
   expectTaken(askUntilFull(duel, 1, 'new'), 9);
-  expectCode(duel, asked(1, 7), REUSED);
+  yield [asked(1, 7), REUSED];
   // The less room there is, the less the next user gets; but each user is assured of some.
   expectTaken(askUntilFull(duel, 2, ''), 1_125);
   expectTaken(askUntilFull(duel, 3, ''), 844);
   // Hours later all keys have expired. A command forgets a thousand of them.
   const lateMs = endsMs + 5 * IDEMPOTENCY_KEPT_MS;
-  expectCode(duel, asked(1, 0, 2), NOT_FOUND, lateMs);
-  for (let i = 0; i < 5; i++) expectCode(duel, { kind: 'advanceTime' }, OK);
+  yield [asked(1, 0, 2), NOT_FOUND, lateMs];
+  for (let i = 0; i < 5; i++) yield [{ kind: 'advanceTime' }];
   expectTaken(askUntilFull(duel, 2, 'late'), 1_500);
-  for (let i = 0; i < 10; i++) expectCode(duel, asked(4, i), NOT_FOUND);
+  for (let i = 0; i < 10; i++) yield [asked(4, i), NOT_FOUND];
 }
 
 function expectTaken(taken: number, wanted: number): void {
@@ -87,30 +87,30 @@ function expectTaken(taken: number, wanted: number): void {
  * A malformed order and the valid order that resembles it are different commands under one key,
  * whichever comes first.
  */
-function oddValuesUnderKeys(duel: Duel): void {
-  openMarket(duel, 1);
+function* oddValuesUnderKeys(): Play {
+  yield* openMarket(1);
   const INVALID = 2;
   const order = { ...bid(1, UP, 5, TimeInForce.GTC), idempotencyKey: 'odd first' };
-  expectCode(duel, { ...order, outcome: 0.5 as Outcome }, INVALID);
-  expectCode(duel, order, REUSED);
+  yield [{ ...order, outcome: 0.5 as Outcome }, INVALID];
+  yield [order, REUSED];
   const sound = { ...order, idempotencyKey: 'odd second' };
-  expectCode(duel, sound, OK);
-  expectCode(duel, { ...sound, outcome: Number.NaN as Outcome }, REUSED);
+  yield [sound];
+  yield [{ ...sound, outcome: Number.NaN as Outcome }, REUSED];
   const minusZero = { ...order, idempotencyKey: 'odd third', outcome: -0 as Outcome };
-  expectCode(duel, minusZero, OK);
-  expectCode(duel, { ...minusZero, outcome: UP }, OK);
+  yield [minusZero];
+  yield [{ ...minusZero, outcome: UP }];
 }
 
 /**
  * Numbers of clients: with each command of a user, stale, of another user's token, and after a
  * refusal.
  */
-function clientSequences(duel: Duel): void {
-  openMarket(duel, 2);
+function* clientSequences(duel: Duel): Play {
+  yield* openMarket(2);
   const scope = TokenScope.TRADE;
   const token = { scope, expiresAtMs: MAX_TIME_MS, name: 'bot', allowedAddresses: '' };
-  expectCode(duel, { kind: 'createToken', userId: 1, ...token }, OK);
-  expectCode(duel, { kind: 'createToken', userId: 2, ...token }, OK);
+  yield [{ kind: 'createToken', userId: 1, ...token }];
+  yield [{ kind: 'createToken', userId: 2, ...token }];
   let number = 0;
   for (const command of keyedCommands()) {
     const numbered = (tokenId: number, clientSequence: number): Command => ({
@@ -123,18 +123,18 @@ function clientSequences(duel: Duel): void {
     for (const tokenId of [0, 1]) {
       const stale = duel.naive.clientSequence(1, tokenId);
       if (stale !== number) throw new Error(`${command.kind} did not use its number`);
-      expectCode(duel, numbered(tokenId, stale), Code.client_sequence_stale);
-      expectCode(duel, numbered(tokenId, stale - 1), Code.client_sequence_stale);
+      yield [numbered(tokenId, stale), Code.client_sequence_stale];
+      yield [numbered(tokenId, stale - 1), Code.client_sequence_stale];
     }
-    expectCode(duel, numbered(2, number + 1), Code.token_not_found);
-    expectCode(duel, numbered(9, number + 1), Code.token_not_found);
+    yield [numbered(2, number + 1), Code.token_not_found];
+    yield [numbered(9, number + 1), Code.token_not_found];
   }
   const stake: Command = { kind: 'stake', userId: 1, amountMicros: 0, idempotencyKey: null };
   const last = Number.MAX_SAFE_INTEGER;
-  expectCode(duel, { ...stake, idempotencyKey: numberedKey(0, last) }, Code.invalid_command);
+  yield [{ ...stake, idempotencyKey: numberedKey(0, last) }, Code.invalid_command];
   const valid = { ...stake, amountMicros: 1e6 };
-  expectCode(duel, { ...valid, idempotencyKey: numberedKey(0, last) }, OK);
-  duel.compareState();
+  yield [{ ...valid, idempotencyKey: numberedKey(0, last) }];
+  yield STATE;
 }
 
 export const KEY_PLAYS: LimitPlay[] = [

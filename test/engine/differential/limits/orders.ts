@@ -2,18 +2,8 @@
  * Scripts about the number of resting orders and of makers, amendments, and the bounds of orders.
  */
 import { Code } from '../../../../engine/interface/codes.js';
-import type {
-  BatchOperation,
-  Buy,
-  Cancel,
-  Command,
-} from '../../../../engine/interface/commands.js';
-import {
-  marketIdOf,
-  type Outcome,
-  TimeInForce,
-  WINDOW_MS,
-} from '../../../../engine/interface/domain.js';
+import type { BatchOperation, Cancel, Command } from '../../../../engine/interface/commands.js';
+import { marketIdOf, TimeInForce, WINDOW_MS } from '../../../../engine/interface/domain.js';
 import {
   MAX_FILLS_PER_ORDER,
   MAX_OPEN_ORDERS_PER_USER,
@@ -29,122 +19,99 @@ import {
   batchOf,
   bid,
   DOWN,
-  expectCode,
   fillBook,
   LIMIT_REACHED,
   type LimitPlay,
   MARKET,
-  OK,
   openMarket,
+  own,
+  type Play,
   registration,
+  SIGNED,
   START_MS,
+  STATE,
+  sale,
   UP,
 } from './script.js';
 
 const { price_not_met: PRICE_NOT_MET } = Code;
 
-function orders(duel: Duel): void {
-  openMarket(duel, 7);
+function* orders(duel: Duel): Play {
+  yield* openMarket(7);
   const { GTC, IOC, FOK } = TimeInForce;
   // Shares for user 1 to sell.
-  expectCode(duel, bid(2, DOWN, 5, GTC), OK);
-  expectCode(duel, bid(1, UP, 5, IOC), OK);
-  fillBook(duel, 6);
-  expectCode(duel, bid(1, DOWN, 1, GTC), LIMIT_REACHED);
-  expectCode(duel, batchOf(1, [bid(1, DOWN, 1, GTC)]), OK);
-  const { budgetMicros: _, ...sale } = bid(1, UP, 5, GTC);
-  expectCode(duel, { ...sale, kind: 'sell' }, LIMIT_REACHED);
+  yield [bid(2, DOWN, 5, GTC)];
+  yield [bid(1, UP, 5, IOC)];
+  yield* fillBook(duel, 6);
+  yield [bid(1, DOWN, 1, GTC), LIMIT_REACHED];
+  yield [batchOf(1, [bid(1, DOWN, 1, GTC)])];
+  yield [sale(1, UP, 5, GTC), LIMIT_REACHED];
 
   const tooMany = MAX_FILLS_PER_ORDER + 1;
-  expectCode(duel, bid(7, UP, tooMany, FOK), PRICE_NOT_MET);
-  const failing: Cancel = {
-    kind: 'cancel',
-    userId: 7,
-    marketId: MARKET,
-    orderId: 1,
-    idempotencyKey: null,
-  };
-  expectCode(duel, batchOf(7, [bid(7, UP, MAX_FILLS_PER_ORDER, IOC), failing]), OK);
+  yield [bid(7, UP, tooMany, FOK), PRICE_NOT_MET];
+  const failing: Cancel = { kind: 'cancel', ...own(7), marketId: MARKET, orderId: 1 };
+  yield [batchOf(7, [bid(7, UP, MAX_FILLS_PER_ORDER, IOC), failing])];
   // A batch may trade with no more makers than one order.
   const half = MAX_FILLS_PER_ORDER / 2;
-  expectCode(
-    duel,
-    batchOf(7, [bid(7, UP, half, IOC), bid(7, UP, half + 5, FOK), bid(7, UP, 1, IOC)]),
-    OK,
-  );
+  yield [batchOf(7, [bid(7, UP, half, IOC), bid(7, UP, half + 5, FOK), bid(7, UP, 1, IOC)])];
   // 500 lots are left and are dropped, although the order is GTC.
-  expectCode(duel, bid(7, UP, MAX_FILLS_PER_ORDER + 500, GTC), OK);
-  duel.compareState();
+  yield [bid(7, UP, MAX_FILLS_PER_ORDER + 500, GTC)];
+  yield STATE;
 }
 
 /**
  * As many makers as an order may trade with, then the user's own order, which does not count; then
  * one maker too many.
  */
-function ownOrderBehindTheLastMaker(duel: Duel): void {
+function* ownOrderBehindTheLastMaker(duel: Duel): Play {
   const makers = MAX_FILLS_PER_ORDER / MAX_OPEN_ORDERS_PER_USER;
-  openMarket(duel, makers + 2);
-  const own = makers + 1;
+  yield* openMarket(makers + 2);
+  const user = makers + 1;
   const { GTC, FOK } = TimeInForce;
-  const fill = () => {
-    fillBook(duel, makers);
-    expectCode(duel, bid(own, DOWN, 1, GTC), OK);
-  };
+  function* fill(): Play {
+    yield* fillBook(duel, makers);
+    yield [bid(user, DOWN, 1, GTC)];
+  }
   // The naive engine needs seconds for each of these.
   if (extent(1, 0) > 0) {
-    fill();
-    expectCode(duel, bid(own, UP, MAX_FILLS_PER_ORDER, FOK), OK);
-    fill();
-    expectCode(duel, bid(own, UP, MAX_FILLS_PER_ORDER + 1, GTC), OK);
-    const all = { userId: own, marketId: MARKET, idempotencyKey: null };
-    expectCode(duel, { kind: 'cancelAll', ...all }, OK);
+    yield* fill();
+    yield [bid(user, UP, MAX_FILLS_PER_ORDER, FOK)];
+    yield* fill();
+    yield [bid(user, UP, MAX_FILLS_PER_ORDER + 1, GTC)];
+    yield [{ kind: 'cancelAll', ...own(user), marketId: MARKET }];
   }
-  fill();
-  expectCode(duel, bid(own + 1, DOWN, 1, GTC), OK);
-  expectCode(duel, bid(own, UP, MAX_FILLS_PER_ORDER + 1, GTC), OK);
-  duel.compareState();
+  yield* fill();
+  yield [bid(user + 1, DOWN, 1, GTC)];
+  yield [bid(user, UP, MAX_FILLS_PER_ORDER + 1, GTC)];
+  yield STATE;
 }
 
 /** Makers that refused FOK orders examine count against the batch's maximum. */
-function fillOrKillInVain(duel: Duel): void {
-  openMarket(duel, 4);
+function* fillOrKillInVain(duel: Duel): Play {
+  yield* openMarket(4);
   const { IOC, FOK } = TimeInForce;
-  fillBook(duel, 3);
+  yield* fillBook(duel, 3);
   const tooMany = bid(4, UP, 3 * MAX_OPEN_ORDERS_PER_USER + 1, FOK);
   const atomic = { ...batchOf(4, [bid(4, UP, 2, IOC), tooMany]), atomic: true };
-  expectCode(duel, atomic, OK);
-  expectCode(
-    duel,
-    { ...atomic, operations: [tooMany, tooMany, bid(4, UP, 2, IOC)], atomic: false },
-    OK,
-  );
-  expectCode(
-    duel,
-    { ...atomic, operations: [tooMany, bid(4, UP, 2_001, IOC), tooMany], atomic: false },
-    OK,
-  );
-  duel.compareState();
+  yield [atomic];
+  yield [{ ...atomic, operations: [tooMany, tooMany, bid(4, UP, 2, IOC)], atomic: false }];
+  yield [{ ...atomic, operations: [tooMany, bid(4, UP, 2_001, IOC), tooMany], atomic: false }];
+  yield STATE;
 }
 
 /**
  * Every refusal of an amendment that depends on money, shares or the book, alone and in a batch.
  */
-function amendments(duel: Duel): void {
-  openMarket(duel, 2);
+function* amendments(): Play {
+  yield* openMarket(2);
   const { GTC, IOC } = TimeInForce;
-  const at = (userId: number, outcome: Outcome, priceTicks: number, rest: object): Buy => {
-    const order = { ...bid(userId, outcome, 100, GTC), priceTicks, budgetMicros: 100 * priceTicks };
-    return { ...order, ...rest };
-  };
-  expectCode(duel, at(2, DOWN, 400, {}), OK);
-  expectCode(duel, at(1, UP, 500, {}), OK);
-  expectCode(duel, at(1, UP, 400, { postOnly: true }), OK);
-  expectCode(duel, at(1, UP, 600, { timeInForce: IOC, sizeLots: 10, budgetMicros: 6_000 }), OK);
-  const { budgetMicros: _, ...sale } = bid(1, UP, 10, GTC);
-  expectCode(duel, { ...sale, kind: 'sell', priceTicks: 900 }, OK);
+  yield [bid(2, DOWN, 100, GTC, 400)];
+  yield [bid(1, UP, 100, GTC)];
+  yield [{ ...bid(1, UP, 100, GTC, 400), postOnly: true }];
+  yield [bid(1, UP, 10, IOC, 600)];
+  yield [sale(1, UP, 10, GTC, 900)];
   const amend = (orderId: number, sizeLots: number, priceTicks: number): BatchOperation => {
-    const head = { userId: 1, idempotencyKey: null, marketId: MARKET };
-    return { kind: 'amend', ...head, orderId, sizeLots, priceTicks };
+    return { kind: 'amend', ...own(1), marketId: MARKET, orderId, sizeLots, priceTicks };
   };
   const refused: [BatchOperation, number][] = [
     [amend(2, 10_000_000_000, 0), LIMIT_REACHED],
@@ -153,35 +120,34 @@ function amendments(duel: Duel): void {
     [amend(5, 50, 0), Code.insufficient_shares],
   ];
   for (const [operation, code] of refused) {
-    expectCode(duel, operation, code);
-    expectCode(duel, batchOf(1, [operation]), OK);
+    yield [operation, code];
+    yield [batchOf(1, [operation])];
   }
   // User 1 sells UP for 0.9: a sale of DOWN for 0.1 would trade with it.
-  const crossing = { ...sale, kind: 'sell', userId: 2, outcome: DOWN, priceTicks: 100 } as const;
-  const postOnly = { ...crossing, postOnly: true };
-  expectCode(duel, postOnly, Code.post_only_would_trade);
-  expectCode(duel, batchOf(2, [postOnly]), OK);
-  duel.compareState();
-  expectCode(duel, amend(2, 110, 0), OK);
-  expectCode(duel, amend(2, 5, 0), OK);
-  pausedAmendment(duel, amend(3, 0, 450));
+  const postOnly = { ...sale(2, DOWN, 10, GTC, 100), postOnly: true };
+  yield [postOnly, Code.post_only_would_trade];
+  yield [batchOf(2, [postOnly])];
+  yield STATE;
+  yield [amend(2, 110, 0)];
+  yield [amend(2, 5, 0)];
+  yield* pausedAmendment(amend(3, 0, 450));
 }
 
-function pausedAmendment(duel: Duel, operation: BatchOperation): void {
-  const by = { operator: 'op', reason: 'a test' };
+function* pausedAmendment(operation: BatchOperation): Play {
   const unknown = marketIdOf(0, START_MS + 10 * WINDOW_MS);
-  const pause: Command = { kind: 'setPaused', marketId: unknown, asset: -1, paused: true, ...by };
-  expectCode(duel, pause, Code.market_not_found);
-  expectCode(duel, { ...pause, marketId: 0, asset: 1 }, Code.asset_not_found);
-  expectCode(duel, { ...pause, marketId: MARKET }, OK);
-  expectCode(duel, operation, Code.market_paused);
-  expectCode(duel, batchOf(1, [operation]), OK);
-  expectCode(duel, { ...pause, marketId: MARKET }, Code.market_not_active, START_MS + WINDOW_MS);
+  const terms = { marketId: unknown, asset: -1, paused: true };
+  const pause: Command = { kind: 'setPaused', ...terms, ...SIGNED };
+  yield [pause, Code.market_not_found];
+  yield [{ ...pause, marketId: 0, asset: 1 }, Code.asset_not_found];
+  yield [{ ...pause, marketId: MARKET }];
+  yield [operation, Code.market_paused];
+  yield [batchOf(1, [operation])];
+  yield [{ ...pause, marketId: MARKET }, Code.market_not_active, START_MS + WINDOW_MS];
 }
 
 /** The bounds of every parameter of rule sets 2 and 3, and orders at the limits that they set. */
-function rules(duel: Duel): void {
-  openMarket(duel, 2);
+function* rules(): Play {
+  yield* openMarket(2);
   const { GTC, IOC } = TimeInForce;
   const given = (values: Partial<Rules>): Command => {
     return { ...ANY_SIZE_RESTS, ruleSet: 3, ...values };
@@ -196,75 +162,67 @@ function rules(duel: Duel): void {
     ['minRestingMicros', 0, 1_000_000_000],
   ];
   for (const [name, least, most] of bounds) {
-    for (const value of [least, most]) expectCode(duel, given({ [name]: value }), OK);
+    for (const value of [least, most]) yield [given({ [name]: value })];
     for (const value of [least - 1, most + 1, least + 0.5])
-      expectCode(duel, given({ [name]: value }), Code.invalid_command);
-    expectCode(duel, given({ ruleSet: 1, [name]: least }), Code.invalid_command);
+      yield [given({ [name]: value }), Code.invalid_command];
+    yield [given({ ruleSet: 1, [name]: least }), Code.invalid_command];
   }
   for (const name of ['curveFeeBasisPoints', 'makerSharePercent'] as const)
-    expectCode(duel, given({ ruleSet: 2, [name]: 1 }), Code.invalid_command);
-  for (const ruleSet of [0, 4]) expectCode(duel, given({ ruleSet }), Code.invalid_command);
-  expectCode(duel, given({ maxOrderMicros: 1_000_000, maxOpenOrders: 2 }), OK);
+    yield [given({ ruleSet: 2, [name]: 1 }), Code.invalid_command];
+  for (const ruleSet of [0, 4]) yield [given({ ruleSet }), Code.invalid_command];
+  yield [given({ maxOrderMicros: 1_000_000, maxOpenOrders: 2 })];
   const buy = (sizeLots: number, rest: object = {}) => ({ ...bid(1, UP, sizeLots, GTC), ...rest });
-  expectCode(duel, buy(1_000, { priceTicks: 500, budgetMicros: 1_000_001 }), LIMIT_REACHED);
-  expectCode(duel, buy(1_000, { priceTicks: 500, budgetMicros: 1_000_000 }), OK);
-  expectCode(duel, buy(1_000, { priceTicks: 500, budgetMicros: 500_000 }), OK);
-  expectCode(duel, buy(1_000, { priceTicks: 500, budgetMicros: 500_000 }), LIMIT_REACHED);
-  const { budgetMicros: _, ...sale } = bid(1, UP, 5, GTC);
-  expectCode(duel, batchOf(1, [{ ...sale, kind: 'sell' }]), OK);
-  const user = { userId: 1, idempotencyKey: null };
-  const terms = { orderId: 1, sizeLots: 2_001, priceTicks: 0 };
-  expectCode(duel, { kind: 'amend', ...user, marketId: MARKET, ...terms }, LIMIT_REACHED);
+  yield [buy(1_000, { priceTicks: 500, budgetMicros: 1_000_001 }), LIMIT_REACHED];
+  yield [buy(1_000, { priceTicks: 500, budgetMicros: 1_000_000 })];
+  yield [buy(1_000, { priceTicks: 500, budgetMicros: 500_000 })];
+  yield [buy(1_000, { priceTicks: 500, budgetMicros: 500_000 }), LIMIT_REACHED];
+  yield [batchOf(1, [sale(1, UP, 5, GTC)])];
+  const terms = { marketId: MARKET, orderId: 1, sizeLots: 2_001, priceTicks: 0 };
+  yield [{ kind: 'amend', ...own(1), ...terms }, LIMIT_REACHED];
   for (const takerFeeBasisPoints of [0, 7, 1_000]) {
-    expectCode(duel, given({ takerFeeBasisPoints }), OK);
-    const taker = { ...bid(2, DOWN, 333, IOC), priceTicks: 500, budgetMicros: 166_500 };
-    expectCode(duel, taker, OK);
-    duel.compareState();
+    yield [given({ takerFeeBasisPoints })];
+    yield [bid(2, DOWN, 333, IOC)];
+    yield STATE;
   }
-  expectCode(duel, given({ ...FIRST_RULES }), OK);
-  expectCode(duel, buy(2_000, { priceTicks: 500, budgetMicros: 1_000_000 }), OK);
-  duel.compareState();
+  yield [given({ ...FIRST_RULES })];
+  yield [buy(2_000, { priceTicks: 500, budgetMicros: 1_000_000 })];
+  yield STATE;
 }
 
 /**
  * The minimum value of a resting order: orders that are refused, remainders that are dropped after
  * a trade, and sales of a whole position, which are no exception.
  */
-function leastValue(duel: Duel): void {
-  openMarket(duel, 4);
-  expectCode(duel, { kind: 'setRules', ...FIRST_RULES, operator: 'op', reason: 'a test' }, OK);
+function* leastValue(duel: Duel): Play {
+  yield* openMarket(4);
+  yield [{ kind: 'setRules', ...FIRST_RULES, ...SIGNED }];
   const { GTC, IOC } = TimeInForce;
   const { too_small_to_rest: TOO_SMALL } = Code;
-  const sale = (userId: number, sizeLots: number, priceTicks: number) => {
-    const { budgetMicros: _, ...order } = bid(userId, UP, sizeLots, GTC);
-    return { ...order, kind: 'sell' as const, priceTicks };
-  };
   const amend = (orderId: number, sizeLots: number, priceTicks: number): Command => {
-    const user = { userId: 2, idempotencyKey: null, marketId: MARKET };
-    return { kind: 'amend', ...user, orderId, sizeLots, priceTicks };
+    return { kind: 'amend', ...own(2), marketId: MARKET, orderId, sizeLots, priceTicks };
   };
-  expectCode(duel, bid(1, DOWN, 1_999, GTC), TOO_SMALL);
-  expectCode(duel, { ...bid(1, DOWN, 1_999, GTC), postOnly: true }, TOO_SMALL);
-  expectCode(duel, bid(1, DOWN, 2_000, GTC), OK);
+  yield [bid(1, DOWN, 1_999, GTC), TOO_SMALL];
+  yield [{ ...bid(1, DOWN, 1_999, GTC), postOnly: true }, TOO_SMALL];
+  yield [bid(1, DOWN, 2_000, GTC)];
   // The order leaves 1,999 of its lots, which are dropped; one more lot would rest.
-  expectCode(duel, bid(2, UP, 3_999, GTC), OK);
-  expectCode(duel, bid(1, DOWN, 2_000, GTC), OK);
-  expectCode(duel, bid(2, UP, 4_000, GTC), OK);
+  yield [bid(2, UP, 3_999, GTC)];
+  yield [bid(1, DOWN, 2_000, GTC)];
+  yield [bid(2, UP, 4_000, GTC)];
   const resting = duel.naive.state.ordersAccepted;
-  expectCode(duel, bid(3, DOWN, 1_999, IOC), OK);
+  yield [bid(3, DOWN, 1_999, IOC)];
   // One lot of the order is left: an amendment must make it as large as a new order, or close it.
-  expectCode(duel, amend(resting, 0, 499), TOO_SMALL);
-  expectCode(duel, amend(resting, 5_998, 0), TOO_SMALL);
-  expectCode(duel, amend(resting, 5_999, 0), OK);
-  expectCode(duel, amend(resting, 5_998, 0), TOO_SMALL);
-  expectCode(duel, amend(resting, 3_999, 0), OK);
-  duel.compareState();
+  yield [amend(resting, 0, 499), TOO_SMALL];
+  yield [amend(resting, 5_998, 0), TOO_SMALL];
+  yield [amend(resting, 5_999, 0)];
+  yield [amend(resting, 5_998, 0), TOO_SMALL];
+  yield [amend(resting, 3_999, 0)];
+  yield STATE;
   // The 10 lots that are left of a position of 5,999 may only trade immediately.
-  expectCode(duel, bid(4, UP, 5_989, GTC), OK);
-  expectCode(duel, { ...sale(2, 5_989, 1), timeInForce: IOC }, OK);
-  expectCode(duel, sale(2, 10, 600), TOO_SMALL);
-  expectCode(duel, { ...sale(2, 10, 600), timeInForce: IOC }, Code.insufficient_liquidity);
-  duel.compareState();
+  yield [bid(4, UP, 5_989, GTC)];
+  yield [sale(2, UP, 5_989, IOC, 1)];
+  yield [sale(2, UP, 10, GTC, 600), TOO_SMALL];
+  yield [sale(2, UP, 10, IOC, 600), Code.insufficient_liquidity];
+  yield STATE;
 }
 
 /**
@@ -272,37 +230,37 @@ function leastValue(duel: Duel): void {
  */
 const TWO_POSITIONS: PoolSizes = { ...POOL_SIZES, positions: { size: 2, most: 100, assured: 2 } };
 
-function amendWithoutRoom(duel: Duel): void {
-  openMarket(duel, 3);
-  expectCode(duel, { ...bid(3, UP, 5, TimeInForce.GTC), priceTicks: 400 }, OK);
-  expectCode(duel, bid(1, UP, 5, TimeInForce.GTC), OK);
-  expectCode(duel, bid(2, DOWN, 5, TimeInForce.IOC), OK);
-  const user = { userId: 3, idempotencyKey: null, marketId: MARKET, orderId: 1 };
-  expectCode(duel, { kind: 'amend', ...user, sizeLots: 0, priceTicks: 401 }, LIMIT_REACHED);
-  expectCode(duel, bid(3, UP, 5, TimeInForce.GTC), LIMIT_REACHED);
-  duel.compareState();
+function* amendWithoutRoom(): Play {
+  yield* openMarket(3);
+  yield [{ ...bid(3, UP, 5, TimeInForce.GTC), priceTicks: 400 }];
+  yield [bid(1, UP, 5, TimeInForce.GTC)];
+  yield [bid(2, DOWN, 5, TimeInForce.IOC)];
+  const terms = { marketId: MARKET, orderId: 1, sizeLots: 0, priceTicks: 401 };
+  yield [{ kind: 'amend', ...own(3), ...terms }, LIMIT_REACHED];
+  yield [bid(3, UP, 5, TimeInForce.GTC), LIMIT_REACHED];
+  yield STATE;
 }
 
 /** Buys at and above the maximum order size, given as an amount and as a size. */
-function mostShares(duel: Duel): void {
-  openMarket(duel, 1);
-  expectCode(duel, registration('rich', 9e11), OK);
+function* mostShares(duel: Duel): Play {
+  yield* openMarket(1);
+  yield [registration('rich', 9e11)];
   const { GTC, IOC } = TimeInForce;
   const most = { ...bid(2, UP, MAX_ORDER_LOTS, GTC), priceTicks: 2 };
-  const all = { userId: 2, marketId: MARKET, idempotencyKey: null };
+  const all = { ...own(2), marketId: MARKET };
   for (const sizeLots of [MAX_ORDER_LOTS, UNSIZED_LOTS])
     for (const budgetMicros of [5e10, 2 * MAX_ORDER_LOTS + 1, 2 * MAX_ORDER_LOTS, 5_001])
       for (const timeInForce of [GTC, IOC]) {
-        expectCode(duel, { kind: 'cancelAll', ...all }, OK);
+        yield [{ kind: 'cancelAll', ...all }];
         // The trade is at a better price than the order's own.
-        expectCode(duel, { ...bid(1, DOWN, 5, GTC), budgetMicros: 4_995, priceTicks: 999 }, OK);
-        expectCode(duel, { ...most, sizeLots, budgetMicros, timeInForce }, OK);
-        duel.compareState();
+        yield [bid(1, DOWN, 5, GTC, 999)];
+        yield [{ ...most, sizeLots, budgetMicros, timeInForce }];
+        yield STATE;
       }
-  expectCode(duel, { ...most, budgetMicros: 5_000 }, OK);
+  yield [{ ...most, budgetMicros: 5_000 }];
   const orderId = duel.naive.state.ordersAccepted;
-  expectCode(duel, { kind: 'amend', ...all, orderId, sizeLots: MAX_ORDER_LOTS, priceTicks: 1 }, OK);
-  duel.compareState();
+  yield [{ kind: 'amend', ...all, orderId, sizeLots: MAX_ORDER_LOTS, priceTicks: 1 }];
+  yield STATE;
 }
 
 export const ORDER_PLAYS: LimitPlay[] = [

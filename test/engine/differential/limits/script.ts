@@ -1,6 +1,12 @@
 /** The vocabulary of the scripts: a command with its expected code, a market, orders of users. */
 import { Code } from '../../../../engine/interface/codes.js';
-import type { Batch, BatchOperation, Buy, Command } from '../../../../engine/interface/commands.js';
+import type {
+  Batch,
+  BatchOperation,
+  Buy,
+  Command,
+  Sell,
+} from '../../../../engine/interface/commands.js';
 import { marketIdOf, Outcome, TimeInForce } from '../../../../engine/interface/domain.js';
 import {
   MAX_BATCH_OPERATIONS,
@@ -16,29 +22,39 @@ export const MARKET = marketIdOf(0, START_MS);
 export const { UP, DOWN } = Outcome;
 export const { ok: OK, limit_reached: LIMIT_REACHED } = Code;
 
+/** A command, its code (`ok` if not given), and its time (that of the command before). */
+export type Row = readonly [command: Command, code?: number, atMs?: number];
+/** In place of a row: compares the whole state of both engines. */
+export const STATE = 'state';
+export type Play<Result = void> = Generator<Row | typeof STATE, Result, void>;
+
 export interface LimitPlay {
   name: string;
   /** Sizes of pools that replace the stated ones, which only the trial of the maxima reaches. */
   sizes?: PoolSizes;
   /** Set if the script takes seconds; `npm test` plays one of these. */
   isLong?: true;
-  play(duel: Duel): void;
+  /** Each row has been applied when the script continues. */
+  play(duel: Duel): Play;
 }
 
-/**
- * Applies a command whose result must be `code`, because a script that misses its limit tests
- * nothing.
- */
-export function expectCode(
-  duel: Duel,
-  command: Command,
-  code: number,
-  atMs = duel.naive.nowMs,
-): void {
-  duel.apply(command, atMs);
-  const got = duel.naive.result[1];
-  if (got !== code) throw new Error(`${command.kind} should give code ${code}, but gave ${got}`);
+/** Each command must give its code, because a script that misses its limit tests nothing. */
+export function playAll(duel: Duel, { play }: LimitPlay): void {
+  for (const row of play(duel)) {
+    if (row === STATE) {
+      duel.compareState();
+      continue;
+    }
+    const [command, code = OK, atMs = duel.naive.nowMs] = row;
+    duel.apply(command, atMs);
+    const got = duel.naive.result[1];
+    if (got !== code) throw new Error(`${command.kind} should give code ${code}, but gave ${got}`);
+  }
 }
+
+/** The fields of a user's command without a key. */
+export const own = (userId: number) => ({ userId, idempotencyKey: null });
+export const SIGNED = { operator: 'op', reason: 'a test' };
 
 export function registration(
   username: string,
@@ -49,15 +65,11 @@ export function registration(
 }
 
 /** One asset with an active market, and users with 1,000 dollars each. Orders of any size rest. */
-export function openMarket(duel: Duel, users: number): void {
-  expectCode(duel, ANY_SIZE_RESTS, OK, START_MS);
-  expectCode(duel, { kind: 'listAsset', symbol: 'BTC' }, OK, START_MS);
-  expectCode(
-    duel,
-    { kind: 'observePrice', asset: 0, priceMicros: 9e10, observedAtMs: START_MS },
-    OK,
-  );
-  for (let i = 1; i <= users; i++) expectCode(duel, registration(`user${i}`, 1e9), OK);
+export function* openMarket(users: number): Play {
+  yield [ANY_SIZE_RESTS, OK, START_MS];
+  yield [{ kind: 'listAsset', symbol: 'BTC' }, OK, START_MS];
+  yield [{ kind: 'observePrice', asset: 0, priceMicros: 9e10, observedAtMs: START_MS }];
+  for (let i = 1; i <= users; i++) yield [registration(`user${i}`, 1e9)];
 }
 
 export function bid(
@@ -65,20 +77,35 @@ export function bid(
   outcome: Outcome,
   sizeLots: number,
   timeInForce: TimeInForce,
+  priceTicks = 500,
 ): Buy {
+  const budgetMicros = sizeLots * priceTicks;
   return {
     kind: 'buy',
-    userId,
-    idempotencyKey: null,
-    marketId: MARKET,
-    outcome,
-    budgetMicros: sizeLots * 500,
-    sizeLots,
-    priceTicks: 500,
-    timeInForce,
-    postOnly: false,
-    validUntilMs: MAX_TIME_MS,
+    budgetMicros,
+    ...order(userId, outcome, sizeLots, timeInForce, priceTicks),
   };
+}
+
+export function sale(
+  userId: number,
+  outcome: Outcome,
+  sizeLots: number,
+  timeInForce: TimeInForce,
+  priceTicks = 500,
+): Sell {
+  return { kind: 'sell', ...order(userId, outcome, sizeLots, timeInForce, priceTicks) };
+}
+
+function order(
+  userId: number,
+  outcome: Outcome,
+  sizeLots: number,
+  timeInForce: TimeInForce,
+  priceTicks: number,
+) {
+  const terms = { marketId: MARKET, outcome, sizeLots, priceTicks, timeInForce };
+  return { ...own(userId), ...terms, postOnly: false, validUntilMs: MAX_TIME_MS };
 }
 
 export function batchOf(userId: number, operations: BatchOperation[]): Batch {
@@ -88,18 +115,18 @@ export function batchOf(userId: number, operations: BatchOperation[]): Batch {
 /**
  * Rests `count` equal orders of the user, in batches, because the naive engine is slow per command.
  */
-export function restMany(duel: Duel, order: Buy, count: number): void {
+export function* restMany(duel: Duel, order: Buy, count: number): Play {
   const { userId } = order;
   const before = duel.engine.orders(userId).length;
   for (let left = count; left > 0; left -= MAX_BATCH_OPERATIONS) {
     const operations = Array<Buy>(Math.min(left, MAX_BATCH_OPERATIONS)).fill(order);
-    expectCode(duel, { ...batchOf(userId, operations), atomic: false }, OK);
+    yield [{ ...batchOf(userId, operations), atomic: false }];
   }
   if (duel.engine.orders(userId).length !== before + count) throw new Error('not all rest');
 }
 
 /** The first users rest as many orders of one lot as they may, which a buyer of UP meets at 0.5. */
-export function fillBook(duel: Duel, users: number): void {
+export function* fillBook(duel: Duel, users: number): Play {
   for (let userId = 1; userId <= users; userId++)
-    restMany(duel, bid(userId, DOWN, 1, TimeInForce.GTC), MAX_OPEN_ORDERS_PER_USER);
+    yield* restMany(duel, bid(userId, DOWN, 1, TimeInForce.GTC), MAX_OPEN_ORDERS_PER_USER);
 }

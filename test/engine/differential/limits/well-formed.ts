@@ -2,14 +2,13 @@
 import type { Command } from '../../../../engine/interface/commands.js';
 import { SelfTrade, TimeInForce, TokenScope } from '../../../../engine/interface/domain.js';
 import { FIRST_RULES } from '../../../../engine/interface/rule-sets.js';
-import { batchOf, bid, MARKET, registration, START_MS, UP } from './script.js';
+import { batchOf, bid, MARKET, own, registration, SIGNED, START_MS, sale, UP } from './script.js';
 
 /** One valid command of each kind that has fields. */
 export function wellFormed(): Command[] {
-  const user = { userId: 1, idempotencyKey: null };
+  const user = own(1);
   const amendment = { marketId: MARKET, orderId: 1, sizeLots: 3, priceTicks: 400 };
   const transfer = { userId: 1, amountMicros: 5, partner: 'bank', reference: 'r' };
-  const { budgetMicros: _, ...sale } = bid(1, UP, 5, TimeInForce.GTC);
   return [
     { kind: 'listAsset', symbol: 'ETH' },
     { kind: 'observePrice', asset: 0, priceMicros: 9e10, observedAtMs: START_MS },
@@ -25,9 +24,9 @@ export function wellFormed(): Command[] {
     { kind: 'deposit', ...transfer },
     { kind: 'withdraw', ...transfer },
     bid(1, UP, 5, TimeInForce.GTC),
-    { ...sale, kind: 'sell' },
+    sale(1, UP, 5, TimeInForce.GTC),
     { ...bid(1, UP, 5, TimeInForce.GTC), clientOrderId: 'mine' },
-    { ...sale, kind: 'sell', clientOrderId: 'mine-2' },
+    { ...sale(1, UP, 5, TimeInForce.GTC), clientOrderId: 'mine-2' },
     { kind: 'cancel', ...user, marketId: MARKET, orderId: 0, clientOrderId: 'mine' },
     { kind: 'cancel', ...user, marketId: MARKET, orderId: 1 },
     { kind: 'cancelAll', ...user, marketId: MARKET },
@@ -58,15 +57,15 @@ export function wellFormed(): Command[] {
     { kind: 'startAgain', ...user, grantMicros: 5 },
     { kind: 'createSubAccount', ...user, username: 'a-sub' },
     { kind: 'transferMoney', ...user, fromUserId: 1, toUserId: 2, amountMicros: 5 },
-    { kind: 'setPaused', marketId: 0, asset: 0, paused: true, operator: 'op', reason: 'a test' },
-    { kind: 'setPaused', marketId: 0, asset: 0, paused: false, operator: 'op', reason: 'a test' },
-    { kind: 'setFrozen', userId: 1, frozen: false, operator: 'op', reason: 'a test' },
-    { kind: 'operatorCancel', userId: 1, operator: 'op', reason: 'a test' },
-    { kind: 'voidMarket', marketId: MARKET, operator: 'op', reason: 'a test' },
-    { kind: 'setRules', ...FIRST_RULES, operator: 'op', reason: 'a test' },
-    { kind: 'setRules', ...FIRST_RULES, ruleSet: 2, operator: 'op', reason: 'a test' },
-    { kind: 'resetCredential', userId: 1, credential: 'code', operator: 'op', reason: 'a test' },
-    { kind: 'setRateTier', userId: 1, rateTier: 5, operator: 'op', reason: 'a test' },
+    { kind: 'setPaused', marketId: 0, asset: 0, paused: true, ...SIGNED },
+    { kind: 'setPaused', marketId: 0, asset: 0, paused: false, ...SIGNED },
+    { kind: 'setFrozen', userId: 1, frozen: false, ...SIGNED },
+    { kind: 'operatorCancel', userId: 1, ...SIGNED },
+    { kind: 'voidMarket', marketId: MARKET, ...SIGNED },
+    { kind: 'setRules', ...FIRST_RULES, ...SIGNED },
+    { kind: 'setRules', ...FIRST_RULES, ruleSet: 2, ...SIGNED },
+    { kind: 'resetCredential', userId: 1, credential: 'code', ...SIGNED },
+    { kind: 'setRateTier', userId: 1, rateTier: 5, ...SIGNED },
     { kind: 'recordUpgrade', fromVersion: 0, toVersion: 1, chainHash: 'a1'.repeat(32) },
   ];
 }
