@@ -196,42 +196,20 @@ function objectOf(record: CommandRecord): Command {
   let number = 0;
   let textFrom = afterKey * WORD_BYTES;
   for (const [name, place] of PLACES[record.kind]!) {
-    if (isOptional(place)) {
-      addOptional(values, name, place, record);
-      continue;
-    }
-    const isText = place === 'text' || (place === 'text or null' && record.isSet);
-    if (isText) {
+    if (place === 'number') values[name] = record.number(number++);
+    else if (place === 'text' || (place === 'text or null' && record.isSet)) {
       values[name] = textAt(records, textFrom);
       textFrom = textEnd(records, textFrom);
-    } else if (place === 'number') values[name] = record.number(number++);
-    else values[name] = fieldOf(record, place);
+    } else {
+      const value = fieldOf(record, place);
+      if (value !== undefined) values[name] = value;
+    }
   }
   return values as unknown as Command;
 }
 
-type OptionalPlace = 'name' | 'expiry' | 'group' | 'selfTrade';
-
-function isOptional(place: Place): place is OptionalPlace {
-  return place === 'name' || place === 'expiry' || place === 'group' || place === 'selfTrade';
-}
-
-function addOptional(
-  values: Record<string, unknown>,
-  name: string,
-  place: OptionalPlace,
-  record: CommandRecord,
-): void {
-  if (place === 'expiry') {
-    if (record.expiresAtMs !== MAX_TIME_MS) values[name] = record.expiresAtMs;
-  } else if (place === 'group') {
-    if (record.isGrouped) values[name] = record.groupId;
-  } else if (place === 'selfTrade') {
-    if (record.selfTrade !== SelfTrade.CANCEL_RESTING) values[name] = record.selfTrade;
-  } else if (record.isNamed) values[name] = record.name;
-}
-
-function fieldOf(record: CommandRecord, place: Exclude<Place, 'number' | 'text' | OptionalPlace>) {
+/** Undefined for an optional field with its default. */
+function fieldOf(record: CommandRecord, place: Exclude<Place, 'number' | 'text'>) {
   switch (place) {
     case 'user':
       return record.userId;
@@ -249,6 +227,14 @@ function fieldOf(record: CommandRecord, place: Exclude<Place, 'number' | 'text' 
       return null;
     case 'operations':
       return operationsOf(record);
+    case 'name':
+      return record.isNamed ? record.name : undefined;
+    case 'expiry':
+      return record.expiresAtMs === MAX_TIME_MS ? undefined : record.expiresAtMs;
+    case 'group':
+      return record.isGrouped ? record.groupId : undefined;
+    case 'selfTrade':
+      return record.selfTrade === SelfTrade.CANCEL_RESTING ? undefined : record.selfTrade;
   }
 }
 

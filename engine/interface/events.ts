@@ -26,6 +26,8 @@ const CHARACTERS_IN_FIELD = 6;
 if (NAME_FIELDS.length * CHARACTERS_IN_FIELD < MAX_CLIENT_ORDER_ID_LENGTH)
   throw new Error('a name does not fit into its fields');
 
+const ORDER = ['orderId', 'marketId', 'userId', 'side', 'outcome'] as const;
+
 /** An event's position in this table is its permanent number. */
 export const EVENT_FIELDS = {
   /** Number 0 is never written. */
@@ -57,11 +59,7 @@ export const EVENT_FIELDS = {
    * `aheadLots` rest ahead of it at its price.
    */
   orderPlaced: [
-    'orderId',
-    'marketId',
-    'userId',
-    'side',
-    'outcome',
+    ...ORDER,
     'priceTicks',
     'restingLots',
     'sizeLots',
@@ -73,16 +71,7 @@ export const EVENT_FIELDS = {
     'anew',
     'aheadLots',
   ],
-  orderCancelled: [
-    'orderId',
-    'marketId',
-    'userId',
-    'side',
-    'outcome',
-    'priceTicks',
-    'sizeLots',
-    'reason',
-  ],
+  orderCancelled: [...ORDER, 'priceTicks', 'sizeLots', 'reason'],
   /**
    * Two orders trade at the maker's price. `upTicks` is the price of UP; DOWN's is 1000 - upTicks.
    * `feeMicros` is this trade's part of the taker's fee. The profits are what the trade realizes
@@ -157,11 +146,7 @@ export const EVENT_FIELDS = {
    * their trades and orderPlaced follow.
    */
   orderAmended: [
-    'orderId',
-    'marketId',
-    'userId',
-    'side',
-    'outcome',
+    ...ORDER,
     'oldPriceTicks',
     'oldSizeLots',
     'priceTicks',

@@ -3,7 +3,7 @@
  * bit, one that a RecordBuffer writes, so its readers need no further checks.
  */
 
-import { BATCH_KINDS, CommandKind } from './commands.js';
+import { BATCH_KINDS, CommandKind, type Place } from './commands.js';
 import { Outcome } from './domain.js';
 import { MAX_TIME_MS } from './limits.js';
 import {
@@ -40,6 +40,19 @@ const TIME_IN_FORCE_FLAGS = NO_TIME_IN_FORCE << TIME_IN_FORCE_SHIFT;
 const SELF_TRADE_FLAGS = NO_SELF_TRADE << SELF_TRADE_SHIFT;
 const SIGN = 1 << 31;
 
+/** The flags of a field, by its place. */
+const FLAGS: { readonly [P in Place]?: number } = {
+  key: KEYED,
+  name: NAMED,
+  expiry: EXPIRES,
+  group: GROUPED,
+  deadline: BOUNDED,
+  set: SET,
+  'text or null': SET,
+  outcome: OUTCOME_FLAGS,
+  timeInForce: TIME_IN_FORCE_FLAGS,
+  selfTrade: SELF_TRADE_FLAGS,
+};
 /** The flags that a kind of command allows. */
 const ALLOWED_FLAGS = new Int32Array(256);
 /** The number of texts in a kind of command. */
@@ -55,15 +68,7 @@ for (const [kind, places] of PLACES.entries()) {
     if (place === 'text') TEXT_COUNTS[kind]! += 1;
     if (place === 'user') HAS_USER[kind] = 1;
     if (place === 'text or null') HAS_LAST_TEXT[kind] = 1;
-    if (place === 'key') ALLOWED_FLAGS[kind]! |= KEYED;
-    if (place === 'name') ALLOWED_FLAGS[kind]! |= NAMED;
-    if (place === 'expiry') ALLOWED_FLAGS[kind]! |= EXPIRES;
-    if (place === 'group') ALLOWED_FLAGS[kind]! |= GROUPED;
-    if (place === 'selfTrade') ALLOWED_FLAGS[kind]! |= SELF_TRADE_FLAGS;
-    if (place === 'deadline') ALLOWED_FLAGS[kind]! |= BOUNDED;
-    if (place === 'set' || place === 'text or null') ALLOWED_FLAGS[kind]! |= SET;
-    if (place === 'outcome') ALLOWED_FLAGS[kind]! |= OUTCOME_FLAGS;
-    if (place === 'timeInForce') ALLOWED_FLAGS[kind]! |= TIME_IN_FORCE_FLAGS;
+    ALLOWED_FLAGS[kind]! |= FLAGS[place] ?? 0;
   }
 }
 

@@ -42,18 +42,14 @@
 
 import { offsetsOf } from '../storage/number-buffer.js';
 import {
-  type Amend,
   BATCH_KINDS,
-  type BatchOperation,
-  type Buy,
-  type Cancel,
+  type Batch,
   COMMAND_NAMES,
   COMMANDS,
   type Command,
   CommandKind,
   type CommandName,
   type Place,
-  type Sell,
 } from './commands.js';
 import { Outcome, SelfTrade, TimeInForce } from './domain.js';
 import { MAX_BATCH_OPERATIONS, MAX_CREDENTIAL_LENGTH, MAX_TIME_MS } from './limits.js';
@@ -125,8 +121,24 @@ export const ClaimField = numbersOf('claim');
 export const SplitField = numbersOf('split');
 export const PriceField = numbersOf('observePrice');
 
-const { sell: SELL, buy: BUY, cancel: CANCEL } = CommandKind;
-const ORDER_NUMBERS = Object.keys(numbersOf('sell')).length;
+const OUTCOMES: readonly number[] = Object.values(Outcome);
+const TIMES_IN_FORCE: readonly number[] = Object.values(TimeInForce);
+const SELF_TRADES: readonly number[] = Object.values(SelfTrade);
+
+const LAST_PLACES: readonly Place[] = [
+  'number',
+  'deadline',
+  'expiry',
+  'group',
+  'key',
+  'name',
+  'text',
+  'text or null',
+];
+/** The fields in the order in which they are in a record; those of its head first. */
+const WRITTEN = PLACES.map((places) =>
+  places?.toSorted(([, a], [, b]) => LAST_PLACES.indexOf(a) - LAST_PLACES.indexOf(b)),
+);
 /** The number words of each kind of command, with the optional ones. */
 const MOST_NUMBERS = PLACES.map((places) =>
   countOf(places, 'number', 'deadline', 'expiry', 'group'),
@@ -144,12 +156,11 @@ function assertLayout(): void {
   }
   if (MAX_CREDENTIAL_LENGTH > MAX_TEXT_LENGTH || MAX_BATCH_OPERATIONS > MAX_RECORD_OPERATIONS)
     throw new Error('a command that the engine accepts does not fit into a record');
-  // A buy has the numbers of a sell, then one more.
+  // An order's rule reads both kinds by the places of a buy.
   const sale = numbersOf('sell');
   for (const name of Object.keys(sale) as (keyof typeof sale)[]) {
     if (sale[name] !== OrderField[name]) throw new Error(`${name} has two places`);
   }
-  if (OrderField.budgetMicros !== ORDER_NUMBERS) throw new Error('a buy is not a sale and more');
 }
 assertLayout();
 
@@ -188,7 +199,8 @@ export class RecordBuffer {
     const start = this.length;
     this.makeRoom(start + ROOM);
     this.numbers[start + 1] = numberOf(atMs);
-    this.writeCommand(command, start);
+    if (command.kind === 'batch') this.writeBatch(command, start);
+    else this.writeFields(command, start, start + COMMAND_HEAD);
     this.length = this.end;
     this.count++;
     return start;
@@ -220,163 +232,105 @@ export class RecordBuffer {
     this.length = bytes.length / WORD_BYTES;
   }
 
-  private writeCommand(command: Command, start: number): void {
+  private writeBatch(batch: Batch, start: number): void {
+    const { operations, userId, idempotencyKey } = batch;
     const fields = start + COMMAND_HEAD;
-    switch (command.kind) {
-      case 'buy':
-      case 'sell':
-      case 'cancel':
-      case 'amend':
-        this.writeOperation(command, start, fields);
-        return;
-      case 'batch': {
-        const { operations, userId, idempotencyKey, atomic } = command;
-        const count = operations.length;
-        if (count > MAX_RECORD_OPERATIONS) throw new RecordError('too many operations');
-        this.end = fields + 1;
-        this.finishKeyed(start, CommandKind.batch, bitOf(atomic), userId, idempotencyKey);
-        for (let i = 0; i < count; i++) {
-          const at = this.end;
-          this.makeRoom(at + ROOM);
-          this.writeOperation(operations[i]!, at, at + OPERATION_HEAD);
-        }
-        this.ints[2 * start]! &= (1 << WORDS_SHIFT) - 1;
-        this.ints[2 * fields] = count;
-        this.ints[2 * fields + 1] = this.end - start;
-        return;
-      }
-      default:
-        this.writeByTable(command, start, fields);
+    if (operations.length > MAX_RECORD_OPERATIONS) throw new RecordError('too many operations');
+    let flags = bitOf(batch.atomic);
+    this.end = fields + 1;
+    if (idempotencyKey !== null) flags |= this.writeOwnText(KEYED, idempotencyKey);
+    for (const operation of operations) {
+      if (!BATCH_KINDS.includes(operation.kind)) throw noRecord(operation);
+      const at = this.end;
+      this.makeRoom(at + ROOM);
+      this.writeFields(operation, at, at + OPERATION_HEAD);
     }
+    this.ints[2 * fields] = operations.length;
+    this.ints[2 * fields + 1] = this.end - start;
+    this.writeHead(start, CommandKind.batch, flags, userOf(userId), 0);
   }
 
-  private writeOperation(operation: BatchOperation, start: number, fields: number): void {
-    const { numbers } = this;
-    switch (operation.kind) {
-      case 'buy':
-        numbers[fields + OrderField.budgetMicros] = numberOf(operation.budgetMicros);
-        this.writeOrder(operation, start, fields, BUY, fields + ORDER_NUMBERS + 1);
-        return;
-      case 'sell':
-        this.writeOrder(operation, start, fields, SELL, fields + ORDER_NUMBERS);
-        return;
-      case 'cancel':
-        numbers[fields + CancelField.marketId] = numberOf(operation.marketId);
-        numbers[fields + CancelField.orderId] = numberOf(operation.orderId);
-        this.end = fields + 2;
-        this.finishNamed(start, CANCEL, 0, operation);
-        return;
-      case 'amend':
-        numbers[fields + AmendField.marketId] = numberOf(operation.marketId);
-        numbers[fields + AmendField.orderId] = numberOf(operation.orderId);
-        numbers[fields + AmendField.sizeLots] = numberOf(operation.sizeLots);
-        numbers[fields + AmendField.priceTicks] = numberOf(operation.priceTicks);
-        this.end = fields + 4;
-        this.finishNamed(start, CommandKind.amend, 0, operation);
-        return;
-      default:
-        if (!BATCH_KINDS.includes(operation.kind)) throw noRecord(operation);
-        this.writeByTable(operation, start, fields);
-    }
-  }
-
-  private writeOrder(
-    order: Buy | Sell,
-    start: number,
-    fields: number,
-    kind: number,
-    end: number,
-  ): void {
-    const { numbers } = this;
-    numbers[fields + OrderField.marketId] = numberOf(order.marketId);
-    numbers[fields + OrderField.sizeLots] = numberOf(order.sizeLots);
-    numbers[fields + OrderField.priceTicks] = numberOf(order.priceTicks);
-    let flags =
-      bitOf(order.postOnly) |
-      (outcomeOf(order.outcome) << OUTCOME_SHIFT) |
-      (timeInForceOf(order.timeInForce) << TIME_IN_FORCE_SHIFT);
-    this.end = end;
-    if (order.validUntilMs !== MAX_TIME_MS) {
-      flags |= BOUNDED;
-      numbers[this.end++] = numberOf(order.validUntilMs);
-    }
-    const { expiresAtMs, groupId, selfTrade } = order;
-    if (expiresAtMs !== undefined && expiresAtMs !== MAX_TIME_MS) {
-      flags |= EXPIRES;
-      numbers[this.end++] = numberOf(expiresAtMs);
-    }
-    if (groupId !== undefined && groupId !== 0) {
-      flags |= GROUPED;
-      numbers[this.end++] = numberOf(groupId);
-    }
-    if (selfTrade !== undefined) flags |= selfTradeOf(selfTrade) << SELF_TRADE_SHIFT;
-    this.finishNamed(start, kind, flags, order);
-  }
-
-  private finishNamed(
-    start: number,
-    kind: number,
-    flags: number,
-    { userId, idempotencyKey, clientOrderId }: Amend | Buy | Cancel | Sell,
-  ): void {
-    if (clientOrderId === null || clientOrderId === undefined) {
-      this.finishKeyed(start, kind, flags, userId, idempotencyKey);
-      return;
-    }
-    let all = flags | NAMED;
-    if (idempotencyKey !== null) {
-      this.pad(this.writeText(this.end * WORD_BYTES, idempotencyKey));
-      all |= KEYED;
-    }
-    this.pad(this.writeText(this.end * WORD_BYTES, clientOrderId));
-    this.writeHead(start, kind, all, userOf(userId));
-  }
-
-  private finishKeyed(
-    start: number,
-    kind: number,
-    flags: number,
-    userId: number,
-    key: string | null,
-  ): void {
-    if (key === null) {
-      this.writeHead(start, kind, flags, userOf(userId));
-      return;
-    }
-    this.pad(this.writeText(this.end * WORD_BYTES, key));
-    this.writeHead(start, kind, flags | KEYED, userOf(userId));
-  }
-
-  private writeByTable(command: Command, start: number, fields: number): void {
+  /** Writes a command that is not a batch. */
+  private writeFields(command: Command, start: number, fields: number): void {
     const kind = CommandKind[command.kind];
-    const places = PLACES[kind];
+    const places = WRITTEN[kind];
     if (places === undefined) throw noRecord(command);
     const values = command as unknown as Record<string, unknown>;
     let flags = 0;
     let userId = 0;
+    /** The byte after the texts; 0 before the first. */
+    let textsEnd = 0;
     this.end = fields;
     for (const [name, place] of places) {
-      if (place === 'user') userId = userOf(values[name]);
-      else if (place === 'set') flags |= bitOf(values[name]);
-      else if (place === 'number') this.numbers[this.end++] = numberOf(values[name]);
+      const value = values[name];
+      switch (place) {
+        case 'user':
+          userId = userOf(value);
+          break;
+        case 'set':
+          flags |= bitOf(value);
+          break;
+        case 'outcome':
+          flags |= oneOf(OUTCOMES, value, NO_OUTCOME) << OUTCOME_SHIFT;
+          break;
+        case 'timeInForce':
+          flags |= oneOf(TIMES_IN_FORCE, value, NO_TIME_IN_FORCE) << TIME_IN_FORCE_SHIFT;
+          break;
+        case 'selfTrade':
+          if (value !== undefined)
+            flags |= oneOf(SELF_TRADES, value, NO_SELF_TRADE) << SELF_TRADE_SHIFT;
+          break;
+        case 'number':
+          this.numbers[this.end++] = numberOf(value);
+          break;
+        case 'deadline':
+          flags |= this.writeOptional(BOUNDED, MAX_TIME_MS, numberOf(value));
+          break;
+        case 'expiry':
+          flags |= this.writeOptional(EXPIRES, MAX_TIME_MS, value);
+          break;
+        case 'group':
+          flags |= this.writeOptional(GROUPED, 0, value);
+          break;
+        case 'key':
+          if (value !== null) flags |= this.writeOwnText(KEYED, value);
+          break;
+        case 'name':
+          if (value !== null && value !== undefined) flags |= this.writeOwnText(NAMED, value);
+          break;
+        case 'text or null':
+          if (value === null) break;
+          flags |= SET;
+          textsEnd = this.writeText(textsEnd || this.end * WORD_BYTES, value);
+          break;
+        case 'text':
+          textsEnd = this.writeText(textsEnd || this.end * WORD_BYTES, value);
+      }
     }
-    for (const [name, place] of places) {
-      if (place !== 'key' || values[name] === null) continue;
-      flags |= KEYED;
-      this.pad(this.writeText(this.end * WORD_BYTES, values[name]));
-    }
-    let at = this.end * WORD_BYTES;
-    for (const [name, place] of places) {
-      const isGiven = place === 'text or null' && values[name] !== null;
-      if (isGiven) flags |= SET;
-      if (isGiven || place === 'text') at = this.writeText(at, values[name]);
-    }
-    this.pad(at);
-    this.writeHead(start, kind, flags, userId);
+    if (textsEnd !== 0) this.pad(textsEnd);
+    this.writeHead(start, kind, flags, userId, this.end - start);
   }
 
-  private writeHead(start: number, kind: number, flags: number, userId: number): void {
-    const words = this.end - start;
+  /** Writes a number unless it has its default; returns the flag of a written one. */
+  private writeOptional(flag: number, byDefault: number, value: unknown = byDefault): number {
+    if (value === byDefault) return 0;
+    this.numbers[this.end++] = numberOf(value);
+    return flag;
+  }
+
+  /** Writes a text that fills its last word; returns its flag. */
+  private writeOwnText(flag: number, text: unknown): number {
+    this.pad(this.writeText(this.end * WORD_BYTES, text));
+    return flag;
+  }
+
+  private writeHead(
+    start: number,
+    kind: number,
+    flags: number,
+    userId: number,
+    words: number,
+  ): void {
     this.ints[2 * start] = kind | (flags << FLAGS_SHIFT) | (words << WORDS_SHIFT);
     this.ints[2 * start + 1] = userId;
   }
@@ -462,27 +416,9 @@ function bitOf(value: unknown): number {
   throw new RecordError(`neither true nor false: ${String(value)}`);
 }
 
-function outcomeOf(outcome: number): number {
-  if (outcome === Outcome.UP) return Outcome.UP;
-  if (outcome === Outcome.DOWN) return Outcome.DOWN;
-  numberOf(outcome);
-  return NO_OUTCOME;
-}
-
-function timeInForceOf(timeInForce: number): number {
-  if (timeInForce === TimeInForce.GTC) return TimeInForce.GTC;
-  if (timeInForce === TimeInForce.IOC) return TimeInForce.IOC;
-  if (timeInForce === TimeInForce.FOK) return TimeInForce.FOK;
-  numberOf(timeInForce);
-  return NO_TIME_IN_FORCE;
-}
-
-function selfTradeOf(selfTrade: number): number {
-  if (selfTrade === SelfTrade.CANCEL_RESTING) return SelfTrade.CANCEL_RESTING;
-  if (selfTrade === SelfTrade.CANCEL_TAKER) return SelfTrade.CANCEL_TAKER;
-  if (selfTrade === SelfTrade.CANCEL_BOTH) return SelfTrade.CANCEL_BOTH;
-  numberOf(selfTrade);
-  return NO_SELF_TRADE;
+function oneOf(known: readonly number[], value: unknown, otherwise: number): number {
+  const number = numberOf(value);
+  return known.includes(number) ? number : otherwise;
 }
 
 function noRecord(command: { kind: unknown }): RecordError {

@@ -33,7 +33,8 @@ export const RESULT_HEAD_LENGTH = 4;
  * `availableMicros`, `heldMicros`, `upLots` and `downLots` are the user's after the command. The
  * lots include those that resting sells hold.
  */
-const HOLDINGS = ['availableMicros', 'heldMicros', 'upLots', 'downLots'] as const;
+const BALANCE = ['availableMicros', 'heldMicros'] as const;
+const HOLDINGS = [...BALANCE, 'upLots', 'downLots'] as const;
 const ORDER_FIELDS = [
   'orderId',
   'marketId',
@@ -54,6 +55,14 @@ const ORDER_FIELDS = [
 ] as const;
 
 const GROUP_FIELDS = ['groupId', 'userId', 'maxFilledLots', 'windowMs'] as const;
+const DEPOSIT_FIELDS = [
+  'depositId',
+  'userId',
+  'amountMicros',
+  'earnsFromMs',
+  'stakedAtMs',
+] as const;
+const YIELD_FIELDS = [...DEPOSIT_FIELDS, 'claimedYieldMicros', 'yieldMicros', ...BALANCE] as const;
 const SETS_FIELDS = ['marketId', 'userId', 'sizeLots'] as const;
 
 export const RESULT_FIELDS = {
@@ -64,59 +73,22 @@ export const RESULT_FIELDS = {
   observeSourcePrice: [],
   register: ['userId'],
   setCredential: ['userId', 'version'],
-  deposit: ['userId', 'amountMicros', 'availableMicros', 'heldMicros'],
-  withdraw: ['userId', 'amountMicros', 'availableMicros', 'heldMicros'],
+  deposit: ['userId', 'amountMicros', ...BALANCE],
+  withdraw: ['userId', 'amountMicros', ...BALANCE],
   buy: ORDER_FIELDS,
   sell: ORDER_FIELDS,
-  cancel: ['orderId', 'marketId', 'userId', 'cancelledLots', 'availableMicros', 'heldMicros'],
-  cancelAll: ['marketId', 'userId', 'availableMicros', 'heldMicros', 'cancelledOrders'],
-  cancelEverywhere: ['userId', 'availableMicros', 'heldMicros', 'cancelledOrders'],
-  cancelDisconnected: ['userId', 'availableMicros', 'heldMicros', 'cancelledOrders'],
+  cancel: ['orderId', 'marketId', 'userId', 'cancelledLots', ...BALANCE],
+  cancelAll: ['marketId', 'userId', ...BALANCE, 'cancelledOrders'],
+  cancelEverywhere: ['userId', ...BALANCE, 'cancelledOrders'],
+  cancelDisconnected: ['userId', ...BALANCE, 'cancelledOrders'],
   amend: ['side', 'keptPriority', ...ORDER_FIELDS],
-  claim: [
-    'marketId',
-    'userId',
-    'resolution',
-    'lots',
-    'payoutMicros',
-    'refundMicros',
-    'availableMicros',
-    'heldMicros',
-  ],
+  claim: ['marketId', 'userId', 'resolution', 'lots', 'payoutMicros', 'refundMicros', ...BALANCE],
   split: [...SETS_FIELDS, 'feeMicros', ...HOLDINGS],
   /** `costMicros`: the cost of the merged shares. */
   merge: [...SETS_FIELDS, 'costMicros', ...HOLDINGS],
-  stake: [
-    'depositId',
-    'userId',
-    'amountMicros',
-    'earnsFromMs',
-    'stakedAtMs',
-    'availableMicros',
-    'heldMicros',
-  ],
-  unstake: [
-    'depositId',
-    'userId',
-    'amountMicros',
-    'earnsFromMs',
-    'stakedAtMs',
-    'claimedYieldMicros',
-    'yieldMicros',
-    'availableMicros',
-    'heldMicros',
-  ],
-  claimYield: [
-    'depositId',
-    'userId',
-    'amountMicros',
-    'earnsFromMs',
-    'stakedAtMs',
-    'claimedYieldMicros',
-    'yieldMicros',
-    'availableMicros',
-    'heldMicros',
-  ],
+  stake: [...DEPOSIT_FIELDS, ...BALANCE],
+  unstake: YIELD_FIELDS,
+  claimYield: YIELD_FIELDS,
   setReferralCode: ['userId', 'referredUsers', 'earnedMicros', 'pendingMicros', 'referrerId'],
   batch: ['operationCount'],
   vouchForSnapshot: ['snapshotSequence'],
@@ -126,10 +98,10 @@ export const RESULT_FIELDS = {
   setCancelAfter: ['userId', 'cancelAtMs'],
   setPrivacy: ['userId', 'privacy'],
   setAutoClaim: ['userId', 'enabled'],
-  startAgain: ['userId', 'amountMicros', 'availableMicros', 'heldMicros'],
+  startAgain: ['userId', 'amountMicros', ...BALANCE],
   createOrderGroup: GROUP_FIELDS,
   resetOrderGroup: GROUP_FIELDS,
-  removeOrderGroup: ['groupId', 'userId', 'availableMicros', 'heldMicros', 'cancelledOrders'],
+  removeOrderGroup: ['groupId', 'userId', ...BALANCE, 'cancelledOrders'],
   createSubAccount: ['userId'],
   transferMoney: [
     'fromUserId',
