@@ -214,7 +214,7 @@ export class Engine extends Reads {
       return;
     }
     const isKey = keyLength >= 1 && keyLength <= MAX_IDEMPOTENCY_KEY_LENGTH;
-    if (!isKey || !hash.pairOfPrintable(userId, ints, keyFrom, keyLength)) {
+    if (!isKey || !hash.pairOf(userId, ints, keyFrom, keyLength)) {
       this.reject(command, Code.invalid_command);
       return;
     }

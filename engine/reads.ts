@@ -51,10 +51,10 @@ import { placedAtMs } from './rules/orders/rest-order.js';
 import { Taker } from './rules/orders/taker.js';
 import { Pool } from './state/access/room.js';
 import { Metric, Period } from './state/accounts.js';
+import { Pot } from './state/ledger.js';
 import { type Levels, levelRow } from './state/levels.js';
 import { bookSideOf, kindOf, outcomeOf, ownTicks, sideOf } from './state/orders.js';
 import type { State } from './state/state.js';
-import type { VaultDeposit } from './state/vault-deposits.js';
 
 /** An order whose effect is asked for: the fields of Buy or Sell; a sell has no budget. */
 export interface QuoteRequest {
@@ -228,7 +228,7 @@ export class Reads {
   /** When the user's resting orders are cancelled; null if nothing is planned. */
   cancelAtMs(userId: number): number | null {
     const { users, timers } = this.state;
-    return users.exists(userId) ? timers.deadlines.atMs(userId) || null : null;
+    return users.exists(userId) ? timers.atMs(userId) || null : null;
   }
 
   /** Allocates nothing, because every request with a token calls it. */
@@ -351,9 +351,10 @@ export class Reads {
   }
 
   market(marketId: number): MarketView | null {
-    const { markets, levels } = this.state;
+    const { markets, levels, schedule } = this.state;
     const slot = markets.find(marketId);
     if (slot === 0) return null;
+    const asset = markets.asset(slot);
     const startsAtMs = startOfMarketMs(marketId);
     const resolution = markets.resolution(slot) as Resolution;
     const isPriced = resolution === Resolution.UP || resolution === Resolution.DOWN;
@@ -364,13 +365,13 @@ export class Reads {
     const bestAsk = takesOrders ? levels.best(markets.ladder(slot, 1)) : 0;
     return {
       marketId,
-      asset: markets.asset(slot),
+      asset,
       status,
       resolution,
       startsAtMs,
       endsAtMs: startsAtMs + WINDOW_MS,
       startPriceMicros: markets.startPriceMicros(slot) || null,
-      startPriceFinal: status !== MarketStatus.UPCOMING && markets.startPriceOpen(slot) === 0,
+      startPriceFinal: status !== MarketStatus.UPCOMING && !schedule.isStartPriceOpen(asset, slot),
       endPriceMicros: isPriced ? markets.endPriceMicros(slot) : null,
       resolvedAtMs: resolution === Resolution.NONE ? null : markets.resolvedAtMs(slot),
       averageSoFarMicros: isActive ? this.averageSoFarMicros(slot, startsAtMs + WINDOW_MS) : null,
@@ -516,35 +517,40 @@ export class Reads {
     return views;
   }
 
-  /** The fills of a resting order, and its expiry. A maker's fills are at its own price. */
+  /** The fills in the details of an order, and their fee; `details` 0: none. */
+  private fillsIn(details: number) {
+    if (details === 0) return { filledLots: 0, valueMicros: 0, feeMicros: 0 };
+    const { orderDetails } = this.state;
+    return {
+      filledLots: orderDetails.filledLots(details),
+      valueMicros: orderDetails.valueMicros(details),
+      feeMicros: orderDetails.feeMicros(details),
+    };
+  }
+
+  /** The fills of a resting order. A maker's fills are at its own price. */
   private fillsOf(row: number) {
+    const { orders } = this.state;
+    const before = this.fillsIn(orders.details(row));
+    const filledLots = orders.originalLots(row) - orders.lots(row);
+    const restedMicros =
+      (filledLots - before.filledLots) * ownTicks(orders.kind(row), orders.level(row));
+    return { ...before, filledLots, valueMicros: before.valueMicros + restedMicros };
+  }
+
+  private expiryOf(row: number): number | null {
     const { orders, orderDetails } = this.state;
     const details = orders.details(row);
-    const filledLots = orders.originalLots(row) - orders.lots(row);
-    const ticks = ownTicks(orders.kind(row), orders.level(row));
-    if (details === 0) {
-      return { filledLots, valueMicros: filledLots * ticks, feeMicros: 0, expiresAtMs: null };
-    }
-    const restedLots = filledLots - orderDetails.filledLots(details);
-    const expiresAtMs = orderDetails.expiresAtMs(details);
-    return {
-      filledLots,
-      valueMicros: orderDetails.valueMicros(details) + restedLots * ticks,
-      feeMicros: orderDetails.feeMicros(details),
-      expiresAtMs: expiresAtMs === MAX_TIME_MS ? null : expiresAtMs,
-    };
+    const expiresAtMs = details === 0 ? MAX_TIME_MS : orderDetails.expiresAtMs(details);
+    return expiresAtMs === MAX_TIME_MS ? null : expiresAtMs;
   }
 
   /** The amount for which an order was placed; null if it was not, or was amended since. */
   private amountOf(row: number): number | null {
-    const { orders, orderDetails } = this.state;
+    const { orders } = this.state;
     const unspent = orders.unspentMicros(row);
     if (unspent < 0) return null;
-    const details = orders.details(row);
-    const [filledLots, valueMicros] =
-      details === 0
-        ? [0, 0]
-        : [orderDetails.filledLots(details), orderDetails.valueMicros(details)];
+    const { filledLots, valueMicros } = this.fillsIn(orders.details(row));
     const restedLots = orders.originalLots(row) - filledLots;
     return valueMicros + restedLots * orders.level(row) + unspent;
   }
@@ -586,12 +592,7 @@ export class Reads {
     const { orders, orderDetails } = this.state;
     const row = orders.find(orderId);
     const details = row === 0 ? orderDetails.findEnded(orderId) : orders.details(row);
-    if (details === 0) return { filledLots: 0, valueMicros: 0, feeMicros: 0 };
-    return {
-      filledLots: orderDetails.filledLots(details),
-      valueMicros: orderDetails.valueMicros(details),
-      feeMicros: orderDetails.feeMicros(details),
-    };
+    return this.fillsIn(details);
   }
 
   orders(userId: number): OrderView[] {
@@ -615,6 +616,7 @@ export class Reads {
       amountMicros: this.amountOf(row),
       originalLots: orders.originalLots(row),
       ...this.fillsOf(row),
+      expiresAtMs: this.expiryOf(row),
       groupId: orders.group(row) === 0 ? 0 : orderGroups.groupId(orders.group(row)),
       postOnly: orders.postOnly(row),
       selfTrade: orders.selfTrade(row) as SelfTrade,
@@ -669,17 +671,20 @@ export class Reads {
   /** The user's resting or remembered order with this clientOrderId; 0 if none. */
   orderNamed(userId: number, clientOrderId: string): number {
     if (!this.state.hash.hasKey) return 0;
-    const bytes = Uint8Array.from(clientOrderId, (character) => character.charCodeAt(0));
-    return orderNamed(this.state, userId, bytes, 0, bytes.length);
+    const { length } = clientOrderId;
+    const ints = new Int32Array(1 + Math.ceil(length / 4));
+    const bytes = new Uint8Array(ints.buffer);
+    for (let i = 0; i < length; i++) bytes[2 + i] = clientOrderId.charCodeAt(i);
+    return orderNamed(this.state, userId, ints, 2, length);
   }
 
   vault(): VaultView {
     const { ledger, vault } = this.state;
     return {
-      stakedMicros: ledger.staked,
+      stakedMicros: ledger.of(Pot.staked),
       depositCount: vault.deposits.liveCount,
       yieldPaidMicros: vault.yieldPaidMicros,
-      yieldDueMicros: ledger.yieldDue,
+      yieldDueMicros: ledger.of(Pot.yieldDue),
     };
   }
 
@@ -695,8 +700,20 @@ export class Reads {
   }
 
   vaultDeposit(depositId: number): VaultDepositView | null {
-    const deposit = this.state.vault.deposits.find(depositId);
-    return deposit === null ? null : this.depositView(deposit);
+    const { vault } = this.state;
+    const { deposits } = vault;
+    const row = deposits.find(depositId);
+    if (row === 0) return null;
+    return {
+      depositId,
+      userId: deposits.userId(row),
+      amountMicros: deposits.amountMicros(row),
+      accruedYieldMicros: vault.accrued(row),
+      claimedYieldMicros: deposits.paidYieldMicros(row),
+      closed: deposits.closed(row) === 1,
+      stakedAtMs: deposits.stakedAtMs(row),
+      earnsFromMs: deposits.earnsFromMs(row),
+    };
   }
 
   /** Open deposits, oldest first. */
@@ -712,14 +729,14 @@ export class Reads {
   funds(): FundsView {
     const { ledger } = this.state;
     return {
-      availableMicros: ledger.totalAvailable,
-      heldMicros: ledger.totalHeld,
-      collateralMicros: ledger.totalCollateral,
-      feeEscrowMicros: ledger.totalEscrow,
-      stakedMicros: ledger.staked,
-      yieldDueMicros: ledger.yieldDue,
-      treasuryMicros: ledger.treasury,
-      netDepositsMicros: ledger.netDeposits,
+      availableMicros: ledger.of(Pot.available),
+      heldMicros: ledger.of(Pot.held),
+      collateralMicros: ledger.of(Pot.collateral),
+      feeEscrowMicros: ledger.of(Pot.escrow),
+      stakedMicros: ledger.of(Pot.staked),
+      yieldDueMicros: ledger.of(Pot.yieldDue),
+      treasuryMicros: ledger.of(Pot.treasury),
+      netDepositsMicros: ledger.of(Pot.netDeposits),
     };
   }
 
@@ -739,7 +756,7 @@ export class Reads {
   /** The use and the maximum of each limit that all users share. */
   limitUses(): { limit: LimitName; used: number; maximum: number }[] {
     const { users, transfers, ledger, room } = this.state;
-    const deposited = ledger.netDeposits - ledger.granted;
+    const deposited = ledger.of(Pot.netDeposits) - ledger.of(Pot.granted);
     const pools = POOLS_OF_LIMITS.map(([limit, pool]) => {
       return { limit, used: room.usedOf(pool), maximum: room.sizeOf(pool) };
     });
@@ -748,7 +765,7 @@ export class Reads {
       { limit: 'partners', used: users.partners.count, maximum: MAX_PARTNERS },
       { limit: 'transfers', used: transfers.count, maximum: MAX_TRANSFERS },
       { limit: 'deposits', used: deposited, maximum: MAX_DEPOSITED_MICROS },
-      { limit: 'playMoney', used: ledger.granted, maximum: MAX_GRANTED_MICROS },
+      { limit: 'playMoney', used: ledger.of(Pot.granted), maximum: MAX_GRANTED_MICROS },
       ...pools,
     ];
   }
@@ -760,19 +777,6 @@ export class Reads {
     return {
       collateralMicros: markets.collateralMicros(slot),
       feeEscrowMicros: markets.escrowMicros(slot),
-    };
-  }
-
-  private depositView(deposit: VaultDeposit): VaultDepositView {
-    return {
-      depositId: deposit.depositId,
-      userId: deposit.userId,
-      amountMicros: deposit.amountMicros,
-      accruedYieldMicros: this.state.vault.accrued(deposit),
-      claimedYieldMicros: deposit.paidYieldMicros,
-      closed: deposit.closed,
-      stakedAtMs: deposit.stakedAtMs,
-      earnsFromMs: deposit.earnsFromMs,
     };
   }
 

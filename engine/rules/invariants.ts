@@ -7,6 +7,7 @@
 import { MarketStatus, Resolution, Side } from '../interface/domain.js';
 import { MAX_GRANTED_MICROS, MAX_TOTAL_MICROS, MICROS_PER_SET } from '../interface/limits.js';
 import { Pool } from '../state/access/room.js';
+import { Pot } from '../state/ledger.js';
 import { levelRow } from '../state/levels.js';
 import { bookSideOf, outcomeOf, sideOf } from '../state/orders.js';
 import type { State } from '../state/state.js';
@@ -15,8 +16,10 @@ import { payoutOf } from './markets/settlement.js';
 /** Money is conserved: all pots together equal deposits less withdrawals. */
 export function checkTotals(state: State): void {
   const { ledger } = state;
-  if (ledger.total() !== ledger.netDeposits) {
-    throw new Error(`money is not conserved: ${ledger.total()} micros for ${ledger.netDeposits}`);
+  if (ledger.total() !== ledger.of(Pot.netDeposits)) {
+    throw new Error(
+      `money is not conserved: ${ledger.total()} micros for ${ledger.of(Pot.netDeposits)}`,
+    );
   }
 }
 
@@ -33,7 +36,8 @@ export function checkCollateral(state: State, slot: number): void {
 export function checkEverything(state: State): void {
   checkTotals(state);
   expect(
-    state.ledger.netDeposits <= MAX_TOTAL_MICROS && state.ledger.granted <= MAX_GRANTED_MICROS,
+    state.ledger.of(Pot.netDeposits) <= MAX_TOTAL_MICROS &&
+      state.ledger.of(Pot.granted) <= MAX_GRANTED_MICROS,
     'there is more money than the stated maximum',
   );
   checkAccounts(state);
@@ -54,8 +58,8 @@ export function checkEverything(state: State): void {
   }
   expect(orders === state.orders.used, 'the books do not hold all resting orders');
   expect(positions === state.positions.count, 'the markets do not hold all positions');
-  expect(collateral === state.ledger.totalCollateral, 'the total collateral is wrong');
-  expect(escrow === state.ledger.totalEscrow, 'the total fee escrow is wrong');
+  expect(collateral === state.ledger.of(Pot.collateral), 'the total collateral is wrong');
+  expect(escrow === state.ledger.of(Pot.escrow), 'the total fee escrow is wrong');
 }
 
 /** Totals are sums, nothing is negative, and held money is what resting buys hold. */
@@ -81,39 +85,44 @@ function checkAccounts(state: State): void {
     );
     expect(accounts.orderCount(userId) === count, `user ${userId}'s orders are miscounted`);
   }
-  expect(available === ledger.totalAvailable, 'the total available money is wrong');
-  expect(held === ledger.totalHeld, 'the total held money is wrong');
-  expect(ledger.staked >= 0 && ledger.yieldDue >= 0, 'the vault owes more than it has');
-  expect(ledger.treasury >= 0, "the treasury's balance is negative");
+  expect(available === ledger.of(Pot.available), 'the total available money is wrong');
+  expect(held === ledger.of(Pot.held), 'the total held money is wrong');
+  expect(
+    ledger.of(Pot.staked) >= 0 && ledger.of(Pot.yieldDue) >= 0,
+    'the vault owes more than it has',
+  );
+  expect(ledger.of(Pot.treasury) >= 0, "the treasury's balance is negative");
 }
 
 /** The stake is the sum of the open deposits, and the yield due covers what they can claim. */
 function checkVault({ users, vault, ledger }: State): void {
+  const { deposits } = vault;
   let staked = 0;
   let accrued = 0;
   let live = 0;
   for (let userId = 1; userId <= users.count; userId++) {
-    const ids = vault.deposits.idsOf(userId);
+    const rows = deposits.owners.rowsOf(userId);
     expect(
-      ids.length === vault.deposits.countOf(userId),
+      rows.length === deposits.owners.count(userId),
       `user ${userId}'s deposits are miscounted`,
     );
-    for (const depositId of ids) {
-      const deposit = vault.deposits.find(depositId);
+    for (const row of rows) {
       expect(
-        deposit !== null && deposit.userId === userId && !deposit.closed,
+        deposits.find(deposits.depositId(row)) === row &&
+          deposits.userId(row) === userId &&
+          deposits.closed(row) === 0,
         'a deposit is not in the index',
       );
-      const due = vault.accrued(deposit);
+      const due = vault.accrued(row);
       expect(due >= 0, 'a deposit was paid more than its accrued yield');
-      staked += deposit.amountMicros;
+      staked += deposits.amountMicros(row);
       accrued += due;
       live++;
     }
   }
-  expect(live === vault.deposits.liveCount, 'the live deposits are miscounted');
-  expect(staked === ledger.staked, 'the stake differs from the sum of the deposits');
-  expect(accrued <= ledger.yieldDue, 'the vault owes more yield than it has');
+  expect(live === deposits.liveCount, 'the live deposits are miscounted');
+  expect(staked === ledger.of(Pot.staked), 'the stake differs from the sum of the deposits');
+  expect(accrued <= ledger.of(Pot.yieldDue), 'the vault owes more yield than it has');
 }
 
 /** Each pool's use is the sum of its users' uses. */
@@ -141,8 +150,11 @@ function checkRoom(state: State): void {
 function checkGroups({ users, accounts, orders, orderDetails, orderGroups }: State): void {
   let groups = 0;
   for (let userId = 1; userId <= users.count; userId++) {
-    const rows = orderGroups.rowsOf(userId);
-    expect(rows.length === orderGroups.countOf(userId), `user ${userId}'s groups are miscounted`);
+    const rows = orderGroups.owners.rowsOf(userId);
+    expect(
+      rows.length === orderGroups.owners.count(userId),
+      `user ${userId}'s groups are miscounted`,
+    );
     groups += rows.length;
     let grouped = 0;
     for (let row = accounts.firstOrder(userId); row !== 0; row = orders.userAfter(row)) {

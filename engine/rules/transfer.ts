@@ -5,7 +5,7 @@
  */
 
 import { Code } from '../interface/codes.js';
-import type { Deposit, Withdraw } from '../interface/commands.js';
+import { CommandKind, type Deposit, type Withdraw } from '../interface/commands.js';
 import { DepositSource } from '../interface/domain.js';
 import { EventType } from '../interface/events.js';
 import { isText } from '../interface/fields.js';
@@ -15,6 +15,7 @@ import {
   MAX_TRANSFER_MICROS,
   MAX_TRANSFERS,
 } from '../interface/limits.js';
+import { Pot } from '../state/ledger.js';
 import type { State } from '../state/state.js';
 import { isRepeatOf } from '../state/transfers.js';
 import type { Users } from '../state/users.js';
@@ -50,11 +51,11 @@ export function transfer(state: State, command: Deposit | Withdraw): number {
 
   const change = isDeposit ? command.amountMicros : 0 - command.amountMicros;
   ledger.addAvailable(command.userId, change);
-  ledger.addNetDeposits(change);
+  ledger.add(Pot.netDeposits, change);
   const availableMicros = available + change;
   const heldMicros = ledger.held(command.userId);
   transfers.add(command.partner, command.reference, {
-    isDeposit,
+    kind: CommandKind[command.kind],
     userId: command.userId,
     amountMicros: command.amountMicros,
     sequence: state.sequence,

@@ -5,8 +5,8 @@ import type { CommandOf } from '../interface/commands.js';
 import { EventType } from '../interface/events.js';
 import { Limit, MAX_TRANSFER_MICROS, MIN_STAKE_MICROS } from '../interface/limits.js';
 import { Pool } from '../state/access/room.js';
+import { Pot } from '../state/ledger.js';
 import type { State } from '../state/state.js';
-import type { VaultDeposit } from '../state/vault-deposits.js';
 import { isIntegerBetween } from '../storage/arithmetic.js';
 
 export function stake(state: State, command: CommandOf<'stake'>): number {
@@ -23,81 +23,82 @@ export function stake(state: State, command: CommandOf<'stake'>): number {
   }
 
   ledger.addAvailable(command.userId, 0 - command.amountMicros);
-  ledger.addStaked(command.amountMicros);
-  const deposit = vault.add(command.userId, command.amountMicros, state.nowMs);
+  ledger.add(Pot.staked, command.amountMicros);
+  const row = vault.add(command.userId, command.amountMicros, state.nowMs);
   state.room.count(Pool.vaultDeposits, command.userId, 1);
   state.events.write(
     EventType.staked,
-    deposit.depositId,
+    vault.deposits.depositId(row),
     command.userId,
     command.amountMicros,
-    deposit.earnsFromMs,
+    vault.deposits.earnsFromMs(row),
   );
-  writeDeposit(state, deposit);
+  writeDeposit(state, row);
   state.writeBalance(command.userId);
   return Code.ok;
 }
 
-export function unstake(state: State, command: CommandOf<'unstake'>): number {
+export function unstake(state: State, command: DepositCommand): number {
   const { ledger, vault } = state;
-  const deposit = findDeposit(state, command);
-  if (typeof deposit === 'number') return deposit;
-  const yieldMicros = vault.payYield(deposit);
-  vault.close(deposit);
-  state.room.count(Pool.vaultDeposits, deposit.userId, -1);
-  ledger.addStaked(0 - deposit.amountMicros);
-  ledger.addYieldDue(0 - yieldMicros);
-  ledger.addAvailable(deposit.userId, deposit.amountMicros + yieldMicros);
-  state.events.write(
-    EventType.unstaked,
-    deposit.depositId,
-    deposit.userId,
-    deposit.amountMicros,
-    yieldMicros,
-  );
-  if (vault.deposits.liveCount === 0 && ledger.yieldDue > 0) {
-    state.events.write(EventType.vaultRemainder, ledger.yieldDue);
-    ledger.addTreasury(ledger.yieldDue);
-    ledger.addYieldDue(0 - ledger.yieldDue);
+  const code = checkDeposit(state, command);
+  if (code !== Code.ok) return code;
+  const { depositId, userId } = command;
+  const row = vault.deposits.find(depositId);
+  const amountMicros = vault.deposits.amountMicros(row);
+  const yieldMicros = vault.payYield(row);
+  vault.close(row);
+  state.room.count(Pool.vaultDeposits, userId, -1);
+  ledger.add(Pot.staked, 0 - amountMicros);
+  ledger.add(Pot.yieldDue, 0 - yieldMicros);
+  ledger.addAvailable(userId, amountMicros + yieldMicros);
+  state.events.write(EventType.unstaked, depositId, userId, amountMicros, yieldMicros);
+  if (vault.deposits.liveCount === 0 && ledger.of(Pot.yieldDue) > 0) {
+    state.events.write(EventType.vaultRemainder, ledger.of(Pot.yieldDue));
+    ledger.add(Pot.treasury, ledger.of(Pot.yieldDue));
+    ledger.add(Pot.yieldDue, 0 - ledger.of(Pot.yieldDue));
   }
-  writeYieldResult(state, deposit, yieldMicros);
+  writeYieldResult(state, row, yieldMicros);
   return Code.ok;
 }
 
-export function claimYield(state: State, command: CommandOf<'claimYield'>): number {
-  const deposit = findDeposit(state, command);
-  if (typeof deposit === 'number') return deposit;
-  if (state.vault.accrued(deposit) === 0) return Code.nothing_to_claim;
-  const yieldMicros = state.vault.payYield(deposit);
-  state.ledger.addYieldDue(0 - yieldMicros);
-  state.ledger.addAvailable(deposit.userId, yieldMicros);
-  state.events.write(EventType.yieldClaimed, deposit.depositId, deposit.userId, yieldMicros);
-  writeYieldResult(state, deposit, yieldMicros);
+export function claimYield(state: State, command: DepositCommand): number {
+  const { ledger, vault } = state;
+  const code = checkDeposit(state, command);
+  if (code !== Code.ok) return code;
+  const { depositId, userId } = command;
+  const row = vault.deposits.find(depositId);
+  if (vault.accrued(row) === 0) return Code.nothing_to_claim;
+  const yieldMicros = vault.payYield(row);
+  ledger.add(Pot.yieldDue, 0 - yieldMicros);
+  ledger.addAvailable(userId, yieldMicros);
+  state.events.write(EventType.yieldClaimed, depositId, userId, yieldMicros);
+  writeYieldResult(state, row, yieldMicros);
   return Code.ok;
 }
 
-function findDeposit(
-  state: State,
-  command: CommandOf<'unstake'> | CommandOf<'claimYield'>,
-): VaultDeposit | number {
-  if (!state.users.exists(command.userId)) return Code.user_not_found;
-  const deposit = state.vault.deposits.find(command.depositId);
-  if (deposit === null || deposit.userId !== command.userId) return Code.deposit_not_found;
-  return deposit.closed ? Code.deposit_closed : deposit;
+type DepositCommand = CommandOf<'unstake'> | CommandOf<'claimYield'>;
+
+/** Whether the command names a live deposit of its user. */
+function checkDeposit({ users, vault }: State, { userId, depositId }: DepositCommand): number {
+  if (!users.exists(userId)) return Code.user_not_found;
+  const row = vault.deposits.find(depositId);
+  if (row === 0 || vault.deposits.userId(row) !== userId) return Code.deposit_not_found;
+  return vault.deposits.closed(row) === 1 ? Code.deposit_closed : Code.ok;
 }
 
-function writeYieldResult(state: State, deposit: VaultDeposit, yieldMicros: number): void {
-  writeDeposit(state, deposit);
-  state.result.write(deposit.paidYieldMicros, yieldMicros);
-  state.writeBalance(deposit.userId);
+function writeYieldResult(state: State, row: number, yieldMicros: number): void {
+  const { deposits } = state.vault;
+  writeDeposit(state, row);
+  state.result.write(deposits.paidYieldMicros(row), yieldMicros);
+  state.writeBalance(deposits.userId(row));
 }
 
-function writeDeposit(state: State, deposit: VaultDeposit): void {
-  state.result.write(
-    deposit.depositId,
-    deposit.userId,
-    deposit.amountMicros,
-    deposit.earnsFromMs,
-    deposit.stakedAtMs,
+function writeDeposit({ result, vault: { deposits } }: State, row: number): void {
+  result.write(
+    deposits.depositId(row),
+    deposits.userId(row),
+    deposits.amountMicros(row),
+    deposits.earnsFromMs(row),
+    deposits.stakedAtMs(row),
   );
 }

@@ -82,7 +82,7 @@ export class Idempotency {
 
   /** Whether another key of the user can be remembered. */
   hasRoomFor(userId: number, isCancel: boolean): boolean {
-    return this.room.mayTake(Pool.keys, userId, this.counts[userId]!, isCancel);
+    return this.room.mayTake(Pool.keys, userId, this.keysOf(userId), isCancel);
   }
 
   /** Milliseconds until the oldest key of all is forgotten. */
@@ -124,18 +124,12 @@ export class Idempotency {
   ): void {
     const { queue } = this;
     const entry = queue.end + 1;
-    const page = queue.roomInPage(ENTRY_WORDS);
-    if (page === null) {
-      for (const word of [hashLow, hashHigh, print, userId, sequence]) queue.push(word);
-    } else {
-      const at = queue.placeOfEnd;
-      page[at + Entry.hashLow] = hashLow;
-      page[at + Entry.hashHigh] = hashHigh;
-      page[at + Entry.print] = print;
-      page[at + Entry.userId] = userId;
-      page[at + Entry.sequence] = sequence;
-      queue.extend(at + ENTRY_WORDS);
-    }
+    // In the order of Entry.
+    queue.push(hashLow);
+    queue.push(hashHigh);
+    queue.push(print);
+    queue.push(userId);
+    queue.push(sequence);
     this.countAt(nowMs);
     this.counts[userId]! += 1;
     this.index.add(hashLow, entry);

@@ -15,8 +15,8 @@ import type { UndoLog } from '../storage/undo.js';
 import type { Accounts } from './accounts.js';
 import type { Markets } from './markets.js';
 
-/** The places of the totals. The first seven add up to `netDeposits`. */
-const Pot = {
+/** The totals. The first seven add up to `netDeposits`. */
+export const Pot = {
   available: 0,
   held: 1,
   collateral: 2,
@@ -25,8 +25,10 @@ const Pot = {
   yieldDue: 5,
   treasury: 6,
   netDeposits: 7,
+  /** The play money among the net deposits. */
   granted: 8,
 } as const;
+export type Pot = (typeof Pot)[keyof typeof Pot];
 
 export class Ledger {
   private readonly totals: Float64Array;
@@ -39,34 +41,8 @@ export class Ledger {
     this.totals = undo.block(9);
   }
 
-  get totalAvailable(): number {
-    return this.totals[Pot.available]!;
-  }
-  get totalHeld(): number {
-    return this.totals[Pot.held]!;
-  }
-  get totalCollateral(): number {
-    return this.totals[Pot.collateral]!;
-  }
-  get totalEscrow(): number {
-    return this.totals[Pot.escrow]!;
-  }
-  get staked(): number {
-    return this.totals[Pot.staked]!;
-  }
-  get yieldDue(): number {
-    return this.totals[Pot.yieldDue]!;
-  }
-  get treasury(): number {
-    return this.totals[Pot.treasury]!;
-  }
-  get netDeposits(): number {
-    return this.totals[Pot.netDeposits]!;
-  }
-
-  /** The play money among the net deposits. */
-  get granted(): number {
-    return this.totals[Pot.granted]!;
+  of(pot: Pot): number {
+    return this.totals[pot]!;
   }
 
   available(userId: number): number {
@@ -107,46 +83,30 @@ export class Ledger {
     this.totals[Pot.escrow]! += micros;
   }
 
-  addStaked(micros: number): void {
-    this.totals[Pot.staked]! += micros;
-  }
-
-  addYieldDue(micros: number): void {
-    this.totals[Pot.yieldDue]! += micros;
-  }
-
-  addTreasury(micros: number): void {
-    this.totals[Pot.treasury]! += micros;
-  }
-
-  addNetDeposits(micros: number): void {
-    this.totals[Pot.netDeposits]! += micros;
+  /** Changes a pot that no account or market has. */
+  add(pot: Pot, micros: number): void {
+    this.totals[pot]! += micros;
   }
 
   addGranted(micros: number): void {
-    this.addNetDeposits(micros);
-    this.totals[Pot.granted]! += micros;
+    this.add(Pot.netDeposits, micros);
+    this.add(Pot.granted, micros);
   }
 
   exceedsDeposits(micros: number): boolean {
-    return micros > MAX_DEPOSITED_MICROS - (this.netDeposits - this.granted);
+    return micros > MAX_DEPOSITED_MICROS - (this.of(Pot.netDeposits) - this.of(Pot.granted));
   }
 
   exceedsGrants(micros: number, maximum = MAX_GRANTED_MICROS): boolean {
-    return micros > maximum - this.granted;
+    return micros > maximum - this.of(Pot.granted);
   }
 
   /** Sum of all pots; equals `netDeposits`. */
   total(): number {
-    return (
-      this.totalAvailable +
-      this.totalHeld +
-      this.totalCollateral +
-      this.totalEscrow +
-      this.staked +
-      this.yieldDue +
-      this.treasury
-    );
+    const { totals } = this;
+    let sum = 0;
+    for (let pot = 0; pot < Pot.netDeposits; pot++) sum += totals[pot]!;
+    return sum;
   }
 
   archive(archive: Archive): void {

@@ -7,7 +7,7 @@
  * A book has two ladders, `book × 2` (bids) and `book × 2 + 1` (asks). The row of a level is
  * `ladder × 1024 + level`. The highest level is the best on both sides; see orders.ts.
  */
-import type { Archive } from '../storage/archive.js';
+import { type Archive, archivedList } from '../storage/archive.js';
 import { tableOf } from '../storage/table.js';
 import type { Undoable, UndoLog } from '../storage/undo.js';
 
@@ -111,9 +111,7 @@ export class Levels extends LevelTable {
   /** Archives which books are in use; their levels are archived one by one. */
   archive(archive: Archive): void {
     this.books = archive.number(this.books);
-    const free = archive.number(this.freeBooks.length);
-    if (archive.reading) this.freeBooks = new Array(free).fill(0);
-    for (let i = 0; i < free; i++) this.freeBooks[i] = archive.number(this.freeBooks[i]!);
+    this.freeBooks = archivedList(archive, this.freeBooks, (book = 0) => archive.number(book));
     this.ensureBooks(this.books);
   }
 

@@ -8,13 +8,13 @@
 
 import { assetOfMarket, hasEnded, MarketStatus } from '../interface/domain.js';
 import type { Archive } from '../storage/archive.js';
-import { IdIndex } from '../storage/indexes/id-index.js';
+import { HashIndex, near } from '../storage/indexes/hash-index.js';
 import { pooledTableOf } from '../storage/table.js';
 import type { UndoLog } from '../storage/undo.js';
 import type { Levels } from './levels.js';
 
 const MarketTable = pooledTableOf(
-  256,
+  128,
   {
     /** The market's id; 0 if the slot is free. */
     id: 'f64',
@@ -35,8 +35,6 @@ const MarketTable = pooledTableOf(
     vaultMicros: 'f64',
     status: 'i32',
     resolution: 'i32',
-    /** 1 while the start price may still change: until 2 s after the window's start. */
-    startPriceOpen: 'i32',
     /** Bits of access/pauses.ts; 0 if the market is not paused. */
     pausedBy: 'i32',
     /** The price of UP in the last trade; 0 before the first trade. */
@@ -47,26 +45,26 @@ const MarketTable = pooledTableOf(
     settleCursor: 'i32',
     firstPosition: 'i32',
     lastPosition: 'i32',
-    nextFree: 'i32',
   },
-  'nextFree',
+  'lastPosition',
 );
 
 export class Markets extends MarketTable {
-  private readonly index: IdIndex;
+  private readonly index: HashIndex;
 
   constructor(
     undo: UndoLog,
     private readonly levels: Levels,
   ) {
     super(undo);
-    this.index = new IdIndex(undo, (slot) => this.id(slot));
+    this.index = new HashIndex(undo);
   }
 
   /** The slot of a market; 0 if unknown. */
   find(marketId: number): number {
-    let slot = this.index.first(marketId);
-    while (slot !== 0 && this.id(slot) !== marketId) slot = this.index.next(slot);
+    const hash = near(marketId);
+    let slot = this.index.first(hash);
+    while (slot !== 0 && this.id(slot) !== marketId) slot = this.index.next(hash, slot);
     return slot;
   }
 
@@ -89,7 +87,7 @@ export class Markets extends MarketTable {
     this.setStatus(slot, MarketStatus.UPCOMING);
     this.setPausedBy(slot, pausedBy);
     this.setBookPlusOne(slot, this.levels.takeBook() + 1);
-    this.index.add(marketId, slot);
+    this.index.add(near(marketId), slot);
     return slot;
   }
 
@@ -114,16 +112,16 @@ export class Markets extends MarketTable {
   }
 
   close(slot: number): void {
-    this.index.remove(this.id(slot), slot);
+    this.index.remove(near(this.id(slot)), slot);
     this.setId(slot, 0);
     this.giveBack(slot);
   }
 
   override archive(archive: Archive): void {
     super.archive(archive);
-    if (archive.reading) this.index.clear();
+    if (archive.reading) this.index.clear(this.used);
     for (let slot = 1; slot < this.rows; slot++) {
-      if (archive.reading && this.id(slot) !== 0) this.index.add(this.id(slot), slot);
+      if (archive.reading && this.id(slot) !== 0) this.index.add(near(this.id(slot)), slot);
       if (this.hasBook(slot)) this.levels.archiveBook(archive, this.bookPlusOne(slot) - 1);
     }
   }

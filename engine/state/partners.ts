@@ -2,7 +2,7 @@
  * The partners that registered users. Users refer to a partner by its number: 1, 2, … in the order
  * of the partners' first registrations; 0 if none. No partner is ever removed.
  */
-import type { Archive } from '../storage/archive.js';
+import { type Archive, archivedList } from '../storage/archive.js';
 
 export class Partners {
   private names: string[] = [];
@@ -30,9 +30,7 @@ export class Partners {
   }
 
   archive(archive: Archive): void {
-    const count = archive.number(this.count);
-    const names: string[] = [];
-    for (let i = 0; i < count; i++) names.push(archive.text(this.names[i] ?? ''));
+    const names = archivedList(archive, this.names, (name = '') => archive.text(name));
     if (!archive.reading) return;
     this.names = [];
     this.numbers.clear();

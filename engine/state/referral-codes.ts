@@ -3,7 +3,7 @@
  * user's current code is the last one set; the first one is generated.
  */
 import type { Archive } from '../storage/archive.js';
-import { Int32Chunks } from '../storage/chunks.js';
+import { Chunks } from '../storage/chunks.js';
 import { HashIndex } from '../storage/indexes/hash-index.js';
 import type { TextHash } from '../storage/text-hash.js';
 import { ShortTexts } from '../storage/texts.js';
@@ -12,11 +12,11 @@ export class ReferralCodes {
   /** The number of codes ever taken: rows 1 to `count`. */
   count = 0;
   private readonly texts = new ShortTexts();
-  private readonly owners = new Int32Chunks();
+  private readonly owners = new Chunks(Int32Array);
   private readonly index = new HashIndex();
   /** The row of each user's current code, and the number of the user's codes. */
-  private readonly current = new Int32Chunks();
-  private readonly countOfUser = new Int32Chunks();
+  private readonly current = new Chunks(Int32Array);
+  private readonly countOfUser = new Chunks(Int32Array);
 
   constructor(private readonly hash: TextHash) {}
 

@@ -2,8 +2,8 @@
  * Deadlines and pending work. The next deadline is the earliest of all assets' (at most 64), the
  * first payout's, the next token's and the next timer's. Work is done first in, first out.
  */
-import type { Archive } from '../storage/archive.js';
-import type { Deadlines } from '../storage/deadline-heap.js';
+import { type Archive, archivedList } from '../storage/archive.js';
+import type { DeadlineHeap } from '../storage/deadline-heap.js';
 
 /** The schedule of an asset: market slots (0: none) and times (Infinity: nothing is due). */
 export interface AssetSchedule {
@@ -60,8 +60,8 @@ export class Schedule {
   nextSubject = 0;
 
   constructor(
-    private readonly tokens: Deadlines,
-    private readonly timers: Deadlines,
+    private readonly tokens: DeadlineHeap,
+    private readonly timers: DeadlineHeap,
   ) {}
 
   addAsset(boundaryAtMs: number): void {
@@ -75,6 +75,12 @@ export class Schedule {
       listsAhead: 0,
     });
     this.findNext();
+  }
+
+  /** Whether the start price of an active market may still change. */
+  isStartPriceOpen(asset: number, slot: number): boolean {
+    const { activeSlot, fixAtMs } = this.assets[asset]!;
+    return activeSlot === slot && fixAtMs !== Number.POSITIVE_INFINITY;
   }
 
   addPayout(atMs: number, slot: number): void {
@@ -148,10 +154,11 @@ export class Schedule {
       schedule.waitsForPrice = archive.number(schedule.waitsForPrice);
       schedule.listsAhead = archive.number(schedule.listsAhead);
     }
-    this.payoutAtMs = archiveNumbers(archive, this.payoutAtMs);
-    this.payoutSlots = archiveNumbers(archive, this.payoutSlots);
-    this.workKinds = archiveNumbers(archive, this.workKinds);
-    this.workSubjects = archiveNumbers(archive, this.workSubjects);
+    const number = (value = 0) => archive.number(value);
+    this.payoutAtMs = archivedList(archive, this.payoutAtMs, number);
+    this.payoutSlots = archivedList(archive, this.payoutSlots, number);
+    this.workKinds = archivedList<number>(archive, this.workKinds, number) as WorkKind[];
+    this.workSubjects = archivedList(archive, this.workSubjects, number);
     this.findNext();
   }
 
@@ -162,11 +169,4 @@ export class Schedule {
     this.nextKind = kind;
     this.nextSubject = subject;
   }
-}
-
-function archiveNumbers<T extends number>(archive: Archive, numbers: T[]): T[] {
-  const length = archive.number(numbers.length);
-  const result: T[] = [];
-  for (let i = 0; i < length; i++) result.push(archive.number(numbers[i] ?? 0) as T);
-  return result;
 }

@@ -73,15 +73,15 @@ export class State {
   readonly ledger = new Ledger(this.undo, this.accounts, this.markets);
   readonly prices = new Prices();
   readonly priceSources = new PriceSources();
-  readonly tokens = new Tokens(this.room);
+  readonly tokens = new Tokens(this.undo, this.room);
   readonly clientSequences = new ClientSequences(this.tokens);
-  readonly timers = new CancelTimers();
+  readonly timers = new CancelTimers(this.undo);
   readonly pauses = new Pauses();
   readonly actions = new OperatorActions();
   readonly rateTiers = new RateTiers();
   readonly rules = new RulesInForce();
   readonly schedule = new Schedule(this.tokens.deadlines, this.timers.deadlines);
-  readonly vault = new Vault();
+  readonly vault = new Vault(this.undo);
   readonly transfers = new Transfers(this.hash);
   readonly recentResults = new RecentResults(RECENT_RESULT_WORDS);
   readonly idempotency = new Idempotency(this.room, this.recentResults);
@@ -173,9 +173,9 @@ export class State {
       case Pool.positions:
         return this.users.positionCount(userId);
       case Pool.vaultDeposits:
-        return this.vault.deposits.countOf(userId);
+        return this.vault.deposits.owners.count(userId);
       case Pool.tokens:
-        return this.tokens.countOf(userId);
+        return this.tokens.owners.count(userId);
       case Pool.referralCodes:
         return this.users.codes.countOf(userId) - 1;
       case Pool.clientOrderIds:
@@ -183,7 +183,7 @@ export class State {
       case Pool.keys:
         return this.idempotency.keysOf(userId);
       case Pool.orderGroups:
-        return this.orderGroups.countOf(userId);
+        return this.orderGroups.owners.count(userId);
       case Pool.subAccounts:
         return this.users.subAccounts(userId).length;
     }
@@ -218,17 +218,21 @@ export class State {
     yield;
     this.users.reserve(MAX_USERS + 1, INDEXED_USERS);
     yield;
-    this.orders.reserve(MAX_OPEN_ORDERS);
+    this.orders.ensure(MAX_OPEN_ORDERS + 1);
     yield;
     this.orderDetails.ensure(MAX_OPEN_ORDERS + 1);
     this.orderGroups.ensure(MAX_ORDER_GROUPS + 1);
-    this.orderGroups.ensureUsers(MAX_USERS + 1);
+    this.orderGroups.owners.ensure(MAX_USERS + 1);
     this.recentOrders.reserve();
     yield;
     this.clientOrderIds.reserve(MAX_OPEN_ORDERS);
     this.clientOrderIds.ensureUsers(MAX_USERS + 1);
     yield;
     this.positions.reserve(MAX_POSITIONS);
+    yield;
+    this.vault.deposits.reserve(MAX_USERS + 1);
+    this.tokens.reserve(MAX_USERS + 1);
+    this.timers.ensure(MAX_USERS + 1);
     yield;
     this.levels.ensureBooks(MAX_ASSETS * BOOKS_PER_ASSET);
     this.idempotency.ensureUsers(MAX_USERS + 1);
@@ -237,13 +241,13 @@ export class State {
   /** Makes room for users 1 to `userRows` - 1 everywhere except in `users`. */
   ensureUsers(userRows: number): void {
     this.idempotency.ensureUsers(userRows);
-    this.vault.deposits.ensureUsers(userRows);
+    this.vault.deposits.owners.ensure(userRows);
     this.accounts.ensureUsers(userRows);
-    this.tokens.ensureUsers(userRows);
+    this.tokens.owners.ensure(userRows);
     this.clientSequences.ensureUsers(userRows);
     this.clientOrderIds.ensureUsers(userRows);
-    this.orderGroups.ensureUsers(userRows);
-    this.timers.ensureUsers(userRows);
+    this.orderGroups.owners.ensure(userRows);
+    this.timers.ensure(userRows);
   }
 
   /** The first secret becomes the key of the hash. Until then, idempotency keys are refused. */
@@ -278,16 +282,16 @@ export class State {
     if (archive.reading) this.rebuildIndexes(userRows);
     this.prices.archive(archive);
     this.priceSources.archive(archive, this.prices.assetCount);
-    yield* this.tokens.archive(archive, userRows);
-    yield* this.clientSequences.archive(archive, userRows);
+    yield* this.tokens.archiveAll(archive, userRows);
+    this.clientSequences.archive(archive, userRows);
     yield;
-    this.timers.archive(archive, userRows);
+    this.timers.archive(archive);
     this.pauses.archive(archive);
     this.actions.archive(archive);
     this.rateTiers.archive(archive);
     this.rules.archive(archive);
     this.schedule.archive(archive);
-    yield* this.vault.archive(archive, userRows);
+    this.vault.archive(archive, userRows);
     yield* this.transfers.archive(archive);
     yield* this.idempotency.archive(archive);
     this.room.archive(archive);

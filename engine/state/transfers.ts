@@ -6,24 +6,30 @@
  * TRANSFER_KEPT_MS after a period's end forgets the whole period.
  */
 
-import type { Deposit, Withdraw } from '../interface/commands.js';
+import { CommandKind, type Deposit, type Withdraw } from '../interface/commands.js';
 import { TRANSFER_KEPT_MS, TRANSFER_PERIOD_MS } from '../interface/limits.js';
 import type { Archive } from '../storage/archive.js';
-import { Int32Chunks, Int53Chunks } from '../storage/chunks.js';
+import { Chunks } from '../storage/chunks.js';
 import { HashIndex } from '../storage/indexes/hash-index.js';
+import { offsetsOf } from '../storage/number-buffer.js';
 import type { Work } from '../storage/pieces.js';
 import type { TextHash } from '../storage/text-hash.js';
 import { LongTexts } from '../storage/texts.js';
 
-interface Transfer {
-  isDeposit: boolean;
-  userId: number;
-  amountMicros: number;
-  sequence: number;
-  atMs: number;
-  availableMicros: number;
-  heldMicros: number;
-}
+const FIELDS = [
+  'kind',
+  'userId',
+  'amountMicros',
+  'sequence',
+  'atMs',
+  'availableMicros',
+  'heldMicros',
+] as const;
+/** `kind` is that of the command, deposit or withdraw. */
+type Transfer = Record<(typeof FIELDS)[number], number>;
+const Field = offsetsOf(FIELDS);
+/** Numbers in a row. */
+const ROW = 8;
 
 export class Transfers {
   /** The periods, oldest first. */
@@ -89,13 +95,7 @@ class Period {
   count = 0;
   private readonly index = new HashIndex();
   private readonly names = new LongTexts();
-  private readonly isDeposit = new Int32Chunks();
-  private readonly userIds = new Int32Chunks();
-  private readonly amounts = new Int53Chunks();
-  private readonly sequences = new Int53Chunks();
-  private readonly atMs = new Int53Chunks();
-  private readonly available = new Int53Chunks();
-  private readonly held = new Int53Chunks();
+  private readonly rows = new Chunks(Float64Array);
 
   constructor(
     /** The number of the period, counted from 1970. */
@@ -108,7 +108,7 @@ class Period {
   }
 
   get firstSequence(): number {
-    return this.sequences.get(1);
+    return this.sequence(1);
   }
 
   find(name: string, hash: number): Transfer | null {
@@ -121,25 +121,19 @@ class Period {
     let [from, to] = [1, this.count];
     while (from < to) {
       const middle = (from + to) >>> 1;
-      if (this.sequences.get(middle) < sequence) from = middle + 1;
+      if (this.sequence(middle) < sequence) from = middle + 1;
       else to = middle;
     }
-    return this.sequences.get(from) === sequence ? this.names.get(from) : null;
+    return this.sequence(from) === sequence ? this.names.get(from) : null;
   }
 
   add(name: string, transfer: Transfer): void {
     this.count++;
     const row = this.count;
     this.names.ensure(row + 1);
-    for (const column of this.columns()) column.ensure(row + 1);
+    this.rows.ensure((row + 1) * ROW);
     this.names.set(row, name);
-    this.isDeposit.set(row, Number(transfer.isDeposit));
-    this.userIds.set(row, transfer.userId);
-    this.amounts.set(row, transfer.amountMicros);
-    this.sequences.set(row, transfer.sequence);
-    this.atMs.set(row, transfer.atMs);
-    this.available.set(row, transfer.availableMicros);
-    this.held.set(row, transfer.heldMicros);
+    for (const field of FIELDS) this.rows.set(row * ROW + Field[field], transfer[field]);
     this.index.add(this.hash.of(name), row);
   }
 
@@ -152,38 +146,23 @@ class Period {
   *archive(archive: Archive): Work<void> {
     this.count = archive.number(this.count);
     yield* this.names.archive(archive, this.count + 1);
-    for (const column of this.columns()) column.archive(archive, this.count + 1);
+    this.rows.archive(archive, (this.count + 1) * ROW);
     if (archive.reading) this.rebuildIndex();
   }
 
-  private read(row: number): Transfer {
-    return {
-      isDeposit: this.isDeposit.get(row) === 1,
-      userId: this.userIds.get(row),
-      amountMicros: this.amounts.get(row),
-      sequence: this.sequences.get(row),
-      atMs: this.atMs.get(row),
-      availableMicros: this.available.get(row),
-      heldMicros: this.held.get(row),
-    };
+  private sequence(row: number): number {
+    return this.rows.get(row * ROW + Field.sequence);
   }
 
-  private columns(): (Int32Chunks | Int53Chunks)[] {
-    return [
-      this.isDeposit,
-      this.userIds,
-      this.amounts,
-      this.sequences,
-      this.atMs,
-      this.available,
-      this.held,
-    ];
+  private read(row: number): Transfer {
+    const fields = FIELDS.map((field) => [field, this.rows.get(row * ROW + Field[field])]);
+    return Object.fromEntries(fields);
   }
 }
 
 export function isRepeatOf(command: Deposit | Withdraw, transfer: Transfer): boolean {
   return (
-    transfer.isDeposit === (command.kind === 'deposit') &&
+    transfer.kind === CommandKind[command.kind] &&
     transfer.userId === command.userId &&
     transfer.amountMicros === command.amountMicros
   );

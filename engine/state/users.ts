@@ -87,7 +87,7 @@ export class Users extends ProfileTable {
     this.ensureUsers(userId + 1);
     this.usernames.set(userId, username);
     this.credentials.set(userId, credential);
-    this.byUsername.add(this.hashOf(username.toLowerCase()), userId);
+    this.byUsername.add(this.hash.of(username.toLowerCase()), userId);
     this.setCredentialVersion(userId, 1);
     this.setCreatedAtMs(userId, atMs);
     this.setPartner(userId, partner);
@@ -99,7 +99,7 @@ export class Users extends ProfileTable {
   /** The user of a name, in any case; 0 if none. */
   find(username: string): number {
     const lower = username.toLowerCase();
-    const hash = this.hashOf(lower);
+    const hash = this.hash.of(lower);
     let userId = this.byUsername.first(hash);
     while (userId !== 0 && this.username(userId).toLowerCase() !== lower)
       userId = this.byUsername.next(hash, userId);
@@ -167,9 +167,5 @@ export class Users extends ProfileTable {
     this.partners.archive(archive);
     this.archiveRows(archive, 0, rows);
     if (archive.reading) this.rebuildIndexes(this.count);
-  }
-
-  private hashOf(lowerName: string): number {
-    return this.hash.of(lowerName);
   }
 }

@@ -13,10 +13,10 @@
 
 import { WINDOW_MS } from '../interface/domain.js';
 import { VAULT_WARM_UP_MS, YIELD_DIVISOR, YIELD_SCALE } from '../interface/parameters.js';
-import type { Archive } from '../storage/archive.js';
+import { type Archive, archivedList } from '../storage/archive.js';
 import { addSaturating } from '../storage/arithmetic.js';
-import type { Work } from '../storage/pieces.js';
-import { type VaultDeposit, VaultDeposits } from './vault-deposits.js';
+import type { UndoLog } from '../storage/undo.js';
+import { VaultDeposits } from './vault-deposits.js';
 
 /** The live deposits that begin to earn at one time. */
 interface Cohort {
@@ -28,7 +28,7 @@ interface Cohort {
 }
 
 export class Vault {
-  readonly deposits = new VaultDeposits();
+  readonly deposits: VaultDeposits;
   private readonly cohorts = new Map<number, Cohort>();
   /** Start times of cohorts that do not earn yet, ascending. */
   private warmingUp: number[] = [];
@@ -36,41 +36,48 @@ export class Vault {
   private perMicro = 0n;
   yieldPaidMicros = 0;
 
+  constructor(undo: UndoLog) {
+    this.deposits = new VaultDeposits(undo);
+  }
+
   /** The first quarter hour at least 15 minutes after `atMs`. */
   static earnsFromMs(atMs: number): number {
     return Math.ceil((atMs + VAULT_WARM_UP_MS) / WINDOW_MS) * WINDOW_MS;
   }
 
-  add(userId: number, amountMicros: number, atMs: number): VaultDeposit {
+  /** Returns the row of the new deposit. */
+  add(userId: number, amountMicros: number, atMs: number): number {
     const earnsFromMs = Vault.earnsFromMs(atMs);
     this.joinCohort(earnsFromMs, amountMicros);
     return this.deposits.add({ userId, amountMicros, stakedAtMs: atMs, earnsFromMs });
   }
 
-  accrued(deposit: VaultDeposit): number {
-    if (deposit.closed) return 0;
-    const start = this.cohorts.get(deposit.earnsFromMs)!.startPerMicro;
+  accrued(row: number): number {
+    const { deposits } = this;
+    if (deposits.closed(row) === 1) return 0;
+    const start = this.cohortOf(row).startPerMicro;
     if (start === null) return 0;
-    const total = (BigInt(deposit.amountMicros) * (this.perMicro - start)) / YIELD_SCALE;
-    return Number(total) - deposit.paidYieldMicros;
+    const total = (BigInt(deposits.amountMicros(row)) * (this.perMicro - start)) / YIELD_SCALE;
+    return Number(total) - deposits.paidYieldMicros(row);
   }
 
   /** Records that the accrued yield is paid; returns the amount. */
-  payYield(deposit: VaultDeposit): number {
-    const yieldMicros = this.accrued(deposit);
-    this.deposits.setPaidYield(deposit, deposit.paidYieldMicros + yieldMicros);
+  payYield(row: number): number {
+    const yieldMicros = this.accrued(row);
+    this.deposits.addPaidYieldMicros(row, yieldMicros);
     this.yieldPaidMicros = addSaturating(this.yieldPaidMicros, yieldMicros);
     return yieldMicros;
   }
 
   /** The deposit's yield must be paid. */
-  close(deposit: VaultDeposit): void {
-    const cohort = this.cohorts.get(deposit.earnsFromMs)!;
-    if (cohort.startPerMicro !== null) this.earningMicros -= deposit.amountMicros;
-    cohort.amountMicros -= deposit.amountMicros;
+  close(row: number): void {
+    const cohort = this.cohortOf(row);
+    const amountMicros = this.deposits.amountMicros(row);
+    if (cohort.startPerMicro !== null) this.earningMicros -= amountMicros;
+    cohort.amountMicros -= amountMicros;
     cohort.depositCount--;
     if (cohort.depositCount === 0) this.dropCohort(cohort);
-    this.deposits.close(deposit);
+    this.deposits.close(row);
   }
 
   /**
@@ -88,11 +95,11 @@ export class Vault {
     return Number((perMicro * earning + YIELD_SCALE - 1n) / YIELD_SCALE);
   }
 
-  *archive(archive: Archive, userRows: number): Work<void> {
+  archive(archive: Archive, userRows: number): void {
     this.earningMicros = archive.number(this.earningMicros);
     this.perMicro = archive.bigint(this.perMicro);
     this.yieldPaidMicros = archive.number(this.yieldPaidMicros);
-    yield* this.deposits.archive(archive, userRows);
+    this.deposits.archiveAll(archive, userRows);
     this.archiveCohorts(archive);
   }
 
@@ -103,6 +110,10 @@ export class Vault {
       cohort.startPerMicro = this.perMicro;
       this.earningMicros += cohort.amountMicros;
     }
+  }
+
+  private cohortOf(row: number): Cohort {
+    return this.cohorts.get(this.deposits.earnsFromMs(row))!;
   }
 
   private joinCohort(earnsFromMs: number, amountMicros: number): void {
@@ -127,18 +138,21 @@ export class Vault {
   }
 
   private archiveCohorts(archive: Archive): void {
-    const count = archive.number(this.cohorts.size);
-    const existing = archive.reading ? [] : [...this.cohorts.values()];
-    for (let i = 0; i < count; i++) {
-      const old = existing[i];
-      const earnsFromMs = archive.number(old?.earnsFromMs ?? 0);
-      const amountMicros = archive.number(old?.amountMicros ?? 0);
-      const depositCount = archive.number(old?.depositCount ?? 0);
-      const earns = archive.number(old !== undefined && old.startPerMicro !== null ? 1 : 0) === 1;
-      const startPerMicro = earns ? archive.bigint(old?.startPerMicro ?? 0n) : null;
-      if (!archive.reading) continue;
-      this.cohorts.set(earnsFromMs, { earnsFromMs, amountMicros, depositCount, startPerMicro });
-      if (!earns) this.warmingUp.push(earnsFromMs);
+    const cohorts = archivedList(archive, [...this.cohorts.values()], (cohort) => ({
+      earnsFromMs: archive.number(cohort?.earnsFromMs ?? 0),
+      amountMicros: archive.number(cohort?.amountMicros ?? 0),
+      depositCount: archive.number(cohort?.depositCount ?? 0),
+      startPerMicro: archivedStart(archive, cohort?.startPerMicro ?? null),
+    }));
+    if (!archive.reading) return;
+    for (const cohort of cohorts) {
+      this.cohorts.set(cohort.earnsFromMs, cohort);
+      if (cohort.startPerMicro === null) this.warmingUp.push(cohort.earnsFromMs);
     }
   }
+}
+
+function archivedStart(archive: Archive, start: bigint | null): bigint | null {
+  const earns = archive.number(start === null ? 0 : 1) === 1;
+  return earns ? archive.bigint(start ?? 0n) : null;
 }

@@ -19,11 +19,21 @@ export interface Archive {
   number(value: number): number;
   bigint(value: bigint): bigint;
   text(value: string): string;
-  /** The first `length` entries; when reading, the returned array has exactly the written ones. */
-  floats(values: Float64Array, length: number): Float64Array;
-  ints(values: Int32Array, length: number): Int32Array;
   /** Writes or overwrites `length` bytes from `from` on, without a length prefix. */
   span(bytes: Uint8Array, from: number, length: number): void;
+}
+
+/**
+ * Writes a list, or reads one. `one` archives an item; it gets the item to write, or undefined when
+ * it reads.
+ */
+export function archivedList<T>(
+  archive: Archive,
+  items: readonly T[],
+  one: (item: T | undefined) => T,
+): T[] {
+  const length = archive.number(items.length);
+  return Array.from({ length }, (_, i) => one(archive.reading ? undefined : items[i]));
 }
 
 /** Rows per piece of a part that is archived row by row. */
@@ -89,18 +99,6 @@ export class StateWriter implements Archive {
       if (unitBytes === 2) this.piece[this.used++] = unit >>> 8;
     }
     return value;
-  }
-
-  floats(values: Float64Array, length: number): Float64Array {
-    this.number(length);
-    this.span(new Uint8Array(values.buffer, values.byteOffset, length * 8), 0, length * 8);
-    return values;
-  }
-
-  ints(values: Int32Array, length: number): Int32Array {
-    this.number(length);
-    this.span(new Uint8Array(values.buffer, values.byteOffset, length * 4), 0, length * 4);
-    return values;
   }
 
   span(bytes: Uint8Array, from: number, length: number): void {
@@ -187,18 +185,6 @@ export class StateReader implements Archive {
     return text;
   }
 
-  floats(): Float64Array {
-    const values = new Float64Array(this.count(8));
-    this.span(new Uint8Array(values.buffer), 0, values.byteLength);
-    return values;
-  }
-
-  ints(): Int32Array {
-    const values = new Int32Array(this.count(4));
-    this.span(new Uint8Array(values.buffer), 0, values.byteLength);
-    return values;
-  }
-
   span(bytes: Uint8Array, from: number, length: number): void {
     this.checked(length, 1);
     const here = Math.min(length, this.end - this.at);
@@ -217,10 +203,6 @@ export class StateReader implements Archive {
 
   private get left(): number {
     return this.end - this.at + this.behind;
-  }
-
-  private count(size: number): number {
-    return this.checked(this.number(), size);
   }
 
   private checked(count: number, size: number): number {

@@ -4,7 +4,7 @@
  * part of the state, its location is not.
  */
 import type { Archive } from './archive.js';
-import { Int32Chunks, RowPool } from './chunks.js';
+import { Chunks, RowPool } from './chunks.js';
 
 const BLOCK_BYTES = 64;
 const CHUNK_BITS = 14;
@@ -13,7 +13,7 @@ const IN_CHUNK = (1 << CHUNK_BITS) - 1;
 export class ByteBlocks {
   private readonly chunks: Uint8Array[] = [];
   /** The next block of the run, or the next free block; 0 if none. */
-  private readonly next = new Int32Chunks();
+  private readonly next = new Chunks(Int32Array);
   private readonly pool = new RowPool(this.next, (blocks) => {
     while (this.chunks.length << CHUNK_BITS < blocks)
       this.chunks.push(new Uint8Array(BLOCK_BYTES << CHUNK_BITS));

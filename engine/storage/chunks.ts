@@ -9,8 +9,11 @@ const CHUNK_BITS = 14;
 const CHUNK = 1 << CHUNK_BITS;
 const IN_CHUNK = CHUNK - 1;
 
-export class Int32Chunks {
-  private readonly chunks: Int32Array[] = [];
+export class Chunks {
+  private readonly chunks: (Int32Array | Float64Array)[] = [];
+
+  /** @param Column the type of the numbers: 32-bit or safe integers */
+  constructor(private readonly Column: Int32ArrayConstructor | Float64ArrayConstructor) {}
 
   get(row: number): number {
     return this.chunks[row >>> CHUNK_BITS]![row & IN_CHUNK]!;
@@ -22,41 +25,17 @@ export class Int32Chunks {
 
   /** Makes rows 0 to `rows` - 1 exist; new ones are 0. */
   ensure(rows: number): void {
-    while (this.chunks.length * CHUNK < rows) this.chunks.push(new Int32Array(CHUNK));
+    while (this.chunks.length * CHUNK < rows) this.chunks.push(new this.Column(CHUNK));
   }
 
   /** Archives the first `rows` rows. */
   archive(archive: Archive, rows: number): void {
+    const bytes = this.Column.BYTES_PER_ELEMENT;
     for (let from = 0; from < rows; from += CHUNK) {
       const to = Math.min(rows, from + CHUNK);
       this.ensure(to);
-      archive.span(new Uint8Array(this.chunks[from >>> CHUNK_BITS]!.buffer), 0, (to - from) * 4);
-    }
-  }
-}
-
-export class Int53Chunks {
-  private readonly chunks: Float64Array[] = [];
-
-  get(row: number): number {
-    return this.chunks[row >>> CHUNK_BITS]![row & IN_CHUNK]!;
-  }
-
-  set(row: number, value: number): void {
-    this.chunks[row >>> CHUNK_BITS]![row & IN_CHUNK] = value;
-  }
-
-  /** Makes rows 0 to `rows` - 1 exist; new ones are 0. */
-  ensure(rows: number): void {
-    while (this.chunks.length * CHUNK < rows) this.chunks.push(new Float64Array(CHUNK));
-  }
-
-  /** Archives the first `rows` rows. */
-  archive(archive: Archive, rows: number): void {
-    for (let from = 0; from < rows; from += CHUNK) {
-      const to = Math.min(rows, from + CHUNK);
-      this.ensure(to);
-      archive.span(new Uint8Array(this.chunks[from >>> CHUNK_BITS]!.buffer), 0, (to - from) * 8);
+      const { buffer } = this.chunks[from >>> CHUNK_BITS]!;
+      archive.span(new Uint8Array(buffer), 0, (to - from) * bytes);
     }
   }
 }
@@ -70,7 +49,7 @@ export class RowPool {
 
   /** `nextFree` links the free rows. Rows in use may have another use for the column. */
   constructor(
-    private readonly nextFree: Int32Chunks,
+    private readonly nextFree: Chunks,
     private readonly ensureColumns: (rows: number) => void,
   ) {}
 

@@ -3,7 +3,7 @@
  * layout of the heap. Adding and removing a row costs O(log n).
  */
 import type { Archive } from './archive.js';
-import { Int32Chunks, Int53Chunks } from './chunks.js';
+import { Chunks } from './chunks.js';
 import type { Undoable, UndoLog } from './undo.js';
 
 /** The table's columns. */
@@ -18,7 +18,7 @@ export interface DueRows {
 
 export class DeadlineHeap implements Undoable {
   /** The row at each place. */
-  private readonly heap = new Int32Chunks();
+  private readonly heap = new Chunks(Int32Array);
   private readonly counts: Float64Array;
 
   /** @param undo null if no atomic batch changes the heap */
@@ -41,7 +41,12 @@ export class DeadlineHeap implements Undoable {
 
   /** The row that is due first. The heap must not be empty. */
   get first(): number {
-    return this.heap.get(1);
+    return this.rowAt(1);
+  }
+
+  /** The row at a place, from 1 to `count`. */
+  rowAt(place: number): number {
+    return this.heap.get(place);
   }
 
   /** Adds a row that has a deadline and is not in the heap. */
@@ -109,51 +114,5 @@ export class DeadlineHeap implements Undoable {
   private isBefore(a: number, b: number): boolean {
     const difference = this.rows.atMs(a) - this.rows.atMs(b);
     return difference === 0 ? this.rows.id(a) < this.rows.id(b) : difference < 0;
-  }
-}
-
-/** Deadlines of rows, with columns of their own. Atomic batches do not change them. */
-export class Deadlines {
-  private readonly places = new Int32Chunks();
-  private readonly times = new Int53Chunks();
-  private readonly heap: DeadlineHeap;
-
-  constructor(id: (row: number) => number) {
-    this.heap = new DeadlineHeap({
-      id,
-      atMs: (row) => this.times.get(row),
-      place: (row) => this.places.get(row),
-      setPlace: (row, place) => this.places.set(row, place),
-    });
-  }
-
-  /** Makes room for rows 0 to `rows` - 1. */
-  ensure(rows: number): void {
-    this.places.ensure(rows);
-    this.times.ensure(rows);
-  }
-
-  get firstAtMs(): number {
-    return this.heap.firstAtMs;
-  }
-
-  get first(): number {
-    return this.heap.first;
-  }
-
-  /** The row's deadline; 0 if none. */
-  atMs(row: number): number {
-    return this.places.get(row) === 0 ? 0 : this.times.get(row);
-  }
-
-  set(row: number, atMs: number): void {
-    this.heap.remove(row);
-    this.times.set(row, atMs);
-    this.heap.add(row);
-  }
-
-  /** Removes a row's deadline, if it has one. */
-  remove(row: number): void {
-    this.heap.remove(row);
   }
 }

@@ -107,33 +107,12 @@ export class TextHash {
   }
 
   /**
-   * The 64-bit hash of a prefix and `length` bytes, as `low` and `high`. `prefix` is a 32-bit
-   * integer, such as the user id.
+   * The 64-bit hash of a prefix and `length` bytes, as `low` and `high`; returns whether all bytes
+   * are printable ASCII. `prefix` is a 32-bit integer, such as the user id. The bytes are those of
+   * `ints` from byte `from` on, which must be in the second half of an integer, as a record's texts
+   * are. Four bytes at a time is several times faster than one.
    */
-  pairOfBytes(prefix: number, bytes: Uint8Array, from: number, length: number): void {
-    const words = this.roomFor(length);
-    const end = from + length;
-    let count = 0;
-    words[count++] = prefix;
-    let at = from;
-    for (; at + 3 < end; at += 4) {
-      words[count++] =
-        bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
-    }
-    let last = (4 + length) << 24;
-    for (let shift = 0; at < end; at++, shift += 8) last |= bytes[at]! << shift;
-    words[count++] = last;
-    halfSipHash(this.keyLow, this.keyHigh, words, count, true);
-    this.low = pair[0]!;
-    this.high = pair[1]!;
-  }
-
-  /**
-   * The same hash of the bytes from byte `from` of the `ints` on, four bytes at a time, which is
-   * several times faster. `from` must be in the second half of an integer, as a record's texts are.
-   * Returns whether all bytes are printable ASCII.
-   */
-  pairOfPrintable(prefix: number, ints: Int32Array, from: number, length: number): boolean {
+  pairOf(prefix: number, ints: Int32Array, from: number, length: number): boolean {
     const words = this.roomFor(length);
     let count = 0;
     words[count++] = prefix;

@@ -5,7 +5,7 @@
 
 import { type Archive, ROWS_IN_PIECE } from './archive.js';
 import { ByteBlocks } from './byte-blocks.js';
-import { Int32Chunks } from './chunks.js';
+import { Chunks } from './chunks.js';
 import type { Work } from './pieces.js';
 import type { TextHash } from './text-hash.js';
 
@@ -69,8 +69,8 @@ export class ShortTexts {
 export class LongTexts {
   private readonly blocks = new ByteBlocks();
   /** By row: the first block and the number of bytes; both are 0 if the text is empty. */
-  private readonly firstBlock = new Int32Chunks();
-  private readonly byteLengths = new Int32Chunks();
+  private readonly firstBlock = new Chunks(Int32Array);
+  private readonly byteLengths = new Chunks(Int32Array);
   /** Scratch for one run. */
   private bytes = new Uint8Array(1_024);
 

@@ -60,8 +60,7 @@ class Store {
   look(userId: number, key: string, print: number, nowMs: number): number[] | number {
     const tape = new NumberBuffer();
     this.entries.forgetExpired(nowMs);
-    this.hash.pairOfBytes(userId, Buffer.from(key), 0, key.length);
-    const { low, high } = this.hash;
+    const { low, high } = this.hashed(userId, key);
     const found = this.entries.lookUp(userId, low, high, print);
     if (found !== Found.SAME) return found;
     if (!this.entries.readFound(tape)) return GONE;
@@ -70,10 +69,16 @@ class Store {
 
   remember(userId: number, key: string, print: number, nowMs: number, result: number[]): void {
     this.sequence++;
-    this.hash.pairOfBytes(userId, Buffer.from(key), 0, key.length);
-    const { low, high } = this.hash;
+    const { low, high } = this.hashed(userId, key);
     const tape = tapeOf(...result);
     this.entries.remember(userId, low, high, print, this.sequence, nowMs, tape);
+  }
+
+  private hashed(userId: number, key: string): TextHash {
+    const ints = new Int32Array(1 + Math.ceil(key.length / 4));
+    new Uint8Array(ints.buffer).set(Buffer.from(key), 2);
+    this.hash.pairOf(userId, ints, 2, key.length);
+    return this.hash;
   }
 
   archived(): Uint8Array {

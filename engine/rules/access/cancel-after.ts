@@ -20,17 +20,16 @@ import { cancelOrder, placedAtMs } from '../orders/rest-order.js';
 /** Sets the timer; a time of 0 turns it off. */
 export function setCancelAfter(state: State, command: CommandOf<'setCancelAfter'>): number {
   const { userId, timeoutMs } = command;
-  const { deadlines } = state.timers;
+  const { timers } = state;
   if (timeoutMs !== 0 && !isIntegerBetween(timeoutMs, MIN_CANCEL_AFTER_MS, MAX_CANCEL_AFTER_MS))
     return Code.invalid_command;
   if (!state.users.exists(userId)) return Code.user_not_found;
 
   // The old timer is due, but its work may still be pending.
-  const dueAtMs = deadlines.atMs(userId);
+  const dueAtMs = timers.atMs(userId);
   if (dueAtMs !== 0 && dueAtMs <= state.nowMs) fire(state, userId, MAX_OPEN_ORDERS_PER_USER + 1);
   const cancelAtMs = timeoutMs === 0 ? 0 : state.nowMs + timeoutMs;
-  if (timeoutMs === 0) deadlines.remove(userId);
-  else deadlines.set(userId, cancelAtMs);
+  timers.set(userId, cancelAtMs);
   state.schedule.findNext();
   state.result.write(userId, cancelAtMs);
   return Code.ok;
@@ -52,7 +51,7 @@ export function fireTimers(state: State, units: number): number {
 /** Each order, and the timer itself, takes a unit. Returns the units left. */
 function fire(state: State, userId: number, units: number): number {
   const { accounts, orders, timers } = state;
-  const dueAtMs = timers.deadlines.atMs(userId);
+  const dueAtMs = timers.atMs(userId);
   let left = units;
   let row = accounts.firstOrder(userId);
   while (row !== 0) {
@@ -65,7 +64,7 @@ function fire(state: State, userId: number, units: number): number {
     row = next;
   }
   if (left === 0) return 0;
-  timers.deadlines.remove(userId);
+  timers.set(userId, 0);
   state.events.write(EventType.cancelAfterFired, userId, dueAtMs);
   return left - 1;
 }

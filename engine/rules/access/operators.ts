@@ -6,7 +6,7 @@
  */
 
 import { Code } from '../../interface/codes.js';
-import { CommandKind, type CommandOf } from '../../interface/commands.js';
+import { type Command, CommandKind, type CommandOf } from '../../interface/commands.js';
 import { CancelReason, MarketStatus } from '../../interface/domain.js';
 import { EventType } from '../../interface/events.js';
 import { isText } from '../../interface/fields.js';
@@ -23,7 +23,7 @@ import type { State } from '../../state/state.js';
 import { isIntegerBetween } from '../../storage/arithmetic.js';
 import { nextMarkets, voidByOperator } from '../markets/market-life.js';
 import { isOverdue } from '../orders/find-order.js';
-import { cancelOrder } from '../orders/rest-order.js';
+import { cancelOrders } from '../orders/rest-order.js';
 import { changeCredential } from '../users.js';
 
 /** Pauses a market, an asset or, without either, everything. */
@@ -142,35 +142,18 @@ function isOwner({ users }: State, userId: number): boolean {
 }
 
 function cancelOrdersOf(state: State, userId: number): number {
-  const { accounts, orders } = state;
-  let cancelled = 0;
-  for (let row = accounts.firstOrder(userId); row !== 0; ) {
-    const next = orders.userAfter(row);
-    if (!isOverdue(state, row)) {
-      cancelOrder(state, row, CancelReason.OPERATOR);
-      cancelled++;
-    }
-    row = next;
-  }
-  return cancelled;
+  return cancelOrders(state, userId, CancelReason.OPERATOR, (row) => !isOverdue(state, row));
 }
 
-type AnyOperatorCommand =
-  | CommandOf<'setPaused'>
-  | CommandOf<'setFrozen'>
-  | CommandOf<'operatorCancel'>
-  | CommandOf<'voidMarket'>
-  | CommandOf<'setRules'>
-  | CommandOf<'resetCredential'>
-  | CommandOf<'setRateTier'>;
+type OperatorCommand = Extract<Command, { operator: string }>;
 
-function isSigned({ operator, reason }: AnyOperatorCommand): boolean {
+function isSigned({ operator, reason }: OperatorCommand): boolean {
   return isText(operator, 1, MAX_REFERENCE_LENGTH) && isText(reason, 1, MAX_REASON_LENGTH);
 }
 
 function remember(
   state: State,
-  { kind, operator, reason }: AnyOperatorCommand,
+  { kind, operator, reason }: OperatorCommand,
   subject: Partial<OperatorActionView>,
 ): number {
   return state.actions.add({

@@ -8,7 +8,7 @@ import type { CommandRecord } from '../../interface/command-record.js';
 import { CancelReason, MarketStatus } from '../../interface/domain.js';
 import { ClaimField } from '../../interface/records.js';
 import type { State } from '../../state/state.js';
-import { cancelOrder } from '../orders/rest-order.js';
+import { cancelOrders } from '../orders/rest-order.js';
 import { paidLots, pay, payoutOf, refundOf, settlePosition } from './settlement.js';
 
 export function claim(state: State, command: CommandRecord): number {
@@ -35,7 +35,8 @@ export function claim(state: State, command: CommandRecord): number {
 function claimPosition(state: State, slot: number, row: number): void {
   const { owners } = state.positions;
   if (owners.settled(row) === 0) {
-    cancelAllOf(state, owners.userId(row), slot);
+    const isIn = (order: number) => state.orders.slot(order) === slot;
+    cancelOrders(state, owners.userId(row), CancelReason.MARKET_ENDED, isIn);
     settlePosition(state, slot, row);
   }
   if (state.markets.settleCursor(slot) === row) {
@@ -43,15 +44,4 @@ function claimPosition(state: State, slot: number, row: number): void {
     state.markets.setSettleCursor(slot, owners.marketAfter(row));
   }
   pay(state, slot, row, false);
-}
-
-/** Cancels a user's resting orders in an ended market, oldest first. */
-function cancelAllOf(state: State, userId: number, slot: number): void {
-  const { orders } = state;
-  let row = state.accounts.firstOrder(userId);
-  while (row !== 0) {
-    const next = orders.userAfter(row);
-    if (orders.slot(row) === slot) cancelOrder(state, row, CancelReason.MARKET_ENDED);
-    row = next;
-  }
 }

@@ -24,6 +24,7 @@ import {
   UPCOMING_WINDOWS,
   VOID_DELAY_MS,
 } from '../../interface/parameters.js';
+import { Pot } from '../../state/ledger.js';
 import { type AssetSchedule, DeadlineKind, WorkKind } from '../../state/schedule.js';
 import type { State } from '../../state/state.js';
 import { isIntegerBetween, mulDivFloor } from '../../storage/arithmetic.js';
@@ -180,7 +181,6 @@ function openMarket(
   schedule.waitsForPrice = 0;
   markets.setStatus(slot, MarketStatus.ACTIVE);
   markets.setStartPriceMicros(slot, startPriceMicros);
-  markets.setStartPriceOpen(slot, Number(schedule.fixAtMs !== Number.POSITIVE_INFINITY));
 }
 
 function writePaused({ markets, events }: State, slot: number): void {
@@ -205,8 +205,7 @@ function fixReference(state: State, asset: number, dueAtMs: number): void {
   if (schedule.endedSlot !== 0) resolveIfPossible(state, schedule, boundaryAtMs, dueAtMs);
   const { markets } = state;
   const active = schedule.activeSlot;
-  if (active === 0 || markets.startPriceOpen(active) !== 1) return;
-  markets.setStartPriceOpen(active, 0);
+  if (active === 0) return;
   const reference = state.prices.reference(asset, boundaryAtMs);
   if (reference === null || reference === markets.startPriceMicros(active)) return;
   markets.setStartPriceMicros(active, reference);
@@ -251,7 +250,6 @@ export function voidByOperator(state: State, slot: number): void {
 function voidAtOnce(state: State, slot: number, atMs: number): void {
   const { markets } = state;
   markets.setStatus(slot, MarketStatus.ENDED);
-  markets.setStartPriceOpen(slot, 0);
   state.schedule.addWork(WorkKind.CANCEL, slot);
   state.events.write(EventType.marketEnded, markets.id(slot));
   resolveSlot(state, slot, Resolution.VOID, 0, atMs);
@@ -299,6 +297,6 @@ function shareWithVault(state: State, slot: number, atMs: number): void {
   const left = fees - state.markets.makersDueMicros(slot) - Math.floor(fees / REFERRAL_DIVISOR);
   const given = state.vault.share(Math.min(share, left), atMs);
   state.ledger.addEscrow(slot, 0 - given);
-  state.ledger.addYieldDue(given);
+  state.ledger.add(Pot.yieldDue, given);
   state.markets.setVaultMicros(slot, given);
 }

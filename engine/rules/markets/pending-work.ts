@@ -9,6 +9,7 @@
 
 import { CancelReason, Resolution } from '../../interface/domain.js';
 import { EventType } from '../../interface/events.js';
+import { Pot } from '../../state/ledger.js';
 import { levelRow } from '../../state/levels.js';
 import { WorkKind } from '../../state/schedule.js';
 import type { State } from '../../state/state.js';
@@ -98,7 +99,7 @@ function shareRestOfFees(state: State, slot: number): void {
   if (rest < 0 || markets.makersDueMicros(slot) !== 0)
     throw new Error('the shares of the fees do not add up to the fees');
   ledger.addEscrow(slot, 0 - rest);
-  ledger.addTreasury(rest);
+  ledger.add(Pot.treasury, rest);
   state.events.write(
     EventType.feesShared,
     markets.id(slot),

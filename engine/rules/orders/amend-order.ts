@@ -70,9 +70,9 @@ export function amendOrder(
   if (priceTicks !== 0) taker.priceTicks = priceTicks;
   taker.sizeLots = leftLots;
   taker.budgetMicros = taker.side === Side.BUY ? leftLots * taker.priceTicks : 0;
+  taker.start(slot, state.markets.ladder(slot, 0));
   const code = checkNewTerms(state, taker, row);
   if (code !== Code.ok) return code;
-  taker.start(slot, state.markets.ladder(slot, 0));
   const liquidity = checkLiquidity(state, taker);
   if (liquidity !== Code.ok) return liquidity;
 
@@ -135,7 +135,7 @@ function checkNewTerms(state: State, taker: Taker, row: number): number {
       ? state.refuse(Code.insufficient_shares, taker.sizeLots, free)
       : Code.ok;
   }
-  const required = costAtMost(state, taker, orders.slot(row));
+  const required = costAtMost(state, taker);
   const available = state.ledger.available(taker.userId) + lots * orders.level(row);
   return available < required
     ? state.refuse(Code.insufficient_balance, required, available)

@@ -8,7 +8,7 @@ import { CancelAllField, CancelField } from '../../interface/records.js';
 import type { State } from '../../state/state.js';
 import { isIntegerBetween } from '../../storage/arithmetic.js';
 import { findResting, isOverdue, isWellNamed, orderOf, refuseGone } from './find-order.js';
-import { cancelOrder } from './rest-order.js';
+import { cancelOrder, cancelOrders } from './rest-order.js';
 
 const { REQUESTED } = CancelReason;
 
@@ -94,18 +94,12 @@ function cancelAndList(
   lastOrderId: number,
   reason: CancelReason,
 ): number {
-  const { orders, markets, accounts, result } = state;
-  let cancelled = 0;
-  for (let row = accounts.firstOrder(userId); row !== 0; ) {
-    const next = orders.userAfter(row);
+  const { orders, markets, result } = state;
+  return cancelOrders(state, userId, reason, (row) => {
     const of = orders.slot(row);
-    const isIn = (slot === 0 || of === slot) && orders.id(row) <= lastOrderId;
-    if (isIn && markets.takesOrders(of) && !isOverdue(state, row)) {
-      result.push(orders.id(row));
-      cancelOrder(state, row, reason);
-      cancelled++;
-    }
-    row = next;
-  }
-  return cancelled;
+    const isNamed = (slot === 0 || of === slot) && orders.id(row) <= lastOrderId;
+    if (!isNamed || !markets.takesOrders(of) || isOverdue(state, row)) return false;
+    result.push(orders.id(row));
+    return true;
+  });
 }

@@ -7,15 +7,15 @@ import { isClientOrderId } from '../../interface/fields.js';
 import { cancelledFor } from '../../state/book/recent-orders.js';
 import type { State } from '../../state/state.js';
 
-/** The user's resting or remembered order with the clientOrderId in these bytes; 0 if none. */
+/** The user's resting or remembered order with this clientOrderId (TextHash.pairOf); 0 if none. */
 export function orderNamed(
   { hash, clientOrderIds }: State,
   userId: number,
-  bytes: Uint8Array,
+  ints: Int32Array,
   from: number,
   length: number,
 ): number {
-  hash.pairOfBytes(userId, bytes, from, length);
+  hash.pairOf(userId, ints, from, length);
   return clientOrderIds.orderOf(userId, hash.low, hash.high);
 }
 
@@ -34,7 +34,7 @@ export function isWellNamed({ hash }: State, command: CommandRecord, idField: nu
 export function orderOf(state: State, command: CommandRecord, idField: number): number {
   if (!command.isNamed) return command.number(idField);
   const { userId, records, nameFrom, nameLength } = command;
-  return orderNamed(state, userId, records.bytes, nameFrom, nameLength);
+  return orderNamed(state, userId, records.ints, nameFrom, nameLength);
 }
 
 /**

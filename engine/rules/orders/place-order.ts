@@ -39,6 +39,7 @@ import {
   UNSIZED_LOTS,
 } from '../../interface/limits.js';
 import { feeOn } from '../../interface/parameters.js';
+import type { RecordBuffer } from '../../interface/records.js';
 import { ORDER_RESULT_LENGTH, RESULT_HEAD_LENGTH } from '../../interface/results.js';
 import { Pool } from '../../state/access/room.js';
 import { cancelledFor } from '../../state/book/recent-orders.js';
@@ -66,22 +67,21 @@ export function placeOrder(
   base: number,
 ): number {
   taker.read(command);
-  const { bytes } = command.records;
+  const { records } = command;
   const slot = state.markets.find(taker.marketId);
-  const code = checkOrder(state, taker, slot, bytes);
+  const code = checkOrder(state, taker, slot, records);
   if (code !== Code.ok) return code;
-  taker.start(slot, state.markets.ladder(slot, 0));
   taker.family = state.accounts.family(taker.userId);
   const liquidity = checkLiquidity(state, taker);
   if (liquidity !== Code.ok) return liquidity;
 
   taker.orderId = state.nextOrderId();
-  if (taker.isNamed) nameOrder(state, taker, bytes);
+  if (taker.isNamed) nameOrder(state, taker, records.bytes);
   else if (taker.expiresAtMs !== MAX_TIME_MS || taker.groupRow !== 0)
     taker.detailsRow = state.orderDetails.add(taker.orderId);
   if (taker.groupRow !== 0) state.orderDetails.setGroup(taker.detailsRow, taker.groupRow);
   takeAndRest(state, taker, base);
-  if (taker.isNamed) writeNameEvent(state, taker, bytes);
+  if (taker.isNamed) writeNameEvent(state, taker, records.bytes);
   if (taker.groupRow !== 0) writeGroupEvent(state, taker);
   return Code.ok;
 }
@@ -126,13 +126,16 @@ function endTaker(state: State, taker: Taker, status: OrderStatus): void {
   if (taker.detailsRow !== 0) state.orderDetails.end(taker.detailsRow);
 }
 
-/** The checks that need no book, in the order of the codes. Also finds the user's position. */
-function checkOrder(state: State, taker: Taker, slot: number, bytes: Uint8Array): number {
+/**
+ * The checks that need no makers, in the order of the codes. Also starts the taker, and finds the
+ * user's position.
+ */
+function checkOrder(state: State, taker: Taker, slot: number, records: RecordBuffer): number {
   if (!isWellFormed(taker)) return Code.invalid_command;
-  if (taker.isNamed && !isNameWellFormed(state, taker, bytes)) return Code.invalid_command;
+  if (taker.isNamed && !isNameWellFormed(state, taker, records.bytes)) return Code.invalid_command;
   if (!state.users.exists(taker.userId)) return Code.user_not_found;
   if (taker.isNamed) {
-    const first = orderNamed(state, taker.userId, bytes, taker.nameFrom, taker.nameLength);
+    const first = orderNamed(state, taker.userId, records.ints, taker.nameFrom, taker.nameLength);
     taker.nameLow = state.hash.low;
     taker.nameHigh = state.hash.high;
     // An order of this atomic batch will be undone, so its id is not reported.
@@ -142,7 +145,8 @@ function checkOrder(state: State, taker: Taker, slot: number, bytes: Uint8Array)
     }
   }
   if (slot === 0) return Code.market_not_found;
-  readPosition(state, taker, slot);
+  taker.start(slot, state.markets.ladder(slot, 0));
+  readPosition(state, taker);
   if (taker.groupId !== 0) {
     taker.groupRow = state.orderGroups.find(taker.userId, taker.groupId);
     if (taker.groupRow === 0) return Code.order_group_not_found;
@@ -158,14 +162,14 @@ function checkOrder(state: State, taker: Taker, slot: number, bytes: Uint8Array)
     return Code.order_group_tripped;
   const limit = limitReached(state, taker);
   if (limit !== null) return state.refuseLimit(limit);
-  return taker.side === Side.BUY ? checkMoney(state, taker, slot) : checkShares(state, taker);
+  return taker.side === Side.BUY ? checkMoney(state, taker) : checkShares(state, taker);
 }
 
 /**
  * Call it before the other checks: they run while the position's row, seldom in a cache, loads.
  */
-function readPosition({ positions }: State, taker: Taker, slot: number): void {
-  const row = positions.find(taker.userId, slot);
+function readPosition({ positions }: State, taker: Taker): void {
+  const row = positions.find(taker.userId, taker.slot);
   taker.positionRow = row;
   taker.freeLots = row === 0 ? 0 : positions.freeLots(row, taker.outcome);
 }
@@ -239,18 +243,16 @@ export function mayHavePosition(
  * were spent at the best price in the book, or at the order's own, if that is lower: no trade is
  * cheaper.
  */
-export function costAtMost({ rules, levels, markets }: State, taker: Taker, slot: number): number {
+export function costAtMost({ rules, levels }: State, taker: Taker): number {
   const { budgetMicros } = taker;
   if (taker.postOnly) return budgetMicros;
   if (rules.curveFeeBasisPoints === 0) return budgetMicros + feeOn(rules, budgetMicros, 0);
-  const makerSide = taker.outcome === Outcome.UP ? 1 : 0;
-  const bestLevel = levels.best(markets.ladder(slot, makerSide));
-  const level = Math.max(bestLevel, MICROS_PER_SET - taker.priceTicks);
+  const level = Math.max(levels.best(taker.makerLadder), MICROS_PER_SET - taker.priceTicks);
   return budgetMicros + feeOn(rules, budgetMicros, budgetMicros * level);
 }
 
-function checkMoney(state: State, taker: Taker, slot: number): number {
-  const required = costAtMost(state, taker, slot);
+function checkMoney(state: State, taker: Taker): number {
+  const required = costAtMost(state, taker);
   const available = state.ledger.available(taker.userId);
   return available < required
     ? state.refuse(Code.insufficient_balance, required, available)
@@ -262,57 +264,33 @@ function checkShares(state: State, { freeLots, sizeLots }: Taker): number {
 }
 
 export function checkLiquidity(state: State, taker: Taker): number {
-  const firstLevel = firstMakerLevel(state, taker);
-  if (firstLevel === TOO_MANY_DUE) return state.refuseLimit(Limit.expiredOrders);
-  if (taker.postOnly && firstLevel > 0) return Code.post_only_would_trade;
+  // Negative if an earlier operation of the batch has met too many due orders.
+  const leastPasses = Math.min(0, state.passesLeft);
+  const level = walk(state, taker, 0);
+  if (state.passesLeft < leastPasses) return state.refuseLimit(Limit.expiredOrders);
+  // An own order stops the taker, unless the budget does not reach it.
+  const isStopped = taker.isStopped && taker.lotsAt(level, 1) > 0;
+  const makerLevel = taker.isStopped ? 0 : level;
+  taker.isStopped = false;
+  if (taker.postOnly && makerLevel > 0) return Code.post_only_would_trade;
   if (taker.timeInForce === TimeInForce.FOK && !wouldFill(state, taker)) {
     if (state.passesLeft < 0) return state.refuseLimit(Limit.expiredOrders);
     const worst = taker.side === Side.BUY ? MAX_PRICE_TICKS : MIN_PRICE_TICKS;
     const code = taker.priceTicks === worst ? Code.insufficient_liquidity : Code.price_not_met;
     return state.refuse(code, taker.valueMicros, taker.filledLots);
   }
-  if (firstLevel === OWN_FIRST) return Code.ok;
-  if (firstLevel === 0) {
+  if (isStopped) return Code.ok;
+  if (makerLevel === 0) {
     if (taker.timeInForce !== TimeInForce.GTC) return Code.insufficient_liquidity;
     return taker.isDone(0) ? Code.amount_too_small : checkRest(state, taker, taker.remainderLots());
   }
-  return taker.isDone(firstLevel) ? Code.amount_too_small : Code.ok;
+  return taker.isDone(makerLevel) ? Code.amount_too_small : Code.ok;
 }
 
 export function checkRest(state: State, taker: Taker, lots: number): number {
   if (mayRest(state, taker, lots)) return Code.ok;
   const { minRestingMicros } = state.rules;
   return state.refuse(Code.too_small_to_rest, minRestingMicros, lots * taker.priceTicks);
-}
-
-/** An own order (isOwn) stops the order before it meets another maker. */
-const OWN_FIRST = -1;
-/** More due orders are ahead than the command may pass over. */
-const TOO_MANY_DUE = -2;
-
-/**
- * The level of the best acceptable maker that is not the taker's own; 0 if none. OWN_FIRST: an own
- * order comes first and stops the taker. Or TOO_MANY_DUE.
- */
-function firstMakerLevel(state: State, taker: Taker): number {
-  const { levels, orders } = state;
-  const ladder = taker.makerLadder;
-  let level = levels.best(ladder);
-  while (level !== 0 && level + taker.level >= MICROS_PER_SET) {
-    let row = levels.first(levelRow(ladder, level));
-    for (; row !== 0; row = orders.after(row)) {
-      state.makersSeen++;
-      if (isOverdue(state, row)) {
-        if (!mayPass(state)) return TOO_MANY_DUE;
-        continue;
-      }
-      if (!isOwn(state, taker, row)) return level;
-      if (taker.selfTrade !== SelfTrade.CANCEL_RESTING)
-        return taker.lotsAt(level, 1) === 0 ? 0 : OWN_FIRST;
-    }
-    level = levels.nextBelow(ladder, level);
-  }
-  return 0;
 }
 
 /** Whether the maker belongs to the taker's user or family, which do not trade with each other. */
@@ -343,7 +321,8 @@ function wouldFill(state: State, taker: Taker): boolean {
  * Simulates the matching; changes only the taker, the counters of the command and
  * `orderGroups.walk`. Returns the level of the next acceptable maker; 0 if none. Stops after
  * `maxFills` less the orders that tripped groups would cancel, when no lot can be taken, before a
- * due order that may not be passed over, or before an own order that the taker does not cancel.
+ * due order that may not be passed over (`passesLeft` is negative), or before an own order that the
+ * taker does not cancel (`isStopped`).
  */
 export function walk(state: State, taker: Taker, maxFills: number): number {
   const { levels, orders, orderGroups } = state;
@@ -364,6 +343,7 @@ export function walk(state: State, taker: Taker, maxFills: number): number {
       }
       if (isOwn(state, taker, row)) {
         if (taker.selfTrade === SelfTrade.CANCEL_RESTING) continue;
+        taker.isStopped = true;
         return level;
       }
       if (taker.fillCount >= fillsLeft) return level;

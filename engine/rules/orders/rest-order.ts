@@ -102,6 +102,29 @@ export function cancelOrder(state: State, row: number, reason: CancelReason): vo
   orders.remove(row, marketId, cancelledFor(reason));
 }
 
+/**
+ * Cancels those of a user's orders that `picks` accepts, in the order in which they began to rest.
+ * Returns their number.
+ */
+export function cancelOrders(
+  state: State,
+  userId: number,
+  reason: CancelReason,
+  picks: (row: number) => boolean,
+): number {
+  const { accounts, orders } = state;
+  let cancelled = 0;
+  for (let row = accounts.firstOrder(userId); row !== 0; ) {
+    const next = orders.userAfter(row);
+    if (picks(row)) {
+      cancelOrder(state, row, reason);
+      cancelled++;
+    }
+    row = next;
+  }
+  return cancelled;
+}
+
 export function releaseOrder(state: State, row: number, lots: number): void {
   const { orders } = state;
   const kind = orders.kind(row);

@@ -3,25 +3,34 @@
  * moves the time. A user has at most one timer, and it fires once.
  */
 import type { Archive } from '../../storage/archive.js';
-import { Deadlines } from '../../storage/deadline-heap.js';
+import { DeadlineHeap } from '../../storage/deadline-heap.js';
+import { tableOf } from '../../storage/table.js';
 
-export class CancelTimers {
-  readonly deadlines = new Deadlines((userId) => userId);
+/** By user: the timer's time, 0 if none, and its place in the heap. */
+const TimerTable = tableOf(16, { atMs: 'f64', place: 'i32' });
 
-  ensureUsers(userRows: number): void {
-    this.deadlines.ensure(userRows);
+export class CancelTimers extends TimerTable {
+  readonly deadlines = new DeadlineHeap(this);
+
+  id(userId: number): number {
+    return userId;
   }
 
-  archive(archive: Archive, userRows: number): void {
+  /** Sets the user's timer; 0: none. */
+  set(userId: number, atMs: number): void {
+    this.deadlines.remove(userId);
+    this.setAtMs(userId, atMs);
+    if (atMs !== 0) this.deadlines.add(userId);
+  }
+
+  /** Archives the users in the heap, which are few. */
+  archive(archive: Archive): void {
     const { deadlines } = this;
-    const users: number[] = [];
-    for (let userId = 1; userId < userRows && !archive.reading; userId++)
-      if (deadlines.atMs(userId) !== 0) users.push(userId);
-    const count = archive.number(users.length);
-    for (let i = 0; i < count; i++) {
-      const userId = archive.number(users[i] ?? 0);
-      const atMs = archive.number(archive.reading ? 0 : deadlines.atMs(userId));
-      if (archive.reading) deadlines.set(userId, atMs);
+    deadlines.archive(archive);
+    for (let place = 1; place <= deadlines.count; place++) {
+      const userId = deadlines.rowAt(place);
+      this.setAtMs(userId, archive.number(this.atMs(userId)));
+      this.setPlace(userId, place);
     }
   }
 }

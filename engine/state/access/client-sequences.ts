@@ -4,14 +4,13 @@
  * executed twice.
  */
 
-import { type Archive, ROWS_IN_PIECE } from '../../storage/archive.js';
-import { Int53Chunks } from '../../storage/chunks.js';
-import type { Work } from '../../storage/pieces.js';
+import type { Archive } from '../../storage/archive.js';
+import { Chunks } from '../../storage/chunks.js';
 import type { Tokens } from './tokens.js';
 
 export class ClientSequences {
   /** The greatest number used with the password, by user. */
-  private readonly ofPassword = new Int53Chunks();
+  private readonly ofPassword = new Chunks(Float64Array);
 
   constructor(private readonly tokens: Tokens) {}
 
@@ -32,10 +31,7 @@ export class ClientSequences {
     this.ofPassword.ensure(userRows);
   }
 
-  *archive(archive: Archive, userRows: number): Work<void> {
-    for (let userId = 1; userId < userRows; userId++) {
-      if (userId % ROWS_IN_PIECE === 0) yield;
-      this.ofPassword.set(userId, archive.number(this.ofPassword.get(userId)));
-    }
+  archive(archive: Archive, userRows: number): void {
+    this.ofPassword.archive(archive, userRows);
   }
 }

@@ -3,7 +3,7 @@ import { CommandKind } from '../../interface/commands.js';
 import { OPERATOR_ACTIONS_KEPT } from '../../interface/limits.js';
 import { FIRST_RULES } from '../../interface/rule-sets.js';
 import type { OperatorActionView } from '../../interface/views.js';
-import type { Archive } from '../../storage/archive.js';
+import { type Archive, archivedList } from '../../storage/archive.js';
 import { archivedRules } from './rules-in-force.js';
 
 const NO_ACTION: OperatorActionView = {
@@ -46,28 +46,26 @@ export class OperatorActions {
 
   archive(archive: Archive): void {
     this.lastId = archive.number(this.lastId);
-    const count = archive.number(this.actions.length);
-    const read: OperatorActionView[] = [];
-    for (let i = 0; i < count; i++) {
-      const action = this.actions[i] ?? NO_ACTION;
-      read.push({
-        actionId: archive.number(action.actionId),
-        sequence: archive.number(action.sequence),
-        atMs: archive.number(action.atMs),
-        kind: archive.number(action.kind),
-        isSet: archive.number(Number(action.isSet)) === 1,
-        operator: archive.text(action.operator),
-        reason: archive.text(action.reason),
-        userId: archive.number(action.userId),
-        marketId: archive.number(action.marketId),
-        asset: archive.number(action.asset),
-        rateTier: archive.number(action.rateTier),
-        rules: null,
-      });
-      const last = read.at(-1)!;
-      if (last.kind === CommandKind.setRules)
-        last.rules = archivedRules(archive, action.rules ?? FIRST_RULES);
-    }
-    if (archive.reading) this.actions = read;
+    this.actions = archivedList(archive, this.actions, (action) => archived(archive, action));
   }
+}
+
+function archived(archive: Archive, action = NO_ACTION): OperatorActionView {
+  const read: OperatorActionView = {
+    actionId: archive.number(action.actionId),
+    sequence: archive.number(action.sequence),
+    atMs: archive.number(action.atMs),
+    kind: archive.number(action.kind),
+    isSet: archive.number(Number(action.isSet)) === 1,
+    operator: archive.text(action.operator),
+    reason: archive.text(action.reason),
+    userId: archive.number(action.userId),
+    marketId: archive.number(action.marketId),
+    asset: archive.number(action.asset),
+    rateTier: archive.number(action.rateTier),
+    rules: null,
+  };
+  if (read.kind === CommandKind.setRules)
+    read.rules = archivedRules(archive, action.rules ?? FIRST_RULES);
+  return read;
 }

@@ -2,7 +2,7 @@
  * Pauses of assets and of everything; pauses of single markets are in markets.ts. A market that
  * opens later starts paused.
  */
-import type { Archive } from '../../storage/archive.js';
+import { type Archive, archivedList } from '../../storage/archive.js';
 
 /** Bits of a market's `pausedBy`: three separate switches. */
 export const PausedBy = { MARKET: 1, ASSET: 2, EVERYTHING: 4 } as const;
@@ -33,9 +33,7 @@ export class Pauses {
 
   archive(archive: Archive): void {
     this.everything = archive.number(Number(this.everything)) === 1;
-    const count = archive.number(this.assets.length);
-    const assets: boolean[] = [];
-    for (let i = 0; i < count; i++) assets.push(archive.number(Number(this.assets[i])) === 1);
-    this.assets = assets;
+    const flag = (paused = false) => archive.number(Number(paused)) === 1;
+    this.assets = archivedList(archive, this.assets, flag);
   }
 }

@@ -9,6 +9,7 @@
 import { CLIENT_ORDER_IDS_IN_ALL } from '../../interface/limits.js';
 import type { Archive } from '../../storage/archive.js';
 import { HashIndex } from '../../storage/indexes/hash-index.js';
+import { listsOf, type RowLists } from '../../storage/row-lists.js';
 import { pooledTableOf, tableOf } from '../../storage/table.js';
 import type { UndoLog } from '../../storage/undo.js';
 import { Pool, type Room } from '../access/room.js';
@@ -31,14 +32,14 @@ const IdTable = pooledTableOf(
 );
 const UNLISTED = -1;
 
-/** The ends and the length of each user's list. */
+/** The ends and the length of each user's list; in row ALL, the ends of the list of all ids. */
 const OwnerTable = tableOf(16, { first: 'i32', last: 'i32', count: 'i32' });
-
-const [OLDEST, NEWEST] = [0, 1];
+const ALL = 0;
+const AllIds = listsOf({ before: 'before', after: 'after', first: 'first', last: 'last' });
 
 export class ClientOrderIds extends IdTable {
   private readonly owners: InstanceType<typeof OwnerTable>;
-  private readonly all: Float64Array;
+  private readonly all: RowLists;
   private readonly index: HashIndex;
 
   constructor(
@@ -49,7 +50,7 @@ export class ClientOrderIds extends IdTable {
     super(undo);
     this.owners = new OwnerTable(undo);
     this.index = new HashIndex(undo);
-    this.all = undo.block(2);
+    this.all = new AllIds(this, this.owners);
   }
 
   /** Makes room for users 1 to `userRows` - 1. */
@@ -72,7 +73,7 @@ export class ClientOrderIds extends IdTable {
   /** Remembers an id that is not remembered; returns its row. */
   add(userId: number, hashLow: number, hashHigh: number, orderId: number): number {
     if (!this.room.mayTake(Pool.clientOrderIds, userId, this.countOf(userId)))
-      this.dropFromLists(this.owners.first(userId) || this.all[OLDEST]!);
+      this.dropFromLists(this.owners.first(userId) || this.owners.first(ALL));
     const row = this.take();
     this.setOrderId(row, orderId);
     this.setHashLow(row, hashLow);
@@ -94,7 +95,6 @@ export class ClientOrderIds extends IdTable {
 
   archiveAll(archive: Archive, userRows: number): void {
     this.archive(archive);
-    for (let i = 0; i < this.all.length; i++) this.all[i] = archive.number(this.all[i]!);
     this.owners.archiveRows(archive, 0, userRows);
     if (!archive.reading) return;
     for (let row = 1; row < this.rows; row++) {
@@ -103,17 +103,9 @@ export class ClientOrderIds extends IdTable {
   }
 
   private append(userId: number, row: number): void {
-    const { owners, all } = this;
-    const newest = all[NEWEST]!;
-    this.setBefore(row, newest);
-    this.setAfter(row, 0);
+    const { owners } = this;
+    this.all.append(ALL, row);
     this.setUserAfter(row, 0);
-    if (newest === 0) all[OLDEST] = row;
-    else {
-      this.touch(newest);
-      this.setAfter(newest, row);
-    }
-    all[NEWEST] = row;
     this.room.count(Pool.clientOrderIds, userId, 1);
     owners.touch(userId);
     const last = owners.last(userId);
@@ -128,21 +120,10 @@ export class ClientOrderIds extends IdTable {
 
   /** Takes the oldest id of a user out of the lists, and forgets it unless its order rests. */
   private dropFromLists(row: number): void {
-    const { owners, all } = this;
+    const { owners } = this;
     const userId = this.userId(row);
-    const before = this.before(row);
-    const after = this.after(row);
     const userAfter = this.userAfter(row);
-    if (before === 0) all[OLDEST] = after;
-    else {
-      this.touch(before);
-      this.setAfter(before, after);
-    }
-    if (after === 0) all[NEWEST] = before;
-    else {
-      this.touch(after);
-      this.setBefore(after, before);
-    }
+    this.all.remove(ALL, row);
     this.room.count(Pool.clientOrderIds, userId, -1);
     owners.touch(userId);
     owners.setFirst(userId, userAfter);

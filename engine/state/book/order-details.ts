@@ -11,7 +11,7 @@ import {
   MAX_TIME_MS,
 } from '../../interface/limits.js';
 import { CHARACTERS_IN_INTEGER } from '../../interface/results.js';
-import type { Archive } from '../../storage/archive.js';
+import { type Archive, archivedList } from '../../storage/archive.js';
 import type { NumberBuffer } from '../../storage/number-buffer.js';
 import { pooledTableOf } from '../../storage/table.js';
 import type { Undoable, UndoLog } from '../../storage/undo.js';
@@ -145,9 +145,7 @@ export class OrderDetails extends DetailTable {
 
   override archive(archive: Archive): void {
     super.archive(archive);
-    const count = archive.number(this.ended.length);
-    if (archive.reading) this.ended = new Array(count).fill(0);
-    for (let i = 0; i < count; i++) this.ended[i] = archive.number(this.ended[i]!);
+    this.ended = archivedList(archive, this.ended, (row = 0) => archive.number(row));
     this.endedById = null;
   }
 

@@ -7,8 +7,9 @@
  */
 import type { OrderGroupView } from '../../interface/views.js';
 import type { Archive } from '../../storage/archive.js';
+import { OwnedRows } from '../../storage/owned-rows.js';
 import { listsOf } from '../../storage/row-lists.js';
-import { pooledTableOf, tableOf } from '../../storage/table.js';
+import { pooledTableOf } from '../../storage/table.js';
 import type { UndoLog } from '../../storage/undo.js';
 import { Pool, type Room } from '../access/room.js';
 import type { OrderDetails } from './order-details.js';
@@ -35,21 +36,18 @@ const GroupTable = pooledTableOf(
   },
   'after',
 );
-const OwnerTable = tableOf(16, { first: 'i32', last: 'i32', count: 'i32' });
 const OrderLists = listsOf({
   before: 'groupBefore',
   after: 'groupAfter',
   first: 'firstOrder',
   last: 'lastOrder',
 });
-const UserLists = listsOf({ before: 'before', after: 'after', first: 'first', last: 'last' });
 
 export class OrderGroups extends GroupTable {
   readonly walk = new GroupWalk(this);
   private lastId = 0;
-  private readonly owners: InstanceType<typeof OwnerTable>;
+  readonly owners: OwnedRows;
   private readonly orderLists: InstanceType<typeof OrderLists>;
-  private readonly userLists: InstanceType<typeof UserLists>;
 
   constructor(
     undo: UndoLog,
@@ -57,14 +55,8 @@ export class OrderGroups extends GroupTable {
     private readonly room: Room,
   ) {
     super(undo);
-    this.owners = new OwnerTable(undo);
+    this.owners = new OwnedRows(undo, this);
     this.orderLists = new OrderLists(details, this);
-    this.userLists = new UserLists(this, this.owners);
-  }
-
-  /** Makes room for users 1 to `userRows` - 1. */
-  ensureUsers(userRows: number): void {
-    this.owners.ensure(userRows);
   }
 
   /** The row of the user's group; 0 if the user has no such group. */
@@ -72,10 +64,6 @@ export class OrderGroups extends GroupTable {
     let row = this.owners.first(userId);
     while (row !== 0 && this.groupId(row) !== groupId) row = this.after(row);
     return row;
-  }
-
-  countOf(userId: number): number {
-    return this.owners.count(userId);
   }
 
   add(userId: number, maxFilledLots: number, windowMs: number): number {
@@ -86,16 +74,14 @@ export class OrderGroups extends GroupTable {
     this.setMaxFilledLots(row, maxFilledLots);
     this.setWindowMs(row, windowMs);
     this.setUserId(row, userId);
-    this.userLists.append(userId, row);
-    this.owners.addCount(userId, 1);
+    this.owners.append(userId, row);
     this.room.count(Pool.orderGroups, userId, 1);
     return this.lastId;
   }
 
   /** Removes a group, which must have no resting orders. */
   remove(userId: number, row: number): void {
-    this.userLists.remove(userId, row);
-    this.owners.addCount(userId, -1);
+    this.owners.remove(userId, row);
     this.room.count(Pool.orderGroups, userId, -1);
     this.giveBack(row);
   }
@@ -134,7 +120,7 @@ export class OrderGroups extends GroupTable {
   }
 
   viewsOf(userId: number, nowMs: number): OrderGroupView[] {
-    return this.rowsOf(userId).map((row) => {
+    return this.owners.rowsOf(userId).map((row) => {
       const tripped = this.hasTripped(row) === 1;
       return {
         groupId: this.groupId(row),
@@ -147,12 +133,6 @@ export class OrderGroups extends GroupTable {
         orderCount: this.orderCount(row),
       };
     });
-  }
-
-  rowsOf(userId: number): number[] {
-    const rows: number[] = [];
-    for (let row = this.owners.first(userId); row !== 0; row = this.after(row)) rows.push(row);
-    return rows;
   }
 
   archiveAll(archive: Archive, userRows: number): void {

@@ -7,7 +7,7 @@
 
 import { MAX_PRICE_SOURCES } from '../../interface/limits.js';
 import { SOURCE_FRESH_MS } from '../../interface/parameters.js';
-import type { Archive } from '../../storage/archive.js';
+import { type Archive, archivedList } from '../../storage/archive.js';
 import { areFarApart } from './price-guard.js';
 
 interface Source {
@@ -72,17 +72,11 @@ export class PriceSources {
 
   archive(archive: Archive, assetCount: number): void {
     for (let asset = 0; asset < assetCount; asset++) {
-      const sources = this.of(asset);
-      const count = archive.number(sources.length);
-      const read: Source[] = [];
-      for (let i = 0; i < count; i++) {
-        read.push({
-          name: archive.text(sources[i]?.name ?? ''),
-          priceMicros: archive.number(sources[i]?.priceMicros ?? 0),
-          observedAtMs: archive.number(sources[i]?.observedAtMs ?? 0),
-        });
-      }
-      this.assets[asset] = read;
+      this.assets[asset] = archivedList(archive, this.of(asset), (source) => ({
+        name: archive.text(source?.name ?? ''),
+        priceMicros: archive.number(source?.priceMicros ?? 0),
+        observedAtMs: archive.number(source?.observedAtMs ?? 0),
+      }));
     }
   }
 

@@ -15,7 +15,7 @@ import {
   REFERENCE_PRICE_AGE_MAX_MS,
   REFERENCE_WINDOW_MS,
 } from '../../interface/parameters.js';
-import type { Archive } from '../../storage/archive.js';
+import { type Archive, archivedList } from '../../storage/archive.js';
 import { PriceGuard } from './price-guard.js';
 
 interface AssetPrices {
@@ -172,15 +172,11 @@ export class Prices {
       prices.lastPriceMicros = archive.number(prices.lastPriceMicros);
       prices.lastObservedAtMs = archive.number(prices.lastObservedAtMs);
       prices.guard.archive(archive);
-      const length = archive.number(prices.observedAtMs.length - prices.start);
-      for (let i = 0; i < length; i++) {
-        prices.observedAtMs[prices.start + i] = archive.number(
-          prices.observedAtMs[prices.start + i] ?? 0,
-        );
-        prices.priceMicros[prices.start + i] = archive.number(
-          prices.priceMicros[prices.start + i] ?? 0,
-        );
-      }
+      const known = (numbers: number[]) =>
+        archivedList(archive, numbers.slice(prices.start), (value = 0) => archive.number(value));
+      prices.observedAtMs = known(prices.observedAtMs);
+      prices.priceMicros = known(prices.priceMicros);
+      prices.start = 0;
     }
   }
 }
