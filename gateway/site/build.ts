@@ -23,7 +23,9 @@ async function main(): Promise<void> {
   rmSync(OUT, { recursive: true, force: true });
   const { metafile, outputFiles } = await build({
     absWorkingDir: ROOT,
-    entryPoints: ['gateway/site/app/main.tsx', 'gateway/site/app/styles/site.css'],
+    entryPoints: ['main.tsx', 'worker.ts', 'styles/site.css'].map(
+      (name) => `gateway/site/app/${name}`,
+    ),
     outdir: 'dist/site',
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
@@ -38,37 +40,50 @@ async function main(): Promise<void> {
     metafile: true,
     write: false,
   });
-  for (const { path, contents } of outputFiles) write(basename(path), contents);
+  for (const { path, contents } of outputFiles) write(nameOf(path), contents);
   const icon = writeHashed('icon', 'svg', readFileSync(join(APP, 'icon.svg')));
-  const manifest = writeHashed('manifest', 'webmanifest', JSON.stringify(manifestWith(icon)));
-  write('index.html', page(metafile, icon, manifest));
+  const large = writeHashed('icon', 'png', picture({ up: [96, 150], down: [266, 150] }, ICON));
+  const manifest = writeHashed(
+    'manifest',
+    'webmanifest',
+    JSON.stringify(manifestWith(icon, large)),
+  );
+  write('index.html', page(metafile, icon, manifest).replace('{{largeIcon}}', SERVED + large));
   // These names have no hash, because the exchange's answers use them (markets/card.ts).
-  write('card-up.png', picture({ up: [165, 300] }));
-  write('card-down.png', picture({ down: [165, 300] }));
+  write('card-up.png', picture({ up: [165, 300] }, PREVIEW));
+  write('card-down.png', picture({ down: [165, 300] }, PREVIEW));
   for (const name of ['open', 'void'])
-    write(`card-${name}.png`, picture({ up: [125, 180], down: [325, 180] }));
+    write(`card-${name}.png`, picture({ up: [125, 180], down: [325, 180] }, PREVIEW));
 }
 
-/** Size of a link preview's picture, in pixels. */
-const [WIDTH, HEIGHT] = [1_200, 630];
+/** A browser finds a new service worker at the path of the old one, so it has no hash. */
+const nameOf = (path: string): string => basename(path).replace(/^worker-\w+/, 'worker');
+
+interface Size {
+  width: number;
+  height: number;
+}
+const PREVIEW: Size = { width: 1_200, height: 630 };
+/** The size that phones ask for. */
+const ICON: Size = { width: 512, height: 512 };
 /** Red, green and blue of the site's background and of the outcomes. */
 const COLOURS = [0x0b0e13, 0x3fcf9b, 0xff8a6b].flatMap((rgb) => [rgb >> 16, rgb >> 8, rgb]);
 type Place = readonly [top: number, height: number];
 
 /** A triangle for each outcome, as a PNG with a palette (https://www.w3.org/TR/png-3/). */
-function picture({ up, down }: { up?: Place; down?: Place }): Buffer {
-  const rows = Buffer.alloc((WIDTH + 1) * HEIGHT);
-  const fill = (colour: number, from: number, height: number, widthAt: (row: number) => number) => {
-    for (let row = 0; row < height; row++) {
-      const middle = (from + row) * (WIDTH + 1) + 1 + WIDTH / 2;
+function picture({ up, down }: { up?: Place; down?: Place }, { width, height }: Size): Buffer {
+  const rows = Buffer.alloc((width + 1) * height);
+  const fill = (colour: number, from: number, count: number, widthAt: (row: number) => number) => {
+    for (let row = 0; row < count; row++) {
+      const middle = (from + row) * (width + 1) + 1 + width / 2;
       rows.fill(colour, middle - widthAt(row), middle + widthAt(row));
     }
   };
   if (up !== undefined) fill(1, ...up, (row) => row);
   if (down !== undefined) fill(2, ...down, (row) => down[1] - row);
   const head = Buffer.alloc(13);
-  head.writeUInt32BE(WIDTH, 0);
-  head.writeUInt32BE(HEIGHT, 4);
+  head.writeUInt32BE(width, 0);
+  head.writeUInt32BE(height, 4);
   // Eight bits a pixel, which index the palette.
   head.set([8, 3], 8);
   return Buffer.concat([
@@ -90,7 +105,7 @@ function chunk(type: string, data: Buffer): Buffer {
 }
 
 /** Makes the site installable (https://www.w3.org/TR/appmanifest/). */
-function manifestWith(icon: string): object {
+function manifestWith(icon: string, large: string): object {
   return {
     name: 'Quarter-Hour Exchange',
     short_name: 'Quarter-Hour',
@@ -98,7 +113,10 @@ function manifestWith(icon: string): object {
     display: 'standalone',
     background_color: '#0b0e13',
     theme_color: '#0b0e13',
-    icons: [{ src: SERVED + icon, sizes: 'any', type: 'image/svg+xml' }],
+    icons: [
+      { src: SERVED + icon, sizes: 'any', type: 'image/svg+xml' },
+      { src: SERVED + large, sizes: '512x512', type: 'image/png', purpose: 'any maskable' },
+    ],
   };
 }
 

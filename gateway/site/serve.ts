@@ -3,7 +3,8 @@
  * text/html gets the page at /. Other clients get a pointer to the API.
  *
  * Invariant: a file's name below /site contains a hash of its content, so caches keep it
- * permanently. Result pictures are the exception: caches check them and the page every time.
+ * permanently. Result pictures and the service worker have no hash: caches check them and the page
+ * every time.
  * Neither loads or runs anything from another host.
  */
 import { readdirSync } from 'node:fs';
@@ -29,6 +30,9 @@ const CONTENT_TYPES: Record<string, string> = {
   webmanifest: 'application/manifest+json',
 };
 const IMMUTABLE = 'public, max-age=31536000, immutable';
+const HASHED = /-[0-9A-Za-z]{8}\./;
+/** The service worker also serves pages above its folder. */
+const WORKER = 'worker.js';
 
 const POLICY = [
   "default-src 'none'",
@@ -41,7 +45,7 @@ const POLICY = [
   "form-action 'none'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
+  'trusted-types worker',
 ].join('; ');
 const PAGE_HEADERS: StaticFile['headers'] = [
   ['Content-Security-Policy', POLICY],
@@ -98,8 +102,9 @@ export function siteFiles(): Site {
     const contentType = CONTENT_TYPES[name.slice(name.lastIndexOf('.') + 1)];
     if (contentType === undefined) continue;
     const file = builtFile(`site/${name}`, contentType);
-    const isHashed = !name.endsWith('.png');
-    files.set(`/site/${name}`, isHashed ? { ...file, cacheControl: IMMUTABLE } : file);
+    if (HASHED.test(name)) file.cacheControl = IMMUTABLE;
+    if (name === WORKER) file.headers = [['Service-Worker-Allowed', '/']];
+    files.set(`/site/${name}`, file);
   }
   read = { page, files };
   return read;

@@ -38,6 +38,8 @@ export class Visitor {
     const context = await browser.newContext({
       locale: 'en-US',
       reducedMotion: 'reduce',
+      // It would hide requests from `page.route`.
+      serviceWorkers: 'block',
       ...options,
     });
     const visitor = new Visitor(await context.newPage(), url);
@@ -120,7 +122,9 @@ export class Visitor {
     page.on('pageerror', (error) => this.errors.push(`${error.stack ?? error}`));
     page.on('console', (message) => {
       const isProblem = ['error', 'warning'].includes(message.type());
-      const isExpected = isRefusal(message.text()) || (this.isCutOff && isLoss(message.text()));
+      const isBlocked = message.text() === 'Service Worker registration blocked by Playwright';
+      const isOfNetwork = isRefusal(message.text()) || (this.isCutOff && isLoss(message.text()));
+      const isExpected = isBlocked || isOfNetwork;
       if (isProblem && !isExpected) this.errors.push(message.text());
     });
     page.on('request', (request) => {

@@ -133,6 +133,22 @@ test('a lost connection is announced, what is shown is marked, and it catches up
   await visitor.close();
 });
 
+test('a page that was open before opens again without a connection', async () => {
+  const visitor = await Visitor.open(browser, url, { serviceWorkers: 'allow' });
+  const { page } = visitor;
+  await page.evaluate('navigator.serviceWorker.ready');
+  // Only a page that opens with the worker is kept.
+  await page.reload();
+  await page.locator('.book .offer:enabled').first().waitFor();
+  visitor.isCutOff = true;
+  line.cut();
+  await page.reload();
+  await page.getByRole('button', { name: 'Sign up', exact: true }).waitFor();
+  line.mend();
+  await page.locator('.book .offer:enabled').first().waitFor();
+  await visitor.close();
+});
+
 test('an order whose answer is lost is asked for again, with the same key', async () => {
   const visitor = await Visitor.open(browser, url);
   const { page } = visitor;

@@ -57,7 +57,7 @@ test('every file of the page is immutable, hashed, and the same plain and compre
   const paths = await assetsOfPage();
   expect(paths.length).toBeGreaterThanOrEqual(3);
   for (const path of paths) {
-    expect(path).toMatch(/-[0-9A-Za-z]{8}\.(js|css|svg|webmanifest)$/);
+    expect(path).toMatch(/-[0-9A-Za-z]{8}\.(js|css|svg|png|webmanifest)$/);
     const plain = await get(path);
     expect(plain.status, path).toBe(200);
     expect(plain.header('cache-control')).toBe('public, max-age=31536000, immutable');
@@ -89,6 +89,12 @@ test('the pictures of results are images, which caches check', async () => {
   const { header } = await get('/site/card-void.png');
   expect(header('content-type')).toBe('image/png');
   expect(header('cache-control')).toBe('no-cache');
+});
+
+test('the service worker is checked every time, and may serve the page', async () => {
+  const { header } = await get('/site/worker.js');
+  expect(header('cache-control')).toBe('no-cache');
+  expect(header('service-worker-allowed')).toBe('/');
 });
 
 test('only what was built is served', async () => {

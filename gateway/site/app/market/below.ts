@@ -1,3 +1,5 @@
-/** Parts of the market's view that are loaded after its first paint. */
+/** What is loaded after the market's first paint. */
+import '../install.js';
+
 export { Chart } from '../chart/chart.js';
 export { SlotGrid } from './slot-grid.js';
