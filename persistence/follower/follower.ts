@@ -9,11 +9,10 @@
  * once it has failed RESTARTS_MAX times within them.
  */
 import { Worker } from 'node:worker_threads';
-import type { JournalPlace } from '../replication/source.js';
 import { compiledFile } from '../storage/program-folder.js';
 import { HistoryClient } from './history-client.js';
 import { CommitMarks } from './lag.js';
-import type { FollowerData, FromFollower, ToFollower } from './messages.js';
+import type { FollowerData, FollowerSettings, FromFollower, ToFollower } from './messages.js';
 import { ProgressBoard } from './progress-board.js';
 import { DERIVED_PARTS, type DerivedPart, type FollowerLog } from './troubles.js';
 
@@ -26,18 +25,9 @@ const RESTART_AFTER_MS = 1_000;
 /** How long an exiting process waits for the thread to finish its work. */
 const EXIT_WAIT_MS = 5_000;
 
-export interface FollowerOptions {
-  folder: string;
-  journal: JournalPlace;
+export interface FollowerOptions extends FollowerSettings {
   /** The sequence at the end of the journal. */
   durableSequence: number;
-  /** The most commands, and the most exchange time, between snapshots. */
-  snapshotEveryCommands: number;
-  snapshotEveryMs: number;
-  /** How many days of each asset have a file (history/day-files.ts). */
-  dayFiles: number;
-  /** The days after which orders and books are pruned from the history; 0 means never. */
-  historyDays: number;
   log: FollowerLog;
   /** Milliseconds on any clock that does not go back. */
   elapsedMs: () => number;
@@ -62,8 +52,6 @@ export interface FollowerStatus {
   lagMs: number;
   /** The newest snapshot for which the journal vouches; 0 if none. */
   snapshotSequence: number;
-  /** The numbers of list entries and of markets in the history. */
-  historyEntries: number;
   /** The parts that cannot be built now, each with the reason; and the failures since startup. */
   troubles: ReadonlyMap<DerivedPart, string>;
   troubleCounts: Readonly<Record<DerivedPart, number>>;
@@ -73,13 +61,10 @@ export class Follower {
   readonly history: HistoryClient;
   private readonly board = new ProgressBoard();
   private readonly marks = new CommitMarks();
-  private readonly workerData: Omit<FollowerData, 'troubles'>;
   private thread: Worker;
   private threadEnd: Promise<void> = Promise.resolve();
   /** The reason why the thread failed, if it is known. */
   private fault: Error | null = null;
-  /** When the thread started, or its last step ended. */
-  private stepBeganMs = 0;
   private restartedAtMs: number[] = [];
   private restart: NodeJS.Timeout | null = null;
   private readonly troubles = new Map<DerivedPart, string>();
@@ -88,18 +73,9 @@ export class Follower {
   private ended: string | null = null;
 
   constructor(private readonly options: FollowerOptions) {
-    const { folder, durableSequence, elapsedMs } = options;
+    const { durableSequence, elapsedMs } = options;
     this.board.set('durable', durableSequence);
     if (durableSequence > 0) this.marks.committed(durableSequence, 0, elapsedMs());
-    this.workerData = {
-      folder,
-      journal: options.journal,
-      memory: this.board.memory,
-      snapshotEveryCommands: options.snapshotEveryCommands,
-      snapshotEveryMs: options.snapshotEveryMs,
-      dayFiles: options.dayFiles,
-      historyDays: options.historyDays,
-    };
     this.thread = this.startThread();
     this.history = new HistoryClient({
       send: (id, request, minSequence, reader) =>
@@ -128,7 +104,6 @@ export class Follower {
       lagCommands: Math.max(0, board.get('durable') - projectedSequence),
       lagMs: this.lagMs(),
       snapshotSequence: board.get('snapshotSequence'),
-      historyEntries: board.get('entryCount'),
       troubles: this.troubles,
       troubleCounts: this.troubleCounts,
     };
@@ -158,8 +133,13 @@ export class Follower {
 
   private startThread(): Worker {
     this.board.threadStarts();
-    this.stepBeganMs = this.options.elapsedMs();
-    const workerData = { ...this.workerData, troubles: this.troubles } satisfies FollowerData;
+    const { folder, journal, snapshotEveryCommands, snapshotEveryMs } = this.options;
+    const { dayFiles, historyDays } = this.options;
+    const workerData: FollowerData = {
+      ...{ folder, journal, snapshotEveryCommands, snapshotEveryMs, dayFiles, historyDays },
+      memory: this.board.memory,
+      troubles: this.troubles,
+    };
     const thread = new Worker(compiledFile('persistence/follower/worker.js'), { workerData });
     process.once('exit', this.endAtExit);
     thread.on('message', (message: FromFollower) => this.received(message));
@@ -192,9 +172,6 @@ export class Follower {
       case 'log':
         this.options.log[message.level](message.fields, message.message);
         break;
-      case 'step':
-        this.stepEnded(message.step, message.fields);
-        break;
       case 'trouble':
         this.setTrouble(message.part, message.problem);
         break;
@@ -205,12 +182,6 @@ export class Follower {
         this.disagreed(message.sequence, message.message);
         break;
     }
-  }
-
-  private stepEnded(step: string, fields: object): void {
-    const nowMs = this.options.elapsedMs();
-    this.options.log.info({ ...fields, tookMs: Math.round(nowMs - this.stepBeganMs) }, step);
-    this.stepBeganMs = nowMs;
   }
 
   private disagreed(sequence: number, problem: string): void {

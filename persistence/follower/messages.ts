@@ -5,14 +5,21 @@ import type { HistoryReply, HistoryRequest } from '../history/requests.js';
 import type { JournalPlace } from '../replication/source.js';
 import type { DerivedPart, LogLevel } from './troubles.js';
 
-export interface FollowerData {
+/** What the trading thread tells the follower's thread when it starts. */
+export interface FollowerSettings {
   folder: string;
   journal: JournalPlace;
-  memory: SharedArrayBuffer;
+  /** The most commands, and the most exchange time, between snapshots. */
   snapshotEveryCommands: number;
   snapshotEveryMs: number;
+  /** How many days of each asset have a file (history/day-files.ts). */
   dayFiles: number;
+  /** The days after which orders and books are pruned from the history; 0 means never. */
   historyDays: number;
+}
+
+export interface FollowerData extends FollowerSettings {
+  memory: SharedArrayBuffer;
   /** The parts that the previous thread could not build. */
   troubles: ReadonlyMap<DerivedPart, string>;
 }
@@ -28,8 +35,6 @@ export type ToFollower =
 export type FromFollower =
   | { kind: 'answer'; id: number; reply: HistoryReply }
   | { kind: 'log'; level: LogLevel; fields: object; message: string }
-  /** A step of the thread's startup has ended; the trading thread measures its time. */
-  | { kind: 'step'; step: string; fields: object }
   /** A snapshot was written and read back; the exchange must journal its hash. */
   | { kind: 'snapshot'; sequence: number; hash: string }
   /** A derived part cannot be built now; null if it can again. */

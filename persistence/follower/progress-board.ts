@@ -12,7 +12,7 @@
  */
 
 const SLOTS = [
-  ...(['durable', 'applied', 'projected', 'snapshotSequence', 'entryCount'] as const),
+  ...(['durable', 'applied', 'projected', 'snapshotSequence'] as const),
   /** One more than the sequence at which the open part of the history begins; 0: not known. */
   'partBegin',
 ] as const;

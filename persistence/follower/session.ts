@@ -83,8 +83,6 @@ export interface SessionOptions extends SnapshotsOptions {
   historyDays: number;
   /** The commands in a part of the history. Default: PART_COMMANDS. */
   partCommands?: number;
-  /** Called when a step of the startup has ended. */
-  stepEnded: (step: string, fields: object) => void;
 }
 
 /** A second engine's check of the journal's end (end-check.ts). */
@@ -202,7 +200,7 @@ export class FollowerSession {
       closers.push(store);
       const checked = await openHistory(store);
       const { sequence, hash } = store.progress;
-      options.stepEnded('the history was opened', { historySequence: sequence });
+      log.info({ historySequence: sequence }, 'the history was opened');
       if (reader.mayLag && (await reader.end()).sequence < sequence)
         throw new JournalUnavailable(`the node has not received sequence ${sequence} yet`);
       const there = await reader.positionAt(sequence);
@@ -218,10 +216,8 @@ export class FollowerSession {
       const files = await HistoryFiles.open(folder, store.parts);
       closers.push(files);
       board.set('projected', sequence);
-      board.set('entryCount', store.entryCount);
       board.partSequence = store.partSequence;
       const snapshotSequence = start.position.sequence;
-      options.stepEnded('the snapshot was loaded', { snapshotSequence });
       log.info({ historySequence: sequence, snapshotSequence }, 'the follower starts');
       const opened = { reader, store, checked, start, files };
       return new FollowerSession(options, opened, endCheck);
@@ -345,7 +341,7 @@ export class FollowerSession {
       }
     });
     this.serve();
-    this.options.stepEnded('the history answers', { sequence: this.sequence });
+    this.options.log.info({ sequence: this.sequence }, 'the history answers');
   }
 
   /**
@@ -425,7 +421,6 @@ export class FollowerSession {
     for (const marketId of endedIds) addPastMarket(lists.pastMarketIds, marketId);
     const { store } = this.opened;
     this.board.set('projected', store.progress.sequence);
-    this.board.set('entryCount', store.entryCount);
     this.board.partSequence = store.partSequence;
     this.serve();
     this.startCommitInTurn();

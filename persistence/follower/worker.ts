@@ -33,10 +33,7 @@ const board = new ProgressBoard(memory);
 process.once('exit', () => board.threadHasEnded());
 const loop = new FollowerLoop(
   {
-    folder,
-    journal: data.journal,
-    dayFiles: data.dayFiles,
-    historyDays: data.historyDays,
+    ...data,
     board,
     log,
     troubles: new Troubles(
@@ -48,7 +45,6 @@ const loop = new FollowerLoop(
     snapshots: { everyCommands: snapshotEveryCommands, everyMs: snapshotEveryMs },
     finishSnapshot: finishInThread,
     makePart: makePartInThread,
-    stepEnded: (step, fields) => post({ kind: 'step', step, fields }),
     snapshotWritten: (sequence, hash) => post({ kind: 'snapshot', sequence, hash }),
     readSnapshot: async (path) => {
       // The loop's other session may have calls into SQLite in progress.

@@ -20,7 +20,7 @@ import {
   type RequestOf,
   viewOfPast,
 } from './requests.js';
-import { CLOSED_POSITION, POINTS_CREDIT } from './runs/format.js';
+import { POINTS_CREDIT } from './runs/format.js';
 
 /** Requests that the database answers; the others need the engine or the journal. */
 type StoredKind = Exclude<keyof HistoryAnswers, 'journalBatch' | 'leaderboard' | 'rank'>;
@@ -83,7 +83,6 @@ const PREPARE: { readonly [Kind in StoredKind]: Prepare<Kind> } = {
     const read = database.listOfUser(POINTS_CREDIT, request);
     return async () => ({ ...(await read()), microPoints });
   },
-  closedPositions: (request, database) => database.listOfUser(CLOSED_POSITION, request),
   keyedResult: (request, database) => database.keyedResult(request),
   marketTrades: (request, database) => database.marketTrades(request),
   marketEvents: (request, database) => database.marketEvents(request),

@@ -11,9 +11,8 @@ import { MAX_TIME_MS } from '../../engine/interface/limits.js';
 import { UPCOMING_WINDOWS } from '../../engine/interface/parameters.js';
 import { addSaturating } from '../../engine/storage/arithmetic.js';
 import { startOf } from './markets.js';
-import type { Page } from './page.js';
 import { ASSET_PRICE, type EntryOf, RUN_ENTRIES, type TradeCandle } from './runs/format.js';
-import { ENTRIES_MAX, type ListReader } from './runs/reader.js';
+import { ENTRIES_MAX, type ListReader, type Page } from './runs/reader.js';
 
 /** Every window begins at a multiple of each interval. */
 export const INTERVALS_MS = { '5s': 5_000, '1m': 60_000 } as const;

@@ -13,7 +13,6 @@ import {
   REFERENCE_WINDOW_MS,
   RESOLVE_DELAY_MS,
 } from '../../engine/interface/parameters.js';
-import type { Page } from './page.js';
 import {
   ASSET_PRICE,
   type EntryOf,
@@ -22,7 +21,7 @@ import {
   MARKET_TRADE,
   type MarketRecord,
 } from './runs/format.js';
-import type { ListReader } from './runs/reader.js';
+import type { ListReader, Page } from './runs/reader.js';
 
 type Trade = EntryOf<typeof MARKET_TRADE>;
 type Book = EntryOf<typeof MARKET_BOOK>;

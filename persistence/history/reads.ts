@@ -27,7 +27,6 @@ import {
 } from './market-json/market.js';
 import { copyOf } from './markets.js';
 import type { CommittedLists } from './opening.js';
-import type { Page, PageRequest } from './page.js';
 import type { HistoryFiles } from './parts/files.js';
 import type { Turn } from './read-turns.js';
 import { type HistoryAnswers, type RequestOf, type UserTrade, viewOfPast } from './requests.js';
@@ -43,7 +42,7 @@ import {
   USER_TRADE,
 } from './runs/format.js';
 import { KEYED_RESULT, resultIn } from './runs/keyed-results.js';
-import { ListReader } from './runs/reader.js';
+import { ListReader, type Page, type PageRequest } from './runs/reader.js';
 
 /** A prepared read. @throws HistoryDamage, or another error of SQLite. */
 type Read<Answer> = () => Promise<Answer>;

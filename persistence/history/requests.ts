@@ -22,15 +22,14 @@ import type {
   RankedEntry,
 } from './leaderboard/leaderboard.js';
 import type { MarketEventsPage, MarketEventsRequest, MarketTicks } from './market-events.js';
-import type { Page, PageRequest } from './page.js';
 import type {
-  CLOSED_POSITION,
   EntryOf,
   MARKET_TRADE,
   MarketRecord,
   POINTS_CREDIT,
   USER_TRADE,
 } from './runs/format.js';
+import type { Page, PageRequest } from './runs/reader.js';
 import type { TrueAt } from './true-at.js';
 
 /**
@@ -60,7 +59,6 @@ export type HistoryRequest =
   /** The payment of a resolved market to a user. */
   | { kind: 'payment'; userId: number; marketId: number }
   | ({ kind: 'pointsCredits'; userId: number } & PageRequest)
-  | ({ kind: 'closedPositions'; userId: number } & PageRequest)
   | ({ kind: 'marketTrades'; marketId: number } & PageRequest & Omit<EntryFilter, 'marketId'>)
   /** The events of a market, oldest first. */
   | ({ kind: 'marketEvents' } & MarketEventsRequest)
@@ -95,8 +93,6 @@ export type RequestOf<Kind extends HistoryKind> = Extract<HistoryRequest, { kind
 export type UserTrade = EntryOf<typeof USER_TRADE>;
 export type MarketTradeEntry = EntryOf<typeof MARKET_TRADE>;
 export type PointsCredit = EntryOf<typeof POINTS_CREDIT>;
-/** A position that a resolution closed, with what it paid. */
-export type ClosedPosition = EntryOf<typeof CLOSED_POSITION>;
 
 /** A market that has ended, as the engine shows it. */
 export function viewOfPast(market: MarketRecord): MarketView {
@@ -142,7 +138,7 @@ export interface MarketTextsPage extends HashedText {
   nextCursor: number | null;
 }
 
-export type { Page } from './page.js';
+export type { Page } from './runs/reader.js';
 
 export type LeaderboardPage = Page<LeaderboardEntry, LeaderboardCursor>;
 
@@ -169,7 +165,6 @@ export interface HistoryAnswers {
   payment: Payment | null;
   /** A page, with the user's total points. */
   pointsCredits: Page<PointsCredit> & { microPoints: number };
-  closedPositions: Page<ClosedPosition>;
   /** A page; null if there never was such a market. */
   marketTrades: Page<MarketTradeEntry> | null;
   /**

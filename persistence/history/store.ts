@@ -72,10 +72,6 @@ export class HistoryStore {
     return parts.endOf(parts.unsealed.at(-1)! - 1).sequence;
   }
 
-  get entryCount(): number {
-    return Object.values(this.progress.counts).reduce((sum, count) => sum + count, 0);
-  }
-
   async commit(changes: HistoryChanges, end: BatchEnd): Promise<void> {
     if (this.isOver(end)) await this.beginPart();
     else if (this.writer.runs >= this.runsBetween) await this.storeLengths();

@@ -160,7 +160,6 @@ export function startFollower(
     finishSnapshot: finish,
     makePart,
     readSnapshot,
-    stepEnded: () => {},
     snapshotWritten: (sequence: number, hash: string) => written.push({ sequence, hash }),
   };
   const loop = new FollowerLoop(options, (sequence, message) => {

@@ -84,7 +84,6 @@ export interface ExpectedHistory {
   /** Entries by user id or market id, oldest first; fields are named as the history's columns. */
   userTrades: Map<number, Entry[]>;
   pointsCredits: Map<number, Entry[]>;
-  closedPositions: Map<number, Entry[]>;
   marketTrades: Map<number, Entry[]>;
   /** Every market that was ever opened, oldest first, then by asset. */
   markets: MarketRecord[];
@@ -179,7 +178,6 @@ class Oracle {
   private readonly shown: Shown[] = [];
   private readonly userTrades = new Map<number, Entry[]>();
   private readonly pointsCredits = new Map<number, Entry[]>();
-  private readonly closedPositions = new Map<number, Entry[]>();
   private readonly marketTrades = new Map<number, Entry[]>();
   private readonly prices = new Map<number, Entry[]>();
   private readonly numbers = new Map<number, number>();
@@ -207,7 +205,7 @@ class Oracle {
   finish(): ExpectedHistory {
     const markets = [...this.markets.values()].sort((a, b) => a.marketId - b.marketId);
     const points = new Map(markets.map((market) => [market.marketId, this.pointsOf(market)]));
-    const { userTrades, pointsCredits, closedPositions, marketTrades, prices, engine } = this;
+    const { userTrades, pointsCredits, marketTrades, prices, engine } = this;
     for (const market of markets) {
       market.pointCount = points.get(market.marketId)!.length / 3;
       const trades = marketTrades.get(market.marketId) ?? [];
@@ -220,7 +218,7 @@ class Oracle {
       const sums = { valueMicros: valueMicrosOf(last), trades: last.length };
       market.candle = { atMs: starts.at(-1)!, ...range, ...sums };
     }
-    const lists = { userTrades, pointsCredits, closedPositions, marketTrades, prices };
+    const lists = { userTrades, pointsCredits, marketTrades, prices };
     return { ...lists, markets, points, engine };
   }
 
@@ -287,12 +285,9 @@ class Oracle {
         this.change(event.marketId, { openInterestLots: openInterestLots + lots });
         break;
       }
-      case 'positionSettled': {
-        const { type: _, ...fields } = event;
-        const number = this.nextNumber(event.userId);
-        add(this.closedPositions, event.userId, { number, ...fields, ...stamp });
+      case 'positionSettled':
+        this.nextNumber(event.userId);
         break;
-      }
       case 'pointsCredited': {
         const { type: _, ...fields } = event;
         add(this.pointsCredits, event.userId, { ...fields, ...stamp });

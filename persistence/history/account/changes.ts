@@ -13,7 +13,7 @@ import {
   Side,
   ticksIn,
 } from '../../../engine/interface/domain.js';
-import type { EventRecord } from '../../../engine/interface/events.js';
+import type { EventName, EventRecord } from '../../../engine/interface/events.js';
 import { MICROS_PER_SET } from '../../../engine/interface/limits.js';
 import { type EntryOf, TAKER, type USER_TRADE } from '../runs/format.js';
 
@@ -63,95 +63,55 @@ type TradeSide = Omit<
   'number' | 'ordinal' | 'profitMicros' | 'atMs' | 'sequence'
 >;
 
-/** The changes of an event; most kinds have none. */
-export function changesOf(event: EventRecord): AccountChange[] {
-  switch (event.type) {
-    case 'deposited': {
-      const cause = event.source === DepositSource.GRANT ? 'grant' : 'deposit';
-      return [payment(event, cause, event.amountMicros)];
-    }
-    case 'withdrawn':
-      return [payment(event, 'withdrawal', 0 - event.amountMicros)];
-    case 'transferredIn':
-      return [payment({ ...event, otherId: event.fromUserId }, 'transfer_in', event.amountMicros)];
-    case 'transferredOut':
-      return [
-        payment({ ...event, otherId: event.toUserId }, 'transfer_out', 0 - event.amountMicros),
-      ];
-    case 'orderPlaced':
-      return changeOfHold(event, event.restingLots * event.priceTicks);
-    case 'orderCancelled':
-      return changeOfHold(event, 0 - event.sizeLots * event.priceTicks);
-    case 'orderAmended': {
-      const leftLots = event.keptPriority === 1 ? event.sizeLots : 0;
-      return changeOfHold(event, (leftLots - event.oldSizeLots) * event.oldPriceTicks);
-    }
-    case 'trade':
-      return [...changesOfSide(takerOf(event)), ...changesOfSide(makerOf(event))];
-    case 'setsSplit': {
-      const fee = payment(event, 'fee', 0 - event.feeMicros);
-      return [...changesOfSets(event, 'split', 1), ...(event.feeMicros > 0 ? [fee] : [])];
-    }
-    case 'setsMerged':
-      return changesOfSets(event, 'merge', -1);
-    case 'positionSettled':
-      return lossesOf(event);
-    case 'claimed': {
-      const refund = payment(event, 'refund', event.refundMicros);
-      return [...claimsOf(event), ...(event.refundMicros > 0 ? [refund] : [])];
-    }
-    case 'referralEarned':
-      return [
-        payment(
-          { ...event, userId: event.referrerId, otherId: event.userId },
-          'referral',
-          event.amountMicros,
-        ),
-      ];
-    case 'makerShareEarned':
-      return [payment(event, 'maker_share', event.amountMicros)];
-    case 'staked':
-      return [payment(event, 'stake', 0 - event.amountMicros)];
-    case 'unstaked': {
-      const earned = payment(event, 'yield', event.yieldMicros);
-      const principal = payment(event, 'unstake', event.amountMicros);
-      return event.yieldMicros > 0 ? [principal, earned] : [principal];
-    }
-    case 'yieldClaimed':
-      return [payment(event, 'yield', event.yieldMicros)];
-    case 'assetListed':
-    case 'priceObserved':
-    case 'priceHeld':
-    case 'marketListed':
-    case 'marketOpened':
-    case 'startPriceFixed':
-    case 'marketEnded':
-    case 'marketResolved':
-    case 'feesShared':
-    case 'marketClosed':
-    case 'userRegistered':
-    case 'credentialSet':
-    case 'orderNamed':
-    case 'pointsCredited':
-    case 'vaultRemainder':
-    case 'referralCodeSet':
-    case 'tokenCreated':
-    case 'tokenRevoked':
-    case 'tokenExpired':
-    case 'cancelAfterFired':
-    case 'marketPaused':
-    case 'userFrozen':
-    case 'privacyChanged':
-    case 'autoClaimChanged':
-    case 'rulesChanged':
-    case 'rateTierChanged':
-    case 'orderGrouped':
-    case 'orderGroupCreated':
-    case 'orderGroupTripped':
-    case 'orderGroupReset':
-    case 'orderGroupRemoved':
-      return [];
-  }
+/**
+ * The changes of an event, by its kind; the others have none. An event of money that is missing
+ * here would leave balances that do not add up: `audit` finds it.
+ */
+const CHANGES: { readonly [Name in EventName]?: (event: EventRecord<Name>) => AccountChange[] } = {
+  deposited: (event) => {
+    const cause = event.source === DepositSource.GRANT ? 'grant' : 'deposit';
+    return [payment(event, cause, event.amountMicros)];
+  },
+  withdrawn: (event) => [payment(event, 'withdrawal', 0 - event.amountMicros)],
+  transferredIn: (event) => [
+    payment({ ...event, otherId: event.fromUserId }, 'transfer_in', event.amountMicros),
+  ],
+  transferredOut: (event) => [
+    payment({ ...event, otherId: event.toUserId }, 'transfer_out', 0 - event.amountMicros),
+  ],
+  orderPlaced: (event) => changeOfHold(event, event.restingLots * event.priceTicks),
+  orderCancelled: (event) => changeOfHold(event, 0 - event.sizeLots * event.priceTicks),
+  orderAmended: (event) => {
+    const leftLots = event.keptPriority === 1 ? event.sizeLots : 0;
+    return changeOfHold(event, (leftLots - event.oldSizeLots) * event.oldPriceTicks);
+  },
+  trade: (event) => [...changesOfSide(takerOf(event)), ...changesOfSide(makerOf(event))],
+  setsSplit: (event) => {
+    const fee = payment(event, 'fee', 0 - event.feeMicros);
+    return [...changesOfSets(event, 'split', 1), ...(event.feeMicros > 0 ? [fee] : [])];
+  },
+  setsMerged: (event) => changesOfSets(event, 'merge', -1),
+  positionSettled: lossesOf,
+  claimed: (event) => {
+    const refund = payment(event, 'refund', event.refundMicros);
+    return [...claimsOf(event), ...(event.refundMicros > 0 ? [refund] : [])];
+  },
+  referralEarned: (event) => {
+    const of = { userId: event.referrerId, otherId: event.userId };
+    return [payment({ ...event, ...of }, 'referral', event.amountMicros)];
+  },
+  makerShareEarned: (event) => [payment(event, 'maker_share', event.amountMicros)],
+  staked: (event) => [payment(event, 'stake', 0 - event.amountMicros)],
+  unstaked: (event) => {
+    const earned = payment(event, 'yield', event.yieldMicros);
+    const principal = payment(event, 'unstake', event.amountMicros);
+    return event.yieldMicros > 0 ? [principal, earned] : [principal];
+  },
+  yieldClaimed: (event) => [payment(event, 'yield', event.yieldMicros)],
+};
+
+export function changesOf<Name extends EventName>(event: EventRecord<Name>): AccountChange[] {
+  return CHANGES[event.type]?.(event) ?? [];
 }
 
 /** The taker pays or receives available money. A maker who buys pays from the order's hold. */

@@ -7,7 +7,6 @@
  * or the answer is a {@link HistoryDamage}. A line's position never changes.
  */
 import type { CommittedLists } from '../opening.js';
-import type { Page } from '../page.js';
 import { HistoryDamage } from '../rows.js';
 import {
   CLOSED_POSITION,
@@ -17,7 +16,7 @@ import {
   USER_PAYMENT,
   USER_TRADE,
 } from '../runs/format.js';
-import { ENTRIES_MAX, type ListReader } from '../runs/reader.js';
+import { ENTRIES_MAX, type ListReader, type Page } from '../runs/reader.js';
 import {
   type AccountChange,
   type Cause,

@@ -14,7 +14,6 @@ import { nameIn } from '../../../engine/interface/events.js';
 import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
 import type { OrderView } from '../../../engine/interface/views.js';
 import type { CommittedLists } from '../opening.js';
-import type { Page } from '../page.js';
 import { HistoryPruned } from '../parts/files.js';
 import { HistoryDamage } from '../rows.js';
 import {
@@ -28,7 +27,7 @@ import {
   USER_ORDER,
   USER_TRADE,
 } from '../runs/format.js';
-import type { ListReader } from '../runs/reader.js';
+import type { ListReader, Page } from '../runs/reader.js';
 import { blockOf } from './order-ends.js';
 
 /**
@@ -294,19 +293,19 @@ function endInBook(record: OrderRecord, entry: EndEntry): void {
   close(record, state, atMs, how === FILLED_IN_BOOK ? 0 : how);
 }
 
-/** Ends an order in the same command that placed it. */
+/** The end of an order in the command that placed it; for other statuses, UNFILLED. */
+const ENDS_AT_ONCE: Readonly<Record<number, [end: OrderState, reason?: CancelReason]>> = {
+  [OrderStatus.FILLED]: [OrderState.FILLED],
+  [OrderStatus.STOPPED_UNFILLED]: [OrderState.CANCELLED, CancelReason.SELF_TRADE],
+  [OrderStatus.STOPPED]: [OrderState.UNFILLED, CancelReason.SELF_TRADE],
+  [OrderStatus.ORDER_GROUP]: [OrderState.UNFILLED, CancelReason.ORDER_GROUP],
+  [OrderStatus.TRADE_LIMIT]: [OrderState.TRADE_LIMIT],
+  [OrderStatus.TOO_SMALL_TO_REST]: [OrderState.TOO_SMALL_TO_REST],
+};
+
 function endAtOnce(record: OrderRecord, status: number, atMs: number): void {
-  if (status === OrderStatus.FILLED) close(record, OrderState.FILLED, atMs);
-  else if (status === OrderStatus.STOPPED_UNFILLED)
-    close(record, OrderState.CANCELLED, atMs, CancelReason.SELF_TRADE);
-  else if (status === OrderStatus.STOPPED)
-    close(record, OrderState.UNFILLED, atMs, CancelReason.SELF_TRADE);
-  else if (status === OrderStatus.ORDER_GROUP)
-    close(record, OrderState.UNFILLED, atMs, CancelReason.ORDER_GROUP);
-  else if (status === OrderStatus.TRADE_LIMIT) close(record, OrderState.TRADE_LIMIT, atMs);
-  else if (status === OrderStatus.TOO_SMALL_TO_REST)
-    close(record, OrderState.TOO_SMALL_TO_REST, atMs);
-  else close(record, OrderState.UNFILLED, atMs);
+  const [end, reason] = ENDS_AT_ONCE[status] ?? [OrderState.UNFILLED];
+  close(record, end, atMs, reason);
 }
 
 function close(record: OrderRecord, end: OrderState, closedAtMs: number, reason = 0): void {

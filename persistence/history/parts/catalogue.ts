@@ -45,7 +45,14 @@ import {
 } from '../runs/format.js';
 import { KEYED_RESULT } from '../runs/keyed-results.js';
 import { readLengths, writeLengths } from '../runs/lengths.js';
-import { checkTotal, NOTHING, type Progress, progressIn, progressText } from './progress.js';
+import {
+  checkTotal,
+  countsOf,
+  NOTHING,
+  type Progress,
+  progressIn,
+  progressText,
+} from './progress.js';
 import { openTables } from './tables.js';
 
 const PART = { name: 'part', key: 'part', type: 'TEXT' } as const;
@@ -135,6 +142,12 @@ export class PartList {
   /** The end of a part that is over; of part 0, the beginning of the first. */
   endOf(part: number): Progress {
     return this.over[part - 1]?.end ?? NOTHING;
+  }
+
+  /** The number of entries that a part that is over adds to the lists of each kind. */
+  countsIn(part: number): Progress['counts'] {
+    const [{ counts: before }, { counts }] = [this.endOf(part - 1), this.endOf(part)];
+    return countsOf((name) => counts[name] - before[name]);
   }
 
   /** The number of the part that is being written. */
@@ -229,7 +242,9 @@ export class Catalogue {
 
   /** Notes that the database at `path` has become the file of a part. */
   async sealPart(part: number, path: string, sha256: string): Promise<void> {
-    for (const { list } of LISTS) await this.addPlaces(list, part, path);
+    const counts = this.parts.countsIn(part);
+    for (const { list, name } of LISTS)
+      checkTotal(name, { counts }, await this.addPlaces(list, part, path));
     await this.setFile(part, { sha256, pruned: false });
     this.parts.lost.delete(part);
   }
@@ -244,14 +259,16 @@ export class Catalogue {
     this.parts.over[part - 1] = record;
   }
 
-  /** Until its part is sealed, no read needs a place. */
-  private async addPlaces(list: number, part: number, path: string): Promise<void> {
+  /** Returns the number of entries. Until its part is sealed, no read needs a place. */
+  private async addPlaces(list: number, part: number, path: string): Promise<number> {
+    let entries = 0;
     const sql = `SELECT list, id, min(firstOrdinal) AS firstOrdinal, max(firstOrdinal + count - 1) AS lastOrdinal
       FROM part.run WHERE list = ? AND id > ? GROUP BY id LIMIT ${PLACES_AT_ONCE}`;
     for (let after = -1, isLast = false; !isLast; )
       await this.transaction(path, async (database) => {
         const rows = await query<PlaceRow>(database, sql, [list, after]);
         const places = rows.map((row) => Object.values(withChecksum({ ...row, part })));
+        for (const row of rows) entries += row.lastOrdinal - row.firstOrdinal + 1;
         await query(
           database,
           `REPLACE INTO place SELECT ${[0, 1, 2, 3, 4, 5].map((i) => `value ->> ${i}`).join(', ')} FROM json_each(?)`,
@@ -260,6 +277,7 @@ export class Catalogue {
         isLast = rows.length < PLACES_AT_ONCE;
         after = rows.at(-1)?.id ?? after;
       });
+    return entries;
   }
 
   /**

@@ -40,7 +40,7 @@ import {
   sealedPath,
 } from './catalogue.js';
 import type { HistoryFiles } from './files.js';
-import { checkTotal, countsOf, type Progress, readProgress } from './progress.js';
+import { checkTotal, type Progress, readProgress } from './progress.js';
 import { openTables } from './tables.js';
 
 const PAGE_RUNS = 1_000;
@@ -98,9 +98,7 @@ export async function prunePart(options: SealOptions): Promise<void> {
 }
 
 function contentsOf(parts: PartList, part: number): Pick<PartFile, 'sequence' | 'counts'> {
-  const [begin, end] = [parts.endOf(part - 1), parts.endOf(part)];
-  const counts = countsOf((name) => end.counts[name] - begin.counts[name]);
-  return { sequence: end.sequence, counts };
+  return { sequence: parts.endOf(part).sequence, counts: parts.countsIn(part) };
 }
 
 export async function makePart(file: PartFile, signal: AbortSignal): Promise<string> {

@@ -8,7 +8,6 @@
 import { inflateRawSync } from 'node:zlib';
 import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
 import { ByteReader, MalformedBytes } from '../../storage/bytes.js';
-import type { Page, PageRequest } from '../page.js';
 import type { PartList } from '../parts/catalogue.js';
 import { type HistoryFiles, HistoryPruned } from '../parts/files.js';
 import { HistoryDamage } from '../rows.js';
@@ -21,6 +20,19 @@ import {
   type RunHead,
   runChecksum,
 } from './format.js';
+
+/** A page of a list, newest first; `nextCursor` null: it is the last. */
+export interface Page<T, Cursor = number> {
+  entries: T[];
+  nextCursor: Cursor | null;
+}
+
+/** `cursor`: the `nextCursor` of the page before; null for the first. */
+export interface PageRequest {
+  /** The most entries, at least 1. */
+  limit: number;
+  cursor: number | null;
+}
 
 /** A page with filters ends, perhaps not full, when it has read this many entries. */
 export const ENTRIES_MAX = 30_000;

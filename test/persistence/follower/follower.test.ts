@@ -201,7 +201,7 @@ describe('snapshots', () => {
       listSnapshots(folder).map(({ sequence, path }) => [sequence, readSnapshot(path).hash]);
     expect(hashes(other)).toEqual(hashes(leading));
     expect(vouched).toBeGreaterThan(3);
-    expect(node.log.of('info')[0]).toMatchObject({
+    expect(node.log.of('info')[1]).toMatchObject({
       fields: { snapshotSequence: expect.any(Number) },
       message: 'the follower starts',
     });

@@ -125,7 +125,7 @@ function requestsOf({ engine, markets }: ReturnType<typeof expectedHistory>): Hi
   const all = { fromMs: null, toMs: null, marketId: null };
   const found: HistoryRequest[] = [];
   for (let userId = 1; userId <= engine.userCount; userId += 12) {
-    for (const kind of ['userTrades', 'pointsCredits', 'closedPositions'] as const)
+    for (const kind of ['userTrades', 'pointsCredits'] as const)
       found.push({ kind, userId, ...page });
     found.push({ kind: 'ledger', userId, ...page, ...all, cause: null });
     const order = { kind: 'userOrders', userId, ...page, clientOrderId: null, ...all } as const;
