@@ -53,6 +53,7 @@ const TRIALS: Readonly<Record<string, Trial>> = {
   site: own('site'),
   soak: own('soak'),
   standstill: own('standstill'),
+  cluster: own('cluster'),
   'cluster-kill': own('cluster-kill'),
   models: own('models'),
   mutations: own('mutations'),

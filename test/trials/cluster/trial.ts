@@ -6,17 +6,17 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { eventually } from '../support/eventually.js';
-import { ApiClient } from '../support/server.js';
-import { ROOT } from '../support/sources.js';
-import { Random } from '../support/workload/random.js';
+import { eventually } from '../../support/eventually.js';
+import { ApiClient } from '../../support/server.js';
+import { ROOT } from '../../support/sources.js';
+import { Random } from '../../support/workload/random.js';
 import {
   activeMarket,
   nextCommand,
   registerTraders,
   type Sent,
   send,
-} from '../trials/disk/scenario.js';
+} from '../disk/scenario.js';
 
 let child: ChildProcess | null = null;
 const clients: ApiClient[] = [];
