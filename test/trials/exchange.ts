@@ -52,9 +52,3 @@ export function errorsIn(log: string): string[] {
     !line.startsWith('{') || ['error', 'fatal'].includes(JSON.parse(line).level);
   return log.split('\n').filter((line) => line !== '' && isError(line));
 }
-
-export function metricOf(text: string, name: string): number {
-  const line = text.split('\n').find((each) => each.startsWith(`${name} `));
-  if (line === undefined) throw new Error(`/metrics has no ${name}`);
-  return Number(line.slice(name.length + 1));
-}

@@ -1,5 +1,4 @@
 /** Operators over real HTTP: pauses, frozen users, cancels, VOID markets, and a restart. */
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { request } from 'undici';
@@ -17,13 +16,9 @@ import {
   WINDOW_START_MS,
 } from '../../support/server.js';
 import { clientsOf } from '../stream/support.js';
+import { KEY, CONFIG as OPERATOR, operatorOf, type Reply } from './operator.js';
 
-const KEY = 'operator-key-of-the-tests';
-const CONFIG = {
-  operationsPort: 0,
-  operatorKeys: [{ holder: 'olga', sha256: createHash('sha256').update(KEY).digest() }],
-  partnerKeys: PARTNER_KEYS,
-};
+const CONFIG = { ...OPERATOR, partnerKeys: PARTNER_KEYS };
 const BECAUSE = { reason: 'the feed is wrong' };
 
 const { connectAs } = clientsOf(() => server);
@@ -34,24 +29,7 @@ const ada = await server.registerByPartner('ada');
 const bob = await server.register('bob');
 afterAll(() => server.stop());
 
-// biome-ignore lint/suspicious/noExplicitAny: tests read answers field by field
-type Reply = { status: number; json: any; text: string };
-
-async function operate(
-  method: 'GET' | 'POST',
-  path: string,
-  body?: object,
-  authorization = `Bearer ${KEY}`,
-): Promise<Reply> {
-  const response = await request(`http://127.0.0.1:${server.exchange.operationsPort}/api${path}`, {
-    method,
-    headers: { authorization, 'content-type': 'application/json' },
-    body: body === undefined ? null : JSON.stringify(body),
-  });
-  const text = await response.body.text();
-  const isJson = `${response.headers['content-type']}`.startsWith('application/json');
-  return { status: response.statusCode, text, json: isJson ? JSON.parse(text) : null };
-}
+const operate = operatorOf(() => server);
 const act = (path: string, body: object = BECAUSE) => operate('POST', `/operator/${path}`, body);
 async function done(path: string, body: object = BECAUSE, expected = 200): Promise<Reply['json']> {
   const { status, json, text } = await act(path, body);

@@ -1,16 +1,10 @@
 /** Rules that an operator changes during trading: fees, limits, refusals. */
-import { createHash } from 'node:crypto';
-import { request } from 'undici';
 import { afterAll, expect, test } from 'vitest';
 import { eventually } from '../../support/eventually.js';
 import { lockJournal } from '../../support/journal-fixture.js';
 import { MARKET, TestServer } from '../../support/server.js';
+import { CONFIG, operatorOf } from './operator.js';
 
-const KEY = 'operator-key-of-the-tests';
-const CONFIG = {
-  operationsPort: 0,
-  operatorKeys: [{ holder: 'olga', sha256: createHash('sha256').update(KEY).digest() }],
-};
 const BECAUSE = { reason: 'half the fee for a week' };
 
 let server = await TestServer.start(CONFIG);
@@ -19,14 +13,7 @@ const ada = await server.register('ada');
 const bob = await server.register('bob');
 afterAll(() => server.stop());
 
-async function operate(method: 'GET' | 'POST', path: string, body?: object) {
-  const response = await request(`http://127.0.0.1:${server.exchange.operationsPort}/api${path}`, {
-    method,
-    headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
-    body: body === undefined ? null : JSON.stringify(body),
-  });
-  return { status: response.statusCode, json: JSON.parse(await response.body.text()) };
-}
+const operate = operatorOf(() => server);
 const setRules = (body: object) => operate('POST', '/operator/rules', { ...BECAUSE, ...body });
 
 /** The fee of a buy of 10 shares at 0.5, which costs 5 dollars. */

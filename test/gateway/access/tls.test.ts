@@ -163,19 +163,19 @@ describe.each([0, 2])('with EDGE_THREADS=%i', (threads) => {
     expect(await shown(api.url)).toBe('second');
     expect(await register('zenith', 'two')).toBe(201);
   });
+});
 
-  test('a standby says at once that it could not serve with wrong ones', async () => {
-    // This standby waits for a database that does not exist.
-    const JOURNAL = 'postgres://exchange@127.0.0.1:1/exchange';
-    startWith(FIRST, { ROLE: 'standby', JOURNAL, UNREPLICATED: 'on' });
-    await eventually(() => server!.stderr.includes('a standby: it follows the leader and waits'));
-    writeCertificate(folder, { cert: SECOND.cert, key: FIRST.key });
-    await server!.hangUp('this process cannot serve with these files');
-    writeCertificate(folder, FIRST);
-    await server!.hangUp('are read again before this process serves');
-    expect(server!.stderr.split('cannot serve with these files')).toHaveLength(2);
-    expect(await server!.stop()).toBe(0);
-  });
+test('a standby says at once that it could not serve with wrong ones', async () => {
+  // This standby waits for a database that does not exist.
+  const JOURNAL = 'postgres://exchange@127.0.0.1:1/exchange';
+  startWith(FIRST, { ROLE: 'standby', JOURNAL, UNREPLICATED: 'on' });
+  await eventually(() => server!.stderr.includes('a standby: it follows the leader and waits'));
+  writeCertificate(folder, { cert: SECOND.cert, key: FIRST.key });
+  await server!.hangUp('this process cannot serve with these files');
+  writeCertificate(folder, FIRST);
+  await server!.hangUp('are read again before this process serves');
+  expect(server!.stderr.split('cannot serve with these files')).toHaveLength(2);
+  expect(await server!.stop()).toBe(0);
 });
 
 const WRONG: [name: string, change: (folder: string) => void, message: string][] = [

@@ -27,8 +27,9 @@ import { Load } from '../../support/load/load.js';
 import { freePort } from '../../support/processes/free-port.js';
 import { inFolder } from '../../support/processes/machine.js';
 import { replayProblems } from '../../support/processes/replay-tool.js';
+import { metricIn } from '../../support/server.js';
 import { Random } from '../../support/workload/random.js';
-import { errorsIn, metricOf, startExchange } from '../exchange.js';
+import { errorsIn, startExchange } from '../exchange.js';
 import { judgeLevel, KINDS, type Kind, type Sample } from './level.js';
 
 const MINUTES = extent(24);
@@ -193,14 +194,14 @@ async function watch({ load, operationsPort, data, pid }: Watched) {
   const client = new Client({ port: operationsPort });
   while (!load.isOver) {
     const { text } = await client.mustAsk({ path: '/metrics' });
-    const memory = (kind: string) => metricOf(text, `exchange_memory_bytes{kind="${kind}"}`);
+    const memory = (kind: string) => metricIn(text, `exchange_memory_bytes{kind="${kind}"}`);
     const values: Record<Kind, number> = {
       resident: memory('rss'),
       heap: memory('heapUsed'),
       external: memory('external'),
       descriptors: readdirSync(`/proc/${pid}/fd`).length,
       journal: bytesIn(data, /^journal.*\.db$/),
-      lagSeconds: metricOf(text, 'exchange_follower_lag_seconds'),
+      lagSeconds: metricIn(text, 'exchange_follower_lag_seconds'),
     };
     const atMs = performance.now();
     for (const kind of KINDS) samples[kind]!.push({ atMs, value: values[kind] });
