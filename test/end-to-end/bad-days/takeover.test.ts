@@ -2,13 +2,12 @@
  * The built program with a standby, on a real cluster of PostgreSQL. A warm standby takes over from
  * a leader that was killed, from one that was asked to hand over, and from one whose connection was
  * cut when it was unknown whether its last batch was committed. cluster-kill.test.ts pauses a
- * leader.
+ * leader. clock.test.ts, candidate.test.ts and the trial cluster-kill set clocks.
  */
 import { execFile } from 'node:child_process';
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { dirname, join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createLog } from '../../../gateway/observe/log.js';
@@ -17,11 +16,11 @@ import { startExchange } from '../../../gateway/start/exchange.js';
 import { readAddress } from '../../../persistence/replication/postgres/address.js';
 import { healthCheck } from '../../gateway/health-check.js';
 import { StreamClient } from '../../gateway/stream/support.js';
+import { PASSWORD_USER } from '../../support/cluster/postgres.js';
 import { eventually } from '../../support/eventually.js';
 import { extent } from '../../support/extent.js';
 import type { ChildServer } from '../../support/programs.js';
 import { type ApiClient, PASSWORD, type Trader } from '../../support/server.js';
-import { clockVariables } from '../../support/shifted-clock/variables.js';
 import { Random } from '../../support/workload/random.js';
 import {
   activeMarket,
@@ -35,6 +34,8 @@ import {
 import { Machines } from './machines.js';
 
 const COMMANDS = 30;
+/** An exchange tries its password every ten seconds. */
+const PASSWORD_SEEN_MS = 60_000;
 /**
  * The number of planned takeovers, one after the other, while a key lives; each new leader was a
  * standby.
@@ -288,58 +289,10 @@ test('a commit that is cut is answered by what the journal has', async () => {
   await expectAll(last, all);
 });
 
-const HOUR_MS = 3_600_000;
 const epochNow = async () => {
   const [row] = await machines.cluster.query(machines.cluster.primary, 'SELECT epoch FROM writer');
   return Number(row!['epoch']);
 };
-
-test('a clock that jumps moves no market and forgets no key, and a standby that has one does not lead', async () => {
-  const shift = join(machines.newFolder(), 'leader');
-  mkdirSync(dirname(shift), { recursive: true });
-  const real = { FEED_SPEED: '1' };
-  const first = lead({ ...real, ...clockVariables(shift) });
-  const api = await listening(first);
-  const [ada] = await registerTraders(api);
-  const stake = (at: ApiClient) => {
-    const headers = { 'idempotency-key': 'once' };
-    return at.send('POST', '/vaults/flex/stake', { amount: 1 }, { token: ada!.token, headers });
-  };
-  const staked = await stake(api);
-  expect(staked.status, staked.text).toBe(201);
-  const { id, endsAtMs } = (await api.get(`/markets/15m/${await activeMarket(api)}`)).json;
-  /** Time passes only in reality, so no clock of the test can hide an end. */
-  const expectToLast = async (at: ApiClient) => {
-    const { status } = (await at.get(`/markets/15m/${id}`)).json;
-    if (Date.now() < endsAtMs - 10_000) expect(status).toBe('active');
-  };
-  for (const jumpMs of [HOUR_MS, -HOUR_MS]) {
-    writeFileSync(shift, `${jumpMs}`);
-    const said = jumpMs > 0 ? 'set forward and is not followed' : 'set back';
-    await eventually(() => first.server.stderr.includes(said));
-    expect(Math.abs((await api.get('/time')).json.nowMs - Date.now())).toBeLessThan(10_000);
-    await expectToLast(api);
-  }
-  const wrong = join(machines.newFolder(), 'standby');
-  mkdirSync(dirname(wrong), { recursive: true });
-  writeFileSync(wrong, `${HOUR_MS}`);
-  const standby = await standBy(first, { ...real, ...clockVariables(wrong) });
-  const refuses = 'THIS EXCHANGE DOES NOT TAKE THE LEAD';
-  await eventually(() => standby.server.stderr.includes(refuses));
-  const metrics = await (await fetch(`${waitingAt(standby)}/metrics`)).text();
-  expect(/^exchange_clock_ahead_seconds -(\d+)/m.exec(metrics)?.[1]).toMatch(/^3[56]\d\d$/);
-  await first.server.stop('SIGKILL');
-  // Longer than a lease and its grace period.
-  await delay(9_000);
-  expect(await epochNow()).toBe(1);
-  writeFileSync(wrong, '0');
-  const second = await listening(standby);
-  expect(standby.server.stderr).toContain('this exchange can take the lead again');
-  const again = await stake(second);
-  expect(again.text).toBe(staked.text);
-  expect(again.headers['idempotency-replayed']).toBe('true');
-  await expectToLast(second);
-});
 
 test('a start as leader compares its clock with the journal before it takes the lead', async () => {
   const first = lead();
@@ -377,4 +330,27 @@ test('a JOURNAL that cannot be used is refused in words', async () => {
   expect(() => readConfig({ JOURNAL })).toThrow('must begin with postgres://');
   expect(await server.end()).toBe(1);
   expect(server.stderr).toContain('no node of');
+});
+
+/** The trial cluster-kill also drops connections. */
+test('a password that ends is told before it stops anything, and replaced without a stop', async () => {
+  const { cluster, work } = machines;
+  const file = join(work, 'password');
+  const write = (password: string) => writeFileSync(file, `${password}\n`, { mode: 0o600 });
+  write('first');
+  await cluster.addPasswordUser('first');
+  const leader = lead({ JOURNAL: cluster.urlWithPassword, JOURNAL_PASSWORD_FILE: file });
+  const api = await listening(leader);
+  const { server } = leader;
+  await cluster.query(cluster.primary, `ALTER ROLE ${PASSWORD_USER} PASSWORD 'second'`);
+  const refused = 'NEW CONNECTIONS TO THE JOURNAL ARE REFUSED';
+  await eventually(() => server.stderr.includes(refused), PASSWORD_SEEN_MS);
+  expect(server.stderr).toMatch(/password authentication failed .* Write the current password to /);
+  expect(server.stderr).toContain(`Write the current password to ${file}`);
+  // The exchange still leads.
+  expect(await registerTraders(api)).not.toEqual([]);
+  write('second');
+  await eventually(() => server.stderr.includes('are accepted again'), PASSWORD_SEEN_MS);
+  expect(server.stderr.split(refused).length).toBe(2);
+  expect(await server.stop()).toBe(0);
 });
