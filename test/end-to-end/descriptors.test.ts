@@ -17,6 +17,7 @@ import { type ChildServer, Exchanges } from '../support/programs.js';
 import { type ApiClient, PASSWORD } from '../support/server.js';
 
 const WARM_UP_STAKES = 10;
+const HEARTBEAT_MS = 1_000;
 
 let exchanges: Exchanges;
 let server: ChildServer;
@@ -35,11 +36,11 @@ afterEach(async () => {
 
 async function start(limits?: string[]): Promise<void> {
   server = exchanges.spawn({}, limits);
-  api = await exchanges.listening(server);
+  api = await exchanges.listening(server, { connections: 1 });
   ({ token, userId } = (
     await api.post('/auth/register', { username: 'ada', password: PASSWORD })
   ).json);
-  // The client opens its connections now, while descriptors are free.
+  // The client opens its only connection now, while descriptors are free.
   for (let i = 0; i < WARM_UP_STAKES; i++) await stake();
 }
 
@@ -57,11 +58,16 @@ async function stake(): Promise<void> {
   expect((await api.post('/vaults/flex/stake', { amount: 1 }, token)).status).toBe(201);
 }
 
-test('without free descriptors, trading continues, the follower retries, and nothing is missing afterwards', async () => {
+test('without free descriptors, trading continues, the follower retries, and nothing is missing afterwards', async ({
+  onTestFinished,
+}) => {
   await start();
   await api.read(`/users/${userId}/ledger`, token);
   expect((await api.get('/ready')).json).toEqual({ status: 'ready' });
   const starvation = starveOfDescriptors(server.child.pid!);
+  // The exchange closes a silent connection, and could not accept another one.
+  const heartbeat = setInterval(() => void api.get('/health').catch(() => {}), HEARTBEAT_MS);
+  onTestFinished(() => clearInterval(heartbeat));
   // The history is damaged, so the follower reopens all of its files: history, journal, snapshots.
   await damageHistory();
   await eventually(async () => 'warning' in (await api.get('/ready')).json);
@@ -75,6 +81,7 @@ test('without free descriptors, trading continues, the follower retries, and not
   sockets.push(connect(Number(new URL(api.url).port), '127.0.0.1').on('error', () => {}));
   await stake();
 
+  clearInterval(heartbeat);
   starvation.relieve();
   await eventually(async () => expect((await api.get('/ready')).json).toEqual({ status: 'ready' }));
   expect((await api.read(`/users/${userId}/ledger`, token)).status).toBe(200);

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { eventually } from './eventually.js';
 import { ExchangeProcess } from './processes/exchange-process.js';
 import { goodOutput, linesOf, type ToolRun } from './replay-tool.js';
-import { ApiClient, EDGE_THREADS } from './server.js';
+import { ApiClient, type ClientOptions, EDGE_THREADS } from './server.js';
 
 export const EDGE_VARIABLES: Readonly<Record<string, string>> =
   EDGE_THREADS === 0 ? {} : { EDGE_THREADS: `${EDGE_THREADS}` };
@@ -43,8 +43,8 @@ export class ChildServer extends ExchangeProcess {
   }
 
   /** Resolves to a client when the program listens. Rejects with its output if it exits first. */
-  async listening(tls: { ca: string[] } | null = null): Promise<ApiClient> {
-    return new ApiClient(await this.opened(), tls);
+  async listening(options?: ClientOptions): Promise<ApiClient> {
+    return new ApiClient(await this.opened(), options);
   }
 
   /** Makes the program read its keys and files again, and waits for the message `says`. */
@@ -80,8 +80,8 @@ export class Exchanges {
     return server;
   }
 
-  async listening(server: ChildServer): Promise<ApiClient> {
-    const client = await server.listening();
+  async listening(server: ChildServer, options?: ClientOptions): Promise<ApiClient> {
+    const client = await server.listening(options);
     this.clients.push(client);
     return client;
   }

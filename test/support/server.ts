@@ -96,16 +96,22 @@ export interface RequestOptions {
 
 export type Verb = 'GET' | 'POST' | 'PUT' | 'DELETE' | 'HEAD' | 'OPTIONS' | 'PATCH';
 
+export interface ClientOptions {
+  /** The trusted certificates, for an address with https. */
+  ca?: string[];
+  /** The most connections; null if as many as requests need. */
+  connections?: number | null;
+}
+
 /** A client of the API at `url`, which ends before /api. */
 export class ApiClient {
   private readonly agent: Agent;
 
-  /** `tls`: the trusted certificates, for an address with https. */
   constructor(
     readonly url: string,
-    tls: { ca: string[] } | null = null,
+    { ca, connections = null }: ClientOptions = {},
   ) {
-    this.agent = new Agent(tls === null ? {} : { connect: tls });
+    this.agent = new Agent({ connections, ...(ca === undefined ? {} : { connect: { ca } }) });
   }
 
   get(path: string, token?: string): Promise<Answer> {
