@@ -1,6 +1,7 @@
 /**
  * Files that the program's user may not use: the program's message names the file, the user and a
- * command, and after that command the same program works. Needs root, to act as another user.
+ * command, and after that command the same program works. start.test.ts has the exchange and
+ * doctor. Needs root, to act as another user.
  */
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
 import {
@@ -84,24 +85,6 @@ function follow(text: string): void {
 }
 
 const WAYS: Record<string, { make(): void; programs: string[][]; named(): string }> = {
-  'a data folder in a folder of root': {
-    make: () => {},
-    programs: [[EXCHANGE]],
-    named: () => data,
-  },
-  'snapshots of root': {
-    make: () => {
-      copyForNobody();
-      giveTo(join(data, 'snapshots'), 0);
-      chmodSync(join(data, 'snapshots'), 0o700);
-    },
-    programs: [
-      [EXCHANGE],
-      [OPERATIONS, 'doctor', '--data', 'DATA'],
-      [REPLAY, '--data', 'DATA', 'verify'],
-    ],
-    named: () => join(data, 'snapshots'),
-  },
   'a copy into a folder of root': {
     make: copyForNobody,
     programs: [
@@ -120,9 +103,6 @@ const WAYS: Record<string, { make(): void; programs: string[][]; named(): string
       giveTo(join(root, 'out'), NOBODY);
     },
     programs: [
-      [EXCHANGE],
-      [OPERATIONS, 'doctor', '--data', 'DATA'],
-      [OPERATIONS, 'backup', '--data', 'DATA', '--to', 'ROOT/out/backup'],
       [OPERATIONS, 'archive', '--data', 'DATA', '--to', 'ROOT/out/archive'],
       [REPLAY, '--data', 'DATA', 'verify'],
     ],

@@ -1,6 +1,7 @@
 /** The built program as a process: startup, output, stop, and what it refuses. */
 
 import { spawn, spawnSync } from 'node:child_process';
+import { closeSync, openSync, readFileSync, truncateSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
@@ -12,6 +13,7 @@ import { STREAM_LIMITS } from '../../gateway/stream/limits.js';
 import { DAY_FILE } from '../data/day-file.js';
 import { eventually, NO_MARKET_MS } from '../support/eventually.js';
 import { lockJournal } from '../support/journal-fixture.js';
+import { MAIN } from '../support/processes/exchange-process.js';
 import { freePort } from '../support/processes/free-port.js';
 import { type ChildServer, Exchanges } from '../support/programs.js';
 import { PASSWORD } from '../support/server.js';
@@ -72,9 +74,11 @@ describe('a start', () => {
     },
   );
 
-  test('is refused on data in use, and on a damaged journal, with a message and no stack trace', async () => {
-    const first = spawnServer();
-    await listening(first);
+  test('is refused on data in use and on a damaged journal, and can reuse the port of a killed exchange', async () => {
+    const PORT = `${await freePort()}`;
+    const first = spawnServer({ PORT });
+    const api = await listening(first);
+    expect((await api.get('/health')).status).toBe(200);
     const expectRefused = async () => {
       const second = spawnServer();
       expect(await second.end()).toBe(1);
@@ -83,33 +87,13 @@ describe('a start', () => {
       expect(second.stdout).toBe('');
     };
     await expectRefused();
-    expect(await first.stop()).toBe(0);
+    // Its clients are still connected.
+    await first.stop('SIGKILL');
+    const again = spawnServer({ PORT });
+    expect((await (await listening(again)).get('/health')).status).toBe(200);
+    expect(await again.stop()).toBe(0);
     await rm(join(exchanges.folder, 'journal.db'));
     await expectRefused();
-  });
-
-  test('says in capitals that it has made a new journal, and where: a volume may be missing', async () => {
-    const said = 'A NEW, EMPTY EXCHANGE: there was no journal in ';
-    const starts = async () => {
-      const server = spawnServer();
-      await listening(server);
-      await server.stop();
-      return server.stderr.includes(said + exchanges.folder);
-    };
-    expect([await starts(), await starts()]).toEqual([true, false]);
-    // The folder is missing, as if its volume were not mounted.
-    await rm(exchanges.folder, { recursive: true });
-    expect(await starts()).toBe(true);
-  });
-
-  test("can reuse the port at once, with the previous exchange's clients still connected", async () => {
-    const PORT = `${await freePort()}`;
-    const first = spawnServer({ PORT });
-    const api = await listening(first);
-    expect((await api.get('/health')).status).toBe(200);
-    await first.stop('SIGKILL');
-    const again = await listening(spawnServer({ PORT }));
-    expect((await again.get('/health')).status).toBe(200);
   });
 
   test.each([
@@ -131,11 +115,15 @@ describe('a stop', () => {
   test('by SIGTERM or SIGINT exits with 0, and the next start continues', async () => {
     const first = spawnServer();
     const api = await listening(first);
+    // A new journal is reported in capitals, because a volume may be missing.
+    const isNew = `A NEW, EMPTY EXCHANGE: there was no journal in ${exchanges.folder}`;
+    expect(first.stderr).toContain(isNew);
     const registered = await api.post('/auth/register', { username: 'ada', password: PASSWORD });
     const { userId, token } = registered.json;
     expect(await first.stop('SIGTERM')).toBe(0);
     const second = spawnServer();
     const again = await listening(second);
+    expect(second.stderr).not.toContain(isNew);
     // The token is still valid, because its secret is in the data folder.
     expect((await again.get(`/users/${userId}/balance`, token)).json.available).toBe(10_000);
     const { json } = await again.post('/auth/login', { username: 'ada', password: PASSWORD });
@@ -199,6 +187,32 @@ describe('a stop', () => {
     expect((await signIn('ada')).status).toBe(200);
     expect((await signIn('bob')).status).toBe(401);
   });
+});
+
+test.each([
+  ['a', 'continues at its beginning, without NUL bytes'],
+  ['w', 'would leave a hole, which the start reports'],
+])('a log opened with %s that logrotate copies and truncates %s', async (flag) => {
+  const path = join(exchanges.work, 'log');
+  const file = openSync(path, flag);
+  const child = spawn(process.execPath, [MAIN], {
+    env: { PATH: process.env['PATH'], PORT: '0', ASSETS: 'BTC', DATA_FOLDER: exchanges.folder },
+    stdio: ['ignore', 'pipe', file],
+  });
+  closeSync(file);
+  const log = () => readFileSync(path, 'utf8');
+  try {
+    await eventually(() => expect(log()).toContain('PLAY MONEY'));
+    expect(log().includes('THE LOG CANNOT BE ROTATED')).toBe(flag === 'w');
+    truncateSync(path);
+    child.kill('SIGHUP');
+    await eventually(() => expect(log()).toContain('keys and secrets were read again'));
+    expect(log().includes('\0')).toBe(flag === 'w');
+  } finally {
+    const ended = new Promise((resolve) => child.on('exit', resolve));
+    child.kill('SIGTERM');
+    await ended;
+  }
 });
 
 describe('the configuration', () => {
