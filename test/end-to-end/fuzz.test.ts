@@ -44,7 +44,8 @@ const LIMIT_MS = 300_000 + 12 * REQUESTS;
 /** Time passes between rounds, so that markets end and resolve. */
 const ROUNDS = 20;
 const ROUND_MS = 150_000;
-const CONNECTIONS = 16;
+/** In `npm test` one request comes after the other, so that a seed gives the same answers. */
+const CONNECTIONS = extent(1, 0) > 0 ? 16 : 1;
 const PEOPLE = 24;
 const SPOILT_SHARE = 0.4;
 
