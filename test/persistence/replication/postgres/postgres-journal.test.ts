@@ -15,7 +15,10 @@ import { PostgresSource } from '../../../../persistence/replication/postgres/pos
 import { PostgresCluster } from '../../../support/cluster/postgres.js';
 import { eventually } from '../../../support/eventually.js';
 
+type Node = PostgresCluster['nodes'][number];
 let cluster: PostgresCluster;
+/** The primary, and its standbys. */
+const nodes = () => cluster.nodes as [Node, Node, Node];
 beforeAll(async () => {
   cluster = await PostgresCluster.start();
 }, 120_000);
@@ -40,6 +43,13 @@ function batchAfter(journal: PostgresJournal, count = 3): BatchContent {
 
 function append(journal: PostgresJournal, batch = batchAfter(journal)): Promise<Error | null> {
   return new Promise((resolve) => journal.append(batch, resolve));
+}
+
+function outcomeOf(taking: Promise<PostgresJournal>): Promise<string> {
+  return taking.then(
+    (journal) => journal.close().then(() => 'it leads'),
+    ({ message }: Error) => message,
+  );
 }
 
 async function readAll(): Promise<JournalBatch[]> {
@@ -142,11 +152,7 @@ test('a process that has just started leaves the lead to a warm standby', async 
 });
 
 test('with one standby away commits go on; with both they wait, and nothing is visible', async () => {
-  const [, b, c] = cluster.nodes as [
-    never,
-    PostgresCluster['nodes'][0],
-    PostgresCluster['nodes'][0],
-  ];
+  const [, b, c] = nodes();
   const journal = await takeOver();
   await cluster.stopNode(b);
   expect(await append(journal)).toBeNull();
@@ -154,7 +160,7 @@ test('with one standby away commits go on; with both they wait, and nothing is v
   let answered: Error | null | undefined;
   const waiting = append(journal).then((error) => (answered = error));
   const source = await PostgresSource.open(cluster.address, 'primary');
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await delay(300);
   expect(answered).toBeUndefined();
   expect((await source.end()).sequence).toBe(3);
   await cluster.startNode(b);
@@ -170,10 +176,7 @@ test('with one standby away commits go on; with both they wait, and nothing is v
  * Cancels waits for standbys until `waiting` has ended, since the first wait may belong to another
  * session.
  */
-async function cutShort(
-  node: PostgresCluster['nodes'][0],
-  waiting: Promise<unknown>,
-): Promise<void> {
+async function cutShort(node: Node, waiting: Promise<unknown>): Promise<void> {
   const cancel = `SELECT pg_cancel_backend(pid) AS done FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
   let hasEnded = false;
   void waiting.then(() => (hasEnded = true));
@@ -184,11 +187,7 @@ async function cutShort(
 }
 
 test('a wait that is cut short is no commit', async () => {
-  const [a, b, c] = cluster.nodes as [
-    PostgresCluster['nodes'][0],
-    PostgresCluster['nodes'][0],
-    PostgresCluster['nodes'][0],
-  ];
+  const [a, b, c] = nodes();
   const journal = await takeOver();
   for (const node of [b, c]) await cluster.stopNode(node);
   const waiting = append(journal);
@@ -199,17 +198,11 @@ test('a wait that is cut short is no commit', async () => {
 });
 
 test('a takeover whose wait is cut short does not lead', async () => {
-  const [a, ...standbys] = cluster.nodes as [
-    PostgresCluster['nodes'][0],
-    ...PostgresCluster['nodes'],
-  ];
+  const [a, ...standbys] = nodes();
   await (await takeOver()).close();
   // PostgreSQL considers paused nodes connected for a minute.
   for (const node of standbys) cluster.signalNode(node, 'SIGSTOP');
-  const outcome = takeOver().then(
-    (journal) => journal.close().then(() => 'it leads'),
-    ({ message }: Error) => message,
-  );
+  const outcome = outcomeOf(takeOver());
   await cutShort(a, outcome);
   expect(await outcome).toMatch('stopped waiting for the standbys');
   for (const node of standbys) cluster.signalNode(node, 'SIGCONT');
@@ -294,44 +287,37 @@ describe('standbys that want to lead while commits wait for copies', () => {
 
 describe('a cluster under which a commit could be lost is refused', () => {
   test.each([
-    ['synchronous_commit', 'off', 'local'],
-    ['synchronous_standby_names', '', ''],
-  ])('%s', async (name, ...values) => {
-    const [a] = cluster.nodes;
+    ['synchronous_commit', 'on', ['off', 'local']],
+    ['synchronous_standby_names', 'ANY 1 (b, c)', ['']],
+  ])('%s', async (name, good, values) => {
+    const [a] = nodes();
     for (const value of values) {
-      await cluster.query(a!, `ALTER ROLE postgres SET ${name} = '${value}'`).catch(() => {});
-      await cluster.query(a!, `ALTER SYSTEM SET ${name} = '${value}'`);
-      await cluster.query(a!, 'SELECT pg_reload_conf()');
+      await cluster.query(a, `ALTER ROLE postgres SET ${name} = '${value}'`).catch(() => {});
+      await set(name, value);
       await eventually(async () => {
-        const outcome = await takeOver().then(
-          (journal) => journal.close().then(() => 'it leads'),
-          ({ message }: Error) => message,
-        );
-        expect(outcome).toContain(`PostgreSQL has ${name} = '${value}'`);
+        expect(await outcomeOf(takeOver())).toContain(`PostgreSQL has ${name} = '${value}'`);
       });
     }
-    await cluster.query(a!, `ALTER ROLE postgres RESET ${name}`).catch(() => {});
-    await cluster.query(
-      a!,
-      `ALTER SYSTEM SET ${name} = '${name === 'synchronous_commit' ? 'on' : 'ANY 1 (b, c)'}'`,
-    );
-    await cluster.query(a!, 'SELECT pg_reload_conf()');
+    await cluster.query(a, `ALTER ROLE postgres RESET ${name}`).catch(() => {});
+    await set(name, good);
   });
 });
 
+async function set(name: string, value: string): Promise<void> {
+  const [a] = nodes();
+  await cluster.query(a, `ALTER SYSTEM SET ${name} = '${value}'`);
+  await cluster.query(a, 'SELECT pg_reload_conf()');
+}
+
 describe('settings that no longer hold end a leader', () => {
-  const set = async (names: string) => {
-    const [a] = cluster.nodes;
-    await cluster.query(a!, `ALTER SYSTEM SET synchronous_standby_names = '${names}'`);
-    await cluster.query(a!, 'SELECT pg_reload_conf()');
-  };
-  afterEach(() => set('ANY 1 (b, c)'));
+  const setNames = (names: string) => set('synchronous_standby_names', names);
+  afterEach(() => setNames('ANY 1 (b, c)'));
 
   test('that has nothing to write', async () => {
     const journal = await takeOver();
     let lost: Error | null = null;
     journal.whenLost((error) => (lost = error));
-    await set('');
+    await setNames('');
     await eventually(() => lost !== null);
     expect(lost!.message).toContain("PostgreSQL has synchronous_standby_names = ''");
     await expect(append(journal)).rejects.toThrow('synchronous_standby_names');
@@ -348,8 +334,8 @@ describe('settings that no longer hold end a leader', () => {
       return (await cluster.query(a!, waiting)).length > 0;
     });
     // The statement that renews the lease is queued behind the waiting one.
-    await new Promise((resolve) => setTimeout(resolve, 600));
-    await set('');
+    await delay(600);
+    await setNames('');
     expect((await answer)?.message).toContain("PostgreSQL has synchronous_standby_names = ''");
     for (const node of standbys) await cluster.startNode(node);
     await journal.close();
@@ -362,10 +348,7 @@ test('an exchange that waits for the lease does not wait for a primary that is p
   const onWaiting = () => {
     isWaiting = true;
   };
-  const outcome = takeOver(false, onWaiting).then(
-    () => 'it leads',
-    ({ message }: Error) => message,
-  );
+  const outcome = outcomeOf(takeOver(false, onWaiting));
   await eventually(() => isWaiting);
   const [a] = cluster.nodes;
   cluster.signalNode(a!, 'SIGSTOP');
@@ -410,7 +393,7 @@ test('single batches are read from standbys: over another connection, and when t
   await onStandbys('SELECT pg_wal_replay_pause()');
   expect(await append(journal)).toBeNull();
   const found = read(15);
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await delay(50);
   await onStandbys('SELECT pg_wal_replay_resume()');
   expect(await found).toEqual(replyOf((await readAll())[4]!));
   // The wait is limited.
