@@ -28,9 +28,11 @@ import {
   snapshotNameOf,
 } from '../../persistence/recovery/snapshot/folder.js';
 import { closeDatabase, execute, openDatabase, query } from '../../persistence/storage/sqlite.js';
+import { append } from '../../persistence/tools/operations/copy-journal.js';
 import { buy, registration } from './engine-support.js';
 import { vouchForSnapshots } from './folders/vouch.js';
 
+export { append };
 export const START_MS = 1_763_700_300_000;
 const MARKET = marketIdOf(0, START_MS);
 const USERS = 8;
@@ -122,12 +124,6 @@ export async function write(
     batches.push({ ...content, hash: journal.end.hash });
   }
   return batches;
-}
-
-export function append(journal: Journal, batch: BatchContent): Promise<void> {
-  return new Promise((resolve, reject) => {
-    journal.append(batch, (error) => (error === null ? resolve() : reject(error)));
-  });
 }
 
 /** Appends one command as its own batch. */

@@ -7,6 +7,7 @@ import { openJournal } from '../../../persistence/recovery/data-folder.js';
 import { JournalFollower } from '../../../persistence/recovery/recovery.js';
 import { readSnapshot } from '../../../persistence/recovery/snapshot/file.js';
 import { listSnapshots } from '../../../persistence/recovery/snapshot/folder.js';
+import { append } from '../../../persistence/tools/operations/copy-journal.js';
 
 /** Appends one batch that vouches for every snapshot in the folder; returns the journal's end. */
 export async function vouchForSnapshots(folder: string): Promise<number> {
@@ -18,21 +19,13 @@ export async function vouchForSnapshots(folder: string): Promise<number> {
   const firstSequence = engine.sequence + 1;
   for (const { path, sequence } of listSnapshots(folder).reverse()) {
     const { hash } = readSnapshot(path);
-    const command = {
-      kind: 'vouchForSnapshot',
-      snapshotSequence: sequence,
-      snapshotHash: hash,
-    } as const;
-    const at = records.append(command, engine.nowMs);
+    const vouch = { snapshotSequence: sequence, snapshotHash: hash };
+    const at = records.append({ kind: 'vouchForSnapshot', ...vouch }, engine.nowMs);
     engine.applyRecord(records, at);
   }
   const journal = await openJournal({ folder, acceptMissingMark: true });
   const batch = { firstSequence, lastSequence: engine.sequence, digest: engine.digest() };
-  await new Promise<void>((resolve, reject) => {
-    journal.append({ ...batch, records: Buffer.from(bytesOf(records)) }, (error) =>
-      error === null ? resolve() : reject(error),
-    );
-  });
+  await append(journal, { ...batch, records: Buffer.from(bytesOf(records)) });
   await journal.close();
   return engine.sequence;
 }
