@@ -2,14 +2,8 @@
  * Edge side: sends clients' requests to the core and returns the core's answers. A command of a
  * session that the core has numbered travels as a record, every other request as it was sent.
  *
- * Invariants:
- * - A request is sent to another leader only if it cannot be executed twice: it has an idempotency
- *   key, changes nothing, or was returned unexecuted.
- * - Every request is answered once: by a core, here if this edge can, or, after too long a wait,
- *   with what is known about it. The answer denies execution only if no core has received the
- *   request. The next leader's limits do not refuse a change that an earlier leader may have
- *   executed.
- * - Pending requests are bounded in bytes, with a reserve for cancels.
+ * Invariant: pending.ts says which requests move to another leader, and that each is answered once.
+ * The next leader's limits do not refuse a change that an earlier leader may have executed.
  */
 import type { Command } from '../../engine/interface/commands.js';
 import type { Assets } from '../../engine/interface/notation.js';
@@ -35,25 +29,16 @@ import {
   ToEdge,
 } from './link/frames.js';
 import type { KnownSession } from './link/session-numbers.js';
+import { CHANGE_MS, OWN_BYTES, Pending, type PendingRequest } from './pending.js';
 import { prepareResult } from './results.js';
 
-/** Time for a change to find a leader and be answered. Clients wait equally long. */
-export const CHANGE_MS = 10_000;
 /** Time for a read, and for a read that can be answered here from an older state. */
 const READ_MS = 2_000;
 const OPTIONAL_MS = 500;
-/** Timeout check interval. */
-export const SWEEP_MS = 100;
-
-/** Limit on the bytes of all pending requests. */
-export const BYTES_MAX = 64 * 1024 * 1024;
 /** Cancels may exceed the limit by this factor, as in access/fair-use/overload.ts. */
 const CANCELS_PART = 1.1;
-/** Bytes counted per request in addition to its content. */
-export const OWN_BYTES = 2 * 1024;
 /** Statuses of refusals made before the engine and its remembered answers are consulted. */
 const BEFORE_THE_ENGINE: ReadonlySet<number> = new Set([401, 403, 429, 503]);
-const NUMBERS = 2 ** 32;
 /** An IPv4 address, whose key is a number. */
 const IPV4 = /^\d+$/;
 
@@ -76,45 +61,39 @@ export interface ForwarderOptions {
   onSilent?: () => void;
 }
 
-interface Waiting {
-  number: number;
+interface Waiting extends PendingRequest {
   reply: Reply;
   route: Route;
-  /** The body, kept only if the request may be sent again. */
-  body: Uint8Array | null;
-  isTooLarge: boolean;
+  /** Kept only if the request may be sent again. */
+  body: ReceivedBody | null;
   /** The record to send; `null` if the request is sent as it is. */
   command: Command | null;
   session: KnownSession | null;
-  bytes: number;
-  /** Whether a core may have received the request and has not returned it. */
-  isSent: boolean;
-  /** Whether a lost core may have executed the request. */
-  isDoubtful: boolean;
-  untilMs: number;
   /** Answers the request here if possible; `null` if only a core can. */
   answerHere: (() => boolean) | null;
 }
 
 export class Forwarder {
-  private readonly waiting = new Map<number, Waiting>();
   private readonly sessions = new TokenMap<KnownSession>();
   private readonly records = new RecordBuffer();
   private readonly writer = new FrameWriter();
-  private bytes = 0;
-  private lastNumber = 0;
-  private sweeper: NodeJS.Timeout | null = null;
-  private sentAgain = 0;
+  private readonly waiting: Pending<Waiting>;
 
-  constructor(private readonly options: ForwarderOptions) {}
-
-  get count(): number {
-    return this.waiting.size;
+  constructor(private readonly options: ForwarderOptions) {
+    const { elapsedMs } = options;
+    this.waiting = new Pending<Waiting>({
+      elapsedMs,
+      send: (waiting, number) => this.sendAgain(waiting, number),
+      giveUp: (waiting, _number, isLate) => this.giveUp(waiting, isLate),
+    });
   }
 
-  /** Requests sent to a second leader. */
+  get count(): number {
+    return this.waiting.count;
+  }
+
   get sentAgainCount(): number {
-    return this.sentAgain;
+    return this.waiting.sentAgainCount;
   }
 
   /** @param answerHere answers a read here if no core does; returns false if impossible */
@@ -129,32 +108,29 @@ export class Forwarder {
     const session = userToken === '' || !link.isOpen ? null : this.sessions.of(userToken);
     const command = session === null ? null : this.commandOf(reply.request, session, route, body);
     const bytes = OWN_BYTES + body.bytes.byteLength;
-    if (this.isFull(bytes, route, command)) {
+    const isCancel = route.quota === 'cancels' || (command !== null && onlyCancels(command));
+    if (this.waiting.isFull(bytes, isCancel ? CANCELS_PART : 1)) {
       reply.refuseOverloaded();
       return;
     }
-    const isChange = route.body !== undefined;
     const readMs = answerHere === null ? READ_MS : OPTIONAL_MS;
-    const waiting: Waiting = {
-      number: this.nextNumber(),
+    const waitMs = route.body === undefined ? readMs : CHANGE_MS;
+    const number = this.waiting.add({
       reply,
       route,
-      body: mayMove ? body.bytes.slice() : null,
-      isTooLarge: body.tooLarge,
+      body: mayMove ? body.kept() : null,
       command,
       session: command === null ? null : session,
       bytes,
+      isRepeatable: isRepeatable(reply, route) && answerHere === null,
       isSent: link.isOpen,
       isDoubtful: false,
-      untilMs: mayMove ? elapsedMs() + (isChange ? CHANGE_MS : readMs) : 0,
+      untilMs: mayMove ? elapsedMs() + waitMs : null,
       answerHere,
-    };
-    this.waiting.set(waiting.number, waiting);
-    this.bytes += bytes;
-    if (mayMove) this.sweeper ??= setInterval(() => this.sweep(), SWEEP_MS);
+    });
     if (!link.isOpen) return;
-    if (command === null) this.sendRequest(waiting, body.bytes);
-    else this.sendCommand(waiting, command, session!, body.units);
+    if (command === null) this.sendRequest(number, reply, route, body);
+    else this.sendCommand(number, reply, command, session!, body.units);
   }
 
   /** Returns false if the frame is not about a request. @throws FrameError */
@@ -166,24 +142,26 @@ export class Forwarder {
     }
     if (frame.kind > ToEdge.dropped) return false;
     if (frame.kind === ToEdge.notServed) this.options.link.leave();
-    const waiting = this.waiting.get(frame.id);
-    if (waiting === undefined) return true;
+    const waiting = this.waiting.find(frame.id);
+    if (waiting === null) return true;
     switch (frame.kind) {
       case ToEdge.result:
+        this.waiting.take(frame.id);
         this.result(waiting, frame);
         break;
       case ToEdge.answer:
+        this.waiting.take(frame.id);
         this.answer(waiting, frame);
         break;
       case ToEdge.unknownSession:
         this.sessions.delete(waiting.session!.token);
-        this.returned(waiting);
+        this.returned(waiting, frame.id);
         break;
       case ToEdge.notServed:
-        this.returned(waiting);
+        this.returned(waiting, frame.id);
         break;
       case ToEdge.dropped:
-        this.forget(waiting);
+        this.waiting.take(frame.id);
         waiting.reply.drop();
         break;
     }
@@ -192,22 +170,17 @@ export class Forwarder {
 
   /** Call when a connection to a leader is open. Sends the pending requests. */
   opened(): void {
-    for (const waiting of this.waiting.values()) if (!waiting.isSent) this.sendAgain(waiting);
+    this.waiting.opened();
   }
 
   closed(): void {
     this.sessions.clear();
-    for (const waiting of this.waiting.values()) {
-      if (!waiting.isSent) continue;
-      waiting.isSent = false;
-      waiting.isDoubtful = true;
-      if (!isRepeatable(waiting) || waiting.answerHere !== null) this.giveUp(waiting);
-    }
+    this.waiting.closed();
   }
 
   /** Answers every pending request. */
   stop(): void {
-    for (const waiting of this.waiting.values()) this.giveUp(waiting);
+    this.waiting.giveUpAll();
   }
 
   /** Returns `null` if the core needs the whole request. */
@@ -221,14 +194,9 @@ export class Forwarder {
     return readCommand({ request, assets, userId, tokenId, idempotencyKey: null }, route, body);
   }
 
-  private isFull(bytes: number, { quota }: Route, command: Command | null): boolean {
-    const isCancel = quota === 'cancels' || (command !== null && onlyCancels(command));
-    const part = isCancel ? CANCELS_PART : 1;
-    return this.bytes + bytes > BYTES_MAX * part;
-  }
-
   private sendCommand(
-    { number, reply }: Waiting,
+    number: number,
+    reply: Reply,
     command: Command,
     session: KnownSession,
     own: number,
@@ -241,36 +209,35 @@ export class Forwarder {
     this.options.link.send(writer, records.bytes.subarray(0, records.byteLength));
   }
 
-  private sendRequest({ number, reply, route, isTooLarge }: Waiting, body: Uint8Array): void {
+  private sendRequest(
+    number: number,
+    { request, outlet, isSecure }: Reply,
+    route: Route,
+    { tooLarge, bytes }: ReceivedBody,
+  ): void {
     const { writer } = this;
-    const { request } = reply;
-    writer.begin(ToCore.request, number, { flags: isTooLarge ? RequestFlag.tooLarge : 0 });
-    writer.content(reply.outlet.addressBytes);
+    writer.begin(ToCore.request, number, { flags: tooLarge ? RequestFlag.tooLarge : 0 });
+    writer.content(outlet.addressBytes);
     writer.text(routeName(route)).text(request.method).text(request.rawQuery);
-    writer.texts(request.rawParameters).texts(request.headersToForward(reply.isSecure));
-    this.options.link.send(writer, body);
+    writer.texts(request.rawParameters).texts(request.headersToForward(isSecure));
+    this.options.link.send(writer, bytes);
   }
 
-  private returned(waiting: Waiting): void {
+  private returned(waiting: Waiting, number: number): void {
     waiting.isSent = false;
     const { link, mayMove } = this.options;
-    if (!mayMove || (!link.isOpen && waiting.answerHere !== null)) this.giveUp(waiting);
-    else if (link.isOpen) this.sendAgain(waiting);
+    if (!mayMove || (!link.isOpen && waiting.answerHere !== null)) this.waiting.giveUp(number);
+    else if (link.isOpen) this.waiting.send(number);
   }
 
   /** Sends the request itself, because another leader has not numbered the session. */
-  private sendAgain(waiting: Waiting): void {
-    if (waiting.reply.isOver) {
-      this.forget(waiting);
-      return;
-    }
-    if (waiting.isDoubtful) this.sentAgain++;
-    waiting.isSent = true;
-    this.sendRequest(waiting, waiting.body!);
+  private sendAgain({ reply, route, body }: Waiting, number: number): boolean {
+    if (reply.isOver) return false;
+    this.sendRequest(number, reply, route, body!);
+    return true;
   }
 
   private result(waiting: Waiting, frame: FrameReader): void {
-    this.forget(waiting);
     const { reply, route, command, session } = waiting;
     const { assets } = this.options;
     const values = prepareResult(frame, { reply, assets, command: command!, route });
@@ -279,7 +246,6 @@ export class Forwarder {
   }
 
   private answer(waiting: Waiting, frame: FrameReader): void {
-    this.forget(waiting);
     const { reply, route, isDoubtful } = waiting;
     const status = frame.own;
     const [sequence, userId, number] = [frame.number(), frame.integer(), frame.integer()];
@@ -308,43 +274,19 @@ export class Forwarder {
     });
   }
 
-  private sweep(): void {
-    const nowMs = this.options.elapsedMs();
-    for (const waiting of this.waiting.values()) {
-      if (waiting.untilMs > nowMs) continue;
-      if (waiting.answerHere !== null) this.options.onSilent?.();
-      this.giveUp(waiting);
-    }
-  }
-
-  private giveUp(waiting: Waiting): void {
-    this.forget(waiting);
+  private giveUp(waiting: Waiting, isLate: boolean): void {
     const { reply, route, isSent, isDoubtful, answerHere } = waiting;
+    if (isLate && answerHere !== null) this.options.onSilent?.();
     if (reply.isOver || answerHere?.() === true) return;
     // Reads execute nothing, so they are never in doubt.
     if ((isSent || isDoubtful) && route.body !== undefined) reply.refuseNow(OUTCOME_UNKNOWN);
     else reply.refuseOverloaded();
   }
-
-  private forget({ number, bytes }: Waiting): void {
-    this.waiting.delete(number);
-    this.bytes -= bytes;
-    if (this.waiting.size > 0 || this.sweeper === null) return;
-    clearInterval(this.sweeper);
-    this.sweeper = null;
-  }
-
-  /** Skips numbers in use, so that a late answer is not taken for another request's. */
-  private nextNumber(): number {
-    do this.lastNumber = (this.lastNumber + 1) % NUMBERS;
-    while (this.waiting.has(this.lastNumber));
-    return this.lastNumber;
-  }
 }
 
 /** Whether the request is executed at most once, however often it is sent. */
-function isRepeatable({ reply, route }: Waiting): boolean {
-  const { idempotencyKeys, idempotencyKey } = reply.request;
-  if (route.body === undefined) return true;
-  return route.idempotent === true && idempotencyKeys === 1 && IDEMPOTENCY_KEY.test(idempotencyKey);
+function isRepeatable({ request }: Reply, { body, idempotent }: Route): boolean {
+  if (body === undefined) return true;
+  const { idempotencyKeys, idempotencyKey } = request;
+  return idempotent === true && idempotencyKeys === 1 && IDEMPOTENCY_KEY.test(idempotencyKey);
 }

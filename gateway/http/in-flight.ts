@@ -1,19 +1,8 @@
-/**
- * A server's unanswered requests, and those with incomplete bodies in order of arrival. Incomplete
- * requests form a linked list: usually there is only one, and a Set reallocates its table whenever
- * its only element is removed.
- */
-
-export interface Receivable<Self> {
-  isReceiving: boolean;
-  older: Self | null;
-  newer: Self | null;
-}
-
-export class InFlight<R extends Receivable<R>> {
+/** A server's unanswered requests, and those with incomplete bodies in order of arrival. */
+export class InFlight<R> {
   private number = 0;
-  private first: R | null = null;
-  private last: R | null = null;
+  /** Requests with incomplete bodies. */
+  private readonly receiving = new Set<R>();
 
   constructor(private readonly onEnd: () => void) {}
 
@@ -21,8 +10,10 @@ export class InFlight<R extends Receivable<R>> {
     return this.number;
   }
 
+  /** The oldest request with an incomplete body, or `null`. */
   get oldest(): R | null {
-    return this.first;
+    const [first = null] = this.receiving;
+    return first;
   }
 
   began(): void {
@@ -30,30 +21,17 @@ export class InFlight<R extends Receivable<R>> {
   }
 
   receives(request: R): void {
-    const { last } = this;
-    request.isReceiving = true;
-    request.older = last;
-    if (last === null) this.first = request;
-    else last.newer = request;
-    this.last = request;
+    this.receiving.add(request);
   }
 
   /** Call when the body is complete or will never be. */
   received(request: R): void {
-    if (!request.isReceiving) return;
-    const { older, newer } = request;
-    if (older === null) this.first = newer;
-    else older.newer = newer;
-    if (newer === null) this.last = older;
-    else newer.older = older;
-    request.isReceiving = false;
-    request.older = null;
-    request.newer = null;
+    this.receiving.delete(request);
   }
 
   /** Call when the request is answered or its client has left. */
   ended(request: R | null): void {
-    if (request !== null) this.received(request);
+    if (request !== null) this.receiving.delete(request);
     this.number--;
     this.onEnd();
   }

@@ -5,9 +5,9 @@
 
 import { PENDING_MAX } from '../../persistence/follower/history-client.js';
 import { OVERLOAD_LIMITS } from '../access/fair-use/overload.js';
-import { BYTES_MAX as FORWARDED_BYTES_MAX } from '../edge/forwarder.js';
 import { MESSAGE_BYTES_MAX } from '../edge/link/frames.js';
 import { RING_BYTES, WAITING_BYTES_MAX } from '../edge/link/ring.js';
+import { BYTES_MAX as FORWARDED_BYTES_MAX } from '../edge/pending.js';
 import { CODED_BYTES_MAX } from '../http/answers/answer-coder.js';
 import { BODY_BYTES_MAX } from '../http/request.js';
 import { FRAME_BYTES } from '../stream/endpoint.js';

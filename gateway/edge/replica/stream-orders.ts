@@ -20,19 +20,16 @@ import type { Connection } from '../../stream/connection.js';
 import type { CloseReason } from '../../stream/limits.js';
 import type { OrdersElsewhere } from '../../stream/orders/order-entry.js';
 import type { OrderRequest } from '../../stream/orders/order-messages.js';
-import { BYTES_MAX, CHANGE_MS, type CoreLink, OWN_BYTES, SWEEP_MS } from '../forwarder.js';
+import type { CoreLink } from '../forwarder.js';
 import { type FrameReader, FrameWriter, StreamFlag, ToCore, ToEdge } from '../link/frames.js';
 import { orderFrame, readReply, recordOf, replySent } from '../order-records.js';
+import { CHANGE_MS, OWN_BYTES, Pending, type PendingRequest } from '../pending.js';
 
-interface Pending {
+interface Order extends PendingRequest {
+  client: Client;
   request: OrderRequest;
   record: Uint8Array;
   units: number;
-  /** Whether the leader may have received the request and has not returned it. */
-  isSent: boolean;
-  /** Whether a lost leader may have executed the request. */
-  isDoubtful: boolean;
-  sinceMs: number;
 }
 
 interface Client {
@@ -40,8 +37,8 @@ interface Client {
   number: number;
   /** Whether the current leader knows the client. */
   isOpened: boolean;
-  /** Unanswered requests by number, in order of arrival. */
-  pending: Map<number, Pending>;
+  /** The numbers of its unanswered requests. */
+  pending: Set<number>;
   /** Answers that wait for this replica's state, and the sequence of the last one. */
   held: number;
   heldSequence: number;
@@ -61,12 +58,16 @@ export class StreamOrders implements OrdersElsewhere {
   private readonly byNumber = new Map<number, Client>();
   /** Clients, by user, that left while no leader could cancel their orders. */
   private readonly departed = new Map<number, Client>();
+  private readonly pending: Pending<Order>;
   private lastClient = 0;
-  private lastRequest = 0;
-  private bytes = 0;
-  private sweeper: NodeJS.Timeout | null = null;
 
-  constructor(private readonly options: RemoteOptions) {}
+  constructor(private readonly options: RemoteOptions) {
+    this.pending = new Pending<Order>({
+      elapsedMs: options.elapsedMs,
+      send: (order, number) => this.sendNow(order, number),
+      giveUp: (order, number) => this.giveUp(order, number),
+    });
+  }
 
   /** The leader must know whether the client's end cancels its orders. */
   signedIn(connection: Connection): void {
@@ -81,19 +82,16 @@ export class StreamOrders implements OrdersElsewhere {
   send(connection: Connection, request: OrderRequest, units: number): ErrorAnswer | null {
     const record = recordOf(request, connection.session!.tokenId).slice();
     const bytes = OWN_BYTES + record.byteLength;
-    if (this.bytes + bytes > BYTES_MAX) return UNAVAILABLE;
+    if (this.pending.isFull(bytes)) return UNAVAILABLE;
     const { link, elapsedMs } = this.options;
     const client = this.clients.get(connection) ?? this.add(connection);
-    const sinceMs = elapsedMs();
-    const pending = { request, record, units, isSent: false, isDoubtful: false, sinceMs };
-    this.lastRequest = (this.lastRequest + 1) % 2 ** 32;
-    client.pending.set(this.lastRequest, pending);
-    this.bytes += bytes;
+    const isRepeatable = request.command.idempotencyKey !== null && request.clientSequence === 0;
+    const order = { client, request, record, units, bytes, isRepeatable };
+    const untilMs = elapsedMs() + CHANGE_MS;
+    const number = this.pending.add({ ...order, untilMs, isSent: false, isDoubtful: false });
+    client.pending.add(number);
     connection.outstanding++;
-    this.sweeper ??= setInterval(() => this.sweep(), SWEEP_MS);
-    if (!link.isOpen) return null;
-    if (!client.isOpened) this.open(client);
-    this.sendNow(client, this.lastRequest, pending);
+    if (link.isOpen) this.pending.send(number);
     return null;
   }
 
@@ -102,7 +100,7 @@ export class StreamOrders implements OrdersElsewhere {
     if (client === undefined) return;
     this.clients.delete(connection);
     this.byNumber.delete(client.number);
-    for (const number of client.pending.keys()) this.take(client, number);
+    for (const number of client.pending) this.pending.take(number);
     if (!this.options.link.isOpen) {
       if (connection.cancelOnDisconnect) this.departed.set(connection.userId, client);
     } else if (client.isOpened) this.close(client);
@@ -124,8 +122,8 @@ export class StreamOrders implements OrdersElsewhere {
         this.ended(client, { code: frame.own, reason: frame.text() } as CloseReason);
         return;
       case ToEdge.streamNotServed: {
-        const pending = client.pending.get(frame.integer());
-        if (pending !== undefined) pending.isSent = false;
+        const order = this.pending.find(frame.integer());
+        if (order !== null) order.isSent = false;
       }
     }
   }
@@ -136,38 +134,25 @@ export class StreamOrders implements OrdersElsewhere {
       this.close(client);
     }
     this.departed.clear();
-    for (const client of this.clients.values()) {
-      if (client.pending.size === 0 && !client.connection.cancelOnDisconnect) continue;
-      if (!client.isOpened) this.open(client);
-      for (const [number, pending] of client.pending)
-        if (!pending.isSent) this.sendNow(client, number, pending);
-    }
+    for (const client of this.clients.values())
+      if (client.connection.cancelOnDisconnect && !client.isOpened) this.open(client);
+    this.pending.opened();
   }
 
   linkClosed(): void {
-    for (const client of this.clients.values()) {
-      client.isOpened = false;
-      for (const [number, pending] of client.pending) {
-        if (!pending.isSent) continue;
-        pending.isSent = false;
-        pending.isDoubtful = true;
-        const { command, clientSequence } = pending.request;
-        const isRepeatable = command.idempotencyKey !== null && clientSequence === 0;
-        if (!isRepeatable) this.giveUp(client, number);
-      }
-    }
+    for (const client of this.clients.values()) client.isOpened = false;
+    this.pending.closed();
   }
 
   stop(): void {
-    if (this.sweeper !== null) clearInterval(this.sweeper);
-    this.sweeper = null;
+    this.pending.stopSweeping();
   }
 
   private add(connection: Connection): Client {
     do this.lastClient = (this.lastClient + 1) % 2 ** 32;
     while (this.byNumber.has(this.lastClient));
     const number = this.lastClient;
-    const none = { isOpened: false, pending: new Map(), held: 0, heldSequence: 0 };
+    const none = { isOpened: false, pending: new Set<number>(), held: 0, heldSequence: 0 };
     const client = { connection, number, ...none };
     this.clients.set(connection, client);
     this.byNumber.set(number, client);
@@ -187,15 +172,18 @@ export class StreamOrders implements OrdersElsewhere {
     this.options.link.send(this.writer.begin(ToCore.streamClosed, number));
   }
 
-  private sendNow(client: Client, number: number, pending: Pending): void {
-    pending.isSent = true;
-    this.options.link.send(orderFrame(client.number, number, pending.units), pending.record);
+  private sendNow({ client, record, units }: Order, number: number): true {
+    if (!client.isOpened) this.open(client);
+    this.options.link.send(orderFrame(client.number, number, units), record);
+    return true;
   }
 
   private answered(client: Client, frame: FrameReader): void {
-    const pending = this.take(client, frame.integer());
+    const number = frame.integer();
+    const pending = this.pending.take(number);
     // Already answered here, because the leader took too long.
     if (pending === null) return;
+    client.pending.delete(number);
     const { assets, sequencer, waits } = this.options;
     const reply = readReply(frame, assets, pending.request);
     const { connection } = client;
@@ -221,37 +209,17 @@ export class StreamOrders implements OrdersElsewhere {
 
   /** Called when the leader has closed the client. It executed none of the unanswered requests. */
   private ended(client: Client, reason: CloseReason): void {
-    for (const [number, pending] of client.pending) {
-      pending.isSent = false;
-      this.giveUp(client, number);
+    for (const number of client.pending) {
+      this.pending.find(number)!.isSent = false;
+      this.pending.giveUp(number);
     }
     client.connection.endWhenAnswered(reason);
   }
 
-  private sweep(): void {
-    const beforeMs = this.options.elapsedMs() - CHANGE_MS;
-    let waiting = 0;
-    for (const client of this.clients.values()) {
-      for (const [number, { sinceMs }] of client.pending)
-        if (sinceMs <= beforeMs) this.giveUp(client, number);
-      waiting += client.pending.size;
-    }
-    if (waiting === 0) this.stop();
-  }
-
   /** Answers with what is known about the request. */
-  private giveUp(client: Client, number: number): void {
-    const { request, isSent, isDoubtful } = this.take(client, number)!;
+  private giveUp({ client, request, isSent, isDoubtful }: Order, number: number): void {
+    client.pending.delete(number);
     const error = isSent || isDoubtful ? OUTCOME_UNKNOWN : UNAVAILABLE;
     client.connection.answerRequest(errorText(error, { id: request.id }));
-  }
-
-  /** Returns `null` if already answered. */
-  private take(client: Client, number: number): Pending | null {
-    const pending = client.pending.get(number);
-    if (pending === undefined) return null;
-    client.pending.delete(number);
-    this.bytes -= OWN_BYTES + pending.record.byteLength;
-    return pending;
   }
 }

@@ -233,8 +233,10 @@ export class ThreadStreams {
     if (handshake === null) this.say(ToCore.streamClosed, number);
     else {
       const { response, key, extensions, context } = handshake;
-      // Tells the client, by an empty choice, that no subprotocol is supported.
-      response.cork(() => response.upgrade<SocketData>({ number }, key, '', extensions, context));
+      // Not corked: at the end of a cork, uWebSockets.js takes the socket for the HTTP connection
+      // that it was, and may close it. An empty choice tells the client that no subprotocol is
+      // supported.
+      response.upgrade<SocketData>({ number }, key, '', extensions, context);
     }
   }
 

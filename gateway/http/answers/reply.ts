@@ -14,7 +14,7 @@ import { type ErrorAnswer, rateLimited, UNAVAILABLE } from '../../commands/error
 import { elapsedMs } from '../../observe/clock.js';
 import type { AnswerCounts, RouteName } from '../../observe/metrics.js';
 import type { Serving } from '../gateway.js';
-import type { InFlight, Receivable } from '../in-flight.js';
+import type { InFlight } from '../in-flight.js';
 import type { Request } from '../request.js';
 import type { Answer } from './answer.js';
 import { JSON_TYPE } from './response-head.js';
@@ -57,13 +57,8 @@ export interface Outlet {
 
 const NO_HEADERS: readonly string[] = [];
 
-export abstract class Reply<Server extends Serving = Serving>
-  implements ReleaseTarget, Receivable<Reply>
-{
+export abstract class Reply<Server extends Serving = Serving> implements ReleaseTarget {
   readonly receivedMs = elapsedMs();
-  isReceiving = false;
-  older: Reply | null = null;
-  newer: Reply | null = null;
   readonly wallet: Wallet;
   private headers: string[] | null = null;
   private produced: string | null = null;

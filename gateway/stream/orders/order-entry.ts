@@ -9,10 +9,8 @@
  *   refusals is closed.
  */
 import { numberedKey } from '../../../engine/interface/client-sequence.js';
-import type { AddressKey } from '../../access/fair-use/addresses.js';
 import type { Cost } from '../../access/fair-use/charges.js';
 import { Bill } from '../../access/fair-use/fair-use.js';
-import type { Session } from '../../access/sessions.js';
 import type { Asker } from '../../commands/asking.js';
 import { conclude } from '../../commands/conclusion.js';
 import { type ErrorAnswer, refusalAnswer } from '../../commands/errors.js';
@@ -77,7 +75,7 @@ export class OrderEntry {
     const of = { id, isBatch: command.kind === 'batch', receivedMs, appliedMs: done.appliedMs };
     let give = (answered: Explained) => this.answer(connection, of, answered);
     const concluding = {
-      asker: new StreamAsker(gateway, connection),
+      asker: askerOf(gateway, connection),
       read: () => command,
       receipt: batchReceipt,
       onWait: () => {
@@ -146,21 +144,12 @@ interface Executed {
   appliedMs: number;
 }
 
-class StreamAsker implements Asker {
-  readonly session: Session | null;
-  readonly address: AddressKey;
-  readonly minSequence = 0;
-  onLeft: (() => void) | null = null;
-
-  constructor(
-    readonly gateway: Gateway,
-    private readonly connection: Connection,
-  ) {
-    this.session = connection.session;
-    this.address = connection.address;
-  }
-
-  get isOver(): boolean {
-    return !this.connection.isOpen;
-  }
+function askerOf(gateway: Gateway, connection: Connection): Asker {
+  const { session, address } = connection;
+  return {
+    ...{ gateway, session, address, minSequence: 0, onLeft: null },
+    get isOver() {
+      return !connection.isOpen;
+    },
+  };
 }

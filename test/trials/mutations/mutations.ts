@@ -166,7 +166,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'gateway/access/sessions.ts',
     from: 'return this.faultOf(session, engine) ?? session;',
     to: 'return session;',
-    noticedBy: 'gateway/conformance/exchange',
+    noticedBy: 'gateway/access/tokens',
   },
   {
     mistake: 'a refusal for a missing session costs nothing',
@@ -185,8 +185,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     mistake: 'a forged token is checked for nothing',
     file: 'gateway/commands/intake.ts',
-    from: '(isPaidByAddress || (hasToken && known === null))',
-    to: '(isPaidByAddress || false)',
+    from: 'let paid = isPaid ? fairUse',
+    to: 'let paid = isPaid && known !== null ? fairUse',
     noticedBy: 'gateway/conformance/exchange',
   },
   {
@@ -239,11 +239,11 @@ export const MUTATIONS: readonly Mutation[] = [
     noticedBy: 'gateway/conformance/exchange',
   },
   {
-    mistake: 'a refused order costs its stream no operations',
+    mistake: 'a refused order closes its stream',
     file: 'gateway/stream/protocol.ts',
     from: 'operationsOfRefusal(units));',
-    to: '0);',
-    noticedBy: 'gateway/limits/charges',
+    to: 'Number.POSITIVE_INFINITY);',
+    noticedBy: 'gateway/conformance/exchange',
   },
   {
     mistake: 'an answer from before is executed again',
