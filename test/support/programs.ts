@@ -17,6 +17,14 @@ import { ApiClient, type ClientOptions, EDGE_THREADS } from './server.js';
 export const EDGE_VARIABLES: Readonly<Record<string, string>> =
   EDGE_THREADS === 0 ? {} : { EDGE_THREADS: `${EDGE_THREADS}` };
 const ENDING_MS = 10_000;
+/**
+ * Where the programs keep their compiled code, so that each start but the first takes a sixth less
+ * CPU. Coverage needs code that is compiled at each start.
+ */
+const COMPILED: Readonly<Record<string, string>> =
+  process.env['NODE_V8_COVERAGE'] === undefined
+    ? { NODE_COMPILE_CACHE: join(tmpdir(), 'exchange-compiled') }
+    : {};
 
 /** An exchange with the defaults of tests. */
 export class ChildServer extends ExchangeProcess {
@@ -36,6 +44,7 @@ export class ChildServer extends ExchangeProcess {
       PASSWORD_COST_LOG2: '10',
       FAIR_USE: 'off',
       FEED_SEED: '1',
+      ...COMPILED,
       ...(variables['ROLE'] === 'replica' ? {} : EDGE_VARIABLES),
       ...variables,
     };
