@@ -11,7 +11,7 @@ import { programVersion } from '../persistence/storage/program-folder.js';
 import { troubleOf, troubleText } from '../persistence/storage/trouble.js';
 import type { TlsFiles } from './http/acceptor.js';
 import { hostAndPort, isAnyAddress, schemeOf } from './http/listen-addresses.js';
-import { ConfigError } from './inputs/config-error.js';
+import { ConfigError } from './start/config-error.js';
 import { createLog, type Log, leavesHoles } from './observe/log.js';
 import { type Config, readConfig } from './start/config.js';
 import { checkCertificate, warnOfOpenAddresses } from './start/encryption.js';

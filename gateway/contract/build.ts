@@ -5,12 +5,12 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { programFolder, programVersion } from '../../persistence/storage/program-folder.js';
+import { buildFile } from '../http/answers/static-file.js';
 import { ROUTES } from '../resources/routes.js';
 import { buildDocument } from './document.js';
 import { guides, LLMS } from './guides.js';
 import { asOpenApi30 } from './openapi-3.0.js';
 import { PAGE, START } from './page.js';
-import { buildFile } from './static-file.js';
 import { buildStreamDocument } from './stream/document.js';
 import { streamPage } from './stream/page.js';
 

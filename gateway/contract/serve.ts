@@ -3,12 +3,13 @@
  * them, the guides, indexes of these at /api and /llms.txt, and the downloads. The build creates
  * the files (build.ts).
  */
+
+import { builtFile, type StaticFile, serveFile } from '../http/answers/static-file.js';
 import type { Serving } from '../http/gateway.js';
 import type { Router } from '../http/router.js';
-import { serveDayFiles } from './downloads/days.js';
+import { serveDayFiles } from '../resources/day-files/serve.js';
 import { downloads } from './downloads/files.js';
 import { GUIDES } from './guides.js';
-import { builtFile, type StaticFile, serveFile } from './static-file.js';
 import { STREAM_POLICY } from './stream/style.js';
 
 const JSON_TYPE = 'application/json';

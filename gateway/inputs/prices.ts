@@ -6,20 +6,20 @@ import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/even
 import { SOURCE_FRESH_MS } from '../../engine/interface/parameters.js';
 import { ResultHead } from '../../engine/interface/results.js';
 import { SubmitRefused } from '../../persistence/sequencer.js';
-import { type Clock, FeedClock, machineMs, SystemClock } from '../observe/clock.js';
+import { machineMs } from '../observe/clock.js';
 import type { Log } from '../observe/log.js';
-import type { PriceTicks } from '../observe/price-ticks.js';
 import type { Submitter } from '../observe/watched-sequencer.js';
+import { type Clock, FeedClock, SystemClock } from './clock.js';
 import { clockProblem } from './clock-at-start.js';
-import { withVariable } from './config-error.js';
 import { COINBASE } from './feeds/coinbase-messages.js';
 import { openFileFeed } from './feeds/file.js';
 import { KRAKEN } from './feeds/kraken-messages.js';
 import { LiveFeed, type LiveFeedStatus } from './feeds/live.js';
 import type { PriceFeed, PriceSink } from './feeds/price-feed.js';
 import { SIMULATED_ASSETS, type SimulatedAsset, SimulatedFeed } from './feeds/simulated.js';
-import { checkTickFile, TickFileError, type TickFileSummary } from './feeds/tick-file.js';
+import type { TickFileSummary } from './feeds/tick-file.js';
 import type { ObservedPrice } from './house/prices.js';
+import type { PriceTicks } from './price-ticks.js';
 
 export const VENUES = { coinbase: COINBASE, kraken: KRAKEN } as const;
 export type VenueName = keyof typeof VENUES;
@@ -59,17 +59,6 @@ interface InputOptions {
   engine: Engine;
   log: Log;
   onFailure: (error: Error) => void;
-}
-
-/**
- * Validates the whole price file; `null` if none is configured.
- * @throws ConfigError if the file cannot be read or is invalid
- */
-export async function checkPriceFile(config: InputConfig): Promise<TickFileSummary | null> {
-  const { feed, assets } = config;
-  if (feed.kind !== 'file') return null;
-  const check = () => checkTickFile(feed.path, new Set(assets));
-  return withVariable('PRICE_FEED', check, [TickFileError]);
 }
 
 export function openInputs({ config, ticks, engine, log, onFailure }: InputOptions): Inputs {

@@ -6,8 +6,8 @@
  * deadline, which are nearly all, cost nothing.
  */
 import { SubmitRefused } from '../../persistence/sequencer.js';
-import type { Clock } from '../observe/clock.js';
 import type { Submitter } from '../observe/watched-sequencer.js';
+import type { Clock } from './clock.js';
 
 /** The longest sleep in real time, in case the clock is set during it. */
 const MAX_SLEEP_MS = 1_000;

@@ -5,9 +5,9 @@
 import { CODES } from '../../engine/interface/codes.js';
 import { ResultHead } from '../../engine/interface/results.js';
 import type { Log } from '../observe/log.js';
-import { PriceTicks } from '../observe/price-ticks.js';
 import type { WatchedSequencer } from '../observe/watched-sequencer.js';
 import { cancelHouseOrders, House } from './house/house.js';
+import { PriceTicks } from './price-ticks.js';
 import { type InputConfig, type Inputs, priceSink } from './prices.js';
 import { Scheduler } from './scheduler.js';
 

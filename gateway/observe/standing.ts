@@ -14,7 +14,7 @@ import { snapshotNameOf } from '../../persistence/recovery/snapshot/folder.js';
 import type { Copies } from '../../persistence/replication/postgres/copies.js';
 import type { Leader } from '../../persistence/replication/postgres/postgres-journal.js';
 import { freeBytesAt } from '../../persistence/storage/room.js';
-import { elapsedMs, machineMs, SystemClock } from './clock.js';
+import { elapsedMs, machineMs } from './clock.js';
 import type { Log } from './log.js';
 import type { Metrics } from './metrics.js';
 
@@ -34,7 +34,7 @@ interface Parts {
   folder: string;
   hasJournal: boolean;
   follower: { readonly status: Pick<FollowerStatus, 'snapshotSequence' | 'troubles'> };
-  clock: { nowMs(): number };
+  clock: { nowMs(): number; readonly followsMachine?: boolean };
   /** Damage that startup found before the newest snapshot, or `null`. */
   damage?: string | null;
   freeBytes?: () => number | null;
@@ -181,7 +181,7 @@ export class Standing {
   /** How far the exchange's clock is ahead of the machine's; `null` if it does not follow it. */
   get clockAheadMs(): number | null {
     const { clock } = this.parts;
-    return clock instanceof SystemClock ? Math.round(clock.nowMs() - machineMs()) : null;
+    return clock.followsMachine === true ? Math.round(clock.nowMs() - machineMs()) : null;
   }
 }
 

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { crc32, deflateSync } from 'node:zlib';
 import { build, type Metafile } from 'esbuild';
 import { programFolder } from '../../persistence/storage/program-folder.js';
-import { buildFile } from '../contract/static-file.js';
+import { buildFile } from '../http/answers/static-file.js';
 
 const ROOT = fileURLToPath(programFolder());
 const APP = join(ROOT, 'gateway/site/app');

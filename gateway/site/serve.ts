@@ -16,7 +16,7 @@ import {
   serveChoice,
   serveFile,
   staticFile,
-} from '../contract/static-file.js';
+} from '../http/answers/static-file.js';
 import type { Serving } from '../http/gateway.js';
 import type { Router } from '../http/router.js';
 

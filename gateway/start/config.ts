@@ -19,12 +19,12 @@ import type { FairUseRates } from '../access/fair-use/fair-use.js';
 import { OVERLOAD_LIMITS } from '../access/fair-use/overload.js';
 import type { Rate } from '../access/fair-use/token-buckets.js';
 import { isAnyAddress } from '../http/listen-addresses.js';
-import { ConfigError } from '../inputs/config-error.js';
 import { type PriceFeedConfig, VENUES, type VenueName } from '../inputs/prices.js';
 import { MICRO_SCALE, scaledInteger } from '../json/decimal.js';
 import { PAGE_ENTRIES_MAX } from '../json/fields.js';
 import { LOG_LEVELS } from '../observe/log.js';
 import { STREAM_LIMITS } from '../stream/limits.js';
+import { ConfigError } from './config-error.js';
 
 /** All configured values. GatewayConfig and InputConfig are parts of it. */
 export type Config = ReturnType<typeof readConfig>;

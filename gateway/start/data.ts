@@ -17,10 +17,10 @@ import type { JournalPlace } from '../../persistence/replication/source.js';
 import { troubleOf, troubleText } from '../../persistence/storage/trouble.js';
 import { servingUrl } from '../http/listen-addresses.js';
 import { Candidate } from '../inputs/candidate.js';
-import { ConfigError, withVariable } from '../inputs/config-error.js';
 import { elapsedMs } from '../observe/clock.js';
 import { tellCopies, tellLeader, tellRefused } from '../observe/standing.js';
 import type { ReplicatedJournal } from './config.js';
+import { ConfigError, withVariable } from './config-error.js';
 import { type StandbyOptions, standBy } from './standby.js';
 
 export interface Data {

@@ -7,10 +7,10 @@ import { readFileSync } from 'node:fs';
 import { readPrivateText } from '../../persistence/storage/files.js';
 import type { TlsFiles } from '../http/acceptor.js';
 import { isLoopback } from '../http/listen-addresses.js';
-import { withVariable } from '../inputs/config-error.js';
 import { machineMs } from '../observe/clock.js';
 import type { Log } from '../observe/log.js';
 import type { Config } from './config.js';
+import { withVariable } from './config-error.js';
 
 /** Warns if the certificate is not valid now. @throws ConfigError that names the variable */
 export async function checkCertificate(files: TlsFiles, log: Log): Promise<void> {

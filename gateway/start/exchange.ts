@@ -25,28 +25,27 @@ import type { Gateway } from '../http/gateway.js';
 import { hostAndPort, servingUrl } from '../http/listen-addresses.js';
 import { SequenceWaits } from '../http/sequence-waits.js';
 import { CandidateClock } from '../inputs/candidate-clock.js';
-import { withVariable } from '../inputs/config-error.js';
-import {
-  checkClock,
-  checkPriceFile,
-  followsMachine,
-  type Inputs,
-  openInputs,
-} from '../inputs/prices.js';
+import type { PriceTicks } from '../inputs/price-ticks.js';
+import { checkClock, followsMachine, type Inputs, openInputs } from '../inputs/prices.js';
 import { Sources } from '../inputs/sources.js';
 import { atMost, elapsedMs } from '../observe/clock.js';
 import { createLog, type Log } from '../observe/log.js';
 import { Metrics } from '../observe/metrics.js';
-import type { PriceTicks } from '../observe/price-ticks.js';
 import { Standing } from '../observe/standing.js';
 import { WatchedSequencer } from '../observe/watched-sequencer.js';
 import { operatorRoutes } from '../resources/operators/routes.js';
 import { siteFiles } from '../site/serve.js';
 import type { Config } from './config.js';
+import { withVariable } from './config-error.js';
 import { type Data, lockData } from './data.js';
 import { checkDemo } from './demo-at-start.js';
 import { Parts, STOP_MS } from './parts.js';
-import { checkBeforeLeading, checkPreconditions, checkRoom } from './preconditions.js';
+import {
+  checkBeforeLeading,
+  checkPreconditions,
+  checkPriceFile,
+  checkRoom,
+} from './preconditions.js';
 import { ADDRESS_SPACE_GIBIBYTES } from './process-limits.js';
 import { registerVenues } from './readings.js';
 import { existingSecrets, keysOfReplicas, sharedSessionSecrets } from './secrets.js';

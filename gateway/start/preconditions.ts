@@ -11,9 +11,11 @@ import { noRoom, proveRoom, roomProblem } from '../../persistence/storage/room.j
 import { TroubleError } from '../../persistence/storage/trouble.js';
 import { readSecrets } from '../access/secret.js';
 import { hostAndPort } from '../http/listen-addresses.js';
-import { withVariable } from '../inputs/config-error.js';
+import { checkTickFile, TickFileError, type TickFileSummary } from '../inputs/feeds/tick-file.js';
+import type { InputConfig } from '../inputs/prices.js';
 import { createLog } from '../observe/log.js';
 import type { Config } from './config.js';
+import { withVariable } from './config-error.js';
 import { addressOf } from './data.js';
 import { checkCertificate } from './encryption.js';
 
@@ -55,6 +57,19 @@ export async function checkBeforeLeading(config: Config): Promise<void> {
   if (tls !== null) await checkCertificate(tls, createLog('silent'));
   if (replicas !== null)
     await checkAddresses([{ ...replicas, variables: ['REPLICAS_HOST', 'REPLICAS_PORT'] }]);
+}
+
+/**
+ * Validates the whole price file; `null` if none is configured.
+ * @throws ConfigError if the file cannot be read or is invalid
+ */
+export async function checkPriceFile({
+  feed,
+  assets,
+}: InputConfig): Promise<TickFileSummary | null> {
+  if (feed.kind !== 'file') return null;
+  const check = () => checkTickFile(feed.path, new Set(assets));
+  return withVariable('PRICE_FEED', check, [TickFileError]);
 }
 
 interface Address {

@@ -8,9 +8,9 @@ import { type FairUse, PARTIES, QUOTAS } from '../access/fair-use/fair-use.js';
 import type { Overload } from '../access/fair-use/overload.js';
 import type { Sequencing } from '../http/gateway.js';
 import type { LiveFeedStatus } from '../inputs/feeds/live.js';
+import type { PriceTicks } from '../inputs/price-ticks.js';
 import type { ConnectedVenue } from '../inputs/prices.js';
 import type { Metrics } from '../observe/metrics.js';
-import type { PriceTicks } from '../observe/price-ticks.js';
 import type { WatchedSequencer } from '../observe/watched-sequencer.js';
 import { pausesIn } from '../resources/status/pauses.js';
 

@@ -8,9 +8,9 @@ import { SECRET_FILE } from '../../persistence/storage/session-secret.js';
 import type { AccessKey } from '../access/access-keys.js';
 import { readReplicaKeys, replicaKeysOf } from '../access/replica-keys.js';
 import { fingerprint, sharedSecrets } from '../access/secret.js';
-import { withVariable } from '../inputs/config-error.js';
 import type { Log } from '../observe/log.js';
 import type { Config } from './config.js';
+import { withVariable } from './config-error.js';
 
 /** Session secrets; `null` if they are in the data folder. @throws ConfigError */
 export function sharedSessionSecrets({

@@ -1,5 +1,5 @@
 /** A clock that moves only when the test moves it. */
-import type { Clock } from '../../gateway/observe/clock.js';
+import type { Clock } from '../../gateway/inputs/clock.js';
 import { eventually } from './eventually.js';
 
 /** A timer of this length never fires within a test. */

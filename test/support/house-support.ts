@@ -7,8 +7,8 @@ import { Engine } from '../../engine/engine.js';
 import type { Command } from '../../engine/interface/commands.js';
 import { decodeEvents, type EventRecord } from '../../engine/interface/events.js';
 import { ResultHead } from '../../engine/interface/results.js';
+import type { Clock } from '../../gateway/inputs/clock.js';
 import { Scheduler } from '../../gateway/inputs/scheduler.js';
-import type { Clock } from '../../gateway/observe/clock.js';
 import { openJournal } from '../../persistence/recovery/data-folder.js';
 import { Sequencer } from '../../persistence/sequencer.js';
 

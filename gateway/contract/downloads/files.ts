@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { programFolder } from '../../../persistence/storage/program-folder.js';
-import { type StaticFile, staticFile } from '../static-file.js';
+import { type StaticFile, staticFile } from '../../http/answers/static-file.js';
 
 /** Content types by file extension. Other files are not served. */
 const CONTENT_TYPES: Record<string, string> = {

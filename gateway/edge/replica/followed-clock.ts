@@ -6,7 +6,8 @@
  * Invariant: time never goes back, and is at most one second of real time ahead of the last
  * command.
  */
-import { type Clock, elapsedMs, MAX_TIMER_MS } from '../../observe/clock.js';
+import { type Clock, MAX_TIMER_MS } from '../../inputs/clock.js';
+import { elapsedMs } from '../../observe/clock.js';
 
 const AHEAD_MS_MAX = 1_000;
 

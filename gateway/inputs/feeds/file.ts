@@ -6,7 +6,7 @@
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { FeedClock } from '../../observe/clock.js';
+import { FeedClock } from '../clock.js';
 import type { PriceFeed, PriceSink } from './price-feed.js';
 import { readTicks, type Tick, type TickFileSummary } from './tick-file.js';
 

@@ -10,7 +10,8 @@
 import type { Logger } from 'pino';
 import WebSocket from 'ws';
 import { PRICE_REMEMBERED_MS } from '../../../engine/interface/parameters.js';
-import { type Clock, elapsedMs } from '../../observe/clock.js';
+import { elapsedMs } from '../../observe/clock.js';
+import type { Clock } from '../clock.js';
 import type { PriceFeed, PriceSink } from './price-feed.js';
 
 export type FeedMessage =

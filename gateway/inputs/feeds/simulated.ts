@@ -2,7 +2,7 @@
  * Simulated prices: a geometric random walk per asset. The same seed and clock yield the same
  * prices. Floating point is safe here, because each price is rounded to a cent on delivery.
  */
-import type { Clock } from '../../observe/clock.js';
+import type { Clock } from '../clock.js';
 import type { PriceFeed, PriceSink } from './price-feed.js';
 import { normalRandom, uniformRandom } from './random.js';
 

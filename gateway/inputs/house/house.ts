@@ -13,8 +13,8 @@ import type { Command } from '../../../engine/interface/commands.js';
 import { ResultHead } from '../../../engine/interface/results.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { SubmitRefused } from '../../../persistence/sequencer.js';
-import type { Clock } from '../../observe/clock.js';
 import type { Submitter } from '../../observe/watched-sequencer.js';
+import type { Clock } from '../clock.js';
 import { MarketMaker } from './market-maker.js';
 import type { ObservedPrice } from './prices.js';
 

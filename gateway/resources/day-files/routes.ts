@@ -1,4 +1,4 @@
-/** Lists this process's downloadable day files (contract/downloads/days.ts). */
+/** Lists this process's downloadable day files (serve.ts). */
 
 import { z } from 'zod';
 import { type DayFile as File, listDayFiles } from '../../../persistence/history/day-files.js';

@@ -10,12 +10,12 @@ import { DERIVED_PARTS } from '../../../persistence/follower/troubles.js';
 import { METRICS_UNITS } from '../../access/fair-use/charges.js';
 import { errorAnswer } from '../../commands/errors.js';
 import { defineRoute, type Route } from '../../http/route.js';
+import type { PriceTicks } from '../../inputs/price-ticks.js';
 import { responseObject, responseSchema } from '../../json/components.js';
 import { micros } from '../../json/decimal.js';
 import * as response from '../../json/response-fields.js';
 import { jsonText } from '../../json/serializer.js';
 import { METRICS_TYPE } from '../../observe/metrics.js';
-import type { PriceTicks } from '../../observe/price-ticks.js';
 import { Limits, limitsOf } from './limits.js';
 import { pausesIn } from './pauses.js';
 

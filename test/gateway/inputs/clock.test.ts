@@ -1,6 +1,6 @@
 /** The clocks: time never goes back, and a feed's clock never passes the time it waits for. */
 import { describe, expect, test } from 'vitest';
-import { FeedClock, SystemClock } from '../../../gateway/observe/clock.js';
+import { FeedClock, SystemClock } from '../../../gateway/inputs/clock.js';
 
 const START_MS = 1_678_406_400_000;
 

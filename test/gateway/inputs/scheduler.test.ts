@@ -5,8 +5,8 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Engine } from '../../../engine/engine.js';
 import { MarketStatus, Outcome, TimeInForce } from '../../../engine/interface/domain.js';
+import type { FeedClock } from '../../../gateway/inputs/clock.js';
 import { Scheduler } from '../../../gateway/inputs/scheduler.js';
-import type { FeedClock } from '../../../gateway/observe/clock.js';
 import { SubmitRefused } from '../../../persistence/sequencer.js';
 import { ManualClock } from '../../support/clock.js';
 import { buy, registration, WINDOW_START_MS } from '../../support/engine-support.js';

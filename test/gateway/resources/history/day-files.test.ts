@@ -8,7 +8,7 @@ import { get } from 'node:http';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from 'vitest';
-import { rangeOf } from '../../../../gateway/contract/downloads/days.js';
+import { rangeOf } from '../../../../gateway/resources/day-files/serve.js';
 import type { Config } from '../../../../gateway/start/config.js';
 import { eventually } from '../../../support/eventually.js';
 import { TestServer } from '../../../support/server.js';

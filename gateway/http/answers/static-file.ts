@@ -9,17 +9,17 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
-import { programFolder } from '../../persistence/storage/program-folder.js';
-import { writeCrossOrigin } from '../access/cross-origin.js';
-import { FILE_BYTES } from '../access/fair-use/charges.js';
-import { errorAnswer } from '../commands/errors.js';
-import { acceptedCoding, type Coding } from '../http/answers/accept-encoding.js';
-import { namesTag } from '../http/answers/entity-tags.js';
-import { writeLast } from '../http/answers/last-answer.js';
-import { chargeReads, writeError } from '../http/answers/write-error.js';
-import type { Serving } from '../http/gateway.js';
-import type { Request } from '../http/request.js';
-import type { Handler, Router } from '../http/router.js';
+import { programFolder } from '../../../persistence/storage/program-folder.js';
+import { writeCrossOrigin } from '../../access/cross-origin.js';
+import { FILE_BYTES } from '../../access/fair-use/charges.js';
+import { errorAnswer } from '../../commands/errors.js';
+import type { Serving } from '../gateway.js';
+import type { Request } from '../request.js';
+import type { Handler, Router } from '../router.js';
+import { acceptedCoding, type Coding } from './accept-encoding.js';
+import { namesTag } from './entity-tags.js';
+import { writeLast } from './last-answer.js';
+import { chargeReads, writeError } from './write-error.js';
 
 export interface StaticFile {
   contentType: string;

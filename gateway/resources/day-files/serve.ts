@@ -13,11 +13,11 @@ import { Tally } from '../../access/fair-use/tally.js';
 import { type ErrorAnswer, errorAnswer, rateLimited } from '../../commands/errors.js';
 import { namesTag } from '../../http/answers/entity-tags.js';
 import { writeLast } from '../../http/answers/last-answer.js';
+import { onRead } from '../../http/answers/static-file.js';
 import { writeError } from '../../http/answers/write-error.js';
 import type { Serving } from '../../http/gateway.js';
 import type { Request } from '../../http/request.js';
 import type { Router } from '../../http/router.js';
-import { onRead } from '../static-file.js';
 
 const PATH = '/api/history/:asset/:file';
 const PIECE_BYTES = 64 * 1024;
