@@ -10,6 +10,7 @@ import { elapsedMs } from './clock.js';
 import { CommandCounts } from './command-counts.js';
 import { type Buckets, Distribution } from './distribution.js';
 import { EventLoopDelay } from './event-loop-delay.js';
+import { METRIC_TEXTS, type MetricName } from './metric-texts.js';
 
 /** 16 microseconds, doubled up to 33 seconds. */
 const LATENCY = { smallest: 0.016, bounds: 22, scale: 0.001 };
@@ -29,12 +30,13 @@ export function routeName({ method, path }: RouteName): string {
   return `${method} ${path}`;
 }
 
-/** Reads a number on request; `null` while unknown. */
-type Reading = () => number | null;
-/** Reads numbers on request, one per label value. */
-type Readings = () => MaybeLater<Iterable<readonly [value: string, count: number]>>;
-type Samples = () => MaybeLater<Iterable<readonly [labels: Record<string, string>, count: number]>>;
+type Labels = Record<string, string>;
+/** Samples with their labels; a single label is its value. */
+type Samples = Iterable<readonly [labels: string | Labels, value: number]> | Record<string, number>;
 type MaybeLater<T> = T | Promise<T>;
+/** Reads a metric's value, or its values by label. Omitted while `null` or undefined. */
+type Reading = () => MaybeLater<number | Samples | null | undefined>;
+export type Readings = Partial<Record<MetricName, Reading>>;
 
 const FIRST_STATUS = 200;
 const STATUSES = 400;
@@ -103,22 +105,18 @@ export class Metrics implements AnswerMetrics {
 
   constructor(durableSequence: number) {
     this.committedSequence = durableSequence;
-    this.counts('exchange_commands_total', 'Commands, by kind and result', ['kind', 'code'], () =>
-      this.commands.commands.entries(),
-    );
-    this.counts(
-      'exchange_batch_operations_total',
-      'Batch operations, by kind and result',
-      ['kind', 'code'],
-      () => this.commands.operations.entries(),
-    );
-    this.counts(
-      'exchange_http_answers_total',
-      'Answers, by route and status',
-      ['method', 'route', 'status'],
-      () => this.answerCounts(),
-    );
-    this.registerProcess();
+    this.observe({
+      exchange_commands_total: () => this.commands.commands.entries(),
+      exchange_batch_operations_total: () => this.commands.operations.entries(),
+      exchange_http_answers_total: () => this.answerCounts(),
+      exchange_event_loop_delay_seconds: () => this.eventLoopDelay.quantiles(),
+      exchange_memory_bytes: () => memoryUsage(),
+      exchange_open_descriptors: () => countOpen(),
+      exchange_cpu_seconds_total: () => {
+        const { user, system } = process.cpuUsage();
+        return { user: user / 1e6, system: system / 1e6 };
+      },
+    });
   }
 
   text(): Promise<string> {
@@ -151,50 +149,27 @@ export class Metrics implements AnswerMetrics {
     return counts;
   }
 
-  /** Registers a number that may go up and down. Omitted while unknown. */
-  gauge(name: string, help: string, reading: Reading): void {
-    this.register(Gauge, name, help, [], unlabelled(reading));
+  /** Registers metrics, which are shown in this order. */
+  observe(readings: Readings): void {
+    for (const [name, reading] of Object.entries(readings))
+      this.register(name as MetricName, reading);
   }
 
-  gauges(name: string, help: string, label: string, readings: Readings): void {
-    this.register(Gauge, name, help, [label], labelled(label, readings));
-  }
-
-  samples(name: string, help: string, labelNames: string[], samples: Samples): void {
-    this.register(Gauge, name, help, labelNames, samples);
-  }
-
-  /** Registers a number that only goes up. */
-  counter(name: string, help: string, reading: Reading): void {
-    this.register(Counter, name, help, [], unlabelled(reading));
-  }
-
-  counters(name: string, help: string, label: string, readings: Readings): void {
-    this.register(Counter, name, help, [label], labelled(label, readings));
-  }
-
-  counts(name: string, help: string, labelNames: string[], samples: Samples): void {
-    this.register(Counter, name, help, labelNames, samples);
-  }
-
-  private register(
-    Kind: typeof Gauge | typeof Counter,
-    name: string,
-    help: string,
-    labelNames: string[],
-    samples: Samples,
-  ): void {
+  private register(name: MetricName, reading: Reading): void {
+    const [help, ...labelNames] = [METRIC_TEXTS[name]].flat() as [string, ...string[]];
+    const Kind = name.endsWith('_total') ? Counter : Gauge;
     const metric: Gauge | Counter = new Kind({
       name,
       help,
       labelNames,
       registers: [this.registry],
       collect: () =>
-        whenRead(samples(), (read) => {
+        whenRead(reading(), (read) => {
           metric.reset();
           // Without labels, a reset yields the value 0 instead of no value.
           if (labelNames.length === 0) metric.remove();
-          for (const [labels, value] of read) metric.inc(labels, value);
+          for (const [labels, value] of samplesIn(read))
+            metric.inc(typeof labels === 'string' ? { [labelNames[0]!]: labels } : labels, value);
         }),
     });
   }
@@ -213,39 +188,12 @@ export class Metrics implements AnswerMetrics {
       }
     }
   }
-
-  private registerProcess(): void {
-    this.gauges(
-      'exchange_event_loop_delay_seconds',
-      'Event loop delay over the last one to two minutes',
-      'quantile',
-      () => this.eventLoopDelay.quantiles(),
-    );
-    this.gauges('exchange_memory_bytes', 'Memory used by the process', 'kind', () =>
-      Object.entries(memoryUsage()),
-    );
-    this.gauge('exchange_open_descriptors', 'Open files and connections of the process', () =>
-      countOpen(),
-    );
-    this.counters('exchange_cpu_seconds_total', 'CPU time of the process', 'mode', () => {
-      const { user, system } = process.cpuUsage();
-      return Object.entries({ user: user / 1e6, system: system / 1e6 });
-    });
-  }
 }
 
-function unlabelled(reading: Reading): Samples {
-  return () => {
-    const value = reading();
-    return value === null ? [] : [[{}, value]];
-  };
-}
-
-function labelled(label: string, readings: Readings): Samples {
-  return () =>
-    whenRead(readings(), (read) =>
-      Array.from(read, ([value, count]) => [{ [label]: value }, count]),
-    );
+function samplesIn(read: number | Samples | null | undefined) {
+  if (read === null || read === undefined) return [];
+  if (typeof read === 'number') return [[{}, read] as const];
+  return Symbol.iterator in read ? read : Object.entries(read);
 }
 
 function whenRead<T, R>(read: MaybeLater<T>, then: (read: T) => R): MaybeLater<R> {

@@ -16,7 +16,6 @@ import type { Leader } from '../../persistence/replication/postgres/postgres-jou
 import { freeBytesAt } from '../../persistence/storage/room.js';
 import { elapsedMs, machineMs } from './clock.js';
 import type { Log } from './log.js';
-import type { Metrics } from './metrics.js';
 
 export interface Leading {
   role: 'leader' | 'replica';
@@ -237,70 +236,4 @@ export function copiesByName(copies: Copies | null): [name: string, isThere: num
     ...there.map((n): [string, number] => [n, 1]),
     ...missing.map((n): [string, number] => [n, 0]),
   ];
-}
-
-export function registerStanding(metrics: Metrics, standing: Standing, version: string): void {
-  metrics.gauges(
-    'exchange_info',
-    'Always 1, with the version of the program as a label',
-    'version',
-    () => [[version, 1]],
-  );
-  metrics.gauge('exchange_leader', '1 if this process leads, 0 if it is a replica', () =>
-    standing.leading.role === 'leader' ? 1 : 0,
-  );
-  metrics.gauge('exchange_epoch', "The leader's epoch, for a journal on PostgreSQL", () => {
-    return standing.leading.epoch;
-  });
-  metrics.gauge('exchange_standbys', 'Standbys ready to take over from this leader', () => {
-    return standing.leading.standbys;
-  });
-  metrics.gauge(
-    'exchange_journal_copies_needed',
-    'PostgreSQL copies that must confirm a commit before it is acknowledged',
-    () => standing.leading.copies?.needed ?? null,
-  );
-  metrics.gauges(
-    'exchange_journal_copies',
-    '1 if this copy of the journal is connected to the primary, 0 if it is missing',
-    'name',
-    () => copiesByName(standing.leading.copies),
-  );
-  metrics.gauge('exchange_snapshot_sequence', 'Sequence of the newest usable snapshot', () => {
-    return standing.snapshot?.sequence ?? null;
-  });
-  metrics.gauge('exchange_backup_sequence', 'Last sequence in the last backup', () => {
-    return standing.backup?.sequence ?? null;
-  });
-  metrics.gauge('exchange_backup_age_seconds', 'Time since the last backup', () => {
-    const { backup } = standing;
-    return backup === null ? null : (machineMs() - backup.atMs) / 1_000;
-  });
-  metrics.gauge('exchange_disk_free_bytes', 'Free bytes on the disk of the data folder', () => {
-    return standing.freeBytes;
-  });
-  metrics.gauges(
-    'exchange_disk_used_bytes',
-    'Disk space used by the data folder, in bytes, by kind of file',
-    'part',
-    () => standing.usedBytes(),
-  );
-  metrics.gauges('exchange_segments', 'Journal segments, by place', 'place', () =>
-    Object.entries(standing.segments ?? {}),
-  );
-  metrics.gauge(
-    'exchange_segments_unsealed',
-    'Full journal segments that are not sealed yet',
-    () => standing.unsealed,
-  );
-  metrics.gauge(
-    'exchange_journal_damaged',
-    '1 if a part of the journal before the newest snapshot is damaged or missing',
-    () => standing.damaged,
-  );
-  metrics.gauge(
-    'exchange_clock_ahead_seconds',
-    "Seconds by which the exchange's clock is ahead of the machine's",
-    () => (standing.clockAheadMs === null ? null : standing.clockAheadMs / 1_000),
-  );
 }

@@ -14,13 +14,13 @@ import { Follower } from '../../persistence/follower/follower.js';
 import type { ReplicatedFolder } from '../../persistence/replication/replicated-folder.js';
 import type { JournalPlace } from '../../persistence/replication/source.js';
 import { SubmitRefused } from '../../persistence/sequencer.js';
-import { type AccessKey, AccessKeys } from '../access/access-keys.js';
+import type { AccessKey } from '../access/access-keys.js';
 import { Overload } from '../access/fair-use/overload.js';
 import { fingerprint, readSecrets, sessionSecrets } from '../access/secret.js';
 import { Sessions } from '../access/sessions.js';
 import { downloads } from '../contract/downloads/files.js';
 import { contractFiles } from '../contract/serve.js';
-import { ReplicaListener } from '../edge/core/listener.js';
+import type { ReplicaListener } from '../edge/core/listener.js';
 import type { Gateway } from '../http/gateway.js';
 import { hostAndPort, servingUrl } from '../http/listen-addresses.js';
 import { SequenceWaits } from '../http/sequence-waits.js';
@@ -47,16 +47,11 @@ import {
   checkRoom,
 } from './preconditions.js';
 import { ADDRESS_SPACE_GIBIBYTES } from './process-limits.js';
-import { registerVenues } from './readings.js';
+import { venueReadings } from './readings.js';
 import { existingSecrets, keysOfReplicas, sharedSessionSecrets } from './secrets.js';
-import { partsFrom, Servers } from './servers.js';
+import { type Opened, partsFrom, Servers } from './servers.js';
 
-export interface Running {
-  /** The base URL, such as http://127.0.0.1:3000. */
-  readonly address: string;
-  readonly port: number;
-  /** The port of the operators' address, if they have one. */
-  readonly operationsPort: number | null;
+export interface Running extends Opened {
   /** Refuses new work and answers requests in flight. An exchange then closes its journal. */
   stop(): Promise<void>;
   /**
@@ -143,9 +138,9 @@ async function start(options: ExchangeOptions, parts: Parts): Promise<Exchange> 
     signal,
   });
   const { data, place, replicated } = locked;
-  parts.add(() => data.release());
+  await parts.add({ stop: () => data.release() });
   // A standby's follower already runs, so a failed startup must stop it.
-  parts.add(async () => await follower?.close());
+  await parts.add({ stop: async () => await follower?.close() });
   const engine = await recoverEngine(data, config, log);
   engine.keepRecentResults(config.keyResultWords);
   checkState(engine, log);
@@ -155,15 +150,15 @@ async function start(options: ExchangeOptions, parts: Parts): Promise<Exchange> 
   await withVariable('DATA_FOLDER', () => checkRoom(folder));
   const journal = await withVariable('DATA_FOLDER', () => data.openJournal());
   const metrics = new Metrics(engine.sequence);
-  parts.add(() => metrics.stop());
-  registerVenues(metrics, inputs.venues);
-  let closed: Promise<void> | null = null;
-  /** Refuses commands. Earlier ones become durable and are answered. */
-  const closeJournal = () => {
-    closed ??= (sequencer ?? journal).close();
-    return closed;
-  };
-  parts.add(closeJournal);
+  await parts.add({ stop: () => metrics.stop() });
+  metrics.observe(venueReadings(inputs.venues));
+  await parts.add({
+    problem: () =>
+      sequencer === null ? null : (sequencer.halted ?? waitingText(sequencer, replicated)),
+    // Refuses commands. Earlier ones become durable and are answered.
+    stop: () => (sequencer ?? journal).close(),
+    isOfLead: true,
+  });
   sequencer = new WatchedSequencer({
     engine,
     journal,
@@ -198,7 +193,6 @@ async function start(options: ExchangeOptions, parts: Parts): Promise<Exchange> 
     replicaKeys,
     inputs,
     replicated,
-    closeJournal,
     onHandedOver: options.onHandedOver ?? (() => {}),
   });
 }
@@ -320,7 +314,6 @@ interface Recovered {
   replicaKeys: AccessKey[] | null;
   inputs: Inputs;
   replicated: ReplicatedFolder | null;
-  closeJournal: () => Promise<void>;
   onHandedOver: () => void;
 }
 
@@ -329,58 +322,52 @@ async function open(parts: Parts, recovered: Recovered): Promise<Exchange> {
   const sources = new Sources(recovered);
   const gateway = gatewayOf(recovered, sources.ticks, parts);
   const servers = new Servers({ ...recovered, gateway, operatorRoutes });
-  const replicas = replicaListener(recovered.replicaKeys, gateway, servers);
-  servers.addTo(parts, { sources: () => sources.stop(), replicas });
-  sources.start();
+  await servers.addTo(parts);
+  await parts.add({
+    start: () => sources.start(),
+    stop: () => sources.stop(),
+    limitMs: STOP_MS.requests,
+    isOfLead: true,
+  });
   sequencer.whenHalted(() => void sources.stop().catch(fail));
   sequencer.watch(() => servers.stream.observe());
   sequencer.watch(() => metrics.applied(sequencer.engine.result));
   sequencer.watch(() => gateway.overload.applied());
+  const stop = () => parts.stop(() => sequencer.durableSequence);
   /** The lease ends before the other parts stop, so that the standby can already lead. */
   const handOver = async (standby: string) => {
     log.info({ standby }, 'this exchange hands over to a standby');
-    parts.isStopping = true;
-    // Replicas get every answer before they can see the next leader.
-    const drained = atMost(STOP_MS.replicas, replicas?.drain() ?? Promise.resolve());
-    await atMost(STOP_MS.sources, sources.stop());
-    await drained;
-    await servers.stream.cancelOrders(STOP_MS.stream);
-    await recovered.closeJournal();
-    replicas?.leave();
+    await parts.handOver();
     log.info({ sequence: sequencer.durableSequence }, 'handed over');
-    await parts.stop(() => sequencer.durableSequence);
+    await stop();
     recovered.onHandedOver();
   };
-  replicated?.leader.whenAskedToHandOver((standbyId) => void handOver(standbyId).catch(fail));
+  const leader = replicated?.leader;
+  leader?.whenAskedToHandOver((standbyId) => void handOver(standbyId).catch(fail));
 
   // Shows before opening whether the disk accepts writes.
   await becomesDurable(sequencer);
-  // Open the public address last.
-  const operationsPort = await servers.listenToOperators();
-  if (replicas !== null) await listenToReplicas(replicas, recovered);
-  const { address, port } = await servers.listen();
-  const leader = replicated?.leader;
+  const opened = await servers.open(parts, () => listenToReplicas(servers.replicas, recovered));
   const serves = ([signing]: readonly Buffer[]) =>
-    leader?.serves(servingUrl(config, port), fingerprint(signing!, leader.epoch));
+    leader?.serves(servingUrl(config, opened.port), fingerprint(signing!, leader.epoch));
   serves(recovered.secrets);
   const reload = async (again: Config) => {
     const keys = await keysOfReplicas(again);
     const secrets = await existingSecrets(again);
     servers.replaceAccess(again, secrets);
-    replicas?.replaceKeys(keys!);
+    servers.replicas?.replaceKeys(keys!);
     serves(secrets);
     return { sessionSecrets: secrets.length, replicaKeys: keys?.length ?? 0 };
   };
-  const stop = () => parts.stop(() => sequencer.durableSequence);
   const renewCertificate = () => servers.renewCertificate();
-  const { isNew } = recovered.data;
-  return { address, port, operationsPort, sequencer, isNew, stop, reload, renewCertificate };
+  return { ...opened, sequencer, isNew: recovered.data.isNew, stop, reload, renewCertificate };
 }
 
 async function listenToReplicas(
-  replicas: ReplicaListener,
+  replicas: ReplicaListener | null,
   { config, log, replicated }: Recovered,
 ): Promise<void> {
+  if (replicas === null) return;
   const { host, port } = config.replicas!;
   const { advertiseAddress: address } = config;
   const replicasPort = await replicas.listen(host, port);
@@ -407,21 +394,14 @@ async function warnIfNotReached(address: string, log: Log): Promise<void> {
   }
 }
 
-/** The address for replicas, or `null`. */
-function replicaListener(
-  accepted: AccessKey[] | null,
-  gateway: Gateway,
-  { routes, streamsOf }: Servers,
-): ReplicaListener | null {
-  if (accepted === null) return null;
-  return new ReplicaListener({ gateway, routes, keys: new AccessKeys(accepted), streamsOf });
-}
-
 /** A wait longer than a healthy disk or cluster takes. */
 const COMMIT_MS_MAX = 2_000;
 
 /** Why commits, and all answers with state, are waiting, or `null`. */
-function waitingText({ sequencer, replicated }: Recovered): string | null {
+function waitingText(
+  sequencer: WatchedSequencer,
+  replicated: ReplicatedFolder | null,
+): string | null {
   const { commitWaitMs } = sequencer;
   const isSole = replicated === null || replicated.leader.isSole();
   if (commitWaitMs < COMMIT_MS_MAX && isSole) return null;
@@ -473,7 +453,7 @@ function gatewayOf(recovered: Recovered, priceTicks: PriceTicks, parts: Parts): 
     isStopping: () => parts.isStopping,
     waits: new SequenceWaits(() => sequencer.engine.sequence),
     behindMs: () => null,
-    notReady: () => (parts.isStopping ? 'stopping' : (sequencer.halted ?? waitingText(recovered))),
+    notReady: () => parts.problem,
     warning: () =>
       [...standing.warnings, priceTicks.warning(clock.nowMs())]
         .filter((each) => each !== null)

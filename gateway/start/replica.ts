@@ -64,13 +64,13 @@ async function start({ config, log, onFatal }: ReplicaOptions, parts: Parts): Pr
   const address = addressOf(journal);
   const place: JournalPlace = { postgres: address, prefersStandby: true };
   const lock = await withVariable('DATA_FOLDER', () => lockedFolder(folder));
-  parts.add(() => lock.release());
+  await parts.add({ stop: () => lock.release() });
   const tail = await JournalTail.open({ folder, address, log, elapsedMs });
   const metrics = new Metrics(tail.engine.sequence);
-  parts.add(() => metrics.stop());
+  await parts.add({ stop: () => metrics.stop() });
   let follower: Follower | null = null;
-  parts.add(async () => await follower?.close());
-  parts.add(() => tail.close());
+  await parts.add({ stop: async () => await follower?.close() });
+  await parts.add({ stop: () => tail.close() });
   tail.engine.reserve();
   const fail = fatalOnce({ log, onFatal }, async () => await follower?.close());
   const sequencer = new FollowedSequencer(tail.engine);
@@ -118,8 +118,8 @@ async function open(parts: Parts, followed: Followed): Promise<Running> {
   const lastAnswers = new LastAnswers();
   const known = new KnownAddresses();
   const { link, forwarder, remote, age } = leaderOf(followed, waits, lastAnswers, known);
-  parts.add(() => link.stop());
-  parts.add(() => remote.stop());
+  await parts.add({ problem: () => age.problem, stop: () => link.stop() });
+  await parts.add({ stop: () => remote.stop() });
   const { feed } = config;
   const clock = new FollowedClock(tail.engine, feed.kind === 'live' ? 1 : feed.speed);
   const gateway = gatewayOf(followed, { clock, waits, age, known, parts });
@@ -127,10 +127,15 @@ async function open(parts: Parts, followed: Followed): Promise<Running> {
   const ownRoutes = operatorRoutes.map((route) =>
     route.body === undefined ? route : { ...route, handle: refuseChange },
   );
-  const servers = new Servers({ ...followed, gateway, operatorRoutes: ownRoutes, serve, remote });
+  const own = { operatorRoutes: ownRoutes, replicaKeys: null, serve, remote };
+  const servers = new Servers({ ...followed, ...own, gateway });
   const { stream } = servers;
-  servers.addTo(parts, { forwarder });
-  observe(metrics, tail, forwarder);
+  await servers.addTo(parts, { stop: () => forwarder.stop() });
+  metrics.observe({
+    exchange_replica_age_seconds: () => tail.ageMs / 1_000,
+    exchange_forwarded_waiting: () => forwarder.count,
+    exchange_forwarded_again_total: () => forwarder.sentAgainCount,
+  });
   tail.start({
     applied: () => {
       stream.observe();
@@ -148,8 +153,7 @@ async function open(parts: Parts, followed: Followed): Promise<Running> {
   });
   link.start();
   const stop = () => parts.stop(() => sequencer.durableSequence);
-  const operationsPort = await servers.listenToOperators();
-  const { address, port } = await servers.listen();
+  const opened = await servers.open(parts);
   const reload = async (again: Config) => {
     const key = await readKey(again);
     const secrets = await existingSecrets(again);
@@ -158,7 +162,7 @@ async function open(parts: Parts, followed: Followed): Promise<Running> {
     return { sessionSecrets: secrets.length, replicaKeys: 1 };
   };
   const renewCertificate = () => servers.renewCertificate();
-  return { address, port, operationsPort, stop, reload, renewCertificate };
+  return { ...opened, stop, reload, renewCertificate };
 }
 
 interface ToLeader {
@@ -263,7 +267,7 @@ function gatewayOf(followed: Followed, { clock, waits, age, known, parts }: Own)
     startedAtMs: clock.nowMs(),
     isStopping: () => parts.isStopping,
     behindMs: () => Math.round(age.ms),
-    notReady: () => (parts.isStopping ? 'stopping' : age.problem),
+    notReady: () => parts.problem,
     warning: () => age.warning,
     halted: () => null,
     fail,
@@ -273,22 +277,4 @@ function gatewayOf(followed: Followed, { clock, waits, age, known, parts }: Own)
 /** Operators make changes at the leader's address for operators. */
 function refuseChange(call: Call): void {
   call.refuseNow(notLeading('replica', call.gateway.standing.leading.leader));
-}
-
-function observe(metrics: Metrics, tail: JournalTail, forwarder: Forwarder): void {
-  metrics.gauge(
-    'exchange_replica_age_seconds',
-    "Greatest possible age of this replica's state",
-    () => {
-      return tail.ageMs / 1_000;
-    },
-  );
-  metrics.gauge('exchange_forwarded_waiting', 'Requests waiting for the leader', () => {
-    return forwarder.count;
-  });
-  metrics.counter(
-    'exchange_forwarded_again_total',
-    'Requests sent again to a new leader, because the previous leader did not answer',
-    () => forwarder.sentAgainCount,
-  );
 }

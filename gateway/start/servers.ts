@@ -6,14 +6,14 @@
  */
 import type { Follower } from '../../persistence/follower/follower.js';
 import { programVersion } from '../../persistence/storage/program-folder.js';
-import { AccessKeys } from '../access/access-keys.js';
+import { type AccessKey, AccessKeys } from '../access/access-keys.js';
 import type { AddressKey } from '../access/fair-use/addresses.js';
 import { ConnectionCap } from '../access/fair-use/connections.js';
 import { FairUse } from '../access/fair-use/fair-use.js';
 import { KnownAddresses } from '../access/fair-use/known-addresses.js';
 import { Passwords } from '../access/passwords.js';
 import { serveContract } from '../contract/serve.js';
-import type { ReplicaListener } from '../edge/core/listener.js';
+import { ReplicaListener } from '../edge/core/listener.js';
 import type { PeerOptions } from '../edge/core/peer.js';
 import { CoreStreams } from '../edge/core/streams.js';
 import { EdgeThreads } from '../edge/core/threads.js';
@@ -27,14 +27,13 @@ import { type serve, serviceOf } from '../http/way.js';
 import { elapsedMs } from '../observe/clock.js';
 import type { Log } from '../observe/log.js';
 import { RationedLog } from '../observe/rationed-log.js';
-import { registerStanding } from '../observe/standing.js';
 import { routesOf } from '../resources/routes.js';
 import { serveSite } from '../site/serve.js';
 import type { OrdersElsewhere } from '../stream/orders/order-entry.js';
 import { StreamServer } from '../stream/stream.js';
 import type { Config } from './config.js';
-import { type Parts, STOP_MS } from './parts.js';
-import { type ConnectionReadings, registerReadings } from './readings.js';
+import { type Part, type Parts, STOP_MS } from './parts.js';
+import { type ConnectionReadings, readingsOf } from './readings.js';
 
 export function partsFrom(config: Config, log: Log, known = new KnownAddresses()) {
   return {
@@ -51,20 +50,24 @@ export function partsFrom(config: Config, log: Log, known = new KnownAddresses()
   };
 }
 
-interface Beside {
-  sources?: () => Promise<void>;
-  replicas?: ReplicaListener | null;
-  forwarder?: { stop(): void };
-}
-
 interface ServersOptions {
   config: Config;
   gateway: Gateway;
   sequencer: Sequencing & { readonly halted: string | null; readonly commitWaitMs: number };
   follower: Follower;
   operatorRoutes: readonly Route[];
+  /** Keys of replicas; `null` if there is no address for them. */
+  replicaKeys: AccessKey[] | null;
   serve?: typeof serve;
   remote?: OrdersElsewhere;
+}
+
+export interface Opened {
+  /** The base URL, such as http://127.0.0.1:3000. */
+  readonly address: string;
+  readonly port: number;
+  /** The port of the operators' address, if they have one. */
+  readonly operationsPort: number | null;
 }
 
 /** The server of the public address, in this thread or in edges. */
@@ -81,26 +84,39 @@ interface PublicServer {
 }
 
 export class Servers {
-  readonly routes: readonly Route[];
+  private readonly routes: readonly Route[];
   readonly stream: StreamServer;
-  private readonly open: PublicServer;
+  /** The public address. */
+  private readonly clients: PublicServer;
   /** `null` if there is no operators' address. */
   private readonly operations: HttpServer | null;
+  /** `null` if there is no address for replicas. */
+  readonly replicas: ReplicaListener | null;
+  private drained: Promise<unknown> | undefined;
+  private replicasDrained: Promise<void> | undefined;
 
   constructor(private readonly options: ServersOptions) {
-    const { config, gateway, sequencer, operatorRoutes, serve, remote } = options;
+    const { config, gateway, sequencer, operatorRoutes, replicaKeys, serve, remote } = options;
     this.routes = routesOf(config.operationsPort !== null);
     for (const [userId, tier] of sequencer.engine.rateTiers())
       gateway.fairUse.setTier(userId, tier);
     this.stream = new StreamServer(gateway, config.stream, remote);
     this.operations =
       config.operationsPort === null ? null : new HttpServer(serviceOf(gateway), operatorRoutes);
-    this.open = config.edgeThreads === 0 ? this.inThisThread(serve) : this.inThreads();
-    this.stream.start();
+    this.clients = config.edgeThreads === 0 ? this.inThisThread(serve) : this.inThreads();
+    this.replicas =
+      replicaKeys === null
+        ? null
+        : new ReplicaListener({
+            gateway,
+            routes: this.routes,
+            keys: new AccessKeys(replicaKeys),
+            streamsOf: this.streamsOf,
+          });
     this.observe();
   }
 
-  readonly streamsOf: PeerOptions['streamsOf'] = (sink, commands, isBehind) => {
+  private readonly streamsOf: PeerOptions['streamsOf'] = (sink, commands, isBehind) => {
     const { isStopping } = this.options.gateway;
     return new CoreStreams({ stream: this.stream, sink, commands, isStopping, isBehind });
   };
@@ -148,25 +164,23 @@ export class Servers {
 
   private observe(): void {
     const { sequencer, follower, gateway } = this.options;
-    const { config, metrics, fairUse, overload, passwords, priceTicks, clock } = gateway;
-    const clients = { fairUse, overload, signIns: passwords.queue, stream: this.stream };
+    const { config, metrics, passwords } = gateway;
     const journalFolder = config.journal === null ? config.dataFolder : null;
-    const parts = { sequencer, follower, journalFolder, priceTicks, clock };
-    registerStanding(metrics, gateway.standing, gateway.version);
-    registerReadings(metrics, { ...parts, open: () => this.open.readings(), ...clients });
+    const signIns = passwords.queue;
+    const open = () => this.clients.readings();
+    const own = { sequencer, follower, journalFolder, signIns, open, stream: this.stream };
+    metrics.observe(readingsOf({ ...gateway, ...own }));
   }
 
-  /** Resolves to the base URL, such as http://127.0.0.1:3000, and the port. */
-  async listen(): Promise<{ address: string; port: number }> {
+  private async listen(): Promise<{ address: string; port: number }> {
     const { host, port: asked, dataFolder, tls } = this.options.config;
-    const port = await this.open.listen(host, asked);
+    const port = await this.clients.listen(host, asked);
     const address = `${schemeOf(tls)}://${hostAndPort(host, port)}`;
     this.options.gateway.log.info({ address, dataFolder }, 'listening');
     return { address, port };
   }
 
-  /** Resolves to the port of the operators' address, if there is one. */
-  async listenToOperators(): Promise<number | null> {
+  private async listenToOperators(): Promise<number | null> {
     const { operationsHost: host, operationsPort } = this.options.config;
     if (this.operations === null) return null;
     const port = await this.operations.listen(host, operationsPort!);
@@ -176,7 +190,7 @@ export class Servers {
 
   /** Reloads the certificate for new connections. Open connections keep theirs. */
   async renewCertificate(): Promise<void> {
-    await this.open.renewCertificate();
+    await this.clients.renewCertificate();
     this.operations?.renewCertificate();
   }
 
@@ -189,35 +203,57 @@ export class Servers {
     this.stream.endInvalid();
   }
 
-  /**
-   * Adds the servers and what they use. Stopping first refuses new connections, queued password
-   * hashes and incomplete requests, then stops the `sources` of commands (if any), answers the
-   * requests in flight, and ends the streams.
-   */
-  addTo(parts: Parts, { sources, replicas, forwarder }: Beside): void {
-    const { gateway } = this.options;
-    const { passwords, unsent, coder } = gateway;
-    let drained: Promise<unknown> = Promise.resolve();
+  /** Adds what answers requests, in this thread or another. Stopping answers those in flight. */
+  async addTo(parts: Parts, forwarder: Part = {}): Promise<void> {
+    const { stream } = this;
+    const { passwords, unsent, coder } = this.options.gateway;
+    // Replicas get every answer before they can see the next leader.
+    parts.addFirst({ stop: () => this.replicas?.leave(), isOfLead: true });
     // Commands that the disk delays are answered when the journal closes.
-    parts.addFirst(async () => {
-      this.operations?.close();
-      await this.open.close();
-      replicas?.close();
+    parts.addFirst({ stop: () => this.close() });
+    await parts.add({ stop: () => stream.cancelOrders(STOP_MS.stream), isOfLead: true });
+    await parts.add({ start: () => stream.start(), stop: () => stream.stop(STOP_MS.stream) });
+    await parts.add(forwarder);
+    await parts.add({ stop: () => coder.stop() });
+    await parts.add({ stop: () => passwords.giveUp() });
+    await parts.add({
+      stop: () => this.replicasDrained,
+      limitMs: STOP_MS.replicas,
+      isOfLead: true,
     });
-    parts.add(() => replicas?.leave());
-    parts.add(() => this.stream.stop(STOP_MS.stream));
-    if (forwarder !== undefined) parts.add(() => forwarder.stop());
-    parts.add(() => coder.stop());
-    parts.add(() => passwords.giveUp());
     const answered = async () => {
-      await drained;
-      await Promise.all([unsent.settled(), this.open.settled()]);
+      await Promise.all([this.drained, this.replicasDrained]);
+      await Promise.all([unsent.settled(), this.clients.settled()]);
     };
-    parts.add(answered, STOP_MS.requests);
-    if (sources !== undefined) parts.add(sources, STOP_MS.requests);
-    parts.add(() => {
-      passwords.close();
-      drained = Promise.all([this.open.drain(), this.operations?.drain(), replicas?.drain()]);
+    await parts.add({ stop: answered, limitMs: STOP_MS.requests });
+  }
+
+  /**
+   * Opens the operators' address, the replicas' address and, last, the public address. Stopping
+   * refuses new connections, queued password hashes and incomplete requests.
+   */
+  async open(parts: Parts, listenToReplicas = async () => {}): Promise<Opened> {
+    const { clients, operations, replicas } = this;
+    let opened: Opened | null = null;
+    await parts.add({
+      start: async () => {
+        const operationsPort = await this.listenToOperators();
+        await listenToReplicas();
+        opened = { ...(await this.listen()), operationsPort };
+      },
+      stop: () => {
+        this.options.gateway.passwords.close();
+        this.replicasDrained = replicas?.drain();
+        this.drained = Promise.all([clients.drain(), operations?.drain()]);
+      },
+      isOfLead: true,
     });
+    return opened!;
+  }
+
+  private async close(): Promise<void> {
+    this.operations?.close();
+    await this.clients.close();
+    this.replicas?.close();
   }
 }

@@ -34,6 +34,7 @@ import { elapsedMs, machineMs } from '../observe/clock.js';
 import type { Log } from '../observe/log.js';
 import { copiesByName, tellCopies, tellLeader, tellRefused } from '../observe/standing.js';
 import type { Config } from './config.js';
+import { Parts } from './parts.js';
 import { compareSecrets } from './secrets.js';
 import { WaitingServer } from './waiting-server.js';
 
@@ -69,7 +70,10 @@ export async function standBy(options: StandbyOptions): Promise<ReplicatedFolder
   const { config, address, isUnreplicated, log, startFollower, onLost, candidateClock } = options;
   const folder = config.dataFolder;
   const version = programVersion();
+  /** The parts that it keeps as the leader. */
+  const parts = new Parts(log);
   const folderLock = await lockReplicatedFolder(folder);
+  await parts.add({ stop: () => folderLock.release() });
   const startedAtMs = machineMs();
   let tail: JournalTail | null = null;
   const mustServe = () => options.mustServe(tail!.engine);
@@ -79,40 +83,39 @@ export async function standBy(options: StandbyOptions): Promise<ReplicatedFolder
   const refusal = () => (tail === null ? RECOVERING : notLeading('standby', tail.head.serving));
   const server = new WaitingServer(config, status, metrics, refusal);
   const operations = new WaitingServer(config, status, metrics, refusal);
-  let follower: Follower | null = null;
   try {
-    const port = await server.listen(config.host, config.port);
-    const operationsPort =
-      config.operationsPort === null
-        ? null
-        : await operations.listen(config.operationsHost, config.operationsPort);
-    const listening = { host: config.host, port, operationsPort };
-    log.info(listening, 'a standby: it follows the leader and waits');
-    const source = { folder, address, log, elapsedMs, pollEveryMs: POLL_EVERY_MS };
-    tail = await retried(() => JournalTail.open(source), options);
-    tail.engine.reserve();
-    options.warmUp();
-    follower = startFollower({ postgres: address, prefersStandby: true }, tail.end.sequence);
-    tail.start({
-      batchApplied: ({ lastSequence }) => {
-        follower?.committed(lastSequence);
-        candidateClock?.journal.told(tail!.engine.nowMs);
-      },
-      onFatal: onLost,
+    return await parts.start(async () => {
+      const port = await server.listen(config.host, config.port);
+      const { operationsHost, operationsPort: asked } = config;
+      const operationsPort = asked === null ? null : await operations.listen(operationsHost, asked);
+      const listening = { host: config.host, port, operationsPort };
+      log.info(listening, 'a standby: it follows the leader and waits');
+      const source = { folder, address, log, elapsedMs, pollEveryMs: POLL_EVERY_MS };
+      const opened = await retried(() => JournalTail.open(source), options);
+      tail = opened;
+      let follower: Follower | null = null;
+      await parts.add({ stop: async () => await follower?.close() });
+      await parts.add({ stop: () => opened.close() });
+      opened.engine.reserve();
+      options.warmUp();
+      const place = { postgres: address, prefersStandby: true };
+      follower = startFollower(place, opened.end.sequence);
+      opened.start({
+        batchApplied: ({ lastSequence }) => {
+          follower?.committed(lastSequence);
+          candidateClock?.journal.told(opened.engine.nowMs);
+        },
+        onFatal: onLost,
+      });
+      log.info({ sequence: opened.sequence }, 'the engine is warm');
+      const journal = await leadership(options, opened, { candidate, port });
+      return ReplicatedFolder.leading(
+        { folder, address, isUnreplicated, onLost },
+        folderLock,
+        journal,
+        opened,
+      );
     });
-    log.info({ sequence: tail.sequence }, 'the engine is warm');
-    const journal = await leadership(options, tail, { candidate, port });
-    return ReplicatedFolder.leading(
-      { folder, address, isUnreplicated, onLost },
-      folderLock,
-      journal,
-      tail,
-    );
-  } catch (error) {
-    await tail?.close();
-    await follower?.close();
-    await folderLock.release();
-    throw error;
   } finally {
     server.close();
     operations.close();
