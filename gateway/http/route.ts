@@ -80,7 +80,7 @@ export interface Route<Body = unknown, Query = unknown> extends AnsweredRoute {
   handle(call: Call<Body, Query>): void | Promise<void>;
 }
 
-type Definition<Body, Query> = Omit<Route<Body, Query>, 'method' | 'path' | 'query'> & {
+export type Definition<Body, Query> = Omit<Route<Body, Query>, 'method' | 'path' | 'query'> & {
   query?: z.ZodType<Query>;
 };
 

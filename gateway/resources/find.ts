@@ -1,7 +1,7 @@
 /** Looks up what a request names. Refuses the request if it does not exist. */
 import type { Engine } from '../../engine/engine.js';
 import { Privacy } from '../../engine/interface/domain.js';
-import { type Assets, idNumber, marketIdNumber } from '../../engine/interface/notation.js';
+import { idNumber, marketIdNumber } from '../../engine/interface/notation.js';
 import type { AccountView } from '../../engine/interface/views.js';
 import { type ErrorCode, errorAnswer, invalidRequest } from '../commands/errors.js';
 import { askMarket, unsaid } from '../commands/explained.js';
@@ -31,21 +31,6 @@ export function refuseWithoutMarket(call: Call, marketId: number): void {
     if (error === null) call.refuseNow(unsaid({}));
     else call.refuseWhenDurable(error);
   });
-}
-
-/** Cache of the last market named, since most requests name one of a few. */
-const last = { assets: null as Assets | null, name: '', marketId: 0 };
-
-/** {@link marketIdNumber} with the cache. */
-export function marketNumber(assets: Assets, name: string): number {
-  if (name === last.name && assets === last.assets) return last.marketId;
-  const marketId = marketIdNumber(assets, name);
-  if (marketId !== 0) {
-    last.assets = assets;
-    last.name = name;
-    last.marketId = marketId;
-  }
-  return marketId;
 }
 
 /**

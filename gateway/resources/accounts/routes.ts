@@ -6,8 +6,8 @@ import type { PositionView } from '../../../engine/interface/views.js';
 import { unitsOfSeen } from '../../access/fair-use/charges.js';
 import type { Call } from '../../http/call.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { executeFor } from '../../http/submission.js';
 import { EmptyBody } from '../../json/fields.js';
+import { defineChange } from '../change.js';
 import { type Filter, findAccount, findShownAccount, withFilter } from '../find.js';
 import { readHistory } from '../history/read.js';
 import { answerPageOf, ROWS_OF_MARKET, startOf } from '../paging.js';
@@ -70,24 +70,15 @@ export const userRoutes: Route[] = [
     },
   }),
 
-  defineRoute('PUT', '/users/:id/privacy', {
-    access: 'session',
+  defineChange('PUT', '/users/:id/privacy', {
     summary: 'Choose what others may read of your account',
     userParameter: 'id',
     body: views.PrivacyBody,
-    idempotent: true,
     responses: { 200: views.Privacy },
-    handle(call) {
-      const { userId, idempotencyKey } = call;
-      const { private: isPrivate, listed } = call.body;
-      const hidden = listed ? Privacy.LISTED : Privacy.PRIVATE;
-      const privacy = isPrivate ? hidden : Privacy.OPEN;
-      executeFor(
-        call,
-        { kind: 'setPrivacy', userId, idempotencyKey, privacy },
-        200,
-        views.privacyReceipt,
-      );
+    receipt: views.privacyReceipt,
+    commandOf({ body }) {
+      const hidden = body.listed ? Privacy.LISTED : Privacy.PRIVATE;
+      return { kind: 'setPrivacy', privacy: body.private ? hidden : Privacy.OPEN };
     },
   }),
 
@@ -102,36 +93,26 @@ export const userRoutes: Route[] = [
     },
   }),
 
-  defineRoute('PUT', '/users/:id/auto-claim', {
-    access: 'session',
+  defineChange('PUT', '/users/:id/auto-claim', {
     summary:
       'Turn automatic claims on or off: winnings and refunds are paid when a market is settled',
     userParameter: 'id',
     body: views.AutoClaimBody,
-    idempotent: true,
     responses: { 200: views.AutoClaim },
-    handle(call) {
-      const { userId, idempotencyKey } = call;
-      const { enabled } = call.body;
-      const command = { kind: 'setAutoClaim', userId, idempotencyKey, enabled } as const;
-      executeFor(call, command, 200, views.autoClaimReceipt);
-    },
+    receipt: views.autoClaimReceipt,
+    commandOf: ({ body }) => ({ kind: 'setAutoClaim', enabled: body.enabled }),
   }),
 
-  defineRoute('POST', '/users/:id/start-again', {
-    access: 'session',
+  defineChange('POST', '/users/:id/start-again', {
     summary: 'Start again with the starting balance of play money, once a day',
     userParameter: 'id',
     body: EmptyBody,
-    idempotent: true,
     responses: { 200: views.StartedAgain },
     errors: ['user_not_found', 'user_frozen', 'too_much_to_start_again', 'limit_reached'],
-    handle(call) {
-      const { userId, idempotencyKey } = call;
-      const { startAgain, startingBalanceMicros } = call.gateway.config;
-      const grantMicros = startAgain ? startingBalanceMicros : 0;
-      const command = { kind: 'startAgain', userId, idempotencyKey, grantMicros } as const;
-      executeFor(call, command, 200, views.startedAgain);
+    receipt: views.startedAgain,
+    commandOf({ gateway }) {
+      const { startAgain, startingBalanceMicros } = gateway.config;
+      return { kind: 'startAgain', grantMicros: startAgain ? startingBalanceMicros : 0 };
     },
   }),
 
@@ -150,20 +131,14 @@ export const userRoutes: Route[] = [
     },
   }),
 
-  defineRoute('PUT', '/users/:id/referral/code', {
-    access: 'session',
+  defineChange('PUT', '/users/:id/referral/code', {
     summary: 'Change your referral code; the old code still refers to you',
     userParameter: 'id',
     body: views.ReferralCodeBody,
-    idempotent: true,
     responses: { 200: views.OwnReferral },
     errors: ['referral_code_taken', 'limit_reached'],
-    handle(call) {
-      const { userId, idempotencyKey } = call;
-      const code = call.body.code.toUpperCase();
-      const command = { kind: 'setReferralCode', userId, idempotencyKey, code } as const;
-      executeFor(call, command, 200, views.referralReceipt);
-    },
+    receipt: views.referralReceipt,
+    commandOf: ({ body }) => ({ kind: 'setReferralCode', code: body.code.toUpperCase() }),
   }),
 ];
 

@@ -6,11 +6,11 @@
 import { z } from 'zod';
 import { MAX_CANCEL_AFTER_MS, MIN_CANCEL_AFTER_MS } from '../../../engine/interface/parameters.js';
 import { receiptOf } from '../../commands/receipt.js';
-import { defineRoute, type Route } from '../../http/route.js';
-import { executeFor } from '../../http/submission.js';
+import type { Route } from '../../http/route.js';
 import { bodyObject, responseObject } from '../../json/components.js';
 import * as request from '../../json/fields.js';
 import { state, timeMs } from '../../json/response-fields.js';
+import { defineChange } from '../change.js';
 
 const RANGE = `must be 0, or from ${MIN_CANCEL_AFTER_MS} to ${MAX_CANCEL_AFTER_MS}`;
 
@@ -47,19 +47,14 @@ const receipt = receiptOf('setCancelAfter', CancelAfter, {
 });
 
 export const cancelAfterRoutes: Route[] = [
-  defineRoute('PUT', '/users/:id/cancel-after', {
+  defineChange('PUT', '/users/:id/cancel-after', {
     quota: 'cancels',
-    access: 'session',
     summary:
       'Cancel all your resting orders after a time, unless you repeat the request before then; 0 turns this off',
     userParameter: 'id',
     body: CancelAfterBody,
-    idempotent: true,
     responses: { 200: CancelAfter },
-    handle(call) {
-      const { userId, idempotencyKey, body } = call;
-      const { timeoutMs } = body;
-      executeFor(call, { kind: 'setCancelAfter', userId, idempotencyKey, timeoutMs }, 200, receipt);
-    },
+    receipt,
+    commandOf: ({ body }) => ({ kind: 'setCancelAfter', timeoutMs: body.timeoutMs }),
   }),
 ];

@@ -11,9 +11,11 @@ import { CommandKind } from '../../../engine/interface/commands.js';
 import { Resolution } from '../../../engine/interface/domain.js';
 import { MICROS_PER_DOLLAR } from '../../../engine/interface/limits.js';
 import { marketIdNumber, marketIdText } from '../../../engine/interface/notation.js';
-import { RESULT_HEAD_LENGTH, ResultHead } from '../../../engine/interface/results.js';
+import { ResultHead } from '../../../engine/interface/results.js';
 import { areRules, fixedIn } from '../../../engine/interface/rule-sets.js';
 import type { AccountView, OperatorActionView } from '../../../engine/interface/views.js';
+import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
+import type { TrueAt } from '../../../persistence/history/true-at.js';
 import { CODE_LASTS_MS, credentialOf, newCode } from '../../access/sign-in-codes.js';
 import { errorAnswer, invalidRequest } from '../../commands/errors.js';
 import { resultFields } from '../../commands/receipt.js';
@@ -69,8 +71,14 @@ export const operatorRoutes: Route[] = [
         if (account === null) return;
         const { userId } = account;
         const signed = { userId, operator: call.operator!, reason: call.body.reason };
-        if (verb === 'cancel-orders') run(call, { kind: 'operatorCancel', ...signed });
-        else run(call, { kind: 'setFrozen', frozen: verb === 'freeze', ...signed });
+        const command: Command =
+          verb === 'cancel-orders'
+            ? { kind: 'operatorCancel', ...signed }
+            : { kind: 'setFrozen', frozen: verb === 'freeze', ...signed };
+        run(call, command, (done, result) => {
+          const { cancelledOrders } = resultFields(command.kind, result);
+          call.answerJson<typeof schemas.CancelledOrders>({ cancelledOrders, ...done });
+        });
       },
     }),
   ),
@@ -229,7 +237,10 @@ function setPaused(call: Call<PauseFields>, paused: boolean): void {
   }
   if (symbol !== undefined && !requireListed(call, symbol.toUpperCase())) return;
   const asset = symbol === undefined ? -1 : engine.findAsset(symbol.toUpperCase());
-  run(call, { kind: 'setPaused', marketId, asset, paused, operator: call.operator!, reason });
+  const command = { marketId, asset, paused, operator: call.operator!, reason };
+  run(call, { kind: 'setPaused', ...command }, (done) =>
+    call.answerJson<typeof schemas.Paused>({ paused: pausesIn(engine), ...done }),
+  );
 }
 
 /** Refuses sub-accounts: they have no password, because their parent signs in. */
@@ -299,24 +310,25 @@ function isVoid(engine: Call['engine'], command: Command): boolean {
   return engine.market(command.marketId)?.resolution === Resolution.VOID;
 }
 
-function run(call: Call<{ reason: string }>, command: Command): void {
+/** Executes a command that acts once; `answer` gets its result, which ends at the next command. */
+function run(
+  call: Call<{ reason: string }>,
+  command: Command,
+  answer: (done: TrueAt, result: NumberBuffer) => void = (done) =>
+    call.answerJson<typeof schemas.Done>(done),
+): void {
   const result = submitFor(call, command, 'market_not_active');
   if (result === null) return;
   const { values } = result;
   const isActive = values[ResultHead.code] === Code.ok;
-  if (!isActive && !isVoid(call.engine, command)) call.refuseWhenDurable(RESOLVED);
-  else {
-    const done = { sequence: values[ResultHead.sequence]!, atMs: values[ResultHead.atMs]! };
-    // The field is the second one of results that have it.
-    const cancelledOrders = values[RESULT_HEAD_LENGTH + 1]!;
-    // Voiding a VOID market is not logged.
-    if (isActive) logAction(call, done.sequence);
-    if (command.kind === 'setPaused')
-      call.answerJson<typeof schemas.Paused>({ paused: pausesIn(call.engine), ...done });
-    else if (command.kind === 'setFrozen' || command.kind === 'operatorCancel')
-      call.answerJson<typeof schemas.CancelledOrders>({ cancelledOrders, ...done });
-    else call.answerJson<typeof schemas.Done>(done);
+  if (!isActive && !isVoid(call.engine, command)) {
+    call.refuseWhenDurable(RESOLVED);
+    return;
   }
+  const done = { sequence: values[ResultHead.sequence]!, atMs: values[ResultHead.atMs]! };
+  // Voiding a VOID market is not logged.
+  if (isActive) logAction(call, done.sequence);
+  answer(done, result);
 }
 
 function actionOf(call: Call, action: OperatorActionView) {
@@ -326,7 +338,7 @@ function actionOf(call: Call, action: OperatorActionView) {
     actionId: `${action.actionId}`,
     sequence: action.sequence,
     atMs: action.atMs,
-    action: nameOf(action),
+    action: NAMES[action.kind]![Number(action.isSet)]!,
     operator: action.operator,
     reason: action.reason,
     userId: userId === 0 ? null : `u${userId}`,
@@ -337,11 +349,13 @@ function actionOf(call: Call, action: OperatorActionView) {
   };
 }
 
-function nameOf({ kind, isSet }: OperatorActionView): ActionName {
-  if (kind === CommandKind.setPaused) return isSet ? 'pause' : 'resume';
-  if (kind === CommandKind.setRules) return 'set_rules';
-  if (kind === CommandKind.resetCredential) return 'sign_in_code';
-  if (kind === CommandKind.setRateTier) return 'set_rate_tier';
-  if (kind === CommandKind.setFrozen) return isSet ? 'freeze' : 'unfreeze';
-  return kind === CommandKind.voidMarket ? 'void' : 'cancel_orders';
-}
+/** Names by kind: of the action that ends something, and of the one that sets it. */
+const NAMES: Readonly<Record<number, readonly [ends: ActionName, sets: ActionName]>> = {
+  [CommandKind.setPaused]: ['resume', 'pause'],
+  [CommandKind.setFrozen]: ['unfreeze', 'freeze'],
+  [CommandKind.setRules]: ['set_rules', 'set_rules'],
+  [CommandKind.resetCredential]: ['sign_in_code', 'sign_in_code'],
+  [CommandKind.setRateTier]: ['set_rate_tier', 'set_rate_tier'],
+  [CommandKind.voidMarket]: ['void', 'void'],
+  [CommandKind.operatorCancel]: ['cancel_orders', 'cancel_orders'],
+};

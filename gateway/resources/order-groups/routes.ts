@@ -8,12 +8,13 @@ import { idNumber } from '../../../engine/interface/notation.js';
 import { MAX_GROUP_WINDOW_MS, MIN_GROUP_WINDOW_MS } from '../../../engine/interface/parameters.js';
 import type { OrderGroupView } from '../../../engine/interface/views.js';
 import { receiptOf } from '../../commands/receipt.js';
+import type { Call } from '../../http/call.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { executeFor } from '../../http/submission.js';
 import { bodyObject, responseObject } from '../../json/components.js';
 import * as request from '../../json/fields.js';
 import * as response from '../../json/response-fields.js';
 import { Writer } from '../../json/writer.js';
+import { defineChange } from '../change.js';
 import { MAX_ORDER_SHARES } from '../orders/fields.js';
 
 const WINDOW = `must be a whole number from ${MIN_GROUP_WINDOW_MS} to ${MAX_GROUP_WINDOW_MS}`;
@@ -90,21 +91,19 @@ const termsReceipt = receiptOf('createOrderGroup', OrderGroupTerms);
 const removedReceipt = receiptOf('removeOrderGroup', RemovedOrderGroup);
 
 export const orderGroupRoutes: Route[] = [
-  defineRoute('POST', '/users/:id/order-groups', {
-    access: 'session',
+  defineChange('POST', '/users/:id/order-groups', {
     summary:
       'Create an order group: once its orders have filled enough, its remaining orders are cancelled',
     userParameter: 'id',
     body: OrderGroupBody,
-    idempotent: true,
     responses: { 201: OrderGroupTerms },
     errors: ['limit_reached'],
-    handle(call) {
-      const { userId, idempotencyKey, body } = call;
-      const { maxFilledShares: maxFilledLots, windowMs } = body;
-      const own = { userId, idempotencyKey, maxFilledLots, windowMs };
-      executeFor(call, { kind: 'createOrderGroup', ...own }, 201, termsReceipt);
-    },
+    receipt: termsReceipt,
+    commandOf: ({ body: { maxFilledShares: maxFilledLots, windowMs } }) => ({
+      kind: 'createOrderGroup',
+      maxFilledLots,
+      windowMs,
+    }),
   }),
 
   defineRoute('GET', '/users/:id/order-groups', {
@@ -118,40 +117,28 @@ export const orderGroupRoutes: Route[] = [
     },
   }),
 
-  defineRoute('POST', '/users/:id/order-groups/:groupId/reset', {
-    access: 'session',
+  defineChange('POST', '/users/:id/order-groups/:groupId/reset', {
     summary: 'Reset an order group: it takes orders again, with nothing filled',
     userParameter: 'id',
     body: request.EmptyBody,
-    idempotent: true,
     responses: { 200: OrderGroupTerms },
     errors: ['order_group_not_found'],
-    handle(call) {
-      const { userId, idempotencyKey } = call;
-      const groupId = idNumber('g', call.parameter('groupId'));
-      executeFor(
-        call,
-        { kind: 'resetOrderGroup', userId, idempotencyKey, groupId },
-        200,
-        termsReceipt,
-      );
-    },
+    receipt: termsReceipt,
+    commandOf: (call) => ({ kind: 'resetOrderGroup', groupId: groupOf(call) }),
   }),
 
-  defineRoute('DELETE', '/users/:id/order-groups/:groupId', {
+  defineChange('DELETE', '/users/:id/order-groups/:groupId', {
     quota: 'cancels',
-    access: 'session',
     summary: 'Remove an order group, and cancel its resting orders',
     userParameter: 'id',
     body: request.EmptyBody,
-    idempotent: true,
     responses: { 200: RemovedOrderGroup },
     errors: ['order_group_not_found'],
-    handle(call) {
-      const { userId, idempotencyKey } = call;
-      const groupId = idNumber('g', call.parameter('groupId'));
-      const command = { kind: 'removeOrderGroup', userId, idempotencyKey, groupId } as const;
-      executeFor(call, command, 200, removedReceipt);
-    },
+    receipt: removedReceipt,
+    commandOf: (call) => ({ kind: 'removeOrderGroup', groupId: groupOf(call) }),
   }),
 ];
+
+function groupOf(call: Call): number {
+  return idNumber('g', call.parameter('groupId'));
+}

@@ -22,7 +22,8 @@ import {
 } from '../../../engine/interface/notation.js';
 import { LOT_SCALE, MICRO_SCALE, scaledInteger, TICK_SCALE } from '../../json/decimal.js';
 import * as request from '../../json/fields.js';
-import { bytesOfText, type JsonScanner, namesOf } from '../../json/scanner.js';
+import { type JsonScanner, namesOf } from '../../json/scanner.js';
+import { scannedMarket } from '../last-market.js';
 
 export type Value = number | string | boolean;
 
@@ -94,23 +95,9 @@ function id(letter: IdLetter, schema: z.ZodType): Field {
   };
 }
 
-/** Cache of the last market named, since most operations of a batch name the same one. */
-const lastMarket = { assets: null as Assets | null, quoted: new Uint8Array(0), marketId: 0 };
-
 export const marketId: Field = {
   schema: z.string().describe('A market’s id, such as btc-15m-1763700300'),
-  scan(scanner, assets) {
-    if (lastMarket.assets === assets && scanner.skipText(lastMarket.quoted))
-      return lastMarket.marketId;
-    const name = scanner.textValue();
-    const marketId = marketIdNumber(assets, name);
-    if (marketId !== 0) {
-      lastMarket.assets = assets;
-      lastMarket.quoted = bytesOfText(`"${name}"`);
-      lastMarket.marketId = marketId;
-    }
-    return marketId;
-  },
+  scan: scannedMarket,
   convert: (sent: string, assets) => marketIdNumber(assets, sent),
 };
 

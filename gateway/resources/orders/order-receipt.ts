@@ -5,7 +5,7 @@
 import { type BatchOperation, CommandKind } from '../../../engine/interface/commands.js';
 import { OrderStatus, Side, TimeInForce } from '../../../engine/interface/domain.js';
 import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
-import { type Assets, marketIdText, outcomeName } from '../../../engine/interface/notation.js';
+import { type Assets, outcomeName } from '../../../engine/interface/notation.js';
 import {
   AMEND_ORDER_AT,
   AmendResult,
@@ -22,6 +22,7 @@ import type { ReceiptWriter } from '../../commands/receipt.js';
 import { AsciiWriter, ascii, type Piece } from '../../json/ascii-writer.js';
 import { END_REASONS } from '../../json/cancel-reasons.js';
 import { averagePriceMicros } from '../../json/decimal.js';
+import { marketName } from '../last-market.js';
 import { SELF_TRADE_NAMES } from './fields.js';
 
 /** Status names, except for dropped orders. A cancelled order is `cancelled` whatever it filled. */
@@ -261,18 +262,6 @@ function writeFills(out: AsciiWriter, values: Float64Array, start: number, count
     out.lots(SHARES, values[at + 2]!);
     out.byte(BRACE);
   }
-}
-
-/** Cache of the last market written, since most orders are for the same few. */
-const last = { assets: null as Assets | null, marketId: 0, name: '' };
-
-function marketName(assets: Assets, marketId: number): string {
-  if (last.marketId !== marketId || last.assets !== assets) {
-    last.assets = assets;
-    last.marketId = marketId;
-    last.name = marketIdText(assets, marketId);
-  }
-  return last.name;
 }
 
 const single = new AsciiWriter();

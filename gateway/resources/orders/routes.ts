@@ -8,7 +8,7 @@ import { defineRoute, type Route } from '../../http/route.js';
 import { executeFor } from '../../http/submission.js';
 import { CLIENT_ID, EmptyBody, NO_CLIENT_ID, ownQuery } from '../../json/fields.js';
 import { Problems } from '../../json/problems.js';
-import { marketNumber } from '../find.js';
+import { marketNumber } from '../last-market.js';
 import {
   AmendBody,
   BuyBody,

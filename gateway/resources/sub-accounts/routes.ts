@@ -11,13 +11,13 @@ import { errorAnswer, invalidRequest } from '../../commands/errors.js';
 import { receiptOf } from '../../commands/receipt.js';
 import type { Call } from '../../http/call.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { executeFor } from '../../http/submission.js';
 import { isNameOfHouse } from '../../inputs/house/house.js';
 import { bodyObject, responseObject } from '../../json/components.js';
 import * as request from '../../json/fields.js';
 import * as response from '../../json/response-fields.js';
 import { Json, Writer } from '../../json/writer.js';
 import { balance } from '../accounts/views.js';
+import { defineChange } from '../change.js';
 import { CreatedToken, createToken, listTokens, TokenBody, Tokens } from '../sign-in/tokens.js';
 
 const SubAccountBody = bodyObject('SubAccountBody', 'A new sub-account', {
@@ -88,29 +88,20 @@ const created = receiptOf('createSubAccount', SubAccount, {
 const moved = receiptOf('transferMoney', MoneyTransfer, { from: 'fromUserId', to: 'toUserId' });
 
 export const subAccountRoutes: Route[] = [
-  defineRoute('POST', '/users/:id/sub-accounts', {
-    access: 'session',
+  defineChange('POST', '/users/:id/sub-accounts', {
     handlesCredentials: true,
     summary: 'Create a sub-account: a separate account without a password',
     userParameter: 'id',
     quota: 'signIns',
     body: SubAccountBody,
-    idempotent: true,
     responses: { 201: SubAccount },
     errors: ['username_taken', 'user_frozen', 'limit_reached'],
-    handle(call) {
-      const { userId, idempotencyKey } = call;
+    receipt: created,
+    commandOf(call) {
       const { username } = call.body;
-      if (isNameOfHouse(username)) {
-        call.refuseWhenDurable(errorAnswer('username_taken'));
-        return;
-      }
-      executeFor(
-        call,
-        { kind: 'createSubAccount', userId, idempotencyKey, username },
-        201,
-        created,
-      );
+      if (!isNameOfHouse(username)) return { kind: 'createSubAccount', username };
+      call.refuseWhenDurable(errorAnswer('username_taken'));
+      return null;
     },
   }),
 
@@ -132,25 +123,20 @@ export const subAccountRoutes: Route[] = [
     },
   }),
 
-  defineRoute('POST', '/users/:id/transfers', {
-    access: 'session',
+  defineChange('POST', '/users/:id/transfers', {
     summary:
       'Move available money between your account and a sub-account, or between two sub-accounts',
     userParameter: 'id',
     body: MoneyTransferBody,
-    idempotent: true,
     responses: { 201: MoneyTransfer },
     errors: ['user_not_found', 'user_frozen', 'insufficient_balance'],
-    handle(call) {
-      const { userId, idempotencyKey, body } = call;
-      const { from, to, amount: amountMicros } = body;
-      if (from === to) {
-        call.refuseNow(invalidRequest({ to: 'must be another account than from' }));
-        return;
-      }
+    receipt: moved,
+    commandOf(call) {
+      const { from, to, amount: amountMicros } = call.body;
       const [fromUserId, toUserId] = [idNumber('u', from), idNumber('u', to)];
-      const ids = { userId, fromUserId, toUserId };
-      executeFor(call, { kind: 'transferMoney', idempotencyKey, ...ids, amountMicros }, 201, moved);
+      if (from !== to) return { kind: 'transferMoney', fromUserId, toUserId, amountMicros };
+      call.refuseNow(invalidRequest({ to: 'must be another account than from' }));
+      return null;
     },
   }),
 

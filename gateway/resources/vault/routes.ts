@@ -4,10 +4,11 @@ import { MIN_STAKE_MICROS } from '../../../engine/interface/limits.js';
 import { idNumber, MICRO_SCALE } from '../../../engine/interface/notation.js';
 import { PAYOUT_DELAY_MS } from '../../../engine/interface/parameters.js';
 import { mulDivFloor } from '../../../engine/storage/arithmetic.js';
+import type { Call } from '../../http/call.js';
 import { defineRoute, type Route } from '../../http/route.js';
-import { executeFor } from '../../http/submission.js';
 import { type Decimal, micros } from '../../json/decimal.js';
 import { EmptyBody, PagedQuery } from '../../json/fields.js';
+import { defineChange } from '../change.js';
 import { findShownAccount, requireId } from '../find.js';
 import { answerPageOf } from '../paging.js';
 import { rulesOf } from '../status/limits.js';
@@ -36,59 +37,31 @@ export const vaultRoutes: Route[] = [
     },
   }),
 
-  defineRoute('POST', '/vaults/flex/stake', {
-    access: 'session',
+  defineChange('POST', '/vaults/flex/stake', {
     summary: 'Stake dollars in the flex vault',
     body: receipts.StakeBody,
-    idempotent: true,
     responses: { 201: receipts.StakeReceipt },
     errors: ['user_frozen', 'insufficient_balance', 'limit_reached'],
-    handle(call) {
-      const { userId, idempotencyKey, body } = call;
-      const { amount: amountMicros } = body;
-      executeFor(
-        call,
-        { kind: 'stake', userId, idempotencyKey, amountMicros },
-        201,
-        receipts.stakeReceipt,
-      );
-    },
+    receipt: receipts.stakeReceipt,
+    commandOf: ({ body }) => ({ kind: 'stake', amountMicros: body.amount }),
   }),
 
-  defineRoute('POST', '/vaults/deposits/:depositId/unstake', {
-    access: 'session',
+  defineChange('POST', '/vaults/deposits/:depositId/unstake', {
     summary: 'Close a vault deposit; principal and yield return to the balance',
     body: EmptyBody,
-    idempotent: true,
     responses: { 200: receipts.UnstakeReceipt },
     errors: ['deposit_not_found', 'deposit_closed'],
-    handle(call) {
-      const { userId, idempotencyKey } = call;
-      const depositId = idNumber('d', call.parameter('depositId'));
-      if (!requireId(call, depositId, 'deposit_not_found')) return;
-      executeFor(
-        call,
-        { kind: 'unstake', userId, idempotencyKey, depositId },
-        200,
-        receipts.unstakeReceipt,
-      );
-    },
+    receipt: receipts.unstakeReceipt,
+    commandOf: (call) => ofDeposit(call, 'unstake'),
   }),
 
-  defineRoute('POST', '/vaults/deposits/:depositId/claim', {
-    access: 'session',
+  defineChange('POST', '/vaults/deposits/:depositId/claim', {
     summary: 'Claim the yield that a vault deposit has accrued',
     body: EmptyBody,
-    idempotent: true,
     responses: { 200: receipts.ClaimYieldReceipt },
     errors: ['deposit_not_found', 'deposit_closed', 'nothing_to_claim'],
-    handle(call) {
-      const { userId, idempotencyKey } = call;
-      const depositId = idNumber('d', call.parameter('depositId'));
-      if (!requireId(call, depositId, 'deposit_not_found')) return;
-      const command = { kind: 'claimYield', userId, idempotencyKey, depositId } as const;
-      executeFor(call, command, 200, receipts.claimYieldReceipt);
-    },
+    receipt: receipts.claimYieldReceipt,
+    commandOf: (call) => ofDeposit(call, 'claimYield'),
   }),
 
   defineRoute('GET', '/users/:userId/vaults', {
@@ -112,6 +85,11 @@ export const vaultRoutes: Route[] = [
     },
   }),
 ];
+
+function ofDeposit<Kind extends 'unstake' | 'claimYield'>(call: Call, kind: Kind) {
+  const depositId = idNumber('d', call.parameter('depositId'));
+  return requireId(call, depositId, 'deposit_not_found') ? { kind, depositId } : null;
+}
 
 /** A whole day's fees are known, because the engine removes a market a day after resolution. */
 const DAY_MS = PAYOUT_DELAY_MS;

@@ -1,6 +1,6 @@
 /** Answers about a market after its end: from the engine, and a day later from the history. */
 import { afterAll, expect, test } from 'vitest';
-import { marketNumber } from '../../../../gateway/resources/find.js';
+import { marketNumber } from '../../../../gateway/resources/last-market.js';
 import {
   type Answer,
   codeOf,
