@@ -59,6 +59,7 @@ if (built !== null && built !== now && process.argv.includes('--if-missing')) {
     run('dist/gateway/site/build.js');
     run('dist/gateway/contract/build.js');
     run('dist/gateway/contract/downloads/build.js');
+    run('dist/gateway/deploy/build.js');
   } catch {
     // The compiler has reported the errors.
     process.exit(1);

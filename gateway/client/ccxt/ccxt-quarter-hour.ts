@@ -587,12 +587,16 @@ export class QuarterHour extends ccxt.PredictionExchange {
     return cancelled;
   }
 
-  /** Cancels the outcome's orders, or all orders if `outcome` is undefined. */
+  /**
+   * Cancels the outcome's orders, or all orders if `outcome` is undefined. With an outcome, a repeat
+   * cancels the orders that are open then. They may be others, so its key is a new one.
+   */
   async cancelAllOrders(outcome?: Str, params: Dict = {}) {
     if (outcome !== undefined) {
+      const { idempotencyKey: _, ...fields } = params;
       const open = await this.fetchOpenOrders(outcome);
       const ids = open.map(({ id }) => `${id}`);
-      return this.cancelOrders(ids, outcome, params);
+      return this.cancelOrders(ids, outcome, fields);
     }
     const { cancelled, atMs } = await this.change('DELETE', 'users/me/orders', params);
     return cancelled.map((orderId: string) =>
@@ -680,7 +684,10 @@ export class QuarterHour extends ccxt.PredictionExchange {
     return { ...book, bids, asks };
   }
 
-  /** The user's orders that changed since the last call. The first call returns the open orders. */
+  /**
+   * The user's orders that changed since the last call. The first call returns the open orders. An
+   * order that rested and ended while messages were lost is not reported: fetchClosedOrders has it.
+   */
   override async watchOrders(outcome?: Str, since?: Int, limit?: Int) {
     this.checkRequiredCredentials();
     const handle = outcome === undefined ? undefined : (await this.found(outcome))['outcome'];
