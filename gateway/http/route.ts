@@ -80,17 +80,25 @@ export interface Route<Body = unknown, Query = unknown> extends AnsweredRoute {
   handle(call: Call<Body, Query>): void | Promise<void>;
 }
 
-export type Definition<Body, Query> = Omit<Route<Body, Query>, 'method' | 'path' | 'query'> & {
+export type Definition<Body, Query> = Omit<
+  Route<Body, Query>,
+  'method' | 'path' | 'query' | 'userParameter'
+> & {
   query?: z.ZodType<Query>;
 };
 
-/** Type-checks a handler against its own schemas. The default query accepts only `userId`. */
+/**
+ * Type-checks a handler against its own schemas. The default query accepts only `userId`. A path
+ * below /users names its user.
+ */
 export function defineRoute<Body = undefined, Query = unknown>(
   method: Method,
   path: string,
   definition: Definition<Body, Query>,
 ): Route {
-  return { method, path, query: NoQuery, ...definition } as Route;
+  const [, userParameter] = /^\/users\/:(\w+)/.exec(path) ?? [];
+  const ofUser = userParameter === undefined ? {} : { userParameter };
+  return { method, path, query: NoQuery, ...ofUser, ...definition } as Route;
 }
 
 /** Returns ["marketId", "orderId"] for "/markets/15m/:marketId/orders/:orderId". */

@@ -19,7 +19,6 @@ export const accountHistoryRoutes: Route[] = [
     access: 'session',
     summary:
       'Your statement: every change of your money and shares, newest first; as CSV with `Accept: text/csv`',
-    userParameter: 'id',
     caching: 'private',
     query: views.LedgerQuery,
     responses: { 200: views.Ledger },
@@ -41,7 +40,6 @@ export const accountHistoryRoutes: Route[] = [
     access: 'session',
     summary:
       'Your orders, newest first; without a filter, your resting orders, oldest first, directly from the engine; as CSV with `Accept: text/csv`',
-    userParameter: 'id',
     caching: 'private',
     query: views.OrdersQuery,
     responses: { 200: views.Orders },
@@ -60,7 +58,6 @@ export const accountHistoryRoutes: Route[] = [
   defineRoute('GET', '/users/:id/orders/:orderId', {
     access: 'session',
     summary: 'One of your orders, open or closed',
-    userParameter: 'id',
     responses: { 200: views.OrderRecord },
     errors: ['order_not_found', 'history_pruned', 'history_unavailable'],
     handle(call) {

@@ -17,7 +17,6 @@ export const userRoutes: Route[] = [
   defineRoute('GET', '/users/:id', {
     access: 'public',
     summary: 'A user’s profile; for a private account, only the name and the date',
-    userParameter: 'id',
     responses: { 200: views.Profile },
     errors: ['user_not_found', 'history_unavailable'],
     handle(call) {
@@ -39,7 +38,6 @@ export const userRoutes: Route[] = [
   defineRoute('GET', '/users/:id/balance', {
     access: 'session',
     summary: 'Your balance',
-    userParameter: 'id',
     responses: { 200: views.Balance },
     handle(call) {
       call.answer(views.ownBalance, { ...call.engine.account(call.userId)!, ...call.trueAt });
@@ -49,7 +47,6 @@ export const userRoutes: Route[] = [
   defineRoute('GET', '/users/:id/positions', {
     access: 'public',
     summary: 'A user’s open and claimable positions, newest market first',
-    userParameter: 'id',
     query: views.PositionsQuery,
     responses: { 200: views.Positions },
     errors: ['missing_token', 'user_not_found', 'market_not_found', 'history_unavailable'],
@@ -63,7 +60,6 @@ export const userRoutes: Route[] = [
   defineRoute('GET', '/users/:id/privacy', {
     access: 'session',
     summary: 'What others may read of your account',
-    userParameter: 'id',
     responses: { 200: views.Privacy },
     handle(call) {
       call.answer(views.privacy, { ...call.engine.account(call.userId)!, ...call.trueAt });
@@ -72,7 +68,6 @@ export const userRoutes: Route[] = [
 
   defineChange('PUT', '/users/:id/privacy', {
     summary: 'Choose what others may read of your account',
-    userParameter: 'id',
     body: views.PrivacyBody,
     responses: { 200: views.Privacy },
     receipt: views.privacyReceipt,
@@ -85,7 +80,6 @@ export const userRoutes: Route[] = [
   defineRoute('GET', '/users/:id/auto-claim', {
     access: 'session',
     summary: 'Your setting for automatic claims',
-    userParameter: 'id',
     responses: { 200: views.AutoClaim },
     handle(call) {
       const { autoClaim: enabled } = call.engine.account(call.userId)!;
@@ -96,7 +90,6 @@ export const userRoutes: Route[] = [
   defineChange('PUT', '/users/:id/auto-claim', {
     summary:
       'Turn automatic claims on or off: winnings and refunds are paid when a market is settled',
-    userParameter: 'id',
     body: views.AutoClaimBody,
     responses: { 200: views.AutoClaim },
     receipt: views.autoClaimReceipt,
@@ -105,7 +98,6 @@ export const userRoutes: Route[] = [
 
   defineChange('POST', '/users/:id/start-again', {
     summary: 'Start again with the starting balance of play money, once a day',
-    userParameter: 'id',
     body: EmptyBody,
     responses: { 200: views.StartedAgain },
     errors: ['user_not_found', 'user_frozen', 'too_much_to_start_again', 'limit_reached'],
@@ -119,7 +111,6 @@ export const userRoutes: Route[] = [
   defineRoute('GET', '/users/:id/referral', {
     access: 'public',
     summary: 'A user’s referral data; only that user sees the earnings',
-    userParameter: 'id',
     responses: { 200: views.Referral },
     errors: ['missing_token', 'user_not_found'],
     handle(call) {
@@ -133,7 +124,6 @@ export const userRoutes: Route[] = [
 
   defineChange('PUT', '/users/:id/referral/code', {
     summary: 'Change your referral code; the old code still refers to you',
-    userParameter: 'id',
     body: views.ReferralCodeBody,
     responses: { 200: views.OwnReferral },
     errors: ['referral_code_taken', 'limit_reached'],

@@ -51,7 +51,6 @@ export const cancelAfterRoutes: Route[] = [
     quota: 'cancels',
     summary:
       'Cancel all your resting orders after a time, unless you repeat the request before then; 0 turns this off',
-    userParameter: 'id',
     body: CancelAfterBody,
     responses: { 200: CancelAfter },
     receipt,

@@ -72,7 +72,6 @@ export const historyRoutes: Route[] = [
   defineRoute('GET', '/users/:id/trades', {
     access: 'public',
     summary: 'The trades of a user, newest first; as CSV with `Accept: text/csv`',
-    userParameter: 'id',
     caching: 'public',
     query: views.UserTradesQuery,
     responses: { 200: views.UserTrades },
@@ -102,7 +101,6 @@ export const historyRoutes: Route[] = [
   defineRoute('GET', '/users/:id/points', {
     access: 'session',
     summary: 'Your points and how you earned them, newest first',
-    userParameter: 'id',
     caching: 'private',
     query: PagedQuery,
     responses: { 200: views.Points },

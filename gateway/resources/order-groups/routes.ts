@@ -94,7 +94,6 @@ export const orderGroupRoutes: Route[] = [
   defineChange('POST', '/users/:id/order-groups', {
     summary:
       'Create an order group: once its orders have filled enough, its remaining orders are cancelled',
-    userParameter: 'id',
     body: OrderGroupBody,
     responses: { 201: OrderGroupTerms },
     errors: ['limit_reached'],
@@ -109,7 +108,6 @@ export const orderGroupRoutes: Route[] = [
   defineRoute('GET', '/users/:id/order-groups', {
     access: 'session',
     summary: 'Your order groups, oldest first',
-    userParameter: 'id',
     responses: { 200: OrderGroups },
     handle(call) {
       const groups = call.engine.orderGroups(call.userId);
@@ -119,7 +117,6 @@ export const orderGroupRoutes: Route[] = [
 
   defineChange('POST', '/users/:id/order-groups/:groupId/reset', {
     summary: 'Reset an order group: it takes orders again, with nothing filled',
-    userParameter: 'id',
     body: request.EmptyBody,
     responses: { 200: OrderGroupTerms },
     errors: ['order_group_not_found'],
@@ -130,7 +127,6 @@ export const orderGroupRoutes: Route[] = [
   defineChange('DELETE', '/users/:id/order-groups/:groupId', {
     quota: 'cancels',
     summary: 'Remove an order group, and cancel its resting orders',
-    userParameter: 'id',
     body: request.EmptyBody,
     responses: { 200: RemovedOrderGroup },
     errors: ['order_group_not_found'],

@@ -155,7 +155,6 @@ export const tradingRoutes: Route[] = [
     quota: 'cancels',
     access: 'session',
     summary: 'Cancel all your resting orders, in all markets or in one',
-    userParameter: 'id',
     query: CancelQuery,
     body: EmptyBody,
     idempotent: true,

@@ -91,7 +91,6 @@ export const subAccountRoutes: Route[] = [
   defineChange('POST', '/users/:id/sub-accounts', {
     handlesCredentials: true,
     summary: 'Create a sub-account: a separate account without a password',
-    userParameter: 'id',
     quota: 'signIns',
     body: SubAccountBody,
     responses: { 201: SubAccount },
@@ -108,7 +107,6 @@ export const subAccountRoutes: Route[] = [
   defineRoute('GET', '/users/:id/sub-accounts', {
     access: 'session',
     summary: 'Your sub-accounts with their balances, oldest first',
-    userParameter: 'id',
     responses: { 200: SubAccounts },
     handle(call) {
       const { engine, userId } = call;
@@ -126,7 +124,6 @@ export const subAccountRoutes: Route[] = [
   defineChange('POST', '/users/:id/transfers', {
     summary:
       'Move available money between your account and a sub-account, or between two sub-accounts',
-    userParameter: 'id',
     body: MoneyTransferBody,
     responses: { 201: MoneyTransfer },
     errors: ['user_not_found', 'user_frozen', 'insufficient_balance'],
@@ -144,7 +141,6 @@ export const subAccountRoutes: Route[] = [
     access: 'session',
     handlesCredentials: true,
     summary: 'Create a named token for a sub-account; the token is shown only in this answer',
-    userParameter: 'id',
     quota: 'signIns',
     body: TokenBody,
     responses: { 201: CreatedToken },
@@ -159,7 +155,6 @@ export const subAccountRoutes: Route[] = [
     access: 'session',
     answeredBy: 'leader',
     summary: 'The named tokens of a sub-account, oldest first',
-    userParameter: 'id',
     responses: { 200: Tokens },
     errors: ['user_not_found'],
     handle(call) {

@@ -67,7 +67,6 @@ export const vaultRoutes: Route[] = [
   defineRoute('GET', '/users/:userId/vaults', {
     access: 'public',
     summary: 'A user’s active vault deposits, oldest first',
-    userParameter: 'userId',
     query: PagedQuery,
     responses: { 200: receipts.Deposits },
     errors: ['missing_token', 'user_not_found'],
