@@ -106,12 +106,13 @@ function sequencerReadings({ sequencer, follower, journalFolder }: Observed): Re
     exchange_halted: () => Number(sequencer.halted !== null),
     exchange_pauses: () => pausesIn(engine).length,
     exchange_users: () => engine.userCount,
-    exchange_limit_used: () => engine.limitUses().map(({ limit, used }) => [limit, used]),
-    exchange_limit_maximum: () => engine.limitUses().map(({ limit, maximum }) => [limit, maximum]),
+    exchange_limit_used: () => engine.limitUses().map(({ limit, used }) => [limit, used] as const),
+    exchange_limit_maximum: () =>
+      engine.limitUses().map(({ limit, maximum }) => [limit, maximum] as const),
     exchange_follower_lag_commands: () => follower.status.lagCommands,
     exchange_follower_lag_seconds: () => follower.status.lagMs / 1_000,
     exchange_follower_retrying: () =>
-      DERIVED_PARTS.map((part) => [part, Number(follower.status.troubles.has(part))]),
+      DERIVED_PARTS.map((part) => [part, Number(follower.status.troubles.has(part))] as const),
     exchange_follower_failures_total: () => follower.status.troubleCounts,
   };
 }
@@ -123,7 +124,7 @@ function priceReadings({ sequencer, priceTicks, clock }: Observed): Readings {
     exchange_price_age_seconds: () =>
       [...priceTicks.newest()].map(([asset, { source, observedAtMs }]) => {
         const ageMs = Math.max(0, clock.nowMs() - observedAtMs);
-        return [{ asset, source }, ageMs / 1_000];
+        return [{ asset, source }, ageMs / 1_000] as const;
       }),
     exchange_prices_held: () => {
       let count = 0;
