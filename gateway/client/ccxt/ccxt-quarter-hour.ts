@@ -588,8 +588,8 @@ export class QuarterHour extends ccxt.PredictionExchange {
   }
 
   /**
-   * Cancels the outcome's orders, or all orders if `outcome` is undefined. With an outcome, a repeat
-   * cancels the orders that are open then. They may be others, so its key is a new one.
+   * Cancels the outcome's orders, or all orders if `outcome` is undefined. With an outcome, a
+   * repeat cancels the orders that are open then. They may be others, so its key is a new one.
    */
   async cancelAllOrders(outcome?: Str, params: Dict = {}) {
     if (outcome !== undefined) {
