@@ -1,6 +1,6 @@
 /** A market's result is shown when it is decided, with the same sum on every page. */
 import { expect, test } from 'vitest';
-import { marketNumber } from '../../../gateway/resources/find.js';
+import { marketNumber } from '../../../gateway/resources/last-market.js';
 import { WINDOW_MS, WINDOW_START_MS } from '../../support/server.js';
 import { openSite, page, server, visitor } from './browser.js';
 
