@@ -2,14 +2,12 @@
  * Results of keyed commands in the history: each comes back as the engine made it, until its key is
  * forgotten.
  */
-import { rmSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import { IDEMPOTENCY_KEPT_MS } from '../../../engine/interface/limits.js';
 import { MAX_RESULT_LENGTH } from '../../../engine/interface/results.js';
 import { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { openHistory } from '../../../persistence/history/opening.js';
-import { cataloguePath } from '../../../persistence/history/parts/catalogue.js';
 import { HistoryFiles } from '../../../persistence/history/parts/files.js';
 import {
   emptyHistoryState,
@@ -22,7 +20,7 @@ import { checksumOf } from '../../../persistence/history/runs/format.js';
 import { PendingResults, resultIn } from '../../../persistence/history/runs/keyed-results.js';
 import { HistoryStore } from '../../../persistence/history/store.js';
 import { createPrivateFolder } from '../../../persistence/storage/files.js';
-import { execute, query } from '../../../persistence/storage/sqlite.js';
+import { query } from '../../../persistence/storage/sqlite.js';
 import { at, registration } from '../../support/engine-support.js';
 import { Folders } from '../../support/journal-fixture.js';
 import { Random } from '../../support/workload/random.js';
@@ -155,19 +153,6 @@ test('results of transactions that a crash took from the part are written again,
   expect(rows).toEqual([{ sequence: 2 }]);
 });
 
-test('without the catalogue, all parts are rebuilt, and so are the results', async () => {
-  const followed = await Followed.start();
-  followed.apply(registration('ada', 0), at(0));
-  followed.apply(asked(1, 'key'), at(1));
-  await followed.commit();
-  await followed.store.close();
-  for (const suffix of ['', '-wal', '-shm'])
-    rmSync(cataloguePath(followed.folder) + suffix, { force: true });
-  const again = await HistoryStore.open(followed.folder);
-  closers[0] = () => again.close();
-  expect(again.progress.sequence).toBe(0);
-});
-
 test('a result of any length comes back, and a row that was changed is damage', async () => {
   const pending = new PendingResults();
   const lengths = [5, 30, 2_500, 1, MAX_RESULT_LENGTH, 7, 1_900, 1_900, 300];
@@ -193,13 +178,4 @@ test('a result of any length comes back, and a row that was changed is damage', 
     value.writeUInt8(row.value[i]! ^ 1, i);
     expect(() => resultIn({ ...row, value }, sequence)).toThrow(HistoryDamage);
   }
-});
-
-test('a changed row in the file is damage', async () => {
-  const followed = await Followed.start();
-  followed.apply(registration('ada', 0), at(0));
-  followed.apply(asked(1, 'key'), at(0));
-  await followed.commit();
-  await execute(followed.store.catalogue.database, 'UPDATE keyedResult SET sequence = 1');
-  await expect(followed.read(2)).rejects.toThrow(HistoryDamage);
 });

@@ -343,17 +343,6 @@ describe('a part', () => {
     await store.close();
   });
 
-  it('is kept by a snapshot until it is sealed', async () => {
-    const folder = folders.copy(inParts);
-    const store = await HistoryStore.open(folder, null);
-    const { parts } = store;
-    expect(store.partSequence).toBe(parts.endOf(parts.unsealed.at(-1)! - 1).sequence);
-    await store.beginPart();
-    expect(parts.unsealed.length).toBeGreaterThan(1);
-    expect(store.partSequence).toBe(parts.endOf(parts.unsealed.at(-1)! - 1).sequence);
-    await store.close();
-  });
-
   it('that is lost needs its segments: archive keeps all after the part before it', async () => {
     const folder = folders.copy(inParts);
     const store = await HistoryStore.open(folder, null);
