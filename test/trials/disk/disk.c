@@ -235,6 +235,15 @@ static void wrote(int file, const char *path, const struct iovec *pieces, ssize_
   free(bytes);
 }
 
+/*
+ * Logs a write at the file's position. libuv closes files by a system call that is not seen here, so
+ * the number may by now be of an eventfd or a socket, which has no position.
+ */
+static void wrote_here(int file, const char *path, const struct iovec *pieces, ssize_t done) {
+  const off_t end = lseek(file, 0, SEEK_CUR);
+  if (done > 0 && end >= done) wrote(file, path, pieces, done, end - done);
+}
+
 static ssize_t write_at(int file, const void *bytes, size_t length, off_t offset) {
   return syscall(SYS_pwrite64, file, bytes, length, offset);
 }
@@ -260,7 +269,7 @@ ssize_t write(int file, const void *bytes, size_t length) {
   if (how < 0) return -1;
   const ssize_t done = syscall(SYS_write, file, bytes, how > 0 ? length / 2 : length);
   const struct iovec piece = {(void *)bytes, length};
-  if (done > 0) wrote(file, path, &piece, done, lseek(file, 0, SEEK_CUR) - done);
+  wrote_here(file, path, &piece, done);
   return done;
 }
 
@@ -281,7 +290,7 @@ ssize_t writev(int file, const struct iovec *pieces, int count) {
   const int how = faulted("write", path);
   if (how < 0) return -1;
   const ssize_t done = how > 0 ? real(file, pieces, 1) : real(file, pieces, count);
-  if (done > 0) wrote(file, path, pieces, done, lseek(file, 0, SEEK_CUR) - done);
+  wrote_here(file, path, pieces, done);
   return done;
 }
 
