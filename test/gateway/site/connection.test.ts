@@ -117,6 +117,7 @@ test('a lost connection is announced, what is shown is marked, and it catches up
   await page.locator('.answers button').first().click();
   expect(await page.getByRole('button', { name: 'No connection' }).isDisabled()).toBe(true);
   await page.getByRole('button', { name: 'Close', exact: true }).click();
+  await visitor.isAccessible('without a connection, on a phone', 'contrast');
   await page.keyboard.press('x');
   await page.getByText('The connection is lost, so nothing was sent.').waitFor();
   await visitor.view('status');

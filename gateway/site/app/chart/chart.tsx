@@ -42,7 +42,7 @@ export function Chart() {
     const points = odds.value.marketId === shown.id ? odds.value.points : [];
     return oddsPicture(shown, points, exchangeNowMs(), trades, breakEvenTicks(shown.id));
   });
-  const name = asset.value;
+  const name = asset.value || t('Price');
   return (
     <section class="panel chart-panel" aria-labelledby="chart-title">
       <header class="panel-head">

@@ -8,7 +8,6 @@ import {
   areKnown,
   asset,
   chooseWindow,
-  current,
   hasOpened,
   lastEnded,
   listed,
@@ -176,7 +175,7 @@ function Countdown() {
   const shown = market.value;
   const isNext = shown !== null && !hasOpened(shown);
   const until = clockTime(untilMs.value ?? 0);
-  const next = current.value === null ? t('Next market in') : t('Starts in');
+  const next = shown === listed.value[0] ? t('Next market in') : t('Starts in');
   const note = isNext ? t('Starts at {0}', until) : t('Ends at {0}', until);
   return (
     <Figure
@@ -212,7 +211,7 @@ function PriceNow() {
   return (
     <Figure
       class={difference === null ? '' : difference < 0 ? 'is-down' : 'is-up'}
-      label={t('{0} now', asset.value)}
+      label={t('{0} now', asset.value || t('Price'))}
       value={latest === null ? UNKNOWN : assetPrice(latest)}
       note={note}
     />
@@ -297,9 +296,7 @@ function endText({ endPrice, voidReason }: Market): string {
 
 function LastResult() {
   const last = lastEnded.value;
-  const shown = market.value;
-  if (last === null || (shown !== null && last.endsAtMs < shown.startsAtMs))
-    return <p class="last-result">{'\u00a0'}</p>;
+  if (last === null) return <p class="last-result">{NO_NOTE}</p>;
   return (
     <p class="last-result" role="status">
       {window(last.startsAtMs, last.endsAtMs)}:{' '}
