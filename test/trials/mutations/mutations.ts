@@ -214,7 +214,7 @@ export const MUTATIONS: readonly Mutation[] = [
     mistake: 'orders are admitted however much waits for the disk',
     file: 'gateway/commands/intake.ts',
     from: 'if (refuseForOverload(intake.overload, quota)) {',
-    to: 'if (quota === null) {',
+    to: 'if (units < 0) {',
     noticedBy: 'gateway/conformance/exchange',
   },
   {
