@@ -8,7 +8,7 @@
 
 import { assetOfMarket, hasEnded, MarketStatus } from '../interface/domain.js';
 import type { Archive } from '../storage/archive.js';
-import { HashIndex, near } from '../storage/indexes/hash-index.js';
+import { IdIndex } from '../storage/indexes/id-index.js';
 import { pooledTableOf } from '../storage/table.js';
 import type { UndoLog } from '../storage/undo.js';
 import type { Levels } from './levels.js';
@@ -50,21 +50,20 @@ const MarketTable = pooledTableOf(
 );
 
 export class Markets extends MarketTable {
-  private readonly index: HashIndex;
+  private readonly index: IdIndex;
 
   constructor(
     undo: UndoLog,
     private readonly levels: Levels,
   ) {
     super(undo);
-    this.index = new HashIndex(undo);
+    this.index = new IdIndex(undo, (slot) => this.id(slot));
   }
 
   /** The slot of a market; 0 if unknown. */
   find(marketId: number): number {
-    const hash = near(marketId);
-    let slot = this.index.first(hash);
-    while (slot !== 0 && this.id(slot) !== marketId) slot = this.index.next(hash, slot);
+    let slot = this.index.first(marketId);
+    while (slot !== 0 && this.id(slot) !== marketId) slot = this.index.next(slot);
     return slot;
   }
 
@@ -87,7 +86,7 @@ export class Markets extends MarketTable {
     this.setStatus(slot, MarketStatus.UPCOMING);
     this.setPausedBy(slot, pausedBy);
     this.setBookPlusOne(slot, this.levels.takeBook() + 1);
-    this.index.add(near(marketId), slot);
+    this.index.add(marketId, slot);
     return slot;
   }
 
@@ -112,16 +111,16 @@ export class Markets extends MarketTable {
   }
 
   close(slot: number): void {
-    this.index.remove(near(this.id(slot)), slot);
+    this.index.remove(this.id(slot), slot);
     this.setId(slot, 0);
     this.giveBack(slot);
   }
 
   override archive(archive: Archive): void {
     super.archive(archive);
-    if (archive.reading) this.index.clear(this.used);
+    if (archive.reading) this.index.clear();
     for (let slot = 1; slot < this.rows; slot++) {
-      if (archive.reading && this.id(slot) !== 0) this.index.add(near(this.id(slot)), slot);
+      if (archive.reading && this.id(slot) !== 0) this.index.add(this.id(slot), slot);
       if (this.hasBook(slot)) this.levels.archiveBook(archive, this.bookPlusOne(slot) - 1);
     }
   }

@@ -16,7 +16,7 @@
 import { OrderEnd, type Outcome, Side } from '../interface/domain.js';
 import { MAX_POSITIONS_PER_USER, MAX_PRICE_TICKS, MICROS_PER_SET } from '../interface/limits.js';
 import type { Archive } from '../storage/archive.js';
-import { HashIndex, near } from '../storage/indexes/hash-index.js';
+import { IdIndex } from '../storage/indexes/id-index.js';
 import { listsOf } from '../storage/row-lists.js';
 import { pooledTableOf } from '../storage/table.js';
 import type { UndoLog } from '../storage/undo.js';
@@ -85,7 +85,7 @@ const UserLists = listsOf({
 export class Orders extends OrderTable {
   private readonly levelLists: InstanceType<typeof LevelLists>;
   private readonly userLists: InstanceType<typeof UserLists>;
-  private readonly index: HashIndex;
+  private readonly index: IdIndex;
 
   constructor(
     undo: UndoLog,
@@ -100,7 +100,12 @@ export class Orders extends OrderTable {
     super(undo);
     this.levelLists = new LevelLists(this, levels);
     this.userLists = new UserLists(this, accounts);
-    this.index = new HashIndex(undo);
+    this.index = new IdIndex(undo, (row) => this.id(row));
+  }
+
+  reserve(count: number): void {
+    this.ensure(count + 1);
+    this.index.ensure(count + 1);
   }
 
   /** The price level, in ticks of the order's book side. */
@@ -110,9 +115,8 @@ export class Orders extends OrderTable {
 
   /** The row of a resting order; 0 if there is none. */
   find(orderId: number): number {
-    const hash = near(orderId);
-    let row = this.index.first(hash);
-    while (row !== 0 && this.id(row) !== orderId) row = this.index.next(hash, row);
+    let row = this.index.first(orderId);
+    while (row !== 0 && this.id(row) !== orderId) row = this.index.next(row);
     return row;
   }
 
@@ -184,7 +188,7 @@ export class Orders extends OrderTable {
     this.setLevelRow(row, level);
     this.setPosition(row, order.positionRow);
     this.setDetails(row, order.detailsRow);
-    this.index.add(near(orderId), row);
+    this.index.add(orderId, row);
     if (levels.first(level) === 0) levels.markUsed(level);
     this.levelLists.append(level, row);
     levels.addLots(level, lots);
@@ -214,7 +218,7 @@ export class Orders extends OrderTable {
     this.userLists.remove(userId, row);
     accounts.addOrderCount(userId, -1);
     this.room.count(Pool.orders, userId, -1);
-    this.index.remove(near(this.id(row)), row);
+    this.index.remove(this.id(row), row);
     const details = this.details(row);
     if (details !== 0) this.expiries.remove(details);
     const group = this.group(row);
@@ -239,11 +243,11 @@ export class Orders extends OrderTable {
 
   override archive(archive: Archive): void {
     super.archive(archive);
-    if (archive.reading) this.index.clear(this.used);
+    if (archive.reading) this.index.clear();
   }
 
   addToIndex(row: number): void {
-    this.index.add(near(this.id(row)), row);
+    this.index.add(this.id(row), row);
   }
 }
 

@@ -218,7 +218,7 @@ export class State {
     yield;
     this.users.reserve(MAX_USERS + 1, INDEXED_USERS);
     yield;
-    this.orders.ensure(MAX_OPEN_ORDERS + 1);
+    this.orders.reserve(MAX_OPEN_ORDERS);
     yield;
     this.orderDetails.ensure(MAX_OPEN_ORDERS + 1);
     this.orderGroups.ensure(MAX_ORDER_GROUPS + 1);

@@ -10,6 +10,7 @@ import type { BatchOperation } from '../../engine/interface/commands.js';
 import { Outcome, TimeInForce } from '../../engine/interface/domain.js';
 import { FIRST_OPERATION, ResultHead } from '../../engine/interface/results.js';
 import { HashIndex } from '../../engine/storage/indexes/hash-index.js';
+import { IdIndex } from '../../engine/storage/indexes/id-index.js';
 import { TextHash } from '../../engine/storage/text-hash.js';
 import { UndoLog } from '../../engine/storage/undo.js';
 import { batch, buy, openMarket, sell } from '../support/engine-support.js';
@@ -24,6 +25,7 @@ function memoryOf(value: object, path: string, found: Memory, seen: Set<object>)
     seen.has(value) ||
     value instanceof UndoLog ||
     value instanceof HashIndex ||
+    value instanceof IdIndex ||
     value instanceof TextHash
   )
     return found;

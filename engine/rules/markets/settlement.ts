@@ -16,6 +16,9 @@ import type { State } from '../../state/state.js';
 import { addSaturating } from '../../storage/arithmetic.js';
 
 const Settled = EventSlot.positionSettled;
+const Earned = EventSlot.referralEarned;
+const MakerEarned = EventSlot.makerShareEarned;
+const Credited = EventSlot.pointsCredited;
 const Claimed = EventSlot.claimed;
 
 export function settlePosition(state: State, slot: number, row: number): void {
@@ -64,7 +67,10 @@ function settleMaker(state: State, slot: number, row: number, userId: number): v
   ledger.addEscrow(slot, 0 - amountMicros);
   ledger.addAvailable(userId, amountMicros);
   markets.addMakersMicros(slot, amountMicros);
-  events.write(EventType.makerShareEarned, userId, markets.id(slot), amountMicros);
+  const at = beginEvent(events, EventType.makerShareEarned);
+  events.values[at + MakerEarned.userId] = userId;
+  events.values[at + MakerEarned.marketId] = markets.id(slot);
+  events.values[at + MakerEarned.amountMicros] = amountMicros;
 }
 
 function settleFees(state: State, slot: number, row: number, userId: number, fees: number): void {
@@ -104,7 +110,11 @@ function payReferrer(
   );
   markets.touch(slot);
   markets.addReferrersMicros(slot, amountMicros);
-  events.write(EventType.referralEarned, referrerId, userId, markets.id(slot), amountMicros);
+  const at = beginEvent(events, EventType.referralEarned);
+  events.values[at + Earned.referrerId] = referrerId;
+  events.values[at + Earned.userId] = userId;
+  events.values[at + Earned.marketId] = markets.id(slot);
+  events.values[at + Earned.amountMicros] = amountMicros;
 }
 
 function creditPoints(
@@ -119,7 +129,11 @@ function creditPoints(
   accounts.addPoints(userId, microPoints);
   if (!accounts.isEstablished(userId) && accounts.microPoints(userId) >= ESTABLISHED_MICRO_POINTS)
     state.establish(userId);
-  events.write(EventType.pointsCredited, userId, marketId, reason, microPoints);
+  const at = beginEvent(events, EventType.pointsCredited);
+  events.values[at + Credited.userId] = userId;
+  events.values[at + Credited.marketId] = marketId;
+  events.values[at + Credited.reason] = reason;
+  events.values[at + Credited.microPoints] = microPoints;
 }
 
 /** Pays a settled position and forgets it. `automatic`: without a claim. */

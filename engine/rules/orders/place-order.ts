@@ -145,8 +145,8 @@ function checkOrder(state: State, taker: Taker, slot: number, records: RecordBuf
     }
   }
   if (slot === 0) return Code.market_not_found;
+  readPosition(state, taker, slot);
   taker.start(slot, state.markets.ladder(slot, 0));
-  readPosition(state, taker);
   if (taker.groupId !== 0) {
     taker.groupRow = state.orderGroups.find(taker.userId, taker.groupId);
     if (taker.groupRow === 0) return Code.order_group_not_found;
@@ -168,8 +168,8 @@ function checkOrder(state: State, taker: Taker, slot: number, records: RecordBuf
 /**
  * Call it before the other checks: they run while the position's row, seldom in a cache, loads.
  */
-function readPosition({ positions }: State, taker: Taker): void {
-  const row = positions.find(taker.userId, taker.slot);
+function readPosition({ positions }: State, taker: Taker, slot: number): void {
+  const row = positions.find(taker.userId, slot);
   taker.positionRow = row;
   taker.freeLots = row === 0 ? 0 : positions.freeLots(row, taker.outcome);
 }

@@ -11,7 +11,7 @@
  * than another page.
  *
  * The low bits of a hash are used directly: texts have keyed hashes (text-hash.ts), and numbers
- * are {@link mixed} or, as ids, {@link near}.
+ * are {@link mixed}.
  */
 import type { Undoable, UndoLog } from '../undo.js';
 
@@ -162,11 +162,6 @@ export class HashIndex {
     this.oldAt = to;
     if (to === old.length) this.old = NO_TABLE;
   }
-}
-
-/** A hash of a sequential id. Eight neighbouring ids get neighbouring slots, in one cache line. */
-export function near(id: number): number {
-  return (mixed(id >>> 3) << 3) | (id & 7);
 }
 
 /** A hash of two words, one-to-one in the low one: the finalizer of MurmurHash3. */
