@@ -314,7 +314,12 @@ describe('orders', () => {
     for (const price of [0.1, 0.11]) ids.push((await limit('buy', price, 20)).id);
     const other = await limit('buy', 0.1, 20, down);
     expect(await maker.cancelOrders([order.id, ids[0]], up)).toMatchObject([{ id: ids[0] }]);
-    expect(await maker.cancelAllOrders(up)).toMatchObject([{ id: ids[1], status: 'canceled' }]);
+    const again = { idempotencyKey: 'all' };
+    expect(await maker.cancelAllOrders(up, again)).toMatchObject([
+      { id: ids[1], status: 'canceled' },
+    ]);
+    const left = await limit('buy', 0.1, 20);
+    expect(await maker.cancelAllOrders(up, again)).toMatchObject([{ id: left.id }]);
     expect((await maker.fetchOpenOrders()).map(({ id }: Any) => id)).toContain(other.id);
     expect(await maker.cancelAllOrders()).not.toEqual([]);
     expect(await maker.fetchOpenOrders()).toEqual([]);
