@@ -84,7 +84,7 @@ async function walk(page: Page, url: string, form: string, check: Check): Promis
   await page.getByRole('slider').waitFor();
   await check('a replay');
   await show(page, `${url}/#/leaderboard`);
-  await page.locator('main a').first().click();
+  await page.locator('main .facts a').first().click();
   await page.getByRole('heading', { name: 'Record' }).waitFor();
   await check('a profile');
 }
@@ -94,6 +94,8 @@ async function trade(page: Page, check: Check): Promise<void> {
   const send = page.locator('#ticket .send');
   const size = page.locator('#size');
   await page.getByLabel('Skip confirmation').check();
+  // Faster than real time, a price moves more than usual before an order arrives.
+  await page.getByLabel('If the price rises, pay up to').selectOption('100');
   await size.fill('25');
   await check('a ticket that is written');
   await send.click();

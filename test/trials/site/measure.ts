@@ -68,8 +68,8 @@ function measureFiles(): void {
   const first = scripts.filter((name) => page.includes(name));
   const sum = (names: readonly string[]) =>
     names.reduce((total, name) => total + kilobytes(name), 0);
-  report('JavaScript, first view', sum(first), 35, ' KB', 'brotli, what the page names');
-  report('JavaScript, in all', sum(scripts), 70, ' KB', 'brotli, every script of the build');
+  report('JavaScript, first view', sum(first), 40, ' KB', 'brotli, what the page names');
+  report('JavaScript, in all', sum(scripts), 80, ' KB', 'brotli, every script of the build');
 }
 
 async function slowed(devtools: CDPSession): Promise<void> {
