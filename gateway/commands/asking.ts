@@ -14,7 +14,6 @@ import { Bill, type FairUse } from '../access/fair-use/fair-use.js';
 import type { Session } from '../access/sessions.js';
 import type { RationedLog } from '../observe/rationed-log.js';
 
-/** A client that reads the history: through an HTTP request, a stream connection, or an edge. */
 export interface Asker {
   readonly gateway: {
     readonly history: HistoryClient;
@@ -37,13 +36,11 @@ export function readerOf({ session, address }: Pick<Asker, 'session' | 'address'
 }
 
 /**
- * Reads the history. The answer is consistent at one sequence, which is at least `minSequence` and
- * at least the durable sequence at the time of the call. Calls `refuse` if the history is
- * unavailable or has pruned the answer.
+ * Reads the history as of one sequence, at least `minSequence` and the sequence that was durable at
+ * the call. Calls `refuse` if the history is unavailable or has pruned the answer. Reads with the
+ * same {@link readerOf} are served one after another.
  *
- * On a replica, the follower reads the journal itself and may be ahead of the replica's engine. The
- * answer is then held until the engine catches up. Reads with the same {@link readerOf} are served
- * one after another.
+ * On a replica, the history may be ahead of the engine; the answer then waits for the engine.
  */
 export function askHistory<Kind extends HistoryKind>(
   asker: Asker,

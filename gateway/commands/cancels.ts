@@ -33,7 +33,6 @@ const CANCEL_NUMBERS: ReadonlySet<number> = new Set(CANCEL_KINDS.map((kind) => C
 const command = new CommandRecord();
 const operation = new CommandRecord();
 
-/** Returns a command's quota and cost. A batch costs one unit per operation. */
 export function costOf(command: Command): Cost {
   const quota = onlyCancels(command) ? 'cancels' : 'orders';
   return { quota, units: command.kind === 'batch' ? command.operations.length : 1 };
@@ -45,9 +44,8 @@ const CANCEL = Buffer.from('"cancel');
 const ENVELOPES = ['"order"', '"batch"'].map((op) => Buffer.from(op));
 
 /**
- * Returns the quota and cost of a body or message that is not parsed yet. Every `"op"` in the text
- * counts as an operation. The cost is at least `leastUnits`, and the quota is `cancels` only if
- * there are operations and all of them cancel.
+ * For a body or message that is not parsed yet: every `"op"` in the text counts as an operation.
+ * The quota is `cancels` only if there are operations and all of them cancel.
  */
 export function costOfUnread(text: Uint8Array, leastUnits = unitsOfText(text)): Cost {
   const bytes = Buffer.from(text.buffer, text.byteOffset, text.byteLength);

@@ -1,7 +1,7 @@
 /**
- * Turns the engine's result of a command into its final outcome. Usually both are the same. If the
- * engine has forgotten the result of a repeated key, the history provides it (recalled.ts). If a
- * command names a past market, the history explains the refusal (explained.ts).
+ * Turns the engine's result of a command into its final outcome, usually unchanged. The history
+ * provides the result of a repeated key that the engine has forgotten (recalled.ts), and explains a
+ * refusal in a past market (explained.ts).
  */
 import type { Command } from '../../engine/interface/commands.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';

@@ -163,7 +163,6 @@ export function errorAnswer(code: ErrorCode, details: object = {}, message = '')
   return { status: entry.status, text: JSON.stringify({ error }) };
 }
 
-/** Returns a 429 error and the value of Retry-After in whole seconds, at least 1. */
 export function rateLimited(
   waitMs: number,
   code: 'rate_limited' | 'idempotency_full' = 'rate_limited',
@@ -189,7 +188,6 @@ export function invalidRequest(problems: FieldProblems): ErrorAnswer {
   return errorAnswer('invalid_request', Object.fromEntries(named), message);
 }
 
-/** The message for an invalid partner key on a route where the key is optional. */
 export const UNKNOWN_PARTNER_KEY =
   'The Authorization header does not contain a valid partner key as Bearer <key>. Omit it to register without a partner.';
 
@@ -232,7 +230,6 @@ const PLAIN = Object.fromEntries(ERROR_CODES.map((code) => [code, errorAnswer(co
   ErrorAnswer
 >;
 
-/** Returns the API's error for an engine code: a code of {@link ERRORS} or a complete answer. */
 function knownAs(code: CodeName): ErrorCode | ErrorAnswer {
   const translated = TRANSLATED[code];
   if (translated !== undefined) return translated;
@@ -257,7 +254,6 @@ export function rejection(code: CodeName, required: number, available: number): 
   return refusal === null ? PLAIN[known] : detailedAnswer(known, refusal);
 }
 
-/** The error of the operation that stopped an atomic batch, with its zero-based index. */
 function batchRejection(
   operation: number,
   code: CodeName,
@@ -273,14 +269,13 @@ function batchRejection(
   return detailedAnswer(known, { message, details: `"operation":${operation}${own}` });
 }
 
-/** The answer to a repeated key while the history cannot return the first answer. */
+/** For a repeated key whose first answer cannot be read now. */
 function executedBefore(sequence: number): ErrorAnswer {
   const message =
     'An earlier request with this key was executed, at details.sequence; this one was not. The answer cannot be read now: repeat the request with the same key.';
   return errorAnswer('history_unavailable', { executed: true, sequence }, message);
 }
 
-/** Returns the error for a refused command, and the Retry-After header or `null`. */
 export function refusalAnswer({ code, required, available, operation }: Refusal): {
   error: ErrorAnswer;
   retryAfter: string | null;

@@ -28,7 +28,7 @@ export interface Executor {
 
 export interface Submission {
   readonly receivedMs: number;
-  /** The charges for the request. Costs found during execution are added to it. */
+  /** Costs found during execution are added. */
   readonly bill: Bill;
   readonly logFields: object;
 }
@@ -80,7 +80,7 @@ export function execute(executor: Executor, command: Command, submission: Submis
   return { result, refusal, appliedMs };
 }
 
-/** Executes a validated record. Returns `null` if the engine did not see it. */
+/** Returns `null` if the engine did not see the record. */
 export function executeRecord(
   executor: Executor,
   records: RecordBuffer,

@@ -1,10 +1,10 @@
 /**
- * Explains refusals in ended markets, which the engine may have removed. The history provides the
+ * Explains refusals in ended markets, which the engine may have removed: the history provides the
  * market's outcome, or the claim that was already paid.
  *
  * Invariant: 404 `market_not_found` means that the market never existed. If the history is
- * unavailable, the response is 503. A command asks each question once, one after another, for at
- * most 2 s in total, and its user pays for one read per question.
+ * unavailable, the response is 503. A command asks its questions one after another, for at most 2 s
+ * in total, and its user pays for a read per question.
  */
 import { CODES, Code, type CodeName } from '../../engine/interface/codes.js';
 import { type BatchOperation, type Command, CommandKind } from '../../engine/interface/commands.js';
@@ -122,7 +122,7 @@ export function explain(
     const index = question.indices[0]!;
     const besides = isWhole && index >= 0 ? { operation: index } : {};
     const respond = (said: ErrorAnswer | null) => {
-      // If one question fails, the remaining ones are not asked and count as failed.
+      // Once one question fails, the remaining ones are not asked and count as failed.
       for (const { indices } of said === null ? questions.slice(at) : [question])
         for (const each of indices) errors.set(each, said ?? unsaid(besides));
       askFrom(said === null ? questions.length : at + 1);
@@ -156,7 +156,7 @@ function readerAfter(reader: Asker, sequence: number): Asker {
  */
 const OF_ENDED: readonly number[] = [Code.market_not_found, Code.nothing_to_claim];
 
-/** Whether a result may need an explanation. If not, the caller need not parse the command. */
+/** If false, the caller need not parse the command. */
 export function mayNeedExplanation({ values }: NumberBuffer): boolean {
   if (values[ResultHead.code] !== Code.ok) return OF_ENDED.includes(values[ResultHead.code]!);
   if (values[ResultHead.kind] !== CommandKind.batch) return false;

@@ -1,12 +1,10 @@
 /**
- * Admission of requests. Every transport checks the same things in the same order: whether the
+ * Admission of requests. Every transport makes the same checks in the same order: whether the
  * exchange is open and not overloaded, who the sender is, whether the sender can pay, and whether
- * the sender has the right. A transport converts bytes to a {@link Wanted}, and an
- * {@link Admission} to bytes.
+ * the sender has the right.
  *
  * Invariant: a request refused for overload or by a rate limit pays nothing. Every other request
  * pays in full, admitted or not.
- * What differs between transports is in {@link TRANSPORTS}.
  */
 import type { Engine } from '../../engine/engine.js';
 import { isAllowed } from '../access/allowed-addresses.js';
@@ -46,8 +44,8 @@ interface Transport {
 }
 
 /**
- * What differs between transports. A replica is none: it charges for the requests that it refuses,
- * and its leader for those that it receives, so each trading thread charges for its own work.
+ * A replica is not a transport: a replica charges for the requests that it refuses, and its leader
+ * for those that it receives, so each trading thread charges for its own work.
  */
 export const TRANSPORTS = {
   http: { isAdmitted: true, isPaidByAddress: false, reason: 'The other transports follow it.' },
@@ -155,7 +153,6 @@ const NOT_SIGNED_IN = errorAnswer(
   'Orders require a session. Connect with the x-user-token header or the service-session cookie, or first send {"op":"auth","token":"..."}.',
 );
 
-/** Admits a command from the stream or an edge. `session` is `null` if not signed in. */
 export function admitOrder(
   intake: Intake,
   session: Session | null,
@@ -182,7 +179,6 @@ function limited(paid: RateLimitState & { waitMs: number }): Admission {
   return refused(error, retryAfter, paid);
 }
 
-/** Whether too much is waiting for the disk. Uncounted requests are never refused for it. */
 function refuseForOverload(overload: Overload, quota: Quota | null): boolean {
   if (quota === null) return false;
   if (quota === 'reads') return overload.refuse('read');

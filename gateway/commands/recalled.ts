@@ -1,10 +1,9 @@
 /**
- * Answers a repeated idempotency key whose result is no longer in memory. The history provides the
- * original result (persistence/history/runs/keyed-results.ts), from which the answer is written
- * again.
+ * Answers a repeated idempotency key whose result is no longer in memory, from the original result
+ * in the history (persistence/history/runs/keyed-results.ts).
  *
- * Invariant: the command is not executed again. If the history cannot provide the result, the
- * answer is 503 with the sequence of the first execution. The asker pays for one read.
+ * Invariant: the command is not executed again. Without the original result, the answer is 503 with
+ * the sequence of the first execution. The asker pays for one read.
  */
 import { Code } from '../../engine/interface/codes.js';
 import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/interface/results.js';
@@ -16,9 +15,8 @@ export function isForgotten({ values }: NumberBuffer): boolean {
 }
 
 /**
- * Reads the result of the command's first execution from the history. If the history does not have
- * it, or the asker cannot pay for the read, `then` receives a copy of `result`. If the client
- * leaves, `then` is not called.
+ * Calls `then` with the result of the first execution, or with a copy of `result` if the history
+ * does not have it or the asker cannot pay. Does not call `then` if the client leaves.
  */
 export function recall(
   asker: Asker,

@@ -11,9 +11,8 @@ import { type From, Writer } from '../json/writer.js';
 import type { ErrorAnswer } from './errors.js';
 
 /**
- * Writes the receipt of the `ok` result at offset `at`. The bytes returned must not change later. A
- * replayed `result` belongs to a command equal to `command`. `errors` replaces the engine's errors
- * of batch operations, by index.
+ * The bytes returned must not change later. A replayed `result` belongs to a command equal to
+ * `command`. `errors` replaces the engine's errors of batch operations, by index.
  */
 export type ReceiptWriter<Text extends string | Uint8Array = string> = (
   assets: Assets,
@@ -28,7 +27,7 @@ type Fields<K extends CommandName> = Record<
   number
 >;
 
-/** Returns the fields of an `ok` result by name. Not for the hot path. */
+/** Not for the hot path. */
 export function resultFields<K extends CommandName>(
   command: K,
   result: NumberBuffer,

@@ -1,7 +1,7 @@
 /**
- * Writes ASCII text as bytes: fixed pieces, each followed by an integer or an exact decimal, the
- * same byte for byte as engine/interface/notation.ts. For hot responses, where concatenating forty
- * strings costs several times as much, mostly in the garbage collector.
+ * Writes ASCII text as bytes: fixed pieces, each followed by an integer or an exact decimal, byte
+ * for byte as in engine/interface/notation.ts. For hot responses, where concatenating forty strings
+ * costs several times as much, mostly in the garbage collector.
  */
 import { LOT_SCALE, MICRO_SCALE } from '../../engine/interface/notation.js';
 import { LONG_BYTES, textBuffers } from './text-buffers.js';
@@ -20,7 +20,6 @@ const THREES = Uint8Array.from({ length: THOUSAND * 4 }, (_, i) => {
   return (i & 3) === 3 ? text.replace(/0+$/, '').length : text.charCodeAt(i & 3);
 });
 
-/** A fixed piece of ASCII text, built once. */
 export interface Piece {
   readonly length: number;
   /** Its bytes, eight per double. ASCII never forms a NaN, so copies are exact. */
@@ -160,8 +159,8 @@ export class AsciiWriter {
 }
 
 /**
- * Each function writes at a position and returns the position after it. Below 2^53, no quotient is
- * rounded up to the next integer.
+ * Each function returns the position after the number. Below 2^53, no quotient is rounded up to the
+ * next integer.
  */
 function putMicros(bytes: Uint8Array, start: number, micros: number): number {
   const whole = Math.floor(micros / MICRO_SCALE);

@@ -2,8 +2,8 @@
  * Checks client input from HTTP and the stream, in one order: unknown fields and long lists,
  * duplicate keys, numbers that a double cannot hold, then the schema.
  *
- * Invariant: checking ends at the first failed check, and reports at most three problems. Invalid
- * text therefore costs no more than the largest valid request.
+ * Invariant: the first failed check ends checking, and reports at most three problems, so invalid
+ * text costs no more than the largest valid request.
  */
 import { z } from 'zod';
 import { inexactNumber } from './decimal.js';
@@ -128,7 +128,6 @@ function under(key: string | number, issues: z.core.$ZodIssue[]): z.core.$ZodIss
   return issues.map((issue) => ({ ...issue, path: [key, ...issue.path] }));
 }
 
-/** Returns the schema inside an optional one or one with a default. */
 function unwrapped(schema: z.ZodType): z.ZodType {
   const { innerType } = schema.def as { innerType?: z.ZodType };
   return innerType === undefined ? schema : unwrapped(innerType);

@@ -30,7 +30,6 @@ function namingObject(named: typeof responseSchema) {
     named(name, text, z.strictObject(shape));
 }
 
-/** The components and additional schemas, by name. */
 export function withMore(components: Components, more: Record<string, z.ZodType>): Components {
   const all: Components = z.registry();
   for (const schema of known.get(components) ?? []) all.add(schema, components.get(schema)!);

@@ -1,7 +1,7 @@
 /**
- * Decimals: converts JSON numbers to the engine's integers, and integers to exact decimal text. A
- * client's number is never rounded. Doubles suffice: up to fifteen significant digits, a decimal
- * and its nearest double determine each other.
+ * Converts JSON numbers to the engine's integers, and integers to exact decimal text. A client's
+ * number is never rounded. Doubles suffice: up to fifteen significant digits, a decimal and its
+ * nearest double determine each other.
  */
 import { Big } from 'big.js';
 import type { z } from 'zod';
@@ -57,10 +57,7 @@ export function microsTextOrNull(micros: number | null): string {
   return micros === null ? 'null' : microsText(micros);
 }
 
-/**
- * The average price in micro-dollars per share (1,000 lots) of `lots` worth `valueMicros` in total,
- * rounded half up; `null` for no lots.
- */
+/** In micro-dollars per share (1,000 lots), rounded half up; `null` for no lots. */
 export function averagePriceMicros(valueMicros: number, lots: number): number | null {
   if (lots === 0) return null;
   const thousandfold = valueMicros * 1_000;
@@ -82,9 +79,8 @@ const TOKENS_MAX = 12_000;
 const JSON_TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 /**
- * Returns the first number in a valid JSON text that a double cannot hold, such as
- * 1.00000000000000000001, or `null`. The range checks handle numbers above every double (1e309) or
- * below (1e-400).
+ * Returns the first number in a valid JSON text that a double cannot hold, or `null`. Numbers above
+ * every double (1e309) or below (1e-400) are left to the range checks.
  */
 export function inexactNumber(json: string): string | null {
   if (!LONG_NUMBER.test(json)) return null;

@@ -22,8 +22,7 @@ export const DECIMAL_PLACES = 'x-decimal-places';
 
 /**
  * JSON Schema keyword for rules across a body's fields: additional schemas that the body must
- * match. Generators turn a plain object into one class, and lose its fields if the rules are beside
- * them.
+ * match. If the rules were beside the fields, generators would lose the fields.
  */
 export const RULES = 'x-rules';
 
@@ -56,7 +55,6 @@ export function decimalNumber(scale: number, { min = 0, max }: Range): z.ZodType
   return read as unknown as z.ZodType<number, number>;
 }
 
-/** Converts a positive JSON number to an integer, checking its decimal places. */
 function decimal(scale: number, range: Range) {
   return decimalNumber(scale, range).transform((value, context) => scaled(value, scale, context));
 }
@@ -72,14 +70,11 @@ export function placesProblem(scale: number): string {
   return `must have at most ${Math.round(Math.log10(scale))} decimal places`;
 }
 
-/** Dollars → micros. */
 export const dollars = (range: Range) => decimal(MICRO_SCALE, range);
-/** Shares → lots. */
 export const shares = (range: Range) => decimal(LOT_SCALE, range);
 
 /** Bounds in dollars. */
 export const PRICES = { min: MIN_PRICE_TICKS / TICK_SCALE, max: MAX_PRICE_TICKS / TICK_SCALE };
-/** A price in dollars → ticks. */
 export const price = decimal(TICK_SCALE, PRICES);
 
 export const OUTCOME_TEXT = {
@@ -134,7 +129,7 @@ export const partnerReference = z
   .regex(CLIENT_ID, NO_CLIENT_ID)
   .describe('Identifies the transfer; a partner’s transfer is executed once per reference');
 
-/** A query parameter that is a decimal number, checked and described like a body's field. */
+/** Checked and described like a body's field. */
 export function queryNumber<Field extends z.ZodType<number, number>>(field: Field) {
   return z
     .string()
@@ -202,7 +197,6 @@ export const ownQuery = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z.strictObject({ ...own, ...shape });
 export const NoQuery = ownQuery({});
 
-/** A partner's query. The path or the body names the user. */
 export const PartnerQuery = z.strictObject({
   userId: userId
     .optional()

@@ -2,9 +2,8 @@
  * Finds a duplicate key in a JSON object. JSON.parse silently uses the last one, while another
  * reader (a proxy, a log) may use the first, so the text is ambiguous.
  *
- * Parsing drops duplicate members, but their colons remain in the text. If the text, strings
- * included, has as many colons as the parsed objects have members, no key is duplicated. Otherwise
- * the text is read again, key by key.
+ * Parsing drops duplicate members, but their colons remain in the text. Unless the text, strings
+ * included, has as many colons as the parsed objects have members, it is read again, key by key.
  */
 
 const COLON = 58;
@@ -18,10 +17,9 @@ export function colonCount(bytes: Uint8Array): number {
 }
 
 /**
- * Returns the path of a duplicate key, such as `operations.3.price`, or `null`. If the text is read
- * key by key and has more than {@link TOKENS_MAX} tokens, returns the outermost key or index
- * reached, although no duplicate was found. `text` is the valid JSON of `value`, and has `colons`
- * colons.
+ * Returns the path of a duplicate key, such as `operations.3.price`, or `null`. A text read key by
+ * key with more than {@link TOKENS_MAX} tokens is refused: the result is the outermost key or index
+ * reached. `text` is the valid JSON of `value`, and has `colons` colons.
  */
 export function repeatedKey(value: unknown, text: string, colons: number): string | null {
   return memberCount(value, 0) === colons ? null : findRepeatedKey(text);
@@ -46,9 +44,8 @@ function memberCount(value: unknown, depth: number): number {
   return count;
 }
 
-/** Strings and punctuation of a JSON text. */
 const TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g;
-/** A number of tokens above that of any text that a schema accepts. */
+/** More tokens than any text that a schema accepts. */
 const TOKENS_MAX = 12_000;
 
 interface Frame {

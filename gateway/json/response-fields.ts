@@ -1,7 +1,4 @@
-/**
- * Common response fields in the API's units, and how each is written from the engine's integer
- * (writer.ts).
- */
+/** Response fields in the API's units, each written from the engine's integer (writer.ts). */
 import { z } from 'zod';
 import {
   type Assets,
@@ -59,7 +56,6 @@ export const sequence = z
   .int()
   .min(0)
   .describe('The journal sequence of the state that the response shows');
-/** The last fields of every response with state. */
 export const state = {
   sequence,
   atMs: timeMs.describe('The exchange’s time at that sequence'),
@@ -119,7 +115,6 @@ export const curveFeeRate = decimal
 export const makerFeeRate = decimal
   .min(0)
   .describe('The fee rate of a resting order’s trades: none');
-/** The side of an entry whose side is always the same. */
 export const sideOf = <Name extends 'BUY' | 'SELL'>(name: Name) =>
   z.literal(name).describe('Whether shares are bought or sold');
 export const side = named(['BUY', 'SELL'], sideName, 'Whether shares are bought or sold');
@@ -143,7 +138,6 @@ const nextCursor = z
   .nullable()
   .describe('The `cursor` of the next page; null on the last page');
 
-/** The last fields of every page of a list. */
 export const pageEnd = { nextCursor, ...state };
 
 export const currency = z.literal('USD').describe('The currency of all amounts');

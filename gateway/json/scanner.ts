@@ -2,16 +2,14 @@
  * Recognises plain JSON in bytes without creating values. For frequent bodies, whose reader
  * converts each field straight to the engine's number.
  *
- * Invariant: it accepts less than JSON.parse, never more. It does not accept escapes, exponents,
- * signs, more than fifteen digits, or non-ASCII bytes, which are legal JSON. After any of these
- * every method fails, and the caller reads the text in another way.
+ * Invariant: accepts less than JSON.parse, never more: no escapes, exponents, signs, non-ASCII
+ * bytes, or more than fifteen digits. After any of these every method fails, and the caller reads
+ * the text in another way.
  *
- * Clients repeat the same fields in the same order. A name is therefore first compared with the
- * name that last followed the same field, and looked up only if it differs. All clients share these
- * guesses, which never change a result.
+ * Clients repeat the same fields in the same order, so a name is first compared with the name that
+ * last followed the same field. All clients share these guesses, which never change a result.
  */
 
-/** Names of fields, or of string values. */
 export interface Names {
   /** Index of a name by its length and two of its bytes, or -1. */
   readonly slots: Int8Array;
@@ -21,7 +19,7 @@ export interface Names {
   readonly fields: readonly Uint8Array[];
   /** The field that last followed a field, by that field's index plus 1. At 0: the first field. */
   readonly nextFields: Int8Array;
-  /** The value of the last match. */
+  /** Index of the word last read. */
   nextWord: number;
 }
 
@@ -48,7 +46,7 @@ export function namesOf(names: readonly string[]): Names {
   };
 }
 
-/** Returns no Buffer, because code that receives both types is slower. */
+/** A plain Uint8Array: code that also receives Buffers is slower. */
 export const bytesOfText = (text: string) => new Uint8Array(Buffer.from(text, 'latin1'));
 
 const [QUOTE, COMMA, POINT, ZERO, COLON, OPEN, BACKSLASH, CLOSE] = [
@@ -97,10 +95,7 @@ export class JsonScanner {
     return FAILED;
   }
 
-  /**
-   * Returns the index of the next field's name after the field `previous` or {@link START}; END
-   * after the last field; FAILED for an unknown name.
-   */
+  /** Returns the index of the field after `previous`, or END. FAILED: an unknown name. */
   private field(names: Names, previous: number): number {
     const byte = this.next();
     if (byte === CLOSE) {
@@ -121,8 +116,8 @@ export class JsonScanner {
   }
 
   /**
-   * Reads an object. `read` reads the value of the field with the given index. Returns the fields'
-   * bits (bit 0 for the first name), or FAILED if a field is duplicated or was not accepted.
+   * `read` reads the value of the field with the given index. Returns the fields' bits (bit 0: the
+   * first name), or FAILED if a field is duplicated or was not accepted.
    */
   object(names: Names, read: (index: number) => void): number {
     let seen = 0;
@@ -154,7 +149,6 @@ export class JsonScanner {
     return false;
   }
 
-  /** Reads a string and returns its index among the names. */
   word(names: Names): number {
     this.next();
     const guess = names.nextWord;
@@ -189,7 +183,7 @@ export class JsonScanner {
     if (bytes[at] !== QUOTE) this.fail();
   }
 
-  /** Skips the next string if it is this one, which is given with its quotes. */
+  /** Skips the next string if it equals `quoted`, which includes the quotes. */
   skipText(quoted: Uint8Array): boolean {
     this.next();
     return this.ok && this.skip(quoted);

@@ -1,6 +1,6 @@
 /**
- * Reusable memory for long texts. V8 counts memory outside its heap, and collects its whole heap
- * after every 64 MiB of it, which long answers can reach three times a second.
+ * Reusable memory for long texts. V8 collects its whole heap after every 64 MiB allocated outside
+ * it, which long answers can reach three times a second.
  *
  * Invariant: a buffer has one user at a time. The user gives it back once, when nothing reads the
  * text any longer, or leaves it to the garbage collector.
@@ -22,7 +22,7 @@ class TextBuffers {
     return buffer;
   }
 
-  /** Gives back the buffer of a text. Ignores text in other memory. */
+  /** Ignores text in other memory. */
   give({ buffer, byteLength }: Uint8Array): void {
     if (byteLength < LONG_BYTES) return;
     if (!this.lent.delete(buffer) || this.spare.length >= SPARE_BUFFERS_MAX) return;

@@ -14,8 +14,8 @@ import { KINDS } from './response-fields.js';
 
 type Value<Source, Names> = (source: Source, names: Names) => unknown;
 /**
- * The source of each field: the source field's name or a function, either of which gives the
- * engine's integer. For a nested object, it is the object's writer.
+ * Each field's source: the name of a source field, a function, or the writer of a nested object.
+ * The first two give the engine's integer.
  */
 export type From<Source extends object, Names extends Assets> = Readonly<
   Record<string, (keyof Source & string) | Value<Source, Names> | Writer<Source, Names>>
@@ -64,8 +64,8 @@ interface FieldWriter<Source, Names> {
 }
 
 /**
- * Returns one function that reads each field by its name. A loop over names in variables takes
- * three times as long. The code contains no client text.
+ * One function that reads each field by its name: a loop over names in variables takes three times
+ * as long. The code contains no client text.
  */
 function compiled<Source, Names>(
   fields: readonly FieldWriter<Source, Names>[],
