@@ -19,7 +19,6 @@ interface ChildApps {
   addChildAppDescriptor(app: number): void;
   removeChildAppDescriptor(app: number): void;
 }
-/** Members missing from the types of uWebSockets.js. */
 const { LIBUS_LISTEN_EXCLUSIVE_PORT } = uWS as unknown as { LIBUS_LISTEN_EXCLUSIVE_PORT: number };
 
 /** Files in PEM, read when an app is created. */
@@ -40,10 +39,7 @@ export function appWith(tls: TlsFiles | null): uWS.TemplatedApp {
   }
 }
 
-/**
- * Creates an app that only distributes connections. It must match the TLS setting of the other
- * apps, but needs no certificate.
- */
+/** Only distributes connections: needs the TLS setting of the other apps, but no certificate. */
 export function handingOut(isSecure: boolean): uWS.TemplatedApp {
   return isSecure ? uWS.SSLApp({}) : uWS.App();
 }
@@ -59,10 +55,7 @@ export class Acceptor {
 
   constructor(private readonly app: uWS.TemplatedApp) {}
 
-  /**
-   * Resolves to the port. Rejects if the address is unavailable or another process listens on it,
-   * because uWebSockets.js would share connections with that process.
-   */
+  /** Resolves to the port. Rejects if another process listens: uWebSockets.js would share it. */
   listen(host: string, port: number): Promise<number> {
     return new Promise((resolve, reject) => {
       const listen = this.app.listen.bind(this.app) as unknown as Listen;
@@ -77,7 +70,6 @@ export class Acceptor {
     });
   }
 
-  /** Passes all new connections to these apps. */
   handOut(apps: readonly number[]): void {
     const parent = this.app as unknown as ChildApps;
     for (const app of this.apps) parent.removeChildAppDescriptor(app);

@@ -128,7 +128,6 @@ const UNITS_IN_TURN = 100;
 export class Turns {
   private readonly waiting: (() => void)[] = [];
 
-  /** Whether a body takes too long to share a turn with others. */
   static mustWait(units: number): boolean {
     return units > UNITS_IN_TURN;
   }

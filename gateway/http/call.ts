@@ -1,7 +1,4 @@
-/**
- * The context of an API request in progress: its sender, and what it asks. Calls are not pooled,
- * since garbage collection takes only 1 to 2% of the trading thread.
- */
+/** An API request in progress. Not pooled: GC takes only 1 to 2% of the trading thread. */
 import type { z } from 'zod';
 import type { Engine } from '../../engine/engine.js';
 import type { Command } from '../../engine/interface/commands.js';
@@ -54,7 +51,6 @@ export class Call<Body = unknown, Query = unknown> extends Reply<Gateway> implem
     return { sequence, atMs };
   }
 
-  /** Returns a decoded path parameter; empty if it cannot be decoded. */
   parameter(name: string): string {
     return this.request.parameter(name);
   }
@@ -64,7 +60,6 @@ export class Call<Body = unknown, Query = unknown> extends Reply<Gateway> implem
     return this.charge(1);
   }
 
-  /** Answers with the state at `sequence`, once that is durable. By default, the current state. */
   answerWhenDurable(
     status: number,
     text: string | Uint8Array,
@@ -75,10 +70,7 @@ export class Call<Body = unknown, Query = unknown> extends Reply<Gateway> implem
     this.gateway.sequencer.releaseAt(sequence, this);
   }
 
-  /**
-   * Answers monitoring requests about the process, without waiting for commits or the lease,
-   * because the process's counts need not be durable. Sends nothing after a failure.
-   */
+  /** For monitoring, whose counts need not be durable. Sends nothing after a failure. */
   answerOfProcess(status: number, text: string): void {
     if (this.gateway.sequencer.failure === null) this.answerNow(status, text);
   }
@@ -87,7 +79,6 @@ export class Call<Body = unknown, Query = unknown> extends Reply<Gateway> implem
     this.answerWhenDurable(200, jsonText<Schema>(value), sequence);
   }
 
-  /** Like {@link answerJson}, but written from `source`. */
   answer<Source extends object>(
     writer: Writer<Source, Engine>,
     source: Source & Partial<TrueAt>,
@@ -107,7 +98,6 @@ export class Call<Body = unknown, Query = unknown> extends Reply<Gateway> implem
     return isOfState ? this.refuseWhenDurable(refusal!) : this.refuseNow(refusal!);
   }
 
-  /** Like {@link refuseNow}, but waits until the current state is durable. */
   refuseWhenDurable({ status, text }: ErrorAnswer): false {
     this.answerWhenDurable(status, text);
     return false;

@@ -1,7 +1,4 @@
-/**
- * Interfaces that servers and routes depend on: the serving process, and the exchange that its
- * routes read and change.
- */
+/** Interfaces of the serving process, and of the exchange that its routes read and change. */
 import type { HistoryClient } from '../../persistence/follower/history-client.js';
 import type { JournalPlace } from '../../persistence/replication/source.js';
 import type { Sequencer } from '../../persistence/sequencer.js';
@@ -26,15 +23,12 @@ export interface GatewayConfig {
   dataFolder: string;
   /** Certificate for the client and operator addresses; `null` without TLS. */
   tls: TlsFiles | null;
-  /**
-   * Whether a proxy sets X-Forwarded-Proto, X-Forwarded-Host and the last address in
-   * X-Forwarded-For.
-   */
+  /** A proxy sets X-Forwarded-Proto, X-Forwarded-Host and the last address in X-Forwarded-For. */
   trustProxy: boolean;
   siteOrigins: string[];
-  /** Source of prices. On a replica, the source that it reports to clients. */
+  /** On a replica, the source that it reports to clients. */
   pricesFrom: 'simulated' | 'file' | 'live';
-  /** Starting balance of a new account. Defaults to 0 if there are partners. */
+  /** Defaults to 0 if there are partners. */
   startingBalanceMicros: number;
   /** Whether an account with little left may start again with that balance, once a day. */
   startAgain: boolean;

@@ -1,7 +1,6 @@
 /** A server's unanswered requests, and those with incomplete bodies in order of arrival. */
 export class InFlight<R> {
   private number = 0;
-  /** Requests with incomplete bodies. */
   private readonly receiving = new Set<R>();
 
   constructor(private readonly onEnd: () => void) {}

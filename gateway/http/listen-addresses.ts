@@ -18,7 +18,6 @@ export function schemeOf(tls: object | null): string {
   return tls === null ? 'http' : 'https';
 }
 
-/** `host:port`, with IPv6 addresses in brackets. */
 export function hostAndPort(host: string, port: number): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

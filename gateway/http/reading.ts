@@ -1,7 +1,7 @@
 /**
  * Parses admitted requests. Where the route allows it, a command is read straight from the body's
- * bytes; otherwise the route's schemas parse body, key and query. A request must not name another
- * user. Checks return false after refusing the request.
+ * bytes; otherwise the route's schemas parse body, key and query. Checks return false after
+ * refusing the request.
  */
 import { numberedKey } from '../../engine/interface/client-sequence.js';
 import type { Command } from '../../engine/interface/commands.js';
@@ -38,10 +38,7 @@ export function read(call: Call, route: Route, body: ReceivedBody): boolean {
   return readBody(call, route, body) && readQuery(call, route);
 }
 
-/**
- * Reads the command straight from the body's bytes. The command needs no further checks. If `null`,
- * {@link read} must check the request.
- */
+/** The command needs no further checks. If `null`, {@link read} must check the request. */
 export function readCommand(asking: Asking, route: Route, body: ReceivedBody): Command | null {
   if (route.command === undefined) return null;
   const { rawQuery, contentType, contentEncoding } = asking.request;
@@ -65,9 +62,8 @@ function readMe(call: Call, { userParameter }: Route): boolean {
 }
 
 /**
- * Whether the path, query or body names a user other than the sender. A partner acts on the user in
- * the path or body, so a different one in the query is ambiguous. The schemas refuse a `userId`
- * that is not a string.
+ * A partner acts on the user in the path or body, so a different one in the query is ambiguous. The
+ * schemas refuse a `userId` that is not a string.
  */
 function namesAnotherUser(call: Call, route: Route, body: ReceivedBody): boolean {
   const { request, session } = call;
@@ -120,7 +116,7 @@ function readBody(call: Call, route: Route, body: ReceivedBody): boolean {
   return true;
 }
 
-/** Reads the Idempotency-Key or the Client-Sequence. Returns `null` if neither has a problem. */
+/** Returns `null` if neither has a problem. */
 function readKey(asking: Asking, route: Route): FieldProblems | null {
   const { idempotencyKeys, idempotencyKey, clientSequences, clientSequence } = asking.request;
   if (route.idempotent !== true || idempotencyKeys + clientSequences === 0) return null;

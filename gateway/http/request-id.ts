@@ -1,7 +1,4 @@
-/**
- * Ids for requests without a client id: eight characters that distinguish this process from earlier
- * and parallel ones, followed by a counter.
- */
+/** Ids for requests without a client id: eight characters for this process, then a counter. */
 import { randomBytes } from 'node:crypto';
 
 const PROCESS_ID = randomBytes(6).toString('base64url');

@@ -27,12 +27,9 @@ export type Access = 'open' | 'openOrPartner' | 'public' | 'session' | 'partner'
 /** A change that is one command of the signed-in user. Answered with 200 and its receipt. */
 interface RouteCommand {
   kind: CommandName;
-  /**
-   * Reads common bodies from their bytes straight into a command, at a fraction of the schemas'
-   * cost. If `null`, the schemas parse the body.
-   */
+  /** Reads common bodies faster than the schemas do. If `null`, the schemas parse the body. */
   read(asking: Asking, body: Uint8Array): Command | null;
-  /** Returns whether to execute the command. If false, the request has been refused. */
+  /** If false, the request has been refused. */
   admit?(call: Call, command: Command): boolean;
   receipt: ReceiptWriter<string | Uint8Array>;
 }
@@ -48,7 +45,7 @@ export interface Route<Body = unknown, Query = unknown> extends AnsweredRoute {
   summary: string;
   userParameter?: string;
   query: z.ZodType<Query>;
-  /** The body's schema, on routes that change state. An empty body counts as `{}`. */
+  /** On routes that change state. An empty body counts as `{}`. */
   body?: z.ZodType<Body>;
   /** The route's command, if it has a session and no query. Edges read it as well (edge/). */
   command?: RouteCommand;
@@ -59,15 +56,12 @@ export interface Route<Body = unknown, Query = unknown> extends AnsweredRoute {
   missing?(input: object, problem: (name: string, message: string) => void): void;
   /** Whether an unvalidated body names a user other than `subject` outside `userId`. */
   namesAnother?(body: object, subject: string): boolean;
-  /**
-   * A request's cost, computed before it is parsed; 1 by default. Body and answer may add to it
-   * (access/fair-use/charges.ts).
-   */
+  /** Cost before parsing; default 1. Body and answer may add to it (access/fair-use/charges.ts). */
   units?(query: string, body: AskedBody): number;
   /**
-   * The process that answers a read sent to a replica. `process`: the replica, because the answer
-   * is about the process. `leader`: the leader, because the answer is not in the journal. By
-   * default the replica, unless its state is too old.
+   * What answers a read sent to a replica. `process`: the replica, because the answer is about the
+   * process. `leader`: the leader, because the answer is not in the journal. Default: the replica,
+   * unless its state is too old.
    */
   answeredBy?: 'process' | 'leader';
   idempotent?: boolean;
@@ -87,10 +81,7 @@ export type Definition<Body, Query> = Omit<
   query?: z.ZodType<Query>;
 };
 
-/**
- * Type-checks a handler against its own schemas. The default query accepts only `userId`. A path
- * below /users names its user.
- */
+/** The default query accepts only `userId`. A path below /users names its user. */
 export function defineRoute<Body = undefined, Query = unknown>(
   method: Method,
   path: string,

@@ -1,21 +1,20 @@
 /**
- * The router: the only file that registers handlers with uWebSockets.js, so every route, file and
- * WebSocket passes its checks. The checks prevent request smuggling: a request that a proxy and
- * uWebSockets.js could delimit differently never reaches a handler.
+ * The only file that registers handlers with uWebSockets.js, so every route, file and WebSocket
+ * passes its checks against request smuggling: a request that a proxy and uWebSockets.js could
+ * delimit differently never reaches a handler.
  *
  * Invariants on every path:
- * - A request has at most one length, which is a number or Transfer-Encoding: chunked. It has no
- *   Trailer header, and no two different values of a header that affects handling. Any other
- *   request is refused and its connection closed.
- * - Only {@link Router.onBody} accepts a chunked body, as the last request of its connection.
- *   uWebSockets.js parses chunks and trailers loosely and may mistake the bytes after them for a
- *   request. It closes a connection that receives a second request before the first is answered; so
- *   the answer is sent in a later turn and closes the connection.
+ * - A request has at most one length: a number, or Transfer-Encoding: chunked. It has no Trailer
+ *   header, and no two different values of a header that affects handling. Any other request is
+ *   refused and its connection closed.
+ * - Only {@link Router.onBody} accepts a chunked body, as the last request of its connection:
+ *   uWebSockets.js parses chunks and trailers loosely, may mistake the bytes after them for a
+ *   request, and closes a connection whose next request arrives before the answer. So the answer is
+ *   sent in a later turn and closes the connection.
  * - A WebSocket handshake has no body.
  *
- * A TLS app of uWebSockets.js keeps the certificate that it was created with. A new certificate
- * needs a new app with the same handlers, which serves new connections; open connections stay with
- * their app.
+ * A TLS app of uWebSockets.js keeps its first certificate. A new certificate needs a new app for
+ * new connections; open connections stay with their app.
  *
  * A proxy in front must check what uWebSockets.js does not report: non-ASCII bytes at either end of
  * a header value, and headers after one without a name.

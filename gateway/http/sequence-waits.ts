@@ -2,8 +2,7 @@
  * Requests waiting, for a limited time, for a sequence that this process has not reached.
  *
  * Invariant: waits for client-named sequences are limited in total and per reader, because a client
- * may name a sequence that will never be reached. Other waits are limited only by the number of
- * pending answers.
+ * may name a sequence that will never be reached.
  */
 import type { Reader } from '../../persistence/history/read-turns.js';
 import { Tally } from '../access/fair-use/tally.js';
@@ -39,7 +38,7 @@ export class SequenceWaits {
     this.timer ??= setInterval(() => this.look(), LOOK_MS);
   }
 
-  /** Waits for a sequence named by a client. Refuses immediately if too many such waits exist. */
+  /** Refuses immediately if too many such waits exist. */
   waitForNamed(sequence: number, reader: Reader, done: Done): void {
     if (this.named >= NAMED_MAX || this.namedBy.of(reader) >= NAMED_MAX_OF_ONE) {
       done(false);

@@ -2,8 +2,8 @@
  * The HTTP server: serves the routes below /api, and answers everything else with an error.
  *
  * Keep-alive is supported, except after chunked bodies and answers without a body (last-answer.ts).
- * Pipelining is not: uWebSockets.js closes a connection that receives a request before the previous
- * answer is sent.
+ * Pipelining is not: uWebSockets.js closes a connection whose next request arrives before the
+ * answer.
  */
 import type * as uWS from 'uWebSockets.js';
 import { isPreflight, preflightHeaders } from '../access/cross-origin.js';
@@ -27,7 +27,7 @@ const VERBS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'd
 
 export interface Service<R extends Reply> {
   readonly server: Serving;
-  /** Begins a request. `route` is `null` if none matches. */
+  /** `route` is `null` if none matches. */
   begin(
     route: Route | null,
     counts: AnswerCounts,
@@ -83,7 +83,7 @@ export class HttpServer<R extends Reply = Reply> {
     return this.router.descriptor;
   }
 
-  /** Like {@link Router.renewCertificate}. Returns the new app's descriptor. */
+  /** Returns the new app's descriptor. */
   renewCertificate(): number {
     this.router.renewCertificate();
     return this.router.descriptor;
@@ -97,10 +97,7 @@ export class HttpServer<R extends Reply = Reply> {
     return this.slow;
   }
 
-  /**
-   * Stops accepting connections and refuses requests with incomplete bodies. Resolves when every
-   * request in flight is answered.
-   */
+  /** Refuses requests with incomplete bodies. Resolves when all others are answered. */
   async drain(): Promise<void> {
     this.router.stopListening();
     for (let call = this.inFlight.oldest; call !== null; call = this.inFlight.oldest) {
@@ -216,9 +213,8 @@ export class HttpServer<R extends Reply = Reply> {
   }
 
   /**
-   * The request's end is unknown, so no request may follow it on the connection. The answer is sent
-   * in a later turn, because uWebSockets.js closes a connection that receives more bytes before the
-   * answer.
+   * The request's end is unknown, so no request may follow it on the connection. Answers in a later
+   * turn: uWebSockets.js closes a connection that receives more bytes before the answer.
    */
   private readonly refuseAmbiguous = (
     response: uWS.HttpResponse,

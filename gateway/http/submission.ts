@@ -14,7 +14,6 @@ import {
 import type { ReceiptWriter } from '../commands/receipt.js';
 import type { Call } from './call.js';
 
-/** Executes a command and answers with `status` and its receipt, or with its refusal. */
 export function executeFor(
   call: Call,
   command: Command,

@@ -1,7 +1,6 @@
 /**
- * The path of an arrived request to its command or handler: admission (who sends it), parsing (what
- * it asks), and the wait for a sequence that a read names. Each step refuses the request or passes
- * it on.
+ * The path of an arrived request: admission (who sends it), parsing (what it asks), and the wait
+ * for a sequence that a read names. Each step refuses the request or passes it on.
  */
 
 import { readerOf } from '../commands/asking.js';

@@ -1,7 +1,6 @@
-/** The answer to a request. */
+/** The answer to a request: complete when it is created, and written once. */
 import type { RateLimitState } from '../../access/fair-use/fair-use.js';
 
-/** Complete when it is created, and written once. */
 export interface Answer {
   readonly status: number;
   readonly contentType: string;
@@ -14,7 +13,6 @@ export interface Answer {
   readonly sequence: number;
 }
 
-/** Returns alternating names and values. */
 export function limitHeaders(rateLimit: RateLimitState | null): string[] {
   return rateLimit === null ? [] : ['RateLimit-Limit', limitText(rateLimit)];
 }

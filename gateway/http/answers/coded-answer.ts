@@ -14,10 +14,7 @@ import { bodyTag, namesTag } from './entity-tags.js';
 /** Below this size, compression saves no packet, and the trading thread computes the tag. */
 const SMALL_BYTES = 1_024;
 
-/**
- * Answers 200 with the body, true at `sequence`, or 304.
- * @param tag the content's tag; computed from the body if `null`
- */
+/** Answers 200 or 304. `tag`: the content's tag; if `null`, it is computed from the body. */
 export function answerCoded(
   call: Call,
   sequence: number,

@@ -15,7 +15,6 @@ export function hashTag(contentHash: string): string {
   return `W/"${contentHash.slice(0, TAG_CHARACTERS)}"`;
 }
 
-/** Computes a body's tag, ignoring the sequence and time at its end. */
 export function bodyTag(body: Uint8Array): string {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   const end = END.exec(bytes.toString('latin1', Math.max(0, bytes.length - END_CHARACTERS)));

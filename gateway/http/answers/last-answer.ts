@@ -1,9 +1,8 @@
 /**
- * Writes the last answer on a connection: one without a body, or one after which the next request's
- * start is unknown. uWebSockets.js reports unsent bytes only for answers with a body. For a client
- * that does not read, it would buffer any number of heads, and it never considers an answer to HEAD
- * finished. These answers are therefore written by hand, as a header's value, and the connection is
- * closed.
+ * The last answer on a connection: one without a body, or one after which the next request's start
+ * is unknown. For answers without a body, uWebSockets.js reports no unsent bytes, so it would
+ * buffer any number of them for a client that does not read, and it never finishes an answer to
+ * HEAD. These answers are written by hand, as a header's value, and the connection is closed.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { bytesOf } from '../../json/text-buffers.js';
@@ -15,10 +14,9 @@ const SMALL_BYTES = 14 * 1024;
 const LARGE_MS = 10_000;
 
 /**
- * Ends the head, writes the body unless empty, and closes the connection. After a small body it
- * closes once this turn's writes are with the operating system; after a large one, when the client
- * closes or after {@link LARGE_MS}. Call corked, after all other headers. `length` is the
- * Content-Length of an answer without a body; `null` omits the header.
+ * Ends the head, writes the body, and closes the connection: after a small body at the end of the
+ * turn; after a large one when the client closes, or after {@link LARGE_MS}. Call corked, after all
+ * other headers. `length`: the Content-Length if there is no body; `null` omits the header.
  */
 export function writeLast(
   response: HttpResponse,
@@ -39,9 +37,9 @@ export function writeLast(
 }
 
 /**
- * Answers a request whose end is unknown, in a later turn, because uWebSockets.js closes a
- * connection that receives more bytes before the answer. Calls `write` corked, unless the client
- * has left. `write` must call {@link writeLast} or close the connection.
+ * Answers in a later turn, because uWebSockets.js closes a connection that receives more bytes
+ * before the answer. Calls `write` corked, unless the client has left. `write` must call {@link
+ * writeLast} or close the connection.
  */
 export function answerLater(response: HttpResponse, write: () => void): void {
   let isOver = false;

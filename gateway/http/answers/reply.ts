@@ -1,9 +1,8 @@
 /**
- * A request that is being answered: what it pays, and when its answer leaves. It is a target of the
- * release queue: an answer that shows the exchange's state is written once its sequence is durable.
+ * A request that is being answered: what it pays, and when its answer leaves. An answer that shows
+ * the exchange's state is written once its sequence is durable.
  *
- * Invariant: exactly one answer is written. None is written if the client has left or the exchange
- * has failed.
+ * Invariant: one answer is written; none if the client has left or the exchange has failed.
  */
 import type { ReleaseTarget } from '../../../persistence/sequencer.js';
 import type { AddressKey } from '../../access/fair-use/addresses.js';
@@ -29,16 +28,14 @@ export interface AnsweredRoute extends RouteName {
   /**
    * Set if successful answers have an ETag and may be compressed (coded-answer.ts). `public`:
    * caches may store the answer and must revalidate it, unless the path contains `me`. `private`:
-   * no cache stores it, so only clients that manage ETags themselves benefit.
+   * no cache stores it.
    */
   caching?: 'public' | 'private';
   /** Fair-use quota; `null` if uncounted. For the default, see {@link quotaOf}. */
   quota?: Quota | null | ((body: AskedBody) => Quota);
 }
 
-/**
- * The quota unless the body decides; `null` if uncounted. Default: `reads` for GET, else `orders`.
- */
+/** `null` if uncounted. A quota that the body decides counts as the default until then. */
 export function quotaOf({ method, quota }: AnsweredRoute): Quota | null {
   if (quota !== undefined && typeof quota !== 'function') return quota;
   return method === 'GET' ? 'reads' : 'orders';
@@ -102,15 +99,11 @@ export abstract class Reply<Server extends Serving = Serving> implements Release
     this.produced = contentType;
   }
 
-  /** Closes the connection after the answer, because the rest of the request is not read. */
   closeAfterAnswer(): void {
     this.closesConnection = true;
   }
 
-  /**
-   * Charges the request `count` units in total. If that exceeds a limit, charges nothing, answers
-   * with 429 and returns false.
-   */
+  /** Charges `count` units in total. Above a limit: charges nothing, answers 429, returns false. */
   charge(count: number): boolean {
     const waitMs = this.wallet.charge(count);
     if (waitMs === 0) return true;
@@ -119,7 +112,7 @@ export abstract class Reply<Server extends Serving = Serving> implements Release
     return this.refuseNow(error);
   }
 
-  /** Adds `count` units to the charge without checking the limit. */
+  /** Without checking the limit. */
   owe(count: number): void {
     // The address cannot be read once the client has left.
     if (!this.isOver) this.wallet.owe(count);
@@ -131,7 +124,6 @@ export abstract class Reply<Server extends Serving = Serving> implements Release
     this.release();
   }
 
-  /** Completes the answer, which {@link release} writes. */
   prepare(status: number, body: string | Uint8Array, sequence = 0): void {
     const { headers, wallet, route } = this;
     const produced = this.produced ?? route?.produces?.[0] ?? JSON_TYPE;
@@ -152,7 +144,6 @@ export abstract class Reply<Server extends Serving = Serving> implements Release
     return false;
   }
 
-  /** Refuses the request because too much work is waiting for the disk, and refunds its charge. */
   refuseOverloaded(): false {
     this.wallet.giveBack();
     this.addHeader('Retry-After', '1');

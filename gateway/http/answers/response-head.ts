@@ -1,7 +1,7 @@
 /**
- * The start of every answer: its status and common headers. The headers are built once and written
- * as the first header's value, line breaks included, in one call instead of six. They never contain
- * client text.
+ * The status and common headers of every answer. The headers are built once and written as the
+ * first header's value, line breaks included, in one call instead of six. They never contain client
+ * text.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import type { Request } from '../request.js';
@@ -18,7 +18,6 @@ const LINES = [
   // uWebSockets.js closes idle connections after 8 to 12 s.
   'Keep-Alive: timeout=8',
 ];
-/** Lasts one year; for answers over HTTPS. */
 const SECURE_LINE = 'Strict-Transport-Security: max-age=31536000';
 
 const STATUS_LINES: Record<number, string> = {
@@ -56,13 +55,13 @@ interface Head {
 const heads = new Map<string, Head>();
 const jsonHead = headOf(JSON_TYPE, false);
 
-/** Writes the common headers. `contentType` is one of a few constants, or empty without a body. */
+/** `contentType` is one of a few constants, or empty without a body. */
 export function writeHead(response: HttpResponse, contentType: string, isSecure: boolean): void {
   const { name, value } = headOf(contentType, isSecure);
   response.writeHeader(name, value);
 }
 
-/** Writes the common headers and X-Request-Id. `isKept` allows caches to store the answer. */
+/** `isKept`: caches may store the answer. */
 export function writeHeadWithId(
   response: HttpResponse,
   contentType: string,

@@ -25,7 +25,6 @@ export interface StaticFile {
   contentType: string;
   /** Forms of the file, best first. The last one is uncompressed. */
   forms: readonly Form[];
-  /** Names and values of additional headers. */
   headers: readonly (readonly [string, string])[];
   /** The header's value. Default: no-cache, so caches check the ETag each time. */
   cacheControl?: string;
@@ -77,7 +76,6 @@ export function buildFile(path: string, content: Uint8Array | string): void {
   writeFileSync(`${file}.gz`, gzipSync(content, { level: 9 }));
 }
 
-/** Answers GET and HEAD of the path with the file, and other methods with 405. */
 export function serveFile(router: Router, path: string, file: StaticFile, server: Serving): void {
   serveChoice(router, path, { files: [file], choose: () => 0 }, server);
 }
@@ -88,7 +86,6 @@ export interface FileChoice {
   choose: (raw: uWS.HttpRequest) => number;
 }
 
-/** Like {@link serveFile}, with the file that `choose` selects for the request. */
 export function serveChoice(
   router: Router,
   path: string,
@@ -116,7 +113,6 @@ export function serveChoice(
   onRead(router, path, serve, server);
 }
 
-/** Registers a handler for GET and HEAD. Other methods get 405. */
 export function onRead(router: Router, path: string, serve: Handler, server: Serving): void {
   router.on('get', path, serve);
   router.on('head', path, serve);

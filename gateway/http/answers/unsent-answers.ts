@@ -1,7 +1,7 @@
 /**
- * Sends answers, and limits the memory of those that clients have not fully read. Every answer with
- * a body uses `tryEnd`, which leaves to the caller what the operating system does not accept. `end`
- * would copy the rest, per connection and without a limit.
+ * Sends answers, and limits the memory of those that clients have not fully read. `tryEnd` leaves
+ * to the caller what the operating system does not accept; `end` would copy the rest, per
+ * connection and without a limit.
  *
  * Invariants:
  * - One answer at most is pending per connection, because uWebSockets.js closes a connection whose
@@ -9,13 +9,11 @@
  * - Unread answers stay within a total limit and a limit per address, apart from a single larger
  *   answer. Above a limit, the oldest answers of the address with the most bytes are dropped, with
  *   their connections.
- * - An answer that waits only for its turn is not unread, so clients that read are not dropped,
- *   however many answers one commit releases. Such answers have the same total limit; above it,
- *   answers are written immediately.
- * - Large answers are written for {@link TURN_MS} per turn of the event loop, in pieces, to limit
- *   the delay of other answers.
- * - An answer is dropped, with its connection, if it is not fully read within
- *   {@link UnsentLimits.ms}, or, by uWebSockets.js, if the client reads nothing for about 10 s.
+ * - Answers that only wait for their turn are not unread, so clients that read are not dropped.
+ *   Such answers have the same total limit; above it, answers are written immediately.
+ * - Large answers are written in pieces, for {@link TURN_MS} per turn of the event loop.
+ * - An answer not fully read within {@link UnsentLimits.ms} is dropped, with its connection.
+ *   uWebSockets.js drops an answer whose client reads nothing for about 10 s.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import type { AddressKey } from '../../access/fair-use/addresses.js';
@@ -44,9 +42,9 @@ const SMALL_LENGTH = 14 * 1024;
 /** Piece size: uWebSockets.js may allocate this much for a client that reads nothing. */
 const PIECE_BYTES = 64 * 1024;
 /**
- * Enough for the answers to one commit's batches; an answer split over two turns costs two calls
- * and more memory. A time rather than a size: a megabyte takes 0.4 ms, but up to 10 ms when the
- * operating system must find memory for clients that do not read.
+ * Enough for the answers to one commit's batches; splitting an answer costs calls and memory. A
+ * time, because a megabyte takes 0.4 ms, but up to 10 ms when the operating system must find memory
+ * for clients that do not read.
  */
 const TURN_MS = 1;
 /** A client that reads takes more of an answer within this time. */
@@ -116,7 +114,6 @@ export class UnsentAnswers {
     this.begin(response, body, false, recipient);
   }
 
-  /** Closes the connection instead of sending an answer, and counts the drop. */
   refuse(response: HttpResponse): void {
     this.drops.total++;
     response.close();
@@ -189,7 +186,6 @@ export class UnsentAnswers {
     setImmediate(() => this.turn());
   }
 
-  /** Writes one piece of each ready answer, in rotation, until the turn's time is used up. */
   private turn(): void {
     this.isTurnPlanned = false;
     this.turnMs = TURN_MS;
@@ -265,7 +261,6 @@ export class UnsentAnswers {
     }
   }
 
-  /** Returns the address with the most unread bytes. At least one must exist. */
   private heaviest(): Account {
     let heaviest: Account | null = null;
     for (const account of this.accounts.values()) {
@@ -284,7 +279,6 @@ export class UnsentAnswers {
 /** `over`: the response is invalid. `full`: the operating system accepts no more. */
 type State = 'over' | 'taken' | 'full';
 
-/** Writes the head with the body's length, but no body. */
 function headOnly(response: HttpResponse, body: Uint8Array): State {
   response.tryEnd('', body.byteLength);
   return 'taken';

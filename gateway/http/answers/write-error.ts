@@ -16,10 +16,7 @@ interface ErrorOptions {
   header?: readonly [string, string] | null;
 }
 
-/**
- * Charges the address for a request outside the routes, as `reads` reads. If that exceeds the
- * limit, answers with an error and returns false. Call corked.
- */
+/** If the address cannot pay, answers with an error and returns false. Call corked. */
 export function chargeReads(
   { fairUse, unsent }: Pick<Serving, 'fairUse' | 'unsent'>,
   response: HttpResponse,
