@@ -45,7 +45,7 @@ export interface AccessTokenView {
   createdAtMs: number;
   /** MAX_TIME_MS: never. */
   expiresAtMs: number;
-  /** The addresses as text, as the command that created the token named them. */
+  /** The allowed addresses, exactly as the command that created the token wrote them. */
   allowedAddresses: string;
   isExpired: boolean;
 }

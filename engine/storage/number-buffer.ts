@@ -90,7 +90,7 @@ export function writeNumbers(
   return at;
 }
 
-/** Appends the numbers of words that {@link writeNumbers} wrote. */
+/** Decodes words that {@link writeNumbers} wrote, and appends the numbers to `numbers`. */
 export function readNumbers(words: Int32Array, numbers: NumberBuffer): void {
   for (let i = 0; i < words.length; i++) {
     const word = words[i]!;

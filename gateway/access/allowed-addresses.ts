@@ -19,7 +19,7 @@ export type AddressRules = readonly AddressRule[];
 
 const V4 = `(?:${Array(4).fill('(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)').join('\\.')})`;
 const GROUP = '[0-9A-Fa-f]{1,4}';
-/** The rest of an address after `before` groups, where "::" may follow. */
+/** A pattern for the IPv6 addresses with exactly `before` groups ahead of their "::". */
 const v6After = (before: number): string => {
   const left = 7 - before;
   const ends = [`(?::${GROUP}){1,${left}}`, ':'];

@@ -78,7 +78,7 @@ export function leavesHoles(descriptor = STANDARD_ERROR): boolean {
   }
 }
 
-/** Called once lines can be written again. */
+/** Counts dropped lines, and logs their number once lines can be written again. */
 function logLostLines(output: EventEmitter, log: Log): void {
   let lines = 0;
   output.on('drop', () => lines++);

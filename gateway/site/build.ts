@@ -16,7 +16,7 @@ import { buildFile } from '../http/answers/static-file.js';
 const ROOT = fileURLToPath(programFolder());
 const APP = join(ROOT, 'gateway/site/app');
 const OUT = join(ROOT, 'dist/site');
-/** The path of the served files. */
+/** The URL path at which the exchange serves the built files. */
 const SERVED = '/site/';
 
 async function main(): Promise<void> {

@@ -24,13 +24,14 @@ import {
 import { type Pieces, RunWriter } from './runs/writer.js';
 
 /**
- * The number of entries in a block, as a power of two. A single array would be copied as it grows.
+ * The base-2 logarithm of the number of entries in a block. Entries are kept in blocks because a
+ * single array would be copied as it grows.
  */
 const BLOCK_BITS = 15;
 const IN_BLOCK = (1 << BLOCK_BITS) - 1;
 /**
- * The most blocks that are kept between transactions, because new memory is slow at first: about as
- * many as the follower lets wait.
+ * The most blocks that are kept between transactions, because new memory is slow at first. They
+ * hold about as many entries as the follower puts into one transaction.
  */
 const KEPT_BLOCKS = 32;
 const FIRST_ENTRIES = 4_096;

@@ -201,7 +201,7 @@ function nameOf(uid: number): string {
   return uid === 0 ? 'root' : `${uid}`;
 }
 
-/** The name of this program's user, or its number without a name, as in a container. */
+/** The name of this program's user, or the user's number if it has no name, as in a container. */
 function whoRuns(): string {
   try {
     return userInfo().username;

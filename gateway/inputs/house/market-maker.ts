@@ -59,7 +59,7 @@ const MAX_PRICE_AGE_MS = 2_000;
 
 /** Fractions of the funds: the most to commit to a market, and the most to lose in it. */
 const MARKET_SHARE_OF_FUNDS = 1 / 10;
-/** Upcoming markets together, so that the active market gets most of the money. */
+/** The most to commit to each upcoming market: less, so that the active market gets most. */
 const UPCOMING_SHARE_OF_FUNDS = 1 / 50;
 const EXPOSURE_SHARE_OF_FUNDS = 1 / 40;
 /** Fraction of the available balance. The rest pays the fee that the engine adds to a buy. */

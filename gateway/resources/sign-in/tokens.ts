@@ -25,7 +25,11 @@ const scope = z
   .describe(
     '`read`: changes nothing. `trade`: everything except passwords, tokens and new sub-accounts',
   );
-/** Printable characters of one UTF-16 unit. RE2 does not support `\\u`. */
+/**
+ * The first and last non-ASCII character of a name. The pattern contains the characters themselves,
+ * because clients may compile the patterns of the OpenAPI document with RE2, which does not support
+ * `\u`.
+ */
 const [FIRST, LAST] = ['\u00a0', '\ud7ff'];
 const TOKEN_NAME = new RegExp(`^[ -~${FIRST}-${LAST}]{1,64}$`);
 const tokenName = z

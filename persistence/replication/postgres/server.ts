@@ -153,7 +153,7 @@ async function clientOf(
 
 export type DurabilitySettings = Record<string, unknown>;
 
-/** FIRST or ANY, with a number of standbys of at least one. */
+/** Matches `N (names)`, `ANY N (names)` and `FIRST N (names)`, with N at least 1. */
 const QUORUM = /^\s*(?:ANY|FIRST)?\s*[1-9]\d*\s*\(.+\)\s*$/i;
 
 const REQUIRED: readonly [name: string, isGood: (value: string) => boolean, why: string][] = [

@@ -6,7 +6,7 @@ const TICKS_PER_SECOND = 100;
 const UTIME = 11;
 const STIME = 12;
 
-/** The time of a process's main thread, on which it trades or serves. */
+/** The CPU time of a process's main thread, which trades or serves. */
 export function mainThreadCpuMsOf(pid: number): number {
   return ticksOf(`/proc/${pid}/task/${pid}/stat`) * (1_000 / TICKS_PER_SECOND);
 }
