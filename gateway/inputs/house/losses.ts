@@ -35,10 +35,15 @@ export class FillLosses {
     if (marketId === this.marketId) this.held.push(fill);
   }
 
+  /** The net lots of UP of the fills that count as held. */
+  get heldLots(): number {
+    return this.held.reduce((sum, fill) => sum + fill.lots, 0);
+  }
+
   /** `deviationTicks`: the standard deviation of the fair value's move since the last call. */
   moved(marketId: number, fairTicks: number, deviationTicks: number, nowMs: number): void {
     if (marketId !== this.marketId) this.held = [];
-    const lots = this.held.reduce((sum, fill) => sum + fill.lots, 0);
+    const lots = this.heldLots;
     const fade = this.fade(nowMs);
     this.lostMicros = Math.max(0, this.lostMicros * fade - lots * (fairTicks - this.fairTicks));
     this.variance = this.variance * fade + (lots * deviationTicks) ** 2;

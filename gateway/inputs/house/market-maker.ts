@@ -229,6 +229,7 @@ export class MarketMaker {
       halfSpreadTicks: halves,
       upLots: position?.upLots ?? 0,
       downLots: position?.downLots ?? 0,
+      runLots: isActive ? state.losses.heldLots : 0,
       maxExposureLots: Math.floor((this.fundsMicros * EXPOSURE_SHARE_OF_FUNDS) / MICROS_PER_SET),
       spendableMicros: this.spendableMicros(position, resting, isActive),
       maxOrderMicros,

@@ -58,6 +58,9 @@ const SIZED_BY_TICKS = 25;
 /** Exposure that moves the quotes of its side away from the fair value by a tick, and the most. */
 const LOTS_PER_SKEW_TICK = 50_000;
 const MAX_SKEW_TICKS = 300;
+/** Customers rarely move the exposure by more in half a minute; further lots count as many. */
+const USUAL_RUN_LOTS = 500_000;
+const RUN_WEIGHT = 6;
 
 /**
  * The distances of the layers from the fair value. `deviationTicks` is the standard deviation
@@ -78,6 +81,8 @@ export interface QuoteInput {
   halfSpreadTicks: readonly number[];
   upLots: number;
   downLots: number;
+  /** The exposure from the last fills. */
+  runLots: number;
   /** Maximum difference between UP lots and DOWN lots, in either direction. */
   maxExposureLots: number;
   /** Limit of all buys together. */
@@ -120,12 +125,14 @@ export function planQuotes(input: QuoteInput): QuotePlan {
     fairTicks,
     mostTicks: (input.othersAskTicks ?? MICROS_PER_SET) - 1,
     exposureLots,
+    runLots: input.runLots,
   });
   const asks = sideLevels({
     ...limits,
     fairTicks: MICROS_PER_SET - fairTicks,
     mostTicks: MICROS_PER_SET - (input.othersBidTicks ?? 0) - 1,
     exposureLots: -exposureLots,
+    runLots: -input.runLots,
   });
   const sides = [sideQuotes(bids, Outcome.UP, downLots), sideQuotes(asks, Outcome.DOWN, upLots)];
   const perSide = Math.floor(input.maxOrders / 2);
@@ -142,15 +149,11 @@ function withinOrder(quote: HouseQuote, maxMicros: number): HouseQuote {
   return { ...quote, sizeLots: Math.min(quote.sizeLots, Math.floor(maxMicros / quote.priceTicks)) };
 }
 
-function sizeOf(quotes: readonly HouseQuote[]): number {
-  return quotes.reduce((sum, { sizeLots }) => sum + sizeLots, 0);
+function sizeOf(orders: readonly Pick<HouseQuote, 'sizeLots'>[]): number {
+  return orders.reduce((sum, { sizeLots }) => sum + sizeLots, 0);
 }
 
-interface Level {
-  priceTicks: number;
-  sizeLots: number;
-  toleranceTicks: number;
-}
+type Level = Pick<HouseQuote, 'priceTicks' | 'sizeLots' | 'toleranceTicks'>;
 
 /** What one side's levels depend on, in ticks of the outcome that they buy. */
 interface SideInput {
@@ -159,6 +162,7 @@ interface SideInput {
   /** A bid above would trade. */
   mostTicks: number;
   exposureLots: number;
+  runLots: number;
   maxExposureLots: number;
   leastMicros: number;
 }
@@ -168,7 +172,9 @@ interface SideInput {
  * there is one at the lowest price, which risks next to nothing.
  */
 function sideLevels(input: SideInput): Level[] {
-  const skewTicks = Math.min(Math.max(input.exposureLots / LOTS_PER_SKEW_TICK, 0), MAX_SKEW_TICKS);
+  const runLots = Math.max(0, input.runLots - USUAL_RUN_LOTS) * RUN_WEIGHT;
+  const skewLots = Math.max(0, input.exposureLots) + runLots;
+  const skewTicks = Math.min(skewLots / LOTS_PER_SKEW_TICK, MAX_SKEW_TICKS);
   const levels: Level[] = [];
   for (const [i, layer] of LAYERS.entries()) {
     const half = input.halves[i]!;
@@ -228,12 +234,6 @@ function costMicros(quote: HouseQuote): number {
   return quote.side === Side.BUY ? quote.priceTicks * quote.sizeLots : 0;
 }
 
-/** A side's best price (in ticks of UP) and size. The price is 0 if the side is empty. */
-interface SideSummary {
-  bestTicks: number;
-  totalLots: number;
-}
-
 type Resting = Pick<OrderView, 'side' | 'outcome' | 'priceTicks' | 'sizeLots'>;
 
 /**
@@ -242,29 +242,23 @@ type Resting = Pick<OrderView, 'side' | 'outcome' | 'priceTicks' | 'sizeLots'>;
  */
 export function needsRequote(plan: readonly HouseQuote[], resting: readonly Resting[]): boolean {
   return [true, false].some((bids) => {
-    const want = summarize(plan, bids);
-    const best = plan.find((quote) => isBid(quote) === bids);
-    const toleratedTicks = Math.max(1, best?.toleranceTicks ?? 0);
-    const have = summarize(resting, bids);
+    const want = plan.filter((quote) => isBid(quote) === bids);
+    const have = resting.filter((order) => isBid(order) === bids);
+    const offTicks = Math.abs(bestTicks(want, bids) - bestTicks(have, bids));
+    const [wantLots, haveLots] = [sizeOf(want), sizeOf(have)];
     return (
-      Math.abs(want.bestTicks - have.bestTicks) > toleratedTicks ||
-      have.totalLots < want.totalLots * 0.7 ||
-      have.totalLots > want.totalLots * 1.3
+      offTicks > Math.max(1, want[0]?.toleranceTicks ?? 0) ||
+      haveLots < wantLots * 0.7 ||
+      haveLots > wantLots * 1.3
     );
   });
 }
 
-function summarize(orders: readonly Resting[], bids: boolean): SideSummary {
-  let bestTicks = 0;
-  let totalLots = 0;
-  for (const order of orders) {
-    if (isBid(order) !== bids) continue;
-    const upTicks = ticksIn(order.outcome, order.priceTicks);
-    if (totalLots === 0) bestTicks = upTicks;
-    else bestTicks = bids ? Math.max(bestTicks, upTicks) : Math.min(bestTicks, upTicks);
-    totalLots += order.sizeLots;
-  }
-  return { bestTicks, totalLots };
+/** The best price in ticks of UP; 0 if there is no order. */
+function bestTicks(orders: readonly Resting[], bids: boolean): number {
+  const upTicks = orders.map((order) => ticksIn(order.outcome, order.priceTicks));
+  if (upTicks.length === 0) return 0;
+  return bids ? Math.max(...upTicks) : Math.min(...upTicks);
 }
 
 const isBid = (order: Resting): boolean => isBidFor(order.side, order.outcome);

@@ -20,6 +20,7 @@ const plain: QuoteInput = {
   halfSpreadTicks: [10, 20],
   upLots: 0,
   downLots: 0,
+  runLots: 0,
   maxExposureLots: 25_000_000,
   spendableMicros: 100_000 * DOLLAR,
   maxOrderMicros: 1_000_000 * DOLLAR,
@@ -64,6 +65,7 @@ describe('a plan', () => {
     halfSpreadTicks: ticksBetween(1, 100).map((near) => [near, 2 * near]),
     upLots: fc.integer({ min: 0, max: 40_000_000 }),
     downLots: fc.integer({ min: 0, max: 40_000_000 }),
+    runLots: fc.integer({ min: -40_000_000, max: 40_000_000 }),
     maxExposureLots: fc.integer({ min: 0, max: 25_000_000 }),
     spendableMicros: fc.integer({ min: 0, max: 100_000 * DOLLAR }),
     maxOrderMicros: fc.integer({ min: DOLLAR, max: 2_000 * DOLLAR }),
@@ -143,6 +145,11 @@ describe('a plan', () => {
     expect(bids(full)).toEqual([]);
     expect(asks(full).length).toBeGreaterThan(0);
     expect(bestAsk(full)).toBe(510);
+  });
+
+  test('asks more and more of takers who buy more in half a minute than customers do', () => {
+    const sold = (runLots: number) => bestAsk(plan({ downLots: -runLots, runLots }).quotes);
+    expect([0, -500_000, -600_000, -1_000_000].map(sold)).toEqual([510, 520, 534, 590]);
   });
 
   test('is mirrored when the outcomes are swapped', () => {

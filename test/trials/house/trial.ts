@@ -10,8 +10,8 @@ import { customers, INFORMED } from './strategies.js';
 
 const SEEDS = 20;
 const HOURS = extent(4);
-/** Medians, in ticks, by TIMES_LEFT_MS. */
-const MAX_SPREADS = [100, 55, 45, 40];
+/** Medians, in ticks, by TIMES_LEFT_MS. Wider in the first hours, until the volatility is known. */
+const MAX_SPREADS = [100, 50, 40, 30];
 
 interface Estimate {
   mean: number;
