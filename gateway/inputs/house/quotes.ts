@@ -36,7 +36,7 @@ interface Layer {
 
 /** A small layer near the fair value, for customers, and a deep one behind it. */
 const LAYERS: readonly Layer[] = [
-  { leastTicks: 10, deviations: 1.6, levels: [{ offsetTicks: 0, takerMicros: 50_000_000 }] },
+  { leastTicks: 10, deviations: 1.55, levels: [{ offsetTicks: 0, takerMicros: 50_000_000 }] },
   {
     leastTicks: 15,
     deviations: 4,

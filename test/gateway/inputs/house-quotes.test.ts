@@ -165,8 +165,8 @@ describe('a plan', () => {
 
   test('is wider the faster the fair value moves and the more takers know, up to a limit', () => {
     expect(halfSpreadTicks(0, 0)).toEqual([10, 15]);
-    expect(halfSpreadTicks(10, 0)).toEqual([16, 40]);
-    expect(halfSpreadTicks(10, 1.5)).toEqual([46, 70]);
+    expect(halfSpreadTicks(10, 0)).toEqual([15.5, 40]);
+    expect(halfSpreadTicks(10, 1.5)).toEqual([45.5, 70]);
     expect(halfSpreadTicks(10, 100)).toEqual([450, 450]);
   });
 
