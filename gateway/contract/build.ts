@@ -1,6 +1,5 @@
 /**
- * Builds the API's description into dist/docs: the OpenAPI document, the stream's AsyncAPI
- * document, the pages that show them, and the guides as Markdown. Part of `npm run build`.
+ * Builds the API's description into dist/docs: documents, the pages that show them, and the guides.
  */
 import { readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';

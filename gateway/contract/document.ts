@@ -73,7 +73,7 @@ function textHeader(description: string): Header {
   return { description, required: true, schema: { type: 'string' } };
 }
 
-/** The document's own path, which is not a route: the document is built from routes. */
+/** Not a route, because the document is built from routes. */
 function documentOperation(errorBody: JsonSchema): Operation {
   const refusals = errorResponses(['rate_limited'], errorBody);
   refusals[429]!.headers = { 'Retry-After': RETRY_AFTER };

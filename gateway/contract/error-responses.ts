@@ -1,6 +1,6 @@
 /**
- * A route's errors: the codes that it can return, and one response per status. The codes follow
- * from who may use the route, what it accepts, and what the exchange's state can refuse.
+ * A route's errors: its codes, and one response per status. The codes follow from who may use the
+ * route, what it accepts, and what the exchange's state can refuse.
  */
 import { Deadline, OrderEnd } from '../../engine/interface/domain.js';
 import {
@@ -56,7 +56,6 @@ export function errorCodesOf(route: Route): ErrorCode[] {
   if (route.body !== undefined && route.access !== 'operator') codes.add('outcome_unknown');
   if (route.idempotent === true) {
     codes.add('idempotency_key_reused').add('idempotency_full').add('client_sequence_stale');
-    // The answer to a repeated key.
     codes.add('history_unavailable');
   }
   return ERROR_CODES.filter((code) => codes.has(code));
@@ -69,19 +68,17 @@ export function isRateLimited(route: Route): boolean {
 
 type Answers = Partial<Record<ErrorCode, ErrorAnswer>>;
 
-/** Errors with a message specific to the route. */
 export function ownAnswersOf(route: Route): Answers {
   if (route.access === 'partner') return { user_mismatch: rejection('user_not_of_partner', 0, 0) };
   if (route.access !== 'openOrPartner') return {};
   return { partner_key_required: errorAnswer('partner_key_required', {}, UNKNOWN_PARTNER_KEY) };
 }
 
-/** The part of the common error schema that is changed here. */
 interface ErrorSchema extends JsonSchema {
   properties: { error: JsonSchema & { properties: { code: JsonSchema } } };
 }
 
-/** Responses by status, each with its codes as an enum. `errorBody` is the common schema. */
+/** By status, each with its codes as an enum. `errorBody` is the common schema. */
 export function errorResponses(
   codes: readonly ErrorCode[],
   errorBody: JsonSchema,
@@ -109,7 +106,7 @@ function errorResponse(codes: readonly ErrorCode[], errorBody: JsonSchema, own: 
   };
 }
 
-/** An example error, built by the functions that build real errors. */
+/** Built by the functions that build real errors. */
 function exampleOf(code: ErrorCode): ErrorAnswer {
   switch (code) {
     case 'invalid_request':

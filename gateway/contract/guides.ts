@@ -1,6 +1,5 @@
 /**
- * The repository's guides, served as Markdown, and /llms.txt, which lists them
- * (https://llmstxt.org).
+ * The repository's guides, served as Markdown, and /llms.txt (https://llmstxt.org).
  *
  * Invariant: every link in a served guide leads to a page that the exchange serves.
  */

@@ -1,7 +1,4 @@
-/**
- * The OpenAPI document for tools limited to 3.0.3: the same API in 3.0's form of JSON Schema,
- * without rules across fields.
- */
+/** The same API for tools limited to OpenAPI 3.0.3, without rules across fields. */
 import { RULES } from '../json/fields.js';
 import type { OpenApiDocument } from './openapi.js';
 
@@ -14,7 +11,7 @@ interface JsonObject {
 const VALUES = ['enum', 'default', 'example', 'examples'];
 
 export function asOpenApi30(document: OpenApiDocument): object {
-  // Removes values that JSON lacks, such as undefined, which are not served either.
+  // Removes undefined values.
   const plain: JsonObject = JSON.parse(JSON.stringify(document));
   delete (plain['info'] as { license: JsonObject }).license['identifier'];
   return { ...objectIn30(plain), openapi: '3.0.3' };
@@ -47,7 +44,7 @@ function withOldKeywords(schema: JsonObject): JsonObject {
   return schema;
 }
 
-/** A schema or null. An enum must also list null. */
+/** An enum must also list null. */
 function nullable(schema: JsonObject, { anyOf: _, ...rest }: JsonObject): JsonObject {
   const values = Array.isArray(schema['enum']) ? { enum: [...schema['enum'], null] } : {};
   return { ...schema, ...rest, ...values, nullable: true };

@@ -28,7 +28,6 @@ export interface Parameter extends Header {
 export interface Response {
   description: string;
   headers?: Record<string, Header>;
-  /** The body by content type; absent without a body. */
   content?: Record<string, MediaType>;
 }
 
@@ -41,7 +40,7 @@ export interface RequestBody {
   content: Record<string, MediaType>;
 }
 
-/** Security schemes by name. One of the objects must be satisfied; an empty object always is. */
+/** One of the objects must be satisfied; an empty object always is. */
 export type Security = Record<string, string[]>[];
 
 export interface Operation {
@@ -70,7 +69,7 @@ export interface OpenApiDocument {
   tags: { name: string; description: string }[];
   paths: Record<string, PathItem>;
   'x-fallback-responses': Record<string, Response>;
-  /** Like `paths`, where operations must have a success status other than 101. */
+  /** Apart from `paths`, where operations must have a success status other than 101. */
   'x-websockets': Record<string, PathItem>;
   components: {
     securitySchemes: Record<string, object>;

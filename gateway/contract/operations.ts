@@ -1,4 +1,3 @@
-/** Describes a route as an operation of the document. */
 import type { z } from 'zod';
 import type { Quota } from '../access/fair-use/fair-use.js';
 import { quotaOf } from '../http/answers/reply.js';
@@ -184,8 +183,7 @@ function count(description: string): Header {
 }
 
 /**
- * The engine's answers can be replayed, and so can the 503 for a refusal that the history cannot
- * explain. Errors returned before the engine cannot.
+ * The engine's answers can be replayed, and the 503 for a refusal that the history cannot explain.
  */
 const REPLAYABLE = ['200', '201', '400', '404', '409', '422', '503'];
 

@@ -1,7 +1,4 @@
-/**
- * The page for the OpenAPI document: Swagger UI, from the package swagger-ui-dist. It loads nothing
- * from other hosts.
- */
+/** The OpenAPI document's page: Swagger UI (swagger-ui-dist). It loads nothing from other hosts. */
 import { TITLE } from './prose.js';
 
 export const PAGE = `<!doctype html>
@@ -21,7 +18,7 @@ export const PAGE = `<!doctype html>
 </html>
 `;
 
-/** Swagger UI without its online validator and without settings from the page's URL. */
+/** No online validator, and no settings from the page's URL. */
 export const START = `SwaggerUIBundle({
   url: '/api/openapi.json',
   dom_id: '#swagger-ui',

@@ -86,7 +86,6 @@ export function parametersOf(route: Route): Parameter[] {
   ];
 }
 
-/** Turns "/markets/:id" into "/markets/{id}". */
 export function pathTemplate(path: string): string {
   return path.replace(/:(\w+)/g, '{$1}');
 }

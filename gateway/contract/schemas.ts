@@ -1,8 +1,7 @@
 /**
  * JSON Schemas, generated from the zod schemas that check requests and write responses. A named
- * schema (json/components.ts) is a component; any other schema is inlined.
- *
- * Requests are described as clients send them: a price in dollars, although the gateway uses ticks.
+ * schema (json/components.ts) is a component; any other schema is inlined. Requests are described
+ * as clients send them: a price in dollars, although the gateway uses ticks.
  */
 import { z } from 'zod';
 import { ErrorBody } from '../commands/errors.js';
@@ -13,7 +12,6 @@ export type Direction = 'input' | 'output';
 
 export const REFERENCE = '#/components/schemas/';
 
-/** All named schemas, and references to them. */
 export class Schemas {
   readonly components: Record<string, JsonSchema> = {
     ...componentsOf(RESPONSES, 'output'),
@@ -25,7 +23,6 @@ export class Schemas {
     return this.components[RESPONSES.get(ErrorBody)!.id]!;
   }
 
-  /** A reference if the schema has a name, otherwise the schema itself. */
   of(schema: z.ZodType, direction: Direction): JsonSchema {
     const name = (direction === 'output' ? RESPONSES : BODIES).get(schema)?.id;
     return name === undefined ? written(schema, direction) : { $ref: REFERENCE + name };
@@ -38,7 +35,7 @@ function componentsOf(registry: Components, io: Direction): Record<string, JsonS
   return schemas;
 }
 
-/** A registry's schemas by name, alphabetically, with references to each other. */
+/** By name, alphabetically, with references to each other. */
 export function jsonSchemasOf(
   registry: Components,
   io: Direction,
@@ -57,7 +54,6 @@ export function jsonSchemasOf(
   return Object.fromEntries(names.map((name) => [name, hoisted(withoutHead(schemas[name]!))]));
 }
 
-/** Adds discriminator mappings: which property value selects which schema. */
 function addMapping(node: JsonSchema, schemas: Record<string, JsonSchema>): void {
   for (const value of Object.values(node))
     if (typeof value === 'object' && value !== null) addMapping(value as JsonSchema, schemas);
@@ -77,7 +73,7 @@ interface Discriminator {
   mapping: Record<string, string>;
 }
 
-/** The inlined schema, for query strings, whose fields become parameters. */
+/** Inlined, for query strings, whose fields become parameters. */
 export function written(schema: z.ZodType, direction: Direction): JsonSchema {
   return withoutHead(z.toJSONSchema(schema, { io: direction, override: mend }));
 }

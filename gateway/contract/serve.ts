@@ -1,7 +1,6 @@
 /**
- * Serves the OpenAPI document (3.1 and 3.0), the stream's AsyncAPI document, the pages that show
- * them, the guides, indexes of these at /api and /llms.txt, and the downloads. The build creates
- * the files (build.ts).
+ * Serves the API's documents, their pages, the guides and the downloads. The build creates the
+ * files (build.ts).
  */
 
 import { builtFile, type StaticFile, serveFile } from '../http/answers/static-file.js';
@@ -51,7 +50,7 @@ const FILES: [path: string, name: string, contentType: string, policy?: string][
 
 let read: Map<string, StaticFile> | null = null;
 
-/** The files by path, read once. @throws if they are not built */
+/** Read once. @throws if they are not built */
 export function contractFiles(): Map<string, StaticFile> {
   if (read !== null) return read;
   const files = new Map<string, StaticFile>();
@@ -70,7 +69,6 @@ function headersOf(policy: string): StaticFile['headers'] {
   ];
 }
 
-/** Also serves the downloads: clients and day files. */
 export function serveContract(router: Router, server: Serving): void {
   for (const [path, file] of [...contractFiles(), ...downloads()])
     serveFile(router, path, file, server);

@@ -1,16 +1,14 @@
 /**
- * The document's error responses. Each is a component used by reference, so that operations with
- * the same status, codes and headers share one response.
+ * The document's error responses: one component per status, codes and headers, used by reference.
  */
 import { ERROR_CODES } from '../commands/errors.js';
 import type { Operation, Reference, Response } from './openapi.js';
 
-/** To keep names short, a response with more codes is named after its first operation. */
+/** A response with more codes is named after its first operation, to keep names short. */
 const CODES_IN_NAME_MAX = 2;
 
 export class SharedResponses {
   readonly components: Record<string, Response> = {};
-  /** Names by the response's JSON. */
   private readonly names = new Map<string, string>();
 
   of(operationId: string, responses: Operation['responses']): Operation['responses'] {

@@ -2,12 +2,12 @@
 // The global of the same name is a getter, which takes a third of the time of a reading.
 import { performance } from 'node:perf_hooks';
 
-/** Real milliseconds since an arbitrary moment, with fractions. Never goes back. */
+/** Since an arbitrary moment, with fractions. Never goes back. */
 export function elapsedMs(): number {
   return performance.now();
 }
 
-/** The machine's clock, which may be wrong: milliseconds since the epoch. */
+/** Since the epoch. The machine's clock may be wrong. */
 export function machineMs(): number {
   return Date.now();
 }
@@ -17,7 +17,7 @@ export function httpDate(): string {
   return new Date().toUTCString();
 }
 
-/** Waits for the work to end, but no longer than `limitMs`. The work itself continues. */
+/** The work continues after the limit. */
 export async function atMost(limitMs: number, work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<void>((resolve) => {

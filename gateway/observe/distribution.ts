@@ -1,6 +1,6 @@
 /**
- * A histogram whose only cost until it is read is an array increment per value. Its bounds are
- * powers of two of a unit, so a value's bucket is found without a search.
+ * A histogram that costs one array increment per value until it is read. Its bounds are powers of
+ * two of a unit, so a value's bucket is found without a search.
  */
 import type { Metric, Registry } from 'prom-client';
 
@@ -26,7 +26,7 @@ export class Distribution {
     this.counts = new Float64Array(options.bounds + 1);
   }
 
-  /** A value equal to a bound counts below it. `times` is the number of equal values. */
+  /** A value equal to a bound counts below it. */
   observe(value: number, times = 1): void {
     const { smallest, bounds } = this.options;
     // ceil(log2) of the multiple of the smallest bound, by leading zeros of a 32-bit integer.

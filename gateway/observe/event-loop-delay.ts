@@ -1,6 +1,6 @@
 /**
- * The event loop's recent delay: the maximum over the current window, of at least a minute, and the
- * previous one. A stall is therefore visible for at least a minute.
+ * Quantiles of the event loop's delay: each the larger of the current window's (a minute or more)
+ * and the previous one's.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { elapsedMs } from './clock.js';

@@ -1,6 +1,6 @@
 /**
- * The metrics that are read on request: each name's help text, and the names of its labels. A name
- * that ends in `_total` counts, so it only goes up; any other may go down.
+ * The metrics read on request: each name's help text and label names. A name that ends in `_total`
+ * only goes up.
  */
 
 export const METRIC_TEXTS = {

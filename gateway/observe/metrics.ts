@@ -1,6 +1,6 @@
 /**
- * Everything that the exchange counts and measures, for Prometheus. Counting costs additions to
- * plain numbers and arrays. All other values are read from their owners on request.
+ * The exchange's metrics, for Prometheus. Counting costs additions to plain numbers and arrays. All
+ * other values are read from their owners on request.
  */
 import { readdirSync } from 'node:fs';
 import { Counter, Gauge, Registry } from 'prom-client';
@@ -31,10 +31,10 @@ export function routeName({ method, path }: RouteName): string {
 }
 
 type Labels = Record<string, string>;
-/** Samples with their labels; a single label is its value. */
+/** A single label is its value. */
 type Samples = Iterable<readonly [labels: string | Labels, value: number]> | Record<string, number>;
 type MaybeLater<T> = T | Promise<T>;
-/** Reads a metric's value, or its values by label. Omitted while `null` or undefined. */
+/** By label if labelled. Omitted while `null` or undefined. */
 type Reading = () => MaybeLater<number | Samples | null | undefined>;
 export type Readings = Partial<Record<MetricName, Reading>>;
 
@@ -44,7 +44,6 @@ const STATUSES = 400;
 export class AnswerCounts {
   private readonly counts = new Float64Array(STATUSES);
 
-  /** Call after an answer, or after `count` equal ones. */
   add(status: number, count = 1): void {
     this.counts[status - FIRST_STATUS]! += count;
   }
@@ -133,13 +132,13 @@ export class Metrics implements AnswerMetrics {
     this.commands.observe(result);
   }
 
-  /** Call after each commit, with the last durable sequence. */
+  /** Call with the last durable sequence. */
   committed(sequence: number): void {
     this.commitCommands.observe(sequence - this.committedSequence);
     this.committedSequence = sequence;
   }
 
-  /** Counts a route's answers. `null` stands for unknown paths and methods. */
+  /** `null` stands for unknown paths and methods. */
   answersOf(route: RouteName | null): AnswerCounts {
     let counts = this.answers.get(route);
     if (counts === undefined) {
@@ -149,7 +148,7 @@ export class Metrics implements AnswerMetrics {
     return counts;
   }
 
-  /** Registers metrics, which are shown in this order. */
+  /** Shown in this order. */
   observe(readings: Readings): void {
     for (const [name, reading] of Object.entries(readings))
       this.register(name as MetricName, reading);
@@ -209,7 +208,7 @@ function countOpen(): number | null {
   }
 }
 
-/** Returns an empty object if unknown: Linux reads it from a file, which needs a descriptor. */
+/** Empty if unknown: Linux reads it from a file, which needs a descriptor. */
 function memoryUsage(): Partial<NodeJS.MemoryUsage> {
   try {
     return process.memoryUsage();

@@ -8,7 +8,6 @@ import type { Log } from './log.js';
 const INTERVAL_MS = 1_000;
 
 export class RationedLog {
-  /** Kinds by message. Messages are constants. */
   private readonly kinds = new Map<string, { lastMs: number; leftOut: number }>();
 
   constructor(

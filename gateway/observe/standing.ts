@@ -1,7 +1,4 @@
-/**
- * The exchange's condition, for operators: the leader, the progress of snapshot and backup, and the
- * remaining room. Everything is read on request.
- */
+/** The exchange's condition, for operators. Everything is read on request. */
 import { statSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -19,13 +16,13 @@ import type { Log } from './log.js';
 
 export interface Leading {
   role: 'leader' | 'replica';
-  /** The leader's number in a journal on PostgreSQL; `null` if the journal is in a folder. */
+  /** `null` if the journal is in a folder. */
   epoch: number | null;
   /** Where the leader serves clients; `null` if unknown or the journal is in a folder. */
   leader: string | null;
   /** Standbys with a warm engine; `null` if impossible, or on a replica, which cannot tell. */
   standbys: number | null;
-  /** The journal's copies in addition to PostgreSQL's primary; `null` if unknown. */
+  /** In addition to PostgreSQL's primary; `null` if unknown. */
   copies: Copies | null;
 }
 
@@ -34,7 +31,6 @@ interface Parts {
   hasJournal: boolean;
   follower: { readonly status: Pick<FollowerStatus, 'snapshotSequence' | 'troubles'> };
   clock: { nowMs(): number; readonly followsMachine?: boolean };
-  /** Damage that startup found before the newest snapshot, or `null`. */
   damage?: string | null;
   freeBytes?: () => number | null;
   leading: () => Leading;
@@ -53,7 +49,7 @@ const UNSEALED =
 /** A large exchange's snapshot needs more than this. */
 const LOW_BYTES = 512 * MEBIBYTE;
 
-/** The parts of the data folder: name, subfolder, file names. */
+/** Name, subfolder, file names. */
 const PARTS_ON_DISK = [
   ['journal', '', /^journal/],
   ['history', 'history', /^/],
@@ -72,7 +68,6 @@ export class Standing {
     return this.parts.leading();
   }
 
-  /** Data derived from the journal that currently cannot be produced. */
   get failing(): DerivedPart[] {
     return [...this.parts.follower.status.troubles.keys()];
   }
@@ -104,12 +99,11 @@ export class Standing {
     try {
       return { here: listSegments(folder).length, archived: archivedCount(folder) };
     } catch {
-      // The folder is unreadable, for example because no file descriptors are free.
       return null;
     }
   }
 
-  /** Full journal files that are overdue to be sealed; `null` while unreadable. */
+  /** Full but not sealed in time; `null` while unreadable. */
   get unsealed(): number | null {
     const { folder, hasJournal } = this.parts;
     if (!hasJournal) return null;
@@ -137,7 +131,7 @@ export class Standing {
     ].filter((each) => each !== null);
   }
 
-  /** Bytes per part of the data folder. After years there are thousands of files. */
+  /** After years there are thousands of files. */
   async usedBytes(): Promise<[part: string, bytes: number][]> {
     const { folder } = this.parts;
     const bytes: [string, number][] = [];
@@ -160,7 +154,7 @@ export class Standing {
     return freeBytes();
   }
 
-  /** `null` if there is room. When the disk is full, the exchange stops at the first commit. */
+  /** When the disk is full, the exchange stops at the first commit. */
   get diskWarning(): string | null {
     const { freeBytes } = this;
     if (freeBytes === null || freeBytes >= LOW_BYTES) return null;
@@ -168,7 +162,7 @@ export class Standing {
     return `the disk of the data folder has ${mebibytes} MiB left: archive segments or add room`;
   }
 
-  /** Days until the disk is full at the rate since startup; `null` if too early or not filling. */
+  /** At the rate since startup; `null` if too early or not filling. */
   get daysLeft(): number | null {
     const { freeBytes, freeBytesAtStart } = this;
     const forMs = elapsedMs() - this.startedMs;
@@ -177,7 +171,7 @@ export class Standing {
     return usedBytes <= 0 ? null : Math.round((freeBytes / usedBytes) * (forMs / DAY_MS));
   }
 
-  /** How far the exchange's clock is ahead of the machine's; `null` if it does not follow it. */
+  /** `null` if the exchange's clock does not follow the machine's. */
   get clockAheadMs(): number | null {
     const { clock } = this.parts;
     return clock.followsMachine === true ? Math.round(clock.nowMs() - machineMs()) : null;
@@ -203,7 +197,6 @@ export function tellCopies(log: Log): (copies: Copies, before: Copies | null) =>
   };
 }
 
-/** Logs whether this leader can open new connections to the journal. */
 export function tellRefused(log: Log): (problem: string | null) => void {
   return (problem) => {
     if (problem === null) log.info('new connections to the journal are accepted again');
@@ -228,7 +221,7 @@ export function tellLeader(log: Log, own: string): (leader: Leader) => void {
   };
 }
 
-/** Returns 1 for each present copy and 0 for each missing one, for metrics. */
+/** 1 if present, 0 if missing. */
 export function copiesByName(copies: Copies | null): [name: string, isThere: number][] {
   if (copies === null) return [];
   const { there, missing } = copies;

@@ -1,6 +1,6 @@
 /**
  * The sequencer of a running exchange. It notifies watchers after each command, before the sender
- * sees the result, and can halt trading. Watchers may read the engine but must not submit commands.
+ * sees the result. Watchers may read the engine but must not submit commands.
  *
  * Invariant: once trading is halted, no command is executed. Commands accepted earlier become
  * durable and are answered, and the state can still be read.
@@ -12,7 +12,7 @@ import { Sequencer, SubmitRefused } from '../../persistence/sequencer.js';
 
 export type Submitter = Pick<Sequencer, 'engine' | 'submit'>;
 
-/** Trading is halted until the exchange is restarted. The command was not executed. */
+/** Until the exchange is restarted. The command was not executed. */
 export class TradingHalted extends SubmitRefused {
   override name = 'TradingHalted';
 }
@@ -26,7 +26,7 @@ export class WatchedSequencer extends Sequencer {
     this.watchers.push(watcher);
   }
 
-  /** Calls the watcher when trading is halted, or immediately if it already is. */
+  /** Immediately if trading is already halted. */
   whenHalted(watcher: () => void): void {
     if (this.haltReason === null) this.haltWatchers.push(watcher);
     else watcher();
@@ -42,13 +42,13 @@ export class WatchedSequencer extends Sequencer {
     return this.haltReason;
   }
 
-  /** Like {@link Sequencer.submit}. @throws TradingHalted if trading is halted */
+  /** @throws TradingHalted */
   override submit(command: Command): NumberBuffer {
     this.mustTrade();
     return this.watched(super.submit(command));
   }
 
-  /** Like {@link Sequencer.submitRecord}. @throws TradingHalted if trading is halted */
+  /** @throws TradingHalted */
   override submitRecord(records: RecordBuffer, at: number): NumberBuffer {
     this.mustTrade();
     return this.watched(super.submitRecord(records, at));

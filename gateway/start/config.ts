@@ -26,7 +26,6 @@ import { LOG_LEVELS } from '../observe/log.js';
 import { STREAM_LIMITS } from '../stream/limits.js';
 import { ConfigError } from './config-error.js';
 
-/** All configured values. GatewayConfig and InputConfig are parts of it. */
 export type Config = ReturnType<typeof readConfig>;
 
 const UNSENT_MS = 60_000;
@@ -232,7 +231,6 @@ export function readConfig(environment: Record<string, string | undefined>) {
     /** `null` if operators and metrics have no separate address. */
     operationsPort: variables.OPERATIONS_PORT ?? null,
     operatorKeys: keysOf('OPERATOR_KEYS', variables.OPERATOR_KEYS),
-    /** The address for replicas, or `null`. */
     replicas: replicasOf(variables),
     /** Address as host:port; empty for the address for replicas. */
     advertiseAddress: variables.ADVERTISE_ADDRESS,
@@ -345,7 +343,6 @@ function edgeThreadsOf({ EDGE_THREADS: threads, ROLE }: Variables): number {
 
 interface ReplicasConfig {
   host: string;
-  /** The port, or 0 for any free one. */
   port: number;
 }
 
@@ -425,7 +422,6 @@ function keysOf(variable: string, value: string): AccessKey[] {
   );
 }
 
-/** @throws ConfigError with the problem */
 function keysIn(text: string, problem: string): AccessKey[] {
   const entries = list(text).filter((entry) => entry !== '');
   return entries.map((entry) => {

@@ -27,7 +27,6 @@ export interface Data {
   readonly notice: string | null;
   readonly remark: string | null;
   readonly isNew: boolean;
-  /** Damage before the newest snapshot, or `null`. */
   readonly damage: string | null;
   recover(options: StartOptions): Promise<Engine>;
   openJournal(): Promise<CommitLog>;
@@ -37,7 +36,7 @@ export interface Data {
 export interface LockedData {
   data: Data;
   place: JournalPlace;
-  /** The folder of a journal on PostgreSQL, where other exchanges may exist. */
+  /** For a journal on PostgreSQL, where other exchanges may exist. */
   replicated: ReplicatedFolder | null;
 }
 

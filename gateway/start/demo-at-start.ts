@@ -1,6 +1,6 @@
 /**
- * Detects a startup that would continue a real market as a demonstration, because variables outside
- * the journal, such as PRICE_FEED, are missing. Its commands could not be removed from the journal.
+ * Detects a startup that would continue a real market as a demonstration because variables such as
+ * PRICE_FEED are missing. Its commands could not be removed from the journal.
  */
 import type { Engine } from '../../engine/engine.js';
 import type { Log } from '../observe/log.js';
@@ -13,9 +13,9 @@ interface DemoOptions {
 }
 
 /**
- * Live prices leave the names of their sources in the journal.
- * @throws if simulated prices would follow prices of named sources, or if new accounts would get
- * play money in a journal with partners
+ * Live prices leave their sources' names in the journal.
+ * @throws if simulated prices would follow named sources, or if new accounts would get play money
+ * in a journal with partners
  */
 export function checkDemo({ config, engine, log }: DemoOptions): void {
   const { feed, partnerKeys, startingBalanceMicros, acceptDemo } = config;

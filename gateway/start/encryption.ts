@@ -1,6 +1,6 @@
 /**
- * Encryption between clients and the exchange: checks certificate and key before use, and warns
- * about unencrypted addresses that other machines can reach.
+ * Checks the certificate and its key before use, and warns about unencrypted addresses that other
+ * machines can reach.
  */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';

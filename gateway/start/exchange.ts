@@ -1,9 +1,8 @@
 /**
  * A running exchange: creates and connects its parts, which start and stop in one order (parts.ts).
- *
- * The order: checks that need nothing created; the data folder, locked and checked; recovery; the
- * clock; the journal; assets and house; prices; and, once all of that is durable, the HTTP server.
- * After a fatal error nothing is answered: `onFatal` is called, and the process must end.
+ * Checks that need nothing created come first; the HTTP server comes last, once all startup
+ * commands are durable. After a fatal error nothing is answered: `onFatal` is called, and the
+ * process must end.
  *
  * Invariant: stopping first refuses new work. Every accepted command is durable and answered before
  * the journal is closed, and its client receives the answer within the limits of STOP_MS.
@@ -52,7 +51,6 @@ import { existingSecrets, keysOfReplicas, sharedSessionSecrets } from './secrets
 import { type Opened, partsFrom, Servers } from './servers.js';
 
 export interface Running extends Opened {
-  /** Refuses new work and answers requests in flight. An exchange then closes its journal. */
   stop(): Promise<void>;
   /**
    * Applies the keys and secrets in the configured files, and no other setting. Returns their
@@ -73,7 +71,6 @@ export interface ExchangeOptions {
   log: Log;
   /** Called once on a fatal error. The process must end immediately. */
   onFatal: (error: Error) => void;
-  /** Replaces the configured sources of prices and time. */
   inputs?: Inputs;
   /** Ends a startup that waits for the lead; `startExchange` then rejects. */
   signal?: AbortSignal;
@@ -85,7 +82,6 @@ const REACH_MS = 2_000;
 /** The status with which the replicas' address answers any other request. */
 const NOT_FOUND = 404;
 
-/** How long a fatal error waits for the follower's thread. */
 const FATAL_MS = 2_000;
 
 /** @throws JournalError if the data folder is in use or its journal is damaged */
@@ -155,7 +151,6 @@ async function start(options: ExchangeOptions, parts: Parts): Promise<Exchange> 
   await parts.add({
     problem: () =>
       sequencer === null ? null : (sequencer.halted ?? waitingText(sequencer, replicated)),
-    // Refuses commands. Earlier ones become durable and are answered.
     stop: () => (sequencer ?? journal).close(),
     isOfLead: true,
   });
@@ -198,9 +193,9 @@ async function start(options: ExchangeOptions, parts: Parts): Promise<Exchange> 
 }
 
 /**
- * Reports only the first error, from which later ones follow. Calls `onFatal` after the follower's
- * thread has ended: if a process ends while SQLite works in a thread, Node.js aborts it, with a
- * dump instead of an exit status. Nothing is released until then.
+ * Reports only the first error, from which later ones follow. `onFatal` waits for the follower's
+ * thread: if a process ends while SQLite works in a thread, Node.js aborts it with a dump instead
+ * of an exit status.
  */
 export function fatalOnce(
   { log, onFatal }: Pick<ExchangeOptions, 'log' | 'onFatal'>,
@@ -223,7 +218,7 @@ function recoverEngine(data: Data, config: Config, log: Log): Promise<Engine> {
   return data.recover({ log, elapsedMs, ...(config.reservesMemory ? { makeRoom } : {}) });
 }
 
-/** Reserves memory now. Fails if the system does not overcommit (vm.overcommit_memory=2). */
+/** Fails if the system does not overcommit (vm.overcommit_memory=2). */
 function makeRoom(engine: Engine): void {
   try {
     engine.reserve();
@@ -258,7 +253,7 @@ export function followerOf(
 }
 
 /**
- * If the follower disagrees with the engine, trading is halted because the state may be wrong. The
+ * If the follower disagrees with the engine, the state may be wrong: trading is halted, and the
  * process stays up for inspection.
  */
 function startFollower(

@@ -1,13 +1,12 @@
 /**
- * Finds unknown environment variables that resemble a known one. They are probably misspelt and
- * have no effect. Other unknown variables belong to other programs.
+ * Finds unknown environment variables that resemble a known one: probably misspelt, without effect.
  */
 import { VARIABLE_NAMES } from './config.js';
 
 /** Shorter names resemble those of other programs, such as HOUSE and HOME. */
 const LETTERS_MIN = 8;
 
-/** Pairs of an unknown name and the known name that it resembles. */
+/** Pairs: unknown name, known name. */
 export function misspelt(environment: Record<string, string | undefined>): [string, string][] {
   const found: [string, string][] = [];
   for (const name of Object.keys(environment)) {
@@ -27,7 +26,6 @@ function firstWords(name: string): string {
   return name.split('_', 2).join('_');
 }
 
-/** Levenshtein distance: letters to replace, add or remove. */
 function edits(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, i) => i);
   for (const [i, letter] of [...from].entries()) {

@@ -1,6 +1,6 @@
 /**
- * A process as a list of parts, in startup order: a leader, a waiting standby and a replica. The
- * parts stop in reverse order, so that a part can use the parts before it until it has stopped.
+ * A process (leader, waiting standby or replica) as a list of parts in startup order. They stop in
+ * reverse order, so a part can use those before it until it has stopped.
  *
  * Invariant: each part stops once, even if others fail to stop.
  */
@@ -8,15 +8,14 @@ import { atMost } from '../observe/clock.js';
 import type { Log } from '../observe/log.js';
 
 /**
- * How long shutdown waits for requests in flight and their clients, then for the stream. The rest
- * has no limit: accepted commands must become durable, however slow the disk.
+ * Shutdown's limits for requests in flight and their clients, then for the stream. The rest has no
+ * limit: accepted commands must become durable, however slow the disk.
  */
 export const STOP_MS = { requests: 2_500, stream: 1_000, replicas: 1_000 };
-/** A leader that hands over waits no longer than this for a part, so that the standby can lead. */
+/** Limit per part when a leader hands over, so that the standby can lead. */
 const HAND_OVER_MS = 1_000;
 
 export interface Part {
-  /** Starts the part, after the parts before it. */
   start?(): void | Promise<void>;
   /** Why the part is not ready for traffic, or `null`. */
   problem?(): string | null;
@@ -29,10 +28,8 @@ export interface Part {
 
 export class Parts {
   private readonly parts: Part[] = [];
-  /** The ends of the parts that are stopping or have stopped. */
   private readonly ends = new Map<Part, Promise<void>>();
   private stopped: Promise<void> | null = null;
-  /** Whether new work is refused. */
   isStopping = false;
 
   constructor(private readonly log: Log) {}
@@ -42,12 +39,11 @@ export class Parts {
     await part.start?.();
   }
 
-  /** Adds a part that stops after all others. */
   addFirst(part: Part): void {
     this.parts.unshift(part);
   }
 
-  /** Starts with these parts. If that fails, stops those that have started, and rethrows. */
+  /** If starting fails, stops the parts that have started, and rethrows. */
   async start<Started>(start: () => Promise<Started>): Promise<Started> {
     try {
       return await start();
@@ -74,8 +70,8 @@ export class Parts {
   }
 
   /**
-   * Stops all parts, last one first. Rejects with the first failure. `sequence` returns the last
-   * durable one, for the log; it is absent if startup failed, which the caller reports.
+   * Rejects with the first failure. `sequence` returns the last durable one, for the log; absent if
+   * startup failed, which the caller reports.
    */
   stop(sequence?: () => number): Promise<void> {
     this.isStopping = true;

@@ -1,7 +1,4 @@
-/**
- * Checks before anything is created or opened, so that a startup that cannot succeed creates no
- * journal and does not touch an existing one.
- */
+/** Checks before anything is created or opened: a startup that cannot succeed leaves no trace. */
 import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { noJournal } from '../../persistence/journal/errors.js';
@@ -20,7 +17,6 @@ import { addressOf } from './data.js';
 import { checkCertificate } from './encryption.js';
 
 /**
- * Checks the owner of the files, whether a journal is required, the secret and the addresses.
  * Creates nothing.
  * @throws ConfigError that names the variable; JournalError; an Error that names an address
  */
@@ -44,8 +40,7 @@ export async function checkPreconditions(config: Config): Promise<void> {
 }
 
 /**
- * Checks conditions that may have changed while a process waited for the lead, and that would end
- * it as soon as it leads: its files, and the addresses that only a leader opens.
+ * Checks what may have changed while a process waited for the lead and would end it as leader.
  * @throws as {@link checkPreconditions}
  */
 export async function checkBeforeLeading(config: Config): Promise<void> {
@@ -59,10 +54,7 @@ export async function checkBeforeLeading(config: Config): Promise<void> {
     await checkAddresses([{ ...replicas, variables: ['REPLICAS_HOST', 'REPLICAS_PORT'] }]);
 }
 
-/**
- * Validates the whole price file; `null` if none is configured.
- * @throws ConfigError if the file cannot be read or is invalid
- */
+/** Validates the whole price file; `null` if none is configured. @throws ConfigError */
 export async function checkPriceFile({
   feed,
   assets,
@@ -74,7 +66,7 @@ export async function checkPriceFile({
 
 interface Address {
   host: string;
-  /** The port, or 0 for any free one. */
+  /** 0 for any free port. */
   port: number;
   variables: readonly [string, string];
 }
@@ -104,8 +96,7 @@ function listenOn({ host, port, variables }: Address): Promise<Server> {
 }
 
 /**
- * Checks that the journal can start in the folder by writing and removing a file. Call only for a
- * checked folder, because this changes its modification time.
+ * Writes and removes a file, which changes the folder's modification time: check the folder first.
  * @throws an Error for the operator if there is no room; other errors pass through
  */
 export function checkRoom(folder: string): void {

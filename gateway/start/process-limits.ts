@@ -1,9 +1,9 @@
 /**
- * Checks the operating system's limits on open files and address space, which would otherwise end
- * the process later without a message.
+ * Limits on open files and address space, which would otherwise end the process later without a
+ * message. Node.js has already raised the soft limit on open files to the hard limit.
  *
  * Invariant: connections never use the descriptors that the journal, the follower and the snapshots
- * need. Node.js has already raised the soft limit on open files to the hard limit.
+ * need.
  */
 import { readFileSync } from 'node:fs';
 import type { ConnectionLimits } from '../access/fair-use/connections.js';
@@ -23,13 +23,12 @@ const RESERVED_FILES = 128;
 const FILES_PER_EDGE_THREAD = 8;
 /** An edge's thread takes 0.6 GiB of address space. */
 const GIBIBYTES_PER_EDGE_THREAD = 0.75;
-/** The minimum number of connections for a useful exchange. */
 const CONNECTIONS_MIN = 64;
 
 const GIBIBYTE = 2 ** 30;
 /**
- * Startup takes 3.5 GiB of address space, and a snapshot raises this to 4.1 GiB. The engines
- * reserve this space, and Node.js reserves some for each thread. The remaining space is spare.
+ * Startup reserves 3.5 GiB for the engines and threads, and a snapshot raises this to 4.1 GiB. The
+ * rest is spare.
  */
 export const ADDRESS_SPACE_GIBIBYTES = 6;
 
@@ -61,7 +60,7 @@ function addressSpaceBytes(): number {
   return Math.min(...soft);
 }
 
-/** @throws if there is too little address space, with the amount needed */
+/** @throws with the amount needed */
 export function checkAddressSpace({ addressSpaceBytes }: ProcessLimits, edgeThreads: number): void {
   const needed = ADDRESS_SPACE_GIBIBYTES + GIBIBYTES_PER_EDGE_THREAD * edgeThreads;
   if (addressSpaceBytes >= needed * GIBIBYTE) return;
@@ -73,8 +72,8 @@ export function checkAddressSpace({ addressSpaceBytes }: ProcessLimits, edgeThre
 }
 
 /**
- * Returns the limits on connections that the descriptors allow: as configured, or all reduced in
- * proportion, so that one address still cannot use all connections.
+ * As configured, or all limits reduced in proportion, so one address still cannot use all
+ * connections.
  * @throws if there are too few descriptors for {@link CONNECTIONS_MIN}
  */
 export function affordableConnections(

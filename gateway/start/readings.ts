@@ -1,4 +1,3 @@
-/** Readings of a running process's parts, for its metrics. */
 import type { FollowerStatus } from '../../persistence/follower/follower.js';
 import { DERIVED_PARTS } from '../../persistence/follower/troubles.js';
 import { logBytes } from '../../persistence/journal/segments.js';
@@ -21,7 +20,7 @@ type FollowerReadings = Pick<
   'lagCommands' | 'lagMs' | 'troubles' | 'troubleCounts'
 >;
 
-/** Readings of the public address's connections, in this thread or in edges. */
+/** Of the public address, in this thread or in edges. */
 export interface ConnectionReadings {
   connections: Pick<ConnectionCap, 'httpCount' | 'refusedCounts'>;
   http: { readonly requestsInFlight: number; readonly slowBodies: number };
@@ -56,7 +55,7 @@ interface Observed {
   };
 }
 
-/** In the order of the answer to GET /metrics. */
+/** In the order of GET /metrics. */
 export function readingsOf(observed: Observed): Readings {
   return {
     ...standingReadings(observed),

@@ -1,10 +1,7 @@
 /**
- * A running replica: a process that follows the journal and serves reads and streams from its own
- * engine and follower. The leader executes changes. A replica writes nothing to the journal.
- *
- * Startup order: checks; the data folder, locked, for snapshots and history; an engine at the end
- * of the journal; the follower; then the HTTP server, with or without a leader. Shutdown is in
- * reverse order (parts.ts), after refusing new work and answering forwarded requests.
+ * A running replica: follows the journal and serves reads and streams from its own engine and
+ * follower. The leader executes changes; a replica writes nothing to the journal. It serves with or
+ * without a leader. Shutdown refuses new work and answers forwarded requests first.
  */
 import type { Follower } from '../../persistence/follower/follower.js';
 import { type FolderLock, lockFolder } from '../../persistence/journal/folder-lock.js';
@@ -179,7 +176,6 @@ function leaderOf(
   known: KnownAddresses,
 ): ToLeader {
   const { config, log, tail, sequencer } = followed;
-  /** The highest sequence in the leader's answers. */
   let leaderSequence = 0;
   let silentUntilMs = 0;
   const link: LeaderLink = new LeaderLink({

@@ -1,6 +1,6 @@
 /**
- * The secrets that exchanges and replicas share, from files created by the operator. They are read
- * before anything else, so that a standby without them fails now, not when it must lead.
+ * The secrets that exchanges and replicas share, from the operator's files. They are read first, so
+ * that a standby without them fails now, not when it must lead.
  */
 import { join } from 'node:path';
 import type { Leader } from '../../persistence/replication/postgres/postgres-journal.js';
@@ -20,10 +20,7 @@ export function sharedSessionSecrets({
   return withVariable('SESSION_SECRET_FILE', read, [Error]);
 }
 
-/**
- * Replica keys; `null` if there is no address for replicas.
- * @throws ConfigError that names the variable
- */
+/** `null` if there is no address for replicas. @throws ConfigError that names the variable */
 export function keysOfReplicas({
   replicas,
   replicasKeyFile: file,
@@ -32,7 +29,7 @@ export function keysOfReplicas({
   return withVariable('REPLICAS_KEY_FILE', read, [Error]);
 }
 
-/** Session secrets, which must exist. @throws ConfigError that names the variable */
+/** @throws ConfigError that names the variable, if there are none */
 export function existingSecrets({
   sessionSecretFile: file,
   dataFolder,

@@ -1,8 +1,7 @@
 /**
- * The servers of a process that answers clients: the public address with the API, the stream, the
- * contract and the site, and, if configured, the operators' address. An exchange and a replica have
- * the same servers. The public connections are in this thread or, with EDGE_THREADS, in the edges'
- * threads.
+ * The servers of an exchange or a replica: the public address with the API, the stream, the
+ * contract and the site, and, if configured, the operators' address. The public connections are in
+ * this thread or, with EDGE_THREADS, in the edges' threads.
  */
 import type { Follower } from '../../persistence/follower/follower.js';
 import { programVersion } from '../../persistence/storage/program-folder.js';
@@ -63,14 +62,12 @@ interface ServersOptions {
 }
 
 export interface Opened {
-  /** The base URL, such as http://127.0.0.1:3000. */
   readonly address: string;
   readonly port: number;
-  /** The port of the operators' address, if they have one. */
   readonly operationsPort: number | null;
 }
 
-/** The server of the public address, in this thread or in edges. */
+/** In this thread or in edges. */
 interface PublicServer {
   readings(): ConnectionReadings;
   listen(host: string, port: number): Promise<number>;
@@ -86,9 +83,7 @@ interface PublicServer {
 export class Servers {
   private readonly routes: readonly Route[];
   readonly stream: StreamServer;
-  /** The public address. */
   private readonly clients: PublicServer;
-  /** `null` if there is no operators' address. */
   private readonly operations: HttpServer | null;
   /** `null` if there is no address for replicas. */
   readonly replicas: ReplicaListener | null;
@@ -188,13 +183,13 @@ export class Servers {
     return port;
   }
 
-  /** Reloads the certificate for new connections. Open connections keep theirs. */
+  /** Open connections keep the old certificate. */
   async renewCertificate(): Promise<void> {
     await this.clients.renewCertificate();
     this.operations?.renewCertificate();
   }
 
-  /** Replaces all keys and secrets. Ends streams of sessions that are no longer valid. */
+  /** Ends streams of sessions that are no longer valid. */
   replaceAccess({ partnerKeys, operatorKeys }: Config, secrets: readonly Buffer[]): void {
     const { partners, operators, sessions } = this.options.gateway;
     partners.replace(partnerKeys);
@@ -203,7 +198,7 @@ export class Servers {
     this.stream.endInvalid();
   }
 
-  /** Adds what answers requests, in this thread or another. Stopping answers those in flight. */
+  /** Stopping answers requests in flight. */
   async addTo(parts: Parts, forwarder: Part = {}): Promise<void> {
     const { stream } = this;
     const { passwords, unsent, coder } = this.options.gateway;
@@ -229,8 +224,8 @@ export class Servers {
   }
 
   /**
-   * Opens the operators' address, the replicas' address and, last, the public address. Stopping
-   * refuses new connections, queued password hashes and incomplete requests.
+   * Opens the public address last. Stopping refuses new connections, queued password hashes and
+   * incomplete requests.
    */
   async open(parts: Parts, listenToReplicas = async () => {}): Promise<Opened> {
     const { clients, operations, replicas } = this;

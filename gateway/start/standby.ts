@@ -1,7 +1,6 @@
 /**
- * A standby: follows the leader's journal with a warm engine and its own follower, answers only
- * with its progress and the leader's address (waiting-server.ts), and becomes the leader when the
- * lease ends or is handed over.
+ * A standby: follows the leader's journal with a warm engine and its own follower, and becomes the
+ * leader when the lease ends or is handed over. Until then it answers as waiting-server.ts says.
  *
  * Invariant: temporary failures are retried without limit, because a standby is needed most while
  * the cluster fails. Only an unusable folder or a damaged journal ends it.
@@ -39,7 +38,6 @@ import { compareSecrets } from './secrets.js';
 import { WaitingServer } from './waiting-server.js';
 
 const RETRY_AFTER_MS = 200;
-/** Delay after a refused password. */
 const REFUSED_AFTER_MS = 1_000;
 /** Does not delay a takeover: a standby that is slightly behind reads the rest itself. */
 const POLL_EVERY_MS = 20;
@@ -51,14 +49,14 @@ export interface StandbyOptions {
   isUnreplicated: boolean;
   log: Log;
   onLost: (error: Error) => void;
-  /** Starts this node's follower, which is notified of each batch. */
+  /** The follower is notified of each batch. */
   startFollower: (place: JournalPlace, durableSequence: number) => Follower;
   /** Prepares what a leader needs in addition to the journal, such as the API documents. */
   warmUp: () => void;
-  /** Compares the machine's clock; `null` if the exchange's time does not depend on it. */
+  /** `null` if the exchange's time does not depend on the machine's clock. */
   candidateClock: CandidateClock | null;
   /**
-   * Runs the startup checks possible before leading; without an engine, only those that need none.
+   * Startup checks possible before leading; without an engine, only those that need none.
    * @throws an Error with the problem
    */
   mustServe: (engine: Engine | null) => Promise<void>;
@@ -135,7 +133,7 @@ function statusOf(tail: JournalTail | null, { isUnreplicated }: StandbyOptions):
   };
 }
 
-/** Uses a leader's and a replica's names for the same metrics. */
+/** A leader and a replica use the same names. */
 function metricsOf(
   tail: JournalTail | null,
   { config: { dataFolder: folder }, candidateClock }: StandbyOptions,

@@ -1,7 +1,6 @@
 /**
- * Builds the downloads for client authors into dist/downloads: the npm package of gateway/client,
- * the Python client with its examples, the class for ccxt, and the page that lists them. Part of
- * `npm run build`; its dependencies are needed only here.
+ * Builds the downloads for client authors into dist/downloads. Its dependencies are needed only
+ * here.
  *
  * Invariant: the package and its types have no dependencies, because types derived from the
  * exchange's schemas are written out. The same source yields the same bytes.
@@ -89,7 +88,6 @@ function isOfClient(path: string): boolean {
   return path.startsWith(`${CLIENT}/`);
 }
 
-/** Whether the declaration imports something outside the package. */
 function leavesClient(file: ts.SourceFile, { moduleSpecifier }: ts.ImportDeclaration): boolean {
   const { text } = moduleSpecifier as ts.StringLiteral;
   return !text.startsWith('.') || !isOfClient(join(file.fileName, '..', text));

@@ -1,12 +1,12 @@
 /**
- * Downloads for client authors, below /client/: the clients for this exchange, and installation
- * instructions at /client/ itself. The build creates the files (build.ts).
+ * Downloads for client authors, below /client/; /client/ itself has the installation instructions.
+ * The build creates the files (build.ts).
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { programFolder } from '../../../persistence/storage/program-folder.js';
 import { type StaticFile, staticFile } from '../../http/answers/static-file.js';
 
-/** Content types by file extension. Other files are not served. */
+/** Other files are not served. */
 const CONTENT_TYPES: Record<string, string> = {
   tgz: 'application/gzip',
   py: 'text/x-python; charset=utf-8',
@@ -16,7 +16,7 @@ const CONTENT_TYPES: Record<string, string> = {
 
 let read: Map<string, StaticFile> | null = null;
 
-/** The downloads by path, read once. @throws if they are not built */
+/** Read once. @throws if they are not built */
 export function downloads(): Map<string, StaticFile> {
   if (read !== null) return read;
   const folder = new URL('dist/downloads/', programFolder());

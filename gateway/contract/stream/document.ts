@@ -1,7 +1,7 @@
 /**
  * The stream's AsyncAPI 3.0 document
- * (https://www.asyncapi.com/docs/reference/specification/v3.0.0), generated from the schemas that
- * check client messages and describe server messages.
+ * (https://www.asyncapi.com/docs/reference/specification/v3.0.0), generated from the schemas of its
+ * messages.
  */
 import { BODIES, RESPONSES, withMore } from '../../json/components.js';
 import { CHANNEL_NAMES } from '../../stream/channels/names.js';
@@ -184,7 +184,7 @@ function messagesOf(schemasByName: typeof SERVER_MESSAGES): Record<string, Messa
   return Object.fromEntries(entries);
 }
 
-/** The name of a message's schema, distinct from those of HTTP bodies. */
+/** Distinct from the names of HTTP bodies. */
 function schemaName(message: string): string {
   return `${message[0]!.toUpperCase()}${message.slice(1)}Message`;
 }

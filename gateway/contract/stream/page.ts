@@ -101,7 +101,6 @@ ${table(
     });
   }
 
-  /** A schema's alternatives, or the schema itself if it has none. */
   private optionsOf(schema: JsonSchema): JsonSchema[] {
     const options = [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])] as JsonSchema[];
     return schema.properties === undefined && options.length > 0
@@ -133,7 +132,7 @@ ${table(
   }
 }
 
-/** Identifies an alternative by a constant field or its description. */
+/** A constant field or the description. */
 function nameOf({ properties, description }: JsonSchema): string {
   for (const [name, field] of Object.entries(properties!)) {
     const value = (field as JsonSchema).const;

@@ -1,4 +1,4 @@
-/** The style of the stream's page, and a content security policy that allows only this style. */
+/** The style of the stream's page, and a policy that allows only this style. */
 import { createHash } from 'node:crypto';
 
 export const STYLE = `body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1c1c1c;background:#fff}
