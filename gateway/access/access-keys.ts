@@ -1,7 +1,6 @@
 /**
- * Keys of partners, operators and replicas. The configuration contains only their SHA-256 digests.
- * A received key's digest is compared with all of them in constant time, so that response times
- * reveal nothing.
+ * Keys of partners, operators and replicas. The configuration contains only their SHA-256 digests,
+ * which are compared in constant time, so that response times reveal nothing.
  *
  * Invariant: a key that {@link AccessKeys.replace} omits is not valid afterwards.
  */
@@ -18,7 +17,6 @@ const BEARER = /^Bearer +([\x21-\x7e]+)$/i;
 export class AccessKeys {
   constructor(private keys: readonly AccessKey[]) {}
 
-  /** Returns the key in an Authorization header, or `null` if it is not valid. */
   find(authorization: string): AccessKey | null {
     const key = BEARER.exec(authorization)?.[1];
     return key === undefined ? null : this.same(digestOf(key));

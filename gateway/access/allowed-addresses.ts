@@ -1,7 +1,6 @@
 /**
- * Addresses from which a named token may be used: IP addresses and CIDR ranges, as comma-separated
- * text in the engine and as rules here. IPv4 addresses are compared in their IPv6 form,
- * ::ffff:a.b.c.d, so both families share one kind of rule.
+ * Addresses from which a named token may be used: IP addresses and CIDR ranges, comma-separated in
+ * the engine. IPv4 addresses are compared in their IPv6 form, ::ffff:a.b.c.d.
  */
 import { isIP } from 'node:net';
 import { addressBytesOf } from './fair-use/addresses.js';

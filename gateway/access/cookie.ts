@@ -5,8 +5,8 @@ const SESSION_COOKIE = 'service-session';
 const LIFETIME_SECONDS = 400 * 86_400;
 
 /**
- * Returns the session cookie from a Cookie header; empty if absent. Another host of the domain can
- * set a second cookie. If the two differ, returns both joined, which is not a valid token.
+ * Empty if absent. Another host of the domain can set a second cookie. If the two differ, returns
+ * both joined, which is not a valid token.
  */
 export function readSessionCookie(header: string): string {
   let found: string | null = null;
@@ -21,7 +21,7 @@ export function readSessionCookie(header: string): string {
   return found ?? '';
 }
 
-/** Returns the token from x-user-token, or else from the cookie; empty if absent. */
+/** Prefers x-user-token. Empty if absent. */
 export function tokenIn({ userToken, cookie }: { userToken: string; cookie: string }): string {
   return userToken === '' ? readSessionCookie(cookie) : userToken;
 }
@@ -46,13 +46,11 @@ interface RequestOrigin {
 }
 
 /**
- * Whether a request authenticated by the cookie comes from the site itself. Browsers send
- * `Sec-Fetch-Site`, and `Origin` with all changes. Without an Origin, only `same-origin` is
- * accepted: `same-site` is another host of the domain, and `none` (an address typed by the user)
- * makes no changes. A client that sends neither header is not a browser, so it cannot be tricked
- * into sending the cookie.
- *
- * `siteOrigins` lists more origins of the site, for a proxy that changes the host.
+ * Whether a request authenticated by the cookie comes from the site itself. Browsers send `Origin`
+ * with all changes. Without an Origin, only `same-origin` is accepted: `same-site` is another host
+ * of the domain, and `none` (a typed address) makes no changes. A client that sends neither header
+ * is not a browser, so it cannot be tricked into sending the cookie. `siteOrigins` lists more
+ * origins of the site, for a proxy that changes the host.
  */
 export function isSameSite(request: RequestOrigin, siteOrigins: readonly string[]): boolean {
   const { origin, secFetchSite } = request;

@@ -11,10 +11,9 @@ const REQUEST_HEADERS =
 /** Headers that a page can read in addition to the standard ones. */
 const EXPOSED =
   'Allow, Behind-Ms, ETag, Idempotency-Replayed, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id';
-/** Browsers cap this value, which says how long to remember a preflight. */
 const PREFLIGHT_SECONDS = '86400';
 
-/** Writes the headers that let a page of another origin read the answer. Call corked. */
+/** Call corked. */
 export function writeCrossOrigin(
   response: HttpResponse,
   origin: string,
@@ -41,7 +40,7 @@ export function isPreflight(asked: Asked, siteOrigins: readonly string[]): boole
   );
 }
 
-/** Returns names and values of a preflight's headers, in addition to {@link writeCrossOrigin}. */
+/** In addition to {@link writeCrossOrigin}. */
 export function preflightHeaders(methods: string): [string, string][] {
   return [
     ['Access-Control-Allow-Methods', methods],

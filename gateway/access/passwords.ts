@@ -1,6 +1,6 @@
 /**
- * Password hashes (scrypt). Hashes run on libuv's thread pool, shared with the journal's commits,
- * so only one is computed at a time. Addresses take turns (fair-queue.ts).
+ * Password hashes (scrypt), computed one at a time because libuv's thread pool also runs the
+ * journal's commits. Addresses take turns (fair-queue.ts).
  *
  * A credential is `scrypt$<log2 of N>$<r>$<p>$<salt>$<key>` (base64url), so that the cost can be
  * raised without invalidating passwords.
@@ -63,7 +63,6 @@ export class Passwords {
     return matches;
   }
 
-  /** Refuses all further work. The current hash continues. */
   close(): void {
     this.queue.close();
   }

@@ -1,12 +1,12 @@
 /**
  * Secrets that sign session tokens, one per line in a file of the data folder that only its owner
- * can read. The first secret signs and all verify, so a new secret can take over without ending a
- * session. If there is no file, startup creates a secret of 32 random bytes. The secret is on disk
- * before its first use, so a power failure cannot invalidate tokens.
+ * can read. The first signs and all verify, so a new secret can take over without ending a session.
+ * Startup creates a missing file, on disk before its first use, so a power failure cannot
+ * invalidate tokens.
  *
- * Processes that share a journal need the same secrets, or each refuses the others' tokens. Secrets
- * are not in the journal, because anyone able to read the journal could then sign tokens. The
- * operator copies the file, and may configure another place for it.
+ * Processes that share a journal need the same secrets. Secrets are not in the journal, because
+ * anyone able to read the journal could then sign tokens. The operator copies the file, and may
+ * configure another place for it.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { fsyncSync, renameSync, writeSync } from 'node:fs';

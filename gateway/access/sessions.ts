@@ -1,12 +1,10 @@
 /**
  * Session tokens: HS256 JWTs with the user (`sub`), the version of the user's credentials (`ver`)
  * and the time of issue (`iat`, seconds). Tokens do not expire. They end when the credentials
- * change or the secret that signed them is removed. Verified tokens are cached, up to a limit, so
- * that a trading client costs one signature check.
+ * change or the secret that signed them is removed. Verified tokens are cached, up to a limit.
  *
  * A named token also contains its id in the engine (`tid`). Its scope, addresses, expiry and
- * revocation are engine state, so the journal decides whether it is valid. The journal alone cannot
- * produce a token, because signing needs the secret.
+ * revocation are engine state, so the journal decides whether it is valid.
  *
  * Verification is synchronous and takes a few microseconds, because a WebSocket must be accepted or
  * refused before its handshake callback returns (handshake.ts).
@@ -97,7 +95,6 @@ export class Sessions {
     return this.remembered.of(token)?.session ?? null;
   }
 
-  /** Returns a token's session, or its fault. `known` is the result of {@link known}. */
   check(token: string, engine: Engine, known = this.known(token)): Session | TokenFault {
     const session = known ?? this.verify(token, engine);
     if (typeof session === 'string') return session;
@@ -110,7 +107,6 @@ export class Sessions {
     return engine.credentialVersion(userId) === version ? null : 'token_revoked';
   }
 
-  /** Returns `invalid_token` if the token was not signed here or its account does not exist. */
   private verify(token: string, engine: Engine): Session | TokenFault {
     if (token.length > TOKEN_LENGTH_MAX) return 'invalid_token';
     const secret = this.secrets.find((each) => isSigned(token, each));

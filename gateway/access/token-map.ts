@@ -29,7 +29,6 @@ function endOf(token: string): string {
   return token.slice(-END_LENGTH);
 }
 
-/** Sets an entry. Above {@link ENTRIES_MAX}, removes the map's oldest entry. */
 export function setBounded<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {
   map.set(key, value);
   if (map.size > ENTRIES_MAX) map.delete(map.keys().next().value!);

@@ -1,7 +1,4 @@
-/**
- * Client addresses as counting keys. An IPv6 address is reduced to its first 64 bits, because a
- * household gets a whole /64.
- */
+/** Client addresses as counting keys: for IPv6 the first 64 bits, since a household gets a /64. */
 import { isIP } from 'node:net';
 
 export type AddressKey = number | string;
@@ -18,7 +15,7 @@ export function addressKey(bytes: ArrayBuffer): AddressKey {
   return `${a.toString(16)}:${b.toString(16)}`;
 }
 
-/** Returns a socket's address as 16 IPv6 bytes; empty if it has none. */
+/** As 16 IPv6 bytes; empty if the socket has no address. */
 export function socketAddressBytes(bytes: ArrayBuffer): Uint8Array {
   if (bytes.byteLength !== 4) return new Uint8Array(bytes.slice(0));
   const mapped = new Uint8Array(16);

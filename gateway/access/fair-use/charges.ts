@@ -1,7 +1,7 @@
 /**
  * The cost of every input that makes the trading thread work, in rate-limit units of at most
- * {@link UNIT_US}. The table in CONFIGURATION.md (What inputs cost) states for each input its cost,
- * its payer, the maximum, and the result of exceeding it.
+ * {@link UNIT_US}. CONFIGURATION.md (What inputs cost) lists each input's cost, payer and maximum,
+ * and the result of exceeding it.
  *
  * Invariant: a request costs the same over every transport, admitted or refused, except that one
  * refused for overload or by a rate limit pays nothing. Costs known before the work are charged
@@ -15,7 +15,6 @@ export interface Cost {
   units: number;
 }
 
-/** Trading-thread time per unit, in microseconds. */
 export const UNIT_US = 20;
 
 /** Bytes and pieces per unit. One operation has fewer bytes. */
@@ -31,12 +30,10 @@ const COPIED_BYTES = 16 * 1_024;
 const SEEN_ROWS = 200;
 export const FILE_BYTES = 64 * 1_024;
 
-/** Reads charged per opened stream. */
 export const HANDSHAKE_UNITS = 5;
 export const METRICS_UNITS = 100;
 const REFUSED_UNITS_PER_OPERATION = 20;
 
-/** Units for receiving a body or message. */
 export function unitsOfBody(bytes: number, pieces = 1): number {
   return Math.max(1, Math.ceil(bytes / BODY_BYTES), Math.ceil(pieces / BODY_PIECES));
 }
@@ -44,7 +41,6 @@ export function unitsOfBody(bytes: number, pieces = 1): number {
 const MARKS = new Uint8Array(256);
 for (const mark of Buffer.from(':[{')) MARKS[mark] = 1;
 
-/** Units for receiving and parsing a text, found by counting its colons and opening brackets. */
 export function unitsOfText(bytes: Uint8Array): number {
   const units = unitsOfBody(bytes.byteLength);
   if (bytes.byteLength < MARKED_BYTES) return units;

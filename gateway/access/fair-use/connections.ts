@@ -44,7 +44,6 @@ export class ConnectionCap {
   private balance = 0;
   private refusedTotal = 0;
   private refusedAddress = 0;
-  /** Whether more than half of the total is open and addresses are limited. */
   private isCrowded = false;
 
   constructor(

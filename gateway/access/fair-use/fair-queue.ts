@@ -1,15 +1,11 @@
 /**
  * A queue for work that runs one task at a time and that any client may request, such as password
- * hashing. Addresses take turns, one task each, in two lanes that also take turns: one for known
- * addresses (known-addresses.ts), one for all others. A flood from one address thus delays others
- * by one task per turn, and a flood from any number of unknown addresses delays a known address by
- * one task.
+ * hashing. Addresses take turns, one task each, in two lanes that also take turns: known addresses
+ * (known-addresses.ts), and all others. A flood from one address delays others by one task per
+ * turn. A flood from unknown addresses delays a known address by one task.
  *
- * Invariants:
- * - At most `perKey` tasks per address and `perLane` tasks per lane are queued. In a full lane, a
- *   new task replaces the last task of the address with the most tasks, if the new task's address
- *   has fewer.
- * - No task is queued longer than `waitMs`. A task that gets no turn is refused exactly once.
+ * Invariant: no task is queued longer than `waitMs`. A task that gets no turn is refused exactly
+ * once. Each lane limits its length (lane.ts).
  */
 import type { AddressKey } from './addresses.js';
 import { KnownAddresses } from './known-addresses.js';

@@ -1,23 +1,22 @@
 /**
- * Fair use: rate limits that keep one client from slowing down others. Orders, cancels, reads and
- * sign-ins have separate quotas, so a client that has used up its orders can still cancel them.
- * Each quota has two token buckets, the user's and the address's. Cancels also have reserves
- * elsewhere: in the disk queue (overload.ts), among idempotency keys (the engine's
- * state/access/room.ts) and in the core's queue (edge/forwarder.ts).
+ * Rate limits that keep one client from slowing down others. Orders, cancels, reads and sign-ins
+ * have separate quotas, so a client that has used up its orders can still cancel them. Each quota
+ * has two token buckets, the user's and the address's. Cancels also have reserves in the disk queue
+ * (overload.ts), among idempotency keys (the engine's state/access/room.ts) and in the core's queue
+ * (edge/forwarder.ts).
  *
  * Invariant: a request pays its full price to both buckets, or nothing. A lone client that waits as
- * long as a refusal states is then served. Costs that are known only later put the buckets into
- * debt. charges.ts lists the prices.
+ * long as a refusal states is then served. Costs that are known only later (charges.ts) put the
+ * buckets into debt.
  *
- * An operator may give a user a tier, which multiplies the user's rates and bursts of orders,
- * cancels and reads, and for its requests those of the address: both buckets then charge the tier's
- * fraction of a unit. Tiers are known where users are charged: on the trading thread and on each
- * replica, whose {@link FairUse.setTier} is called when a tier is durable. Edges charge only
- * addresses, so they need no tiers.
+ * A user's tier, set by an operator, multiplies the user's rates and bursts of orders, cancels and
+ * reads, and for the user's requests those of the address: both buckets charge the tier's fraction
+ * of a unit. Tiers apply on the trading thread and on replicas once they are durable. Edges charge
+ * only addresses, so they need no tiers.
  *
- * Reading a socket's address takes up to a tenth of an order's time. For a signed-in user, tokens
- * are therefore taken from the address's bucket in advance, and the address is not read again until
- * they are used up.
+ * Reading a socket's address takes up to a tenth of an order's time. A signed-in user's session
+ * therefore takes tokens from the address's bucket in advance, and the address is read again only
+ * when they are used up.
  */
 import type { AddressKey } from './addresses.js';
 import { type ElapsedMs, type Rate, TokenBuckets } from './token-buckets.js';
@@ -35,9 +34,8 @@ type PartyKey = AddressKey;
 const NAME_LENGTH_MAX = 21;
 
 /**
- * Returns the key that counts sign-in attempts. It contains the name as sent, so that the remaining
- * count does not reveal whether the name exists, and the address, so that others cannot lock the
- * owner out.
+ * Counts sign-in attempts. Contains the name as sent, so that the remaining count does not reveal
+ * whether the name exists, and the address, so that others cannot lock the owner out.
  */
 export function signInKey(address: AddressKey, username: string): PartyKey {
   return `${address} ${username.toLowerCase().slice(0, NAME_LENGTH_MAX)}`;
@@ -61,7 +59,6 @@ export interface Payer {
   ahead: Record<Quota, number> | null;
 }
 
-/** The charges for a request. Some are known only after parsing it. */
 export class Bill {
   /** The charged quota; meaningless before the first charge. */
   quota: Quota = 'reads';
@@ -116,8 +113,9 @@ export class FairUse {
   }
 
   /**
-   * Charges a request `count` units in total, or nothing if a bucket lacks them. Returns the state
-   * of the most limiting bucket; `null` if there is no limit or tokens taken in advance suffice.
+   * Charges `count` units in total, or nothing if a bucket lacks them. Returns the state of the
+   * user's bucket, or else of the address's; if refused, of the one with the longer wait. `null` if
+   * there is no limit or tokens taken in advance suffice.
    */
   charge(quota: Quota, bill: Bill, count: number): RateLimitResult | null {
     this.giveBack(bill);
@@ -136,7 +134,7 @@ export class FairUse {
     return ofAddress === null ? null : { granted: true, ...address!.state(bill.tier), waitMs: 0 };
   }
 
-  /** Charges another cost without checking limits. Returns a bucket's state like {@link charge}. */
+  /** Without checking limits. Returns a bucket's state like {@link charge}. */
   owe(bill: Bill, count: number): RateLimitState | null {
     const { address, user } = this.buckets[bill.quota];
     const { userKey, tier } = bill;
@@ -147,7 +145,7 @@ export class FairUse {
     return user.state(tier);
   }
 
-  /** Counts free answers. Returns whether the address exceeds its rate. */
+  /** Returns whether the address exceeds the rate of free answers. */
   countFree(address: AddressKey, count = 1): boolean {
     if (this.rates.reads.address === null) return false;
     return !this.freeAnswers.take(address, count, this.elapsedMs());
@@ -203,7 +201,6 @@ export class FairUse {
     return true;
   }
 
-  /** Returns the refusal of the party with the longer wait. `count` is the total. */
   private refusal(quota: Quota, bill: Bill, count: number, nowMs: number): RateLimitResult {
     const { address, user } = this.buckets[quota];
     const { payer, userKey, tier } = bill;

@@ -1,14 +1,12 @@
 /**
- * Known addresses: the last {@link KNOWN_MAX} from which a correct password was sent. A request
- * with a valid session cookie renews a known address. Nothing else makes or renews one, because a
- * free account can use a token anywhere. Known addresses have a reserve of connections, and their
- * own lane for password hashes.
+ * The last {@link KNOWN_MAX} addresses from which a correct password was sent. Only a request with
+ * a valid session cookie renews one, because a free account can use a token anywhere. Known
+ * addresses have a reserve of connections, and their own lane for password hashes.
  *
  * Invariant: an exchange's edges know the same addresses as the exchange.
  */
 import type { AddressKey } from './addresses.js';
 
-/** Above this, the least recently confirmed address is forgotten. */
 const KNOWN_MAX = 10_000;
 
 export class KnownAddresses {

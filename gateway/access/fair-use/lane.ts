@@ -3,7 +3,7 @@
  * the end.
  *
  * Invariant: at most `perKey` entries per key and `perLane` in total are queued. In a full lane, a
- * new entry replaces the last entry of the longest line, if its own line is shorter.
+ * new entry replaces the last entry of the longest line, if its own line stays shorter than that.
  */
 import type { AddressKey } from './addresses.js';
 

@@ -1,13 +1,12 @@
 /**
  * Overload: requests arrive faster than the disk can store commands. Changes are then refused
- * before they execute, instead of being queued until clients time out. Commands already accepted
- * are answered. Reads also wait for the disk, and are refused when too many are waiting. Data
- * derived from the journal, such as the history, never causes a change to be refused, however far
- * behind it is.
+ * before they execute, and reads when too many wait for the disk. Accepted commands are answered.
+ * Data derived from the journal, such as the history, never causes a refusal, however far behind it
+ * is.
  *
- * Cancels lower a client's risk, so they are not refused with the other changes: each limit has a
- * reserve of a tenth for cancels, and they are refused only when the reserve is full, however long
- * the disk stalls. This bounds the number of waiting commands.
+ * Cancels lower a client's risk: each limit has a reserve of a tenth for cancels, which are refused
+ * only when the reserve is full, however long the disk stalls. This bounds the number of waiting
+ * commands.
  */
 import type { Sequencer } from '../../../persistence/sequencer.js';
 import type { ElapsedMs } from './token-buckets.js';
@@ -52,7 +51,6 @@ export class Overload {
     this.sinceMs = this.elapsedMs();
   }
 
-  /** Returns whether to refuse more of this work, and counts the refusal. */
   refuse(work: Work): boolean {
     const refuses = this.isTooMuch(work);
     if (refuses) this.refusedCounts[work]++;

@@ -1,9 +1,9 @@
 /**
- * Decides whether a client may take one more of a shared resource, such as connections. The rule is
- * that of the engine's pools (engine/RULES.md, Room). A client with little may take more while
- * there is any room. Others may only while they have less than a third of the room beyond a quarter
- * of the pool, so shares shrink as the pool fills. The last sixteenth is for trusted clients with
- * little.
+ * Decides whether a client may take one more of a shared resource, such as connections, by the rule
+ * of the engine's pools (engine/RULES.md, Room). The last sixteenth of the pool is for trusted
+ * clients with little. Other clients with little may take more while any other room is left. The
+ * rest may only while they have less than a third of what is left beyond that sixteenth and a
+ * quarter of the pool, so shares shrink as the pool fills.
  */
 
 const SHARES = 3;

@@ -5,7 +5,7 @@ export class Wallet {
   readonly bill: Bill;
   /** The least that the request pays: the units of its body. */
   leastUnits = 1;
-  /** The state of the most limiting bucket after the last charge. */
+  /** Bucket state after the last charge. */
   rateLimit: RateLimitState | null = null;
 
   constructor(
@@ -18,8 +18,7 @@ export class Wallet {
   }
 
   /**
-   * Charges `count` units in total, at least {@link leastUnits}. If that exceeds a limit, charges
-   * nothing and returns the time to wait; otherwise 0.
+   * Charges a total of at least {@link leastUnits}. Returns 0, or the wait, with nothing charged.
    */
   charge(count: number): number {
     if (this.quota === null) return 0;
@@ -28,7 +27,6 @@ export class Wallet {
     return result === null || result.granted ? 0 : result.waitMs;
   }
 
-  /** Adds `count` units to the charge without checking the limit. */
   owe(count: number): void {
     if (count > 0 && this.quota !== null) this.rateLimit = this.fairUse.owe(this.bill, count);
   }

@@ -38,8 +38,8 @@ export function writeLast(
 
 /**
  * Answers in a later turn, because uWebSockets.js closes a connection that receives more bytes
- * before the answer. Calls `write` corked, unless the client has left. `write` must call {@link
- * writeLast} or close the connection.
+ * before the answer. Calls `write` corked, unless the client has left. `write` must call
+ * {@link writeLast} or close the connection.
  */
 export function answerLater(response: HttpResponse, write: () => void): void {
   let isOver = false;
