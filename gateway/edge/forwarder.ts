@@ -2,8 +2,8 @@
  * Edge side: sends clients' requests to the core and returns the core's answers. A command of a
  * session that the core has numbered travels as a record, every other request as it was sent.
  *
- * Invariant: pending.ts says which requests move to another leader, and that each is answered once.
- * The next leader's limits do not refuse a change that an earlier leader may have executed.
+ * Invariant: pending.ts says which requests move to another leader. The next leader's limits do not
+ * refuse a change that an earlier leader may have executed.
  */
 import type { Command } from '../../engine/interface/commands.js';
 import type { Assets } from '../../engine/interface/notation.js';
@@ -178,7 +178,6 @@ export class Forwarder {
     this.waiting.closed();
   }
 
-  /** Answers every pending request. */
   stop(): void {
     this.waiting.giveUpAll();
   }

@@ -12,9 +12,7 @@ import type { ElapsedMs } from '../access/fair-use/token-buckets.js';
 
 /** Time for a change to find a core and be answered. Clients wait equally long. */
 export const CHANGE_MS = 10_000;
-/** Timeout check interval. */
 const SWEEP_MS = 100;
-/** Limit on the bytes of all requests. */
 export const BYTES_MAX = 64 * 1024 * 1024;
 /** Bytes counted per request in addition to its content. */
 export const OWN_BYTES = 2 * 1024;
@@ -87,7 +85,6 @@ export class Pending<R extends PendingRequest> {
     return request;
   }
 
-  /** Sends a request, or forgets it if its client has left. */
   send(number: number): void {
     const request = this.find(number)!;
     if (!this.options.send(request, number)) {

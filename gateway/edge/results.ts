@@ -39,7 +39,7 @@ export function prepareResult(
   return result.values;
 }
 
-/** Returns the result's numbers, which are valid until the next call. @throws FrameError */
+/** Valid until the next call. @throws FrameError */
 export function readNumbers(bytes: Uint8Array): NumberBuffer {
   if (bytes.byteLength % NUMBER_BYTES !== 0)
     throw new FrameError(

@@ -1,9 +1,8 @@
 /**
- * Core side: commands read by an edge. The results of one turn are sent together, once they are
- * durable.
+ * Core side: commands read by an edge. The results of one turn are sent together, once durable.
  *
- * Invariant: an edge gets frames in the order of the sequences that they show. Results are
- * therefore combined only while no other target is queued between them.
+ * Invariant: an edge gets frames in the order of the sequences that they show, so results are
+ * combined only while no other target is queued between them.
  */
 import type { RecordBuffer } from '../../../engine/interface/records.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
@@ -32,7 +31,6 @@ const SPARE_BLOCKS = 8;
 export interface EdgeCommandsOptions {
   gateway: Gateway;
   sink: BlockSink;
-  /** If the edge's queue is too long, answers are dropped, with their connections. */
   isCongested: () => boolean;
   /** Called when requests are over, or the edge sends nothing more. */
   onChange: () => void;
@@ -49,8 +47,8 @@ export class EdgeCommands {
   }
 
   /**
-   * Executes a record and returns its result, valid until the next command, or `null` if the engine
-   * did not see it. Pass the result to {@link begin} and {@link end} next.
+   * `null` if the engine did not see the record. Pass a result to {@link begin} and {@link end}
+   * next.
    */
   execute(records: RecordBuffer, user: number, bill: Bill): NumberBuffer | null {
     this.began();
@@ -81,7 +79,6 @@ export class EdgeCommands {
     return this.options.gateway;
   }
 
-  /** Begins a result's frame, after the earlier frames. */
   begin(kind: number, number: number, flags: number, replayed: boolean): FrameBlock {
     const { sequencer } = this.options.gateway;
     if (sequencer.waitingTargets !== this.open.waitingTargets) this.flush();
@@ -174,7 +171,6 @@ const writer = new FrameWriter();
 
 class Results implements ReleaseTarget {
   readonly block = new FrameBlock();
-  /** The stream connections that wait for the results. */
   readonly connections: Connection[] = [];
   count = 0;
   sequence = 0;

@@ -43,7 +43,6 @@ interface ListenerOptions {
   gateway: Gateway;
   routes: readonly Route[];
   keys: AccessKeys;
-  /** The streams of a replica's clients. Their messages go to `sink`. */
   streamsOf: PeerOptions['streamsOf'];
 }
 
@@ -92,9 +91,8 @@ export class ReplicaListener {
   }
 
   /**
-   * Accepts no new connections and tells the replicas to stop sending. Resolves when every accepted
-   * request is answered and no other can arrive. Later requests are returned to their replica,
-   * which sends them to the next leader.
+   * Tells the replicas to stop sending. Resolves when every accepted request is answered and no
+   * other can arrive. Later requests return to their replica, which sends them to the next leader.
    */
   async drain(): Promise<void> {
     this.router.stopListening();
@@ -107,7 +105,6 @@ export class ReplicaListener {
     for (const replica of [...this.replicas]) replica.end();
   }
 
-  /** Replaces the keys and disconnects replicas whose key is gone. */
   replaceKeys(keys: readonly AccessKey[]): void {
     this.options.keys.replace(keys);
     for (const replica of [...this.replicas])

@@ -2,8 +2,8 @@
  * The core's side of one edge, for any transport of its frames.
  *
  * Invariants:
- * - A request passes the same admission as on the core's own connections. Limits, token, scope,
- *   addresses and revocation are checked here, whatever the edge has checked.
+ * - A request passes the same admission as on the core's own connections (limits, token, scope,
+ *   addresses, revocation), whatever the edge has checked.
  * - A record is checked bit by bit, and all of it belongs to its session's user.
  * - Each request whose client stays gets one answer: the exchange's, or that the request was not
  *   executed because this process is stopping. If the connection is lost first, the edge does not
@@ -125,7 +125,6 @@ export class EdgePeer implements Sender {
     this.stopTelling();
   }
 
-  /** Whether every request is answered and no other will arrive. */
   get isIdle(): boolean {
     return this.inFlight.count === 0 && this.commands.inFlight === 0 && this.hasLeft;
   }
@@ -179,7 +178,6 @@ export class EdgePeer implements Sender {
     }
   }
 
-  /** Answers a command that the engine has executed, now or earlier. */
   private answer(
     number: number,
     { counts }: ServedRoute,

@@ -7,18 +7,13 @@ import { type RecordBuffer, RecordError } from '../../../engine/interface/record
 import { type RecordSummary, summaryOf } from '../../commands/cancels.js';
 import { FrameError } from '../link/frames.js';
 
-/** Whether a client may send a command, by the number of its kind. */
 const IS_OF_CLIENTS = new Uint8Array(256);
 for (const name of [...BATCH_KINDS, 'batch'] as const) IS_OF_CLIENTS[CommandKind[name]] = 1;
 
 const command = new CommandRecord();
 const clientSequence = new ClientSequence();
 
-/**
- * Replaces the buffer's content with one checked record. `leastUnits` is the cost of the request's
- * text, as over HTTP and the stream.
- * @throws FrameError
- */
+/** `leastUnits`: the cost of the request's text, as over other transports. @throws FrameError */
 export function loadRecord(
   records: RecordBuffer,
   bytes: Uint8Array,

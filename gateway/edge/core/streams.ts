@@ -41,7 +41,6 @@ interface CoreStreamsOptions {
   sink: BlockSink;
   commands: EdgeCommands;
   isStopping: () => boolean;
-  /** Whether the edge's queue is so long that its streams are cut off. */
   isBehind: () => boolean;
 }
 
@@ -93,7 +92,6 @@ export class CoreStreams {
       this.closed(id, own === CLOSE.slowReader.code ? CLOSE.slowReader : null),
   };
 
-  /** Ends the streams of an edge that does not keep up. */
   private readonly requireRoom = (): boolean => {
     if (!this.options.isBehind()) return true;
     for (const { connection } of [...this.streams.values()]) this.options.stream.cutOff(connection);
@@ -173,7 +171,6 @@ export class CoreStreams {
     });
   }
 
-  /** Answers a command that the engine has executed, after all earlier answers. */
   private conclude(
     number: number,
     request: number,
@@ -293,7 +290,6 @@ class EdgeSocket implements Socket {
     sink.send(writer.begin(ToEdge.streamPing, number));
   }
 
-  /** Unread bytes are at the edge, which limits them. */
   getBufferedAmount(): number {
     return 0;
   }

@@ -3,10 +3,9 @@
  * public address.
  *
  * Invariants:
- * - The threads receive only what may leave the process: an answer is written to a ring, as to a
- *   socket, once it is durable.
- * - A thread's queue is bounded. Beyond the limit, answers are dropped with their connections, like
- *   answers that clients do not read.
+ * - The threads receive only what may leave the process: an answer enters a ring once it is
+ *   durable.
+ * - A thread's queue is bounded. Beyond the limit, answers are dropped with their connections.
  * - The exchange cannot run without its threads, so the end of a thread is a fatal error.
  */
 import { Worker } from 'node:worker_threads';
@@ -65,7 +64,7 @@ export class EdgeThreads {
     return this.threads.reduce((sum, { readings }) => added(sum, readings), NOTHING_YET);
   }
 
-  /** Starts the threads. Resolves to the port. Rejects if the address is unavailable. */
+  /** Resolves to the port. Rejects if the address is unavailable. */
   async listen(host: string, port: number): Promise<number> {
     process.once('exit', this.endAtExit);
     const { threads } = this.options;
@@ -89,17 +88,16 @@ export class EdgeThreads {
     throw new Error('a thread could not use the files of TLS_CERT_FILE and TLS_KEY_FILE');
   }
 
-  /** Accepts no new connections. Resolves when every request has been answered. */
   async drain(): Promise<void> {
     await Promise.all(this.threads.map((thread) => thread.asked('drain')));
   }
 
-  /** Resolves when unread answers have settled; see UnsentAnswers.settled. */
+  /** See UnsentAnswers.settled. */
   async settled(): Promise<void> {
     await Promise.all(this.threads.map((thread) => thread.settle()));
   }
 
-  /** Closes all connections and ends the threads. Gives up after {@link CLOSE_MS}. */
+  /** Gives up after {@link CLOSE_MS}. */
   async close(): Promise<void> {
     this.isClosing = true;
     const [first, ...others] = this.threads;
@@ -265,7 +263,6 @@ class EdgeThread {
     return new Promise((resolve) => (this.hasApp = resolve));
   }
 
-  /** Blocks until the edge thread has ended, or for `timeoutMs`. */
   waitForEnd(timeoutMs: number): void {
     Atomics.wait(new Int32Array(this.task.end), 0, 0, timeoutMs);
   }

@@ -19,7 +19,6 @@ export const ToCore = {
   streamAsked: 3,
   /** A client of a replica's stream sends orders, or has signed in again. */
   streamJoined: 4,
-  /** Stream events: a text or binary message, too many messages, a pong, the end. */
   streamMessage: 5,
   streamExceeded: 6,
   streamPong: 7,
@@ -34,7 +33,7 @@ export const ToCore = {
 
 export const ToEdge = {
   result: 1,
-  /** The answer to a request, or to a command that the engine did not see. */
+  /** The answer to a request, or to a command without a result. */
   answer: 2,
   /** The core has forgotten a command's session: send the whole request. */
   unknownSession: 3,
@@ -43,21 +42,17 @@ export const ToEdge = {
   /** The edge's queue is too long: close the connection instead of answering. */
   dropped: 5,
   stopping: 6,
-  /** A stream was opened. */
   streamAccepted: 7,
   /** A handshake was refused; contains the HTTP answer. */
   streamRefused: 8,
   streamText: 9,
   /** The core is stopping, and did not execute a command from a replica's stream. */
   streamNotServed: 10,
-  /** A stream has joined a topic. */
   streamSubscribe: 11,
-  /** A stream has left a topic. */
   streamUnsubscribe: 12,
   /** A message for all streams of a topic. */
   published: 13,
   streamPing: 14,
-  /** Closes a stream with a code. */
   streamEnd: 15,
   /** Cuts a stream's connection. */
   streamCut: 16,
@@ -85,7 +80,6 @@ export interface FrameSink {
   send(frame: Frame, body?: Uint8Array): void;
 }
 
-/** The core's sink, which also sends assembled frames. */
 export interface BlockSink extends FrameSink {
   sendBlock(block: FrameBlock): void;
 }
@@ -163,10 +157,7 @@ export class FrameWriter implements Frame {
   }
 }
 
-/**
- * Result frames in sequence, each after its length, as they travel. They are written in words,
- * which is several times as fast as in bytes.
- */
+/** Result frames as they travel, each after its length; written in words, which is faster. */
 export class FrameBlock {
   private words = new Int32Array(4 * 1024);
   private bytes = Buffer.from(this.words.buffer);
@@ -178,7 +169,6 @@ export class FrameBlock {
     return 4 * this.length;
   }
 
-  /** The frames, each after its length. */
   get content(): Buffer {
     return this.bytes.subarray(0, this.byteLength);
   }

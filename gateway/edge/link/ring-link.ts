@@ -45,7 +45,6 @@ export class RingLink implements BlockSink {
     this.ring.sleep();
   }
 
-  /** Bytes that do not fit the ring yet. */
   get waitingBytes(): number {
     return this.writer.waitingBytes;
   }

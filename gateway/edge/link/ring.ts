@@ -55,7 +55,6 @@ export class RingWriter extends Ring {
 
   constructor(
     memory: SharedArrayBuffer,
-    /** Sends the reader a message that makes it check the ring. */
     private readonly wakeReader: () => void,
   ) {
     super(memory);
@@ -77,8 +76,7 @@ export class RingWriter extends Ring {
   }
 
   /**
-   * Writes adjacent frames, each after its length and padded to whole words, and wakes the reader.
-   * Returns false if the ring lacks contiguous room for all of them.
+   * Frames follow their lengths, padded to words. Returns false without contiguous room for all.
    */
   writeAll(frames: Uint8Array): boolean {
     const at = this.written & (RING_BYTES - 1);
@@ -153,15 +151,14 @@ export class RingReader extends Ring {
 
   constructor(
     memory: SharedArrayBuffer,
-    /** Sends the writer a message that makes it check the ring. */
     private readonly wakeWriter: () => void,
   ) {
     super(memory);
   }
 
   /**
-   * Passes available frames to `handle`, up to about `bytesMax` bytes, as start and end offsets in
-   * {@link bytes}. They may be overwritten after this returns. Returns false if there are none.
+   * Passes frames to `handle`, up to about `bytesMax` bytes, as offsets in {@link bytes}, which may
+   * be overwritten after this returns. Returns false if there are none.
    */
   read(handle: (start: number, end: number) => void, bytesMax = RING_BYTES): boolean {
     const { control } = this;

@@ -2,9 +2,9 @@
  * Numbers that replace tokens between the core and an edge. The core numbers a session when it
  * admits one of its requests, and sends the number with the answer.
  *
- * Invariant: a number is never reused for another session. If either side forgets a number, one
- * request is sent again with its token. A number grants nothing: the core checks each command's
- * session again (commands/intake.ts).
+ * Invariant: a number is never reused for another session, and grants nothing: the core checks each
+ * command's session again (commands/intake.ts). If either side forgets a number, one request is
+ * sent again with its token.
  */
 import type { Session } from '../../access/sessions.js';
 

@@ -36,7 +36,6 @@ export type ToEdgeThread =
   | 'wake'
   /** Accept connections and distribute them over the threads' apps. */
   | { host: string; port: number; apps: number[] }
-  /** Create an app with the certificate that is in the files now. */
   | 'renewCertificate'
   /** Distribute connections over these apps from now on. */
   | { apps: number[] }
@@ -70,5 +69,4 @@ export type FromEdgeThread =
   | { answers: OwnAnswers; readings: EdgeReadings }
   /** A bug, after which the thread only closes. */
   | { failure: string }
-  /** The drain or settling that was asked for is complete. */
   | 'done';

@@ -1,7 +1,6 @@
 /**
- * The exchange's time on a replica: the time of the last applied command, plus the time passed
- * since. The machine's clock is not read, because the exchange's time may run faster than real time
- * (FEED_SPEED) and the machine's clock may be wrong.
+ * The exchange's time on a replica: the time of the last applied command, plus the time since. The
+ * machine's clock is not read: it may be wrong, or slower than the exchange's time (FEED_SPEED).
  *
  * Invariant: time never goes back, and is at most one second of real time ahead of the last
  * command.

@@ -1,10 +1,8 @@
 /**
- * The exchange's state on a replica, in place of a sequencer: an engine that follows the journal,
- * where everything is durable. A sequence is released here when its whole batch has been applied
- * and yields the leader's digest.
+ * The exchange's state on a replica, in place of a sequencer: an engine that follows the journal.
  *
- * Invariant: targets are released in sequence order, and only after their batch is checked. No
- * command is accepted.
+ * Invariant: targets are released in sequence order, once their whole batch has been applied and
+ * yields the leader's digest. No command is accepted.
  */
 import type { Engine } from '../../../engine/engine.js';
 import { ReleaseQueue, type ReleaseTarget } from '../../../persistence/release-queue.js';

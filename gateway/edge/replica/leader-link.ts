@@ -30,7 +30,6 @@ export interface LeaderPlace {
 
 interface LinkOptions {
   key: () => string;
-  /** Returns the current leader, or `null` if unknown. */
   findLeader: () => LeaderPlace | null;
   log: Log;
   onOpen: () => void;

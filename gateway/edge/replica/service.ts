@@ -7,9 +7,8 @@
  * - Reads are answered here while this replica's state is at most {@link AGE_MS_MAX} old. After
  *   that, the leader answers if it may know more and answers soon. Otherwise this replica answers
  *   and adds its state's age, up to the age that the operator allows.
- * - A signed-in user's read is at least as new as the last answer this replica gave the user. The
- *   leader judges a token that this replica does not accept, because the token may be newer than
- *   the replica's state.
+ * - A signed-in user's read is at least as new as the last answer this replica gave the user. A
+ *   token that this replica does not accept may be newer than its state, so the leader judges it.
  */
 import { tokenIn } from '../../access/cookie.js';
 import type { Call } from '../../http/call.js';
@@ -21,7 +20,6 @@ import type { LastAnswers } from './last-answers.js';
 /** A state counts as current up to this age. */
 export const AGE_MS_MAX = 1_000;
 
-/** The age of this replica's state, and its consequences for reads. */
 export class StateAge {
   constructor(
     private readonly parts: {

@@ -37,7 +37,6 @@ interface Client {
   number: number;
   /** Whether the current leader knows the client. */
   isOpened: boolean;
-  /** The numbers of its unanswered requests. */
   pending: Set<number>;
   /** Answers that wait for this replica's state, and the sequence of the last one. */
   held: number;
@@ -106,7 +105,6 @@ export class StreamOrders implements OrdersElsewhere {
     } else if (client.isOpened) this.close(client);
   }
 
-  /** Handles a frame if it is about a client of the stream. */
   receive(frame: FrameReader): void {
     if (frame.kind === ToEdge.streamNotServed) this.options.link.leave();
     const client = this.byNumber.get(frame.id);
@@ -216,7 +214,6 @@ export class StreamOrders implements OrdersElsewhere {
     client.connection.endWhenAnswered(reason);
   }
 
-  /** Answers with what is known about the request. */
   private giveUp({ client, request, isSent, isDoubtful }: Order, number: number): void {
     client.pending.delete(number);
     const error = isSent || isDoubtful ? OUTCOME_UNKNOWN : UNAVAILABLE;

@@ -1,6 +1,5 @@
 /**
- * The sockets of streams in an edge's thread. Passes messages between clients and the core. The
- * core sends a message for many clients only once.
+ * The sockets of streams in an edge's thread: passes messages between clients and the core.
  *
  * Invariant: no reader exceeds its limit of unsent bytes, nor do all readers of this thread
  * together exceed theirs (stream/backlogs.ts).
@@ -181,9 +180,8 @@ export class ThreadStreams {
   }
 
   /**
-   * Counts a frame as the core counts messages, so that no client can send the core more than the
-   * core answers. Returns false if the stream exceeds its rate, after which nothing of it is passed
-   * on.
+   * Counts a frame as the core counts messages, so that no client sends the core more than the core
+   * answers. Returns false if the stream exceeds its rate; from then on, nothing is passed on.
    */
   private afford(number: number, stream: Stream): boolean {
     if (stream.hasExceeded) {
@@ -196,7 +194,6 @@ export class ThreadStreams {
     return false;
   }
 
-  /** Passes a client's message to the core, or cuts the stream off if the queue is full. */
   private pass(stream: Stream, frame: FrameWriter, body: Uint8Array): void {
     if (this.link.waitingBytes > WAITING_BYTES_MAX) this.cutOff(stream);
     else this.link.send(frame, body);
@@ -233,8 +230,8 @@ export class ThreadStreams {
     if (handshake === null) this.say(ToCore.streamClosed, number);
     else {
       const { response, key, extensions, context } = handshake;
-      // Not corked: at the end of a cork, uWebSockets.js takes the socket for the HTTP connection
-      // that it was, and may close it. An empty choice tells the client that no subprotocol is
+      // Not corked: at the end of a cork, uWebSockets.js takes the socket for the earlier HTTP
+      // connection, and may close it. An empty choice tells the client that no subprotocol is
       // supported.
       response.upgrade<SocketData>({ number }, key, '', extensions, context);
     }

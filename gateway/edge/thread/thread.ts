@@ -1,6 +1,6 @@
 /**
- * An edge's thread: holds connections, serves HTTP on them, and passes on requests that only the
- * core can answer. It has no exchange state and no secret.
+ * An edge's thread: holds connections, and passes on requests that only the core can answer. It has
+ * no exchange state and no secret.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Assets } from '../../../engine/interface/notation.js';
@@ -42,7 +42,7 @@ import { ThreadStreams } from './streams.js';
 const REPORT_MS = 500;
 const NOT_MEASURED = { observe: () => {} };
 
-/** A request. The core answers nearly all of them. */
+/** The core answers nearly all requests. */
 class EdgeCall extends Reply {
   /** Only the core knows the user. */
   readonly userId = 0;
