@@ -1,7 +1,7 @@
 /**
- * Compares the clock of a machine that may become leader with other times: those of the journal's
- * commands, the leader's lease and the database. A leader's time goes into the journal and cannot
- * be undone, so a machine that differs by more than two seconds must not lead.
+ * Compares the clock of a machine that may become leader with other times: the journal's, the
+ * lease's and the database's. A leader's time goes into the journal and cannot be undone, so a
+ * machine that differs by more than two seconds must not lead.
  *
  * Invariant: observed times advance by elapsed time, so setting the machine's clock does not move
  * them. Slow answers do no harm: a later observation only counts if it is ahead of the earlier
@@ -11,14 +11,13 @@ import { elapsedMs, machineMs } from '../observe/clock.js';
 
 /** Machines with network time differ by far less. */
 const DIFFERENCE_MS_MAX = 2_000;
-/** Observations older than one or two of these periods no longer count once newer ones exist. */
+/** Older observations stop counting after one or two of these periods, if newer ones exist. */
 const KEPT_MS = 60_000;
 /** An observation younger than this may be an old time, read late. */
 const SETTLED_MS = 2_000;
 
 type Elapsed = () => number;
 
-/** Another machine's time, derived from observations. */
 class ToldTime {
   private lastMs = Number.NaN;
   private firstElapsedMs: number | null = null;
@@ -33,7 +32,7 @@ class ToldTime {
     private readonly settledMs: number,
   ) {}
 
-  /** Records an observation. Ignores a repeated time. */
+  /** Ignores a repeated time. */
   told(atMs: number): void {
     if (atMs === this.lastMs) return;
     this.lastMs = atMs;
@@ -64,7 +63,6 @@ export class CandidateClock {
   readonly database: ToldTime;
   private readonly wall: () => number;
 
-  /** Replaces the sources of time in tests. */
   constructor({
     wall = machineMs,
     elapsed = elapsedMs,
@@ -75,10 +73,7 @@ export class CandidateClock {
     this.database = new ToldTime(elapsed, 0);
   }
 
-  /**
-   * How far this machine's clock is ahead of the reference time that differs most from it. Negative
-   * if the clock is behind; `null` if no reference time is known.
-   */
+  /** Against the time that differs most. Negative if behind; `null` if no other time is known. */
   get aheadMs(): number | null {
     return this.worst()?.aheadMs ?? null;
   }

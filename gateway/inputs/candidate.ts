@@ -1,7 +1,7 @@
 /**
- * Decides whether this exchange may take the lead. The check precedes the statement that makes the
- * exchange leader, because afterwards no other exchange can serve. A candidate that may not lead
- * logs the reason, keeps waiting, and is checked again.
+ * Decides whether this exchange may take the lead, before the statement that makes it leader:
+ * afterwards no other exchange can serve. A candidate that may not lead logs the reason, keeps
+ * waiting, and is checked again.
  */
 
 import type { Copies } from '../../persistence/replication/postgres/copies.js';
@@ -11,7 +11,7 @@ import type { CandidateClock } from './candidate-clock.js';
 
 interface CandidateOptions {
   clock: CandidateClock | null;
-  /** Checks all other conditions for serving. @throws an Error that explains the problem */
+  /** All other conditions for serving. @throws an Error that explains the problem */
   mustServe: () => Promise<void>;
   log: Log;
 }
@@ -19,10 +19,9 @@ interface CandidateOptions {
 const LACKING_LOOKS = 3;
 
 export class Candidate implements JournalCandidate {
-  /** Why the exchange could not serve at the last check. */
   private failing: string | null = null;
   private isTold = false;
-  /** The journal's copies at the last check; `null` if unknown. */
+  /** `null` if unknown. */
   copies: Copies | null = null;
   /** Consecutive checks at which a commit would have waited for copies. */
   private lacking = 0;

@@ -1,37 +1,31 @@
 /**
- * Checks at startup whether the exchange's clock is plausible. Its times go into the journal and
- * cannot be undone: a clock that is years ahead ends every market, pays out, and expires
- * idempotency keys.
+ * Checks at startup whether the exchange's clock is plausible. Its times cannot be undone: a clock
+ * that is years ahead ends every market, pays out, and expires idempotency keys.
  *
- * The machine's clock is checked in both directions. A simulation at a speed other than 1 continues
- * from the later of the journal's and the machine's time; a price file continues from the
- * journal's. At speed 300 the journal is hours ahead after minutes, so there only a jump ahead is
- * checked.
+ * A simulation at a speed other than 1 and a price file may be behind the journal: at speed 300 the
+ * journal is hours ahead after minutes. For them, only a jump ahead is checked.
  */
 interface ClockAtStart {
-  /** Time of the journal's last command; `null` if the journal is empty. */
+  /** `null` if the journal is empty. */
   journalMs: number | null;
-  /** The source's current time. */
   sourceMs: number;
   /** The source's name in messages, such as "the clock of the machine". */
   source: string;
-  /** Whether the journal may be ahead of the source. */
+  /** The journal may be ahead of the source. */
   mayBeBehind: boolean;
 }
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** A gap longer than a usual outage. */
 const AHEAD_MS_MAX = 31 * DAY_MS;
 /** Machines with network time differ by less. */
 const BEHIND_MS_MAX = MINUTE_MS;
 
-/** Whether a time is in the years 2000 to 2099. */
 export function isPlausible(atMs: number): boolean {
   return atMs >= Date.UTC(2000) && atMs < Date.UTC(2100);
 }
 
-/** Returns the problem, worded for the operator, or `null`. */
+/** The problem, worded for the operator, or `null`. */
 export function clockProblem(start: ClockAtStart): string | null {
   const { journalMs, sourceMs, source, mayBeBehind } = start;
   const says = `${source} says ${timeText(sourceMs)}`;

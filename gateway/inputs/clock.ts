@@ -1,6 +1,6 @@
 /**
- * The exchange's clock: the machine's time of day, or the time of a price file. The engine receives
- * its time as data.
+ * The exchange's clock: the machine's time of day, or a price file's time. The engine receives its
+ * time as data.
  *
  * Invariant: the exchange's time never goes back, and follows changes of the machine's clock only
  * gradually. A `FeedClock` never passes the next undelivered price of its file.
@@ -8,7 +8,7 @@
 import { elapsedMs, machineMs } from '../observe/clock.js';
 
 export interface Clock {
-  /** The exchange's time, in integer milliseconds since the epoch. Never goes back. */
+  /** Integer milliseconds since the epoch. Never goes back. */
   nowMs(): number;
   /**
    * Real milliseconds until the clock can show `atMs`, at most {@link MAX_TIMER_MS}; 0 if it does
@@ -48,17 +48,14 @@ interface SystemClockOptions {
 }
 
 /**
- * The time of day. It starts at the machine's time, then counts elapsed real time, so that setting
- * the machine's clock does not set the exchange's: commands in the journal cannot be undone. It
- * never goes back and never stops.
+ * The time of day. It starts at the machine's time, then counts elapsed real time, because commands
+ * in the journal cannot be undone when the machine's clock is set.
  *
  * The two clocks are compared every second. A difference of up to a second is corrected at 5% of
- * the speed. A larger one means that the machine's clock was set. A forward step is never followed,
- * because it would end markets and forget keys early. A backward step that lasts for a minute is
- * followed by running at half speed.
+ * the speed. A larger forward step is never followed, because it would end markets and forget keys
+ * early. A backward step that lasts a minute is followed at half speed.
  */
 export class SystemClock implements Clock {
-  /** Whether its distance from the machine's clock is worth reporting. */
   readonly followsMachine = true;
   private readonly log: ClockLog;
   private readonly wall: () => number;
@@ -69,7 +66,7 @@ export class SystemClock implements Clock {
   private correctionMs = 0;
   private rate = 0;
   private shownMs = 0;
-  /** How far the machine's clock was set, and when that was first seen; `null` if it was not. */
+  /** `null` if the machine's clock was not set. */
   private step: { aheadMs: number; sinceMs: number } | null = null;
   private isSlowed = false;
 
@@ -121,7 +118,6 @@ export class SystemClock implements Clock {
     this.rate = rate;
   }
 
-  /** Handles a large difference: follows a backward step if it lasts, never a forward step. */
   private meetStep(aheadMs: number, elapsedMs: number): void {
     if (this.step === null || Math.abs(aheadMs - this.step.aheadMs) > STEP_MS) {
       this.step = { aheadMs, sinceMs: elapsedMs };
@@ -155,9 +151,8 @@ export class SystemClock implements Clock {
 }
 
 /**
- * Real time that the clock makes up for after it was held at a price, so that late timers do not
- * slow down the exchange. The rest of a long stall is skipped, so that traders never see minutes
- * pass in an instant.
+ * Real time made up for after waiting at a price, so that late timers do not slow the exchange. The
+ * rest of a long stall is skipped, so that traders never see minutes pass in an instant.
  */
 const CATCH_UP_MS = 100;
 
@@ -170,7 +165,7 @@ export class FeedClock implements Clock {
   private anchorElapsedMs: number;
   private heldAtMs: number;
 
-  /** Stays at `startsAtMs` until the first `runTo`. `speed` is positive. */
+  /** Stays at `startsAtMs` until the first `runTo`. */
   constructor(options: { startsAtMs: number; speed: number; elapsed?: () => number }) {
     if (!Number.isInteger(options.startsAtMs)) throw new Error(`not a time: ${options.startsAtMs}`);
     if (!(options.speed > 0 && Number.isFinite(options.speed)))
@@ -193,7 +188,7 @@ export class FeedClock implements Clock {
     return timerMs((atMs - this.runningMs()) / this.speed);
   }
 
-  /** Lets the clock run to `atMs`, the time of the next undelivered price; never decreases. */
+  /** `atMs`: the time of the next undelivered price. Never decreases. */
   runTo(atMs: number): void {
     if (atMs < this.heldAtMs)
       throw new Error(`the clock may already run to ${this.heldAtMs}, which is after ${atMs}`);

@@ -6,11 +6,10 @@ export interface SourceTick {
   observedAtMs: number;
 }
 
-/** Feeds connect within this time. */
 const FIRST_PRICE_MS = 60_000;
 
 export class PriceTicks {
-  /** Prices by symbol, then by source. */
+  /** By symbol, then by source. */
   private readonly last = new Map<string, Map<string, SourceTick>>();
   private readonly counts = new Map<string, number>();
 
@@ -37,7 +36,7 @@ export class PriceTicks {
     return this.counts;
   }
 
-  /** A warning about assets without a price; `null` if there are none, or just after startup. */
+  /** `null` if every asset has a price, or just after startup. */
   warning(nowMs: number): string | null {
     const silent = this.silent();
     if (silent.length === 0 || nowMs - this.startedAtMs < FIRST_PRICE_MS) return null;
@@ -48,7 +47,7 @@ export class PriceTicks {
     return this.symbols.filter((symbol) => !this.last.has(symbol));
   }
 
-  /** Newest ticks by asset and source. Without a price: the time of startup, and no source. */
+  /** Without a price: the time of startup, and no source. */
   *newest(): Generator<readonly [symbol: string, Pick<SourceTick, 'source' | 'observedAtMs'>]> {
     for (const symbol of this.silent())
       yield [symbol, { source: '', observedAtMs: this.startedAtMs }];

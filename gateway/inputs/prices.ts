@@ -25,22 +25,19 @@ export const VENUES = { coinbase: COINBASE, kraken: KRAKEN } as const;
 export type VenueName = keyof typeof VENUES;
 
 export type PriceFeedConfig =
-  /** A random seed if `seed` is `null`. */
   | { kind: 'simulated'; seed: number | null; speed: number }
   | { kind: 'file'; path: string; speed: number }
   | { kind: 'live'; venues: { name: VenueName; url: string }[] };
 
-/** The part of the configuration for commands from the exchange itself. */
 export interface InputConfig {
   assets: string[];
   feed: PriceFeedConfig;
   /** Accepts a clock that is far from the journal's last command. */
   acceptClock: boolean;
-  /** Starting balance of the house, which is off if this is 0. */
+  /** 0: the house is off. */
   houseFundsMicros: number;
 }
 
-/** The sources of prices and of the exchange's time. */
 export interface Inputs {
   clock: Clock;
   feed: PriceFeed;
@@ -55,7 +52,7 @@ export interface ConnectedVenue {
 interface InputOptions {
   config: InputConfig;
   ticks: TickFileSummary | null;
-  /** The recovered engine. Simulated prices and a price file continue from its state. */
+  /** Simulated prices and a price file continue from its state. */
   engine: Engine;
   log: Log;
   onFailure: (error: Error) => void;
@@ -93,7 +90,7 @@ interface ClockOptions {
   config: InputConfig;
   ticks: TickFileSummary | null;
   log: Log;
-  /** Time of the journal's last command; `null` if the journal is empty. */
+  /** `null` if the journal is empty. */
   journalMs: number | null;
 }
 
@@ -124,7 +121,6 @@ function simulationClock(speed: number, engine: Engine, log: Log): Clock {
   return clock;
 }
 
-/** Defaults for assets without known values. */
 const UNKNOWN_ASSET = { startPriceMicros: 100_000_000, annualVolatility: 0.8 };
 
 function simulatedAsset(symbol: string, engine: Engine): SimulatedAsset {
@@ -141,13 +137,13 @@ interface PriceSinkOptions {
   /** The name of the source if the feed has only one. */
   onlySource: string;
   isLive: boolean;
-  /** Called after each price with the price that the engine stored, or `null`. */
+  /** `price` is what the engine stored, or `null`. */
   observed: (asset: number, price: ObservedPrice | null) => void;
 }
 
 /**
- * Submits each price as a command. If there is only one live source, one price per startup names
- * it, which does not change the price's effect: it records in the journal that prices were live.
+ * If there is only one live source, one price per startup names it, without effect on the price:
+ * the journal then records that prices were live.
  */
 export function priceSink({
   sequencer,
@@ -190,7 +186,7 @@ export function priceSink({
   };
 }
 
-/** The price that the last command stored (the median of several sources), or `null`. */
+/** The median if there are several sources; `null` if the last command stored no price. */
 function storedPrice({ events }: Engine): ObservedPrice | null {
   const { values, length } = events;
   const { priceMicros, observedAtMs } = EventSlot.priceObserved;
@@ -213,7 +209,7 @@ function tellGuard(
   if (held === null && wasHeld) log.warn({ symbol, lastMicros }, 'prices are no longer held back');
 }
 
-/** Combines several feeds, each a named source. The engine takes the median. */
+/** The engine takes the median of the sources. */
 class SeveralFeeds implements PriceFeed {
   constructor(private readonly feeds: readonly { source: string; feed: PriceFeed }[]) {}
 

@@ -1,6 +1,6 @@
 /**
- * The scheduler: submits `advanceTime` when something is due, and once per event-loop turn while
- * ended markets have work left.
+ * Submits `advanceTime` when something is due, and once per event-loop turn while ended markets
+ * have work left.
  *
  * Invariant: it never submits early. At most one timer is set. Commands that do not change the next
  * deadline, which are nearly all, cost nothing.
@@ -9,13 +9,12 @@ import { SubmitRefused } from '../../persistence/sequencer.js';
 import type { Submitter } from '../observe/watched-sequencer.js';
 import type { Clock } from './clock.js';
 
-/** The longest sleep in real time, in case the clock is set during it. */
+/** In real time, in case the clock is set during a sleep. */
 const MAX_SLEEP_MS = 1_000;
-/** Delay after the sequencer refused a command. */
 const REFUSED_SLEEP_MS = 10;
 
 export class Scheduler {
-  /** The deadline of the current timer, or Infinity. */
+  /** Infinity without a timer. */
   private armedForMs = Number.POSITIVE_INFINITY;
   private timer: NodeJS.Timeout | null = null;
   private immediate: NodeJS.Immediate | null = null;

@@ -1,6 +1,6 @@
 /**
- * Sources of commands other than clients: the price feed, the scheduler and the house. They stop
- * before the journal closes, or when trading is halted.
+ * Commands that clients do not send: prices, time and the house. They stop before the journal
+ * closes, or when trading is halted.
  */
 import { CODES } from '../../engine/interface/codes.js';
 import { ResultHead } from '../../engine/interface/results.js';
@@ -72,7 +72,7 @@ function listAssets(sequencer: WatchedSequencer, symbols: readonly string[], log
   }
 }
 
-/** Lists markets of the configured assets ahead of their windows, and of no other assets. */
+/** Markets of other assets are not listed ahead of their windows. */
 function listMarkets(sequencer: WatchedSequencer, symbols: readonly string[]): void {
   const { engine } = sequencer;
   for (let asset = 0; asset < engine.assetCount; asset++) {
@@ -81,7 +81,7 @@ function listMarkets(sequencer: WatchedSequencer, symbols: readonly string[]): v
   }
 }
 
-/** `null` if the house is off. Even then, cancels orders that the house left resting earlier. */
+/** `null` if the house is off. Even then, its earlier resting orders are cancelled. */
 function openHouse({ config, log, sequencer, inputs }: SourcesOptions): House | null {
   if (config.houseFundsMicros === 0) {
     cancelHouseOrders(sequencer);

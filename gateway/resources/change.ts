@@ -10,11 +10,11 @@ type OwnPart<Of> = Of extends UserCommand ? Omit<Of, keyof UserCommand> : never;
 interface Change<Body, Query>
   extends Omit<Definition<Body, Query>, 'access' | 'command' | 'handle' | 'idempotent'> {
   receipt: ReceiptWriter<string | Uint8Array>;
-  /** The command without its user and key; `null` if the request has been refused. */
+  /** Without user and key; `null` if the request has been refused. */
   commandOf(call: Call<Body, Query>): OwnPart<Command> | null;
 }
 
-/** The answer has the only status of the route's responses. */
+/** The answer's status is the only one in the route's responses. */
 export function defineChange<Body = undefined, Query = unknown>(
   method: Method,
   path: string,

@@ -1,7 +1,4 @@
-/**
- * Lists as JSON or, on request, as CSV (RFC 4180). A CSV response links to the next page in the
- * Link header.
- */
+/** Lists as JSON or, on request, as CSV (RFC 4180), whose Link header names the next page. */
 import type { Engine } from '../../engine/engine.js';
 import { answerCoded } from '../http/answers/coded-answer.js';
 import { JSON_TYPE } from '../http/answers/response-head.js';
@@ -10,7 +7,7 @@ import type { Writer } from '../json/writer.js';
 import { type PageEnd, pageText } from './paging.js';
 
 const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
-/** Media types of a list, default first. The Accept header can request the other one. */
+/** Default first. */
 export const LIST_TYPES = [JSON_TYPE, CSV_TYPE];
 
 export interface Listing<Entry extends object> {
@@ -20,7 +17,7 @@ export interface Listing<Entry extends object> {
   line?: Writer<Entry, Engine>;
 }
 
-/** Answers with a page in the client's preferred format. `path` is relative to /api. */
+/** `path` is relative to /api. */
 export function answerList<Entry extends object>(
   call: Call,
   list: Listing<Entry>,
@@ -45,8 +42,8 @@ export function answerList<Entry extends object>(
 }
 
 /**
- * Returns a header line and a line per entry. Each time has a second column: UTC to the second, as
- * spreadsheets read it. Values are not quoted, because none contains a comma, quote or line break.
+ * Each time has a second column: UTC to the second, as spreadsheets read it. Values are not quoted,
+ * because none contains a comma, quote or line break.
  */
 export function csvText<Entry extends object>(
   { entry, line = entry }: Pick<Listing<Entry>, 'entry' | 'line'>,
@@ -73,7 +70,7 @@ function dateText(atMs: string): string {
   return atMs === '' ? '' : new Date(Number(atMs)).toISOString().slice(0, 19).replace('T', ' ');
 }
 
-/** Whether the Accept header prefers CSV over JSON, the default. */
+/** The default is JSON. */
 function prefersCsv(accept: string): boolean {
   if (accept === '') return false;
   let [csv, json] = [0, 0];

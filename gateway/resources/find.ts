@@ -1,4 +1,4 @@
-/** Looks up what a request names. Refuses the request if it does not exist. */
+/** Looks up what a request names, or refuses the request. */
 import type { Engine } from '../../engine/engine.js';
 import { Privacy } from '../../engine/interface/domain.js';
 import { idNumber, marketIdNumber } from '../../engine/interface/notation.js';
@@ -13,7 +13,7 @@ export function findAccount(call: Call, parameter: string): AccountView | null {
   return call.require(account, 'user_not_found') ? account : null;
 }
 
-/** Like {@link findAccount}, but refuses a private account for a client without a session. */
+/** Refuses a private account for a client without a session. */
 export function findShownAccount(call: Call, parameter: string): AccountView | null {
   const account = findAccount(call, parameter);
   // A signed-in caller can only name their own account: reading.ts refuses any other.
@@ -25,7 +25,6 @@ export function findShownAccount(call: Call, parameter: string): AccountView | n
 
 const PRIVATE = 'The account is private: only its user may read this, with a session.';
 
-/** Refuses a request for a market that the engine does not have. */
 export function refuseWithoutMarket(call: Call, marketId: number): void {
   askMarket(call, marketId, 'market_not_active', {}, (error) => {
     if (error === null) call.refuseNow(unsaid({}));
@@ -34,8 +33,8 @@ export function refuseWithoutMarket(call: Call, marketId: number): void {
 }
 
 /**
- * Refuses an id of 0, which never exists, and returns false. A request with an idempotency key is
- * left to the engine, so that the refusal is stored.
+ * An id of 0 never exists. With an idempotency key, the engine refuses it, so that the refusal is
+ * stored.
  */
 export function requireId(call: Call, id: number, code: ErrorCode): boolean {
   return id !== 0 || call.idempotencyKey !== null || call.refuseWhenDurable(errorAnswer(code));
@@ -47,7 +46,7 @@ export function requireListed(call: Call, symbol: string): boolean {
   return false;
 }
 
-/** "the assets are BTC, ETH", for error messages. */
+/** "the assets are BTC, ETH" */
 export function assetsText(engine: Engine): string {
   const symbols = Array.from({ length: engine.assetCount }, (_, asset) =>
     engine.assetSymbol(asset),
@@ -62,15 +61,15 @@ interface FilterQuery {
 }
 
 export interface Filter {
-  /** Part of the list's name in cursors, so that a cursor is valid only with its filters. */
+  /** Part of the list's name in cursors: a cursor is valid only with its filters. */
   name: string;
   bounds: { marketId: number | null; fromMs: number | null; toMs: number | null };
   isSet: boolean;
 }
 
 /**
- * Reads a list's filters (a market and a time range) and calls `respond`. Refuses a market that
- * never existed, because an empty list would mean that nothing happened in it.
+ * Refuses a market that never existed, because an empty list would mean that nothing happened in
+ * it.
  */
 export function withFilter(
   call: Call<unknown, FilterQuery>,

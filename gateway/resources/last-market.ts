@@ -1,7 +1,4 @@
-/**
- * The last market named or written, because most requests, operations and receipts are of the same
- * few markets.
- */
+/** The last market named or written: most requests, operations and receipts are of few markets. */
 import { type Assets, marketIdNumber, marketIdText } from '../../engine/interface/notation.js';
 import { bytesOfText, type JsonScanner } from '../json/scanner.js';
 
@@ -9,7 +6,7 @@ const last = {
   assets: null as Assets | null,
   marketId: 0,
   name: '',
-  /** The name in JSON, made when a body names the market. */
+  /** In JSON, made when a body names the market. */
   quoted: null as Uint8Array | null,
 };
 
@@ -28,7 +25,6 @@ export function marketNumber(assets: Assets, name: string): number {
   return marketId;
 }
 
-/** Reads the next value as a market's name. */
 export function scannedMarket(scanner: JsonScanner, assets: Assets): number {
   if (last.assets === assets) {
     last.quoted ??= bytesOfText(`"${last.name}"`);
@@ -37,7 +33,6 @@ export function scannedMarket(scanner: JsonScanner, assets: Assets): number {
   return marketNumber(assets, scanner.textValue());
 }
 
-/** {@link marketIdText} */
 export function marketName(assets: Assets, marketId: number): string {
   if (last.marketId !== marketId || last.assets !== assets) remember(assets, marketId);
   return last.name;

@@ -1,6 +1,6 @@
 /**
- * Pages of lists. Cursors are opaque to clients. A cursor contains the list's name with its filters
- * and the last returned entry's position, so new entries do not shift a page.
+ * Pages of lists. A cursor contains the list's name with its filters and the last returned entry's
+ * position, so new entries do not shift a page. Cursors are opaque to clients.
  */
 import { stateText, type TrueAt } from '../../persistence/history/true-at.js';
 import { unitsOfSeen } from '../access/fair-use/charges.js';
@@ -12,15 +12,15 @@ export interface PageRequest {
   cursor?: string | undefined;
 }
 
-/** The cost of reading one market, in list entries. */
+/** In list entries. */
 export const ROWS_OF_MARKET = 10;
 
 const POSITION = [/^\d{1,16}$/];
 
 interface ListOrder<Entry> {
-  /** The list's name with its filters, such as "markets?asset=BTC". */
+  /** With the filters, such as "markets?asset=BTC". */
   list: string;
-  /** A permanent number, unique among the entries of the list. */
+  /** Permanent and unique among the list's entries. */
   positionOf(entry: Entry): number;
   newestFirst: boolean;
 }
@@ -29,7 +29,7 @@ export interface PageEnd extends TrueAt {
   nextCursor: string | null;
 }
 
-/** The JSON of a page. `head` has additional fields, each followed by a comma. */
+/** `head` has additional fields, each followed by a comma. */
 export function pageText(
   name: string,
   texts: readonly string[],
@@ -70,7 +70,6 @@ export function pageOf<Entry>(
   return { entries: page, nextCursor };
 }
 
-/** Answers with a page of `entries`; see {@link pageOf}. */
 export function answerPageOf<Entry>(
   call: Call<unknown, PageRequest>,
   entries: Entry[],
@@ -82,7 +81,7 @@ export function answerPageOf<Entry>(
   call.answerWhenDurable(200, pageText(name, page.entries.map(text), end));
 }
 
-/** `position` has several numbers if the list's order needs them. */
+/** Several numbers if the list's order needs them. */
 export function cursorOf(list: string, ...position: readonly number[]): string {
   return Buffer.from([list, ...position].join('\n')).toString('base64url');
 }
@@ -93,7 +92,7 @@ export function startOf(call: Call<unknown, PageRequest>, list: string): number 
   return position ? position[0]! : position;
 }
 
-/** Like {@link startOf}, for a position of several numbers, whose digits match `patterns`. */
+/** Each number's digits match one of `patterns`. */
 export function startPosition(
   call: Call<unknown, PageRequest>,
   list: string,
@@ -108,7 +107,7 @@ export function refuseCursor(call: Call): undefined {
   call.refuseNow(invalidRequest({ cursor: 'is not a cursor of this list' }));
 }
 
-/** Returns the position in a cursor, or `null` if it is not a cursor of this list. */
+/** `null` if it is not a cursor of this list. */
 function numbersIn(list: string, cursor: string, patterns: readonly RegExp[]): number[] | null {
   const [name, ...texts] = Buffer.from(cursor, 'base64url').toString('utf8').split('\n');
   if (name !== list || texts.length !== patterns.length) return null;

@@ -17,9 +17,8 @@ export interface FileFeedOptions {
   speed: number;
   symbols: readonly string[];
   /**
-   * The journal's last time; `null` if the journal is new. Earlier prices are skipped. Prices of
-   * the same millisecond are repeated, which has no effect, because a crash may have separated
-   * them.
+   * The journal's last time; `null` if it is new. Earlier prices are skipped. Prices of the same
+   * millisecond are repeated without effect, because a crash may have separated them.
    */
   resumeAtMs: number | null;
   log: Logger;
@@ -27,13 +26,12 @@ export interface FileFeedOptions {
   onFailure: (error: Error) => void;
 }
 
-/** Limits of one event-loop turn: prices, and exchange time. */
+/** Limits of one event-loop turn, in prices and in exchange time. */
 const MAX_BATCH_TICKS = 64;
 const MAX_BATCH_MS = 1_000;
-/** How long shutdown waits for a running read. */
 const READ_GRACE_MS = 1_000;
 
-/** Creates the feed and its clock, which starts at the first price or at `resumeAtMs`. */
+/** The clock starts at the first price or at `resumeAtMs`. */
 export function openFileFeed(options: FileFeedOptions): { clock: FeedClock; feed: PriceFeed } {
   const { path, ticks, resumeAtMs, speed, log } = options;
   log.info({ path, ...ticks }, 'prices come from a file');
@@ -87,7 +85,7 @@ class FileFeed implements PriceFeed {
     this.options.log.info('the price file has ended; the clock keeps running');
   }
 
-  /** Waits until the clock shows the tick's time. Returns whether it had to wait. */
+  /** Returns whether it had to wait. */
   private async waitFor(tick: Tick): Promise<boolean> {
     let waited = false;
     while (this.clock.nowMs() < tick.observedAtMs) {

@@ -1,11 +1,11 @@
 /**
  * Live prices from the WebSocket feed of another exchange, a venue.
  *
- * Invariant: at most one connection is open or opening. If a connection ends, is refused, falls
- * silent, or has only dropped prices, the feed reconnects. The delay doubles with each failure, and
- * a price resets it. Prices do not affect later connections: sequences start over with each
- * connection, and the latest accepted time is never ahead of the exchange's clock. At most
- * `MAX_TICKS_PER_SECOND` prices a second are delivered per asset, always the newest.
+ * Invariant: at most one connection is open or opening. If it ends, is refused, falls silent, or
+ * has only dropped prices, the feed reconnects. The delay doubles with each failure, and a price
+ * resets it. Sequences start over with each connection, and the latest accepted time is never ahead
+ * of the exchange's clock. At most `MAX_TICKS_PER_SECOND` prices a second are delivered per asset,
+ * always the newest.
  */
 import type { Logger } from 'pino';
 import WebSocket from 'ws';
@@ -19,14 +19,11 @@ export type FeedMessage =
   | { type: 'ticker'; productId: string; sequence: number; priceMicros: number; tradedAtMs: number }
   | { type: 'subscriptions'; productIds: string[] }
   | { type: 'error'; message: string }
-  /** A message that the feed does not need. */
   | { type: 'other' }
   | { type: 'malformed'; reason: string };
 
-/** How to talk to a venue's feed. */
 export interface Venue {
   url: string;
-  /** "BTC" → "BTC-USD". */
   productId(symbol: string): string;
   subscribeMessage(productIds: readonly string[]): string;
   /** Never throws. */
@@ -41,9 +38,9 @@ export interface LiveFeedOptions {
   /** Uniform on [0, 1). Spreads the reconnections of many exchanges. */
   random: () => number;
   url?: string;
-  /** Silence in real milliseconds after which the connection counts as lost. */
+  /** Silence in real time after which the connection counts as lost. */
   idleTimeoutMs?: number;
-  /** First delay before reconnecting, in real milliseconds. It doubles up to `backoffMaxMs`. */
+  /** In real time. Doubles up to `backoffMaxMs`. */
   backoffFirstMs?: number;
   backoffMaxMs?: number;
 }
@@ -51,12 +48,11 @@ export interface LiveFeedOptions {
 export interface LiveFeedStatus {
   /** Whether the current connection has delivered a price in the last minute. */
   live: boolean;
-  /** Attempts to connect, including the first. */
+  /** Including the first attempt. */
   connections: number;
   delivered: number;
-  /** Messages, and trades in them, that violate the venue's protocol or are implausible. */
+  /** Messages and trades that violate the venue's protocol or are implausible. */
   malformed: number;
-  /** Connections refused by the venue's server. */
   serverErrors: number;
 }
 
@@ -65,25 +61,24 @@ const SPACING_MS = 1_000 / MAX_TICKS_PER_SECOND;
 const MAX_MESSAGE_BYTES = 65_536;
 /** A trade further ahead of the exchange's clock is invalid. */
 const MAX_AHEAD_MS = 30_000;
-/** A connection without a price for this long is not live, whatever else it sends. */
+/** Without a price for this long, a connection is not live, whatever else it sends. */
 const LIVE_MS = 60_000;
 /** Fewer consecutive drops, for example of a quiet product, do not condemn a connection. */
 const DROPS_LEAST = 10;
-/** How often the patience with a product's dropped prices doubles: up to a quarter of an hour. */
+/** Up to a quarter of an hour. */
 const DOUBLINGS_MAX = 6;
 
 interface Usefulness {
   readonly symbol: string;
-  /** Since when all prices have been dropped; `null` if the last price was accepted. */
+  /** `null` if the last price was accepted. */
   uselessFromMs: number | null;
-  /** Drops since then. */
   drops: number;
-  /** Doubles the patience: if prices are dropped again after a reconnection, it lasts longer. */
+  /** Doubles the patience before the next one. */
   reconnections: number;
 }
 
 interface Product extends Usefulness {
-  /** The last ticker's number. Each connection has its own numbers. */
+  /** Starts over with each connection. */
   sequence: number;
   tradedAtMs: number;
   deliveredElapsedMs: number;
@@ -104,9 +99,7 @@ export class LiveFeed implements PriceFeed {
   private sink: PriceSink | null = null;
   private socket: WebSocket | null = null;
   private stopped = false;
-  /** When the current connection last had a price, or `null`. */
   private pricedElapsedMs: number | null = null;
-  /** Consecutive connections that ended without a price. */
   private failures = 0;
   private idleTimer: NodeJS.Timeout | null = null;
   private reconnectTimer: NodeJS.Timeout | null = null;
@@ -262,8 +255,8 @@ export class LiveFeed implements PriceFeed {
   }
 
   /**
-   * A dropped price is not a sign of life: if all prices are dropped, the feed reconnects. For a
-   * single product that stays bad, it does so less and less often.
+   * A dropped price is not a sign of life. For a single product that stays bad, the feed reconnects
+   * less and less often.
    */
   private drop(of: Usefulness): void {
     if (of.uselessFromMs === null) {

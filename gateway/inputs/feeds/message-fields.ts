@@ -1,4 +1,4 @@
-/** Fields common to all venues' messages: JSON, decimal prices, times. Nothing here throws. */
+/** Fields common to all venues' messages. Nothing here throws. */
 import { z } from 'zod';
 import type { FeedMessage } from './live.js';
 import { parsePriceMicros } from './price-feed.js';

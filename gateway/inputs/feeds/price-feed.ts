@@ -1,13 +1,13 @@
 /**
  * A price feed: an external source of asset prices, delivered to a sink.
  *
- * Invariant: prices are positive integers within the engine's limits. `observedAtMs` is never
- * later than the exchange's clock and never decreases for one asset.
+ * Invariant: prices are positive integers within the engine's limits. `observedAtMs` is never later
+ * than the exchange's clock and never decreases for one asset.
  */
 import { Big } from 'big.js';
 import { MAX_ASSET_PRICE_MICROS, MICROS_PER_DOLLAR } from '../../../engine/interface/limits.js';
 
-/** `source` is the price's source; absent if there is only one. */
+/** `source` is absent if there is only one. */
 export type PriceSink = (
   symbol: string,
   priceMicros: number,

@@ -1,9 +1,9 @@
 /**
- * Random numbers for the simulated feed: sfc32 (Chris Doty-Humphrey's "small fast counter", from
- * PractRand), and Marsaglia's polar method. The same seed yields the same numbers.
+ * Random numbers for the simulated feed: sfc32 (Chris Doty-Humphrey's PractRand), and Marsaglia's
+ * polar method. The same seed yields the same numbers.
  */
 
-/** Uniform numbers on [0, 1), in steps of 2^-32. The seed is any text. */
+/** On [0, 1), in steps of 2^-32. */
 export function uniformRandom(seed: string): () => number {
   const mix = seedWords(seed);
   let a = mix();

@@ -1,6 +1,6 @@
 /**
  * Simulated prices: a geometric random walk per asset. The same seed and clock yield the same
- * prices. Floating point is safe here, because each price is rounded to a cent on delivery.
+ * prices, because each price is rounded to a cent.
  */
 import type { Clock } from '../clock.js';
 import type { PriceFeed, PriceSink } from './price-feed.js';
@@ -10,7 +10,7 @@ export interface SimulatedAsset {
   symbol: string;
   /** Start of the walk: the last known price, or a round number. */
   startPriceMicros: number;
-  /** Standard deviation of the price's logarithm over a year. For example, 0.5 means 50%. */
+  /** Standard deviation of the price's logarithm over a year: 0.5 means 50%. */
   annualVolatility: number;
 }
 
@@ -23,7 +23,7 @@ export const SIMULATED_ASSETS: readonly SimulatedAsset[] = [
 interface SimulatedFeedOptions {
   assets: readonly SimulatedAsset[];
   clock: Clock;
-  /** Any text. It must differ at each restart, otherwise prices repeat their moves. */
+  /** Must differ at each restart, otherwise prices repeat their moves. */
   seed: string;
   /** Exchange time between two prices of one asset. */
   intervalMs?: number;
@@ -33,7 +33,7 @@ const YEAR_MS = 365.25 * 86_400_000;
 const MICROS_PER_CENT = 10_000;
 /** Upper bound of the walk; the lower one is a cent. Well within the engine's limits. */
 const MAX_CENTS = 100_000_000;
-/** Maximum time of one step, even after a pause such as a suspended machine. */
+/** Also after a pause such as a suspended machine. */
 const MAX_STEP_MS = 60_000;
 
 interface Walk {

@@ -1,8 +1,7 @@
 /**
- * A price file: CSV with the header `observedAtMs,asset,price`, oldest price first, in dollars with
- * at most 6 decimal places. A fourth column `source` allows prices of several sources. The file is
- * read twice, so it must be a regular file. It is read as a stream, so it may have any size. An
- * invalid line ends reading with a `TickFileError` that names the line.
+ * A price file: CSV with the header `observedAtMs,asset,price` and optionally `source`, oldest
+ * price first, in dollars with at most 6 decimal places. The file is read twice, as a stream, so it
+ * must be a regular file of any size.
  *
  * Invariant: no price with an implausible time is returned, because a journal that begins in 1970
  * or 2243 cannot be undone.
@@ -20,7 +19,7 @@ export interface Tick {
   observedAtMs: number;
   symbol: string;
   priceMicros: number;
-  /** The source; absent if the file has only one. */
+  /** Absent if the file has only one. */
   source?: string;
 }
 
@@ -40,7 +39,6 @@ const MAX_LINE_BYTES = 200;
 const HEADER_WITH_SOURCE = [...HEADER, 'source'];
 
 /**
- * Yields the file's prices in order.
  * @param symbols the assets that the file may contain
  * @throws TickFileError that names the line; the file system's error if the file cannot be read
  */
@@ -82,10 +80,7 @@ export async function* readTicks(path: string, symbols: ReadonlySet<string>): As
   }
 }
 
-/**
- * Validates the whole file, so that an error in any line prevents startup.
- * @throws like `readTicks`; TickFileError if the file has no prices
- */
+/** @throws like `readTicks`; TickFileError if the file has no prices */
 export async function checkTickFile(
   path: string,
   symbols: ReadonlySet<string>,
@@ -149,7 +144,7 @@ function timeProblem(text: string, value: number): string {
   return `${must}, not ${shown(text)}`;
 }
 
-/** Shows a value from the file in a message: short, and harmless to a terminal. */
+/** Short, and harmless to a terminal. */
 function shown(text: string): string {
   return printable(JSON.stringify(text.slice(0, 40)));
 }

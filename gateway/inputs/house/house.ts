@@ -1,10 +1,9 @@
 /**
- * The house: an ordinary account without privileges that quotes both sides of every market, so that
- * orders usually find liquidity. This file has its account and its schedule; market-maker.ts
- * decides the quotes.
+ * The house: an ordinary account without privileges that quotes both sides of every market. This
+ * file has its account and its schedule; market-maker.ts decides the quotes.
  *
- * Invariant: it submits commands only after a price, when the caller no longer needs the
- * engine's result, and in its own turns of the event loop.
+ * Invariant: it submits commands only after a price, when the caller no longer needs the engine's
+ * result, and in its own turns of the event loop.
  */
 import type { Logger } from 'pino';
 import type { Engine } from '../../../engine/engine.js';
@@ -20,7 +19,7 @@ import type { ObservedPrice } from './prices.js';
 
 export const HOUSE_USERNAME = 'house';
 
-/** Whether a name is reserved for the house, even if the house has no account. */
+/** True even if the house has no account. */
 export function isNameOfHouse(username: string): boolean {
   return username.toLowerCase() === HOUSE_USERNAME;
 }
@@ -48,8 +47,7 @@ export class House {
   }
 
   /**
-   * Registers the account if it does not exist, turns on its automatic claims, and cancels orders
-   * left by a crash.
+   * Also turns on automatic claims, and cancels orders left by a crash.
    * @throws if a user who can sign in has the name, or if the account cannot be created
    */
   start(): void {
@@ -73,15 +71,14 @@ export class House {
   }
 
   /**
-   * Call after each price of the asset, before any other command is executed. `price`: the price
-   * that the engine stored; null: it stored none.
+   * Call after each price of the asset, before any other command is executed. `price` is what the
+   * engine stored; null: nothing.
    */
   observe(asset: number, price: ObservedPrice | null): void {
     if (price === null) this.maker?.review(asset, this.nowMs());
     else this.maker?.observe(asset, price, this.nowMs());
   }
 
-  /** Reads the last command's events to track what the house's fills cost. */
   noteFills(): void {
     this.maker?.noteFills();
   }
@@ -111,7 +108,7 @@ export class House {
     return Math.max(this.engine.nowMs, this.options.clock.nowMs());
   }
 
-  /** Schedules reviews that no price triggers: stale prices, filled quotes. */
+  /** For reviews that no price triggers: stale prices, filled quotes. */
   private arm(): void {
     const { clock } = this.options;
     const nowMs = this.nowMs();
@@ -136,8 +133,7 @@ export class House {
 }
 
 /**
- * Cancels orders that the house left in an earlier run, because their prices are outdated. Call at
- * every start, even if the house is off.
+ * The prices of an earlier run are outdated. Call at every start, even if the house is off.
  * @throws SubmitRefused if the sequencer accepts no command
  */
 export function cancelHouseOrders(sequencer: Submitter): void {

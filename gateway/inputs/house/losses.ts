@@ -1,26 +1,24 @@
-/** The house's losses within an hour and a day, and its losses to takers who know more. */
+/** The house's losses in an hour and a day, and to takers who know more. */
 
-/** Half of what takers have gained is forgotten after this time. */
 const HALF_LIFE_MS = 1_800_000;
-/** Bounds the extra spread, however much takers know. */
 const MAX_EXTRA_DEVIATIONS = 6;
 /** A fill is compared with the prices of this time. */
 const HELD_MS = 30_000;
 
-/** A move of a tick on a share, so that a fair value that cannot move does not divide by zero. */
+/** A tick per share, so that a fair value that cannot move does not divide by zero. */
 const LEAST_VARIANCE = 1_000 ** 2;
 
 interface Fill {
-  /** Lots of UP: positive if the house bought, negative if it sold. */
+  /** Lots of UP: negative if the house sold. */
   lots: number;
   atMs: number;
 }
 
 /**
  * How the fair value moves after the house's fills in an asset's active market: against the house
- * if takers know what comes. Each fill counts as held for half a minute, at most until its market
- * ends. What takers pay does not count, so customers do not hide the informed. The moves fade with
- * time and never add up to a gain: gains do not offset later losses.
+ * if takers know what comes. Each fill counts for half a minute, at most until its market ends.
+ * What takers pay does not count, so customers do not hide the informed. The moves fade and never
+ * add up to a gain: gains do not offset later losses.
  */
 export class FillLosses {
   private held: Fill[] = [];
@@ -35,7 +33,7 @@ export class FillLosses {
     if (marketId === this.marketId) this.held.push(fill);
   }
 
-  /** The net lots of UP of the fills that count as held. */
+  /** Net lots of UP. */
   get heldLots(): number {
     return this.held.reduce((sum, fill) => sum + fill.lots, 0);
   }
@@ -68,13 +66,13 @@ export class FillLosses {
 }
 
 const HOUR_MS = 3_600_000;
-/** Periods, and the fraction of its funds that the house may lose in each. */
+/** Fractions of its funds that the house may lose in each period. */
 const PERIODS = [
   { lengthMs: HOUR_MS, share: 1 / 20 },
   { lengthMs: 24 * HOUR_MS, share: 1 / 10 },
 ];
 
-/** Detects that the house has lost too much since the hour or the day began (UTC). */
+/** The periods are hours and days in UTC. */
 export class LossLimit {
   private readonly periods: { number: number; profitMicros: number }[] = [];
   private wasReached = false;

@@ -3,11 +3,10 @@
  * upcoming market around half a dollar. It reads no clock and sets no timer, so a simulation can
  * run days of it.
  *
- * Invariant: all orders are post-only. After a price, no resting order is better for a taker
- * than the new fair value allows; while prices are stale or held back, no order rests. The house
- * quotes to a market's end, with a wider spread where a price can still change much, so that
- * positions can be sold until then. Its exposure and money in a market are limited, and so is its
- * loss in an hour and in a day. Orders, positions and profit are read from the engine, so the house
+ * Invariant: all orders are post-only. After a price, no resting order is better for a taker than
+ * the new fair value allows; while prices are stale or held back, no order rests. The house quotes
+ * to a market's end, so that positions can be sold until then. Exposure and money in a market are
+ * limited, and so is the loss in an hour and in a day. All state is the engine's, so the house
  * continues after a crash; only the hour and the day begin again.
  */
 import type { Logger } from 'pino';
@@ -62,24 +61,20 @@ const MARKET_SHARE_OF_FUNDS = 1 / 10;
 /** The most to commit to each upcoming market: less, so that the active market gets most. */
 const UPCOMING_SHARE_OF_FUNDS = 1 / 50;
 const EXPOSURE_SHARE_OF_FUNDS = 1 / 40;
-/** Fraction of the available balance. The rest pays the fee that the engine adds to a buy. */
+/** The rest of the available balance pays the fee that the engine adds to a buy. */
 const SPENDABLE_SHARE = 0.99;
 
-/**
- * Used before the start price begins to form: without drift, the price is as likely to rise as to
- * fall from any start price.
- */
+/** Before the start price forms: without drift, the price is as likely to rise as to fall. */
 const EVEN: FairValue = { probability: 0.5, perSecond: 0 };
 
-/** Refusals of quotes that are not logged. */
+/** Quotes refused so are not logged. */
 const EXPECTED = ['market_not_active', 'market_paused', 'user_frozen'];
 
 interface MarketMakerOptions {
   engine: Engine;
-  /** Executes a command; null: the sequencer accepts none now. */
+  /** null: the sequencer accepts no command now. */
   submit: (command: Command) => NumberBuffer | null;
   log: Pick<Logger, 'info' | 'warn' | 'error'>;
-  /** The house's account. */
   userId: number;
   fundsMicros: number;
 }
@@ -107,7 +102,7 @@ export class MarketMaker {
     for (let asset = 0; asset < this.engine.assetCount; asset++) this.stateOf(asset);
   }
 
-  /** Handles a stored price. Removes quotes that are too good at that price before it returns. */
+  /** Removes quotes that are too good at that price before it returns. */
   observe(asset: number, price: ObservedPrice, nowMs: number): void {
     const state = this.stateOf(asset);
     const tookMs = nowMs - (state.ages.lastAtMs ?? nowMs);
@@ -125,7 +120,6 @@ export class MarketMaker {
     }
   }
 
-  /** Reads the last command's events to track what the house's fills cost. */
   noteFills(): void {
     const { values, length } = this.engine.events;
     const { makerId, makerSide, makerOutcome, marketId, sizeLots } = EventSlot.trade;
@@ -138,7 +132,6 @@ export class MarketMaker {
     }
   }
 
-  /** Withdraws, moves and adds quotes in the asset's markets. */
   review(asset: number, nowMs: number): void {
     const { engine } = this;
     for (const marketId of [engine.activeMarket(asset), ...engine.upcomingMarkets(asset)]) {
@@ -176,8 +169,7 @@ export class MarketMaker {
   }
 
   private isQuotable(market: MarketView, { ages }: AssetState, nowMs: number): boolean {
-    // The start price forms in the minute before the start; the part already known moves the
-    // chance.
+    // The start price forms in the minute before the start; its known part moves the chance.
     const isFair = market.startPriceMicros !== null || market.startsAtMs - nowMs > AVERAGED_MS;
     return (
       isFair &&
@@ -201,7 +193,6 @@ export class MarketMaker {
     return !isReached;
   }
 
-  /** Requires a price of the market's asset. */
   private fairOf(market: MarketView, perMs: number): FairValue {
     return fairChance(this.engine, market, perMs) ?? EVEN;
   }
@@ -240,9 +231,7 @@ export class MarketMaker {
     });
   }
 
-  /**
-   * Money for all buys in a market: its limit, less the cost of held shares, within the balance.
-   */
+  /** For all buys in a market: its limit, less the cost of held shares, within the balance. */
   private spendableMicros(
     position: PositionView | null,
     resting: readonly OrderView[],
@@ -287,7 +276,7 @@ export class MarketMaker {
     else this.options.log.info(bounds, 'house: quotes have their full size again');
   }
 
-  /** Uses one command, so that no order meets a half-replaced set of quotes. */
+  /** One command, so that no order meets a half-replaced set of quotes. */
   private requote(
     marketId: number,
     quotes: readonly HouseQuote[],
@@ -298,8 +287,7 @@ export class MarketMaker {
       ...cancel.map((order) => this.cancelOf(order)),
       ...place.map((quote) => this.orderOf(marketId, quote)),
     ];
-    // The house never has this many orders. If it does, cancel all; the next review starts from
-    // none.
+    // The house never has this many orders. If it does, the next review starts from none.
     if (operations.length > MAX_BATCH_OPERATIONS) this.cancelAll(marketId);
     else if (operations.length > 0) this.submitBatch(operations);
   }

@@ -1,9 +1,9 @@
 /** An asset's last price, and how old prices usually become. Not kept over a restart. */
 
-/** Age of a price when the next one arrives: the assumed first value, and each sample's weight. */
+/** The assumed first value, and each sample's weight. */
 const ASSUMED_HORIZON_MS = 250;
 const HORIZON_WEIGHT = 1 / 16;
-/** Limits the effect of an outage: an age counts as at most this multiple of the mean. */
+/** An outage counts as at most this multiple of the mean. */
 const MAX_HORIZON_GROWTH = 4;
 
 export interface ObservedPrice {
@@ -12,7 +12,7 @@ export interface ObservedPrice {
 }
 
 export class PriceAges {
-  /** When the last price was observed; null: no price yet. */
+  /** null: no price yet. */
   lastAtMs: number | null = null;
   private meanMs: number | null = null;
 

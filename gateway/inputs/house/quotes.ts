@@ -4,11 +4,11 @@
  *
  * Invariants of a plan: no bid is above the fair value and no ask below it, except at the lowest
  * and the highest price. Filling one side does not exceed the exposure's cap. Sells are covered by
- * the house's shares; buys cost at most what it may spend. The rules in force allow each order: a
- * quote below the minimum value of a resting order is enlarged to it.
+ * the house's shares; buys cost at most what it may spend. A quote below the minimum value of a
+ * resting order is enlarged to it.
  *
- * A bid (for UP) is a sell of DOWN while the house has DOWN, otherwise a buy of UP. An ask is the
- * same with UP and DOWN exchanged. So shares traded back free their money.
+ * A bid (for UP) sells DOWN while the house has DOWN, otherwise it buys UP; an ask mirrors this. So
+ * shares traded back free their money.
  */
 import { Outcome, Side, ticksIn } from '../../../engine/interface/domain.js';
 import {
@@ -18,18 +18,17 @@ import {
 } from '../../../engine/interface/limits.js';
 import type { OrderView } from '../../../engine/interface/views.js';
 
-/** A price level of one side. Sized in the taker's money, so that cheap shares are not scarce. */
+/** Sized in the taker's money, so that cheap shares are not scarce. */
 interface QuoteLevel {
-  /** Distance from the layer's best price. */
+  /** From the layer's best price. */
   offsetTicks: number;
-  /** The price of the whole level for a taker. */
   takerMicros: number;
 }
 
-/** Levels whose distance from the fair value grows with what a taker may know. */
+/** Its distance from the fair value grows with what a taker may know. */
 interface Layer {
   leastTicks: number;
-  /** Standard deviations of the fair value between it and the first level. */
+  /** Standard deviations from the fair value to the first level. */
   deviations: number;
   levels: readonly QuoteLevel[];
 }
@@ -63,9 +62,8 @@ const USUAL_RUN_LOTS = 500_000;
 const RUN_WEIGHT = 6;
 
 /**
- * The distances of the layers from the fair value. `deviationTicks` is the standard deviation
- * between the fair value and a taker's knowledge; `extraDeviations` measures how well informed
- * takers have been lately.
+ * `deviationTicks`: the standard deviation between the fair value and a taker's knowledge.
+ * `extraDeviations`: how well informed takers have been lately.
  */
 export function halfSpreadTicks(deviationTicks: number, extraDeviations: number): number[] {
   return LAYERS.map(({ leastTicks, deviations }) => {
@@ -77,31 +75,29 @@ export function halfSpreadTicks(deviationTicks: number, extraDeviations: number)
 export interface QuoteInput {
   /** Fair value of UP, 0 to 1000. */
   fairTicks: number;
-  /** The half spread of each layer. */
+  /** By layer. */
   halfSpreadTicks: readonly number[];
   upLots: number;
   downLots: number;
-  /** The exposure from the last fills. */
   runLots: number;
-  /** Maximum difference between UP lots and DOWN lots, in either direction. */
+  /** Between UP lots and DOWN lots, in either direction. */
   maxExposureLots: number;
-  /** Limit of all buys together. */
+  /** All buys together. */
   spendableMicros: number;
   /** The rules' limits: money of one buy, and resting orders of this market. */
   maxOrderMicros: number;
   maxOrders: number;
-  /** The rules' minimum value of a resting order. */
   minRestingMicros: number;
   /** Other users' best bid and ask for UP; null: none. The house never takes. */
   othersBidTicks: number | null;
   othersAskTicks: number | null;
 }
 
-/** An order that should rest. Always GTC and post-only. */
+/** Always GTC and post-only. */
 export interface HouseQuote {
   side: Side;
   outcome: Outcome;
-  /** The price in the order's own outcome. */
+  /** In the order's own outcome. */
   priceTicks: number;
   sizeLots: number;
   /** A resting order within this distance of `priceTicks` stays. */
@@ -155,7 +151,7 @@ function sizeOf(orders: readonly Pick<HouseQuote, 'sizeLots'>[]): number {
 
 type Level = Pick<HouseQuote, 'priceTicks' | 'sizeLots' | 'toleranceTicks'>;
 
-/** What one side's levels depend on, in ticks of the outcome that they buy. */
+/** In ticks of the outcome that the side buys. */
 interface SideInput {
   fairTicks: number;
   halves: readonly number[];
@@ -168,8 +164,8 @@ interface SideInput {
 }
 
 /**
- * Bids for an outcome from the best one down, within the exposure's cap. Without a better level,
- * there is one at the lowest price, which risks next to nothing.
+ * Best bid first, within the exposure's cap. Without a better level, there is one at the lowest
+ * price, which risks next to nothing.
  */
 function sideLevels(input: SideInput): Level[] {
   const runLots = Math.max(0, input.runLots - USUAL_RUN_LOTS) * RUN_WEIGHT;
@@ -236,10 +232,7 @@ function costMicros(quote: HouseQuote): number {
 
 type Resting = Pick<OrderView, 'side' | 'outcome' | 'priceTicks' | 'sizeLots'>;
 
-/**
- * Whether to replace the resting orders: a best price is off by more than is tolerated, or a side's
- * size by more than 30%.
- */
+/** A best price is off by more than is tolerated, or a side's size by more than 30%. */
 export function needsRequote(plan: readonly HouseQuote[], resting: readonly Resting[]): boolean {
   return [true, false].some((bids) => {
     const want = plan.filter((quote) => isBid(quote) === bids);
@@ -263,12 +256,12 @@ function bestTicks(orders: readonly Resting[], bids: boolean): number {
 
 const isBid = (order: Resting): boolean => isBidFor(order.side, order.outcome);
 
-/** Whether the order is a bid for UP: a buy of UP or a sell of DOWN. */
+/** For UP: a buy of UP or a sell of DOWN. */
 export function isBidFor(side: Side, outcome: Outcome): boolean {
   return (side === Side.BUY) === (outcome === Outcome.UP);
 }
 
-/** Orders to cancel and quotes to place. Orders that match a quote stay. */
+/** Orders that match a quote stay. */
 export function changesTo<T extends Resting>(
   plan: readonly HouseQuote[],
   resting: readonly T[],

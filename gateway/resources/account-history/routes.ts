@@ -1,7 +1,6 @@
 /**
- * An account's statement and its orders, open and closed. The history provides both, including
- * everything durable when the request arrived. The engine provides the unfiltered list of resting
- * orders.
+ * An account's statement and its orders, open and closed, from the history, including everything
+ * durable when the request arrived. The engine provides the unfiltered list of resting orders.
  */
 import { idNumber } from '../../../engine/interface/notation.js';
 import type { OrderRecord, OrdersRequest } from '../../../persistence/history/account/orders.js';

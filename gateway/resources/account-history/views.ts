@@ -128,7 +128,7 @@ export const OrderRecord = responseObject('OrderRecord', 'An order, open or clos
   sequence: response.state.sequence.optional(),
   atMs: response.state.atMs.optional(),
 });
-/** An order in a list, without sequence and time, which are fields of the list. */
+/** Sequence and time are fields of the list. */
 export const ListedOrder = responseSchema(
   'ListedOrder',
   'An order, open or closed',

@@ -160,12 +160,12 @@ function answerPositions(call: PositionsCall, userId: number, filter: Filter): v
   });
 }
 
-/** Sort position: by market, then refundable fees, UP, DOWN. */
+/** By market, then refundable fees, UP, DOWN. */
 function placeOf({ marketId, outcome }: views.OpenPosition): number {
   return marketId * 3 + (outcome === null ? 2 : 1 - outcome);
 }
 
-/** The positions of one market or of all, after a place, newest first. */
+/** `marketId`: null for all. */
 function newestFirst(
   positions: readonly PositionView[],
   marketId: number | null,

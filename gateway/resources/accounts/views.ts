@@ -171,10 +171,7 @@ export interface OpenPosition {
   market: MarketView;
 }
 
-/**
- * Returns the user's outcomes in one market and the fees that a VOID market refunds. Omits a
- * resolved market's losing outcome, which is worth nothing.
- */
+/** Includes the fees that a VOID market refunds. Omits a resolved market's losing outcome. */
 export function openPositions(position: PositionView, market: MarketView): OpenPosition[] {
   const { marketId, upLots, downLots, upCostMicros, downCostMicros, feesMicros } = position;
   const up = { outcome: Outcome.UP, lots: upLots, costMicros: upCostMicros, refundMicros: 0 };
@@ -190,7 +187,6 @@ export function openPositions(position: PositionView, market: MarketView): OpenP
     );
 }
 
-/** Converts UP's half-ticks to those of the outcome. */
 function inOutcome(outcome: Outcome | null, up: number | null): number | null {
   if (up === null || outcome === null) return null;
   return outcome === Outcome.UP ? up : HALVES_PER_SET - up;
@@ -203,7 +199,7 @@ interface PositionReads extends Assets {
 
 interface ValuedPosition extends OpenPosition {
   payoutMicros: number;
-  /** The value at the book's bids; `null` if there are none. */
+  /** At the book's bids; `null` if there are none. */
   valueMicros: number | null;
 }
 
@@ -223,7 +219,7 @@ const POSITION = new Writer<ValuedPosition, PositionReads>(Position, {
   atMs: (_, reads) => reads.nowMs,
 });
 
-/** Bids of the family of `readerId` do not count for the value. All bids count if it is 0. */
+/** Bids of the family of `readerId` do not count for the value; 0: all bids count. */
 export function positionText(
   reads: PositionReads,
   position: OpenPosition,
@@ -243,7 +239,7 @@ export function positionStatus({ status }: MarketView): 'open' | 'claimable' {
   return status === MarketStatus.RESOLVED ? 'claimable' : 'open';
 }
 
-/** `rank` is undefined for a private account, of which only the name is shown. */
+/** `rank` is undefined for a private account, which shows only its name. */
 type Shown = AccountView & TrueAt & { rank?: number | null };
 const unless = (of: (account: Shown) => number) => (account: Shown) =>
   account.rank === undefined ? null : of(account);

@@ -1,6 +1,6 @@
 /**
- * The response to POST /batch as ASCII JSON, written from the engine's result. For each operation,
- * it contains the `type` and the receipt or error that the operation's own route would send.
+ * The response to POST /batch as ASCII JSON: for each operation its `type` and the receipt or error
+ * that its own route would send.
  */
 import { Code } from '../../../engine/interface/codes.js';
 import type { Batch, BatchOperation } from '../../../engine/interface/commands.js';
@@ -32,14 +32,14 @@ const BRACE = 125;
 const out = new AsciiWriter();
 const NO_ERRORS: ReadonlyMap<number, ErrorAnswer> = new Map();
 
-/** The receipt of an accepted batch, some of whose operations may have been refused. */
+/** Some operations of an accepted batch may have been refused. */
 export const batchReceipt: ReceiptWriter<Uint8Array> = (assets, result, _at, command, errors) => {
   out.clear();
   writeBatchReceipt(out, assets, result, (command as Batch).operations, errors);
   return out.handOver();
 };
 
-/** Appends the receipt to `out`. `errors` replaces the engine's errors, by index. */
+/** `errors` replaces the engine's errors, by index. */
 export function writeBatchReceipt(
   out: AsciiWriter,
   assets: Assets,
@@ -67,7 +67,7 @@ export function writeBatchReceipt(
   out.byte(BRACE);
 }
 
-/** Writes the receipt or error of the operation whose result begins at `at`. */
+/** The operation's result begins at `at`. */
 export function writeOperation(
   out: AsciiWriter,
   assets: Assets,

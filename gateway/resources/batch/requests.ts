@@ -17,7 +17,7 @@ import {
 } from '../orders/operations.js';
 import { OperationReader } from '../orders/reader.js';
 
-/** One operation. The stream also accepts single operations. */
+/** The stream also accepts single operations. */
 export const SentOperation = bodySchema(
   'BatchOperation',
   'An operation of a batch',
@@ -51,7 +51,7 @@ export const BatchBody = bodyObject('BatchBody', 'Operations to execute in order
 
 type Unread = Record<string, unknown> & { op?: unknown };
 
-/** The objects among a possibly invalid body's operations, with their index. */
+/** The body may be invalid. */
 function* unreadIn(body: object): Generator<[index: number, operation: Unread]> {
   const { operations } = body as { operations?: unknown };
   if (!Array.isArray(operations)) return;
@@ -76,7 +76,6 @@ export function missingOfOperations(body: object, problem: Problem): void {
   }
 }
 
-/** Returns the commands of validated operations in order, and all their problems. */
 export function readOperations(
   assets: Assets,
   userId: number,
@@ -97,7 +96,7 @@ export function readOperations(
 const FIELDS = namesOf(['operations', 'atomic', 'userId']);
 const OPERATIONS_BIT = 1;
 
-/** Reads a batch straight from the body's bytes. The schema handles all other batches. */
+/** Reads straight from bytes; the schema handles all other batches. */
 export class BatchReader {
   private readonly scanner = new JsonScanner();
   private readonly operations = new OperationReader(this.scanner);
@@ -114,7 +113,7 @@ export class BatchReader {
     else if (userIdField.scan(scanner, assets) !== userId) scanner.fail();
   };
 
-  /** Returns `null` if the schema must parse the body. */
+  /** `null` if the schema must parse the body. */
   read(
     assets: Assets,
     bytes: Uint8Array,

@@ -1,6 +1,5 @@
 /**
- * Batches: up to 100 operations of one user in one request and one command, executed in order
- * without interruption.
+ * Batches: up to 100 operations of one user in one command, executed in order without interruption.
  *
  * Without `atomic`, the response is 200 with a receipt or an error for each operation. With
  * `atomic`, one refused operation fails the whole batch: the response is that operation's error,
@@ -65,8 +64,8 @@ export const batchRoutes: Route[] = [
 ];
 
 /**
- * Charges the operations. A batch that seemed to contain only cancels was admitted as such. If it
- * contains anything else, all of it counts as orders and must be admitted as orders.
+ * A batch admitted as cancels that contains anything else counts wholly as orders, and must be
+ * admitted as orders.
  */
 function chargeBatch(call: Call, batch: Batch): boolean {
   if (call.wallet.quota === 'cancels' && !onlyCancels(batch)) {
@@ -79,7 +78,7 @@ function chargeBatch(call: Call, batch: Batch): boolean {
   return call.charge(batch.operations.length);
 }
 
-/** Returns the command of a parsed body, or refuses an invalid one and returns `null`. */
+/** Refuses an invalid body and returns `null`. */
 function parsedBatch(call: Call<z.output<typeof BatchBody>, unknown>): Batch | null {
   const { body, engine, userId, idempotencyKey } = call;
   const { commands: operations, problems } = readOperations(engine, userId, body.operations);

@@ -16,7 +16,6 @@ export const OPERATION_RECEIPTS = {
   merge: orders.MergeReceipt,
 };
 
-/** A receipt or an error in a batch, distinguished by `type`. */
 function resultOf<Type extends string, Shape extends z.ZodRawShape>(
   type: Type,
   text: string,

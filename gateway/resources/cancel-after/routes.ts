@@ -1,6 +1,6 @@
 /**
- * The dead man's switch: if a program stops repeating this request, the engine cancels its resting
- * orders at a set exchange time, even if no client is connected.
+ * The dead man's switch: without a repeated request, the engine cancels the user's resting orders
+ * at a set exchange time, even if no client is connected.
  */
 
 import { z } from 'zod';

@@ -26,7 +26,6 @@ export const DayFiles = responseObject('DayFiles', 'The files with the events of
   files: z.array(DayFile).describe('The files, by asset, newest first'),
 });
 
-/** The folder is read at most once in this time. */
 const LISTED_MS = 1_000;
 const listed = new WeakMap<GatewayConfig, { files: Promise<File[]>; atMs: number }>();
 

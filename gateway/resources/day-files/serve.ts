@@ -1,7 +1,6 @@
 /**
  * Serves day files at /api/history/:asset/:date.jsonl.gz, whole or as a byte range (RFC 9110, 14).
- * Files are read in pieces, each after the client has taken the previous one, so a large file needs
- * no more memory than a small one.
+ * A file is read in pieces, each after the client has taken the previous one, so memory is bounded.
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -23,7 +22,6 @@ const PATH = '/api/history/:asset/:file';
 const PIECE_BYTES = 64 * 1024;
 /** A range costs one read per piece, up to the smallest burst that can be configured. */
 const READS_MAX = 200;
-/** Maximum number of files being sent, in total and per address. */
 const SENT_MAX = 64;
 const SENT_TO_ADDRESS_MAX = 8;
 
@@ -99,7 +97,7 @@ class DayFileServer {
     sending.end();
   }
 
-  /** Writes the head. Returns whether a body follows. */
+  /** Returns whether a body follows. */
   private writeHead(sending: Sending, asked: Asked, size: number): boolean {
     const { isHead, ifRange, range: header } = asked;
     const { response, etag } = sending;
@@ -147,7 +145,7 @@ class DayFileServer {
   }
 }
 
-/** A file being sent to a client. `onEnd` is called once, when the file is closed. */
+/** `onEnd` is called once, when the file is closed. */
 class Sending {
   isOver = false;
   etag = '';
@@ -160,7 +158,7 @@ class Sending {
     response.onAborted(() => this.end());
   }
 
-  /** Opens the file and resolves to its size, or `null` if it does not exist. */
+  /** Resolves to the file's size; `null` if it does not exist. */
   async open(path: string): Promise<number | null> {
     try {
       this.file = await open(path);

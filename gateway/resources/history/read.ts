@@ -33,7 +33,7 @@ type PagedKind =
   | 'userOrders'
   | 'userTrades';
 
-/** Reads a page of a list. `answer` gets the page and its last fields, `end`. */
+/** `end` has the page's last fields. */
 export function answerPage<Kind extends PagedKind>(
   call: Call<unknown, PageRequest>,
   list: string,

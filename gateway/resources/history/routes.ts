@@ -1,7 +1,7 @@
 /**
  * The history: past markets, trades, points, the leaderboard. A read waits until the history has
- * everything that was durable when the request arrived, so it includes acknowledged trades. If that
- * takes too long, the response is `unavailable`, never an outdated list.
+ * everything that was durable when the request arrived, or answers `unavailable`, never an outdated
+ * list.
  */
 import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
 import { idNumber, marketIdNumber } from '../../../engine/interface/notation.js';
@@ -143,8 +143,8 @@ export const historyRoutes: Route[] = [
 type TradeBounds = Filter['bounds'] & { orderId: number | null };
 
 /**
- * Narrows a filter to the order that the query names, if any: to its market and the time it was
- * open. Refuses an order that the user never placed.
+ * Narrows a filter to the named order's market and the time it was open. Refuses an order that the
+ * user never placed.
  */
 function ofOrder(
   call: Call<unknown, { orderId?: string | undefined }>,

@@ -110,7 +110,7 @@ export const userTrade = new Writer<entries.UserTrade>(UserTrade, {
 
 type TakerTrade = Omit<entries.MarketTradeEntry, 'sequence' | 'ordinal'>;
 const takerTicks = (trade: TakerTrade) => ticksIn(trade.takerOutcome, trade.upTicks);
-/** Writes trades of the stream as well. */
+/** Also for trades of the stream. */
 export const marketTrade = new Writer<TakerTrade>(MarketTrade, {
   outcome: 'takerOutcome',
   side: 'takerSide',

@@ -1,6 +1,6 @@
 /**
- * A market's past, for replay or verification: its events, the prices averaged for its settlement,
- * and the hash of the journal batch that contains a sequence.
+ * A market's past, to replay or verify: its events, the prices averaged for its settlement, and the
+ * hash of the journal batch that contains a sequence.
  */
 
 import { z } from 'zod';

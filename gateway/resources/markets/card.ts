@@ -1,10 +1,10 @@
 /**
- * A market as a page for link previews (https://ogp.me): what was decided, and a picture of the
- * outcome. Browsers continue to the market's page on the site.
+ * A market as a page for link previews (https://ogp.me), with a picture of the outcome. Browsers
+ * continue to the market's page on the site.
  */
 
 export const HTML_TYPE = 'text/html; charset=utf-8';
-/** Host names, optionally with a port. Others could break out of an HTML attribute. */
+/** Optionally with a port. Other text could break out of an HTML attribute. */
 const HOST = /^[\w.:[\]-]+$/;
 
 interface Shown {
@@ -15,7 +15,7 @@ interface Shown {
   endPrice: number | null;
 }
 
-/** `origin` is for the picture's address, which must be absolute. */
+/** The picture's address must be absolute. */
 export function cardPage(market: Shown, { scheme, host }: { scheme: string; host: string }) {
   const { id, startPrice, endPrice } = market;
   const title = titleOf(market);

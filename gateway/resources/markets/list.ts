@@ -2,9 +2,9 @@
  * The list of all markets: the engine's, merged with those that only the history still has.
  *
  * Invariant: each market is listed exactly once, even if the engine removes it during the read.
- * Both sources have the same order (window, then asset), and a cursor is a place in that order. If
- * both have a market, the engine's version is newer and is used. The engine keeps a market for at
- * least a day after its end, so the newest pages do not need the history.
+ * Both sources have the same order (window, then asset), and a cursor is a place in it. The
+ * engine's version is the newer one. The engine keeps a market for at least a day after its end, so
+ * the newest pages do not need the history.
  */
 import { type MarketStatusName, statusName } from '../../../engine/interface/notation.js';
 import { PAYOUT_DELAY_MS } from '../../../engine/interface/parameters.js';
@@ -29,11 +29,11 @@ type MarketsCall = Call<unknown, MarketsWanted>;
 
 interface MarketsPage {
   markets: MarketView[];
-  /** The market before the next page; `null` on the last page. */
+  /** `null` on the last page. */
   nextAfter: number | null;
 }
 
-/** Answers with a page of markets after the market `after`; `null` for the first page. */
+/** `after`: the last market before the page; `null` for the first page. */
 export function answerMarkets(call: MarketsCall, after: number | null): void {
   const { engine, query } = call;
   // An empty text means that the page also needs markets from the history.
@@ -55,7 +55,7 @@ export function answerMarkets(call: MarketsCall, after: number | null): void {
 
 const knownPages = new SharedTexts<string, string>();
 
-/** The engine's matching markets, newest window first; at most one more than fits a page. */
+/** Newest window first; at most one more than fits a page. */
 function knownMarkets(call: MarketsCall, after: number | null): MarketView[] {
   const { engine, query } = call;
   const markets: MarketView[] = [];
@@ -74,7 +74,7 @@ function knownMarkets(call: MarketsCall, after: number | null): MarketView[] {
   return markets;
 }
 
-/** Whether the engine has every market of the page. It removes only resolved markets. */
+/** The engine removes only resolved markets. */
 function isAllKnown({ engine, query }: MarketsCall, known: readonly MarketView[]): boolean {
   if (query.status !== undefined && query.status !== 'resolved') return true;
   const last = known[query.limit - 1];
@@ -82,7 +82,6 @@ function isAllKnown({ engine, query }: MarketsCall, known: readonly MarketView[]
   return isFollowed && last !== undefined && last.endsAtMs > engine.nowMs - PAYOUT_DELAY_MS;
 }
 
-/** Merges `known` with markets from the history, up to the page's end. */
 function merged(
   { engine }: MarketsCall,
   known: readonly MarketView[],

@@ -1,6 +1,6 @@
 /**
- * An order book as JSON, written by hand as bytes because books are long and read often. The engine
- * keeps one book in UP prices: a bid for UP at p is an offer of DOWN at 1 - p, and vice versa.
+ * An order book as JSON, written as bytes because books are long and read often. The engine keeps
+ * one book in UP prices: a bid for UP at p is an offer of DOWN at 1 - p, and vice versa.
  */
 import { MICROS_PER_SET } from '../../../engine/interface/limits.js';
 import { type Assets, marketIdText, ticksText } from '../../../engine/interface/notation.js';
@@ -11,7 +11,7 @@ const UP_BIDS = ascii(',"UP":{"bids":[');
 const DOWN_BIDS = ascii(']},"DOWN":{"bids":[');
 const ASKS = ascii('],"asks":[');
 const END = ascii(']}}');
-/** The text of a level before its shares, by price. */
+/** Up to the level's shares, by price. */
 const LEVELS = Array.from({ length: MICROS_PER_SET }, (_, ticks) =>
   ascii(`{"price":${ticksText(ticks)},"shares":`),
 );

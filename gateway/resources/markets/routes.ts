@@ -26,9 +26,8 @@ import * as schemas from './schemas.js';
 import { SharedTexts } from './shared-texts.js';
 import { marketText, quoteText } from './views.js';
 
-/** A number above every depth, so that market and depth form one key. */
+/** Above every depth, so that market and depth form one key. */
 const DEPTHS = 1_000;
-/** Texts by market and depth. */
 const bookTexts = new SharedTexts<number, Uint8Array>();
 const activeTexts = new SharedTexts<string, string>();
 
@@ -172,7 +171,7 @@ function answerWithoutHistory(call: Call, marketId: number): void {
   else call.answerWhenDurable(200, marketText(engine, market, null));
 }
 
-/** The active markets as JSON, by asset, without brackets. An empty `symbol` means all assets. */
+/** By asset, as JSON without brackets. An empty `symbol` means all assets. */
 function activeMarkets(engine: Engine, symbol: string): string {
   const texts: string[] = [];
   for (let asset = 0; asset < engine.assetCount; asset++) {

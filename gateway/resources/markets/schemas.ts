@@ -63,7 +63,7 @@ interface GivenQuote {
   shares?: unknown;
 }
 
-/** Reports the missing size of a quote whose fields may be invalid. */
+/** The quote's fields may be invalid. */
 export function missingOfQuote(
   { side = 'BUY', amount, shares }: GivenQuote,
   problem: Problem,
@@ -140,7 +140,7 @@ const marketFields = {
   lotSize: z.literal(0.001).describe('The size step in shares; every size is a multiple'),
 };
 export const Market = responseObject('Market', 'A market', { ...marketFields, ...response.state });
-/** Prices of outcomes and asset, every 5 s and at both ends of the market's window. */
+/** Every 5 s and at both ends of the market's window. */
 const PricePoint = responseObject('PricePoint', 'The prices of a market at a time', {
   atMs: response.timeMs,
   UP: response.price.nullable().describe('As in `prices`; null if there was no price'),

@@ -1,9 +1,7 @@
 /**
- * Answers that depend only on the engine's state, built once per sequence and shared by all
- * readers.
+ * Answers that depend only on the engine's state, shared by all readers.
  *
- * Invariant: a text is returned only at the sequence at which it was built. At most TEXTS_MAX are
- * kept.
+ * Invariant: a text is returned only at the sequence at which it was built.
  */
 import type { Engine } from '../../../engine/engine.js';
 
@@ -14,7 +12,7 @@ export class SharedTexts<Key, Text extends string | Uint8Array> {
   private engine: Engine | null = null;
   private sequence = 0;
 
-  /** Calls `make` if the key has no text at the current sequence. Bytes must not change later. */
+  /** Bytes must not change later. */
   get(engine: Engine, key: Key, make: () => Text): Text {
     if (engine !== this.engine || engine.sequence !== this.sequence) {
       this.texts.clear();

@@ -243,7 +243,7 @@ function setPaused(call: Call<PauseFields>, paused: boolean): void {
   );
 }
 
-/** Refuses sub-accounts: they have no password, because their parent signs in. */
+/** Refuses sub-accounts, whose parent signs in. */
 function makeSignInCode(call: Call<{ reason: string }>): void {
   const account = findAccount(call, 'id');
   if (account === null) return;
@@ -286,7 +286,7 @@ function setRules(call: Call<z.infer<typeof schemas.RulesBody>>): void {
   else call.refuseWhenDurable(NO_SUCH_RULES);
 }
 
-/** A decimal as an integer of its smallest unit, or a fraction if it has too many places. */
+/** A fraction if the value has too many decimal places. */
 function scaled(value: number | undefined, scale: number): number | undefined {
   if (value === undefined) return undefined;
   const whole = Math.round(value * scale);
@@ -304,13 +304,12 @@ const RESOLVED = errorAnswer(
   'The market has ended or is resolved: an ended market cannot be paused, and a resolved one cannot be declared VOID.',
 );
 
-/** Whether the command voids a market that is already VOID. */
 function isVoid(engine: Call['engine'], command: Command): boolean {
   if (command.kind !== 'voidMarket') return false;
   return engine.market(command.marketId)?.resolution === Resolution.VOID;
 }
 
-/** Executes a command that acts once; `answer` gets its result, which ends at the next command. */
+/** The command acts once. The result ends at the next command. */
 function run(
   call: Call<{ reason: string }>,
   command: Command,
@@ -349,7 +348,6 @@ function actionOf(call: Call, action: OperatorActionView) {
   };
 }
 
-/** Names by kind: of the action that ends something, and of the one that sets it. */
 const NAMES: Readonly<Record<number, readonly [ends: ActionName, sets: ActionName]>> = {
   [CommandKind.setPaused]: ['resume', 'pause'],
   [CommandKind.setFrozen]: ['unfreeze', 'freeze'],

@@ -1,4 +1,4 @@
-/** Request and response bodies of operators. They are not part of the public document. */
+/** Bodies of operators, not part of the public document. */
 import { z } from 'zod';
 import {
   MAX_OPEN_ORDERS_PER_USER,

@@ -1,7 +1,4 @@
-/**
- * Order groups: when enough of a maker's grouped orders is filled, the engine cancels the rest of
- * the group.
- */
+/** Order groups: when enough of a maker's grouped orders is filled, the engine cancels the rest. */
 
 import { z } from 'zod';
 import { idNumber } from '../../../engine/interface/notation.js';
@@ -41,7 +38,6 @@ const terms = {
   windowMs: response.count.describe('The length of a window in milliseconds'),
 };
 
-/** A group just created or reset: nothing filled, not tripped. */
 export const OrderGroupTerms = responseObject(
   'OrderGroupTerms',
   'An order group that accepts orders and has no fills',
@@ -86,7 +82,7 @@ const ORDER_GROUPS = new Writer<{ groups: OrderGroupView[] }>(OrderGroups, {
   orderGroups: ({ groups }, names) => ORDER_GROUP.all(groups, names),
 });
 
-/** Writes the receipt of a reset as well, whose result has the same fields. */
+/** A reset's result has the same fields. */
 const termsReceipt = receiptOf('createOrderGroup', OrderGroupTerms);
 const removedReceipt = receiptOf('removeOrderGroup', RemovedOrderGroup);
 

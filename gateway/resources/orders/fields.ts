@@ -1,6 +1,6 @@
 /**
- * Fields of operations. Each is declared once, with a zod schema that describes and checks the
- * value, and a scanner that reads the value straight from bytes.
+ * Fields of operations: for each, a zod schema that describes and checks the value, and a scanner
+ * that reads it straight from bytes.
  *
  * Invariant: the schema accepts everything that `scan` accepts, with the same value. The schemas
  * have no transforms or refinements, which would cost several times as much as all other checks.
@@ -29,17 +29,16 @@ export type Value = number | string | boolean;
 
 export interface Field {
   schema: z.ZodType;
-  /** The description of an optional field. A required field's schema has its own. */
+  /** Of an optional field. A required field's schema has its own. */
   description?: string;
-  /** Reads the next value in engine units. The scanner fails on values that it does not handle. */
+  /** In engine units. The scanner fails on values that it does not handle. */
   scan(scanner: JsonScanner, assets: Assets): Value;
-  /** Converts a validated value to engine units; NaN for too many decimal places. */
+  /** To engine units, from a validated value; NaN for too many decimal places. */
   convert(sent: never, assets: Assets): Value;
-  /** The error message for NaN. */
+  /** The message for NaN. */
   placesProblem?: string;
 }
 
-/** A decimal, read as an integer of its smallest unit. */
 function decimal(scale: number, { min = 0, max }: { min?: number; max: number }): Field {
   const places = Math.round(Math.log10(scale));
   const least = Math.max(1, Math.round(min * scale));
@@ -56,7 +55,6 @@ function decimal(scale: number, { min = 0, max }: { min?: number; max: number })
   };
 }
 
-/** A field with one of a few words, each of which has a number. */
 function choice(numbers: Readonly<Record<string, number>>): Field {
   const words = Object.keys(numbers);
   const names = namesOf(words);
@@ -68,7 +66,7 @@ function choice(numbers: Readonly<Record<string, number>>): Field {
   };
 }
 
-/** Integer milliseconds since the epoch. The rules across fields check that it is whole. */
+/** Since the epoch. The rules across fields check that it is whole. */
 function time(description: string): Field {
   return {
     description,
@@ -86,7 +84,7 @@ function time(description: string): Field {
   };
 }
 
-/** The number in an id such as "o12". An impossible id becomes 0, which never exists. */
+/** From an id such as "o12". An impossible id becomes 0, which never exists. */
 function id(letter: IdLetter, schema: z.ZodType): Field {
   return {
     schema,
@@ -121,7 +119,6 @@ export const clientOrderId = {
   convert: (sent: string) => sent,
 } satisfies Field;
 
-/** Adds a description to a field that may be required. */
 const described = (field: Field, description: string): Field => ({
   ...field,
   schema: field.schema.describe(description),
@@ -134,7 +131,7 @@ export const outcome = described(
 
 export const MAX_ORDER_DOLLARS = MAX_ORDER_MICROS / MICRO_SCALE;
 export const MAX_ORDER_SHARES = MAX_ORDER_LOTS / LOT_SCALE;
-/** Descriptions that other requests share with orders. */
+/** Shared by orders and other requests. */
 export const FIELD_TEXTS = {
   amount:
     "US dollars to spend, at most 6 decimal places. The fee is added: the market's feeRate (0.5% at first) of the amount, and its curveFeeRate (0 at first) × (1 - price) of what was spent, rounded up to a micro-dollar. If the order runs out of offers or reaches its price limit with enough left for 0.001 share, both rates apply to what was spent. At most 10,000,000 shares are bought",
@@ -167,7 +164,7 @@ export const terms = {
   },
 };
 
-/** Names by number. */
+/** By number. */
 export const SELF_TRADE_NAMES = ['cancel_resting', 'cancel_taker', 'cancel_both'] as const;
 
 export const limits = {

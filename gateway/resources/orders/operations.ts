@@ -1,6 +1,6 @@
 /**
  * Client operations: their fields, the rules across fields, and their commands. A single order is
- * an operation with its market in the path. Operations in batches and the stream contain their name
+ * an operation with its market in the path; operations in batches and the stream contain their name
  * and market.
  */
 import { z } from 'zod';
@@ -20,9 +20,8 @@ import { own, RULES } from '../../json/fields.js';
 import type { Field, Value } from './fields.js';
 import * as field from './fields.js';
 
-/** An operation's values in engine units, `undefined` if not sent. */
+/** In engine units, `undefined` if not sent. */
 export class Given {
-  /** The index of the operation's name. */
   op: number | undefined;
   userId: number | undefined;
   marketId: number | undefined;
@@ -50,11 +49,11 @@ export interface Place extends UserCommand {
 export type Problem = (name: string, message: string) => void;
 
 export interface ClientOperation {
-  /** Fields, in the order of the API's description. */
+  /** In the order of the API's description. */
   fields: Readonly<Record<string, Field>>;
   required: readonly string[];
   meta?: Record<string, unknown>;
-  /** Reports missing fields of an operation that the schema refuses without naming them. */
+  /** For an operation that the schema refuses without naming its missing fields. */
   missing?(sent: Readonly<Record<string, unknown>>, problem: Problem): void;
   check?(given: Given, problem: Problem): void;
   command(place: Place, given: Given): BatchOperation;
@@ -62,7 +61,7 @@ export interface ClientOperation {
 
 const present = (...names: string[]) => ({ required: names });
 
-/** Rules across fields, for the API's description. JSON Schema cannot limit shares times price. */
+/** For the API's description. JSON Schema cannot limit shares times price. */
 const NEEDS_GTC = { properties: { timeInForce: { const: 'GTC' } }, required: ['timeInForce'] };
 const rule = (given: object, then: object) => ({ if: given, then });
 const LIMIT_RULES = [
@@ -72,7 +71,6 @@ const LIMIT_RULES = [
   rule(present('groupId'), NEEDS_GTC),
 ];
 
-/** Takes either an amount or, with a price, shares. */
 const buy: ClientOperation = {
   fields: {
     outcome: field.outcome,
@@ -211,7 +209,6 @@ const amend: ClientOperation = {
   },
 };
 
-/** Applies to all markets unless one is named. */
 const cancelAll: ClientOperation = {
   fields: {},
   required: [],
@@ -230,7 +227,6 @@ const claim: ClientOperation = {
   command: (place) => ({ kind: 'claim', ...place }),
 };
 
-/** Makes complete sets from dollars, or turns complete sets into dollars. */
 function ofSets(kind: 'split' | 'merge'): ClientOperation {
   return {
     fields: { shares: kind === 'split' ? field.splitShares : field.shares },
@@ -244,7 +240,7 @@ function ofSets(kind: 'split' | 'merge'): ClientOperation {
   };
 }
 
-/** Operations by their names in batches and the stream. */
+/** By their names in batches and the stream. */
 export const OPERATIONS = {
   buy,
   sell,
@@ -287,7 +283,7 @@ function checkTime(name: string, timeMs: number, problem: Problem): void {
   if (Object.is(timeMs, -0)) problem(name, 'must not be negative');
 }
 
-/** Whether the operation acts on one order, which a single request names in the path. */
+/** A single request names the order in its path. */
 export function hasOrder({ fields }: ClientOperation): boolean {
   return 'orderId' in fields;
 }
@@ -301,7 +297,7 @@ function shapeOf({ fields, required }: ClientOperation, inPath: readonly string[
   return Object.fromEntries(entries.map(([name, field]) => [name, schemaOf(name, field)]));
 }
 
-/** The schema of a body with one operation, without its market and its order's name. */
+/** Without the market and the order's name. */
 function bodyOf(
   name: string,
   text: string,
@@ -336,8 +332,8 @@ export function operationSchema(name: OperationName, text: string) {
 export type Sent = Readonly<Record<string, unknown>>;
 
 /**
- * Converts a validated operation and reports every problem. An operation with problems must not be
- * executed. `given` has the values from the path.
+ * Reports every problem; an operation with problems must not be executed. `given` has the path's
+ * values.
  */
 export function givenIn(
   operation: ClientOperation,

@@ -1,7 +1,4 @@
-/**
- * Receipts of buys, sells and amendments as JSON, written by hand as bytes because batches contain
- * many of them.
- */
+/** Receipts of buys, sells and amendments as JSON bytes, because batches contain many of them. */
 import { type BatchOperation, CommandKind } from '../../../engine/interface/commands.js';
 import { OrderStatus, Side, TimeInForce } from '../../../engine/interface/domain.js';
 import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
@@ -25,7 +22,7 @@ import { averagePriceMicros } from '../../json/decimal.js';
 import { marketName } from '../last-market.js';
 import { SELF_TRADE_NAMES } from './fields.js';
 
-/** Status names, except for dropped orders. A cancelled order is `cancelled` whatever it filled. */
+/** Except for dropped orders. A cancelled order is `cancelled` whatever it filled. */
 const STATUS_NAMES: Partial<Record<OrderStatus, string>> = {
   [OrderStatus.FILLED]: 'filled',
   [OrderStatus.RESTING]: 'resting',
@@ -39,13 +36,13 @@ function stateOf(status: OrderStatus, reason = END_REASONS[status] ?? null): str
   return `"status":"${name}","isOpen":${name === 'resting'},"reason":${JSON.stringify(reason)}`;
 }
 
-/** States by status. The last one is for a partially filled order with nothing resting. */
+/** By status. The last one is for a partially filled order with nothing resting. */
 const STATES = Object.values(OrderStatus).map((status) =>
   stateOf(status === OrderStatus.PARTIALLY_FILLED ? OrderStatus.RESTING : status),
 );
 const UNFILLED = STATES.push(stateOf(OrderStatus.PARTIALLY_FILLED)) - 1;
 
-/** The text from `side` to the name `shares`, by side, outcome and state. */
+/** From `side` to the name `shares`, by side, outcome and state. */
 const KINDS = ['BUY', 'SELL'].flatMap((side) =>
   [0, 1].flatMap((outcome) =>
     STATES.map((state) =>
@@ -67,7 +64,7 @@ const RECEIVED = ascii(',"received":');
 const FEE = ascii(',"fee":');
 const TOTAL = ascii(',"total":');
 const UNSPENT = ascii(',"unspent":');
-/** The text from the filled shares to the name `unspent`, for orders without fills. */
+/** From the filled shares to the name `unspent`, for orders without fills. */
 const NOTHING_BOUGHT = ascii('0,"averagePrice":null,"spent":0,"fee":0,"total":0,"unspent":');
 const NOTHING_SOLD = ascii('0,"averagePrice":null,"received":0,"fee":0,"total":0,"unspent":');
 const RESTING_SHARES = ascii(',"restingShares":');
@@ -147,7 +144,6 @@ export function writeAmendReceipt(
   writeTime(out, values, at);
 }
 
-/** Writes size and terms, as in lists of orders. */
 function writeTerms(
   out: AsciiWriter,
   values: Float64Array,
@@ -177,7 +173,6 @@ function writeTerms(
   out.byte(QUOTE);
 }
 
-/** Ends the order's id and writes the client's. */
 function writeClientOrderId(out: AsciiWriter, clientOrderId: string | null): void {
   if (clientOrderId === null) {
     out.put(NO_CLIENT_ORDER_ID);
@@ -188,7 +183,7 @@ function writeClientOrderId(out: AsciiWriter, clientOrderId: string | null): voi
   out.byte(QUOTE);
 }
 
-/** Writes the fields from side to restingShares. */
+/** From side to restingShares. */
 function writeOrder(out: AsciiWriter, values: Float64Array, at: number, isBuy: boolean): void {
   const outcome = values[at + OrderResult.outcome]!;
   const status = values[at + OrderResult.status]!;
@@ -210,7 +205,7 @@ function writeAhead(out: AsciiWriter, values: Float64Array, at: number, isAtBack
   else out.put(NONE_AHEAD);
 }
 
-/** Writes the fields from fills to position. */
+/** From fills to position. */
 function writeEnd(out: AsciiWriter, values: Float64Array, at: number): void {
   const fillCount = values[at + OrderResult.fillCount]!;
   if (fillCount > 0) writeFills(out, values, at + ORDER_RESULT_LENGTH, fillCount);
@@ -232,7 +227,7 @@ function writeTime(out: AsciiWriter, values: Float64Array, at: number): void {
   out.byte(BRACE);
 }
 
-/** Writes the fields from side to unspent of an order that traded. */
+/** From side to unspent. */
 function writeTraded(
   out: AsciiWriter,
   values: Float64Array,
@@ -251,7 +246,7 @@ function writeTraded(
   out.micros(UNSPENT, values[at + OrderResult.unspentMicros]!);
 }
 
-/** Writes fills from triples of trade id, ticks and lots, without the closing bracket. */
+/** From triples of trade id, ticks and lots. Does not close the bracket. */
 function writeFills(out: AsciiWriter, values: Float64Array, start: number, count: number): void {
   out.put(FILLS);
   for (let i = 0; i < count; i++) {

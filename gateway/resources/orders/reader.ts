@@ -1,9 +1,9 @@
 /**
- * Reads operations straight from bytes into commands. Returns `null` for operations that it does
- * not handle, valid or not, which the schemas then check.
+ * Reads operations straight from bytes into commands; `null` for operations, valid or not, that the
+ * schemas must check.
  *
- * Invariant: a command from this reader equals the one that the schemas derive from the same bytes.
- * A test compares the two on random bodies.
+ * Invariant: a command from this reader equals the schemas' command for the same bytes. A test
+ * compares the two on random bodies.
  */
 import type { BatchOperation } from '../../../engine/interface/commands.js';
 import { MAX_BATCH_OPERATIONS } from '../../../engine/interface/limits.js';
@@ -23,7 +23,7 @@ const OPERATION_NAMES = Object.keys(OPERATIONS) as OperationName[];
 const OP_NAMES = namesOf(OPERATION_NAMES);
 const KINDS = Object.values(OPERATIONS);
 
-/** All fields by name. A name means the same field in every operation. */
+/** A name means the same field in every operation. */
 const FIELDS: Record<string, Pick<Field, 'scan'>> = {
   op: { scan: (scanner) => scanner.word(OP_NAMES) },
   userId: field.userId,
@@ -42,7 +42,7 @@ const ORDER_BIT = bitsOf(['orderId']);
 const NAME_BIT = bitsOf(['clientOrderId']);
 const PLACE_BITS = bitsOf(['op', 'marketId']);
 
-/** Bit sets of the fields that an operation may have and must have. */
+/** Bit sets of fields. */
 interface Form extends ClientOperation {
   allowed: number;
   needed: number;
@@ -65,13 +65,10 @@ export class OperationReader {
     values[FIELD_NAMES[index]!] = SCANS[index]!(this.scanner, this.assets);
   };
 
-  /** `scanner` belongs to a caller that reads the text around the operations. */
+  /** The caller reads the text around the operations with the same scanner. */
   constructor(private readonly scanner = new JsonScanner()) {}
 
-  /**
-   * Returns the command of a body with one operation, or `null` if not handled. `orderId` is the
-   * order in the path, if any. An empty body counts as `{}`.
-   */
+  /** `orderId` is the order in the path, if any. An empty body counts as `{}`. */
   body(
     name: OperationName,
     bytes: Uint8Array,
@@ -91,7 +88,6 @@ export class OperationReader {
     return this.command(form, orderId === undefined ? seen : seen | ORDER_BIT, place);
   }
 
-  /** Reads the next operation. Returns `null` if not handled. */
   next(assets: Assets, userId: number): BatchOperation | null {
     const seen = this.read(assets, userId);
     const { op = FAILED, marketId = 0 } = this.given;
@@ -101,7 +97,6 @@ export class OperationReader {
     return this.command(FORMS[op]!, seen & ~PLACE_BITS, place);
   }
 
-  /** Reads the next list of operations. Returns `null` if not handled. */
   list(assets: Assets, userId: number): BatchOperation[] | null {
     const operations: BatchOperation[] = [];
     while (this.scanner.element(operations.length === 0)) {
@@ -117,7 +112,7 @@ export class OperationReader {
     return 0;
   }
 
-  /** Reads the next object. Returns its fields' bits, or FAILED if not handled. */
+  /** The fields' bits, or FAILED if not handled. */
   private read(assets: Assets, userId: number): number {
     this.given = new Given();
     this.assets = assets;

@@ -1,4 +1,4 @@
-/** Receipts of operations by command. For orders and amendments, see order-receipt.ts. */
+/** Receipts by command. For orders and amendments, see order-receipt.ts. */
 import { Resolution } from '../../../engine/interface/domain.js';
 import { MICROS_PER_SET } from '../../../engine/interface/limits.js';
 import { receiptOf } from '../../commands/receipt.js';

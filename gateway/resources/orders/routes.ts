@@ -179,15 +179,15 @@ export const tradingRoutes: Route[] = [
   }),
 ];
 
-/** An operation's user and market. An impossible market id becomes 0. */
+/** An impossible market id becomes 0. */
 function placeOf({ assets, userId, idempotencyKey, request }: Asking): Place {
   const marketId = marketNumber(assets, request.parameter('marketId'));
   return { userId, idempotencyKey, marketId };
 }
 
 /**
- * Executes an operation with a validated body, or refuses it if it has problems. `order` is the
- * order's name, if the request names one. The engine refuses an id of 0.
+ * Refuses an operation with problems. `order` names the order, if any; the engine refuses an id of
+ * 0.
  */
 function execute(call: Call, name: OperationName, order: Partial<Given>): void {
   const operation = OPERATIONS[name];
@@ -202,7 +202,7 @@ function execute(call: Call, name: OperationName, order: Partial<Given>): void {
   executeFor(call, operation.command(place, given), 200, RECEIPTS[name]);
 }
 
-/** The reader and handler of a route with one operation. The path names the order, if any. */
+/** The path names the order, if any. */
 function single(name: OperationName) {
   const orderOf = ({ request }: Asking) =>
     hasOrder(OPERATIONS[name]) ? idNumber('o', request.parameter('orderId')) : undefined;
@@ -221,7 +221,7 @@ function single(name: OperationName) {
   };
 }
 
-/** The handler of a route whose query names the order by clientOrderId. */
+/** The query names the order by clientOrderId. */
 function named(name: OperationName) {
   return {
     ...CHANGE,

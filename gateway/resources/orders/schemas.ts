@@ -6,7 +6,6 @@ import * as response from '../../json/response-fields.js';
 import { SELF_TRADE_NAMES } from './fields.js';
 
 const place = { orderId: response.orderId, marketId: response.marketId, userId: response.userId };
-/** Fields of orders that may have a client's name. */
 const namedPlace = {
   orderId: response.orderId,
   clientOrderId: response.clientOrderId,

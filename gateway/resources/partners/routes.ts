@@ -1,8 +1,7 @@
 /**
  * Partners: deposits and withdrawals, each executed once per partner and reference. A partner can
- * deposit for any user except the exchange itself. It can withdraw from, and see the balances of,
- * only users it registered. A partner is a name in the configuration, so two keys with one name are
- * the same partner.
+ * deposit for any user except the exchange itself, but withdraws from, and sees the balances of,
+ * only users it registered. Two keys with one name are the same partner.
  */
 
 import { z } from 'zod';
@@ -105,7 +104,7 @@ export const partnerRoutes: Route[] = [
 const OWN_USER = new Writer<AccountView>(PartnerUser, {
   total: ({ availableMicros, heldMicros }) => availableMicros + heldMicros,
 });
-/** Omits the balance, because this partner did not register the user. */
+/** This partner did not register the user. */
 const OTHER_USER = new Writer<AccountView>(PartnerUser, {
   available: () => null,
   held: () => null,

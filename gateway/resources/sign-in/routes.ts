@@ -184,7 +184,7 @@ export const signInRoutes: Route[] = [
   }),
 ];
 
-/** Returns `null` if the client left, or the request was refused because too many are queued. */
+/** `null` if the client left, or too many are queued and the request was refused. */
 async function hashOrRefuse(call: Call, password: string): Promise<string | null> {
   const credential = await call.gateway.passwords.hash(password, call);
   if (call.isOver) return null;
@@ -193,8 +193,7 @@ async function hashOrRefuse(call: Call, password: string): Promise<string | null
 }
 
 /**
- * Returns whether the password is right; if not, refuses the request. For an unknown user (0), this
- * takes as long as for a wrong password.
+ * Refuses the request if not. For an unknown user (0), this takes as long as for a wrong password.
  */
 async function isPasswordOf(call: Call, userId: number, password: string): Promise<boolean> {
   const { engine, gateway } = call;
@@ -210,7 +209,7 @@ async function isPasswordOf(call: Call, userId: number, password: string): Promi
   return false;
 }
 
-/** Refuses because too many passwords are being hashed, or the exchange is stopping. */
+/** Too many passwords are being hashed, or the exchange is stopping. */
 function refuseBusy(call: Call): void {
   call.addHeader('Retry-After', '1');
   call.refuseUnavailable();

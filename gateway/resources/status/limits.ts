@@ -107,7 +107,6 @@ export const Limits = responseObject('Limits', 'What clients must keep to', {
 const MICROS_PER_BASIS_POINT = 100;
 const MICROS_PER_PERCENT = 10_000;
 
-/** Uses the rules in force, which an operator may change. */
 export function limitsOf(
   rates: FairUseRates,
   rules: Rules,

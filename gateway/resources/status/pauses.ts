@@ -2,7 +2,7 @@
 import type { Engine } from '../../../engine/engine.js';
 import { marketIdText } from '../../../engine/interface/notation.js';
 
-/** `everything`, assets, or markets. Markets of a paused asset are not listed again. */
+/** `everything`, assets, or markets, except those of a paused asset. */
 export function pausesIn(engine: Engine): string[] {
   const { everything, assets } = engine.pauses();
   if (everything) return ['everything', ...assets.map((asset) => engine.assetSymbol(asset))];

@@ -1,7 +1,4 @@
-/**
- * Health, readiness, status and metrics for operators and load balancers; time and limits for
- * client authors.
- */
+/** Health, readiness, status and metrics for operators; time and limits for client authors. */
 
 import { z } from 'zod';
 import { SOURCE_FRESH_MS } from '../../../engine/interface/parameters.js';
@@ -118,7 +115,6 @@ export const Time = responseObject('Time', 'The time of the exchange', {
   sequence: response.sequence,
 });
 
-/** Routes about the answering process, open to everyone. */
 const OF_PROCESS = { access: 'open', answeredBy: 'process' } as const;
 
 export const operationRoutes: Route[] = [

@@ -164,7 +164,7 @@ export const subAccountRoutes: Route[] = [
   }),
 ];
 
-/** Returns the user's sub-account in the path, or refuses the request and returns 0. */
+/** Refuses the request and returns 0 if the path names no sub-account of the user. */
 function subAccountOf(call: Call): number {
   const userId = idNumber('u', call.parameter('subAccountId'));
   if (userId !== 0 && call.engine.parent(userId) === call.userId) return userId;

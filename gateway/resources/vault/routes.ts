@@ -94,7 +94,7 @@ function ofDeposit<Kind extends 'unstake' | 'claimYield'>(call: Call, kind: Kind
 const DAY_MS = PAYOUT_DELAY_MS;
 const DAYS_PER_YEAR = 365;
 
-/** A dollar's yearly yield if all days were like the last one; `null` if nothing is staked. */
+/** If all days were like the last one; `null` if nothing is staked. */
 function aprOf(engine: Engine): Decimal | null {
   const { stakedMicros } = engine.vault();
   if (stakedMicros === 0) return null;
