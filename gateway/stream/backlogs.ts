@@ -41,7 +41,6 @@ export class Backlogs {
     return this.cutOffs;
   }
 
-  /** Returns the unsent bytes, including those of closed connections. */
   bytes(readers: Iterable<Reader>): number {
     this.forget();
     let sum = this.closedBytes;
@@ -49,7 +48,6 @@ export class Backlogs {
     return sum;
   }
 
-  /** Call when a connection closes with `bytes` unsent. */
   addClosed(bytes: number): void {
     if (bytes === 0) return;
     this.closed.push({ bytes, untilMs: this.elapsedMs() + CLOSED_MS });

@@ -1,10 +1,9 @@
 /**
  * Cancels a user's resting orders when a connection with cancelOnDisconnect ends.
  *
- * Invariant: exactly the orders resting when the connection ends are cancelled, not orders placed
- * later on a new connection. A refused command is retried until it succeeds or trading is halted.
- * Commands are submitted in an event-loop turn of their own, never inside the code that closed the
- * connection.
+ * Invariant: exactly the orders resting when the connection ends are cancelled. A refused command
+ * is retried until it succeeds or trading is halted. Commands are submitted in an event-loop turn
+ * of their own, never inside the code that closed the connection.
  */
 import { type Sequencer, SubmitRefused } from '../../persistence/sequencer.js';
 import type { Log } from '../observe/log.js';
@@ -39,7 +38,6 @@ export class CancelOnDisconnect {
     if (this.timer !== null) clearTimeout(this.timer);
   }
 
-  /** Resolves when all scheduled orders are cancelled. */
   finish(): Promise<void> {
     return new Promise((resolve) => {
       this.done = resolve;

@@ -75,7 +75,6 @@ export function idIn(text: Uint8Array): string | undefined {
   return ID.exec(Buffer.from(buffer, byteOffset, byteLength).toString('latin1'))?.[1];
 }
 
-/** The id of a possibly invalid message, or `undefined` if it has no valid id. */
 export function idOf(json: unknown): string | undefined {
   const value = typeof json === 'object' && json !== null ? (json as { id?: unknown }).id : null;
   const parsed = requestId.safeParse(value);

@@ -13,7 +13,6 @@ import { FrameBudget } from './frame-budget.js';
 import { CLOSE, type CloseReason, type StreamLimits, UNREAD_BYTES } from './limits.js';
 import { partsOf } from './parts.js';
 
-/** The data that uWebSockets.js stores with a socket. */
 export interface SocketData {
   connection: Connection;
 }
@@ -22,7 +21,7 @@ export interface Socket {
   send(text: string | Uint8Array): unknown;
   subscribe(topic: string): boolean;
   unsubscribe(topic: string): boolean;
-  /** Sends everything that `send` writes with one system call. */
+  /** With one system call. */
   cork(send: () => void): unknown;
   ping(): unknown;
   getBufferedAmount(): number;
@@ -98,7 +97,6 @@ export class Connection {
   private ending: CloseReason | null = null;
   private readonly budget: FrameBudget;
   private socket: Socket | null = null;
-  /** Whether the socket is subscribed to the connection's own topic. */
   private hasTopic = false;
 
   constructor(private readonly options: ConnectionOptions) {
@@ -125,7 +123,6 @@ export class Connection {
     return this.socket !== null;
   }
 
-  /** Returns false if the client exceeds its rate of operations. */
   takeOperations(count: number): boolean {
     return this.budget.take(count);
   }
@@ -187,10 +184,7 @@ export class Connection {
     return isThere && this.socket !== null;
   }
 
-  /**
-   * Sends a subscription's first texts, then forwards its channel's messages. If the client has
-   * unsubscribed, sends only the texts, because the request needs an answer.
-   */
+  /** Sends the first texts, then the channel's messages unless the client has unsubscribed. */
   start(subscription: Subscription, texts: readonly string[]): void {
     if (this.subscriptions.get(subscription.channel.name) === subscription) {
       if (!subscription.isLive) this.socket?.subscribe(subscription.channel.topic);
@@ -213,8 +207,8 @@ export class Connection {
   }
 
   /**
-   * Sends texts with few system calls. uWebSockets.js ends a cork at the first text that does not
-   * fit its buffer, so each cork gets only texts that fit together.
+   * With few system calls: uWebSockets.js ends a cork at the first text that does not fit its
+   * buffer, so each cork gets only texts that fit together.
    */
   private sendAll(messages: readonly (string | Uint8Array)[]): void {
     const texts = messages.flatMap(partsOf);
@@ -238,8 +232,8 @@ export class Connection {
   }
 
   /**
-   * Sends an answer through the connection's own topic. uWebSockets.js writes everything published
-   * in one turn in order, with one system call.
+   * Through the connection's own topic: uWebSockets.js writes everything published in one turn in
+   * order, with one system call.
    */
   answer(text: string | Uint8Array): void {
     if (this.socket === null) return;
@@ -278,7 +272,6 @@ export class Connection {
     this.socket?.ping();
   }
 
-  /** Bytes that the operating system has not accepted. */
   get backlogBytes(): number {
     return this.socket?.getBufferedAmount() ?? 0;
   }
@@ -310,7 +303,6 @@ export class Connection {
     this.socket.end(reason.code, reason.reason);
   }
 
-  /** Closes the connection immediately, without a code, and discards unsent data. */
   cutOff(): void {
     this.socket?.close();
   }

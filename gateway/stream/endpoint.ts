@@ -8,8 +8,7 @@ import type { Router } from '../http/router.js';
 export const STREAM_PATH = '/api/stream';
 const ALLOW = ['Allow', 'GET'] as const;
 /**
- * Fits the largest HTTP body of an order or batch plus the envelope. A larger frame closes the
- * connection without an error.
+ * Fits the largest order or batch over HTTP, and the envelope. Larger frames cut the connection.
  */
 export const FRAME_BYTES = 65 * 1024;
 

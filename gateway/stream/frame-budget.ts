@@ -26,7 +26,7 @@ export class FrameBudget {
     return this.bucket.take(null, operations, this.elapsedMs());
   }
 
-  /** Counts an ignored frame. Returns false if there were too many. */
+  /** Returns false if there were too many. */
   ignore(): boolean {
     return ++this.ignored <= IGNORED_MAX;
   }

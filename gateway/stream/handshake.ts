@@ -3,8 +3,7 @@
  *
  * The optional credential is the x-user-token header or else the session cookie, never part of the
  * URL. An invalid credential is refused, not ignored. The cookie is accepted only from the site's
- * own pages, because browsers let any page open a WebSocket to any host. A handshake costs its
- * address several reads.
+ * own pages, because browsers let any page open a WebSocket to any host.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import { isSameSite, tokenIn } from '../access/cookie.js';
@@ -48,7 +47,6 @@ export function streamRequest(
   };
 }
 
-/** Returns the stream's session (`null` if not signed in), or the refusal. */
 export function admitStream(
   gateway: Gateway,
   asked: StreamRequest,

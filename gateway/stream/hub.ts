@@ -1,10 +1,8 @@
 /**
- * The hub: builds messages for the channels that each command changed, and sends them once the
- * command is durable.
+ * The hub: builds messages for the channels that each command changed.
  *
  * Invariants:
- * - A message shows the state after its own command: it is built before the next command is
- *   applied.
+ * - A message shows the state after its own command: it is built before the next is applied.
  * - Messages are sent in command order, and only after their command is durable.
  * - A channel exists from the first request for it until its market closes or it has had no
  *   subscriber for a while. Events without a channel are skipped.
@@ -26,9 +24,8 @@ import { oneUserOf } from './channels/user-events.js';
 import { CLOSE, type CloseReason, type StreamLimits } from './limits.js';
 
 /**
- * All kinds of channels. A market's, asset's or sub-account's channel name contains the id:
- * "book:<marketId>". `texts` describes snapshot and delta. `make` requires an existing market,
- * asset or user.
+ * All kinds of channels. A channel of one market, asset or sub-account has the id in its name:
+ * "book:<marketId>". `texts` describes snapshot and delta. `make` requires that the id exists.
  */
 export const CHANNELS = {
   markets: MARKETS,
@@ -87,7 +84,6 @@ interface HubOptions {
 
 export class Hub {
   private readonly engine: Engine;
-  /** Channels by id of the market, asset or user; 0 if the kind has one channel. */
   private readonly channels = Object.fromEntries(
     CHANNEL_KINDS.map((kind) => [kind, new Map()]),
   ) as unknown as Channels;
@@ -167,6 +163,7 @@ export class Hub {
       case EventType.marketEnded:
       case EventType.marketResolved:
       case EventType.marketClosed:
+        // Every market event begins with the market.
         this.readMarketChange(MARKET_CHANGES.get(type)!, values[at + marketEnded.marketId]!);
         return;
       case EventType.marketPaused: {
@@ -238,7 +235,6 @@ export class Hub {
     }
   }
 
-  /** Every market event begins with the market. */
   private readMarketChange(change: MarketChange, marketId: number): void {
     const markets = this.channels.markets.get(0);
     markets?.addChange(change, marketId);

@@ -1,7 +1,7 @@
 export interface StreamLimits {
   /** Maximum of open connections. The next one is refused with 503 `unavailable`. */
   connections: number;
-  /** Maximum of a user's open connections. The next one is refused with `limit_reached`. */
+  /** For a user and its sub-accounts together. The next one is refused with `limit_reached`. */
   connectionsPerUser: number;
   /** Maximum size of client messages, except order entry. Larger ones get `body_too_large`. */
   messageBytes: number;
@@ -10,9 +10,9 @@ export interface StreamLimits {
   /** Maximum of a connection's subscriptions. The next one gets `limit_reached`. */
   subscriptions: number;
   /**
-   * One connection's operations, as a burst and per second. A message costs one operation per
-   * channel that it names, at least one. A ping or pong costs one. Orders and batches cost
-   * operations only if refused. Above the limit, the connection gets `rate_limited` and is closed.
+   * A connection's operations, as a burst and per second. A message costs one per channel that it
+   * names, at least one. A ping or pong costs one. Orders and batches cost operations only if
+   * refused. Above the limit, the connection gets `rate_limited` and is closed.
    */
   operationsBurst: number;
   operationsPerSecond: number;
@@ -32,9 +32,9 @@ export interface StreamLimits {
   /** Characters kept by all channels. Above it, each new message removes two old ones. */
   keptCharactersInAll: number;
   /**
-   * Maximum of commands that a `resume` of `user` may replay from the journal, and of message bytes
-   * that it may send. Beyond either, the client gets a `gap`. The number of commands exceeds the
-   * default distance between snapshots, so that a restart alone never causes a `gap`.
+   * A `resume` of `user` may replay this many commands from the journal, and send this many message
+   * bytes; then the client gets a `gap`. More commands than the default distance between snapshots,
+   * so that a restart alone causes no `gap`.
    */
   replayedCommands: number;
   replayedBytes: number;

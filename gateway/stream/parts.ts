@@ -1,6 +1,5 @@
 /**
- * Splits large server messages into numbered parts, sent one after another. The joined texts of the
- * parts are the message.
+ * Splits large server messages into numbered parts, whose joined texts are the message.
  *
  * Invariant: no WebSocket message sent is larger than {@link OUTGOING_BYTES_MAX}.
  */
@@ -11,7 +10,6 @@ export const OUTGOING_BYTES_MAX = 256 * 1024;
 /** A character takes up to three bytes in UTF-8, or two if escaped, plus the part's own fields. */
 const PART_CHARACTERS = 80 * 1024;
 
-/** Returns the message itself, or its parts. */
 export function partsOf<Text extends string | Uint8Array>(
   message: Text,
 ): readonly (Text | string)[] {

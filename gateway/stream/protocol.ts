@@ -2,13 +2,12 @@
  * Handles client messages.
  *
  * Invariants:
- * - Every message gets at least one answer, in order. An invalid message gets an `error` and
- *   changes nothing.
+ * - Every message gets at least one answer, in order. An invalid message changes nothing.
  * - An answer is sent once the state it shows is durable, so answers and channel messages have one
  *   order.
  * - A message costs the address and the user one read, plus one per additional channel named and
  *   one per {@link MESSAGES_PER_READ} messages replayed by a `resume`. Order entry counts as orders
- *   instead (orders/order-entry.ts; all charges: CONFIGURATION.md).
+ *   instead (all charges: CONFIGURATION.md).
  */
 import {
   type Cost,
@@ -124,7 +123,6 @@ export class Protocol {
     else if (this.afford(connection, 1)) this.handle(connection, message, bill);
   }
 
-  /** Enters a valid request of `bytes` bytes. A replica forwards it to the leader. */
   private enter(
     connection: Connection,
     request: OrderRequest,
@@ -171,7 +169,6 @@ export class Protocol {
     else this.enter(connection, request, bill, bytes, receivedMs);
   }
 
-  /** Charges and answers a refused request, after all earlier answers. */
   private refuseOrder(
     connection: Connection,
     error: ErrorAnswer,
@@ -182,8 +179,7 @@ export class Protocol {
   }
 
   /**
-   * Charges the connection for refused order entry of `units` units. Returns false like
-   * {@link afford}, and closes a client that keeps sending although its address is over its rate.
+   * Like {@link afford}. Closes a client that keeps sending although its address is over its rate.
    */
   affordRefusal(connection: Connection, { status }: ErrorAnswer, units: number): boolean {
     const { fairUse } = this.options.gateway;
@@ -191,10 +187,7 @@ export class Protocol {
     return this.afford(connection, isFlood ? Number.POSITIVE_INFINITY : operationsOfRefusal(units));
   }
 
-  /**
-   * Charges the connection operations. If that exceeds its rate, returns false: earlier messages
-   * are still answered, then the connection gets an error and is closed.
-   */
+  /** False above the rate: after earlier answers, the connection gets an error and is closed. */
   afford(connection: Connection, operations: number): boolean {
     if (connection.isEnding) connection.ignoreFrame();
     else if (connection.takeOperations(operations)) return true;
@@ -202,7 +195,6 @@ export class Protocol {
     return false;
   }
 
-  /** Closes a connection that exceeded its rate; see {@link afford}. */
   exceeded(connection: Connection): void {
     if (connection.isEnding) return;
     connection.isEnding = true;
@@ -291,10 +283,7 @@ export class Protocol {
     return connection.userId === 0 && connections.countOfPayer(userId) >= limits.connectionsPerUser;
   }
 
-  /**
-   * Raises a message's charge to `units` in total. If the address or user exceeds its rate, returns
-   * false and sends an error that says when to retry.
-   */
+  /** Raises a message's charge to `units` in total. Above a rate, sends an error, returns false. */
   private charge(
     connection: Connection,
     bill: Bill,
@@ -399,7 +388,6 @@ export class Protocol {
     this.reply(connection, unsubscribedText(names, id));
   }
 
-  /** Returns the named channel, or why the connection may not subscribe to it. */
   private channelFor(connection: Connection, name: string): Channel | ErrorAnswer {
     const { gateway, hub, limits } = this.options;
     const id = channelNamed(gateway.sequencer.engine, connection.userId, name);
@@ -445,7 +433,6 @@ interface Begun {
   texts: string[];
 }
 
-/** Returns the number after which messages are requested, or the request's problems. */
 function numberToResume({
   channel,
   after,

@@ -1,11 +1,6 @@
 /**
  * Zod schemas of server messages, from which the AsyncAPI document is built. Other code writes the
  * messages as text; tests check each one against these schemas.
- *
- * `sequence` is the journal sequence whose state a message shows, `atMs` the exchange's time then.
- * `channelSequence` numbers a channel's messages by their commands' journal sequences. A delta's
- * `previousSequence` is the previous message's number. A snapshot replaces the client's state; a
- * delta changes it.
  */
 import { z } from 'zod';
 import { ERROR_CODES } from '../commands/errors.js';

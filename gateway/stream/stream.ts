@@ -3,9 +3,8 @@
  * messages, uWebSockets.js sends each one to its topic's subscribers, and protocol.ts handles
  * client messages.
  *
- * Every 10 s of real time, each connection gets a WebSocket ping and a heartbeat with the number of
- * each of its channels' last message. A connection that answers no pings, or does not read, is
- * closed.
+ * A heartbeat is a WebSocket ping, and the number of the last message of each channel. A connection
+ * that answers no pings, or does not read, is closed.
  */
 import type { WebSocketBehavior } from 'uWebSockets.js';
 import { type ErrorAnswer, errorAnswer, UNAVAILABLE } from '../commands/errors.js';
@@ -139,7 +138,6 @@ export class StreamServer {
     }
   }
 
-  /** Registers the stream's path with the router of this thread's sockets. */
   attach(router: Router): void {
     const { unsent } = this.gateway;
     this.publishTo((topic, text) => router.publish(topic, text));
@@ -181,9 +179,8 @@ export class StreamServer {
   }
 
   /**
-   * Cancels the orders of all connections with cancelOnDisconnect during shutdown. Call while the
-   * sequencer still accepts commands and after all other senders have stopped. Resolves when the
-   * orders are cancelled, at the latest after `limitMs`.
+   * During shutdown, cancels the orders of all connections with cancelOnDisconnect. Call while the
+   * sequencer still accepts commands and after all other senders have stopped.
    */
   async cancelOrders(limitMs: number): Promise<void> {
     if (this.stopping) return;
@@ -197,10 +194,7 @@ export class StreamServer {
     this.cancels.stop();
   }
 
-  /**
-   * Closes all connections with 1001 once everything durable was sent, at the latest after
-   * `limitMs`. First cancels orders ({@link StreamServer.cancelOrders}), unless already done.
-   */
+  /** Closes all connections once everything durable was sent, at the latest after `limitMs`. */
   async stop(limitMs: number): Promise<void> {
     if (this.timer !== null) clearInterval(this.timer);
     const untilMs = elapsedMs() + limitMs;
@@ -217,10 +211,7 @@ export class StreamServer {
     for (const connection of this.connections) connection.end(CLOSE.goingAway);
   }
 
-  /**
-   * Opens a connection, or returns why it is refused. `hasTopics` is false if the socket itself
-   * batches one turn's messages.
-   */
+  /** `hasTopics` is false if the socket itself batches one turn's messages. */
   accept(asked: StreamRequest, hasTopics = true): Connection | StreamRefusal {
     const { connections, limits, gateway } = this;
     const { address } = asked;
@@ -294,7 +285,6 @@ export class StreamServer {
     this.guard(() => this.protocol.exceeded(connection));
   }
 
-  /** Cuts off an edge's connection because it has too much unsent data. */
   cutOff(connection: Connection): void {
     this.edgeCutOffs++;
     connection.cutOff();
@@ -310,8 +300,7 @@ export class StreamServer {
   }
 
   /**
-   * Call when a replica's client enters orders or signs in again. `known` is its connection here,
-   * if any. Returns the connection, or why it is closed.
+   * For a replica's client that enters orders or signs in again; `known` is its connection here.
    */
   join(
     known: Connection | null,

@@ -20,7 +20,6 @@ export class ChangedLevels {
     return this.levels.length === 0;
   }
 
-  /** Marks a level as changed. `priceTicks` is the price of `outcome`. */
   add(side: Side, outcome: Outcome, priceTicks: number): void {
     const upTicks = ticksIn(outcome, priceTicks);
     const isBid = (side === Side.BUY) === (outcome === Outcome.UP);

@@ -2,14 +2,11 @@
  * A channel: numbered messages, the latest ones kept for `resume`, and the subscribers.
  *
  * Invariants:
- * - A command adds at most one message. The message's number, `channelSequence`, is the command's
- *   journal sequence, which is the same in every process. So `resume` works after a restart and at
- *   another replica.
+ * - A command adds at most one message. Its number, `channelSequence`, is the command's journal
+ *   sequence, the same in every process, so `resume` works after a restart and at another replica.
  * - Numbers have gaps. A delta's `previousSequence` is the previous message's number.
- * - Every message numbered above `keptAfter` is kept. `keptAfter` starts at the engine's sequence
- *   when the channel is created.
- * - A channel without subscribers is eventually removed (see {@link Channel.isIdle}), which bounds
- *   the number of channels.
+ * - Every message numbered above `keptAfter` is kept.
+ * - A channel without subscribers is eventually removed (see {@link Channel.isIdle}).
  */
 import type { Engine } from '../../../engine/engine.js';
 import { count } from '../../json/response-fields.js';
@@ -44,7 +41,6 @@ export abstract class Channel {
   private kept: string[] = [];
   /** Message numbers, parallel to `kept`. */
   private keptNumbers: number[] = [];
-  /** Every message with a higher number is kept. */
   private keptAfter: number;
   /** Index of the first kept message. Earlier entries are dead until the arrays are trimmed. */
   private keptFrom = 0;
@@ -79,7 +75,6 @@ export abstract class Channel {
     return false;
   }
 
-  /** Returns a snapshot message, numbered with its state's sequence. */
   snapshot(stamp: Stamp, id?: string): string {
     const numbered = { name: this.name, lastSequence: stamp.sequence };
     const fields = id === undefined ? '' : `"id":${JSON.stringify(id)},`;
@@ -103,7 +98,6 @@ export abstract class Channel {
     this.forget(this.kept.length, total);
   }
 
-  /** Numbers and returns the last command's message. */
   complete(stamp: Stamp, limits: KeptLimits, total: KeptTotal): string {
     const previous = this.lastSequence;
     this.lastSequence = stamp.sequence;
@@ -120,10 +114,7 @@ export abstract class Channel {
     return text;
   }
 
-  /**
-   * Returns the messages after number `after`, or `null` if some are no longer kept or `after` is
-   * beyond the engine's `sequence`.
-   */
+  /** `null` if some are no longer kept, or if `after` is beyond the engine's `sequence`. */
   since(after: number, sequence: number): string[] | null {
     if (after < this.keptAfter || after > sequence) return null;
     let from = this.kept.length;

@@ -1,7 +1,4 @@
-/**
- * Server messages as JSON text, concatenated by hand because their data is already text. For the
- * schemas, see server-messages.ts and the channels' files.
- */
+/** Server messages as JSON text, concatenated by hand because their data is already text. */
 import type { ErrorAnswer } from '../../commands/errors.js';
 
 /** Sequence and time of the command whose state a message shows. */
@@ -18,10 +15,7 @@ interface ChannelState {
   readonly lastSequence: number;
 }
 
-/**
- * `data`: JSON of the whole state (snapshot) or of one command's changes (delta). `fields`:
- * additional fields, each followed by a comma.
- */
+/** `data`: the whole state (snapshot) or the changes (delta). `fields`: each ends with a comma. */
 export function channelText(
   type: 'snapshot' | 'delta',
   channel: ChannelState,
@@ -54,10 +48,7 @@ export function resumeText(
   return JSON.stringify({ type, id, channel, after, channelSequence, sequence, atMs });
 }
 
-/**
- * Follows the messages from the journal: all messages up to number `after` were sent, and the last
- * one has number `place`.
- */
+/** Follows the messages from the journal up to number `after`; the last one has number `place`. */
 export function replayedText(
   name: string,
   { place, after }: { place: number; after: number },
@@ -97,7 +88,6 @@ export function pongText({ sequence, atMs }: Stamp, id?: RequestId): string {
   return JSON.stringify({ type: 'pong', id, sequence, atMs });
 }
 
-/** One part of a large message, which is the joined texts of all parts. */
 export function partText(part: number, parts: number, text: string): string {
   return JSON.stringify({ type: 'part', part, parts, text });
 }
@@ -108,7 +98,6 @@ export interface ErrorSource {
   channel?: string | undefined;
 }
 
-/** An error with the same code, message and details as over HTTP. */
 export function errorText({ text }: ErrorAnswer, { id, channel }: ErrorSource = {}): string {
   const head = JSON.stringify({ type: 'error', id, channel });
   return `${head.slice(0, -1)},${text.slice(ERROR_FROM, -1)}`;

@@ -16,7 +16,7 @@ const FORMS = {
 export const CHANNEL_NAMES = CHANNEL_KINDS.map((kind) => kind + FORMS[CHANNELS[kind].of]);
 const NO_CHANNEL = `is not a channel; the channels are ${CHANNEL_NAMES.slice(0, -1).join(', ')} or ${CHANNEL_NAMES.at(-1)}`;
 
-/** Resolves a channel name for a user (0 if not signed in), or returns an error. */
+/** `userId` is 0 if not signed in. */
 export function channelNamed(
   engine: Engine,
   userId: number,

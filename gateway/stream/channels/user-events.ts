@@ -22,11 +22,9 @@ import { CANCEL_REASONS, END_REASONS, ENDED } from '../../json/cancel-reasons.js
 import * as fields from '../../json/response-fields.js';
 import { type From, Writer } from '../../json/writer.js';
 
-/** A message or event schema with this `type`. */
 export const typed = <Name extends string, Shape extends z.ZodRawShape>(name: Name, shape: Shape) =>
   z.strictObject({ type: z.literal(name).describe('What it is'), ...shape });
 
-/** Resolves ids to names. */
 export interface NamedThings extends Assets {
   /** Returns the client's id of an order in the last command's events, or `null`. */
   clientOrderId(orderId: number): string | null;
@@ -274,10 +272,7 @@ function fillText(side: 'taker' | 'maker'): EventText {
 const takerText = fillText('taker');
 const makerText = fillText('maker');
 
-/**
- * Returns the one user whose account an event concerns, or 0. An order that fills immediately
- * appears only in its fills.
- */
+/** 0 unless the event concerns one user. An order that fills immediately shows only its fills. */
 export function oneUserOf(values: Float64Array, at: number): number {
   const type = values[at]!;
   const userAt = USER_AT[type]!;

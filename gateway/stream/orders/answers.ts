@@ -1,7 +1,4 @@
-/**
- * Answers to order entry: an envelope around the receipts of HTTP. An answer depends only on the
- * request and the engine's result.
- */
+/** Answers to order entry: HTTP receipts in an envelope. They depend only on request and result. */
 import type { Batch, BatchOperation } from '../../../engine/interface/commands.js';
 import type { Assets } from '../../../engine/interface/notation.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';

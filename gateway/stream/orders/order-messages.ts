@@ -49,7 +49,6 @@ const clientSequence = z
 
 const { operations, atomic } = BatchBody.shape;
 
-/** A message with one operation. The receipt is the same as over the operation's HTTP route. */
 export const OrderMessage = z.strictObject({
   op: op('order'),
   id: requestId,
@@ -82,7 +81,6 @@ export function missingFields(json: object, add: (name: string, problem: string)
   missingOfOperations(asBatch(json), (field, problem) => add(name(field), problem));
 }
 
-/** Returns a valid message's command, or why it is refused. */
 export function orderRequest(
   assets: Assets,
   userId: number,
@@ -120,10 +118,7 @@ const KEY_BITS = bitsOf('idempotencyKey', 'clientSequence');
 const OPTIONAL_BITS = [KEY_BITS, KEY_BITS | bitsOf('atomic')];
 const REQUIRED_BITS = [bitsOf('op', 'id', 'operation'), bitsOf('op', 'id', 'operations')];
 
-/**
- * Reads order entry straight from a message's bytes. It returns `null` for any message that it does
- * not handle, valid or not, which the schemas then check.
- */
+/** Reads order entry straight from bytes. `null`: the schemas must check the message. */
 export class OrderRequestReader {
   private readonly scanner = new JsonScanner();
   private readonly operations = new OperationReader(this.scanner);

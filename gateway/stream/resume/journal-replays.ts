@@ -19,13 +19,10 @@ import type { ElapsedMs } from '../../access/fair-use/token-buckets.js';
 import type { Log } from '../../observe/log.js';
 import type { ReplayAnswer, ReplayTask, ReplayWish, Window } from './replay-worker.js';
 
-/** Maximum of queued wishes per lane and per user. */
 const WAITING = { perLane: 1_000, perKey: 100 };
 /** Maximum of users per replay. */
 const TOGETHER_MAX = 16;
-/** Maximum of a user's connections that receive a window at a time. */
 export const AT_ONCE = 8;
-/** Maximum size of all windows together. */
 export const HELD_BYTES_MAX = 256 * 1024 * 1024;
 /** How long a window is offered to further connections. */
 const GIVEN_MS = 30_000;
@@ -71,7 +68,6 @@ export class JournalReplays {
     return this.newcomers.size + this.others.size;
   }
 
-  /** Size of the windows being sent. */
   get heldBytes(): number {
     let sum = 0;
     for (const { bytes } of this.held.values()) sum += bytes;

@@ -1,7 +1,7 @@
 /**
  * The thread that replays the journal for `resume`. An engine starts from a snapshot before the
- * first wanted sequence and applies the journal, and a hub builds the wanted accounts' messages.
- * The same code and commands yield the messages already sent, byte for byte.
+ * first wanted sequence and applies the journal, and a hub builds the wanted accounts' messages:
+ * the same code and commands yield the messages already sent, byte for byte.
  *
  * Invariant: the thread keeps at most one window per account, of the oldest messages, and ends when
  * all windows are full.
@@ -19,7 +19,6 @@ import { lowerPriority } from '../../../persistence/storage/thread-priority.js';
 import { Hub } from '../hub.js';
 import { STREAM_LIMITS } from '../limits.js';
 
-/** Requests an account's messages after sequence `after`. */
 export interface ReplayWish {
   userId: number;
   after: number;

@@ -1,15 +1,12 @@
 /**
- * `resume` of the channel `user` beyond what memory keeps. Messages come from the journal, one
- * window at a time, and are sent in pages. The next page follows when the client has read most of
- * the previous one. The channel then continues as after any other `resume`.
+ * `resume` of the channel `user` beyond what memory keeps: messages from the journal, one window at
+ * a time, sent in pages. The next page follows when the client has read most of the previous one.
  *
  * Invariants:
  * - The messages are those originally sent (or that would have been sent), in order and without
  *   gaps. If they are unavailable, the client gets a `gap` and a snapshot.
- * - One turn of the event loop sends one page to one connection. User and address pay for the page
- *   in reads beforehand.
- * - A user's resumes use bounded memory in this thread (limits.ts). A client that does not read its
- *   pages is closed.
+ * - One turn of the event loop sends one page, which user and address have paid for in reads.
+ * - A user's resumes use bounded memory in this thread. A client that reads no pages is closed.
  */
 import { Bill } from '../../access/fair-use/fair-use.js';
 import { errorAnswer } from '../../commands/errors.js';
@@ -20,7 +17,6 @@ import type { Hub } from '../hub.js';
 import { CLOSE, PAGE_BYTES, type StreamLimits } from '../limits.js';
 import { JournalReplays, type NotReplayed, type Share } from './journal-replays.js';
 
-/** The cost of a window from the journal, and of a page. */
 export const READS_PER_REPLAY = 100;
 const READS_PER_PAGE = 25;
 /** How long a client may leave the pages of one window unread. */
