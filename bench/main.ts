@@ -77,7 +77,7 @@ async function run(settings: Settings): Promise<void> {
     sections.push(section);
   };
   let planned: Workload | null = null;
-  /** Plans and describes the workload when the first section needs it. */
+  /** When the first section needs it. */
   const workload = () => {
     if (planned === null) {
       planned = planWorkload({ ...STANDARD, seed, commands });

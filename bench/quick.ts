@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: one table in two minutes. A row shows what was done, how often per second, and
- * how long one took, compared with the plain design and the peer where they do the same.
+ * `npm run bench`: one table in two minutes, compared with the plain design and the peer where they
+ * do the same.
  */
 import { dirname } from 'node:path';
 import { Engine } from '../engine/engine.js';
@@ -31,7 +31,7 @@ const OUTSTANDING = 1_024;
 interface Row {
   what: string;
   perSecond: number;
-  /** Latency of one; NaN if not timed one by one. */
+  /** NaN if not timed one by one. */
   p50Ms?: number;
   p99Ms?: number;
   plainPerSecond?: number;
@@ -66,7 +66,7 @@ export async function benchQuickly(options: { parent: string; seed: string }): P
   };
 }
 
-/** Limit orders, market orders and cancels in one market, which the peer can also do. */
+/** In one market, which the peer can also do. */
 function engineRows(seed: string): Row[] {
   const workload = planWorkload({ ...STANDARD, seed, commands: COMMANDS, assets: 1, windows: 0.9 });
   const { prepare } = mixedLoad(workload);

@@ -1,6 +1,6 @@
 /**
- * One measurement of `npm run compare`, in its own process: the thread CPU time of this build's
- * engine, as JSON. Earlier builds print medians of rounds, under other names.
+ * One measurement of `npm run compare`, in its own process: the engine's thread CPU time, as JSON.
+ * Earlier builds print medians of rounds, under other names.
  */
 import '../../persistence/compiler-flags.js';
 import { planWorkload, STANDARD } from '../../test/support/workload/workload.js';

@@ -15,7 +15,7 @@ export interface HttpRunOptions {
   load: HttpLoadName;
   connections: number;
   seconds: number;
-  /** The folder for the temporary data folder. */
+  /** For the temporary data folder. */
   parent: string;
 }
 

@@ -1,7 +1,6 @@
 /**
- * `npm run compare -- <folder> <folder>`: measures two builds of the exchange alternately. Each
- * folder is a clone in which `npm run build` has run. One folder, named twice, can run with
- * different variables.
+ * `npm run compare -- <folder> <folder>`: measures two builds alternately. Each folder is a clone
+ * in which `npm run build` has run. One folder, named twice, can run with different variables.
  */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';

@@ -1,7 +1,6 @@
 /**
  * Measures two builds alternately, so that the machine's noise affects both: each goes first in
- * every other round. A ratio is the median of the rounds' ratios, so a machine that slows down
- * between rounds does not change it.
+ * every other round. A ratio is the median of the rounds' ratios.
  */
 
 import { median, spread } from '../../test/support/processes/samples.js';
@@ -13,10 +12,10 @@ export interface Build {
   variables: Readonly<Record<string, string>>;
 }
 
-/** Numbers by name; the name includes the unit. */
+/** By name, which includes the unit. */
 export type Measured = Readonly<Record<string, number>>;
 
-/** One round's measurements of both builds. */
+/** One measurement of each build. */
 export type Round = readonly [Measured, Measured];
 
 export async function inTurns(
@@ -40,7 +39,7 @@ export async function inTurns(
   return all;
 }
 
-/** A table with one row per quantity and the medians of both builds. */
+/** Medians of both builds. */
 export function comparison(title: string, rounds: readonly Round[]): Table {
   const names = Object.keys(rounds[0]![0]);
   const of = (build: 0 | 1, name: string) => rounds.map((round) => round[build][name]!);

@@ -25,7 +25,7 @@ const LATENCY_RUNS = 3;
 const KEYED = 0.3;
 const BATCHABLE = 0.1;
 const MORE_USERS = [100_000, 1_000_000];
-/** One market that does not end during the run: limit orders, market orders and cancels. */
+/** In one market that does not end during the run. */
 const PEERS_KIND = { assets: 1, windows: 0.9 };
 /** The peer is slow, so a part of the commands suffices. */
 const PEERS_SHARE = 0.2;
@@ -120,9 +120,8 @@ function peer({ options }: Workload): Part {
 }
 
 /**
- * Times each command, in several runs of the same commands. Reading the clock adds about 50 ns. A
- * long command in one run may be caused by the machine; one that is long in every run is the
- * engine's.
+ * Several runs of the same commands: a command that is long in one run may be the machine's doing;
+ * one that is long in every run is the engine's. Reading the clock adds about 50 ns.
  */
 function latencies(workload: Workload): Part {
   const { commands } = workload;

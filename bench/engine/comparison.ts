@@ -1,6 +1,6 @@
 /**
- * A table of contestants that run alternately. Each is compared with a bare ladder that processes
- * the same orders in the same rounds.
+ * A table of contestants that run alternately, each compared with a bare ladder that processes the
+ * same orders in the same rounds.
  */
 import type { Engine } from '../../engine/engine.js';
 import { median } from '../../test/support/processes/samples.js';
@@ -10,11 +10,10 @@ import type { Cell, Part } from '../measure/report.js';
 
 export interface Contestant {
   name: string;
-  /** Prefix of the contestant's figures. */
   figure: string;
   commands: number;
   start: Start;
-  /** Starts the ladder on the same orders; null if there is nothing for a ladder to do. */
+  /** null if there is nothing for a ladder to do. */
   ladder: Start | null;
   /** Another contestant, by its figure, and the name of the ratio to it. */
   versus?: { base: string; figure: string };
@@ -22,10 +21,9 @@ export interface Contestant {
 
 export interface Comparison extends RaceOptions {
   title: string;
-  /** Suffix of the rate's figure. */
   rate: 'CommandsPerSecond' | 'PerSecond';
   contestants: readonly Contestant[];
-  /** The measure that `versus` compares, which is also the column's heading. */
+  /** Also the column's heading. */
   versus?: { of: 'speed' | 'time'; column: string };
 }
 
@@ -72,7 +70,7 @@ export function compare(comparison: Comparison): Part {
   };
 }
 
-/** Adds each ladder after the last contestant that uses it. */
+/** After the last contestant that uses it. */
 function withLadders(contestants: readonly Contestant[]): Contestant[] {
   return contestants.flatMap((contestant, i) => {
     const { figure, ladder, commands } = contestant;
@@ -94,7 +92,7 @@ function ratioOf(above: readonly number[][], below: readonly number[][]): number
   return median(above.flatMap((round, i) => round.map((ms, chunk) => ms / below[i]![chunk]!)));
 }
 
-/** Starts a new engine on the commands and checks its final digest. */
+/** Checks the engine's final digest. */
 export function engineStart(
   prepare: () => Engine,
   { commands, digest }: Pick<Workload, 'commands' | 'digest'>,

@@ -38,7 +38,7 @@ function restingOrders(): { commands: CommandList; tape: OrderTape } {
   return { commands, tape };
 }
 
-/** An engine with its maximum room reserved, as at the exchange's start. */
+/** With its maximum room reserved, as at the exchange's start. */
 function emptyBook() {
   const { engine } = openMarket(USERS, 1_000 * MICROS_PER_DOLLAR);
   engine.reserve();

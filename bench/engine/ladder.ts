@@ -1,7 +1,6 @@
 /**
- * A bare price ladder: price levels, each level's orders from oldest to newest, and order ids. No
- * users, money, positions, events, results, undo or digest. It shows the cost of matching alone on
- * this machine; the engine's figures are stated relative to it.
+ * A bare price ladder, without users, money, positions, events, results, undo or digest. It shows
+ * the cost of matching alone on this machine; the engine's figures are relative to it.
  *
  * Invariant: on the same tape it makes the same trades as the engine.
  */
@@ -62,7 +61,6 @@ export class Ladder {
     }
   }
 
-  /** Trades with the other side while prices cross; the remainder rests. */
   private place(ladder: number, price: number, lots: number): void {
     const id = ++this.lastId;
     let left = lots;
@@ -132,7 +130,7 @@ export class Ladder {
     }
   }
 
-  /** The highest price with orders; 0 if there are none. */
+  /** 0 if there are no orders. */
   private best(ladder: number): number {
     const summary = this.summaries[ladder]!;
     if (summary === 0) return 0;
@@ -141,7 +139,6 @@ export class Ladder {
   }
 }
 
-/** Starts a new ladder on a tape. */
 export function ladderStart(tape: OrderTape): Start {
   return (): Run => {
     const ladder = new Ladder(tape);

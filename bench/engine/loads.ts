@@ -9,7 +9,6 @@ import { prepareEngine, type Workload } from '../../test/support/workload/worklo
 const MESSAGE_LIFETIME = 4_000;
 
 export interface Load {
-  /** Prefix of the load's figures. */
   figure: string;
   title: string;
   prepare: () => Engine;
@@ -33,7 +32,7 @@ export function messagesLoad(seed: string, count: number): Load {
   };
 }
 
-/** Reserves the maximum room, like an exchange. */
+/** As in an exchange. */
 export function roomy(engine: Engine): Engine {
   engine.reserve();
   return engine;

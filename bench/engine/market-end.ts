@@ -23,7 +23,7 @@ const ENDS_AT_MS = WINDOW_START_MS + WINDOW_MS;
 const RESOLVES_AT_MS = ENDS_AT_MS + 2_000;
 const PAYS_AT_MS = RESOLVES_AT_MS + 86_400_000;
 const LONGEST_ALLOWED_MS = 5;
-/** Rounds with the same market. The first one runs cold code. */
+/** The first round runs cold code. */
 const ROUNDS = 4;
 
 export function endOfMarket(): Part {
@@ -111,7 +111,7 @@ function endOne(): Phase[] {
   return phases;
 }
 
-/** Gives every user a position and a resting order, a buy or a sell, on one of 200 levels. */
+/** Every user has a position and a resting order, a buy or a sell, on one of 200 levels. */
 function largeMarket(): OpenMarket {
   const market = openMarket(USERS, FUNDS_MICROS);
   const { engine, marketId } = market;
@@ -135,7 +135,7 @@ function largeMarket(): OpenMarket {
   return market;
 }
 
-/** Lets the engine do the work due at a time, command by command, like the scheduler. */
+/** Command by command, like the scheduler. */
 function runWork(engine: Engine, name: string, dueAtMs: number, unit: EventName): Phase {
   while (engine.nextDueMs() < dueAtMs) engine.apply({ kind: 'advanceTime' }, engine.nextDueMs());
   const latencyMs: number[] = [];

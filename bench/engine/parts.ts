@@ -1,7 +1,6 @@
 /**
- * How a command's thread CPU time divides: decoding the record, the digest, writing results and
- * events, and a bare ladder's work on the same orders, each measured separately. The rest of the
- * total is checks, money, positions, the users' lists, and shared caches.
+ * How a command's thread CPU time divides. The parts are measured separately; the rest of the total
+ * is checks, money, positions, the users' lists, and shared caches.
  */
 import { CommandRecord } from '../../engine/interface/command-record.js';
 import { CommandKind } from '../../engine/interface/commands.js';
@@ -16,7 +15,6 @@ import { ladderStart } from './ladder.js';
 import type { Load } from './loads.js';
 
 const ROUNDS = { warmUpRounds: 2, rounds: 5, chunks: 100 };
-/** Number of commands whose results and events are kept for the digest. */
 const KEPT = 100_000;
 
 export function partsOf(load: Load): Part {
@@ -45,7 +43,6 @@ export function partsOf(load: Load): Part {
   };
 }
 
-/** Decodes each record and reads an order's terms. */
 function decoding({ records }: CommandList) {
   const command = new CommandRecord();
   const taker = new Taker();
@@ -59,7 +56,7 @@ function decoding({ records }: CommandList) {
   return { length: 1, advance, finish() {} };
 }
 
-/** The result and event numbers of the first commands, one buffer after another. */
+/** Of the first commands, one buffer after another. */
 function numbersOf({ prepare, commands }: Load) {
   const engine = prepare();
   const all = new NumberBuffer();

@@ -1,6 +1,6 @@
 /**
- * The peer: `nodejs-order-book`, an order book in the same language. It has limit orders, market
- * orders and cancels, but no users or money. Its id texts are made before the timing.
+ * The peer: `nodejs-order-book`, an order book in the same language, without users or money. Its id
+ * texts are made before the timing.
  */
 import { OrderBook, Side as PeerSide } from 'nodejs-order-book';
 import { Side } from '../../engine/interface/domain.js';
@@ -15,7 +15,7 @@ import {
 import type { Run, Start } from '../measure/race.js';
 import { checkBook } from './ladder.js';
 
-/** Starts new books, one per market, on a tape. */
+/** One book per market. */
 export function peerStart(tape: OrderTape): Start {
   const ids = Array.from({ length: tape.orders + 1 }, (_, id) => String(id));
   return () => new PeerRun(tape, ids);

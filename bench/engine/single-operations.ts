@@ -1,4 +1,4 @@
-/** Single operations on a book of constant depth, compared with a ladder. Restoring is untimed. */
+/** Operations on a book of constant depth, compared with a ladder. Restoring is untimed. */
 import { Outcome, Side, TimeInForce } from '../../engine/interface/domain.js';
 import { MICROS_PER_DOLLAR, UNSIZED_LOTS } from '../../engine/interface/limits.js';
 import { CommandList } from '../../test/support/workload/command-list.js';
@@ -14,7 +14,7 @@ const ROUNDS = 200;
 const WARM_UP_ROUNDS = 100;
 const MAKERS = 200;
 const TAKER = MAKERS + 1;
-/** Resting orders before the timed operations, on 200 levels, half on each side. */
+/** On 200 levels, half on each side. */
 const DEPTH = 10_000;
 const FUNDS_MICROS = 10_000_000 * MICROS_PER_DOLLAR;
 const AT_MS = WINDOW_START_MS + 1_000;
@@ -38,7 +38,7 @@ export function singleOperations(): Part {
   });
 }
 
-/** A timed operation on the engine's book and on a ladder, with untimed ones before and after. */
+/** `before` and `after` are untimed. */
 function sampled(
   name: string,
   figure: string,
@@ -68,10 +68,7 @@ function quoting(): Contestant {
   return { name: 'quote', figure: 'quote', commands: OPERATIONS, start, ladder: null };
 }
 
-/**
- * {@link DEPTH} orders away from the middle, and the operations in front of them, on the engine and
- * on a ladder.
- */
+/** {@link DEPTH} orders away from the middle, and the operations in front of them. */
 class SteadyBook {
   private readonly market = openMarket(MAKERS + 1, FUNDS_MICROS);
   private readonly ladder: Ladder;
@@ -87,7 +84,6 @@ class SteadyBook {
     this.check();
   }
 
-  /** Runs an operation on both. */
   run(operation: Operation): void {
     this.load(operation);
     this.onEngine(0, this.commands.length);
@@ -102,7 +98,6 @@ class SteadyBook {
     this.ladder.run(this.tape, from, to);
   }
 
-  /** Prepares an operation's commands and its tape. */
   load(operation: Operation): void {
     const { commands, tape } = this;
     commands.clear();
@@ -157,7 +152,7 @@ class SteadyBook {
     }
   }
 
-  /** Checks that only the depth is left on both. */
+  /** Only the depth must be left. */
   check(): void {
     const { engine, marketId } = this.market;
     const { bids, asks } = engine.depth(marketId, 1_000)!;

@@ -1,8 +1,8 @@
 /**
  * The whole exchange over HTTP: durable answers per second, in alternating rounds with the same
  * client against a bare uWebSockets.js handler (same JSON parsing, same answer bytes) and a plain
- * design (bench/plain). Then latencies at given rates, up to the first rate that the exchange
- * cannot sustain. Each rate is shown with its CPU time by thread.
+ * design (bench/plain). Then latencies at given rates, up to the first that the exchange cannot
+ * sustain.
  */
 import { dirname } from 'node:path';
 import { describeDisk } from '../../test/support/processes/machine.js';
@@ -16,7 +16,7 @@ import { type Compared, errorsIn, Runner, type Scheduled } from './rounds.js';
 
 export interface HttpBenchOptions extends BenchOptions {
   seed: string;
-  /** Numbers of connections for buys. */
+  /** For buys. */
   connections: readonly number[];
 }
 
@@ -25,7 +25,7 @@ export const CONNECTIONS: readonly number[] = [64, 1, 16, 256];
 const BATCH_CONNECTIONS: readonly number[] = [16, 64];
 const READ_CONNECTIONS = 64;
 
-/** Requests per second of the open loads. Buys stop at the first rate that is not sustained. */
+/** Buys stop at the first rate that is not sustained. */
 const BUYS_PER_SECOND = [2_000, 8_000, 16_000, 24_000, 32_000, 48_000, 64_000, 96_000];
 const BATCHES_PER_SECOND = [1_000, 2_000];
 
@@ -75,12 +75,11 @@ export function benchHttp(options: HttpBenchOptions): Promise<Section> {
   });
 }
 
-/** Whether nothing was refused and the queue of requests did not keep growing. */
+/** True if nothing was refused and the queue of requests did not keep growing. */
 function isKept({ result }: Scheduled): boolean {
   return result.latencyP50Ms < KEPT_P50_MS && errorsIn([result]) === 0;
 }
 
-/** Counts each load's commits in the journal. */
 async function countCommits(folder: string, closed: readonly Compared[]): Promise<void> {
   await readJournal(folder, async (reader) => {
     for await (const { lastSequence } of reader.batches()) {

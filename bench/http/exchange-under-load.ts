@@ -1,7 +1,7 @@
 /**
  * The exchange of the HTTP and stream benchmarks: the built program in its own process, on a new
  * data folder, with synchronous=FULL. A file gives prices and time, so one market is open for a
- * quarter hour from the start. The house, fair use and the limit on connections are off.
+ * quarter hour from the start.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,14 +12,13 @@ import { ExchangeProcess } from '../../test/support/processes/exchange-process.j
 import { inFolder } from '../../test/support/processes/machine.js';
 import { WINDOW_START_MS } from '../../test/support/workload/open-market.js';
 
-/** A user's starting balance in dollars. */
+/** In dollars. */
 const FUNDS = 1_000_000;
 const MAKERS = 8;
-/** Levels behind the best one on each side, and shares per level. */
+/** Behind the best level on each side. */
 const LEVELS = 40;
 const LEVEL_SHARES = 100;
 
-/** How long to wait for the follower. */
 const PATIENCE_MS = 120_000;
 
 export const LIMITS_NOTE =
@@ -28,19 +27,19 @@ export const LIMITS_NOTE =
 export interface BenchOptions {
   /** The exchange's main module; default: this build's. */
   program?: string | undefined;
-  /** Variables in addition to {@link environmentIn}. */
+  /** In addition to {@link environmentIn}. */
   variables?: Readonly<Record<string, string>>;
-  /** The folder for the temporary data folder. */
+  /** For the temporary data folder. */
   parent: string;
-  /** How long each load is measured. */
+  /** Per load. */
   seconds: number;
-  /** The folder for the exchange's CPU profile; null if there is no profile. */
+  /** For the exchange's CPU profile; null if there is none. */
   profileFolder: string | null;
 }
 
 type Stoppable = { stop(): Promise<void> };
 
-/** Runs `work` with an exchange that has a full book. `started` registers a process to stop. */
+/** The book is full. `started` registers a process to stop. */
 export function withExchange<T>(
   { parent, ...options }: BenchOptions,
   work: (
@@ -109,12 +108,12 @@ export class ExchangeUnderLoad {
     return this.process.pid;
   }
 
-  /** @throws Error unless the exchange answers with success. */
+  /** @throws Error unless the exchange answers with success */
   send(request: RequestFields): Promise<Answer> {
     return this.client.mustAsk(request);
   }
 
-  /** Registers a user and returns their request headers. */
+  /** Returns request headers. */
   async register(username: string): Promise<Record<string, string>> {
     return { 'x-user-token': (await this.client.register(username)).token };
   }
@@ -123,7 +122,7 @@ export class ExchangeUnderLoad {
     return (await this.send({ path: '/status' })).json.durableSequence;
   }
 
-  /** Waits until the history is complete, so that later loads are not slowed; in milliseconds. */
+  /** Waits until the history is complete, so that later loads are not slowed. In milliseconds. */
   async followed(): Promise<number> {
     const startedMs = performance.now();
     while (performance.now() - startedMs < PATIENCE_MS) {
@@ -135,7 +134,7 @@ export class ExchangeUnderLoad {
     throw new Error('the follower does not catch up');
   }
 
-  /** Waits for the market, which opens with the first price, maybe after the exchange's start. */
+  /** The market opens with the first price, maybe after the exchange's start. */
   private async openMarket(): Promise<string> {
     for (let attempt = 0; attempt < 100; attempt++) {
       const [market] = (await this.send({ path: '/markets/15m?asset=BTC' })).json.markets;
@@ -146,8 +145,8 @@ export class ExchangeUnderLoad {
   }
 
   /**
-   * Makers bid 0.499 for both outcomes, each with nearly half of their funds. The bids offer both
-   * outcomes at 0.501, more than all benchmarks take. {@link LEVELS} more levels rest behind.
+   * Makers bid 0.499 for both outcomes, each with nearly half of their funds, and so offer both at
+   * 0.501: more than all benchmarks take. {@link LEVELS} more levels rest behind.
    */
   private async fillBook(): Promise<void> {
     for (let i = 0; i < MAKERS; i++) await this.rest(`maker-${i}`, 0.9 * FUNDS, [499]);
@@ -167,7 +166,7 @@ export class ExchangeUnderLoad {
   }
 }
 
-/** Writes one asset's prices for a quarter hour. Returns the configuration. */
+/** One asset's prices for a quarter hour, and the configuration that uses them. */
 export function environmentIn(folder: string) {
   const prices = join(folder, 'prices.csv');
   const lines = ['observedAtMs,asset,price'];

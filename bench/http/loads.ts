@@ -1,4 +1,4 @@
-/** The HTTP benchmark's loads: prebuilt requests of each kind, and a sample answer. */
+/** Prebuilt requests of each kind, and a sample answer. */
 
 import { requestBytes } from '../../test/support/http/messages.js';
 import type { ExchangeUnderLoad } from './exchange-under-load.js';
@@ -8,25 +8,25 @@ export const OPERATIONS = 100;
 
 export interface HttpLoad {
   name: string;
-  /** The path after /api. */
+  /** After /api. */
   path: string;
-  /** Orders per request; 0 for a read. */
+  /** Per request; 0 for a read. */
   orders: number;
   requests: Buffer[];
-  /** Tokens of the users who send the requests, in turn. */
+  /** Of the users who send the requests, in turn. */
   tokens: string[];
   /** The bare server's answer. */
   answer: string;
 }
 
-/** Buys of one dollar at any price. Each takes one resting order. */
+/** One dollar at any price. Each buy takes one resting order. */
 export function buys(exchange: ExchangeUnderLoad): Promise<HttpLoad> {
   const path = `/markets/15m/${exchange.marketId}/buy`;
   const [up, down] = ['UP', 'DOWN'].map((outcome) => ({ outcome, amount: 1 }));
   return postedBy(exchange, { name: 'durable buys', path, orders: 1 }, 'buyer', [up!, down!]);
 }
 
-/** Batches of 100 orders: all rest in front of the book, or each takes one of those. */
+/** All 100 orders rest in front of the book, or each takes one of those. */
 export function batches(exchange: ExchangeUnderLoad): Promise<HttpLoad> {
   const buy = { op: 'buy', marketId: exchange.marketId };
   const resting = { ...buy, outcome: 'DOWN', shares: 2, price: 0.5, timeInForce: 'GTC' };
@@ -38,7 +38,7 @@ export function batches(exchange: ExchangeUnderLoad): Promise<HttpLoad> {
   return postedBy(exchange, { name, path: '/batch', orders: OPERATIONS }, 'batcher', bodies);
 }
 
-/** Reads of a whole book while nothing trades. */
+/** Nothing trades meanwhile. */
 export async function books(exchange: ExchangeUnderLoad): Promise<HttpLoad> {
   const path = `/markets/15m/${exchange.marketId}/orderbook`;
   const { text } = await exchange.send({ path });
@@ -46,7 +46,7 @@ export async function books(exchange: ExchangeUnderLoad): Promise<HttpLoad> {
   return { name: 'order book reads', path, orders: 0, requests, tokens: [], answer: text };
 }
 
-/** Posts of these bodies in turn, each by a new user. Sends each once now, to get a sample. */
+/** The bodies in turn, each by a new user. Sends each once now, to get a sample. */
 async function postedBy(
   exchange: ExchangeUnderLoad,
   kind: Pick<HttpLoad, 'name' | 'path' | 'orders'>,

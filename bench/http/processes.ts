@@ -8,7 +8,7 @@ import type { LoadOptions, LoadResult } from './load/load.js';
 import type { LoadTask } from './load/load-generator.js';
 import type { StreamLoadOptions, StreamLoadResult } from './load/stream-load.js';
 
-/** A bare uWebSockets.js server that answers each path with a fixed text. */
+/** Answers each path with a fixed text. */
 export async function startBareServer(answers: Record<string, string>) {
   const child = fork(compiledFile('bench/http/bare-server.js'), [], { env: {} });
   child.send(answers);
@@ -56,7 +56,7 @@ export class LoadGenerator {
   }
 }
 
-/** A child's next message. @throws Error if the child ends first */
+/** @throws Error if the child ends first */
 export async function messageFrom<T>(child: ChildProcess): Promise<T> {
   const abort = new AbortController();
   const { signal } = abort;

@@ -71,7 +71,7 @@ export function report({ closed, open, disk, loads, options }: Measured): Sectio
 interface ClosedRow {
   name: string;
   rounds: readonly Round[];
-  /** The load; null in rows of the bare handler and of the plain design. */
+  /** null in rows of the bare handler and of the plain design. */
   compared: Compared | null;
 }
 

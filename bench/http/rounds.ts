@@ -1,7 +1,4 @@
-/**
- * Runs the HTTP benchmark's rounds: one load after another, each on the servers in turn, with the
- * CPU time of the server's threads.
- */
+/** The HTTP benchmark's rounds: one load after another, each on the servers in turn. */
 import { type ThreadCpu, threadCpu, usedBetween } from '../measure/thread-cpu.js';
 import type { ExchangeUnderLoad } from './exchange-under-load.js';
 import type { LoadPace, LoadResult } from './load/load.js';
@@ -10,7 +7,7 @@ import type { LoadGenerator } from './processes.js';
 
 export type Server = 'bare handler' | 'exchange' | 'plain design';
 
-/** Alternating rounds per server. The first has a longer warm-up. */
+/** Per server. The first round has a longer warm-up. */
 export const ROUNDS = 3;
 const FIRST_WARM_UP_MS = 2_000;
 const WARM_UP_MS = 500;
@@ -19,11 +16,10 @@ export const OPEN_CONNECTIONS = 256;
 
 export interface Round {
   result: LoadResult;
-  /** The server's CPU time per request, the follower's until it has caught up. null: unknown. */
+  /** Per request, the follower's until it has caught up. null: unknown. */
   cpu: ThreadCpu | null;
 }
 
-/** One load's rounds on all servers. */
 export interface Compared {
   load: HttpLoad;
   connections: number;
@@ -31,11 +27,11 @@ export interface Compared {
   exchange: Round[];
   /** One round or none. */
   plain: Round[];
-  /** The exchange's sequence before and after each round. */
+  /** Before and after each round. */
   sequences: { from: number; to: number }[];
-  /** How long the follower took to catch up after each round. */
+  /** The follower's, after each round. */
   behindMs: number[];
-  /** Commits in all of the exchange's rounds. */
+  /** In all of the exchange's rounds. */
   commits: number;
 }
 
@@ -131,7 +127,7 @@ export function rateOf(result: LoadResult): number {
   return (result.measured / result.measuredMs) * 1_000;
 }
 
-/** The round with the (lower) median rate. */
+/** The lower one, if there are two. */
 export function medianOf(rounds: readonly Round[]): Round {
   const byRate = [...rounds].sort((a, b) => a.result.measured - b.result.measured);
   return byRate[(rounds.length - 1) >> 1]!;

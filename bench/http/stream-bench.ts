@@ -13,7 +13,7 @@ import { LoadGenerator } from './processes.js';
 
 const READERS = 1_000;
 const WARM_UP_MS = 1_000;
-/** Orders per second; null sends as fast as messages are delivered. */
+/** Per second; null sends as fast as messages are delivered. */
 const PACES = [10, 50, null];
 
 export function benchStream(options: BenchOptions): Promise<Section> {
@@ -26,7 +26,6 @@ export function benchStream(options: BenchOptions): Promise<Section> {
   });
 }
 
-/** One trader buys, and every reader gets each trade. */
 export async function readStream(
   exchange: ExchangeUnderLoad,
   generator: LoadGenerator,

@@ -17,7 +17,7 @@ export interface WrkResult {
   p50Ms: number;
   p99Ms: number;
   p999Ms: number;
-  /** Unsuccessful answers, and requests without an answer. */
+  /** Includes requests without an answer. */
   errors: number;
 }
 
@@ -37,11 +37,10 @@ export interface WrkOptions {
   seconds: number;
   /** Sent in turn. */
   requests: readonly Uint8Array[];
-  /** The folder for wrk's script. */
+  /** For wrk's script. */
   folder: string;
 }
 
-/** @throws Error if wrk fails */
 export async function runWrk(options: WrkOptions): Promise<WrkResult> {
   const { port, connections, seconds, requests, folder } = options;
   const script = join(folder, 'wrk.lua');

@@ -6,9 +6,9 @@ import { type Section, tableOf } from '../measure/report.js';
 import { type LoopResult, runClosedLoop } from '../workload/closed-loop.js';
 
 export interface JournalBenchOptions {
-  /** The folder for temporary folders. */
+  /** For temporary folders. */
   parent: string;
-  /** How long each loop runs, unless the commands end first. */
+  /** Per loop, unless the commands end first. */
   seconds: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A process that replays a folder's whole journal, as at a start, before its code is compiled.
- * Prints the milliseconds taken.
+ * A process that replays a folder's whole journal with code not yet compiled, as at a start. Prints
+ * milliseconds.
  */
 import '../../persistence/compiler-flags.js';
 import { Engine } from '../../engine/engine.js';

@@ -10,14 +10,14 @@ import { type Part, percent, type Section, sectionOf, tableOf, textOf } from '..
 import { type LoopResult, runClosedLoop } from '../workload/closed-loop.js';
 
 export interface FollowerBenchOptions {
-  /** The folder for temporary folders. */
+  /** For temporary folders. */
   parent: string;
-  /** How long each loop runs, unless the commands end first. */
+  /** Per loop, unless the commands end first. */
   seconds: number;
 }
 
 const ROUNDS = 3;
-/** The long run has this many times as many commands and windows. */
+/** How many times as many commands and windows. */
 const LONG = 16;
 const OUTSTANDING = 1_024;
 const PATIENCE_MS = 300_000;

@@ -35,7 +35,7 @@ const ROUNDS = 3;
 /** V8 compiles the engine for the shapes it has seen, and again after a second engine. */
 const WARM_UP_ROUNDS = 2;
 const COLD = compiledFile('bench/journal/cold-recovery.js');
-/** The snapshot's position, as a share of the journal. */
+/** Share of the journal. */
 const SNAPSHOT_AT = 0.5;
 const OUTSTANDING = 1_024;
 
@@ -93,7 +93,7 @@ async function recoverInNewProcess(folder: string, digest: string): Promise<numb
   return Number(stdout);
 }
 
-/** Recovers repeatedly in this process, with compiled code. */
+/** With compiled code. */
 async function recoverAgainAndAgain(folder: string, digest: string): Promise<number[]> {
   const times: number[] = [];
   // V8 discards the engine's code with the last engine. A real exchange always has one.
@@ -114,9 +114,7 @@ async function recoverAgainAndAgain(folder: string, digest: string): Promise<num
   return times;
 }
 
-/**
- * Writes a snapshot after the first batch that ends at or after `sequence`; returns its sequence.
- */
+/** After the first batch that ends at or after `sequence`. Returns the snapshot's sequence. */
 function writeSnapshotAt(folder: string, sequence: number): Promise<number> {
   return readJournal(folder, async (reader) => {
     const engine = new Engine();

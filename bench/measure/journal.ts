@@ -1,7 +1,7 @@
 /** Reads the journal of a stopped exchange. */
 import { type JournalReader, openJournalReader } from '../../persistence/journal/reader.js';
 
-/** Opens the journal, runs `read`, and closes it. @throws JournalError */
+/** @throws JournalError */
 export async function readJournal<T>(
   folder: string,
   read: (reader: JournalReader) => Promise<T>,

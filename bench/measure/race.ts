@@ -1,18 +1,17 @@
 /**
  * Times several ways to do the same work alternately, chunk by chunk, so that the machine's noise
- * affects all of them. Only this thread's CPU time counts, not that of other programs.
+ * affects all of them. Only this thread's CPU time counts.
  */
 
 export interface Run {
-  /** The number of steps. */
   length: number;
-  /** Does some steps. Called in order, without gaps. */
+  /** Called in order, without gaps. */
   advance(from: number, to: number): void;
-  /** Throws if the work ended in a wrong state. */
+  /** @throws if the work ended in a wrong state */
   finish(): void;
 }
 
-/** Prepares a run. Not timed. */
+/** Not timed. */
 export type Start = () => Run;
 
 export interface RaceOptions {
@@ -30,8 +29,8 @@ export function race(contestants: readonly Start[], options: RaceOptions): numbe
 }
 
 /**
- * The nanoseconds of one contestant: for each chunk its least time of all rounds, summed. Other
- * programs can only slow a chunk down, and seldom the same one in every round.
+ * Sums each chunk's least time of all rounds: other programs can only slow a chunk down, and seldom
+ * the same one in every round.
  */
 export function leastNanos(start: Start, options: RaceOptions): number {
   const rounds = race([start], options)[0]!;

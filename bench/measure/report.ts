@@ -1,4 +1,4 @@
-/** A benchmark's report: sections of notes and tables. Only the text has rounded numbers. */
+/** A benchmark's report. Only the text has rounded numbers. */
 
 export type Cell = number | string;
 
@@ -8,7 +8,7 @@ export interface Table {
   rows: readonly (readonly Cell[])[];
 }
 
-/** A table with one row per item. `columns`: each heading, and the cell it shows of an item. */
+/** One row per item. `columns`: each heading, and the cell that it shows of an item. */
 export function tableOf<Item>(
   title: string,
   items: readonly Item[],
@@ -29,10 +29,9 @@ export interface Part {
 
 export interface Section {
   name: string;
-  /** What was measured, and how. */
   notes: readonly string[];
   tables: readonly Table[];
-  /** Numbers to compare between runs. A name ends in its unit. */
+  /** To compare between runs. A name ends in its unit. */
   figures: Readonly<Record<string, number>>;
 }
 
@@ -50,7 +49,7 @@ export function printSection(section: Section, print: (line: string) => void): v
   }
 }
 
-/** A table's lines: the first column is left-aligned, the others are right-aligned. */
+/** The first column is left-aligned, the others are right-aligned. */
 export function layOut(table: Table): string[] {
   const rows = [table.columns, ...table.rows.map((row) => row.map(textOf))];
   const widths = table.columns.map((_, column) =>
@@ -63,7 +62,7 @@ export function layOut(table: Table): string[] {
   return lines;
 }
 
-/** Adds thousands separators; below 100, shows three significant digits. */
+/** Below 100, shows three significant digits. */
 export function textOf(cell: Cell): string {
   if (typeof cell === 'string') return cell;
   if (!Number.isFinite(cell)) return '-';

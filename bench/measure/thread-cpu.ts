@@ -1,14 +1,12 @@
 /**
- * Another process's CPU time by thread, on Linux: from /proc/<pid>/task/<thread>/stat, which counts
- * in ticks of 10 ms.
+ * Another process's CPU time by thread, on Linux: from /proc/<pid>/task/<thread>/stat.
  *
  * Node.js names its file thread pool, where all SQLite statements run, but not its workers. It
- * starts the threads of V8 and the inspector before a program can start a worker, so the first
- * unnamed threads are those, and every later unnamed thread is a worker.
+ * starts the threads of V8 and the inspector before a program can start a worker, so every unnamed
+ * thread after those is a worker.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Milliseconds in user mode and in the kernel. */
 export interface CpuTime {
   userMs: number;
   systemMs: number;
@@ -19,7 +17,7 @@ export const THREADS = ['main', 'pool', 'workers', 'others'] as const;
 export type ThreadCpu = Record<(typeof THREADS)[number], CpuTime>;
 
 const TICK_MS = 10;
-/** Unnamed threads at a process's start: four of V8, one of the inspector. */
+/** Unnamed, at a process's start: four of V8, one of the inspector. */
 const FIRST_THREADS = 5;
 const POOL = 'libuv-worker';
 /** Field indices of stat(5), counted from the state, which follows the name. */
@@ -30,7 +28,7 @@ interface Thread extends CpuTime {
   name: string;
 }
 
-/** CPU time used so far; null if the system does not report it. */
+/** null if the system does not report it. */
 export function threadCpu(pid: number): ThreadCpu | null {
   const threads = threadsOf(pid);
   const main = threads.find(({ id }) => id === pid);
@@ -47,7 +45,6 @@ export function threadCpu(pid: number): ThreadCpu | null {
   };
 }
 
-/** CPU time used between two measurements. */
 export function usedBetween(from: ThreadCpu | null, to: ThreadCpu | null): ThreadCpu | null {
   if (from === null || to === null) return null;
   const used = (thread: keyof ThreadCpu): CpuTime => ({

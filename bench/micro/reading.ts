@@ -71,7 +71,6 @@ function read<Schema extends z.ZodType>(
   return { name: `${name}, ${bytes.length} bytes`, figure, ways };
 }
 
-/** Validates a body with the schema. */
 function taken<Schema extends z.ZodType>(schema: Schema, bytes: Uint8Array): z.output<Schema> {
   const { json, text = '', colons } = new ReceivedBody(bytes);
   const checked = checkJson(schema, { json, text, colons }, 'body');

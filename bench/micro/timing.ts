@@ -5,9 +5,8 @@ import { type Part, tableOf } from '../measure/report.js';
 
 export interface Work {
   name: string;
-  /** Prefix of the figures. */
   figure: string;
-  /** Alternatives by name. The first one is the product's. */
+  /** The first alternative is the product's. */
   ways: Readonly<Record<string, () => unknown>>;
 }
 
@@ -15,7 +14,6 @@ const SAMPLES_MIN = 10;
 /** A sample has enough calls that reading the clock does not matter. */
 export const SAMPLE_MS = 0.02;
 
-/** Times every alternative of every work for `ms`, in order. */
 export async function timed(title: string, works: readonly Work[], ms: number): Promise<Part> {
   const rows: Timing[] = [];
   for (const work of works) rows.push(...(await timesOf(work, ms)));
@@ -76,7 +74,7 @@ async function add(bench: Bench, by: string, run: () => unknown): Promise<void> 
   bench.add(by, () => sample(run, calls), { async: false });
 }
 
-/** Keeps results, so that V8 cannot optimize the work away. */
+/** So that V8 cannot optimize the work away. */
 export const kept: { last: unknown } = { last: null };
 
 function sample(run: () => unknown, calls: number) {

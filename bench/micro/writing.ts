@@ -1,6 +1,6 @@
 /**
- * Writing answers: from the engine's result to bytes in the socket's memory, by hand and with
- * JSON.stringify, which first needs a value of the answer's schema.
+ * Writing answers into the socket's memory, by hand and with JSON.stringify, which first needs a
+ * value of the answer's schema.
  */
 import { z } from 'zod';
 import type { Engine } from '../../engine/engine.js';
@@ -34,7 +34,6 @@ import { type Market, OPERATIONS } from './market.js';
 import { mustAgree, type Work } from './timing.js';
 
 const LEVELS = 20;
-/** Schemas for a batch of buys. */
 const Buy = z.strictObject({ type: z.literal('buy'), ...BuyReceipt.shape });
 const Batch = z.strictObject({ results: z.array(Buy), sequence, atMs: timeMs });
 
@@ -64,7 +63,7 @@ export function writing({ engine, marketId, buy, cancel, batch }: Market): Work[
   ];
 }
 
-/** Stands for the memory that uWebSockets.js copies an answer to, text or bytes. */
+/** Stands for the memory that uWebSockets.js copies an answer to. */
 const socket = Buffer.allocUnsafeSlow(1024 * 1024);
 
 function send(answer: string | Uint8Array): number {

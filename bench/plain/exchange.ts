@@ -1,6 +1,6 @@
 /**
- * The plain design's exchange (server.ts): users, resting orders, orders, trades and positions as
- * tables, and a transaction that is durable before `buy` returns.
+ * The plain design's exchange (server.ts): tables, and a transaction that is durable before `buy`
+ * returns.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
@@ -15,10 +15,10 @@ const LEVELS = 40;
 const LEVEL_LOTS = 1e12;
 
 export interface PlainSetup {
-  /** Tokens of the users. Each user has a million dollars. */
+  /** Each user has a million dollars. */
   tokens: readonly string[];
   marketId: string;
-  /** An answer of the exchange. Fields not set here stay unchanged. */
+  /** The exchange's answer. Fields not set here stay unchanged. */
   sample: Record<string, unknown>;
 }
 
@@ -88,7 +88,7 @@ export class PlainExchange {
     this.fill();
   }
 
-  /** Takes resting orders for the amount. Durable. null: the user or the money is missing. */
+  /** null: the user or the money is missing. */
   buy(token: string, market: string, { outcome, amount }: PlainOrder): object | null {
     const { run } = this;
     run.begin.run();

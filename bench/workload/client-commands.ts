@@ -14,8 +14,8 @@ import { Random } from '../../test/support/workload/random.js';
 import { BATCH, prepareEngine, type Workload } from '../../test/support/workload/workload.js';
 
 /**
- * Returns the commands and the engine's final digest. `keyed`: the share of client commands with a
- * key, not counting prices and time.
+ * Also the engine's final digest. `keyed`: the share of client commands with a key, not counting
+ * prices and time.
  */
 export function asClientsSend(
   workload: Workload,
@@ -51,7 +51,7 @@ function batchAt(commands: CommandList, start: number): Command {
   };
 }
 
-/** A key in UUID form, as most clients make them. */
+/** In UUID form, as most clients make keys. */
 function keyOf(seed: string, i: number): string {
   const hex = createHash('sha256').update(`${seed} ${i}`).digest('hex');
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*/, '$1-$2-$3-$4-$5');

@@ -1,7 +1,6 @@
 /**
- * Feeds a workload to a sequencer as a closed loop: a fixed number of commands is outstanding, and
- * each command that becomes durable is followed by the next, until the time or the command list
- * ends.
+ * Feeds a workload to a sequencer as a closed loop: each command that becomes durable is followed
+ * by the next, until the time or the command list ends.
  *
  * Invariant: every submitted command was released. A loop that ran the whole list ends with the
  * plan's digest.
@@ -16,15 +15,14 @@ import type { Workload } from '../../test/support/workload/workload.js';
 
 export interface LoopOptions {
   workload: Workload;
-  /** The journal's data folder, empty. */
+  /** Empty. */
   folder: string;
   durability: Durability;
   outstanding: number;
-  /** How long the loop runs; Infinity runs it to the end of the command list. */
+  /** Infinity runs the loop to the end of the command list. */
   seconds: number;
-  /** Called after each commit. */
   onCommit?: (durableSequence: number) => void;
-  /** While true, no command is submitted; an exchange would refuse the command. */
+  /** Submits nothing while true; an exchange would refuse the command. */
   isHeld?: () => boolean;
 }
 
@@ -34,20 +32,19 @@ export interface LoopResult {
   seconds: number;
   /** From submit to durable. */
   latencyMs: Samples;
-  /** The last sequence of the engine and the journal. */
+  /** Of the engine and the journal. */
   endSequence: number;
   digest: string;
 }
 
-/** How often a held loop checks whether it may continue. */
 const LOOK_MS = 1;
 
-/** Runs the workload's setup and then the loop, on a new engine and a new journal. */
+/** Runs the workload's setup first, on a new engine and a new journal. */
 export async function runClosedLoop(options: LoopOptions): Promise<LoopResult> {
   return runOnJournal(options, await openJournal(options));
 }
 
-/** Like {@link runClosedLoop}, on a given empty journal, which is closed at the end. */
+/** On a given empty journal, which is closed at the end. */
 export async function runOnJournal(
   options: Omit<LoopOptions, 'folder' | 'durability'>,
   journal: CommitLog,
@@ -60,7 +57,6 @@ export async function runOnJournal(
 
 class ClosedLoop {
   readonly sequencer: Sequencer;
-  /** The planned time of the next command. */
   private atMs = 0;
   private next = 0;
   private running = 0;
@@ -165,7 +161,6 @@ class ClosedLoop {
   }
 }
 
-/** A command that is not yet durable. */
 class Outstanding implements ReleaseTarget {
   submittedMs = 0;
 

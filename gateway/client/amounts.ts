@@ -1,18 +1,16 @@
 /**
- * Exact amounts. The API's numbers are decimals: money has at most 6 places, shares and prices 3.
- * JSON.parse turns them into doubles. These functions turn the doubles into integers, and integers
+ * Exact amounts. The API's numbers are decimals (money: at most 6 places; shares and prices: 3),
+ * which JSON.parse turns into doubles. These functions turn the doubles into integers, and integers
  * into exact text. Add and compare integers, never doubles.
  *
- * Invariant: no amount is rounded. Below 2^33 dollars, decimals of 6 places are further apart than
- * doubles, so the 6-place decimal nearest to a double is the amount that was sent. Larger amounts,
- * and numbers that are not such decimals, throw a RangeError.
+ * Invariant: no amount is rounded. Below 2^33 dollars, a double identifies one decimal of 6 places.
+ * Larger amounts, and numbers that are not such decimals, throw a RangeError.
  */
 
-/** A decimal as a number or as text: 0.495 or "0.495". */
+/** 0.495 or "0.495". */
 export type Amount = number | string;
 
 const PLACES = { money: 6, shares: 3 };
-/** From this amount on, two amounts of micro-dollars can have the same double. */
 const AMBIGUOUS_FROM = 2 ** 33;
 const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?$/;
 

@@ -2,7 +2,6 @@
 import type { z } from 'zod';
 import type { DecimalBrand } from '../json/decimal.js';
 
-/** Removes the brand that the exchange's own code puts on decimals. */
 export type Plain<Value> = Value extends DecimalBrand
   ? number
   : Value extends object

@@ -1,5 +1,5 @@
 /**
- * The connection to the exchange's HTTP API. Sends requests, and repeats them where that is safe.
+ * The connection to the exchange's HTTP API. Repeats requests where that is safe.
  *
  * Invariant: a change is executed at most once per call. All attempts of a call have the same
  * idempotency key, which the exchange remembers for an hour, much longer than a call lasts. A
@@ -11,7 +11,7 @@ import { DEFAULT_RETRIES, type Retries, repeated } from './retries.js';
 import type { ApiError, Paging } from './terms.js';
 
 export interface ApiOptions {
-  /** The API's address. Default: /api of the page's own origin. */
+  /** Default: /api of the page's own origin. */
   url?: string;
   token?: string | null;
   partnerKey?: string | null;
@@ -25,15 +25,14 @@ export interface CallOptions {
   /** For changes: 1 to 64 of A-Z a-z 0-9 _ - : . Default: a random key. */
   idempotencyKey?: string | undefined;
   /**
-   * Replaces the key with a number that grows with each change made with the token. The change is
-   * not repeated, because the exchange does not store its answer.
+   * Replaces the key: a number that grows with each change made with the token. The change is not
+   * repeated, because the exchange does not store its answer.
    */
   clientSequence?: number | undefined;
   /** For reads: the answer includes this sequence and does not come from a cache. */
   minSequence?: number | undefined;
 }
 
-/** A request and the type of its answer. */
 export interface Call<Answer = unknown> {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Relative to the API's address, with encoded segments: {@link path}. */
@@ -42,9 +41,9 @@ export interface Call<Answer = unknown> {
   body?: object | undefined;
   /** How a request that may have been executed can be sent again. */
   repeat: 'key' | 'harmless' | 'never';
-  /** Requests the answer as CSV, returned as a {@link CsvPage}. */
+  /** Requests CSV, returned as a {@link CsvPage}. */
   asCsv?: boolean;
-  /** Returns the answer's text unparsed. */
+  /** Returns the text unparsed. */
   asText?: boolean;
   options?: CallOptions | undefined;
   answer?: Answer;
@@ -69,8 +68,8 @@ export function remove<Answer>(path: string, query = {}, repeat: Repeat = 'key')
 }
 
 /**
- * Turns `callOf` into a function of the API, the arguments of `callOf`, and the call's options. No
- * parameter of `callOf` may have a default, because its number of parameters is used.
+ * A function of the API, the arguments of `callOf`, and the call's options. No parameter of
+ * `callOf` may have a default, because its number of parameters is used.
  */
 /* @__NO_SIDE_EFFECTS__ */
 export function route<Args extends unknown[], Answer>(callOf: (...args: Args) => Call<Answer>) {
@@ -81,13 +80,13 @@ export function route<Args extends unknown[], Answer>(callOf: (...args: Args) =>
     });
 }
 
-/** A page of a list as CSV (RFC 4180), with its own header line. */
+/** A page as CSV (RFC 4180), with its own header line. */
 export interface CsvPage {
   csv: string;
   nextCursor: string | null;
 }
 
-/** A path of literal and encoded parts: path`/users/${userId}/orders`. */
+/** Encodes the parts: path`/users/${userId}/orders`. */
 export function path(literals: TemplateStringsArray, ...parts: string[]): string {
   return String.raw({ raw: literals }, ...parts.map(encodeURIComponent));
 }
@@ -95,7 +94,7 @@ export function path(literals: TemplateStringsArray, ...parts: string[]): string
 /** Keeps browsers from caching. Node.js has no cache, so its types lack this option. */
 const UNCACHED: object = { cache: 'no-store' };
 
-/** Request fields that are amounts: given as text or number, sent as a number. */
+/** Given as text or number, sent as a number. */
 const AMOUNTS = new Set(['amount', 'shares', 'price']);
 
 export class Api {
@@ -185,13 +184,13 @@ function answerOf(call: Call, response: Response, text: string): unknown {
   return text === '' ? undefined : JSON.parse(text);
 }
 
-/** The next page's cursor in a header such as </api/users/u1/ledger?cursor=…>; rel="next". */
+/** From a header such as </api/users/u1/ledger?cursor=…>; rel="next". */
 function cursorIn(link: string | null): string | null {
   const query = link === null ? undefined : /\?([^>]*)>; rel="next"/.exec(link)?.[1];
   return query === undefined ? null : new URLSearchParams(query).get('cursor');
 }
 
-/** The error in an answer, with the code "unknown" if the answer is not the API's. */
+/** The code is "unknown" if the answer is not the API's. */
 function errorOf({ status, headers }: Response, text: string): ExchangeError {
   const seconds = headers.get('retry-after');
   const headerMs = seconds !== null && /^\d+$/.test(seconds) ? Number(seconds) * 1_000 : null;

@@ -49,7 +49,7 @@ export interface Failure {
   isFinal?: boolean;
 }
 
-/** The wait in the error's details, more exact than Retry-After in whole seconds. */
+/** More exact than Retry-After in whole seconds. */
 export function waitIn({ retryAfterMs }: ExchangeError['details']): number | null {
   return typeof retryAfterMs === 'number' ? retryAfterMs : null;
 }

@@ -1,9 +1,9 @@
-/** Decides when a request is sent again, and after which wait. */
+/** Decides when a request is sent again. */
 import { ConnectionError, ExchangeError, type Failure } from './errors.js';
 import type { ErrorCode } from './terms.js';
 
 export interface Retries {
-  /** How often one request is sent, including the first time. */
+  /** Attempts per request, including the first. */
   attempts: number;
   /** Milliseconds after which an attempt counts as lost. */
   timeoutMs: number;
@@ -21,7 +21,7 @@ export const DEFAULT_RETRIES: Retries = {
 };
 
 /**
- * Repeats an attempt until it is answered, or until repeating is useless.
+ * Stops when repeating is useless.
  * @param isRepeatable whether a request that may have been executed can be sent again
  * @throws the last failure's error, or the reason of the signal
  */
@@ -66,7 +66,7 @@ function afterLost({ idempotencyKey }: ConnectionError, error: Failure['error'])
   return new ConnectionError(error.message, true, idempotencyKey, { cause: error });
 }
 
-/** Milliseconds to wait before the next attempt, or `null` if there is none. */
+/** `null` if there is no next attempt. */
 function waitBefore(
   attempt: number,
   { error, isFinal }: Failure,
@@ -80,7 +80,7 @@ function waitBefore(
   return Math.max(asked, backoffMs(attempt, retries.firstWaitMs, retries.longestWaitMs));
 }
 
-/** The wait after `attempt` failures in a row: doubles, less a random part of up to half. */
+/** Doubles, less a random part of up to half. `attempt`: failures in a row. */
 export function backoffMs(attempt: number, firstMs: number, longestMs: number): number {
   return Math.min(firstMs * 2 ** (attempt - 1), longestMs) * (0.5 + Math.random() / 2);
 }
@@ -94,7 +94,6 @@ function isTemporary(error: Failure['error'], isRepeatable: boolean): boolean {
   return isRepeatable && (executed === true || [502, 503, 504].includes(error.status));
 }
 
-/** @throws the reason of the signal, if the signal ends the wait */
 function waitFor(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();

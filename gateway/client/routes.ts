@@ -3,8 +3,7 @@
  * Changes need a token and have an idempotency key, unless a comment says otherwise. The user id
  * `me` means the token's owner.
  *
- * Types of answers are derived from the schemas that the exchange validates with, which the
- * compiled client does not contain.
+ * Types of answers are derived from the exchange's schemas, which the compiled client lacks.
  */
 import type { z } from 'zod';
 import type * as accountHistory from '../resources/account-history/views.js';
@@ -204,7 +203,6 @@ export const cancelAll = route((marketId: string) =>
 export const cancelEverywhere = route((userId: string, only?: { marketId?: string }) =>
   remove<CancelOrdersReceipt>(path`/users/${userId}/orders`, only),
 );
-/** Changes a resting order's size or price. */
 export const amend = route((marketId: string, order: OrderName, body: Amendment) => {
   const [ofOrder, query] = placeOf(marketId, order);
   return { ...post<AmendReceipt>(ofOrder, body), method: 'PATCH', query };
@@ -216,7 +214,7 @@ function placeOf(marketId: string, order: OrderName): [path: string, query?: obj
     : [path`/markets/15m/${marketId}/orders/by-client-id`, order];
 }
 
-/** Filters of orders. `clientOrderId` selects at most one order, open or closed. */
+/** `clientOrderId` selects at most one order, open or closed. */
 type OrdersFilter = AccountFilter & {
   status?: 'open' | 'closed' | 'all' | undefined;
   clientOrderId?: string | undefined;
@@ -234,9 +232,8 @@ export const cancelAfter = route((userId: string, timeoutMs: number) =>
   put<CancelAfter>(path`/users/${userId}/cancel-after`, { timeoutMs }),
 );
 /**
- * Creates an order group. Once its orders have filled `maxFilledShares` within `windowMs` of the
- * first of these fills, the exchange cancels the group's other orders and refuses new ones until
- * the group is reset.
+ * Once its orders have filled `maxFilledShares` within `windowMs` of the first of these fills, the
+ * exchange cancels the group's other orders and refuses new ones until the group is reset.
  */
 export const createOrderGroup = route(
   (userId: string, terms: { maxFilledShares: Amount; windowMs: number }) =>
@@ -248,7 +245,7 @@ export const orderGroups = route((userId: string) =>
 export const resetOrderGroup = route((userId: string, groupId: string) =>
   post<OrderGroupTerms>(path`/users/${userId}/order-groups/${groupId}/reset`),
 );
-/** Removes the group and cancels its orders. */
+/** Also cancels the group's orders. */
 export const removeOrderGroup = route((userId: string, groupId: string) =>
   remove<RemovedOrderGroup>(path`/users/${userId}/order-groups/${groupId}`),
 );
@@ -313,7 +310,7 @@ export const ledgerCsv = route((userId: string, query?: Paging & LedgerFilter) =
 export const points = route((userId: string, paging?: Paging) =>
   get<Points>(path`/users/${userId}/points`, paging),
 );
-/** A user's referral data. Includes earnings only for your own account. */
+/** Earnings only for your own account. */
 export const referral = route((userId: string) => get<Referral>(path`/users/${userId}/referral`));
 /** What others can read of your account. Default: everything except money and orders. */
 export const privacy = route((userId: string) => get<Privacy>(path`/users/${userId}/privacy`));
@@ -334,7 +331,7 @@ export const setAutoClaim = route((userId: string, enabled: boolean) =>
 export const startAgain = route((userId: string) =>
   post<StartedAgain>(path`/users/${userId}/start-again`, {}),
 );
-/** Sets a new referral code. The old code still refers to you. */
+/** The old code still refers to you. */
 export const setReferralCode = route((userId: string, code: string) =>
   put<OwnReferral>(path`/users/${userId}/referral/code`, { code }),
 );

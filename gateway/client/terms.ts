@@ -1,6 +1,6 @@
 /**
- * Types shared by several routes. Types of answers are derived from the schemas that the exchange
- * validates with, which the compiled client does not contain.
+ * Types shared by several routes, derived from the exchange's schemas, which the compiled client
+ * lacks.
  *
  * Numbers in answers are doubles of exact decimals, which amounts.ts turns into integers.
  */

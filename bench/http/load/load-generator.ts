@@ -1,4 +1,4 @@
-/** A load-generating process: runs the loads that it receives, one after another. */
+/** A load-generating process: runs one load after another. */
 import { type LoadOptions, runLoad } from './load.js';
 import { runStreamLoad, type StreamLoadOptions } from './stream-load.js';
 

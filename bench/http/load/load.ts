@@ -1,14 +1,13 @@
 /**
- * A load of prebuilt requests over a fixed number of connections, at one of two paces. An
- * unanswered request fails the load.
+ * A load of prebuilt requests over a fixed number of connections. An unanswered request fails it.
  *
  * Closed loop: each connection sends its next request when the last one is answered. Shows the
  * throughput that a server sustains and the latency under saturation.
  *
  * Open loop: requests arrive at random times (Poisson arrivals) and wait for a free connection.
  * Latency counts from when a request was due, so a stall is charged for everything that it delays
- * (no coordinated omission). Requests are sent some tenths of a millisecond late: the process naps
- * between event-loop turns, because a Node.js timer would be a whole millisecond late.
+ * (no coordinated omission). The process naps between event-loop turns, because a Node.js timer
+ * would be a whole millisecond late; requests are some tenths of a millisecond late.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HttpConnection } from '../../../test/support/http/connection.js';
@@ -23,7 +22,6 @@ export interface LoadOptions {
   pace: LoadPace;
   port: number;
   connections: number;
-  /** Whether the connections are encrypted. */
   isSecure?: boolean;
   /** Sent in turn over all connections. */
   requests: readonly Uint8Array[];
@@ -38,9 +36,9 @@ export interface LoadResult {
   measuredMs: number;
   /** All answers by status, including the warm-up's. */
   byStatus: Record<string, number>;
-  /** The client's CPU time. If near `measuredMs`, the client limits the rate. */
+  /** If near `measuredMs`, the client limits the rate. */
   clientCpuMs: number;
-  /** Idle share (0 to 1) of the time of all cores. */
+  /** 0 to 1, of the time of all cores. */
   idleShare: number;
   latencyP50Ms: number;
   latencyP99Ms: number;
@@ -48,11 +46,11 @@ export interface LoadResult {
   latencyMaxMs: number;
 }
 
-/** Shortest and longest nap. Answers that arrive during a nap are read after it. */
+/** Answers that arrive during a nap are read after it. */
 const NAP_MS = { least: 0.02, most: 0.1 } as const;
 const napping = new Int32Array(new SharedArrayBuffer(4));
 
-/** The load fails if no answer arrives for this long. */
+/** Without any answer, the load then fails. */
 const PATIENCE_MS = 30_000;
 
 export async function runLoad(options: LoadOptions): Promise<LoadResult> {
@@ -67,7 +65,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
 class Load {
   private readonly connections: readonly HttpConnection[];
   private readonly free: HttpConnection[];
-  /** The arrivals of an open loop; null in a closed loop. */
+  /** null in a closed loop. */
   private readonly random: Random | null;
   private nextDueMs = 0;
   private measureFromMs = 0;
@@ -134,7 +132,6 @@ class Load {
     return Promise.race([work, this.failure]);
   }
 
-  /** Resolves when all requests are answered. */
   private async drain(): Promise<void> {
     let before = -1;
     const timer = setInterval(() => {
@@ -149,7 +146,6 @@ class Load {
     await this.unlessFailed(drained).finally(() => clearInterval(timer));
   }
 
-  /** Sends due requests, turn after turn, while requests arrive. */
   private readonly turn = (): void => {
     if (this.isOver || this.nextDueMs >= this.endMs) return;
     this.pump();
@@ -159,7 +155,6 @@ class Load {
     setImmediate(this.turn);
   };
 
-  /** Sends due requests over the free connections. */
   private pump(): void {
     if (this.isOver) return;
     const nowMs = performance.now();

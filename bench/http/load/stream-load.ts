@@ -1,11 +1,11 @@
 /**
  * Stream readers and one trader: each order is one trade, and each trade is one message to every
- * reader. The trader has one connection, so the n-th message belongs to the n-th order. The load
- * measures the time from an order to each reader.
+ * reader. The trader has one connection, so the n-th message belongs to the n-th order. Times count
+ * from the order to each reader.
  *
- * With a rate, the time counts from when the order was due. Without a rate, an order is sent when
- * the last one is answered and at most {@link MAX_IN_FLIGHT} messages are undelivered, which shows
- * the highest rate of delivery.
+ * With a rate, the time counts from when the order was due. Without one, an order is sent when the
+ * last one is answered and at most {@link MAX_IN_FLIGHT} messages are undelivered, which shows the
+ * highest rate of delivery.
  *
  * Invariant: each reader gets every message once and in order; otherwise the load fails.
  */
@@ -18,12 +18,12 @@ import { Samples } from '../../../test/support/processes/samples.js';
 
 export interface StreamLoadOptions {
   port: number;
-  /** A market's trades channel. */
+  /** For a market's trades. */
   channel: string;
   readers: number;
-  /** An order that trades with one resting order. */
+  /** Trades with one resting order. */
   request: Uint8Array;
-  /** Orders per second; null sends as fast as messages are delivered. */
+  /** Per second; null sends as fast as messages are delivered. */
   perSecond: number | null;
   warmUpMs: number;
   measureMs: number;
@@ -45,7 +45,7 @@ export interface Latency {
   p99Ms: number;
 }
 
-/** Maximum of undelivered messages without a rate. */
+/** Without a rate. */
 const MAX_IN_FLIGHT = 8;
 const CONNECTS_AT_ONCE = 50;
 const PATIENCE_MS = 30_000;
@@ -134,7 +134,7 @@ class StreamLoad {
     this.trade();
   }
 
-  /** A reader has received the n-th order's message, counted from 0. */
+  /** `n`: from 0. */
   received(n: number): void {
     const order = this.orders[n];
     if (order === undefined) {
@@ -182,9 +182,9 @@ class StreamLoad {
 class Reader {
   readonly isSubscribed: Promise<void>;
   private readonly socket: WebSocket;
-  /** The text of every message between `previousSequence` and `channelSequence`. */
+  /** Of every message, between `previousSequence` and `channelSequence`. */
   private readonly middle: string;
-  /** The number of the channel's last message; -1 if unknown. */
+  /** -1 if unknown. */
   private last = -1;
   private received = 0;
 
@@ -227,7 +227,7 @@ class Reader {
   }
 }
 
-/** The text of every message before `previousSequence`. */
+/** Of every message, before `previousSequence`. */
 const HEAD = '{"type":"delta","previousSequence":';
 
 function numberAt(text: string, at: number): number {

@@ -22,9 +22,7 @@ import * as ccxt from 'ccxt';
 type Raw = Record<string, any>;
 
 const OUTCOMES = ['UP', 'DOWN'];
-/** Most entries per page. */
 const PAGE = 200;
-/** Most operations per batch. */
 const BATCH = 100;
 /** Limits that mean "at any price". */
 const ANY_PRICE: Raw = { BUY: '0.999', SELL: '0.001' };
@@ -36,14 +34,13 @@ const STATUSES: Raw = {
   expired: 'expired',
 };
 
-/** The ccxt methods that this class implements. */
 const METHODS = `cancelAllOrders cancelOrder cancelOrders createLimitOrder createMarketOrder
   createMarketBuyOrderWithCost createOrder editOrder fetchBalance fetchClosedOrders fetchMarkets
   fetchMyTrades fetchOHLCV fetchOpenOrders fetchOrder fetchOrderBook fetchOrders fetchOutcome
   fetchPositions fetchTicker fetchTickers fetchTime fetchTrades watchOrderBook watchOrders`.split(
   /\s+/,
 );
-/** Maps each ccxt error class to the exchange's error codes. */
+/** The exchange's error codes by ccxt error class. */
 const ERRORS = {
   BadRequest: 'invalid_request idempotency_key_reused',
   BadSymbol: 'market_not_found',
@@ -88,15 +85,17 @@ const mirrored = (price: Str) => ccxt.Precise.stringSub('1', price);
 export class QuarterHour extends ccxt.PredictionExchange {
   /** Keys of changes that may have been executed. */
   private readonly unknownKeys = new Set<string>();
-  /** The number of the last message of each stream channel. */
+  /** By stream channel. */
   private places: Record<string, number> = {};
-  /** The parts of an incomplete message. */
+  /** Of an incomplete message. */
   private parts: string[] = [];
-  /** The user's open orders, as the stream reports them, by id. */
+  /** By id, as the stream reports them. */
   private openOrders: Record<string, Raw> = {};
-  /** Orders that ended while messages were lost: by id, the sequence from which reads show it. */
+  /**
+   * Orders that ended while messages were lost: by id, the sequence from which reads show the end.
+   */
   private readonly endedOrders = new Map<string, number>();
-  /** Changed orders that watchOrders has not returned yet, by id. */
+  /** Not yet returned by watchOrders, by id. */
   private readonly changedOrders = new Map<string, ccxt.PredictionOrder>();
 
   override describe() {
@@ -155,10 +154,7 @@ export class QuarterHour extends ccxt.PredictionExchange {
     return this.request(path, 'private', method, fields, { 'idempotency-key': idempotencyKey });
   }
 
-  /**
-   * Adds the key to the error of a change, whose earlier attempt may have been executed. If the
-   * answer cannot be read, the error is a RequestTimeout.
-   */
+  /** Adds the key to a change's error. If the answer cannot be read, it is a RequestTimeout. */
   override async fetch(url: string, method = 'GET', headers?: Dict, body?: Str) {
     const key: string | undefined = headers?.['idempotency-key'];
     if (key === undefined) return super.fetch(url, method, headers, body);
@@ -203,10 +199,7 @@ export class QuarterHour extends ccxt.PredictionExchange {
     return known === undefined ? new ccxt.ExchangeError(text) : new known(text);
   }
 
-  /**
-   * Returns a list's entries, newest first: with `since`, all entries since then; otherwise `limit`
-   * entries or one page. Entries for which `isWanted` returns false are left out.
-   */
+  /** Newest first: with `since`, all entries since then; otherwise `limit` entries or one page. */
   private async pages(
     path: string,
     field: string,
@@ -259,7 +252,7 @@ export class QuarterHour extends ccxt.PredictionExchange {
     return this.outcome(identity(id, labelOfId).outcome);
   }
 
-  /** Returns an outcome, fetched if it is not cached, with its market's id. */
+  /** Fetches the outcome if it is not cached. Adds its market's id. */
   private async found(outcome: Str) {
     const known = await this.loadOutcome(outcome);
     return { ...known, marketId: idOf(known.market) } as Raw;
@@ -406,7 +399,7 @@ export class QuarterHour extends ccxt.PredictionExchange {
     return [this.parseNumber(atMs), first, highest, lowest, last, this.parseNumber(volume)];
   }
 
-  /** Converts a user's trade, or a public trade from the requested outcome's side. */
+  /** A public trade is seen from the requested outcome's side. */
   override parsePredictionTrade(trade: Raw, outcome?: Raw) {
     const isOwn = trade['orderId'] !== undefined;
     const marketId = trade['marketId'] ?? outcome?.['marketId'];
@@ -588,8 +581,8 @@ export class QuarterHour extends ccxt.PredictionExchange {
   }
 
   /**
-   * Cancels the outcome's orders, or all orders if `outcome` is undefined. With an outcome, a
-   * repeat cancels the orders that are open then. They may be others, so its key is a new one.
+   * All orders if `outcome` is undefined. With an outcome, a repeat cancels the orders open then,
+   * which may be others, so the key is a new one.
    */
   async cancelAllOrders(outcome?: Str, params: Dict = {}) {
     if (outcome !== undefined) {
@@ -630,7 +623,7 @@ export class QuarterHour extends ccxt.PredictionExchange {
     return this.listOrders({ status: 'all', ...params }, outcome, { since, limit });
   }
 
-  /** Converts an order from a list, a receipt or the stream. Fields that it lacks are undefined. */
+  /** From a list, a receipt or the stream. Fields that it lacks are undefined. */
   override parsePredictionOrder(order: Raw) {
     const price = this.safeString(order, 'price');
     const { side, marketId, outcome, timeInForce, status } = order;
@@ -701,7 +694,7 @@ export class QuarterHour extends ccxt.PredictionExchange {
     }
   }
 
-  /** Reads an order that ended. If the read may succeed later, the next call repeats it. */
+  /** If the read may succeed later, the next call repeats it. */
   private async readEnd(id: string, minSequence: number): Promise<void> {
     try {
       const order = await this.fetchOrder(id, undefined, { minSequence });
@@ -740,7 +733,7 @@ export class QuarterHour extends ccxt.PredictionExchange {
     }
   }
 
-  /** Whether the message follows the last one of its channel; if not, requests a snapshot. */
+  /** If the message does not follow the channel's last one, requests a snapshot. */
   private isNext(client: Raw, { type, channel, channelSequence, previousSequence }: Raw): boolean {
     const place = this.places[channel];
     if (type === 'snapshot' || (place !== undefined && previousSequence <= place)) {
@@ -795,7 +788,6 @@ export class QuarterHour extends ccxt.PredictionExchange {
     client['resolve'](data, 'user');
   }
 
-  /** Returns the order as a stream event leaves it. */
   private applied(order: Raw, event: Raw): Raw {
     const sum = (name: string, more: number) =>
       ccxt.Precise.stringAdd(this.safeString(order, name, '0'), this.numberToString(more));
@@ -833,13 +825,13 @@ export class QuarterHour extends ccxt.PredictionExchange {
   }
 }
 
-/** Tests whether an account entry belongs to the outcome; if undefined, every entry does. */
+/** If `known` is undefined, every account entry belongs. */
 function isOf(known: Raw | undefined): (entry: Raw) => boolean {
   return ({ marketId, outcome }) =>
     known === undefined || (marketId === known['marketId'] && outcome === known['label']);
 }
 
-/** Returns a receipt's order in the form that lists use; ccxt adds up its trades. */
+/** In the form that lists use; ccxt adds up the trades. */
 function placed(receipt: Raw): Raw {
   const { shares, spent, received, ...order } = receipt;
   const { orderId, marketId, outcome, side, atMs } = order;

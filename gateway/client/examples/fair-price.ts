@@ -4,7 +4,7 @@ import type { Market, Stream } from '../index.js';
 const DOLLAR_TICKS = 1_000;
 
 export class FairPrice {
-  /** Dollars, by asset. */
+  /** In dollars, by asset. */
   private readonly prices = new Map<string, number>();
 
   private readonly stream: Stream;
@@ -16,7 +16,6 @@ export class FairPrice {
     this.slope = slope;
   }
 
-  /** Follows an asset's price. Does nothing if it is already followed. */
   follow(asset: string): void {
     if (this.prices.has(asset)) return;
     this.prices.set(asset, Number.NaN);
@@ -25,7 +24,7 @@ export class FairPrice {
     });
   }
 
-  /** The fair price of UP, in ticks of 0.001 dollar, from 30 to 970. */
+  /** From 30 to 970, in ticks of 0.001 dollar. */
   ticks({ asset, startPrice }: Market): number {
     const price = this.prices.get(asset) ?? Number.NaN;
     const move = Number.isNaN(price) || startPrice === null ? 0 : price / startPrice - 1;

@@ -22,12 +22,12 @@ import {
 import { FairPrice } from './fair-price.js';
 import { keepBooks, run, signIn } from './saved.js';
 
-/** Distance of a bid below the fair price, in ticks of 0.001 dollar. */
+/** In ticks of 0.001 dollar. */
 const EDGE_TICKS = 5;
 const SHARES = 20;
-/** If this many of its shares trade within a second, the exchange cancels its other bids. */
+/** The exchange cancels its other bids after so many fills within a second. */
 const SWEEP = { maxFilledShares: 60, windowMs: 1_000 };
-/** Maximum position: with more of an outcome, it stops buying. */
+/** Per outcome. */
 const LOTS_MAX = 400_000;
 const PASSWORD = 'an example, not a secret';
 

@@ -1,6 +1,6 @@
 /**
- * Code shared by both example bots. They save their books in a file (the account at a sequence, and
- * the sums of its events), and run until they are stopped or cannot continue.
+ * Code shared by both example bots. They save the account at a sequence, and the sums of its
+ * events, in a file, and run until they are stopped or cannot continue.
  *
  * Invariant: the file is replaced as a whole. A killed bot continues where it stopped, and the
  * exchange sends the events since then. A bot that cannot continue cancels its resting orders if
@@ -31,10 +31,10 @@ const LONG_MS = 5_000;
 
 export interface Books {
   account: SavedAccount | null;
-  /** Money gained or lost through each kind of event, in micro-dollars. */
+  /** In micro-dollars, by kind of event. */
   byCause: Record<string, number>;
   feesMicros: number;
-  /** How often each kind of event occurred: fills as taker, fills as maker, and so on. */
+  /** By kind of event: fills as taker, fills as maker, and so on. */
   counts: Record<string, number>;
   /** How often events were missed, which makes the sums above incomplete. */
   gaps: number;
@@ -58,22 +58,20 @@ export async function signIn(api: Api, username: string, password: string): Prom
   }
 }
 
-/** Claims winnings in resolved markets. The exchange may already have paid them. */
+/** The exchange may already have paid. */
 async function claimWon(api: Api, account: Account): Promise<void> {
   for (const [marketId, outcomes] of account.positions) {
     if (!outcomes.some(({ status }) => status === 'claimable')) continue;
     await claim(api, marketId).catch((error) => {
-      // The exchange may have paid while the bot was not running.
       if (!isRefusal(error, 'nothing_to_claim', 'already_paid')) throw error;
     });
   }
 }
 
 /**
- * Whether the account has no orders and no positions, here and at the exchange. Receipts and events
- * arrive separately: after a lost connection, a receipt may arrive long before the earlier events
- * are sent again. The account also changes while the balance is requested, so everything is checked
- * after the balance has arrived.
+ * Compares the account with the exchange. After a lost connection, a receipt may arrive long before
+ * the earlier events are sent again, and the account changes while the balance is requested, so
+ * everything is checked after the balance has arrived.
  */
 async function isFlat(api: Api, userId: string, account: Account): Promise<boolean> {
   const { available, held } = await balance(api, userId);
@@ -82,7 +80,7 @@ async function isFlat(api: Api, userId: string, account: Account): Promise<boole
   return toMicros(available) === availableMicros && toMicros(held) === heldMicros;
 }
 
-/** Follows the account and saves every change before other code sees it. */
+/** Saves every change before other code sees it. */
 export function keepBooks(stream: Stream, path: string) {
   const books = { ...read(path), isFinished: false };
   const save = () => {
@@ -113,7 +111,7 @@ interface Bot extends ReturnType<typeof keepBooks> {
   userId: string;
 }
 
-/** Calls `look` in rounds until SIGTERM, then until the account is flat. */
+/** Until SIGTERM, then until the account is flat. */
 export async function run(bot: Bot, look: (isStopping: boolean) => Promise<void>): Promise<void> {
   const { api, stream, userId, account, books, save } = bot;
   let isStopping = false;
@@ -138,7 +136,7 @@ export async function run(bot: Bot, look: (isStopping: boolean) => Promise<void>
 
 let isQuiet = false;
 
-/** Runs `act`. During a long wait, cancels resting orders and sends nothing. */
+/** During a long wait, cancels resting orders and sends nothing. */
 async function patiently({ api, userId }: Bot, act: () => Promise<void>): Promise<void> {
   if (isQuiet) return;
   try {

@@ -47,7 +47,6 @@ const userId = await signIn(api, username, PASSWORD);
 const stream = new Stream(api, { longestWaitMs: 500, onEnd: () => {} });
 const kept = keepBooks(stream, file);
 const { account } = kept;
-/** The active market's book, by asset. */
 const latest = new Map<string, Book | null>();
 const fairPrice = new FairPrice(stream, 250_000);
 const { markets } = followMarkets(stream, {
@@ -59,7 +58,7 @@ const { markets } = followMarkets(stream, {
   },
 });
 
-/** The order to send now; `null` if nothing is cheap or dear. */
+/** `null` if nothing is cheap or dear. */
 function decide(market: Market, book: Book): Operation | null {
   const marketId = market.id;
   for (const outcome of ['UP', 'DOWN'] as const) {

@@ -1,6 +1,6 @@
 /**
- * A local account: balance, resting orders and positions, built from the events of the channel
- * `user`, or of `account:<userId>` for a sub-account.
+ * A local account, built from the events of the channel `user`, or of `account:<userId>` for a
+ * sub-account.
  *
  * Invariant: it equals the exchange's account at `sequence`. Each message's events must add up to
  * its balance. If they do not, or if an event is unknown, the account requests a snapshot.
@@ -23,7 +23,7 @@ export interface RestingOrder {
 
 type Named = Pick<Order, 'orderId' | 'clientOrderId' | 'marketId' | 'side' | 'outcome' | 'price'>;
 
-/** An account as JSON, to save and to continue from. */
+/** As JSON, to save and to continue from. */
 export interface SavedAccount extends Place {
   availableMicros: number;
   heldMicros: number;
@@ -62,7 +62,7 @@ export class Account {
     return isKnown && agrees;
   }
 
-  /** Shares of an outcome, including those offered for sale. */
+  /** Including shares offered for sale. */
   lots(marketId: string, outcome: OutcomeName): number {
     const found = this.positions.get(marketId)?.find((position) => position.outcome === outcome);
     return found === undefined ? 0 : toLots(found.shares);
@@ -130,7 +130,7 @@ export class Account {
   }
 }
 
-/** How an event changes the balance; `null` if the event is unknown. */
+/** `null` if the event is unknown. */
 export function moneyChange(event: UserEvent): MoneyChange | null {
   switch (event.type) {
     case 'order_rested':
@@ -153,7 +153,6 @@ export function moneyChange(event: UserEvent): MoneyChange | null {
       return free(-value - toMicros(event.fee));
     }
     case 'sets_split':
-      // A complete set costs a dollar.
       return free(-toMicros(event.shares) - toMicros(event.fee));
     case 'sets_merged':
       return free(toMicros(event.shares));
@@ -195,11 +194,11 @@ function held(order: { side: SideName; price: number; shares: number }, sign: nu
 }
 
 export interface AccountListener {
-  /** Called after each message with its events in order. After a snapshot, there are none. */
+  /** After each message, with its events in order. A snapshot has none. */
   onChange?: (account: Account, events: readonly UserEvent[]) => void;
-  /** Called if events were missed: the account is right, but sums of events are incomplete. */
+  /** Events were missed: the account is right, but sums of events are incomplete. */
   onGap?: () => void;
-  /** Called if the channel was refused or the stream has ended; see Subscriber. */
+  /** The channel was refused or the stream has ended; see Subscriber. */
   onEnd?: (error: Error | null) => void;
 }
 

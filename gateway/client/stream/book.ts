@@ -17,9 +17,8 @@ export interface Level {
 const DOLLAR = 1_000;
 
 export class Book {
-  /** The journal sequence of the book's state; 0 before the first message. */
+  /** The journal sequence of the state; 0 before the first message. */
   sequence = 0;
-  /** Lots by UP's price in ticks. */
   private readonly bids = new Float64Array(DOLLAR);
   private readonly asks = new Float64Array(DOLLAR);
 
@@ -57,7 +56,7 @@ export class Book {
   }
 }
 
-/** Follows a market's book. `onEnd`: see Subscriber. An unlisted market is refused. */
+/** `onEnd`: see Subscriber. An unlisted market is refused. */
 export function followBook(
   stream: Stream,
   marketId: string,
@@ -72,7 +71,7 @@ export function followBook(
   return { book, stop: stream.subscribe(`book:${marketId}`, { onMessage, onEnd }) };
 }
 
-/** Follows an asset's active market, if any. Returns a function that stops following. */
+/** Returns a function that stops following. */
 export function followBooks(
   stream: Stream,
   asset: string,

@@ -10,17 +10,17 @@ import type { ChannelMessage, ChannelName, Kind, Place } from './messages.js';
 
 export interface Subscriber<Of extends Kind> {
   onMessage: (message: ChannelMessage<Of>) => void;
-  /** Called when messages were lost. A snapshot follows. */
+  /** Messages were lost. A snapshot follows. */
   onGap?: (() => void) | undefined;
   /**
-   * Called when the channel has ended: with `null` because its market was closed, or with an error
-   * because the channel was refused or the stream has ended. Without this callback, a refusal is
-   * thrown as an uncaught exception, which ends a Node.js program.
+   * With `null`, the channel's market was closed; with an error, the channel was refused or the
+   * stream has ended. Without this callback, a refusal is thrown as an uncaught exception, which
+   * ends a Node.js program.
    */
   onEnd?: ((error: Error | null) => void) | undefined;
 }
 
-/** All messages that a channel receives; only the first kind reaches the subscriber. */
+/** Only a {@link ChannelMessage} reaches the subscriber. */
 export type ChannelNews =
   | ChannelMessage<Kind>
   | ({ type: 'resumed' | 'gap' } & Place)
@@ -30,7 +30,7 @@ export class FollowedChannel {
   /** `idle`: not requested, because there is no connection or the channel is refused for now. */
   private state: 'idle' | 'asked' | 'live' = 'idle';
   private heartbeats = 0;
-  /** The number after which missing messages were requested, if any. */
+  /** Where missing messages were requested, if any. */
   private missedAfter: number | null = null;
   private hasBegun: boolean;
 
@@ -42,7 +42,7 @@ export class FollowedChannel {
     this.hasBegun = place !== null;
   }
 
-  /** The message that requests the channel. Its id, which answers repeat, is the channel's name. */
+  /** Answers repeat the id, which is the channel's name. */
   request(): object {
     this.state = 'asked';
     this.heartbeats = 0;
@@ -51,7 +51,7 @@ export class FollowedChannel {
     return { op: 'resume', id: name, channel: name, after: last };
   }
 
-  /** Returns whether the channel must be requested again, as does `compare`. */
+  /** Like `compare`, returns whether the channel must be requested again. */
   receive(message: ChannelNews): boolean {
     switch (message.type) {
       case 'delta':
@@ -78,7 +78,7 @@ export class FollowedChannel {
     }
   }
 
-  /** Handles a heartbeat. `number` is the channel's last number, if the heartbeat lists it. */
+  /** `number` is the channel's last number, if the heartbeat lists it. */
   compare(number: number | undefined): boolean {
     if (this.state === 'live') return number !== undefined && number > this.last! && this.missed();
     // At the first heartbeat the answer may still be under way. A resume may take longer.
@@ -86,7 +86,7 @@ export class FollowedChannel {
     return this.state === 'asked' && isListed && ++this.heartbeats > 1;
   }
 
-  /** Whether a refusal means that the market was closed, because the channel once existed. */
+  /** Only a channel that once existed can have been closed. */
   isClosedBy({ code }: ExchangeError): boolean {
     return code === 'market_not_found' && this.hasBegun;
   }
@@ -110,7 +110,7 @@ export class FollowedChannel {
     this.subscriber.onMessage(message);
   }
 
-  /** Requests a missing message. If that was done before, the message is lost. */
+  /** A message requested before is lost. */
   private missed(): true {
     if (this.missedAfter === this.last) this.skip();
     else this.missedAfter = this.last;
@@ -123,7 +123,6 @@ export class FollowedChannel {
   }
 }
 
-/** Whether a message is missing between number `last` and the delta. */
 function isAfterGap(delta: ChannelMessage<Kind> & { type: 'delta' }, last: number): boolean {
   return delta.channelSequence <= last || delta.previousSequence > last;
 }

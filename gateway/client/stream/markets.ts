@@ -1,5 +1,5 @@
 /**
- * The active and upcoming markets, from the stream: when one market ends, another opens.
+ * The active and upcoming markets, from the stream.
  *
  * Invariant: every announced market ends once and is resolved once. If messages about it were lost,
  * its state is read from the API. A market that opened and ended in a gap ends without an opening.
@@ -14,7 +14,6 @@ export interface MarketListener {
   onUpcoming?: (market: Market) => void;
   /** The market opened, or was open when the stream began. */
   onOpened?: (market: Market) => void;
-  /** The market no longer trades. */
   onEnded?: (market: Market) => void;
   onResolved?: (market: Market) => void;
   /** Any other change, such as the final start price. */
@@ -23,14 +22,14 @@ export interface MarketListener {
 
 export class MarketList {
   readonly active = new Map<string, Market>();
-  /** Markets of the next windows by id. */
+  /** By id. */
   readonly upcoming = new Map<string, Market>();
   /** Whether announced, unresolved markets in neither list have ended. */
   private readonly leaving = new Map<string, boolean>();
   /** Markets found resolved by reading; the stream's message may still arrive. */
   private readonly readAsResolved = new Set<string>();
 
-  /** `read` starts reading a market whose messages were lost. {@link found} gets the result. */
+  /** `read` starts a read whose result {@link found} gets. */
   constructor(
     private readonly listener: MarketListener,
     private readonly read: (marketId: string) => void,
@@ -59,7 +58,7 @@ export class MarketList {
     this.resolve(market);
   }
 
-  /** `market` is the state after the command, which may have ended and resolved the market. */
+  /** `market` is the state after the command, which may have ended and resolved it. */
   private change({ change, market }: MarketChange): void {
     if (market === null) return;
     if (change === 'ended' || change === 'resolved') this.end(market);
@@ -101,7 +100,7 @@ export class MarketList {
 
 const READ_AGAIN_MS = 5_000;
 
-/** Follows the markets. Returns the list and a function that ends the subscription. */
+/** Returns the list and a function that ends the subscription. */
 export function followMarkets(
   stream: Stream,
   listener: MarketListener,

@@ -2,7 +2,6 @@
 import type { CHANNELS } from '../../stream/hub.js';
 import type { Answer } from '../answer.js';
 
-/** Data of snapshots and deltas, by kind of channel. */
 export type ChannelData = {
   [Of in keyof typeof CHANNELS]: {
     snapshot: Answer<(typeof CHANNELS)[Of]['snapshot']>;
@@ -13,12 +12,11 @@ export type MarketChange = ChannelData['markets']['delta']['changes'][number];
 /** Outcome, side and price are the taker's. */
 export type TapeTrade = ChannelData['trades']['delta']['trades'][number];
 export type AssetPrice = ChannelData['prices']['snapshot'];
-/** Any change of an account. */
 export type UserEvent = ChannelData['user']['delta']['events'][number];
 export type Fill = Extract<UserEvent, { type: 'fill' }>;
 
 export type Kind = keyof ChannelData;
-/** Channel names as in PROTOCOL.md, such as "book:<marketId>". */
+/** As in PROTOCOL.md, such as "book:<marketId>". */
 export type ChannelName = {
   [Of in Kind]: (typeof CHANNELS)[Of]['of'] extends 'market' | 'asset' | 'subAccount'
     ? `${Of}:${string}`
@@ -31,19 +29,19 @@ export type KindOf<Channel extends ChannelName> = Channel extends `${infer Of}:$
 interface Stamp {
   channel: string;
   channelSequence: number;
-  /** The journal sequence whose state the message shows. */
+  /** The journal sequence of the state shown. */
   sequence: number;
   atMs: number;
 }
-/** A subscriber's messages: a snapshot replaces its state, a delta changes it. */
+/** A snapshot replaces the subscriber's state, a delta changes it. */
 export type ChannelMessage<Of extends Kind> =
   | (Stamp & { type: 'snapshot'; data: ChannelData[Of]['snapshot'] })
   | (Stamp & { type: 'delta'; previousSequence: number; data: ChannelData[Of]['delta'] });
 
 /** A subscriber's position in its channel. */
 export interface Place {
-  /** The sequence of the last applied message. */
+  /** Of the last applied message. */
   sequence: number;
-  /** The last applied message's number in the channel; `null` if unknown. */
+  /** `null` if unknown. */
   channelSequence: number | null;
 }

@@ -28,12 +28,12 @@ export interface StreamOptions {
   WebSocket?: SocketConstructor;
   /** Cancels all your resting orders when the connection ends. */
   cancelOnDisconnect?: boolean;
-  /** Called after each change: whether the connection is open and, if not, the close code. */
+  /** `code`: the close code, if the connection is closed. */
   onState?: (isOpen: boolean, code: number | null) => void;
   /**
-   * Called when the stream has ended permanently, because the token was refused, was revoked or has
-   * expired. Orders still rest. Without this callback, the error is thrown as an uncaught
-   * exception, which ends a Node.js program.
+   * The stream has ended permanently: the token was refused, was revoked or has expired. Orders
+   * still rest. Without this callback, the error is thrown as an uncaught exception, which ends a
+   * Node.js program.
    */
   onEnd?: (error: ExchangeError) => void;
   /** The token expires soon. The stream then ends, and orders still rest. */
@@ -43,7 +43,7 @@ export interface StreamOptions {
   /** First and longest wait between attempts to connect. Default: 100 and 5,000. */
   firstWaitMs?: number;
   longestWaitMs?: number;
-  /** After this silence a connection counts as lost. Default: 30,000, three heartbeats. */
+  /** A connection this silent counts as lost. Default: 30,000, three heartbeats. */
   silenceMs?: number;
 }
 
@@ -64,16 +64,16 @@ const AUTH_ID = 'auth';
 /** Channels requested in one burst; the exchange allows 100. */
 const BURST = 80;
 const PAUSE_MS = 60;
-/** Wait before a temporary refusal is tried again, if the exchange does not say how long. */
+/** If the exchange does not say how long to wait. */
 const REFUSED_WAIT_MS = 1_000;
-/** Maximum of unanswered requests; the exchange allows 256. */
+/** The exchange allows 256. */
 const UNANSWERED_MAX = 200;
 const ANSWER_MS = 10_000;
 
 export class Stream {
   /** The signed-in user; `null` if not signed in, or signed in by a cookie. */
   userId: string | null = null;
-  /** When the token expires, in the exchange's time; `null` if never or unknown. */
+  /** In the exchange's time; `null` if never or unknown. */
   sessionEndsAtMs: number | null = null;
   /** Why the stream has ended permanently, or `null`. */
   failure: ExchangeError | ConnectionError | null = null;
@@ -85,13 +85,13 @@ export class Stream {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private readonly channels = new Map<string, FollowedChannel>();
   private readonly requests = new Map<string, Request>();
-  /** Ids of requests not yet sent over this connection. */
+  /** Not yet sent over this connection. */
   private unsent: string[] = [];
-  /** Received parts of an incomplete message. */
+  /** Of an incomplete message. */
   private parts: string[] = [];
   private readonly WebSocket: SocketConstructor;
 
-  /** Connects immediately, with the address and token of `api`. */
+  /** Connects immediately. */
   constructor(
     readonly api: Api,
     private readonly options: StreamOptions = {},
@@ -138,11 +138,11 @@ export class Stream {
   }
 
   /**
-   * Sends a request and waits for its answer. After a lost connection it is sent again, so a change
-   * needs an idempotency key; a request that is not `isRepeatable` fails instead.
+   * After a lost connection the request is sent again, so a change needs an idempotency key; a
+   * request that is not `isRepeatable` fails instead.
    * @param signal ends the wait; default: after 10 s
    * @throws ExchangeError for an error of the exchange; ConnectionError if there is no answer; the
-   *   reason of the signal
+   * reason of the signal
    */
   request<Answer extends object>(
     message: object,
@@ -177,7 +177,6 @@ export class Stream {
     }
   }
 
-  /** Repeats a request that may have been executed, or rejects it. */
   private sendAgain(id: string, request: Request): void {
     if (!request.isRepeatable) {
       request.reject(new ConnectionError('the answer was lost', true, null));
@@ -192,7 +191,7 @@ export class Stream {
     this.end(new ConnectionError('the stream was closed', false, null));
   }
 
-  /** Ends the stream permanently. Notifies its channels, waiting calls and owner. */
+  /** Notifies channels, waiting calls and owner. */
   private end(failure: ExchangeError | ConnectionError): void {
     if (this.failure !== null) return;
     this.failure = failure;
@@ -340,7 +339,6 @@ export class Stream {
     }
   }
 
-  /** Restarts the silence timeout. */
   private expectMessage(): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.lost(null), this.options.silenceMs ?? 30_000);
@@ -375,20 +373,19 @@ export class Stream {
   }
 }
 
-/** The wait before a refused channel or sign-in is retried; `null` if a retry is useless. */
+/** `null` if a retry is useless. */
 function refusalWaitMs({ code, retryAfterMs }: ExchangeError): number | null {
   if (retryAfterMs !== null) return retryAfterMs;
   return code === 'rate_limited' || code === 'unavailable' ? REFUSED_WAIT_MS : null;
 }
 
-/** Acts like an "error" event without a listener. */
 function throwUncaught(error: Error): void {
   queueMicrotask(() => {
     throw error;
   });
 }
 
-/** The stream's address next to the API. A path is relative to the page's own origin. */
+/** A path is relative to the page's own origin. */
 function streamUrl(apiUrl: string): string {
   const { location } = globalThis as { location?: { href: string } };
   const url = new URL(`${apiUrl}/stream`, location?.href);
