@@ -16,7 +16,7 @@ import { listSegments } from '../../journal/segments.js';
 import { judgeFolder, refuseUnfinished } from '../../recovery/judgement.js';
 import { troubleOf } from '../../storage/trouble.js';
 import { checkFolder } from '../replay/input/replay-journal.js';
-import { type CopyEnd, copyJournal } from './copy-journal.js';
+import { type CopyEnd, copyJournal, lastTimeOf } from './copy-journal.js';
 import {
   closeCopy,
   contains,
@@ -100,7 +100,8 @@ async function addWhole(
 /**
  * Copies a folder into a new one, up to the last batch before a sequence or a time; null: all of
  * it. Commands after that point may be damaged or lost.
- * @throws OperationRefused, or JournalError if the journal is damaged before the point.
+ * @throws OperationRefused if the journal ends before the point; JournalError if it is damaged
+ * before the point.
  */
 export async function restore({ from, to, at }: FolderCopy & { at: CopyEnd }): Promise<CopyReport> {
   await checkFolder(from);
@@ -110,9 +111,26 @@ export async function restore({ from, to, at }: FolderCopy & { at: CopyEnd }): P
       if (at === null || !isDamage(error)) throw error;
       return null;
     });
+    if (at !== null && end !== null) await mustReach(reader, at, end.sequence);
     const endSequence = end?.sequence ?? Number.POSITIVE_INFINITY;
     return copyFolder({ from, to, upTo: at, endSequence, reader });
   });
+}
+
+/** Refuses a point beyond the end of the journal, which may be a typing error. */
+async function mustReach(
+  reader: JournalReader,
+  at: NonNullable<CopyEnd>,
+  endSequence: number,
+): Promise<void> {
+  const last = endSequence === 0 ? null : await reader.batchWith(endSequence);
+  const endMs = last === null ? 0 : lastTimeOf(last);
+  if ('sequence' in at ? at.sequence <= endSequence : at.atMs <= endMs) return;
+  const point = 'sequence' in at ? `sequence ${at.sequence}` : new Date(at.atMs).toISOString();
+  throw new OperationRefused(
+    `the journal ends at sequence ${endSequence}, ${new Date(endMs).toISOString()}, before ` +
+      `${point}. Nothing was copied. Name an earlier point, or leave out --at to restore all of it`,
+  );
 }
 
 interface CopyRequest {

@@ -196,6 +196,30 @@ describe('the history', () => {
     expect(follower.log.of('error')).toEqual([]);
   });
 
+  it('has pages that do not shift when entries are added, and no duplicates', async () => {
+    const folder = folders.make();
+    const journal = await openJournal({ folder });
+    const engine = new Engine();
+    const middle = Math.floor(commands.length * 0.6);
+    await writeCommands(journal, engine, commands.slice(0, middle));
+    const follower = start(folder, middle);
+    const userId = [...expected.userTrades].sort((a, b) => b[1].length - a[1].length)[0]![0];
+    const first = await follower.read({ kind: 'userTrades', userId, limit: 5, cursor: null });
+    await writeCommands(journal, engine, commands.slice(middle));
+    follower.committed(commands.length);
+    const second = await follower.read({
+      kind: 'userTrades',
+      userId,
+      limit: 5,
+      cursor: first.nextCursor,
+    });
+    const newest = first.entries[0]!.ordinal;
+    const ordinals = [...first.entries, ...second.entries].map(({ ordinal }) => ordinal);
+    expect(ordinals).toEqual(Array.from({ length: 10 }, (_, i) => newest - i));
+    expect(expected.userTrades.get(userId)!.length).toBeGreaterThan(newest);
+    await journal.close();
+  });
+
   it('has nothing of unknown users and markets', async () => {
     const follower = start(folders.copy(original));
     const page = { limit: 3, cursor: null };

@@ -24,3 +24,11 @@ test('evicts what was not used recently when it is full', () => {
   );
   expect(kept).toEqual([1, 4, 5, 6, 7, 8, 9, 10, 11]);
 });
+
+test('does not keep a text larger than the cache, and reserves no room for it', () => {
+  const texts = new MarketJsonCache(1_000);
+  texts.add(1, partsOf(1_001));
+  expect(texts.get(1)).toBeUndefined();
+  for (let marketId = 2; marketId <= 11; marketId++) texts.add(marketId, partsOf(100));
+  for (let marketId = 2; marketId <= 11; marketId++) expect(texts.get(marketId)).toBeDefined();
+});

@@ -183,19 +183,23 @@ describe('a restore', () => {
     expect(readFileSync(join(to, 'session-secret'), 'utf8')).toBe(SECRET);
   });
 
-  it('refuses a folder with files, and copies all up to a point beyond the end', async () => {
+  it('refuses a folder with files, a point beyond the end, and what is no point', async () => {
     const to = folders.make();
     mkdirSync(to, { recursive: true });
     writeFileSync(join(to, 'notes'), '');
     const used = await operate('restore', '--data', original, '--to', to);
     expect([used.status, used.err]).toEqual([2, expect.stringContaining('is not empty')]);
-    const beyond = folders.make();
-    const { sequence } = exchange.engine;
-    await good(operate('restore', '--data', original, '--to', beyond, '--at', '1000000'));
-    await expectVerified(beyond, sequence);
-    const [at, nowhere] = ['noon', folders.make()];
-    const odd = await operate('restore', '--data', original, '--to', nowhere, '--at', at);
-    expect([odd.status, odd.err]).toEqual([2, expect.stringContaining('neither a sequence')]);
+    const nowhere = folders.make();
+    const points: [at: string, error: string][] = [
+      ['1000000', `ends at sequence ${exchange.engine.sequence}`],
+      ['2999-01-01T00:00:00Z', 'before 2999-01-01T00:00:00.000Z'],
+      ['noon', 'neither a sequence'],
+    ];
+    for (const [at, error] of points) {
+      const odd = await operate('restore', '--data', original, '--to', nowhere, '--at', at);
+      expect([odd.status, odd.err]).toEqual([2, expect.stringContaining(error)]);
+    }
+    expect(existsSync(nowhere)).toBe(false);
   });
 });
 
