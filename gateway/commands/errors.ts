@@ -45,7 +45,8 @@ export const ERRORS = {
       'This route is for operators. Send a valid operator key as Authorization: Bearer <key>.',
     scope_insufficient:
       'The scope of this token does not allow the request. A read token changes nothing; only the token of a sign-in can change the password, named tokens and sub-accounts.',
-    address_not_allowed: 'The token may not be used from this address.',
+    address_not_allowed:
+      'The token may not be used from this address. Use an address of its allowedAddresses, or another token.',
     partner_key_required:
       'This route is for partners. Send a valid partner key as Authorization: Bearer <key>.',
   }),
@@ -82,7 +83,7 @@ export const ERRORS = {
       'The order arrived after its validUntilMs, or not before its expiresAtMs. Nothing was traded.',
     order_closed: 'The order is no longer resting.',
     client_order_id_reused:
-      'Another resting or recent order of yours has this clientOrderId: details.orderId. Nothing was traded. Use a new id.',
+      'Another resting or recent order of yours (details.orderId) has this clientOrderId. Nothing was traded. Use a new id.',
     client_sequence_stale:
       'The number is not greater than details.last, the last number that this token has used. The request was not executed.',
     username_taken: 'The username is taken. Choose another.',
@@ -193,7 +194,9 @@ export const UNKNOWN_PARTNER_KEY =
 
 const TRANSLATED: Partial<Record<CodeName, ErrorAnswer>> = {
   // The schemas check everything that the engine checks, so this is a bug, which is logged.
-  invalid_command: invalidRequest({ request: 'has a field that is out of range' }),
+  invalid_command: invalidRequest({
+    request: 'has a field that is out of range. This is a bug of the exchange; report it',
+  }),
   referral_code_unknown: invalidRequest({ referralCode: 'is not the referral code of a user' }),
   exchange_account: errorAnswer(
     'user_mismatch',
@@ -308,7 +311,7 @@ const LIMIT_TEXTS: Record<LimitName, string> = {
   vaultDeposits: 'You have reached your limit of vault deposits. Unstake one.',
   assets: 'The exchange has reached its limit of assets.',
   prices: 'The exchange has reached its limit of prices for this asset.',
-  startAgain: 'An account can start again once a day (UTC).',
+  startAgain: 'This account has already started again today (UTC). Try again after midnight UTC.',
   priceSources: 'The exchange has reached its limit of price sources for this asset.',
 };
 const LIMIT_NAMES = new Map(

@@ -86,6 +86,6 @@ function logLostLines(output: EventEmitter, log: Log): void {
     if (lines === 0) return;
     const lost = lines;
     lines = 0;
-    log.error({ lines: lost }, 'lines of the log are lost: it could not be written');
+    log.error({ lines: lost }, 'lines of the log were lost, because the log could not be written');
   });
 }

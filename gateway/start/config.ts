@@ -337,7 +337,7 @@ function checkEffect(variables: Variables): void {
 
 function edgeThreadsOf({ EDGE_THREADS: threads, ROLE }: Variables): number {
   if (threads > 0 && ROLE === 'replica')
-    throw new ConfigError('EDGE_THREADS is not for ROLE=replica');
+    throw new ConfigError('EDGE_THREADS cannot be used with ROLE=replica: remove it');
   return threads;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Detects a startup that would continue a real market as a demonstration because variables such as
- * PRICE_FEED are missing. Its commands could not be removed from the journal.
+ * PRICE_FEED are missing. The demonstration's commands could not be removed from the journal.
  */
 import type { Engine } from '../../engine/engine.js';
 import type { Log } from '../observe/log.js';
@@ -31,7 +31,8 @@ export function checkDemo({ config, engine, log }: DemoOptions): void {
   if (acceptDemo) log.warn({ problem }, 'a demonstration is accepted because of ACCEPT_DEMO');
   else
     throw new Error(
-      `${problem}. This could not be undone. Start the exchange with the variables of its last startup ` +
-        '(PRICE_FEED, PARTNER_KEYS and the others), or, if you intend this, set ACCEPT_DEMO=on.',
+      `${problem}. Commands of a demonstration could not be removed from the journal. Start the ` +
+        'exchange with the variables of its last startup (PRICE_FEED, PARTNER_KEYS and the others), ' +
+        'or, if you intend this, set ACCEPT_DEMO=on.',
     );
 }

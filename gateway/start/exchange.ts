@@ -272,9 +272,15 @@ function startFollower(
       vouch(leading, log, { kind: 'vouchForSnapshot', snapshotSequence, snapshotHash });
     },
     onDisagreement: (sequence, message) => {
-      log.fatal({ sequence, problem: message }, 'trading is halted: the follower disagrees');
+      log.fatal(
+        { sequence, problem: message },
+        "trading is halted: the follower's state differs from the engine's. Copy the folder, run " +
+          'npm run replay -- --data <copy> verify, then start again',
+      );
       // The reason is public, so details are only in the log.
-      sequencer()?.halt(`the follower disagrees from sequence ${sequence} on`);
+      sequencer()?.halt(
+        `the follower's state differs from the engine's from sequence ${sequence} on`,
+      );
     },
   });
 }
@@ -290,7 +296,10 @@ function vouch(
   } catch (error) {
     if (!(error instanceof SubmitRefused)) throw error;
     const sequence = command.snapshotSequence;
-    log.warn({ sequence, problem: error.message }, 'the hash of a snapshot was not journalled');
+    log.warn(
+      { sequence, problem: error.message },
+      'the hash of a snapshot was not journalled, so this snapshot will not be used; the next one replaces it',
+    );
   }
 }
 
@@ -372,19 +381,21 @@ async function listenToReplicas(
   if (address !== '') void warnIfNotReached(address, log);
 }
 
+const SET_ADDRESS = 'set it to the host:port at which replicas reach this exchange';
+
 /** Warns if the advertised address is wrong. Replicas could only report a missing connection. */
 async function warnIfNotReached(address: string, log: Log): Promise<void> {
   try {
     const signal = AbortSignal.timeout(REACH_MS);
     const { status } = await fetch(`http://${address}/`, { signal });
     if (status === NOT_FOUND) return;
-    log.error({ address }, 'ADVERTISE_ADDRESS: another program answers there');
+    log.error({ address }, `ADVERTISE_ADDRESS: another program answers there: ${SET_ADDRESS}`);
   } catch (error) {
     const { cause, message } = error as Error;
     const problem = cause instanceof Error ? cause.message : message;
     log.error(
       { address, problem },
-      'ADVERTISE_ADDRESS: this exchange does not reach itself there, so replicas may not',
+      `ADVERTISE_ADDRESS: this exchange does not reach itself there, so replicas may not: ${SET_ADDRESS}`,
     );
   }
 }

@@ -77,18 +77,20 @@ async function start({ config, log, onFatal }: ReplicaOptions, parts: Parts): Pr
     // The leader has the same snapshot and vouches for it.
     onSnapshot: () => {},
     onDisagreement: (sequence, message) =>
-      fail(new Error(`the follower disagrees from sequence ${sequence} on: ${message}`)),
+      fail(
+        new Error(
+          `the follower's state differs from this replica's from sequence ${sequence} on: ${message}`,
+        ),
+      ),
   });
   const followed = { config, log, fail, key, sessions, tail, sequencer, follower, place };
   return open(parts, { ...followed, metrics });
 }
 
-function readKey({ replicasKeyFile }: Config): Promise<string> {
-  const read = () => {
-    if (replicasKeyFile !== '') return readReplicaKeys(replicasKeyFile)[0];
-    throw new Error("a replica needs a file with the replicas' key");
-  };
-  return withVariable('REPLICAS_KEY_FILE', read, [Error]);
+async function readKey({ replicasKeyFile }: Config): Promise<string> {
+  if (replicasKeyFile === '')
+    throw new ConfigError("ROLE=replica needs REPLICAS_KEY_FILE, the file with the replicas' key");
+  return withVariable('REPLICAS_KEY_FILE', () => readReplicaKeys(replicasKeyFile)[0], [Error]);
 }
 
 async function lockedFolder(folder: string): Promise<FolderLock> {

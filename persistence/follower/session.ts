@@ -202,7 +202,9 @@ export class FollowerSession {
       const { sequence, hash } = store.progress;
       log.info({ historySequence: sequence }, 'the history was opened');
       if (reader.mayLag && (await reader.end()).sequence < sequence)
-        throw new JournalUnavailable(`the node has not received sequence ${sequence} yet`);
+        throw new JournalUnavailable(
+          `this PostgreSQL node has not received sequence ${sequence} yet. This is retried`,
+        );
       const there = await reader.positionAt(sequence);
       if (there === null || !there.hash.equals(hash)) {
         throw new HistoryDamage(
@@ -512,7 +514,7 @@ export class FollowerSession {
   private async awaitNode(durable: number): Promise<void> {
     if (this.waitedMs >= LAG_MS_MAX) {
       throw new JournalUnavailable(
-        `the node of PostgreSQL ends at sequence ${this.sequence}, but ${durable} had been committed`,
+        `this PostgreSQL node ends at sequence ${this.sequence}, but commands up to sequence ${durable} had been committed. This is retried`,
       );
     }
     this.waitedMs += GATHER_FOR_READS_MS;

@@ -90,8 +90,8 @@ export class JournalUnavailable extends TroubleError {
 
 export function removedEnd(sequence: number, durable: number): JournalError {
   return new JournalError(
-    `the journal ends at sequence ${sequence}, but ${durable} had been committed: its end ` +
-      'has been removed',
+    `the journal ends at sequence ${sequence}, but commands up to sequence ${durable} had been ` +
+      'committed, so its end was removed. Keep the folder as it is and run npm run doctor',
     sequence + 1,
   );
 }

@@ -231,7 +231,7 @@ function checkStart(engine: Engine, after: JournalPosition): void {
   throw new JournalError(
     `the engine is at sequence ${engine.sequence} with the digest ${engine.digest()}, not at ` +
       `${after.sequence} with ${after.digest}: the snapshot that it started from does not ` +
-      'belong to this journal',
+      'belong to this journal. Move that snapshot out of the folder snapshots and start again',
     after.sequence + 1,
   );
 }
@@ -239,8 +239,8 @@ function checkStart(engine: Engine, after: JournalPosition): void {
 function mismatch(sequence: number, what: string, cause?: unknown): JournalError {
   return new JournalError(
     `the journal's command at sequence ${sequence} ${what}. Its row is undamaged, so it was ` +
-      'written by another or a faulty version of this program: replay it with the version that ' +
-      'wrote it.',
+      'written by another or a faulty version of this program: replay the journal with the ' +
+      'version that wrote it.',
     sequence,
     cause,
   );
@@ -250,9 +250,9 @@ function otherDigest(batch: JournalBatch, digest: string): JournalError {
   return new JournalError(
     `after sequence ${batch.lastSequence} the engine's digest is ${digest}, but the exchange ` +
       `that wrote the journal had ${batch.digest}: one of the commands from ` +
-      `${batch.firstSequence} on had another result then. This is another version of the ` +
-      'program, or one of the two runs had faulty memory: replay it with the version that ' +
-      'wrote it.',
+      `${batch.firstSequence} on had a different result then. This is another version of the ` +
+      'program, or one of the two runs had faulty memory: replay the journal with the version ' +
+      'that wrote it.',
     batch.firstSequence,
   );
 }

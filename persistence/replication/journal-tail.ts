@@ -187,7 +187,9 @@ export class JournalTail {
     if (head.lastSequence < this.end.sequence) {
       const { lastSequence } = head;
       const { sequence } = this.end;
-      throw new JournalUnavailable(`the node ends at ${lastSequence}, before ${sequence}`);
+      throw new JournalUnavailable(
+        `this PostgreSQL node ends at sequence ${lastSequence}, before ${sequence}. This is retried`,
+      );
     }
     if (!this.isProven) {
       await this.checkPosition(source);

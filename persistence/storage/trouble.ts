@@ -115,7 +115,7 @@ function closedFolder(folder: string, file: string): Trouble {
     return othersFile(folder, folder, 'open', 'EACCES');
   const { uid } = statSync(folder);
   return {
-    problem: `${file} cannot be used (EACCES): ${folder} belongs to ${nameOf(uid)} and may not be entered by ${whoRuns()}, as which this program runs`,
+    problem: `${file} cannot be used (EACCES): ${folder} belongs to ${nameOf(uid)}, and this program's user, ${whoRuns()}, may not enter it`,
     file,
     remedy: `Use a folder elsewhere, or let ${whoRuns()} through: chmod a+x ${folder}`,
   };

@@ -77,7 +77,7 @@ test('a disagreement stops all trading', async ({ onTestFinished }) => {
   const ready = await api.get('/ready');
   expect([ready.status, ready.json.error.details.reason]).toEqual([
     503,
-    expect.stringMatching(/^the follower disagrees from sequence \d+ on$/),
+    expect.stringMatching(/^the follower's state differs from the engine's from sequence \d+ on$/),
   ]);
   expect(await api.metric('exchange_halted')).toBe(1);
   // The price feed has been stopped, and a late price is refused.

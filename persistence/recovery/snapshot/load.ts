@@ -43,7 +43,9 @@ export async function loadNewestSnapshot(options: {
     const loaded = await tryToLoad(snapshot, read, log);
     if (loaded === null) continue;
     if (snapshot.sequence > endSequence && reader.mayLag)
-      throw new JournalUnavailable(`the node has not received sequence ${snapshot.sequence} yet`);
+      throw new JournalUnavailable(
+        `this PostgreSQL node has not received sequence ${snapshot.sequence} yet. This is retried`,
+      );
     const position = await reader.positionAt(snapshot.sequence);
     const problem = await problemWith(loaded, position, reader);
     if (problem === null) return { engine: loaded.engine, position: position! };

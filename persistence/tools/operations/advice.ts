@@ -107,7 +107,9 @@ function whenItStarts(places: Places, { end: { sequence: end }, isNew }: FoundJo
   if (damage !== null) return lines;
   const verify = `npm run replay -- --data ${folder} verify`;
   if (listSnapshots(folder).length > 0)
-    lines.push(`Commands before the newest snapshot were not replayed. To prove all: ${verify}`);
+    lines.push(
+      `Commands before the newest snapshot were not replayed. To check all commands: ${verify}`,
+    );
   return lines;
 }
 
@@ -170,8 +172,8 @@ function stepsFor({ data, backup }: Places): Step[] {
     const commands = [`npm run restore -- --data ${backup.folder} --to ${NEW}`];
     if (keeps > backup.good)
       commands.push(
-        `npm run backup -- --data ${folder} --to ${NEW}   # adds what is whole after it, then ` +
-          `says what is wrong with ${folder}, and exits with 1: that is right`,
+        `npm run backup -- --data ${folder} --to ${NEW}   # adds the later readable commands, then ` +
+          `reports the damage in ${folder} and exits with 1, as expected`,
       );
     steps.push({ keeps, commands, isInPlace: false });
   }
@@ -179,7 +181,7 @@ function stepsFor({ data, backup }: Places): Step[] {
   const isWhole = steps.some(({ isInPlace }) => isInPlace);
   if (good > 0 && firstSequence === 1 && !isUnknown && !isWhole) {
     const beginning = `npm run restore -- --data ${folder} --at ${good} --to ${NEW}`;
-    const commands = [`${beginning}   # without the session secret: every user signs in again`];
+    const commands = [`${beginning}   # without the session secret: every user must sign in again`];
     steps.push({ keeps: good, commands, isInPlace: false });
   }
   return steps.sort((a, b) => b.keeps - a.keeps);

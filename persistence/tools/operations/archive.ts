@@ -107,7 +107,9 @@ export async function archiveSegments(request: ArchiveRequest): Promise<Archived
 function mustBeArchive(folder: string, archive: string): void {
   mustBeApart(folder, archive);
   if (listSegments(archive).length > 0)
-    throw new OperationRefused(`${archive} is a data folder or a backup, not an archive`);
+    throw new OperationRefused(
+      `${archive} is a data folder or a backup, not an archive: name a different folder with --to`,
+    );
 }
 
 /** Records the segment's size, which bounds how much is unpacked. An empty mark is valid. */
@@ -175,14 +177,14 @@ function historyProblem(
   const command = `npm run archive -- --data ${folder} --to ${archive} --without-history`;
   return {
     problem:
-      `${file} has been made from the commands up to sequence ${sequence} only, and needs the segments ` +
-      `after it${why}`,
+      `${file} contains the commands up to sequence ${sequence} only, and needs the segments after ` +
+      `that sequence${why}`,
     file,
     remedy:
       (problems.length === 0
-        ? 'Run the exchange until exchange_follower_lag_commands is 0, and archive then'
-        : 'Run the exchange, which makes the part again, and archive then') +
-      `. To go without the history until they are brought back: ${command}`,
+        ? 'Run the exchange until exchange_follower_lag_commands is 0, then archive'
+        : 'Run the exchange, which rebuilds the part, then archive') +
+      `. To archive anyway, without the history until the segments are back: ${command}`,
   };
 }
 
@@ -335,11 +337,11 @@ function isDamage(error: unknown): boolean {
 function changed(path: string): JournalError {
   return new JournalError(
     {
-      problem: `${path} is not the segment that was sealed: it does not lead to where the next one begins. It was left as it is`,
+      problem: `${path} is not the segment that was sealed: its chain of hashes does not lead to the beginning of the next segment. It was left unchanged`,
       file: path,
       remedy:
-        'An exchange starts without it, and npm run doctor says what has its commands. Put no file ' +
-        'of a backup in its place: a backup has other segments',
+        'An exchange starts without it, and npm run doctor says which backup contains its commands. ' +
+        "Put no file of a backup in its place: a backup's segments are divided differently",
     },
     null,
   );

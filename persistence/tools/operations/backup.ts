@@ -177,7 +177,7 @@ function notCopied(to: string, { cause }: JournalNotWritten): JournalError {
     {
       problem:
         `the copy in ${to} could not be written: ${troubleOf(cause).problem}. A new copy is removed; ` +
-        'an earlier backup is as it was, or longer',
+        'an earlier backup is unchanged or has been extended',
       file: to,
       remedy: 'Free or repair the disk, and copy again',
     },
@@ -199,8 +199,8 @@ async function mustBeOf(reader: JournalReader, target: Journal, to: string): Pro
         'Nothing was changed',
     );
   throw new OperationRefused(
-    `${to} has a journal that this one does not continue, from sequence ${target.end.sequence} ` +
-      'at the latest: it is a copy of a different exchange, or of this one before a restore. ' +
-      'Name a new folder',
+    `${to} contains a different journal: it differs from this one at sequence ` +
+      `${target.end.sequence} at the latest. It is a copy of a different exchange, or of this one ` +
+      'before a restore. Name a new folder',
   );
 }

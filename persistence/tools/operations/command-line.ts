@@ -60,8 +60,8 @@ function addBackup(program: Command, say: Say): void {
       }
       const added = report.end.sequence - report.before;
       say(
-        `${to} has all that is whole of ${data} after it, up to sequence ${report.end.sequence}: ` +
-          `${added} commands were copied. ${hasSecret(to) ? SECRET_STAYS : NO_SECRET}`,
+        `${to} now contains everything readable of ${data}, up to sequence ${report.end.sequence}: ` +
+          `${added} commands were added. ${hasSecret(to) ? SECRET_STAYS : NO_SECRET}`,
       );
       throw report.damage;
     });
@@ -122,11 +122,14 @@ function addArchive(program: Command, say: Say): void {
       const names = segments.map(({ number }) => segmentName(number)).join(', ');
       say(
         names === ''
-          ? `No segment was brought back from ${to}: the archive contains no segment that ${data} lacks and can prove.`
+          ? `No segment was brought back from ${to}: the archive contains no segment that ${data} lacks and whose contents it can prove.`
           : `Segments brought back from ${to}: ${names}`,
       );
       if (unproven.length > 0)
-        say(`Segments left there, because ${data} cannot prove them: ${unproven.join(', ')}`);
+        say(
+          `Segments left in the archive, because the segment after each is missing in ${data}, so ` +
+            `nothing proves that they are right: ${unproven.join(', ')}`,
+        );
     });
 }
 
@@ -144,7 +147,7 @@ function addDoctor(program: Command, say: Say): void {
       say(text);
       if (!starts) throw new NotWell(`no exchange can start on ${data}`, null);
       if (!isComplete)
-        throw new NotWell('an exchange can start, but lacks what is named above', null);
+        throw new NotWell('an exchange can start, but the problems listed above remain', null);
     });
 }
 
@@ -205,8 +208,8 @@ function addCopy(program: Command, say: Say): void {
           throw new OperationRefused('--live copies from postgres://… to a new folder');
         const { sequence, digest } = await copyForAudit(source.postgres, target.folder);
         say(
-          `${to} has the journal of ${from} up to sequence ${sequence}, digest ${digest}. It is for an audit: an ` +
-            'exchange that starts on it is another one, with the same ids.',
+          `${to} has the journal of ${from} up to sequence ${sequence}, digest ${digest}. Do not start an ` +
+            'exchange on it: that would be a second exchange with the same ids.',
         );
         return;
       }
@@ -242,14 +245,14 @@ function placeOf(text: string, { passwordFile, caFile }: SecretFiles): JournalPl
 }
 
 const NO_SECRET =
-  'The session secret was left out: every user signs in again, because the exchange will give out ' +
-  'ids again that others had.';
+  'The session secret was left out: every user must sign in again, because new users may get the ' +
+  'ids of lost users.';
 
 const SECRET_STAYS =
-  'The session secret that it had stays in it: users stay signed in. The exchange will give out ids ' +
-  'again that lost users had, and refuses the old tokens, which are older than the new accounts. ' +
-  'Only if its time begins again earlier (FEED_SPEED, or a price file), remove ' +
-  `${SECRET_FILE}: every user then signs in again.`;
+  'The folder keeps its session secret, so users stay signed in. New users may get the ids of lost ' +
+  "users; the exchange refuses the lost users' tokens, because they are older than the new " +
+  "accounts. If the exchange's clock will start earlier than before (FEED_SPEED, or a price file), " +
+  `remove ${SECRET_FILE}: every user must then sign in again.`;
 
 function reportText(what: string, report: CopyReport): string {
   const { before, end, snapshotSequence, isWhole, lost } = report;

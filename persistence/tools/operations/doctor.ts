@@ -61,7 +61,7 @@ export async function diagnose(
   const { asStart } = ofData;
   if (!(asStart instanceof JournalError) && asStart.isNew && (ofBackup?.good ?? 0) > 0)
     ofData.asStart = ofData.damage = new JournalError(
-      `${data} has no journal, but its backup has one. An exchange started there would be new and empty`,
+      `${data} has no journal, but its backup has one. An exchange started there would be new and empty: restore the backup first`,
       1,
     );
   const room = roomProblemOf(data);
@@ -73,14 +73,14 @@ export async function diagnose(
     lines.push(...(await describe('The backup', ofBackup)));
     if (ofBackup.good + 1 < ofData.firstSequence) {
       lines.push(
-        `  It cannot be compared: the folder lacks the commands from ${ofBackup.good + 1} to ` +
+        `  The backup cannot be compared: the folder lacks the commands from ${ofBackup.good + 1} to ` +
           `${ofData.firstSequence - 1}. If they are in an archive, bring them back: ` +
           restoreCommand(data),
       );
       ofBackup = null;
     } else if (await isOfAnother(ofData, ofBackup)) {
       lines.push(
-        '  It belongs to a different exchange, or to one that was restored to an earlier time.',
+        '  The backup belongs to a different exchange, or to one that was restored to an earlier time.',
       );
       ofBackup = null;
     } else if (ofBackup.asWhole instanceof JournalError) ofBackup = null;

@@ -76,7 +76,10 @@ export async function orNothing<Result>(
 export function mustBeApart(from: string, to: string): void {
   const [a, b] = [realPath(from) + sep, realPath(to) + sep];
   if (!a.startsWith(b) && !b.startsWith(a)) return;
-  throw new OperationRefused(`${from} and ${to} are not apart: name a folder elsewhere`);
+  throw new OperationRefused(
+    `one of ${from} and ${to} contains the other, or they are the same folder: name a folder ` +
+      'outside the other',
+  );
 }
 
 /** The path without symbolic links, even of a folder that does not exist yet. */
@@ -117,8 +120,8 @@ export function mustHaveGoodSecret(folder: string): void {
   const path = join(folder, SECRET_FILE);
   if (existsSync(path) && parseSecrets(readFileSync(path, 'utf8')) === null)
     throw new OperationRefused(
-      `${path} is damaged. If a backup has one, put it back, with mode 0600: otherwise all sessions ` +
-        'and named tokens end. Nothing was copied',
+      `${path} is damaged. Nothing was copied. If a backup has a good one, put it back with mode ` +
+        '0600. If none has, remove the file: then all sessions and named tokens end',
     );
 }
 

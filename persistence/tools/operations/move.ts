@@ -138,7 +138,7 @@ async function mustContinue(source: JournalSource, target: CommitLog): Promise<v
   const there = await source.positionAt(sequence);
   if (there?.hash.equals(hash) === true) return;
   throw new OperationRefused(
-    `there is a journal up to sequence ${sequence} already, and it is not the beginning of this ` +
-      'one. Nothing was changed. Use an empty database',
+    `the target already contains a journal, up to sequence ${sequence}, that is not the beginning ` +
+      "of the source's. Nothing was changed. Use an empty database",
   );
 }

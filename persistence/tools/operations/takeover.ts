@@ -68,8 +68,8 @@ export async function takeover(options: TakeoverOptions): Promise<Takeover> {
     }
     await client.query(WITHDRAW_SQL, [epoch]);
     throw new OperationRefused(
-      `the standby at ${standbys[0].address} does not serve after ${limitMs / 1_000} s. The request ` +
-        'was withdrawn; see the logs of both.',
+      `the standby at ${standbys[0].address} did not take the lead within ${limitMs / 1_000} s. The ` +
+        'request was withdrawn. See the logs of the leader and of the standby.',
     );
   } finally {
     await client.end().catch(() => {});

@@ -34,7 +34,7 @@ export async function followCommand(line: string, folder: string): Promise<void>
     .trim()
     .split(' ');
   const run = tool === 'replay' ? await runTool(...args) : await operate(tool!, ...args);
-  const isAdded = run.status === 1 && run.out.includes('has all that is whole of');
+  const isAdded = run.status === 1 && run.out.includes('now contains everything readable of');
   if (run.status !== 0 && !isAdded)
     throw new Error(`${line.trim()}: status ${run.status}: ${run.err}`);
 }

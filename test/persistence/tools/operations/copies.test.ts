@@ -162,7 +162,7 @@ describe('a restore', () => {
     await good(operate('restore', '--data', original, '--to', whole, '--at', String(sequence)));
     expect(readFileSync(join(whole, 'session-secret'), 'utf8')).toBe(SECRET);
     const args = ['--data', original, '--to', part, '--at', String(sequence - 1)];
-    expect(await good(operate('restore', ...args))).toContain('every user signs in again');
+    expect(await good(operate('restore', ...args))).toContain('every user must sign in again');
     expect(existsSync(join(part, 'session-secret'))).toBe(false);
   });
 
@@ -176,10 +176,10 @@ describe('a restore', () => {
       expect(status).toBe(1);
       return out;
     };
-    expect(await add(copy)).toContain('every user signs in again, because');
+    expect(await add(copy)).toContain('every user must sign in again, because');
     writeFileSync(join(copy, 'session-secret'), SECRET, { mode: 0o600 });
     await good(operate('restore', '--data', copy, '--to', to));
-    expect(await add(to)).toContain('The session secret that it had stays in it');
+    expect(await add(to)).toContain('The folder keeps its session secret');
     expect(readFileSync(join(to, 'session-secret'), 'utf8')).toBe(SECRET);
   });
 
