@@ -40,7 +40,6 @@ export function isPreflight(asked: Asked, siteOrigins: readonly string[]): boole
   );
 }
 
-/** In addition to {@link writeCrossOrigin}. */
 export function preflightHeaders(methods: string): [string, string][] {
   return [
     ['Access-Control-Allow-Methods', methods],

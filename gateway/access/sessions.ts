@@ -90,7 +90,7 @@ export class Sessions {
     return this.named.get(tokenId)?.lastUsedAtMs || null;
   }
 
-  /** Returns a token's cached session, or `null` if its signature must be checked. */
+  /** `null` if the signature must be checked. */
   known(token: string): Session | null {
     return this.remembered.of(token)?.session ?? null;
   }

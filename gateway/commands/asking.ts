@@ -30,7 +30,7 @@ export interface Asker {
   onLeft: (() => void) | null;
 }
 
-/** The key under which reads and pending reads are counted: the user's, or else the address's. */
+/** Reads and pending reads are counted under this key. */
 export function readerOf({ session, address }: Pick<Asker, 'session' | 'address'>): Reader {
   return session?.payerId ?? address;
 }

@@ -1,6 +1,5 @@
 /**
- * Fair-use quota and cost of commands and requests. Commands that only cancel use the `cancels`
- * quota, which keeps a reserve under overload.
+ * Fair-use quota and cost. Commands that only cancel have a quota with a reserve under overload.
  */
 import { CommandRecord } from '../../engine/interface/command-record.js';
 import { type Command, CommandKind } from '../../engine/interface/commands.js';

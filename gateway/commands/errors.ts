@@ -144,7 +144,6 @@ export const ORDER_ERRORS = [
   'history_unavailable',
 ] as const satisfies readonly ErrorCode[];
 
-/** Reasons to refuse any split or merge, apart from a lack of money or shares. */
 export const SETS_ERRORS = [
   'market_not_found',
   'user_frozen',
@@ -272,7 +271,6 @@ function batchRejection(
   return detailedAnswer(known, { message, details: `"operation":${operation}${own}` });
 }
 
-/** For a repeated key whose first answer cannot be read now. */
 function executedBefore(sequence: number): ErrorAnswer {
   const message =
     'An earlier request with this key was executed, at details.sequence; this one was not. The answer cannot be read now: repeat the request with the same key.';

@@ -75,7 +75,6 @@ export interface Sender {
 /** `read`: any token. `trade`: one that may make changes. `password`: one from a sign-in. */
 export type Right = 'read' | 'trade' | 'password';
 
-/** A request's sender, and the right and quota that it needs. */
 export interface Wanted {
   /** `null` if fair use does not count the request. */
   quota: Quota | null;

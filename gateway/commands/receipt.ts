@@ -49,7 +49,6 @@ export type ReceiptSource<K extends CommandName> = Fields<K> & {
   cancelled: string[];
 };
 
-/** Fills the schema from the fields of the command's result (json/writer.ts). */
 export function receiptOf<K extends CommandName>(
   kind: K,
   schema: z.ZodObject,

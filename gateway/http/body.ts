@@ -76,10 +76,7 @@ function parseJson({ text, tooLarge }: ReceivedBody): unknown {
   }
 }
 
-/**
- * Calls `done` in the uWebSockets.js callback for the last piece, or for the piece at which the
- * body is cut off; never if the client leaves first.
- */
+/** Calls `done` at the last piece, or where the body is cut off; never if the client leaves. */
 export function receiveBody(response: HttpResponse, done: (body: ReceivedBody) => void): void {
   // Doubles when full, so many tiny pieces cost no more than one large piece.
   let kept = EMPTY;
@@ -121,10 +118,7 @@ function grown(kept: Buffer, used: number, needed: number): Buffer {
 /** One unit takes at most 20 µs; a batch of 100 orders has about 50 units. */
 const UNITS_IN_TURN = 100;
 
-/**
- * Serves requests with large bodies one per turn of the event loop, so that other connections'
- * requests are served in between. Each connection has at most one such request.
- */
+/** Serves large bodies one per turn, other requests in between. A connection has at most one. */
 export class Turns {
   private readonly waiting: (() => void)[] = [];
 

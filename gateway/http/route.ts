@@ -49,10 +49,7 @@ export interface Route<Body = unknown, Query = unknown> extends AnsweredRoute {
   body?: z.ZodType<Body>;
   /** The route's command, if it has a session and no query. Edges read it as well (edge/). */
   command?: RouteCommand;
-  /**
-   * Reports fields of the body (or of the query if there is no body) that other fields require.
-   * Called if the schema refuses the request, because Zod then skips rules across fields.
-   */
+  /** Reports missing fields of the body (or the query), because zod skips rules after a problem. */
   missing?(input: object, problem: (name: string, message: string) => void): void;
   /** Whether an unvalidated body names a user other than `subject` outside `userId`. */
   namesAnother?(body: object, subject: string): boolean;

@@ -2,8 +2,7 @@
  * The HTTP server: serves the routes below /api, and answers everything else with an error.
  *
  * Keep-alive is supported, except after chunked bodies and answers without a body (last-answer.ts).
- * Pipelining is not: uWebSockets.js closes a connection whose next request arrives before the
- * answer.
+ * Pipelining is not: uWebSockets.js closes a connection whose next request comes too early.
  */
 import type * as uWS from 'uWebSockets.js';
 import { isPreflight, preflightHeaders } from '../access/cross-origin.js';

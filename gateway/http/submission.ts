@@ -39,8 +39,7 @@ export function executeFor(
 }
 
 /**
- * Returns the result, valid until the next command. If the command fails, answers with the error
- * and returns `null`. The caller handles the code `besides` itself.
+ * Answers errors, except `besides`, and returns `null`. A result is valid until the next command.
  */
 export function submitFor(
   call: Call,

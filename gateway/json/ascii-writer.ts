@@ -57,7 +57,6 @@ export class AsciiWriter {
     return this.length;
   }
 
-  /** Copies the text, for a response that must wait. */
   toBytes(): Uint8Array {
     return Buffer.from(this.bytes.subarray(this.start, this.length));
   }
@@ -158,10 +157,7 @@ export class AsciiWriter {
   }
 }
 
-/**
- * Each function returns the position after the number. Below 2^53, no quotient is rounded up to the
- * next integer.
- */
+/** Each function returns the position after it. Quotients below 2^53 never round up to integers. */
 function putMicros(bytes: Uint8Array, start: number, micros: number): number {
   const whole = Math.floor(micros / MICRO_SCALE);
   const fraction = micros - whole * MICRO_SCALE;

@@ -21,7 +21,6 @@ export {
   ticksText,
 } from '../../engine/interface/notation.js';
 
-/** Marks the numbers of response schemas that are decimals. */
 export type DecimalBrand = z.core.$brand<'Decimal'>;
 
 /** A decimal as its exact JSON text, which `JSON.stringify` writes unchanged. */
@@ -78,10 +77,7 @@ const LONG_MAX = 100;
 const TOKENS_MAX = 12_000;
 const JSON_TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
-/**
- * Returns the first number in a valid JSON text that a double cannot hold, or `null`. Numbers above
- * every double (1e309) or below (1e-400) are left to the range checks.
- */
+/** Finds a number that a double cannot hold. The range checks refuse 1e309 and 1e-400. */
 export function inexactNumber(json: string): string | null {
   if (!LONG_NUMBER.test(json)) return null;
   let [tokens, long] = [0, 0];

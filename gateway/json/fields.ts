@@ -14,10 +14,7 @@ interface Range {
   max: number;
 }
 
-/**
- * JSON Schema keyword for decimals. `multipleOf` does not work: validators divide doubles, and
- * refuse prices such as 0.009.
- */
+/** JSON Schema keyword: with `multipleOf`, validators divide doubles and refuse 0.009. */
 export const DECIMAL_PLACES = 'x-decimal-places';
 
 /**
@@ -129,7 +126,6 @@ export const partnerReference = z
   .regex(CLIENT_ID, NO_CLIENT_ID)
   .describe('Identifies the transfer; a partner’s transfer is executed once per reference');
 
-/** Checked and described like a body's field. */
 export function queryNumber<Field extends z.ZodType<number, number>>(field: Field) {
   return z
     .string()
@@ -221,7 +217,6 @@ export const paging = {
 };
 export const PagedQuery = ownQuery(paging);
 
-/** The largest number of entries that an unparsed query may ask for. */
 export function entriesAskedFor(query: string): number {
   const limit = Number(/(?:^|&)limit=(\d{1,4})(?:&|$)/.exec(query)?.[1] ?? PAGE_ENTRIES);
   return Math.min(limit, PAGE_ENTRIES_MAX);

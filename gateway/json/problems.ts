@@ -3,7 +3,6 @@ import type { z } from 'zod';
 
 export type FieldProblems = Record<string, string>;
 
-/** Collects the first problem of each field. */
 export class Problems {
   found: FieldProblems | null = null;
 
@@ -13,7 +12,6 @@ export class Problems {
   };
 }
 
-/** Checking ends at this many problems. */
 export const PROBLEMS_MAX = 3;
 
 /** Error messages repeat at most this much of a client's text. */

@@ -28,7 +28,6 @@ function written<Schema extends z.ZodType>(schema: Schema, kind: Kind): Schema {
   return schema;
 }
 
-/** A number that is written from exact text. */
 export const decimal = z.number().brand<'Decimal'>();
 
 const MICROS: Kind = { unit: 'Micros', text: microsText };

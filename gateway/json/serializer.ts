@@ -1,8 +1,7 @@
 /**
  * Writes responses as JSON text. A value has the type of the response's schema, except for a
  * {@link Decimal} in place of each number that is not an integer, because a double cannot hold
- * every amount of micros. Tests compare every answer with its schema, including the order of
- * fields.
+ * every amount of micros. Tests compare every answer with its schema, field order included.
  */
 import type { z } from 'zod';
 import type { Decimal, DecimalBrand } from './decimal.js';

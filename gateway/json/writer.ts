@@ -1,8 +1,8 @@
 /**
- * Writes objects as JSON from the engine's integers. The object's schema determines how: a number
- * has its unit, an id its letter (response-fields.ts). Each field is read from the source's field
- * with the same name and unit: `fee` from `feeMicros`, `restingShares` from `restingLots`. Fields
- * with other names or calculated values are given to the writer.
+ * Writes objects as JSON from the engine's integers. The schema determines how: a number has its
+ * unit, an id its letter (response-fields.ts). Each field is read from the source's field with the
+ * same name and unit: `fee` from `feeMicros`, `restingShares` from `restingLots`. Other sources are
+ * given to the writer.
  *
  * Invariant: a field without a source is an error, never omitted. An id or a market of 0, which the
  * engine does not have, is null. A nested object is read from the source's field with its name, or
@@ -42,7 +42,6 @@ export class Writer<Source extends object, Names extends Assets = Assets> {
     this.text = compiled(this.fields);
   }
 
-  /** A list, as a field of another writer. */
   all(sources: readonly Source[], names: Names): Json {
     return new Json(`[${sources.map((source) => this.text(source, names)).join(',')}]`);
   }

@@ -1,7 +1,4 @@
-/**
- * Client messages: one JSON object per text message. Unknown fields are refused by name. A message
- * may have an `id`, which its answers repeat.
- */
+/** Client messages: one JSON object per text message. Its answers repeat its optional `id`. */
 import { z } from 'zod';
 import { op } from '../resources/orders/operations.js';
 import { CHANNEL_NAMES } from './channels/names.js';

@@ -71,7 +71,6 @@ export interface ConnectionOptions {
 export class Connection {
   readonly address: AddressKey;
   readonly addressBytes: Uint8Array;
-  /** The connection's position within the heartbeat interval. */
   readonly slot: number;
   readonly subscriptions = new Map<string, Subscription>();
   userId = 0;

@@ -16,7 +16,6 @@ import type { Gateway } from '../http/gateway.js';
 import type { Request } from '../http/request.js';
 
 export interface StreamRequest extends Sender {
-  /** The token; empty if none was sent. */
   token: string;
   /** Whether the token is a cookie sent by another site's page. */
   isCrossSite: boolean;

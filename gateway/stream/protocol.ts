@@ -3,8 +3,7 @@
  *
  * Invariants:
  * - Every message gets at least one answer, in order. An invalid message changes nothing.
- * - An answer is sent once the state it shows is durable, so answers and channel messages have one
- *   order.
+ * - An answer is sent once the state it shows is durable, in one order with channel messages.
  * - A message costs the address and the user one read, plus one per additional channel named and
  *   one per {@link MESSAGES_PER_READ} messages replayed by a `resume`. Order entry counts as orders
  *   instead (all charges: CONFIGURATION.md).
@@ -76,7 +75,6 @@ interface ProtocolOptions {
   connections: Connections;
   limits: StreamLimits;
   elapsedMs: () => number;
-  /** Forwards orders to the leader on a replica. Otherwise `null`. */
   remote: OrdersElsewhere | null;
 }
 
@@ -178,9 +176,7 @@ export class Protocol {
     if (this.affordRefusal(connection, error, units)) this.refuse(connection, error, { id });
   }
 
-  /**
-   * Like {@link afford}. Closes a client that keeps sending although its address is over its rate.
-   */
+  /** Like {@link afford}. Closes a client that keeps sending above its address's rate. */
   affordRefusal(connection: Connection, { status }: ErrorAnswer, units: number): boolean {
     const { fairUse } = this.options.gateway;
     const isFlood = status === RATE_LIMITED && fairUse.countFree(connection.address);

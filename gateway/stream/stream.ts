@@ -57,7 +57,6 @@ export class StreamServer {
   private atEdges = (): BacklogReadings => ({ backlogBytes: 0, cutOffCount: 0 });
   private readonly protocol: Protocol;
   private readonly cancels: CancelOnDisconnect;
-  /** Publish to the sockets of this thread, or to edges. */
   private readonly publishers = new Set<(topic: string, text: string | Uint8Array) => void>();
   private timer: NodeJS.Timeout | null = null;
   private ticks = 0;
@@ -270,7 +269,6 @@ export class StreamServer {
     if (this.protocol.affordRefusal(connection, error, units)) this.whenDurable(refuse);
   }
 
-  /** Counts a received ping or pong as a message. */
   private controlled(connection: Connection): void {
     this.heardFrom(connection);
     this.protocol.afford(connection, 1);
@@ -299,9 +297,7 @@ export class StreamServer {
     else this.cancelOrdersOf(connection);
   }
 
-  /**
-   * For a replica's client that enters orders or signs in again; `known` is its connection here.
-   */
+  /** For a replica's client that enters orders or signs in again. `known`: its connection here. */
   join(
     known: Connection | null,
     asked: Omit<StreamRequest, 'isCrossSite'>,

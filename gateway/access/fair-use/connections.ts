@@ -1,6 +1,5 @@
 /**
- * Limits on connections, in total and per address. An address's share shrinks as the total fills
- * up.
+ * Limits on connections, in total and per address, whose share shrinks as the total fills up.
  *
  * uWebSockets.js reports that a connection closed, but not which one. An address's count is
  * therefore the number of connections that it opened within one to two {@link IDLE_MS}. While more
@@ -40,7 +39,6 @@ const NO_OTHERS: OtherConnections = { tell: () => {}, count: () => 0 };
 
 export class ConnectionCap {
   private readonly byAddress: RecentCounts;
-  /** Connections reported open minus those reported closed. */
   private balance = 0;
   private refusedTotal = 0;
   private refusedAddress = 0;

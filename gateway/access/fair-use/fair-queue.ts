@@ -31,7 +31,6 @@ export class FairQueue {
   private nextLane: Lane<Waiter>;
   private readonly waiting = new Set<Waiter>();
   private timer: NodeJS.Timeout | null = null;
-  /** Resolves the running task with null. */
   private abandon = () => {};
 
   constructor(

@@ -1,6 +1,5 @@
 /**
- * A queue with one line per key (address or user). The first line gets the next turn, then moves to
- * the end.
+ * A queue with one line per key (address or user). After its turn, a line moves to the end.
  *
  * Invariant: at most `perKey` entries per key and `perLane` in total are queued. In a full lane, a
  * new entry replaces the last entry of the longest line, if its own line stays shorter than that.

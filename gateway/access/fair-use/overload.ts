@@ -1,12 +1,10 @@
 /**
  * Overload: requests arrive faster than the disk can store commands. Changes are then refused
- * before they execute, and reads when too many wait for the disk. Accepted commands are answered.
- * Data derived from the journal, such as the history, never causes a refusal, however far behind it
- * is.
+ * before they execute, and reads when too many wait for the disk. Accepted commands are answered. A
+ * history that is behind never causes a change to be refused.
  *
  * Cancels lower a client's risk: each limit has a reserve of a tenth for cancels, which are refused
- * only when the reserve is full, however long the disk stalls. This bounds the number of waiting
- * commands.
+ * only when the reserve is full. This bounds the number of waiting commands.
  */
 import type { Sequencer } from '../../../persistence/sequencer.js';
 import type { ElapsedMs } from './token-buckets.js';

@@ -37,7 +37,6 @@ export interface EdgeCommandsOptions {
 }
 
 export class EdgeCommands {
-  /** Commands whose results have not been sent. */
   inFlight = 0;
   private open: Results;
   private readonly spare: Results[] = [];
@@ -46,10 +45,7 @@ export class EdgeCommands {
     this.open = new Results(this);
   }
 
-  /**
-   * `null` if the engine did not see the record. Pass a result to {@link begin} and {@link end}
-   * next.
-   */
+  /** `null`: the engine did not see the record. Next, {@link begin} and {@link end} the result. */
   execute(records: RecordBuffer, user: number, bill: Bill): NumberBuffer | null {
     this.began();
     return executeRecord(this.options.gateway, records, { user, bill });

@@ -30,7 +30,6 @@ import { EdgePeer, type PeerOptions } from './peer.js';
 import { ServedRoutes } from './served-routes.js';
 
 const THREAD = compiledFile('gateway/edge/thread/thread.js');
-/** Time for the threads to close their connections and end. */
 const CLOSE_MS = 1_500;
 /** How long exit waits for the first thread, and then for the others. */
 const EXIT_WAIT_MS = 5_000;
@@ -92,7 +91,6 @@ export class EdgeThreads {
     await Promise.all(this.threads.map((thread) => thread.asked('drain')));
   }
 
-  /** See UnsentAnswers.settled. */
   async settled(): Promise<void> {
     await Promise.all(this.threads.map((thread) => thread.settle()));
   }
@@ -113,10 +111,7 @@ export class EdgeThreads {
     await atMost(CLOSE_MS, allEnded());
   }
 
-  /**
-   * On any exit of the process: waits, without handling events, until the threads have ended, in
-   * the order of {@link close}. Otherwise the process would be aborted.
-   */
+  /** At any exit: blocks until the threads have ended, or else the process would be aborted. */
   private readonly endAtExit = (): void => {
     for (const threads of [this.threads.slice(0, 1), this.threads.slice(1)]) {
       const untilMs = elapsedMs() + EXIT_WAIT_MS;

@@ -50,7 +50,6 @@ export const ToEdge = {
   streamNotServed: 10,
   streamSubscribe: 11,
   streamUnsubscribe: 12,
-  /** A message for all streams of a topic. */
   published: 13,
   streamPing: 14,
   streamEnd: 15,

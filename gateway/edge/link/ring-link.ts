@@ -2,8 +2,7 @@
  * Frames between an edge's thread and the core, over two rings of shared memory. Both ends belong
  * to one process and version. A frame too large for a ring travels in parts.
  *
- * Invariant: each frame arrives once, in the order of sending. An idle side sleeps until a message
- * wakes it.
+ * Invariant: each frame arrives once, in order. An idle side sleeps until a message wakes it.
  */
 import type { BlockSink, Frame, FrameBlock, FrameReader } from './frames.js';
 import { FRAME_BYTES_MAX, RING_BYTES, RingReader, RingWriter } from './ring.js';

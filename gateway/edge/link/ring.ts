@@ -75,9 +75,7 @@ export class RingWriter extends Ring {
     this.retry();
   }
 
-  /**
-   * Frames follow their lengths, padded to words. Returns false without contiguous room for all.
-   */
+  /** Frames follow their lengths, padded to words. False without contiguous room for all. */
   writeAll(frames: Uint8Array): boolean {
     const at = this.written & (RING_BYTES - 1);
     const end = Math.max(at, this.used) + frames.byteLength;
@@ -190,7 +188,6 @@ export class RingReader extends Ring {
   }
 }
 
-/** Lengths are at multiples of four bytes. */
 function padded(length: number): number {
   return (length + 3) & ~3;
 }

@@ -23,7 +23,6 @@ export interface EdgeTask {
   /** The limits of all threads together. */
   stream: StreamLimits;
   logLevel: LogLevel;
-  /** Memory of the rings to and from the core. */
   toCore: SharedArrayBuffer;
   toEdge: SharedArrayBuffer;
   counts: SharedArrayBuffer;

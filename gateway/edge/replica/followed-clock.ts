@@ -2,8 +2,7 @@
  * The exchange's time on a replica: the time of the last applied command, plus the time since. The
  * machine's clock is not read: it may be wrong, or slower than the exchange's time (FEED_SPEED).
  *
- * Invariant: time never goes back, and is at most one second of real time ahead of the last
- * command.
+ * Invariant: time never goes back, and is at most a real second ahead of the last command.
  */
 import { type Clock, MAX_TIMER_MS } from '../../inputs/clock.js';
 import { elapsedMs } from '../../observe/clock.js';

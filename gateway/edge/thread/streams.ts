@@ -180,8 +180,7 @@ export class ThreadStreams {
   }
 
   /**
-   * Counts a frame as the core counts messages, so that no client sends the core more than the core
-   * answers. Returns false if the stream exceeds its rate; from then on, nothing is passed on.
+   * Returns false above the stream's rate; the stream is then ended. Frames count as at the core.
    */
   private afford(number: number, stream: Stream): boolean {
     if (stream.hasExceeded) {

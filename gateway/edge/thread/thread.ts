@@ -1,7 +1,4 @@
-/**
- * An edge's thread: holds connections, and passes on requests that only the core can answer. It has
- * no exchange state and no secret.
- */
+/** An edge's thread: holds connections and forwards to the core. No exchange state, no secret. */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Assets } from '../../../engine/interface/notation.js';
 import { programVersion } from '../../../persistence/storage/program-folder.js';

@@ -15,10 +15,7 @@ const NO_CODING: Accepted = { coding: '', refusesIdentity: false };
 /** A coding and its weight, from 0 to 1 with at most three decimals. */
 const ELEMENT = /^([!#$%&'*+.^_`|~0-9a-z-]+)(?:[ \t]*;[ \t]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?))?$/;
 
-/**
- * Picks a coding by weight. Ignores invalid elements. Ignores the whole header if the client
- * accepts nothing on offer, not even uncompressed bytes, as the standard allows.
- */
+/** Ignores invalid elements, and a header that accepts nothing on offer, as the standard allows. */
 export function acceptedCoding(header: string, offered: readonly Coding[] = CODINGS): Accepted {
   if (header === '') return NO_CODING;
   const weights = weightsOf(header);

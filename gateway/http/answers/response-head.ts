@@ -1,7 +1,6 @@
 /**
  * The status and common headers of every answer. The headers are built once and written as the
- * first header's value, line breaks included, in one call instead of six. They never contain client
- * text.
+ * first header's value, line breaks included, in one call instead of six. They hold no client text.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import type { Request } from '../request.js';

@@ -82,7 +82,6 @@ export function serveFile(router: Router, path: string, file: StaticFile, server
 
 export interface FileChoice {
   files: readonly StaticFile[];
-  /** Returns the index of the requested file. */
   choose: (raw: uWS.HttpRequest) => number;
 }
 

@@ -72,11 +72,9 @@ export class UnsentAnswers {
   private readonly unread = new Set<Waiting>();
   private readonly accounts = new Map<AddressKey, Account>();
   private bytesInAll = 0;
-  /** Bytes of answers that wait only for their turn. */
   private bytesInTurn = 0;
   /** Pending answers that the operating system may accept more of. */
   private readonly ready = new Set<Waiting>();
-  /** What remains of {@link TURN_MS}. */
   private turnMs = TURN_MS;
   private isTurnPlanned = false;
   private continuations = 0;

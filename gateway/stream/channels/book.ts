@@ -1,8 +1,7 @@
 /**
  * `book:<marketId>`: a market's order book at full depth, in the format of GET
  * /markets/15m/:marketId/orderbook. A delta contains only the changed levels, unordered, each with
- * its current shares (0 if empty). When the market ends, the last message is a snapshot of an empty
- * book.
+ * its current shares (0 if empty). At the market's end, the last message is an empty snapshot.
  */
 import type { Engine } from '../../../engine/engine.js';
 import { hasEnded } from '../../../engine/interface/domain.js';

@@ -1,6 +1,5 @@
 /**
- * The price levels that the current command changed in a book. Each level appears once, with its
- * new shares, as JSON for both outcomes.
+ * Price levels that the current command changed in a book, once each, as JSON for both outcomes.
  */
 import type { Engine } from '../../../engine/engine.js';
 import { Outcome, Side, ticksIn } from '../../../engine/interface/domain.js';

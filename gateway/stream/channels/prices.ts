@@ -1,7 +1,6 @@
 /**
  * `prices:<asset>`: the asset's latest price by observation time, and what the price means for the
- * active market. Every accepted price sends a message, even a late one that does not change the
- * latest price.
+ * active market. Every accepted price sends a message, even one too late to be the latest.
  */
 import { z } from 'zod';
 import type { Engine } from '../../../engine/engine.js';

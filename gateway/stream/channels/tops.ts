@@ -1,7 +1,6 @@
 /**
  * `tops:<asset>`: best bid and ask of the asset's active market, as an order book of one level. The
- * channel follows the asset from market to market. Commands that change neither price nor shares
- * send nothing.
+ * channel follows the asset from market to market. Only changed prices or shares send a message.
  */
 import { z } from 'zod';
 import type { Engine } from '../../../engine/engine.js';

@@ -26,7 +26,6 @@ export interface Answered {
   isReplayed: boolean;
 }
 
-/** The engine's result as a message, with its HTTP status. */
 export function orderAnswer(
   assets: Assets,
   result: NumberBuffer,
@@ -56,7 +55,6 @@ export function writtenAnswer(
   return { status, text: end(at) };
 }
 
-/** Writes the envelope. Returns the receipt's offset. */
 function begin(id: string, replayed: boolean): number {
   out.clear();
   out.put(ID);

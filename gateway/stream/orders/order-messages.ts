@@ -1,7 +1,4 @@
-/**
- * Schemas of the stream's two order messages, and their conversion to commands, by a fast reader or
- * through the schemas. Operations have the schemas, rules and messages of POST /batch.
- */
+/** The stream's two order messages: schemas, as of POST /batch, and conversion to commands. */
 import { z } from 'zod';
 import type { Batch, BatchOperation } from '../../../engine/interface/commands.js';
 import type { Assets } from '../../../engine/interface/notation.js';

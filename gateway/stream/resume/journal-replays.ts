@@ -81,10 +81,7 @@ export class JournalReplays {
     this.next();
   }
 
-  /**
-   * Resolves when no replay runs. The thread must end by itself: terminating it inside SQLite would
-   * end the whole process.
-   */
+  /** Waits for the thread to end: terminating it inside SQLite would end the whole process. */
   async stop(): Promise<void> {
     Atomics.store(this.stopped, 0, 1);
     for (const lane of [this.newcomers, this.others])
@@ -128,7 +125,6 @@ export class JournalReplays {
     });
   }
 
-  /** Takes the next users' wishes in turn, as long as their windows fit. */
   private nextGroup(): Wish[] {
     const { windowBytes } = this.options;
     const users = new Set<number>();
@@ -193,7 +189,6 @@ function isOf(userId: number): (wish: Wish) => boolean {
   return (wish) => wish.userId === userId;
 }
 
-/** A user's window and the wishes that it answers. */
 class Held {
   readonly key: number;
   readonly isNewcomer: boolean;

@@ -133,8 +133,7 @@ function farWishes(
 }
 
 /**
- * Returns false if the expected snapshot is unusable.
- * @throws JournalUnavailable if the node has not received everything up to `through` yet.
+ * False if the expected snapshot is unusable. @throws JournalUnavailable if `through` is missing
  */
 async function collect(
   { folder, through, commandsMax, windowBytes, stopped }: ReplayTask,

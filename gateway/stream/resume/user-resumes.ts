@@ -36,7 +36,6 @@ interface Resume {
   share: Share | null;
   /** Index of the window's next message. */
   next: number;
-  /** What remains of {@link UNREAD_MS}. */
   leftMs: number;
 }
 
@@ -188,7 +187,6 @@ export class UserResumes {
     });
   }
 
-  /** Calls `go` as soon as the user and the address can pay for the reads. */
   private whenPaid(resume: Resume, reads: number, go: () => void): void {
     const { connection, subscription } = resume;
     const bill = new Bill(connection);
