@@ -192,7 +192,7 @@ describe('a restore', () => {
     const nowhere = folders.make();
     const points: [at: string, error: string][] = [
       ['1000000', `ends at sequence ${exchange.engine.sequence}`],
-      ['2999-01-01T00:00:00Z', 'before 2999-01-01T00:00:00.000Z'],
+      ['2099-01-01T00:00:00Z', 'before 2099-01-01T00:00:00.000Z'],
       ['noon', 'neither a sequence'],
     ];
     for (const [at, error] of points) {
