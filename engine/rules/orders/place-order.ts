@@ -239,9 +239,9 @@ export function mayHavePosition(
 }
 
 /**
- * What a buy may cost at most: its budget, and the fee on it. The curve counts as if the budget
- * were spent at the best price in the book, or at the order's own, if that is lower: no trade is
- * cheaper.
+ * What a buy may cost at most: its budget, and the fee on the budget. For the curve fee, the budget
+ * counts as spent at the best price in the book, or at the order's own price if that is lower: no
+ * trade of the order can be at a lower price.
  */
 export function costAtMost({ rules, levels }: State, taker: Taker): number {
   const { budgetMicros } = taker;
