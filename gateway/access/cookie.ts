@@ -4,10 +4,7 @@ const SESSION_COOKIE = 'service-session';
 
 const LIFETIME_SECONDS = 400 * 86_400;
 
-/**
- * Empty if absent. Another host of the domain can set a second cookie. If the two differ, returns
- * both joined, which is not a valid token.
- */
+/** Empty if absent. Two different cookies (another host may set one) join to an invalid token. */
 export function readSessionCookie(header: string): string {
   let found: string | null = null;
   for (const pair of header.split(';')) {

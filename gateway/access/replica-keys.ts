@@ -1,7 +1,7 @@
 /**
- * The keys by which replicas identify themselves to the leader: a file readable only by its owner,
- * one key per line. A replica sends the first key. The leader accepts all of them, so a new key can
- * be tried before the old one is removed.
+ * The file of keys by which replicas identify themselves to the leader, readable only by its owner,
+ * one per line. A replica sends the first key; the leader accepts all, so a new key can be tried
+ * before the old one is removed.
  */
 import { readPrivateText } from '../../persistence/storage/files.js';
 import { type AccessKey, digestOf } from './access-keys.js';

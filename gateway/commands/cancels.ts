@@ -1,6 +1,4 @@
-/**
- * Fair-use quota and cost. Commands that only cancel have a quota with a reserve under overload.
- */
+/** Fair-use quota and cost. Pure cancels have their own quota, with a reserve under overload. */
 import { CommandRecord } from '../../engine/interface/command-record.js';
 import { type Command, CommandKind } from '../../engine/interface/commands.js';
 import { MAX_BATCH_OPERATIONS } from '../../engine/interface/limits.js';
@@ -43,8 +41,7 @@ const CANCEL = Buffer.from('"cancel');
 const ENVELOPES = ['"order"', '"batch"'].map((op) => Buffer.from(op));
 
 /**
- * For a body or message that is not parsed yet: every `"op"` in the text counts as an operation.
- * The quota is `cancels` only if there are operations and all of them cancel.
+ * For unparsed text: every `"op"` counts. `cancels` only if there are operations and all cancel.
  */
 export function costOfUnread(text: Uint8Array, leastUnits = unitsOfText(text)): Cost {
   const bytes = Buffer.from(text.buffer, text.byteOffset, text.byteLength);

@@ -1,7 +1,6 @@
 /**
- * Turns the engine's result of a command into its final outcome, usually unchanged. The history
- * provides the result of a repeated key that the engine has forgotten (recalled.ts), and explains a
- * refusal in a past market (explained.ts).
+ * Turns the engine's result into the final outcome, usually unchanged. The history provides the
+ * result of a forgotten key (recalled.ts), and explains a refusal in a past market (explained.ts).
  */
 import type { Command } from '../../engine/interface/commands.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';

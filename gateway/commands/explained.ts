@@ -150,10 +150,7 @@ function readerAfter(reader: Asker, sequence: number): Asker {
   };
 }
 
-/**
- * Codes that the history may explain. `market_not_active` is excluded: the market's outcome may
- * still change, but a repeated idempotency key must get the same answer.
- */
+/** Not `market_not_active`: its outcome may still change, but a repeated key's answer must not. */
 const OF_ENDED: readonly number[] = [Code.market_not_found, Code.nothing_to_claim];
 
 /** If false, the caller need not parse the command. */

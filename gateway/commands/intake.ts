@@ -43,10 +43,7 @@ interface Transport {
   readonly reason: string;
 }
 
-/**
- * A replica is not a transport: a replica charges for the requests that it refuses, and its leader
- * for those that it receives, so each trading thread charges for its own work.
- */
+/** A replica is not a transport: it and its leader each charge for their own work. */
 export const TRANSPORTS = {
   http: { isAdmitted: true, isPaidByAddress: false, reason: 'The other transports follow it.' },
   order: {
@@ -68,7 +65,7 @@ export const TRANSPORTS = {
 
 export interface Sender {
   readonly address: AddressKey;
-  /** The sender's address as a 16-byte IPv6 address. */
+  /** 16 bytes of IPv6; empty if unknown. */
   readonly addressBytes: Uint8Array;
 }
 

@@ -1,7 +1,6 @@
 /**
  * Parses admitted requests. Where the route allows it, a command is read straight from the body's
- * bytes; otherwise the route's schemas parse body, key and query. Checks return false after
- * refusing the request.
+ * bytes; otherwise schemas parse body, key and query. Checks return false after refusing.
  */
 import { numberedKey } from '../../engine/interface/client-sequence.js';
 import type { Command } from '../../engine/interface/commands.js';
@@ -61,10 +60,7 @@ function readMe(call: Call, { userParameter }: Route): boolean {
   return true;
 }
 
-/**
- * A partner acts on the user in the path or body, so a different one in the query is ambiguous. The
- * schemas refuse a `userId` that is not a string.
- */
+/** For partners, path or body name the user. Schemas refuse a `userId` that is not a string. */
 function namesAnotherUser(call: Call, route: Route, body: ReceivedBody): boolean {
   const { request, session } = call;
   const json = route.body === undefined ? undefined : body.json;

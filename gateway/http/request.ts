@@ -135,7 +135,6 @@ export class Request {
     return forwardedKey(this.forwardedFor) ?? addressKey(response.getRemoteAddress());
   }
 
-  /** The client's address as 16 IPv6 bytes; empty if it has none. */
   addressBytesFrom(response: HttpResponse): Uint8Array {
     return (
       forwardedAddressBytes(this.forwardedFor) ?? socketAddressBytes(response.getRemoteAddress())

@@ -119,10 +119,7 @@ export class Router {
     return descriptorOf(this.apps.at(-1)!);
   }
 
-  /**
-   * Reloads the certificate for new connections. An app without connections keeps about 170 KiB.
-   * @throws if the files cannot be used; then nothing has changed
-   */
+  /** Keeps the old app, about 170 KiB. @throws if the files cannot be used; nothing has changed */
   renewCertificate(): void {
     const app = appWith(this.tls);
     for (const to of this.attached) to(app);

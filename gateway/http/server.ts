@@ -211,10 +211,7 @@ export class HttpServer<R extends Reply = Reply> {
     return call;
   }
 
-  /**
-   * The request's end is unknown, so no request may follow it on the connection. Answers in a later
-   * turn: uWebSockets.js closes a connection that receives more bytes before the answer.
-   */
+  /** The request's end is unknown: none may follow. Answers in a later turn (last-answer.ts). */
   private readonly refuseAmbiguous = (
     response: uWS.HttpResponse,
     request: Request,

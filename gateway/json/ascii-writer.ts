@@ -73,10 +73,7 @@ export class AsciiWriter {
     return bytes;
   }
 
-  /**
-   * Returns the text without copying; the next text follows it in the same buffer. Only for short
-   * texts, because each keeps the whole buffer in memory.
-   */
+  /** Returns the text uncopied. Only for short texts: each keeps the whole buffer in memory. */
   take(): Uint8Array {
     const bytes = new Uint8Array(this.bytes.buffer, this.start, this.length - this.start);
     this.start = this.length;
@@ -116,13 +113,11 @@ export class AsciiWriter {
     this.length = putInteger(this.bytes, at, value);
   }
 
-  /** Writes a piece and micro-dollars as dollars: 1500000 → 1.5 */
   micros(piece: Piece, micros: number): void {
     const at = this.place(piece);
     this.length = putMicros(this.bytes, at, micros);
   }
 
-  /** Writes a piece and lots as shares: 2500 → 2.5 */
   lots(piece: Piece, lots: number): void {
     const at = this.place(piece);
     this.length = putLots(this.bytes, at, lots);
@@ -133,7 +128,6 @@ export class AsciiWriter {
     this.lots(piece, ticks);
   }
 
-  /** Writes a piece and reserves room for a number. Returns the position after the piece. */
   private place({ eights, length }: Piece): number {
     const start = this.length;
     const { length: count } = eights;

@@ -30,7 +30,6 @@ type Checked<Schema extends z.ZodType> =
   | { value: z.output<Schema>; problems: null }
   | { problems: FieldProblems };
 
-/** `whole` names the input, for problems that are not about a field. */
 export function checkJson<Schema extends z.ZodType>(
   schema: Schema,
   { json, text, colons }: ReceivedJson,

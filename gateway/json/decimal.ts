@@ -35,11 +35,9 @@ declare global {
   }
 }
 
-/** Micro-dollars → dollars: 1500000 → 1.5. */
+/** 1500000 micros → 1.5 dollars; 2500 lots → 2.5 shares; 495 ticks → a price of 0.495. */
 export const micros = (integer: number): Decimal => JSON.rawJSON(microsText(integer));
-/** Lots → shares: 2500 → 2.5. */
 export const lots = (integer: number): Decimal => JSON.rawJSON(lotsText(integer));
-/** Ticks → a price: 495 → 0.495. */
 export const ticks = (integer: number): Decimal => JSON.rawJSON(ticksText(integer));
 
 export function microsOrNull(integer: number | null): Decimal | null {

@@ -17,10 +17,7 @@ interface Range {
 /** JSON Schema keyword: with `multipleOf`, validators divide doubles and refuse 0.009. */
 export const DECIMAL_PLACES = 'x-decimal-places';
 
-/**
- * JSON Schema keyword for rules across a body's fields: additional schemas that the body must
- * match. If the rules were beside the fields, generators would lose the fields.
- */
+/** JSON Schema keyword for rules across fields: generators lose fields that are beside rules. */
 export const RULES = 'x-rules';
 
 /** A decimal as text, for clients whose language has exact decimals. */
@@ -36,10 +33,7 @@ function numberOf(sent: unknown): unknown {
 const notDecimal = ({ input }: { input?: unknown }) =>
   typeof input === 'string' ? 'must be a decimal, such as 10.05 or "10.05"' : undefined;
 
-/**
- * A positive JSON number, or the same number in a string. Scaling checks its decimal places. The
- * JSON Schema describes only the number, because generators would turn the choice into a class.
- */
+/** A positive number or its text. The JSON Schema omits the text: generators would add a class. */
 export function decimalNumber(scale: number, { min = 0, max }: Range): z.ZodType<number, number> {
   const number = z
     .number({ error: notDecimal })

@@ -72,7 +72,6 @@ export class JsonScanner {
   private at = 0;
   private length = 0;
   private ok = false;
-  /** The range of the last text. */
   textFrom = 0;
   textTo = 0;
 
@@ -115,10 +114,7 @@ export class JsonScanner {
     return index;
   }
 
-  /**
-   * `read` reads the value of the field with the given index. Returns the fields' bits (bit 0: the
-   * first name), or FAILED if a field is duplicated or was not accepted.
-   */
+  /** `read` reads a field by index. Returns the fields' bits (bit 0: the first name), or FAILED. */
   object(names: Names, read: (index: number) => void): number {
     let seen = 0;
     let index = START;

@@ -58,7 +58,6 @@ export interface ConnectionOptions {
   backlogs: Backlogs;
   elapsedMs: () => number;
   address: AddressKey;
-  /** `address` as 16 IPv6 bytes. */
   addressBytes: Uint8Array;
   slot: number;
   /** Publishes to a topic. `null` if the socket itself batches one turn's messages. */
@@ -80,7 +79,6 @@ export class Connection {
   token = '';
   outstanding = 0;
   cancelOnDisconnect = false;
-  /** Whether the client was warned that its session ends soon. */
   isWarned = false;
   /** Whether the connection is closing and ignores messages. */
   isEnding = false;
@@ -206,8 +204,7 @@ export class Connection {
   }
 
   /**
-   * With few system calls: uWebSockets.js ends a cork at the first text that does not fit its
-   * buffer, so each cork gets only texts that fit together.
+   * uWebSockets.js ends a cork at a text that does not fit its buffer, so each cork's texts fit.
    */
   private sendAll(messages: readonly (string | Uint8Array)[]): void {
     const texts = messages.flatMap(partsOf);
@@ -230,10 +227,7 @@ export class Connection {
     this.options.backlogs.checkOne(this);
   }
 
-  /**
-   * Through the connection's own topic: uWebSockets.js writes everything published in one turn in
-   * order, with one system call.
-   */
+  /** By its own topic: uWebSockets.js writes what a turn publishes in order, in one system call. */
   answer(text: string | Uint8Array): void {
     if (this.socket === null) return;
     const { topic, publish } = this.options;

@@ -7,9 +7,7 @@ import type { Router } from '../http/router.js';
 
 export const STREAM_PATH = '/api/stream';
 const ALLOW = ['Allow', 'GET'] as const;
-/**
- * Fits the largest order or batch over HTTP, and the envelope. Larger frames end the connection.
- */
+/** The largest HTTP order or batch, and the envelope. Larger frames end the connection. */
 export const FRAME_BYTES = 65 * 1024;
 
 export const SOCKET_BEHAVIOR = {

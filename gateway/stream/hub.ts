@@ -71,13 +71,11 @@ const MARKET_CHANGES = new Map<number, MarketChange>([
 
 interface HubOptions {
   engine: Engine;
-  /** Releases the target once everything up to `sequence` is durable. */
   releaseAt(sequence: number, target: ReleaseTarget): void;
   publish(topic: string, text: string): void;
   /** Called when the revocation of the user's tokens below `version` is durable. */
   onTokensEnded(userId: number, version: number): void;
   onTokenEnded(userId: number, tokenId: number, reason: CloseReason): void;
-  /** Called when the user's rate tier is durable. */
   onRateTier(userId: number, tier: number): void;
   limits: StreamLimits;
 }

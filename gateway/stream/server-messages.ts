@@ -1,7 +1,4 @@
-/**
- * Zod schemas of server messages, from which the AsyncAPI document is built. Other code writes the
- * messages as text; tests check each one against these schemas.
- */
+/** Zod schemas of server messages, for the AsyncAPI document. Tests check each message's text. */
 import { z } from 'zod';
 import { ERROR_CODES } from '../commands/errors.js';
 import * as fields from '../json/response-fields.js';

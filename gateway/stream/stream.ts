@@ -178,8 +178,7 @@ export class StreamServer {
   }
 
   /**
-   * During shutdown, cancels the orders of all connections with cancelOnDisconnect. Call while the
-   * sequencer still accepts commands and after all other senders have stopped.
+   * Call at shutdown, while the sequencer accepts commands and after other senders have stopped.
    */
   async cancelOrders(limitMs: number): Promise<void> {
     if (this.stopping) return;

@@ -92,7 +92,6 @@ const FREE_ANSWERS: Rate = { perSecond: 1_000, burst: 2_000 };
 
 export class FairUse {
   private readonly buckets: Record<Quota, Record<Party, TokenBuckets<PartyKey> | null>>;
-  /** By user; a user without an entry has tier 1. */
   private readonly tiers = new Map<number, number>();
   private readonly refused: Record<Quota, Record<Party, number>>;
   private readonly freeAnswers = new TokenBuckets<PartyKey>(FREE_ANSWERS);

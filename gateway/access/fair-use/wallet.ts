@@ -11,15 +11,12 @@ export class Wallet {
   constructor(
     private readonly fairUse: FairUse,
     sender: Bill['sender'],
-    /** `null` if the request is uncounted. */
     public quota: Quota | null,
   ) {
     this.bill = new Bill(sender);
   }
 
-  /**
-   * Charges a total of at least {@link leastUnits}. Returns 0, or the wait, with nothing charged.
-   */
+  /** Charges at least {@link leastUnits} in total. Returns 0, or the wait, with nothing charged. */
   charge(count: number): number {
     if (this.quota === null) return 0;
     const result = this.fairUse.charge(this.quota, this.bill, Math.max(count, this.leastUnits));

@@ -51,10 +51,7 @@ export class EdgeCommands {
     return executeRecord(this.options.gateway, records, { user, bill });
   }
 
-  /**
-   * Call when an answer must wait for the history. The returned function runs what sends the answer
-   * or adds it to the open block. Until then, the command is in flight.
-   */
+  /** The command is in flight until the returned function gets what sends the answer. */
   answersLater(): (answer: () => void) => void {
     this.flush();
     this.inFlight++;

@@ -35,10 +35,7 @@ export function loadRecord(
   return summary;
 }
 
-/**
- * Gives the checked record's client sequence, if it has one, to the token. The edge may have
- * written an earlier token, because it learns of a sign-in only from the core's answer.
- */
+/** Corrects the sequence's token: the edge learns of a sign-in only from the core's answer. */
 export function numberBy(records: RecordBuffer, tokenId: number): void {
   command.open(records, 0);
   const { keyFrom, keyLength } = command;

@@ -154,10 +154,7 @@ export class RingReader extends Ring {
     super(memory);
   }
 
-  /**
-   * Passes frames to `handle`, up to about `bytesMax` bytes, as offsets in {@link bytes}, which may
-   * be overwritten after this returns. Returns false if there are none.
-   */
+  /** Passes about `bytesMax` bytes of frames, as offsets valid until it returns. False if none. */
   read(handle: (start: number, end: number) => void, bytesMax = RING_BYTES): boolean {
     const { control } = this;
     const written = Atomics.load(control, WRITTEN);

@@ -1,7 +1,4 @@
-/**
- * The sequence of the last answer forwarded to each user, so that the user's next read is at least
- * as new. A sequence is forgotten once this replica has reached it.
- */
+/** The last sequence forwarded to each user, for the user's next read, until reached here. */
 
 export class LastAnswers {
   private readonly sequences = new Map<number, number>();

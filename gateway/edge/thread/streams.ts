@@ -179,9 +179,7 @@ export class ThreadStreams {
     this.say(ToCore.streamPong, number);
   }
 
-  /**
-   * Returns false above the stream's rate; the stream is then ended. Frames count as at the core.
-   */
+  /** False above the stream's rate, which ends the stream. Counts frames as the core does. */
   private afford(number: number, stream: Stream): boolean {
     if (stream.hasExceeded) {
       if (!stream.budget.ignore()) this.cutOff(stream);

@@ -39,7 +39,6 @@ import { ThreadStreams } from './streams.js';
 const REPORT_MS = 500;
 const NOT_MEASURED = { observe: () => {} };
 
-/** The core answers nearly all requests. */
 class EdgeCall extends Reply {
   /** Only the core knows the user. */
   readonly userId = 0;

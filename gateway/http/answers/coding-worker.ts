@@ -9,7 +9,6 @@ import { bodyTag, namesTag } from './entity-tags.js';
 export interface CodingTask {
   id: number;
   body: Uint8Array;
-  /** The body's tag; if `null`, the worker hashes the body. */
   tag: string | null;
   ifNoneMatch: string;
   coding: Coding;
@@ -18,7 +17,6 @@ export interface CodingTask {
 export interface CodingAnswer {
   id: number;
   tag: string;
-  /** The coded body; `null` if the client already has the content. */
   bytes: Uint8Array | null;
 }
 

@@ -1,7 +1,4 @@
-/**
- * Entity tags (RFC 9110, 8.8.3). Tags are weak: answers with equal tags have equal content, but may
- * differ in the sequence and time at their end, which every command changes.
- */
+/** Entity tags (RFC 9110, 8.8.3), weak: the sequence and time at an answer's end do not count. */
 import { createHash } from 'node:crypto';
 
 /** 132 bits, so different contents do not share a tag. */

@@ -37,9 +37,8 @@ export function writeLast(
 }
 
 /**
- * Answers in a later turn, because uWebSockets.js closes a connection that receives more bytes
- * before the answer. Calls `write` corked, unless the client has left. `write` must call
- * {@link writeLast} or close the connection.
+ * In a later turn: uWebSockets.js closes a connection that receives more bytes before the answer.
+ * Calls `write` corked, unless the client has left; it must call {@link writeLast} or close.
  */
 export function answerLater(response: HttpResponse, write: () => void): void {
   let isOver = false;

@@ -45,7 +45,6 @@ export function quotaOf({ method, quota }: AnsweredRoute): Quota | null {
 export interface Outlet {
   /** The client's address. Must not be read after the request is over. */
   readonly address: AddressKey;
-  /** The address as a 16-byte IPv6 address; empty if unknown. */
   readonly addressBytes: Uint8Array;
   write(reply: Reply, answer: Answer): void;
   /** Closes the connection instead of answering, because too many answers are unsent. */

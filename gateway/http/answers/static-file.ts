@@ -1,7 +1,6 @@
 /**
- * A static file: bytes in memory for the life of the process, never copied per connection, with an
- * ETag. It is sent in the best compressed form that the client accepts, which the build has
- * created. A file costs its address a number of reads that grows with its size.
+ * A static file: bytes in memory, never copied per connection, with an ETag, in the best form that
+ * the client accepts and the build has compressed. It costs its address reads by its size.
  */
 import type * as uWS from 'uWebSockets.js';
 import { createHash } from 'node:crypto';

@@ -1,6 +1,4 @@
-/**
- * Price levels that the current command changed in a book, once each, as JSON for both outcomes.
- */
+/** Price levels that the current command changed in a book, once each, in JSON for UP and DOWN. */
 import type { Engine } from '../../../engine/engine.js';
 import { Outcome, Side, ticksIn } from '../../../engine/interface/domain.js';
 import { MICROS_PER_SET } from '../../../engine/interface/limits.js';

@@ -57,10 +57,7 @@ class MarketsChannel extends Channel {
     if (change === 'opened') this.follow(marketId);
   }
 
-  /**
-   * Adds start prices that the last command made final without changing them, for which the engine
-   * has no event. Call after adding the command's events. Returns whether any became final.
-   */
+  /** Adds unchanged prices that became final, without an event. Call after the command's events. */
   addFixedPrices(): boolean {
     if (this.unfixed.length === 0) return false;
     const fixed = this.unfixed.filter((marketId) => !this.mayChange(marketId));

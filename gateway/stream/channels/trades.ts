@@ -1,7 +1,6 @@
 /**
- * `trades:<marketId>`: a market's trades from the taker's side, without users. The snapshot is an
- * empty list; for earlier trades, use GET /markets/15m/:marketId/trades. A delta contains one
- * command's trades, in order.
+ * `trades:<marketId>`: a market's trades from the taker's side, without users. The snapshot is
+ * empty: GET /markets/15m/:marketId/trades has earlier trades. A delta has one command's trades.
  */
 import { z } from 'zod';
 import type { Engine } from '../../../engine/engine.js';

@@ -1,7 +1,6 @@
 /**
- * An account's events: their schemas, and how they are written from the engine's events. They cover
- * every change of money and shares, so that a snapshot plus all later events yields the balance and
- * orders of every later message.
+ * An account's events: schemas, and how they are written from the engine's. They cover every change
+ * of money and shares: a snapshot plus later events yields every later balance and order.
  */
 import { z } from 'zod';
 import {

@@ -132,9 +132,7 @@ function farWishes(
   });
 }
 
-/**
- * False if the expected snapshot is unusable. @throws JournalUnavailable if `through` is missing
- */
+/** False if the snapshot is unusable. @throws JournalUnavailable if `through` is missing */
 async function collect(
   { folder, through, commandsMax, windowBytes, stopped }: ReplayTask,
   reader: JournalSource,
