@@ -77,7 +77,7 @@ async function run(settings: Settings): Promise<void> {
     sections.push(section);
   };
   let planned: Workload | null = null;
-  /** When the first section needs it. */
+  /** Planned when the first section needs it. */
   const workload = () => {
     if (planned === null) {
       planned = planWorkload({ ...STANDARD, seed, commands });

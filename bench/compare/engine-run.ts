@@ -1,7 +1,4 @@
-/**
- * One measurement of `npm run compare`, in its own process: the engine's thread CPU time, as JSON.
- * Earlier builds print medians of rounds, under other names.
- */
+/** One measurement of `npm run compare`, in its own process: the engine's CPU time, as JSON. */
 import '../../persistence/compiler-flags.js';
 import { planWorkload, STANDARD } from '../../test/support/workload/workload.js';
 import { engineStart } from '../engine/comparison.js';

@@ -1,6 +1,6 @@
 /**
  * `npm run compare -- <folder> <folder>`: measures two builds alternately. Each folder is a clone
- * in which `npm run build` has run. One folder, named twice, can run with different variables.
+ * with a build; the same folder twice can have different variables.
  */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';

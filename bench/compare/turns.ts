@@ -1,7 +1,4 @@
-/**
- * Measures two builds alternately, so that the machine's noise affects both: each goes first in
- * every other round. A ratio is the median of the rounds' ratios.
- */
+/** Measures two builds alternately. A ratio is the median of the rounds' ratios. */
 
 import { median, spread } from '../../test/support/processes/samples.js';
 import { type Table, tableOf, textOf } from '../measure/report.js';
@@ -15,7 +12,6 @@ export interface Build {
 /** By name, which includes the unit. */
 export type Measured = Readonly<Record<string, number>>;
 
-/** One measurement of each build. */
 export type Round = readonly [Measured, Measured];
 
 export async function inTurns(

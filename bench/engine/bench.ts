@@ -120,8 +120,7 @@ function peer({ options }: Workload): Part {
 }
 
 /**
- * Several runs of the same commands: a command that is long in one run may be the machine's doing;
- * one that is long in every run is the engine's. Reading the clock adds about 50 ns.
+ * A command that is long in every run is the engine's doing. Reading the clock adds about 50 ns.
  */
 function latencies(workload: Workload): Part {
   const { commands } = workload;

@@ -1,7 +1,4 @@
-/**
- * A table of contestants that run alternately, each compared with a bare ladder that processes the
- * same orders in the same rounds.
- */
+/** A table of contestants that run alternately, each compared with a bare ladder. */
 import type { Engine } from '../../engine/engine.js';
 import { median } from '../../test/support/processes/samples.js';
 import type { Workload } from '../../test/support/workload/workload.js';

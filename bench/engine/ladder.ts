@@ -1,6 +1,5 @@
 /**
- * A bare price ladder, without users, money, positions, events, results, undo or digest. It shows
- * the cost of matching alone on this machine; the engine's figures are relative to it.
+ * A bare price ladder: the cost of matching alone, without users, money, events, undo or digest.
  *
  * Invariant: on the same tape it makes the same trades as the engine.
  */

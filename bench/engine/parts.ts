@@ -1,6 +1,5 @@
 /**
- * How a command's thread CPU time divides. The parts are measured separately; the rest of the total
- * is checks, money, positions, the users' lists, and shared caches.
+ * How a command's CPU time divides. The rest is checks, money, positions, lists and shared caches.
  */
 import { CommandRecord } from '../../engine/interface/command-record.js';
 import { CommandKind } from '../../engine/interface/commands.js';

@@ -1,6 +1,5 @@
 /**
- * The peer: `nodejs-order-book`, an order book in the same language, without users or money. Its id
- * texts are made before the timing.
+ * The peer: `nodejs-order-book`, without users or money. Its id texts are made before the timing.
  */
 import { OrderBook, Side as PeerSide } from 'nodejs-order-book';
 import { Side } from '../../engine/interface/domain.js';

@@ -1,8 +1,7 @@
 /**
- * The whole exchange over HTTP: durable answers per second, in alternating rounds with the same
- * client against a bare uWebSockets.js handler (same JSON parsing, same answer bytes) and a plain
- * design (bench/plain). Then latencies at given rates, up to the first that the exchange cannot
- * sustain.
+ * The whole exchange over HTTP: durable answers per second, in turn with a bare uWebSockets.js
+ * handler (same JSON parsing, same answer bytes) and a plain design (bench/plain). Then latencies
+ * at given rates, up to the first that the exchange cannot sustain.
  */
 import { dirname } from 'node:path';
 import { describeDisk } from '../../test/support/processes/machine.js';

@@ -1,7 +1,6 @@
 /**
- * The exchange of the HTTP and stream benchmarks: the built program in its own process, on a new
- * data folder, with synchronous=FULL. A file gives prices and time, so one market is open for a
- * quarter hour from the start.
+ * The built program in its own process, on a new data folder, with synchronous=FULL. A file gives
+ * prices and time, so one market is open for a quarter hour from the start.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -145,8 +144,7 @@ export class ExchangeUnderLoad {
   }
 
   /**
-   * Makers bid 0.499 for both outcomes, each with nearly half of their funds, and so offer both at
-   * 0.501: more than all benchmarks take. {@link LEVELS} more levels rest behind.
+   * Makers bid 0.499 for both outcomes, and so offer both at 0.501: more than all benchmarks take.
    */
   private async fillBook(): Promise<void> {
     for (let i = 0; i < MAKERS; i++) await this.rest(`maker-${i}`, 0.9 * FUNDS, [499]);

@@ -38,7 +38,7 @@ export function batches(exchange: ExchangeUnderLoad): Promise<HttpLoad> {
   return postedBy(exchange, { name, path: '/batch', orders: OPERATIONS }, 'batcher', bodies);
 }
 
-/** Nothing trades meanwhile. */
+/** Whole books, while nothing trades. */
 export async function books(exchange: ExchangeUnderLoad): Promise<HttpLoad> {
   const path = `/markets/15m/${exchange.marketId}/orderbook`;
   const { text } = await exchange.send({ path });

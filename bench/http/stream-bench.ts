@@ -32,7 +32,6 @@ export async function readStream(
   perSecond: number | null,
   seconds: number,
 ): Promise<StreamLoadResult> {
-  // A buy that takes one resting order.
   const request = requestBytes({
     method: 'POST',
     path: `/markets/15m/${exchange.marketId}/buy`,

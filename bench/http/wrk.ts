@@ -1,7 +1,4 @@
-/**
- * Loads from wrk, if installed: a client in C that uses less of the machine than the load
- * generator. It sends the same requests, one at a time per connection.
- */
+/** Loads from wrk, if installed: a C client that uses less of the machine than load.ts. */
 import { execFile } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

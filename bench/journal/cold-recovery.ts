@@ -1,7 +1,4 @@
-/**
- * A process that replays a folder's whole journal with code not yet compiled, as at a start. Prints
- * milliseconds.
- */
+/** Replays a folder's whole journal in uncompiled code, as at a start. Prints milliseconds. */
 import '../../persistence/compiler-flags.js';
 import { Engine } from '../../engine/engine.js';
 import { JournalFollower } from '../../persistence/recovery/recovery.js';

@@ -1,6 +1,5 @@
 /**
- * Times several ways to do the same work alternately, chunk by chunk, so that the machine's noise
- * affects all of them. Only this thread's CPU time counts.
+ * Times several ways to do the same work alternately, chunk by chunk, by this thread's CPU time.
  */
 
 export interface Run {
@@ -29,8 +28,7 @@ export function race(contestants: readonly Start[], options: RaceOptions): numbe
 }
 
 /**
- * Sums each chunk's least time of all rounds: other programs can only slow a chunk down, and seldom
- * the same one in every round.
+ * Sums each chunk's least time of all rounds, because other programs can only slow a chunk down.
  */
 export function leastNanos(start: Start, options: RaceOptions): number {
   const rounds = race([start], options)[0]!;

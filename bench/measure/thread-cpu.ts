@@ -1,9 +1,7 @@
 /**
- * Another process's CPU time by thread, on Linux: from /proc/<pid>/task/<thread>/stat.
- *
- * Node.js names its file thread pool, where all SQLite statements run, but not its workers. It
- * starts the threads of V8 and the inspector before a program can start a worker, so every unnamed
- * thread after those is a worker.
+ * Another process's CPU time by thread, on Linux: from /proc/<pid>/task/<thread>/stat. Node.js
+ * names its file thread pool, where all SQLite statements run, but not its workers. V8's and the
+ * inspector's threads start before a program's, so every later unnamed thread is a worker.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 

@@ -1,7 +1,4 @@
-/**
- * Writing answers into the socket's memory, by hand and with JSON.stringify, which first needs a
- * value of the answer's schema.
- */
+/** Writing answers into the socket's memory, by hand and with JSON.stringify. */
 import { z } from 'zod';
 import type { Engine } from '../../engine/engine.js';
 import type { Batch as BatchCommand } from '../../engine/interface/commands.js';

@@ -1,7 +1,4 @@
-/**
- * The plain design's exchange (server.ts): tables, and a transaction that is durable before `buy`
- * returns.
- */
+/** The plain design's exchange (server.ts): tables, and a durable transaction per `buy`. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
 /** A lot is a thousandth of a share. A price in ticks is a lot's cost in micro-dollars. */

@@ -1,7 +1,6 @@
 /**
  * The plain design, for comparison: node:http, and one SQLite transaction with synchronous=FULL per
- * order, answered after its commit. It answers the benchmark's buys with the exchange's JSON, but
- * has no sessions, fee escrow, idempotency, limits, stream or history.
+ * order. It has no sessions, fee escrow, idempotency, limits, stream or history.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

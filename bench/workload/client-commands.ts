@@ -1,6 +1,5 @@
 /**
- * A workload's commands as clients send them: runs of one user's commands become batches, and some
- * commands get an idempotency key that is never reused.
+ * A workload's commands as clients send them: one user's runs become batches, and some have a key.
  *
  * Invariant: an engine that applies them has the workload's events, with the same numbers.
  */
@@ -13,10 +12,7 @@ import { eachEvent } from '../../test/support/workload/events.js';
 import { Random } from '../../test/support/workload/random.js';
 import { BATCH, prepareEngine, type Workload } from '../../test/support/workload/workload.js';
 
-/**
- * Also the engine's final digest. `keyed`: the share of client commands with a key, not counting
- * prices and time.
- */
+/** `keyed`: the share of client commands with a key, not counting prices and time. */
 export function asClientsSend(
   workload: Workload,
   keyed: number,

@@ -1,6 +1,5 @@
 /**
- * Feeds a workload to a sequencer as a closed loop: each command that becomes durable is followed
- * by the next, until the time or the command list ends.
+ * A closed loop: each command that becomes durable is followed by the next.
  *
  * Invariant: every submitted command was released. A loop that ran the whole list ends with the
  * plan's digest.
@@ -15,7 +14,7 @@ import type { Workload } from '../../test/support/workload/workload.js';
 
 export interface LoopOptions {
   workload: Workload;
-  /** Empty. */
+  /** Must be empty. */
   folder: string;
   durability: Durability;
   outstanding: number;

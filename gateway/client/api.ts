@@ -1,5 +1,5 @@
 /**
- * The connection to the exchange's HTTP API. Repeats requests where that is safe.
+ * The connection to the exchange's HTTP API.
  *
  * Invariant: a change is executed at most once per call. All attempts of a call have the same
  * idempotency key, which the exchange remembers for an hour, much longer than a call lasts. A
@@ -68,8 +68,7 @@ export function remove<Answer>(path: string, query = {}, repeat: Repeat = 'key')
 }
 
 /**
- * A function of the API, the arguments of `callOf`, and the call's options. No parameter of
- * `callOf` may have a default, because its number of parameters is used.
+ * `callOf` gets a first parameter, the API, and a last one, the options. It may have no defaults.
  */
 /* @__NO_SIDE_EFFECTS__ */
 export function route<Args extends unknown[], Answer>(callOf: (...args: Args) => Call<Answer>) {

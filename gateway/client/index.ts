@@ -1,6 +1,6 @@
 /**
- * The exchange's client, for Node.js and browsers. Every route is its own function, so a bundle
- * contains only the routes it uses. It depends on no package.
+ * The exchange's client, for Node.js and browsers. Every route is a function; there are no
+ * dependencies.
  */
 export * from './amounts.js';
 export { Api, type ApiOptions, type CallOptions, type CsvPage, pages, randomKey } from './api.js';

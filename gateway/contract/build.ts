@@ -1,6 +1,4 @@
-/**
- * Builds the API's description into dist/docs: documents, the pages that show them, and the guides.
- */
+/** Builds the API's documents, their pages and the guides into dist/docs. */
 import { readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { programFolder, programVersion } from '../../persistence/storage/program-folder.js';

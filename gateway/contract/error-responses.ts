@@ -1,7 +1,4 @@
-/**
- * A route's errors: its codes, and one response per status. The codes follow from who may use the
- * route, what it accepts, and what the exchange's state can refuse.
- */
+/** A route's errors: its codes, from what the route accepts and does, and a response per status. */
 import { Deadline, OrderEnd } from '../../engine/interface/domain.js';
 import {
   ERROR_CODES,
@@ -106,7 +103,6 @@ function errorResponse(codes: readonly ErrorCode[], errorBody: JsonSchema, own: 
   };
 }
 
-/** Built by the functions that build real errors. */
 function exampleOf(code: ErrorCode): ErrorAnswer {
   switch (code) {
     case 'invalid_request':

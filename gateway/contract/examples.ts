@@ -1,7 +1,4 @@
-/**
- * A request and its answer for each route, recorded from one session with the exchange. A test
- * repeats the session and compares; `-u` records it again.
- */
+/** A request and its answer for each route. A test compares them, or records them with `-u`. */
 import recorded from './examples.json' with { type: 'json' };
 
 export interface RouteExample {

@@ -1,8 +1,4 @@
-/**
- * The repository's guides, served as Markdown, and /llms.txt (https://llmstxt.org).
- *
- * Invariant: every link in a served guide leads to a page that the exchange serves.
- */
+/** The served guides, and /llms.txt (https://llmstxt.org). Every link leads to a served page. */
 import { readFileSync } from 'node:fs';
 import { programFolder } from '../../persistence/storage/program-folder.js';
 

@@ -182,9 +182,7 @@ function count(description: string): Header {
   return { description, schema: { type: 'integer', format: 'int64', minimum: 0 } };
 }
 
-/**
- * The engine's answers can be replayed, and the 503 for a refusal that the history cannot explain.
- */
+/** The engine's answers can be replayed; 503 is a refusal that the history cannot explain. */
 const REPLAYABLE = ['200', '201', '400', '404', '409', '422', '503'];
 
 function withHeaders(route: Route, responses: Record<string, Response>): Record<string, Response> {

@@ -1,7 +1,6 @@
 /**
- * JSON Schemas, generated from the zod schemas that check requests and write responses. A named
- * schema (json/components.ts) is a component; any other schema is inlined. Requests are described
- * as clients send them: a price in dollars, although the gateway uses ticks.
+ * JSON Schemas, generated from the zod schemas. A named schema (json/components.ts) is a component;
+ * others are inlined. Requests are as clients send them: prices in dollars, not ticks.
  */
 import { z } from 'zod';
 import { ErrorBody } from '../commands/errors.js';

@@ -1,7 +1,4 @@
-/**
- * Serves the API's documents, their pages, the guides and the downloads. The build creates the
- * files (build.ts).
- */
+/** Serves the API's documents, their pages, the guides and the downloads (built by build.ts). */
 
 import { builtFile, type StaticFile, serveFile } from '../http/answers/static-file.js';
 import type { Serving } from '../http/gateway.js';

@@ -1,6 +1,4 @@
-/**
- * The document's error responses: one component per status, codes and headers, used by reference.
- */
+/** The document's error responses: one component per status, codes and headers. */
 import { ERROR_CODES } from '../commands/errors.js';
 import type { Operation, Reference, Response } from './openapi.js';
 

@@ -1,11 +1,9 @@
 /**
- * Compares the clock of a machine that may become leader with other times: the journal's, the
- * lease's and the database's. A leader's time goes into the journal and cannot be undone, so a
- * machine that differs by more than two seconds must not lead.
+ * Compares the clock of a candidate for leader with the journal's, the lease's and the database's.
+ * A leader's time cannot be undone, so a machine that is off by over two seconds must not lead.
  *
  * Invariant: observed times advance by elapsed time, so setting the machine's clock does not move
- * them. Slow answers do no harm: a later observation only counts if it is ahead of the earlier
- * ones.
+ * them. A later observation only counts if it is ahead, so slow answers do no harm.
  */
 import { elapsedMs, machineMs } from '../observe/clock.js';
 

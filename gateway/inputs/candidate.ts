@@ -1,7 +1,6 @@
 /**
- * Decides whether this exchange may take the lead, before the statement that makes it leader:
- * afterwards no other exchange can serve. A candidate that may not lead logs the reason, keeps
- * waiting, and is checked again.
+ * Decides whether this exchange may lead, before the statement that makes it the leader. If not, it
+ * logs the reason, keeps waiting, and is checked again.
  */
 
 import type { Copies } from '../../persistence/replication/postgres/copies.js';

@@ -10,10 +10,7 @@ import { elapsedMs, machineMs } from '../observe/clock.js';
 export interface Clock {
   /** Integer milliseconds since the epoch. Never goes back. */
   nowMs(): number;
-  /**
-   * Real milliseconds until the clock can show `atMs`, at most {@link MAX_TIMER_MS}; 0 if it does
-   * already. Timers may fire early, so check the clock again when one fires.
-   */
+  /** Real milliseconds, at most {@link MAX_TIMER_MS}. Timers may fire early: check again then. */
   delayUntilMs(atMs: number): number;
 }
 
@@ -150,10 +147,7 @@ export class SystemClock implements Clock {
   }
 }
 
-/**
- * Real time made up for after waiting at a price, so that late timers do not slow the exchange. The
- * rest of a long stall is skipped, so that traders never see minutes pass in an instant.
- */
+/** Real time made up for after waiting at a price. The rest of a long stall is skipped. */
 const CATCH_UP_MS = 100;
 
 /** Waits for a feed at each price of a file. A simulation calls `runTo(Infinity)` first. */

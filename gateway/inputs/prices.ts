@@ -141,10 +141,7 @@ interface PriceSinkOptions {
   observed: (asset: number, price: ObservedPrice | null) => void;
 }
 
-/**
- * If there is only one live source, one price per startup names it, without effect on the price:
- * the journal then records that prices were live.
- */
+/** A sole live source is named once per startup: the journal records that prices were live. */
 export function priceSink({
   sequencer,
   log,

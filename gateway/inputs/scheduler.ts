@@ -1,6 +1,5 @@
 /**
- * Submits `advanceTime` when something is due, and once per event-loop turn while ended markets
- * have work left.
+ * Submits `advanceTime` when due, and once per event-loop turn while ended markets have work.
  *
  * Invariant: it never submits early. At most one timer is set. Commands that do not change the next
  * deadline, which are nearly all, cost nothing.

@@ -1,7 +1,4 @@
-/**
- * Commands that clients do not send: prices, time and the house. They stop before the journal
- * closes, or when trading is halted.
- */
+/** Commands not from clients: prices, time and the house. They stop before the journal closes. */
 import { CODES } from '../../engine/interface/codes.js';
 import { ResultHead } from '../../engine/interface/results.js';
 import type { Log } from '../observe/log.js';

@@ -1,7 +1,4 @@
-/**
- * A histogram that costs one array increment per value until it is read. Its bounds are powers of
- * two of a unit, so a value's bucket is found without a search.
- */
+/** A histogram with bounds in powers of two, so a value's bucket is found without a search. */
 import type { Metric, Registry } from 'prom-client';
 
 export interface Buckets {

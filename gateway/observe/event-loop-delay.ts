@@ -1,6 +1,5 @@
 /**
- * Quantiles of the event loop's delay: each the larger of the current window's (a minute or more)
- * and the previous one's.
+ * The event loop's delay: for each quantile, the larger of this window's and the previous one's.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { elapsedMs } from './clock.js';

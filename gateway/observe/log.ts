@@ -1,7 +1,6 @@
 /**
- * The log: one JSON line per entry on standard error, with its time in UTC (ISO 8601) and the name
- * of its level. It never contains a token, password, partner key or body. Fields with a secret's
- * name are censored here.
+ * The log: one JSON line per entry on standard error. It never contains a token, password, partner
+ * key or body; fields with a secret's name are censored here.
  */
 import { EventEmitter } from 'node:events';
 import { constants, fstatSync, readFileSync } from 'node:fs';
@@ -64,10 +63,7 @@ export function bounded(
   return output;
 }
 
-/**
- * Whether the log is a file not opened for appending. After truncation, its next line would follow
- * as many NUL bytes as the file had bytes. Detected only on Linux.
- */
+/** True for a file not opened for appending: truncation leaves NUL bytes. Only on Linux. */
 export function leavesHoles(descriptor = STANDARD_ERROR): boolean {
   try {
     if (!fstatSync(descriptor).isFile()) return false;

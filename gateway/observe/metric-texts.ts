@@ -1,6 +1,5 @@
 /**
- * The metrics read on request: each name's help text and label names. A name that ends in `_total`
- * only goes up.
+ * Help text and labels of the metrics read on request. A name that ends in `_total` only goes up.
  */
 
 export const METRIC_TEXTS = {

@@ -1,6 +1,5 @@
 /**
- * The exchange's metrics, for Prometheus. Counting costs additions to plain numbers and arrays. All
- * other values are read from their owners on request.
+ * The metrics, for Prometheus. Counting costs plain additions; other values are read on request.
  */
 import { readdirSync } from 'node:fs';
 import { Counter, Gauge, Registry } from 'prom-client';

@@ -1,7 +1,4 @@
-/**
- * Warnings about events that clients can cause at any rate: at most one line per kind and second,
- * with the number of omitted lines.
- */
+/** Warnings that clients can cause at any rate: at most one line per kind and second. */
 import { elapsedMs } from './clock.js';
 import type { Log } from './log.js';
 

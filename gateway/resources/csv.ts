@@ -41,10 +41,7 @@ export function answerList<Entry extends object>(
   answerCoded(call, sequence, csvText(list, entries, call.engine));
 }
 
-/**
- * Each time has a second column: UTC to the second, as spreadsheets read it. Values are not quoted,
- * because none contains a comma, quote or line break.
- */
+/** Each time also gets a column in UTC, for spreadsheets. No value needs quotes. */
 export function csvText<Entry extends object>(
   { entry, line = entry }: Pick<Listing<Entry>, 'entry' | 'line'>,
   entries: readonly Entry[],

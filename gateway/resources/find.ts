@@ -33,8 +33,7 @@ export function refuseWithoutMarket(call: Call, marketId: number): void {
 }
 
 /**
- * An id of 0 never exists. With an idempotency key, the engine refuses it, so that the refusal is
- * stored.
+ * 0 never exists. With an idempotency key, the engine refuses it, so that it stores the refusal.
  */
 export function requireId(call: Call, id: number, code: ErrorCode): boolean {
   return id !== 0 || call.idempotencyKey !== null || call.refuseWhenDurable(errorAnswer(code));
@@ -67,10 +66,7 @@ export interface Filter {
   isSet: boolean;
 }
 
-/**
- * Refuses a market that never existed, because an empty list would mean that nothing happened in
- * it.
- */
+/** Refuses a market that never existed: an empty list would mean that nothing happened. */
 export function withFilter(
   call: Call<unknown, FilterQuery>,
   respond: (filter: Filter) => void,

@@ -1,7 +1,4 @@
-/**
- * Pages of lists. A cursor contains the list's name with its filters and the last returned entry's
- * position, so new entries do not shift a page. Cursors are opaque to clients.
- */
+/** Pages of lists. A cursor holds list, filters and last position: new entries shift no page. */
 import { stateText, type TrueAt } from '../../persistence/history/true-at.js';
 import { unitsOfSeen } from '../access/fair-use/charges.js';
 import { invalidRequest } from '../commands/errors.js';

@@ -5,10 +5,7 @@ export class ConfigError extends Error {}
 
 type ErrorClass = new (...given: never[]) => Error;
 
-/**
- * Errors of the system, of SQLite and of `classes` become a ConfigError that names the variable.
- * Other errors pass through.
- */
+/** Errors of the system, SQLite and `classes` become a ConfigError that names the variable. */
 export async function withVariable<T>(
   name: string,
   work: () => T | Promise<T>,

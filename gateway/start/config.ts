@@ -255,7 +255,6 @@ export function readConfig(environment: Record<string, string | undefined>) {
     requireJournal: variables.REQUIRE_JOURNAL,
     acceptMissingMark: variables.ACCEPT_MISSING_MARK,
     acceptClock: variables.ACCEPT_CLOCK,
-    /** Whether demonstration settings are accepted with a real market's journal. */
     acceptDemo: variables.ACCEPT_DEMO,
     snapshotEveryCommands: variables.SNAPSHOT_EVERY_COMMANDS,
     /** Interval in the exchange's time. */

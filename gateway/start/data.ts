@@ -1,7 +1,4 @@
-/**
- * An exchange's data: all in its folder, or with the journal on PostgreSQL. Either is locked,
- * recovered, then written to.
- */
+/** An exchange's data: all in its folder, or with the journal on PostgreSQL. */
 import type { Engine } from '../../engine/engine.js';
 import { JournalUnavailable } from '../../persistence/journal/errors.js';
 import type { CommitLog } from '../../persistence/journal/store.js';
@@ -109,7 +106,7 @@ export function addressOf({
   }
 }
 
-/** Checks that the files can be read. Each connection reads them again. */
+/** Each connection reads the files again. */
 function check(variable: string, files: Parameters<typeof readSecrets>[0]): void {
   try {
     readSecrets(files);

@@ -1,7 +1,4 @@
-/**
- * Checks the certificate and its key before use, and warns about unencrypted addresses that other
- * machines can reach.
- */
+/** Checks certificate and key, and warns about unencrypted addresses that others can reach. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readPrivateText } from '../../persistence/storage/files.js';

@@ -52,11 +52,7 @@ import { type Opened, partsFrom, Servers } from './servers.js';
 
 export interface Running extends Opened {
   stop(): Promise<void>;
-  /**
-   * Applies the keys and secrets in the configured files, and no other setting. Returns their
-   * numbers.
-   * @throws ConfigError; then nothing has changed
-   */
+  /** Applies keys and secrets only. @throws ConfigError; then nothing has changed */
   reload(config: Config): Promise<{ sessionSecrets: number; replicaKeys: number }>;
   renewCertificate(): Promise<void>;
 }
@@ -193,9 +189,8 @@ async function start(options: ExchangeOptions, parts: Parts): Promise<Exchange> 
 }
 
 /**
- * Reports only the first error, from which later ones follow. `onFatal` waits for the follower's
- * thread: if a process ends while SQLite works in a thread, Node.js aborts it with a dump instead
- * of an exit status.
+ * Reports only the first error. Waits for the follower's thread: if a process ends while SQLite
+ * works in a thread, Node.js aborts it with a dump instead of an exit status.
  */
 export function fatalOnce(
   { log, onFatal }: Pick<ExchangeOptions, 'log' | 'onFatal'>,
@@ -252,10 +247,7 @@ export function followerOf(
   });
 }
 
-/**
- * If the follower disagrees with the engine, the state may be wrong: trading is halted, and the
- * process stays up for inspection.
- */
+/** If the follower disagrees, the state may be wrong: trading halts, the process stays up. */
 function startFollower(
   { config, log }: ExchangeOptions,
   sequencer: () => WatchedSequencer | null,

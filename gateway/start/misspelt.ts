@@ -1,6 +1,4 @@
-/**
- * Finds unknown environment variables that resemble a known one: probably misspelt, without effect.
- */
+/** Finds unknown variables that resemble a known one: probably misspelt, without effect. */
 import { VARIABLE_NAMES } from './config.js';
 
 /** Shorter names resemble those of other programs, such as HOUSE and HOME. */

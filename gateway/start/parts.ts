@@ -1,15 +1,13 @@
 /**
- * A process (leader, waiting standby or replica) as a list of parts in startup order. They stop in
- * reverse order, so a part can use those before it until it has stopped.
+ * A process as a list of parts in startup order. They stop in reverse order.
  *
- * Invariant: each part stops once, even if others fail to stop.
+ * Invariant: each part stops once, even if others fail, and can use the parts before it until then.
  */
 import { atMost } from '../observe/clock.js';
 import type { Log } from '../observe/log.js';
 
 /**
- * Shutdown's limits for requests in flight and their clients, then for the stream. The rest has no
- * limit: accepted commands must become durable, however slow the disk.
+ * Limits of a stop. Accepted commands have none: they must become durable, however slow the disk.
  */
 export const STOP_MS = { requests: 2_500, stream: 1_000, replicas: 1_000 };
 /** Limit per part when a leader hands over, so that the standby can lead. */
@@ -69,10 +67,7 @@ export class Parts {
     return this.stopEach(({ isOfLead = false }) => isOfLead, HAND_OVER_MS);
   }
 
-  /**
-   * Rejects with the first failure. `sequence` returns the last durable one, for the log; absent if
-   * startup failed, which the caller reports.
-   */
+  /** Rejects with the first failure. `sequence`, for the log, is absent if startup failed. */
   stop(sequence?: () => number): Promise<void> {
     this.isStopping = true;
     this.stopped ??= this.stopAll(sequence);

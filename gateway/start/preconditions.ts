@@ -16,10 +16,7 @@ import { withVariable } from './config-error.js';
 import { addressOf } from './data.js';
 import { checkCertificate } from './encryption.js';
 
-/**
- * Creates nothing.
- * @throws ConfigError that names the variable; JournalError; an Error that names an address
- */
+/** Creates nothing. @throws ConfigError, JournalError, or an Error that names an address */
 export async function checkPreconditions(config: Config): Promise<void> {
   const { dataFolder, host, port, operationsHost, operationsPort, replicas } = config;
   await withVariable('DATA_FOLDER', async () => {
@@ -39,10 +36,7 @@ export async function checkPreconditions(config: Config): Promise<void> {
   await checkAddresses(addresses);
 }
 
-/**
- * Checks what may have changed while a process waited for the lead and would end it as leader.
- * @throws as {@link checkPreconditions}
- */
+/** Checks what may have changed during a wait. @throws as {@link checkPreconditions} */
 export async function checkBeforeLeading(config: Config): Promise<void> {
   const { dataFolder, replicas, journal, tls } = config;
   const room = roomProblem(dataFolder);
@@ -95,10 +89,7 @@ function listenOn({ host, port, variables }: Address): Promise<Server> {
   });
 }
 
-/**
- * Writes and removes a file, which changes the folder's modification time: check the folder first.
- * @throws an Error for the operator if there is no room; other errors pass through
- */
+/** Changes the folder's modification time. @throws an Error for the operator if there is no room */
 export function checkRoom(folder: string): void {
   try {
     proveRoom(folder);

@@ -1,9 +1,7 @@
 /**
- * Limits on open files and address space, which would otherwise end the process later without a
- * message. Node.js has already raised the soft limit on open files to the hard limit.
+ * Limits on open files and address space: reaching them ends the process without a message.
  *
- * Invariant: connections never use the descriptors that the journal, the follower and the snapshots
- * need.
+ * Invariant: connections never use the descriptors that journal, follower and snapshots need.
  */
 import { readFileSync } from 'node:fs';
 import type { ConnectionLimits } from '../access/fair-use/connections.js';
@@ -15,8 +13,7 @@ export interface ProcessLimits {
 }
 
 /**
- * Descriptors not available to connections. An exchange without clients has 35 open; a snapshot, a
- * journal check and a price feed take about ten more.
+ * Without clients 35 are open; a snapshot, a journal check and a price feed take about ten more.
  */
 const RESERVED_FILES = 128;
 /** An edge's thread opens 5 or 6 files. */
@@ -26,10 +23,7 @@ const GIBIBYTES_PER_EDGE_THREAD = 0.75;
 const CONNECTIONS_MIN = 64;
 
 const GIBIBYTE = 2 ** 30;
-/**
- * Startup reserves 3.5 GiB for the engines and threads, and a snapshot raises this to 4.1 GiB. The
- * rest is spare.
- */
+/** Startup reserves 3.5 GiB, and a snapshot 0.6 GiB more. The rest is spare. */
 export const ADDRESS_SPACE_GIBIBYTES = 6;
 
 interface Report {
@@ -40,7 +34,7 @@ export function reservedFiles(edgeThreads: number): number {
   return RESERVED_FILES + FILES_PER_EDGE_THREAD * edgeThreads;
 }
 
-/** Windows does not limit open files. Only Linux enforces address space, in known units. */
+/** Node.js has raised the soft limit on files. Only Linux enforces address space. */
 export function processLimits(): ProcessLimits {
   const { userLimits } = process.report.getReport() as Report;
   const openFiles = userLimits?.open_files?.soft ?? 'unlimited';
@@ -71,11 +65,7 @@ export function checkAddressSpace({ addressSpaceBytes }: ProcessLimits, edgeThre
   );
 }
 
-/**
- * As configured, or all limits reduced in proportion, so one address still cannot use all
- * connections.
- * @throws if there are too few descriptors for {@link CONNECTIONS_MIN}
- */
+/** Reduces all limits in proportion if needed. @throws below {@link CONNECTIONS_MIN} */
 export function affordableConnections(
   { openFiles }: ProcessLimits,
   asked: ConnectionLimits,

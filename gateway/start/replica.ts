@@ -1,7 +1,6 @@
 /**
- * A running replica: follows the journal and serves reads and streams from its own engine and
- * follower. The leader executes changes; a replica writes nothing to the journal. It serves with or
- * without a leader. Shutdown refuses new work and answers forwarded requests first.
+ * A running replica: serves reads and streams from its own engine and follower, with or without a
+ * leader. The leader executes changes; a replica writes nothing to the journal.
  */
 import type { Follower } from '../../persistence/follower/follower.js';
 import { type FolderLock, lockFolder } from '../../persistence/journal/folder-lock.js';

@@ -1,7 +1,4 @@
-/**
- * The secrets that exchanges and replicas share, from the operator's files. They are read first, so
- * that a standby without them fails now, not when it must lead.
- */
+/** Shared secrets, read first: a standby without them fails now, not when it must lead. */
 import { join } from 'node:path';
 import type { Leader } from '../../persistence/replication/postgres/postgres-journal.js';
 import { SECRET_FILE } from '../../persistence/storage/session-secret.js';

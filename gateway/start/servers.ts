@@ -1,7 +1,6 @@
 /**
- * The servers of an exchange or a replica: the public address with the API, the stream, the
- * contract and the site, and, if configured, the operators' address. The public connections are in
- * this thread or, with EDGE_THREADS, in the edges' threads.
+ * The servers of an exchange or a replica: the public address, in this thread or (EDGE_THREADS) in
+ * edges, and, if configured, the addresses for operators and replicas.
  */
 import type { Follower } from '../../persistence/follower/follower.js';
 import { programVersion } from '../../persistence/storage/program-folder.js';
@@ -223,10 +222,7 @@ export class Servers {
     await parts.add({ stop: answered, limitMs: STOP_MS.requests });
   }
 
-  /**
-   * Opens the public address last. Stopping refuses new connections, queued password hashes and
-   * incomplete requests.
-   */
+  /** The public address opens last. Stopping refuses queued hashes and incomplete requests. */
   async open(parts: Parts, listenToReplicas = async () => {}): Promise<Opened> {
     const { clients, operations, replicas } = this;
     let opened: Opened | null = null;

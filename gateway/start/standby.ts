@@ -55,10 +55,7 @@ export interface StandbyOptions {
   warmUp: () => void;
   /** `null` if the exchange's time does not depend on the machine's clock. */
   candidateClock: CandidateClock | null;
-  /**
-   * Startup checks possible before leading; without an engine, only those that need none.
-   * @throws an Error with the problem
-   */
+  /** Startup checks; without an engine, only those that need none. @throws an Error */
   mustServe: (engine: Engine | null) => Promise<void>;
   signal: AbortSignal;
 }

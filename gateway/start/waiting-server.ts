@@ -1,8 +1,7 @@
 /**
- * A standby's answers while it waits: /api/health, /api/status, /api/metrics, and for any other
- * request 503 `unavailable` with Retry-After. The reason is `recovering` until the engine is warm,
- * then `standby`, with the leader's address. Each answer closes its connection, so that none is
- * left when the exchange itself listens on the port.
+ * A standby's answers: /api/health, /api/status, /api/metrics, and 503 `unavailable` otherwise. The
+ * reason is `recovering` until the engine is warm, then `standby`, with the leader's address. Each
+ * answer closes its connection, so that none is left when the exchange itself listens.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import type { ErrorAnswer } from '../commands/errors.js';
@@ -17,7 +16,6 @@ const RETRY_AFTER_S = '1';
 export class WaitingServer {
   private readonly router: Router;
 
-  /** `status` and `metrics` return bodies. */
   constructor(
     { trustProxy, tls }: Pick<Config, 'trustProxy' | 'tls'>,
     status: () => object,

@@ -1,13 +1,11 @@
 /**
  * A load of prebuilt requests over a fixed number of connections. An unanswered request fails it.
  *
- * Closed loop: each connection sends its next request when the last one is answered. Shows the
- * throughput that a server sustains and the latency under saturation.
+ * Closed loop: each connection sends its next request when the last one is answered.
  *
  * Open loop: requests arrive at random times (Poisson arrivals) and wait for a free connection.
- * Latency counts from when a request was due, so a stall is charged for everything that it delays
- * (no coordinated omission). The process naps between event-loop turns, because a Node.js timer
- * would be a whole millisecond late; requests are some tenths of a millisecond late.
+ * Latency counts from when a request was due (no coordinated omission). The process naps between
+ * event-loop turns, because a Node.js timer would be a whole millisecond late.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HttpConnection } from '../../../test/support/http/connection.js';
@@ -50,7 +48,7 @@ export interface LoadResult {
 const NAP_MS = { least: 0.02, most: 0.1 } as const;
 const napping = new Int32Array(new SharedArrayBuffer(4));
 
-/** Without any answer, the load then fails. */
+/** The load fails if no answer arrives for this long. */
 const PATIENCE_MS = 30_000;
 
 export async function runLoad(options: LoadOptions): Promise<LoadResult> {

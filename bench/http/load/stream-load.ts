@@ -1,11 +1,8 @@
 /**
- * Stream readers and one trader: each order is one trade, and each trade is one message to every
- * reader. The trader has one connection, so the n-th message belongs to the n-th order. Times count
- * from the order to each reader.
+ * Stream readers and one trader, whose n-th order is every reader's n-th message.
  *
- * With a rate, the time counts from when the order was due. Without one, an order is sent when the
- * last one is answered and at most {@link MAX_IN_FLIGHT} messages are undelivered, which shows the
- * highest rate of delivery.
+ * With a rate, times count from when an order was due. Without one, an order is sent when the last
+ * one is answered and at most {@link MAX_IN_FLIGHT} messages are undelivered.
  *
  * Invariant: each reader gets every message once and in order; otherwise the load fails.
  */
@@ -18,7 +15,7 @@ import { Samples } from '../../../test/support/processes/samples.js';
 
 export interface StreamLoadOptions {
   port: number;
-  /** For a market's trades. */
+  /** A market's trades channel. */
   channel: string;
   readers: number;
   /** Trades with one resting order. */

@@ -59,7 +59,6 @@ const ERRORS = {
   ExchangeNotAvailable: 'unavailable history_unavailable',
   RequestTimeout: 'outcome_unknown',
 };
-/** Errors after which a change may have been executed. */
 const UNKNOWN = ['NetworkError', 'RequestTimeout'];
 /** Refusals before the key is looked up: an earlier attempt may have been executed. */
 const SILENT = [
@@ -79,7 +78,6 @@ function identity(marketId: string, label: string) {
   return { outcome: `${market}:${label}`, outcomeId: `${marketId}-${label}`, label, market };
 }
 
-/** The price of the other outcome. */
 const mirrored = (price: Str) => ccxt.Precise.stringSub('1', price);
 
 export class QuarterHour extends ccxt.PredictionExchange {
@@ -91,9 +89,7 @@ export class QuarterHour extends ccxt.PredictionExchange {
   private parts: string[] = [];
   /** By id, as the stream reports them. */
   private openOrders: Record<string, Raw> = {};
-  /**
-   * Orders that ended while messages were lost: by id, the sequence from which reads show the end.
-   */
+  /** Orders that ended while messages were lost, by id: the sequence from which reads show it. */
   private readonly endedOrders = new Map<string, number>();
   /** Not yet returned by watchOrders, by id. */
   private readonly changedOrders = new Map<string, ccxt.PredictionOrder>();
@@ -554,10 +550,7 @@ export class QuarterHour extends ccxt.PredictionExchange {
     return this.parsePredictionOrder({ ...answer, outcome: known['label'] });
   }
 
-  /**
-   * Leaves out orders that have already ended. Each 100 ids are one change, so after an error some
-   * orders may be cancelled.
-   */
+  /** Leaves out ended orders. Each 100 ids are one change: after an error some may be cancelled. */
   override async cancelOrders(ids: string[], outcome?: Str, params: Dict = {}) {
     if (outcome === undefined)
       throw new ccxt.ArgumentsRequired(`${this.id} cancelOrders() requires an outcome`);
@@ -581,8 +574,8 @@ export class QuarterHour extends ccxt.PredictionExchange {
   }
 
   /**
-   * All orders if `outcome` is undefined. With an outcome, a repeat cancels the orders open then,
-   * which may be others, so the key is a new one.
+   * All orders if `outcome` is undefined. With an outcome, a repeat may cancel other orders, so the
+   * key is a new one.
    */
   async cancelAllOrders(outcome?: Str, params: Dict = {}) {
     if (outcome !== undefined) {

@@ -1,6 +1,5 @@
 /**
- * Code shared by both example bots. They save the account at a sequence, and the sums of its
- * events, in a file, and run until they are stopped or cannot continue.
+ * Code of both example bots, which save the account and the sums of its events in a file.
  *
  * Invariant: the file is replaced as a whole. A killed bot continues where it stopped, and the
  * exchange sends the events since then. A bot that cannot continue cancels its resting orders if
@@ -69,9 +68,8 @@ async function claimWon(api: Api, account: Account): Promise<void> {
 }
 
 /**
- * Compares the account with the exchange. After a lost connection, a receipt may arrive long before
- * the earlier events are sent again, and the account changes while the balance is requested, so
- * everything is checked after the balance has arrived.
+ * Receipts and events arrive separately, and the account changes during the request, so everything
+ * is checked after the balance has arrived.
  */
 async function isFlat(api: Api, userId: string, account: Account): Promise<boolean> {
   const { available, held } = await balance(api, userId);

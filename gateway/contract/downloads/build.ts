@@ -1,6 +1,5 @@
 /**
- * Builds the downloads for client authors into dist/downloads. Its dependencies are needed only
- * here.
+ * Builds dist/downloads for client authors. Its dependencies are needed only here.
  *
  * Invariant: the package and its types have no dependencies, because types derived from the
  * exchange's schemas are written out. The same source yields the same bytes.

@@ -1,7 +1,4 @@
-/**
- * Downloads for client authors, below /client/; /client/ itself has the installation instructions.
- * The build creates the files (build.ts).
- */
+/** Downloads below /client/, built by build.ts; /client/ itself has the instructions. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { programFolder } from '../../../persistence/storage/program-folder.js';
 import { type StaticFile, staticFile } from '../../http/answers/static-file.js';

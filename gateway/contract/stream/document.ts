@@ -1,8 +1,4 @@
-/**
- * The stream's AsyncAPI 3.0 document
- * (https://www.asyncapi.com/docs/reference/specification/v3.0.0), generated from the schemas of its
- * messages.
- */
+/** The stream in AsyncAPI 3.0 (https://www.asyncapi.com/docs/reference/specification/v3.0.0). */
 import { BODIES, RESPONSES, withMore } from '../../json/components.js';
 import { CHANNEL_NAMES } from '../../stream/channels/names.js';
 import { CLIENT_MESSAGES } from '../../stream/client-messages.js';

@@ -1,7 +1,4 @@
-/**
- * Messages of the Coinbase Exchange WebSocket feed
- * (docs.cdp.coinbase.com/exchange/websocket-feed, channel `ticker`). Reading never throws.
- */
+/** Coinbase's messages (docs.cdp.coinbase.com/exchange/websocket-feed, channel `ticker`). */
 import { z } from 'zod';
 import type { FeedMessage, Venue } from './live.js';
 import { malformed, NOT_JSON, parseJson, priceMicros, timeMs } from './message-fields.js';

@@ -1,7 +1,4 @@
-/**
- * Messages of Kraken's WebSocket feed, version 2 (docs.kraken.com, spot-websocket-v2, channel
- * `trade`). Reading never throws.
- */
+/** Kraken's messages, version 2 (docs.kraken.com, spot-websocket-v2, channel `trade`). */
 import { z } from 'zod';
 import type { FeedMessage, Venue } from './live.js';
 import { malformed, NOT_JSON, parseJson, priceMicros, timeMs } from './message-fields.js';

@@ -254,10 +254,7 @@ export class LiveFeed implements PriceFeed {
     else product.timer ??= setTimeout(() => this.deliver(product), delayMs);
   }
 
-  /**
-   * A dropped price is not a sign of life. For a single product that stays bad, the feed reconnects
-   * less and less often.
-   */
+  /** If all prices are dropped, the feed reconnects; for a single product, ever more rarely. */
   private drop(of: Usefulness): void {
     if (of.uselessFromMs === null) {
       of.uselessFromMs = elapsedMs();

@@ -1,7 +1,4 @@
-/**
- * Random numbers for the simulated feed: sfc32 (Chris Doty-Humphrey's PractRand), and Marsaglia's
- * polar method. The same seed yields the same numbers.
- */
+/** Random numbers: sfc32 (Chris Doty-Humphrey, PractRand), and Marsaglia's polar method. */
 
 /** On [0, 1), in steps of 2^-32. */
 export function uniformRandom(seed: string): () => number {

@@ -1,7 +1,4 @@
-/**
- * Simulated prices: a geometric random walk per asset. The same seed and clock yield the same
- * prices, because each price is rounded to a cent.
- */
+/** Simulated prices: a geometric random walk per asset, rounded to cents, so doubles are safe. */
 import type { Clock } from '../clock.js';
 import type { PriceFeed, PriceSink } from './price-feed.js';
 import { normalRandom, uniformRandom } from './random.js';

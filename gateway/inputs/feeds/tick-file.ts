@@ -38,10 +38,7 @@ const HEADER = ['observedAtMs', 'asset', 'price'];
 const MAX_LINE_BYTES = 200;
 const HEADER_WITH_SOURCE = [...HEADER, 'source'];
 
-/**
- * @param symbols the assets that the file may contain
- * @throws TickFileError that names the line; the file system's error if the file cannot be read
- */
+/** @throws TickFileError that names the line; the file system's error if the file cannot be read */
 export async function* readTicks(path: string, symbols: ReadonlySet<string>): AsyncGenerator<Tick> {
   if (!(await stat(path)).isFile())
     throw new TickFileError(`${path} is not a regular file, which can be read twice`);

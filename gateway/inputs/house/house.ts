@@ -46,10 +46,7 @@ export class House {
     this.engine = options.sequencer.engine;
   }
 
-  /**
-   * Also turns on automatic claims, and cancels orders left by a crash.
-   * @throws if a user who can sign in has the name, or if the account cannot be created
-   */
+  /** Cancels orders left by a crash. @throws if the name is taken or no account can be made */
   start(): void {
     const { engine } = this;
     const { sequencer, log, fundsMicros } = this.options;
@@ -70,10 +67,7 @@ export class House {
     this.arm();
   }
 
-  /**
-   * Call after each price of the asset, before any other command is executed. `price` is what the
-   * engine stored; null: nothing.
-   */
+  /** Call after each price, before any other command. `price`: as the engine stored it, or null. */
   observe(asset: number, price: ObservedPrice | null): void {
     if (price === null) this.maker?.review(asset, this.nowMs());
     else this.maker?.observe(asset, price, this.nowMs());
@@ -132,10 +126,7 @@ export class House {
   }
 }
 
-/**
- * The prices of an earlier run are outdated. Call at every start, even if the house is off.
- * @throws SubmitRefused if the sequencer accepts no command
- */
+/** Call at every start, even without a house: the prices are outdated. @throws SubmitRefused */
 export function cancelHouseOrders(sequencer: Submitter): void {
   const userId = houseUserId(sequencer.engine);
   const marketIds = new Set(sequencer.engine.orders(userId).map((order) => order.marketId));

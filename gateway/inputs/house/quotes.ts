@@ -163,10 +163,7 @@ interface SideInput {
   leastMicros: number;
 }
 
-/**
- * Best bid first, within the exposure's cap. Without a better level, there is one at the lowest
- * price, which risks next to nothing.
- */
+/** Best bid first. Without a better level, there is one at the lowest price, which risks little. */
 function sideLevels(input: SideInput): Level[] {
   const runLots = Math.max(0, input.runLots - USUAL_RUN_LOTS) * RUN_WEIGHT;
   const skewLots = Math.max(0, input.exposureLots) + runLots;

@@ -1,7 +1,4 @@
-/**
- * An account's statement and its orders, open and closed, from the history, including everything
- * durable when the request arrived. The engine provides the unfiltered list of resting orders.
- */
+/** An account's statement and orders, from the history; the engine lists resting orders. */
 import { idNumber } from '../../../engine/interface/notation.js';
 import type { OrderRecord, OrdersRequest } from '../../../persistence/history/account/orders.js';
 import { unitsOfSeen } from '../../access/fair-use/charges.js';

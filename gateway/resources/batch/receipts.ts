@@ -1,7 +1,4 @@
-/**
- * The response to POST /batch as ASCII JSON: for each operation its `type` and the receipt or error
- * that its own route would send.
- */
+/** POST /batch's response: per operation, its `type` and its own route's receipt or error. */
 import { Code } from '../../../engine/interface/codes.js';
 import type { Batch, BatchOperation } from '../../../engine/interface/commands.js';
 import type { Assets } from '../../../engine/interface/notation.js';

@@ -1,9 +1,7 @@
 /**
- * Batches: up to 100 operations of one user in one command, executed in order without interruption.
- *
- * Without `atomic`, the response is 200 with a receipt or an error for each operation. With
- * `atomic`, one refused operation fails the whole batch: the response is that operation's error,
- * with its index in the details. Each operation counts toward fair use.
+ * Batches: up to 100 operations of one user in one command. Without `atomic`, the response is 200
+ * with a receipt or an error for each operation. With `atomic`, one refused operation fails the
+ * batch: the response is that operation's error, with its index in the details.
  */
 import type { z } from 'zod';
 import type { Batch } from '../../../engine/interface/commands.js';
@@ -63,10 +61,7 @@ export const batchRoutes: Route[] = [
   }),
 ];
 
-/**
- * A batch admitted as cancels that contains anything else counts wholly as orders, and must be
- * admitted as orders.
- */
+/** If not only cancels, the whole batch counts as orders and must be admitted as orders. */
 function chargeBatch(call: Call, batch: Batch): boolean {
   if (call.wallet.quota === 'cancels' && !onlyCancels(batch)) {
     if (call.gateway.overload.refuse('change')) {

@@ -1,7 +1,4 @@
-/**
- * The dead man's switch: without a repeated request, the engine cancels the user's resting orders
- * at a set exchange time, even if no client is connected.
- */
+/** The dead man's switch: the engine cancels a user's orders if this request is not repeated. */
 
 import { z } from 'zod';
 import { MAX_CANCEL_AFTER_MS, MIN_CANCEL_AFTER_MS } from '../../../engine/interface/parameters.js';

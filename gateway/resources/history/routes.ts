@@ -1,7 +1,6 @@
 /**
- * The history: past markets, trades, points, the leaderboard. A read waits until the history has
- * everything that was durable when the request arrived, or answers `unavailable`, never an outdated
- * list.
+ * The history: past markets, trades, points, the leaderboard. A read includes everything that was
+ * durable when it arrived, or is answered with `unavailable`.
  */
 import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
 import { idNumber, marketIdNumber } from '../../../engine/interface/notation.js';
@@ -142,10 +141,7 @@ export const historyRoutes: Route[] = [
 
 type TradeBounds = Filter['bounds'] & { orderId: number | null };
 
-/**
- * Narrows a filter to the named order's market and the time it was open. Refuses an order that the
- * user never placed.
- */
+/** Limits a filter to the named order. Refuses an order that the user never placed. */
 function ofOrder(
   call: Call<unknown, { orderId?: string | undefined }>,
   userId: number,

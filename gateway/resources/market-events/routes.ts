@@ -1,7 +1,4 @@
-/**
- * A market's past, to replay or verify: its events, the prices averaged for its settlement, and the
- * hash of the journal batch that contains a sequence.
- */
+/** A market's past, to replay or verify: events, averaged prices, and hashes of journal batches. */
 
 import { z } from 'zod';
 import { MarketStatus } from '../../../engine/interface/domain.js';

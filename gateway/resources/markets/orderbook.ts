@@ -1,7 +1,4 @@
-/**
- * An order book as JSON, written as bytes because books are long and read often. The engine keeps
- * one book in UP prices: a bid for UP at p is an offer of DOWN at 1 - p, and vice versa.
- */
+/** An order book as JSON bytes. A bid for UP at p is an offer of DOWN at 1 - p, and vice versa. */
 import { MICROS_PER_SET } from '../../../engine/interface/limits.js';
 import { type Assets, marketIdText, ticksText } from '../../../engine/interface/notation.js';
 import type { DepthLevel, DepthView } from '../../../engine/interface/views.js';

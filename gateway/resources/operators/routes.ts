@@ -1,7 +1,4 @@
-/**
- * Operator routes, on a separate address. Each change is a journalled command with a reason and the
- * operator's name, which comes from the key.
- */
+/** Operator routes. Each change is a journalled command with a reason and the operator's name. */
 
 import type { z } from 'zod';
 import type { Engine } from '../../../engine/engine.js';

@@ -1,7 +1,6 @@
 /**
- * Client operations: their fields, the rules across fields, and their commands. A single order is
- * an operation with its market in the path; operations in batches and the stream contain their name
- * and market.
+ * Client operations: fields, rules across fields, and commands. A batch or the stream names the
+ * operation and its market; a single order has them in the path.
  */
 import { z } from 'zod';
 import type { BatchOperation, UserCommand } from '../../../engine/interface/commands.js';
@@ -331,10 +330,7 @@ export function operationSchema(name: OperationName, text: string) {
 
 export type Sent = Readonly<Record<string, unknown>>;
 
-/**
- * Reports every problem; an operation with problems must not be executed. `given` has the path's
- * values.
- */
+/** Do not execute an operation with problems. `given` has the path's values. */
 export function givenIn(
   operation: ClientOperation,
   sent: Sent,

@@ -1,9 +1,7 @@
 /**
- * Reads operations straight from bytes into commands; `null` for operations, valid or not, that the
- * schemas must check.
+ * Reads operations straight from bytes into commands; `null` if the schemas must check them.
  *
- * Invariant: a command from this reader equals the schemas' command for the same bytes. A test
- * compares the two on random bodies.
+ * Invariant: a command equals the schemas' command for the same bytes. A test compares them.
  */
 import type { BatchOperation } from '../../../engine/interface/commands.js';
 import { MAX_BATCH_OPERATIONS } from '../../../engine/interface/limits.js';

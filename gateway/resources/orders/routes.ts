@@ -185,10 +185,7 @@ function placeOf({ assets, userId, idempotencyKey, request }: Asking): Place {
   return { userId, idempotencyKey, marketId };
 }
 
-/**
- * Refuses an operation with problems. `order` names the order, if any; the engine refuses an id of
- * 0.
- */
+/** `order` names the order, if any; the engine refuses an id of 0. */
 function execute(call: Call, name: OperationName, order: Partial<Given>): void {
   const operation = OPERATIONS[name];
   const place = placeOf(call);

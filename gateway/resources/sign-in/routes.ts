@@ -192,9 +192,7 @@ async function hashOrRefuse(call: Call, password: string): Promise<string | null
   return credential;
 }
 
-/**
- * Refuses the request if not. For an unknown user (0), this takes as long as for a wrong password.
- */
+/** If not, refuses the request. An unknown user (0) takes as long as a wrong password. */
 async function isPasswordOf(call: Call, userId: number, password: string): Promise<boolean> {
   const { engine, gateway } = call;
   const credential = engine.credential(userId) ?? '';
