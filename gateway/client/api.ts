@@ -67,9 +67,7 @@ export function remove<Answer>(path: string, query = {}, repeat: Repeat = 'key')
   return { method: 'DELETE', path, query, repeat };
 }
 
-/**
- * `callOf` gets a first parameter, the API, and a last one, the options. It may have no defaults.
- */
+/** Adds the API and the options to `callOf`, whose `length` counts no parameters with defaults. */
 /* @__NO_SIDE_EFFECTS__ */
 export function route<Args extends unknown[], Answer>(callOf: (...args: Args) => Call<Answer>) {
   return (api: Api, ...args: [...Args, options?: CallOptions]): Promise<Answer> =>

@@ -1,7 +1,4 @@
-/**
- * The exchange's client, for Node.js and browsers. Every route is a function; there are no
- * dependencies.
- */
+/** The exchange's client, without dependencies. A bundle contains only the routes it uses. */
 export * from './amounts.js';
 export { Api, type ApiOptions, type CallOptions, type CsvPage, pages, randomKey } from './api.js';
 export { ConnectionError, ExchangeError, isRefusal } from './errors.js';

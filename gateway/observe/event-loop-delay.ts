@@ -1,6 +1,4 @@
-/**
- * The event loop's delay: for each quantile, the larger of this window's and the previous one's.
- */
+/** The event loop's delay: per quantile, the larger of this window's and the previous one's. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { elapsedMs } from './clock.js';
 

@@ -1,6 +1,4 @@
-/**
- * Help text and labels of the metrics read on request. A name that ends in `_total` only goes up.
- */
+/** Help texts and labels of metrics read on request. A name that ends in `_total` only goes up. */
 
 export const METRIC_TEXTS = {
   exchange_commands_total: ['Commands, by kind and result', 'kind', 'code'],

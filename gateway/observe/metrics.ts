@@ -1,6 +1,4 @@
-/**
- * The metrics, for Prometheus. Counting costs plain additions; other values are read on request.
- */
+/** Metrics for Prometheus. Counting costs plain additions; other values are read on request. */
 import { readdirSync } from 'node:fs';
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';

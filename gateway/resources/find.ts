@@ -32,9 +32,7 @@ export function refuseWithoutMarket(call: Call, marketId: number): void {
   });
 }
 
-/**
- * 0 never exists. With an idempotency key, the engine refuses it, so that it stores the refusal.
- */
+/** 0 never exists. With an idempotency key, the engine refuses it and stores the refusal. */
 export function requireId(call: Call, id: number, code: ErrorCode): boolean {
   return id !== 0 || call.idempotencyKey !== null || call.refuseWhenDurable(errorAnswer(code));
 }

@@ -1,4 +1,4 @@
-/** Pages of lists. A cursor holds list, filters and last position: new entries shift no page. */
+/** Pages of lists. A cursor has list, filters and last position, so pages do not shift. */
 import { stateText, type TrueAt } from '../../persistence/history/true-at.js';
 import { unitsOfSeen } from '../access/fair-use/charges.js';
 import { invalidRequest } from '../commands/errors.js';

@@ -6,9 +6,7 @@
 import { atMost } from '../observe/clock.js';
 import type { Log } from '../observe/log.js';
 
-/**
- * Limits of a stop. Accepted commands have none: they must become durable, however slow the disk.
- */
+/** Limits of a stop. Accepted commands have none, because they must become durable. */
 export const STOP_MS = { requests: 2_500, stream: 1_000, replicas: 1_000 };
 /** Limit per part when a leader hands over, so that the standby can lead. */
 const HAND_OVER_MS = 1_000;

@@ -36,7 +36,7 @@ export async function checkPreconditions(config: Config): Promise<void> {
   await checkAddresses(addresses);
 }
 
-/** Checks what may have changed during a wait. @throws as {@link checkPreconditions} */
+/** Checks what may change while a standby waits. @throws as {@link checkPreconditions} */
 export async function checkBeforeLeading(config: Config): Promise<void> {
   const { dataFolder, replicas, journal, tls } = config;
   const room = roomProblem(dataFolder);

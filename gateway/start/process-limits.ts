@@ -12,9 +12,7 @@ export interface ProcessLimits {
   addressSpaceBytes: number;
 }
 
-/**
- * Without clients 35 are open; a snapshot, a journal check and a price feed take about ten more.
- */
+/** Without clients 35 are open; a snapshot, a journal check and a price feed take ten more. */
 const RESERVED_FILES = 128;
 /** An edge's thread opens 5 or 6 files. */
 const FILES_PER_EDGE_THREAD = 8;

@@ -46,7 +46,10 @@ export class House {
     this.engine = options.sequencer.engine;
   }
 
-  /** Cancels orders left by a crash. @throws if the name is taken or no account can be made */
+  /**
+   * Cancels orders left by a crash.
+   * @throws if a user who can sign in has the name, or if the account cannot be created
+   */
   start(): void {
     const { engine } = this;
     const { sequencer, log, fundsMicros } = this.options;

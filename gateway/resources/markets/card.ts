@@ -1,4 +1,4 @@
-/** A market's page for link previews (https://ogp.me), from which browsers go on to the site. */
+/** A market's page for link previews (https://ogp.me). Browsers continue to the site. */
 
 export const HTML_TYPE = 'text/html; charset=utf-8';
 /** Optionally with a port. Other text could break out of an HTML attribute. */
