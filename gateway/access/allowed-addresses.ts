@@ -1,7 +1,4 @@
-/**
- * Addresses from which a named token may be used: IP addresses and CIDR ranges, comma-separated in
- * the engine. IPv4 addresses are compared in their IPv6 form, ::ffff:a.b.c.d.
- */
+/** Addresses that may use a named token. IPv4 is compared in its IPv6 form, ::ffff:a.b.c.d. */
 import { isIP } from 'node:net';
 import { addressBytesOf } from './fair-use/addresses.js';
 

@@ -4,7 +4,7 @@ const SESSION_COOKIE = 'service-session';
 
 const LIFETIME_SECONDS = 400 * 86_400;
 
-/** Empty if absent. Two different cookies (another host may set one) join to an invalid token. */
+/** Empty if absent. If another host has set a different cookie, returns an invalid token. */
 export function readSessionCookie(header: string): string {
   let found: string | null = null;
   for (const pair of header.split(';')) {

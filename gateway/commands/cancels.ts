@@ -40,9 +40,7 @@ const CANCEL = Buffer.from('"cancel');
 /** `op` values that name the whole message rather than an operation. */
 const ENVELOPES = ['"order"', '"batch"'].map((op) => Buffer.from(op));
 
-/**
- * For unparsed text: every `"op"` counts. `cancels` only if there are operations and all cancel.
- */
+/** Counts each `"op"` of unparsed text. The quota is `cancels` if all of them cancel. */
 export function costOfUnread(text: Uint8Array, leastUnits = unitsOfText(text)): Cost {
   const bytes = Buffer.from(text.buffer, text.byteOffset, text.byteLength);
   let operations = 0;

@@ -1,7 +1,4 @@
-/**
- * Every error that the API returns: code, status and message. Messages depend only on the request
- * and the engine's result, because a replayed answer must be identical byte for byte.
- */
+/** Every error of the API. Messages depend only on request and result, so replays are identical. */
 
 import { z } from 'zod';
 import type { CodeName } from '../../engine/interface/codes.js';

@@ -150,7 +150,7 @@ function readerAfter(reader: Asker, sequence: number): Asker {
   };
 }
 
-/** Not `market_not_active`: its outcome may still change, but a repeated key's answer must not. */
+/** Not `market_not_active`: the outcome may still change, but a repeated key's answer must not. */
 const OF_ENDED: readonly number[] = [Code.market_not_found, Code.nothing_to_claim];
 
 /** If false, the caller need not parse the command. */

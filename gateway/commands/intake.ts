@@ -43,7 +43,7 @@ interface Transport {
   readonly reason: string;
 }
 
-/** A replica is not a transport: it and its leader each charge for their own work. */
+/** A replica is not a transport: replica and leader each charge for their own work. */
 export const TRANSPORTS = {
   http: { isAdmitted: true, isPaidByAddress: false, reason: 'The other transports follow it.' },
   order: {

@@ -1,7 +1,4 @@
-/**
- * Receipts: responses to commands. A receipt depends only on the engine's result, the command and
- * permanent names, so a replayed idempotency key returns the same bytes.
- */
+/** Responses to commands, from result, command and permanent names alone: replays are identical. */
 import type { z } from 'zod';
 import type { Command, CommandName, CommandOf } from '../../engine/interface/commands.js';
 import type { Assets } from '../../engine/interface/notation.js';

@@ -95,12 +95,10 @@ export class Pending<R extends PendingRequest> {
     if (request.isDoubtful) this.doubtful++;
   }
 
-  /** Call when a connection to a core is open. */
   opened(): void {
     for (const [number, { isSent }] of this.requests) if (!isSent) this.send(number);
   }
 
-  /** Call when the connection to a core is lost. */
   closed(): void {
     for (const [number, request] of this.requests) {
       if (!request.isSent) continue;

@@ -1,7 +1,4 @@
-/**
- * Definition of a route: path, access rules, schemas and handler. The route table contains every
- * API route except the stream, and everything that the OpenAPI document reports about a route.
- */
+/** A route: path, access, schemas, handler, and everything that the OpenAPI document says of it. */
 import type { z } from 'zod';
 import type { Command, CommandName } from '../../engine/interface/commands.js';
 import type { ErrorCode } from '../commands/errors.js';

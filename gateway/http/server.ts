@@ -26,7 +26,6 @@ const VERBS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'd
 
 export interface Service<R extends Reply> {
   readonly server: Serving;
-  /** `route` is `null` if none matches. */
   begin(
     route: Route | null,
     counts: AnswerCounts,

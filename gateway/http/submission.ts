@@ -38,7 +38,7 @@ export function executeFor(
   });
 }
 
-/** Answers errors, except `besides`, with `null`. The result is valid until the next command. */
+/** Answers errors except `besides` and returns `null`. A result is valid until the next command. */
 export function submitFor(
   call: Call,
   command: Command,

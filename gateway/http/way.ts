@@ -1,7 +1,4 @@
-/**
- * The path of an arrived request: admission (who sends it), parsing (what it asks), and the wait
- * for a sequence that a read names. Each step refuses the request or passes it on.
- */
+/** Request path: admission, parsing, and the wait for a sequence. Each step may refuse. */
 
 import { readerOf } from '../commands/asking.js';
 import { errorAnswer } from '../commands/errors.js';

@@ -151,7 +151,7 @@ export class AsciiWriter {
   }
 }
 
-/** Each function returns the position after it. Quotients below 2^53 never round up to integers. */
+/** Each returns the position after the number. Below 2^53, no quotient rounds up to an integer. */
 function putMicros(bytes: Uint8Array, start: number, micros: number): number {
   const whole = Math.floor(micros / MICRO_SCALE);
   const fraction = micros - whole * MICRO_SCALE;

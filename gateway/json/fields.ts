@@ -1,7 +1,4 @@
-/**
- * Request fields as zod schemas. Each checks the form and the range that the engine requires, and
- * converts the value to engine units. Query parameters are the same fields as text.
- */
+/** Request fields as zod schemas, which check what the engine requires and convert to its units. */
 import { z } from 'zod';
 import { Outcome, Side } from '../../engine/interface/domain.js';
 import { MAX_PRICE_TICKS, MAX_TIME_MS, MIN_PRICE_TICKS } from '../../engine/interface/limits.js';

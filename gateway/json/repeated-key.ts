@@ -51,7 +51,6 @@ const TOKENS_MAX = 12_000;
 interface Frame {
   /** The keys of an object; `null` for an array. */
   keys: Set<string> | null;
-  /** The reader's position: the last key, or the index. */
   key: string;
   place: number;
   expectsKey: boolean;

@@ -13,9 +13,7 @@ import type { Assets } from '../../engine/interface/notation.js';
 import { KINDS } from './response-fields.js';
 
 type Value<Source, Names> = (source: Source, names: Names) => unknown;
-/**
- * A field's source: a source field or function with the engine's integer, or an object's writer.
- */
+/** A field's source: a name or a function, which gives the engine's integer, or a writer. */
 export type From<Source extends object, Names extends Assets> = Readonly<
   Record<string, (keyof Source & string) | Value<Source, Names> | Writer<Source, Names>>
 >;
@@ -61,7 +59,7 @@ interface FieldWriter<Source, Names> {
   text(value: unknown, names: Names, source: Source): string | undefined;
 }
 
-/** Names are compiled in: a loop over them takes three times as long. No client text. */
+/** Names are compiled in: a loop over them takes three times as long. Contains no client text. */
 function compiled<Source, Names>(
   fields: readonly FieldWriter<Source, Names>[],
 ): (source: Source, names: Names) => string {

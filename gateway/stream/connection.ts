@@ -203,9 +203,7 @@ export class Connection {
     if (subscription.isLive) this.socket?.unsubscribe(channel.topic);
   }
 
-  /**
-   * uWebSockets.js ends a cork at a text that does not fit its buffer, so each cork's texts fit.
-   */
+  /** uWebSockets.js ends a cork at a text that does not fit its buffer. Each cork's texts fit. */
   private sendAll(messages: readonly (string | Uint8Array)[]): void {
     const texts = messages.flatMap(partsOf);
     for (let from = 0; from < texts.length; ) {

@@ -74,7 +74,7 @@ export class Connections {
     return this.byAddress.of(address);
   }
 
-  /** Counts the connections of the user's payer and of all its sub-accounts. */
+  /** Counts the sub-accounts' connections as well. */
   countOfPayer(userId: number): number {
     return this.byPayer.get(this.payerOf(userId))?.size ?? 0;
   }

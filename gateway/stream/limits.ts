@@ -1,3 +1,4 @@
+/** The stream's limits, and the reasons for which it closes connections. */
 export interface StreamLimits {
   /** Maximum of open connections. The next one is refused with 503 `unavailable`. */
   connections: number;

@@ -13,7 +13,6 @@ const NOT_JSON = errorAnswer(
   'The message is not valid JSON. Send one JSON object.',
 );
 
-/** `json` is undefined if there is a problem. */
 export interface ReceivedMessage extends ReceivedJson {
   bytes: number;
   units: number;

@@ -58,7 +58,6 @@ import { READS_PER_REPLAY, UserResumes } from './resume/user-resumes.js';
 
 const RATE_LIMITED = errorAnswer('rate_limited').status;
 const MESSAGES_PER_READ = 100;
-/** `retryAfterMs` while a channel is being resumed. */
 const RESUMED_AGAIN_MS = 1_000;
 export function userLimitMessage({ connectionsPerUser }: StreamLimits): string {
   return `The user has ${connectionsPerUser} connections, which is the limit.`;

@@ -177,9 +177,7 @@ export class StreamServer {
     this.timer = setInterval(() => this.tick(), this.limits.heartbeatMs / HEARTBEAT_SLOTS);
   }
 
-  /**
-   * Call at shutdown, while the sequencer accepts commands and after other senders have stopped.
-   */
+  /** Call at shutdown, while the sequencer accepts commands, after other senders have stopped. */
   async cancelOrders(limitMs: number): Promise<void> {
     if (this.stopping) return;
     this.stopping = true;

@@ -1,3 +1,4 @@
+/** Counts by key, without entries for 0. */
 export class Tally<Key> {
   private readonly counts = new Map<Key, number>();
 

@@ -51,7 +51,7 @@ export class EdgeCommands {
     return executeRecord(this.options.gateway, records, { user, bill });
   }
 
-  /** The command is in flight until the returned function gets what sends the answer. */
+  /** The command stays in flight until the returned function is called to answer. */
   answersLater(): (answer: () => void) => void {
     this.flush();
     this.inFlight++;

@@ -90,10 +90,7 @@ export class ReplicaListener {
     return this.router.listen(host, port);
   }
 
-  /**
-   * Tells the replicas to stop sending. Resolves when every accepted request is answered and no
-   * other can arrive. Later requests return to their replica, which sends them to the next leader.
-   */
+  /** Resolves when all is answered. Replicas keep later requests for the next leader. */
   async drain(): Promise<void> {
     this.router.stopListening();
     for (const replica of this.replicas) replica.say(ToEdge.stopping);

@@ -54,7 +54,6 @@ const writer = new FrameWriter();
 
 export class CoreStreams {
   private readonly streams = new Map<number, Stream>();
-  /** Number of the edge's streams that have joined, by topic. */
   private readonly topics = new Tally<string>();
   private readonly records = new RecordBuffer();
   private readonly stopPublishing: () => void;

@@ -233,7 +233,6 @@ class EdgeThread {
         // A thread that failed to start cannot set this word.
         Atomics.store(new Int32Array(task.end), 0, 1);
         failed(new Error(`the thread of edge ${task.index} ended with ${code}`));
-        // Releases every waiter.
         this.hasApp(null);
         for (const done of [this.done, resolve]) done();
       }),

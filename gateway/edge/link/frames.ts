@@ -60,7 +60,7 @@ export const ToEdge = {
   streamResult: 18,
   /** Asks for a report when a stream's client has read most of what was sent. */
   streamAskRead: 19,
-  /** An address that sent a correct password. */
+  /** A known address (access/fair-use/known-addresses.ts). */
   known: 20,
 } as const;
 

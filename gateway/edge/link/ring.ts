@@ -60,7 +60,6 @@ export class RingWriter extends Ring {
     super(memory);
   }
 
-  /** Bytes of frames that do not fit the ring yet. */
   get waitingBytes(): number {
     return this.waitingTotal;
   }
@@ -154,7 +153,7 @@ export class RingReader extends Ring {
     super(memory);
   }
 
-  /** Passes about `bytesMax` bytes of frames, as offsets valid until it returns. False if none. */
+  /** Passes frames of up to about `bytesMax` bytes, valid until the return. False if none. */
   read(handle: (start: number, end: number) => void, bytesMax = RING_BYTES): boolean {
     const { control } = this;
     const written = Atomics.load(control, WRITTEN);

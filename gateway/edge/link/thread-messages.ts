@@ -44,7 +44,6 @@ export type ToEdgeThread =
   | 'settle'
   | 'close';
 
-/** Stands for requests without a route. */
 export const NO_ROUTE = '';
 
 /** Answers without the core: "POST /batch" or {@link NO_ROUTE}, status, count. */

@@ -1,4 +1,4 @@
-/** The last sequence forwarded to each user, for the user's next read, until reached here. */
+/** Each user's last forwarded sequence, which the user's next read must reach. */
 
 export class LastAnswers {
   private readonly sequences = new Map<number, number>();

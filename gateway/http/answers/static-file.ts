@@ -1,6 +1,6 @@
 /**
  * A static file: bytes in memory, never copied per connection, with an ETag, in the best form that
- * the client accepts and the build has compressed. It costs its address reads by its size.
+ * the client accepts and the build has compressed. Its cost in reads grows with its size.
  */
 import type * as uWS from 'uWebSockets.js';
 import { createHash } from 'node:crypto';

@@ -27,7 +27,6 @@ export interface ReplayWish {
 }
 
 export interface ReplayTask {
-  /** The data folder, which has the snapshots. */
   folder: string;
   journal: JournalPlace;
   wishes: ReplayWish[];

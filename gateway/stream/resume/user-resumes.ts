@@ -32,7 +32,6 @@ interface Resume {
   /** The number of the client's last message. */
   place: number;
   sentBytes: number;
-  /** `null` while waiting for a window. */
   share: Share | null;
   /** Index of the window's next message. */
   next: number;
