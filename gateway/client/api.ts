@@ -1,5 +1,5 @@
 /**
- * The connection to the exchange's HTTP API.
+ * The connection to the exchange's HTTP API. Sends requests, and repeats them where that is safe.
  *
  * Invariant: a change is executed at most once per call. All attempts of a call have the same
  * idempotency key, which the exchange remembers for an hour, much longer than a call lasts. A
@@ -11,7 +11,7 @@ import { DEFAULT_RETRIES, type Retries, repeated } from './retries.js';
 import type { ApiError, Paging } from './terms.js';
 
 export interface ApiOptions {
-  /** Default: /api of the page's own origin. */
+  /** The API's address. Default: /api of the page's own origin. */
   url?: string;
   token?: string | null;
   partnerKey?: string | null;
@@ -25,8 +25,8 @@ export interface CallOptions {
   /** For changes: 1 to 64 of A-Z a-z 0-9 _ - : . Default: a random key. */
   idempotencyKey?: string | undefined;
   /**
-   * Replaces the key: a number that grows with each change made with the token. The change is not
-   * repeated, because the exchange does not store its answer.
+   * Replaces the key with a number that grows with each change made with the token. The change is
+   * not repeated, because the exchange does not store its answer.
    */
   clientSequence?: number | undefined;
   /** For reads: the answer includes this sequence and does not come from a cache. */
@@ -77,7 +77,7 @@ export function route<Args extends unknown[], Answer>(callOf: (...args: Args) =>
     });
 }
 
-/** A page as CSV (RFC 4180), with its own header line. */
+/** A page of a list as CSV (RFC 4180), with its own header line. */
 export interface CsvPage {
   csv: string;
   nextCursor: string | null;

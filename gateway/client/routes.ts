@@ -203,6 +203,7 @@ export const cancelAll = route((marketId: string) =>
 export const cancelEverywhere = route((userId: string, only?: { marketId?: string }) =>
   remove<CancelOrdersReceipt>(path`/users/${userId}/orders`, only),
 );
+/** Changes a resting order's size or price. */
 export const amend = route((marketId: string, order: OrderName, body: Amendment) => {
   const [ofOrder, query] = placeOf(marketId, order);
   return { ...post<AmendReceipt>(ofOrder, body), method: 'PATCH', query };
@@ -232,8 +233,8 @@ export const cancelAfter = route((userId: string, timeoutMs: number) =>
   put<CancelAfter>(path`/users/${userId}/cancel-after`, { timeoutMs }),
 );
 /**
- * Once its orders have filled `maxFilledShares` within `windowMs` of the first of these fills, the
- * exchange cancels the group's other orders and refuses new ones until the group is reset.
+ * Creates an order group. Once its orders have filled `maxFilledShares` within `windowMs` of the
+ * first of these fills, the exchange cancels its other orders and refuses new ones until a reset.
  */
 export const createOrderGroup = route(
   (userId: string, terms: { maxFilledShares: Amount; windowMs: number }) =>
@@ -245,7 +246,7 @@ export const orderGroups = route((userId: string) =>
 export const resetOrderGroup = route((userId: string, groupId: string) =>
   post<OrderGroupTerms>(path`/users/${userId}/order-groups/${groupId}/reset`),
 );
-/** Also cancels the group's orders. */
+/** Removes the group and cancels its orders. */
 export const removeOrderGroup = route((userId: string, groupId: string) =>
   remove<RemovedOrderGroup>(path`/users/${userId}/order-groups/${groupId}`),
 );
@@ -310,7 +311,7 @@ export const ledgerCsv = route((userId: string, query?: Paging & LedgerFilter) =
 export const points = route((userId: string, paging?: Paging) =>
   get<Points>(path`/users/${userId}/points`, paging),
 );
-/** Earnings only for your own account. */
+/** A user's referral data. Includes earnings only for your own account. */
 export const referral = route((userId: string) => get<Referral>(path`/users/${userId}/referral`));
 /** What others can read of your account. Default: everything except money and orders. */
 export const privacy = route((userId: string) => get<Privacy>(path`/users/${userId}/privacy`));
@@ -331,7 +332,7 @@ export const setAutoClaim = route((userId: string, enabled: boolean) =>
 export const startAgain = route((userId: string) =>
   post<StartedAgain>(path`/users/${userId}/start-again`, {}),
 );
-/** The old code still refers to you. */
+/** Sets a new referral code. The old code still refers to you. */
 export const setReferralCode = route((userId: string, code: string) =>
   put<OwnReferral>(path`/users/${userId}/referral/code`, { code }),
 );

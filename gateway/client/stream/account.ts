@@ -23,7 +23,7 @@ export interface RestingOrder {
 
 type Named = Pick<Order, 'orderId' | 'clientOrderId' | 'marketId' | 'side' | 'outcome' | 'price'>;
 
-/** As JSON, to save and to continue from. */
+/** An account as JSON, to save and to continue from. */
 export interface SavedAccount extends Place {
   availableMicros: number;
   heldMicros: number;
@@ -62,7 +62,7 @@ export class Account {
     return isKnown && agrees;
   }
 
-  /** Including shares offered for sale. */
+  /** Shares of an outcome, including those offered for sale. */
   lots(marketId: string, outcome: OutcomeName): number {
     const found = this.positions.get(marketId)?.find((position) => position.outcome === outcome);
     return found === undefined ? 0 : toLots(found.shares);
@@ -130,7 +130,7 @@ export class Account {
   }
 }
 
-/** `null` if the event is unknown. */
+/** How an event changes the balance; `null` if the event is unknown. */
 export function moneyChange(event: UserEvent): MoneyChange | null {
   switch (event.type) {
     case 'order_rested':
@@ -194,11 +194,11 @@ function held(order: { side: SideName; price: number; shares: number }, sign: nu
 }
 
 export interface AccountListener {
-  /** After each message, with its events in order. A snapshot has none. */
+  /** Called after each message with its events in order. A snapshot has none. */
   onChange?: (account: Account, events: readonly UserEvent[]) => void;
-  /** Events were missed: the account is right, but sums of events are incomplete. */
+  /** Called if events were missed: the account is right, but sums of events are incomplete. */
   onGap?: () => void;
-  /** The channel was refused or the stream has ended; see Subscriber. */
+  /** Called if the channel was refused or the stream has ended; see Subscriber. */
   onEnd?: (error: Error | null) => void;
 }
 

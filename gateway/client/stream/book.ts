@@ -56,7 +56,7 @@ export class Book {
   }
 }
 
-/** `onEnd`: see Subscriber. An unlisted market is refused. */
+/** Follows a market's book. `onEnd`: see Subscriber. An unlisted market is refused. */
 export function followBook(
   stream: Stream,
   marketId: string,
@@ -71,7 +71,7 @@ export function followBook(
   return { book, stop: stream.subscribe(`book:${marketId}`, { onMessage, onEnd }) };
 }
 
-/** Returns a function that stops following. */
+/** Follows an asset's active market, if any. Returns a function that stops following. */
 export function followBooks(
   stream: Stream,
   asset: string,

@@ -14,6 +14,7 @@ export interface MarketListener {
   onUpcoming?: (market: Market) => void;
   /** The market opened, or was open when the stream began. */
   onOpened?: (market: Market) => void;
+  /** The market no longer trades. */
   onEnded?: (market: Market) => void;
   onResolved?: (market: Market) => void;
   /** Any other change, such as the final start price. */
@@ -22,7 +23,7 @@ export interface MarketListener {
 
 export class MarketList {
   readonly active = new Map<string, Market>();
-  /** By id. */
+  /** Markets of the next windows, by id. */
   readonly upcoming = new Map<string, Market>();
   /** Whether announced, unresolved markets in neither list have ended. */
   private readonly leaving = new Map<string, boolean>();
@@ -100,7 +101,7 @@ export class MarketList {
 
 const READ_AGAIN_MS = 5_000;
 
-/** Returns the list and a function that ends the subscription. */
+/** Follows the markets. Returns the list and a function that ends the subscription. */
 export function followMarkets(
   stream: Stream,
   listener: MarketListener,

@@ -16,7 +16,7 @@ export type UserEvent = ChannelData['user']['delta']['events'][number];
 export type Fill = Extract<UserEvent, { type: 'fill' }>;
 
 export type Kind = keyof ChannelData;
-/** As in PROTOCOL.md, such as "book:<marketId>". */
+/** Channel names as in PROTOCOL.md, such as "book:<marketId>". */
 export type ChannelName = {
   [Of in Kind]: (typeof CHANNELS)[Of]['of'] extends 'market' | 'asset' | 'subAccount'
     ? `${Of}:${string}`
@@ -29,7 +29,7 @@ export type KindOf<Channel extends ChannelName> = Channel extends `${infer Of}:$
 interface Stamp {
   channel: string;
   channelSequence: number;
-  /** The journal sequence of the state shown. */
+  /** The journal sequence whose state the message shows. */
   sequence: number;
   atMs: number;
 }
@@ -40,8 +40,8 @@ export type ChannelMessage<Of extends Kind> =
 
 /** A subscriber's position in its channel. */
 export interface Place {
-  /** Of the last applied message. */
+  /** The sequence of the last applied message. */
   sequence: number;
-  /** `null` if unknown. */
+  /** The last applied message's number in the channel; `null` if unknown. */
   channelSequence: number | null;
 }

@@ -28,12 +28,12 @@ export interface StreamOptions {
   WebSocket?: SocketConstructor;
   /** Cancels all your resting orders when the connection ends. */
   cancelOnDisconnect?: boolean;
-  /** `code`: the close code, if the connection is closed. */
+  /** Called after each change: whether the connection is open and, if not, the close code. */
   onState?: (isOpen: boolean, code: number | null) => void;
   /**
-   * The stream has ended permanently: the token was refused, was revoked or has expired. Orders
-   * still rest. Without this callback, the error is thrown as an uncaught exception, which ends a
-   * Node.js program.
+   * Called when the stream has ended permanently: the token was refused, was revoked or has
+   * expired. Orders still rest. Without this callback, the error is thrown as an uncaught
+   * exception, which ends a Node.js program.
    */
   onEnd?: (error: ExchangeError) => void;
   /** The token expires soon. The stream then ends, and orders still rest. */
@@ -73,7 +73,7 @@ const ANSWER_MS = 10_000;
 export class Stream {
   /** The signed-in user; `null` if not signed in, or signed in by a cookie. */
   userId: string | null = null;
-  /** In the exchange's time; `null` if never or unknown. */
+  /** When the token expires, in the exchange's time; `null` if never or unknown. */
   sessionEndsAtMs: number | null = null;
   /** Why the stream has ended permanently, or `null`. */
   failure: ExchangeError | ConnectionError | null = null;
@@ -91,7 +91,7 @@ export class Stream {
   private parts: string[] = [];
   private readonly WebSocket: SocketConstructor;
 
-  /** Connects immediately. */
+  /** Connects immediately, with the address and token of `api`. */
   constructor(
     readonly api: Api,
     private readonly options: StreamOptions = {},
@@ -138,11 +138,11 @@ export class Stream {
   }
 
   /**
-   * After a lost connection the request is sent again, so a change needs an idempotency key; a
-   * request that is not `isRepeatable` fails instead.
+   * Sends a request and waits for its answer. After a lost connection it is sent again, so a change
+   * needs an idempotency key; a request that is not `isRepeatable` fails instead.
    * @param signal ends the wait; default: after 10 s
    * @throws ExchangeError for an error of the exchange; ConnectionError if there is no answer; the
-   * reason of the signal
+   * signal's reason
    */
   request<Answer extends object>(
     message: object,
