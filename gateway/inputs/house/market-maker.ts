@@ -53,7 +53,7 @@ import {
   type QuotePlan,
 } from './quotes.js';
 
-/** No quotes if the last price is older than this and than two usual intervals. */
+/** No quotes if the last price is older than both this and twice the usual interval. */
 const MAX_PRICE_AGE_MS = 2_000;
 
 /** Fractions of the funds: the most to commit to a market, and the most to lose in it. */

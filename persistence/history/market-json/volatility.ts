@@ -7,8 +7,9 @@
  * - Over t ms, a price with the volatility s moves by the variance s² × t + c. Prices that are off
  *   at random have c > 0; prices that lag, such as a median with a slow source, c < 0. Moves over
  *   two intervals tell s² from c. In both cases, the price's own error has the variance |c| / 2.
- * - Moves are remembered with several half-lives. The longest memory counts that agrees with all
- *   shorter ones. So the error is small while the volatility lasts, and a change counts in seconds.
+ * - Moves are weighted by memories of several lengths; after that time, 1 / e of a move's weight is
+ *   left. The longest memory that agrees with all shorter ones is used. So the error is small while
+ *   the volatility lasts, and a change counts in seconds.
  */
 
 const YEAR_MS = 365.25 * 86_400_000;
