@@ -40,7 +40,7 @@ const CANCEL = Buffer.from('"cancel');
 /** `op` values that name the whole message rather than an operation. */
 const ENVELOPES = ['"order"', '"batch"'].map((op) => Buffer.from(op));
 
-/** Counts each `"op"` of unparsed text. The quota is `cancels` if all of them cancel. */
+/** Counts each `"op"` of unparsed text as an operation, to find the quota and the cost. */
 export function costOfUnread(text: Uint8Array, leastUnits = unitsOfText(text)): Cost {
   const bytes = Buffer.from(text.buffer, text.byteOffset, text.byteLength);
   let operations = 0;

@@ -1,4 +1,4 @@
-/** Responses to commands, from result, command and permanent names alone: replays are identical. */
+/** Command receipts depend only on result, command and permanent names: replays are identical. */
 import type { z } from 'zod';
 import type { Command, CommandName, CommandOf } from '../../engine/interface/commands.js';
 import type { Assets } from '../../engine/interface/notation.js';

@@ -1,6 +1,6 @@
 /**
- * uWebSockets.js apps and their listening sockets. An acceptor distributes new connections in turn
- * over apps, of other threads as well; without such apps, its own app serves them.
+ * uWebSockets.js apps and their listening sockets. An acceptor distributes new connections over
+ * apps in turn, including other threads' apps. Without such apps, its own app serves them.
  */
 import * as uWS from 'uWebSockets.js';
 import { cannotListen } from './listen-addresses.js';

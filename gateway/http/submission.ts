@@ -38,7 +38,7 @@ export function executeFor(
   });
 }
 
-/** Answers errors except `besides` and returns `null`. A result is valid until the next command. */
+/** Returns `null` after answering an error other than `besides`. */
 export function submitFor(
   call: Call,
   command: Command,

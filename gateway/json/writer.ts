@@ -13,7 +13,7 @@ import type { Assets } from '../../engine/interface/notation.js';
 import { KINDS } from './response-fields.js';
 
 type Value<Source, Names> = (source: Source, names: Names) => unknown;
-/** A field's source: a name or a function, which gives the engine's integer, or a writer. */
+/** The source of a field: a source field's name, a function, or a nested object's writer. */
 export type From<Source extends object, Names extends Assets> = Readonly<
   Record<string, (keyof Source & string) | Value<Source, Names> | Writer<Source, Names>>
 >;

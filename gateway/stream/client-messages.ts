@@ -1,4 +1,4 @@
-/** Client messages: one JSON object per text message. Its answers repeat its optional `id`. */
+/** Client messages: one JSON object per text message. Answers repeat a message's optional `id`. */
 import { z } from 'zod';
 import { op } from '../resources/orders/operations.js';
 import { CHANNEL_NAMES } from './channels/names.js';

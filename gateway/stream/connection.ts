@@ -225,7 +225,7 @@ export class Connection {
     this.options.backlogs.checkOne(this);
   }
 
-  /** By its own topic: uWebSockets.js writes what a turn publishes in order, in one system call. */
+  /** Uses the connection's topic: uWebSockets.js writes a turn's answers in one system call. */
   answer(text: string | Uint8Array): void {
     if (this.socket === null) return;
     const { topic, publish } = this.options;

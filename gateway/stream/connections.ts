@@ -74,7 +74,7 @@ export class Connections {
     return this.byAddress.of(address);
   }
 
-  /** Counts the sub-accounts' connections as well. */
+  /** Counts the user's payer and all its sub-accounts. */
   countOfPayer(userId: number): number {
     return this.byPayer.get(this.payerOf(userId))?.size ?? 0;
   }

@@ -34,8 +34,8 @@ export interface StreamLimits {
   keptCharactersInAll: number;
   /**
    * A `resume` of `user` may replay this many commands from the journal, and send this many message
-   * bytes; then the client gets a `gap`. More commands than the default distance between snapshots,
-   * so that a restart alone causes no `gap`.
+   * bytes; then the client gets a `gap`. The default distance between snapshots is shorter, so that
+   * a restart alone causes no `gap`.
    */
   replayedCommands: number;
   replayedBytes: number;

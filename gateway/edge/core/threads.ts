@@ -3,8 +3,7 @@
  * public address.
  *
  * Invariants:
- * - The threads receive only what may leave the process: an answer enters a ring once it is
- *   durable.
+ * - The threads receive only what may leave the process: a ring holds only durable answers.
  * - A thread's queue is bounded. Beyond the limit, answers are dropped with their connections.
  * - The exchange cannot run without its threads, so the end of a thread is a fatal error.
  */

@@ -74,7 +74,7 @@ export class RingWriter extends Ring {
     this.retry();
   }
 
-  /** Frames follow their lengths, padded to words. False without contiguous room for all. */
+  /** `frames`: each after its length, padded to words. False without contiguous room for all. */
   writeAll(frames: Uint8Array): boolean {
     const at = this.written & (RING_BYTES - 1);
     const end = Math.max(at, this.used) + frames.byteLength;

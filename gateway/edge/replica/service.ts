@@ -2,7 +2,7 @@
  * How a replica answers requests: reads from its own state, all others through the leader.
  *
  * Invariants:
- * - Only the leader decides a request that may change something. Its answer is unchanged.
+ * - Only the leader decides a request that may change something; its answer is passed on as is.
  * - Reads are answered here while this replica's state is at most {@link AGE_MS_MAX} old. After
  *   that, the leader answers if it may know more and answers soon. Otherwise this replica answers
  *   and adds its state's age, up to the age that the operator allows.

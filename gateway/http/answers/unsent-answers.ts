@@ -42,8 +42,8 @@ const SMALL_LENGTH = 14 * 1024;
 /** Piece size: uWebSockets.js may allocate this much for a client that reads nothing. */
 const PIECE_BYTES = 64 * 1024;
 /**
- * Enough for the answers to one commit's batches. A time, because a megabyte takes 0.4 ms, but 10
- * ms when the operating system must find memory for clients that do not read.
+ * Enough for the answers to one commit's batches. A time, because a megabyte takes 0.4 ms, but up
+ * to 10 ms when the operating system must find memory for clients that do not read.
  */
 const TURN_MS = 1;
 /** A client that reads takes more of an answer within this time. */

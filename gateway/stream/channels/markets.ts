@@ -57,7 +57,7 @@ class MarketsChannel extends Channel {
     if (change === 'opened') this.follow(marketId);
   }
 
-  /** Adds start prices made final unchanged, which have no event. Call after all events. */
+  /** Adds start prices that became final without an event. Call after the command's events. */
   addFixedPrices(): boolean {
     if (this.unfixed.length === 0) return false;
     const fixed = this.unfixed.filter((marketId) => !this.mayChange(marketId));

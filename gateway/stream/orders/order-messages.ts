@@ -1,4 +1,4 @@
-/** The stream's two order messages: schemas, as of POST /batch, and conversion to commands. */
+/** The stream's two order messages: schemas like POST /batch, and their conversion to commands. */
 import { z } from 'zod';
 import type { Batch, BatchOperation } from '../../../engine/interface/commands.js';
 import type { Assets } from '../../../engine/interface/notation.js';

@@ -131,7 +131,7 @@ function farWishes(
   });
 }
 
-/** False if the snapshot is unusable. @throws JournalUnavailable if `through` is missing */
+/** False: the snapshot is unusable. @throws JournalUnavailable if the node ends before `through` */
 async function collect(
   { folder, through, commandsMax, windowBytes, stopped }: ReplayTask,
   reader: JournalSource,
