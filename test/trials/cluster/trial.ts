@@ -10,13 +10,7 @@ import { eventually } from '../../support/eventually.js';
 import { ApiClient } from '../../support/server.js';
 import { ROOT } from '../../support/sources.js';
 import { Random } from '../../support/workload/random.js';
-import {
-  activeMarket,
-  nextCommand,
-  registerTraders,
-  type Sent,
-  send,
-} from '../disk/scenario.js';
+import { activeMarket, nextCommand, registerTraders, type Sent, send } from '../disk/scenario.js';
 
 let child: ChildProcess | null = null;
 const clients: ApiClient[] = [];
