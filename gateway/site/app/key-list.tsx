@@ -6,7 +6,7 @@ import { t } from './words/words.js';
 
 const OTHERS = [
   { key: '↑ ↓', does: t('In the price field: 0.1¢ up or down, with Shift 1¢') },
-  { key: 'Esc', does: t('Withdraw the confirmation, or leave a field') },
+  { key: 'Esc', does: t('Cancel the confirmation, or leave a field') },
 ];
 
 export function KeyList() {
@@ -23,7 +23,7 @@ export function KeyList() {
         ))}
       </dl>
       <Check
-        label={t('x cancels all open orders')}
+        label={t('Let the x key cancel all open orders')}
         checked={cancelKey.value === 'on'}
         onChange={({ checked }) => (cancelKey.value = checked ? 'on' : 'off')}
       />

@@ -61,7 +61,7 @@ export const KEYS: readonly Key[] = [
   { key: 'a', does: t('Go to the amount'), run: () => focus('size') },
   {
     key: 'w',
-    does: t('Write a sale of all your shares; Enter sends it'),
+    does: t('Prepare to sell all your shares; Enter sends the order'),
     run: () => sellAll(outcome.peek()),
   },
   { key: 'e', does: t('Amend the newest open order'), run: amendNewest },

@@ -70,11 +70,11 @@ test('an account is made private, is so for others, and is public again', async 
     await expect.poll(privateTo).toMatchObject({ private: isPrivate });
     expect(await positionsForAll()).toBe(isPrivate ? 401 : 200);
     expect(await toggle.isChecked()).toBe(isPrivate);
-    expect(await page.getByLabel('On leaderboards').isDisabled()).toBe(!isPrivate);
+    expect(await page.getByLabel('Show me on leaderboards').isDisabled()).toBe(!isPrivate);
     await visitor.isAccessibleInEveryForm(`an account, private: ${isPrivate}`);
     // The user sees their own page as everyone else does.
     await visitor.view(`user/${userId}`);
-    await page.getByRole('heading', { name: 'Record' }).waitFor();
+    await page.getByRole('heading', { name: 'Trading record' }).waitFor();
     expect(await hidden.count()).toBe(isPrivate ? 1 : 0);
     expect(await page.getByRole('heading', { name: 'Trades', exact: true }).count()).toBe(
       isPrivate ? 0 : 1,

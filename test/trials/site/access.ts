@@ -85,7 +85,7 @@ async function walk(page: Page, url: string, form: string, check: Check): Promis
   await check('a replay');
   await show(page, `${url}/#/leaderboard`);
   await page.locator('main .facts a').first().click();
-  await page.getByRole('heading', { name: 'Record' }).waitFor();
+  await page.getByRole('heading', { name: 'Trading record' }).waitFor();
   await check('a profile');
 }
 

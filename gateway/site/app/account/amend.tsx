@@ -103,7 +103,7 @@ function AmendForm({ of }: { of: RestingOrder }) {
           inputMode="decimal"
           value={size}
           hint={t(
-            "{0} filled. Fewer shares keep the order's place in the queue.",
+            '{0} filled. If you only reduce the shares, the order keeps its place in the queue.',
             shares(filledLots),
           )}
         />

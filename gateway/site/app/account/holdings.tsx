@@ -81,7 +81,7 @@ function positionCells(of: Position) {
   const { outcome } = of;
   return [
     <>
-      {outcome === null ? t('Fees of') : <Outcome of={outcome} />} {slotName(of.marketId)}
+      {outcome === null ? t('Refunded fees of') : <Outcome of={outcome} />} {slotName(of.marketId)}
     </>,
     outcome === null ? '\u2013' : shares(toLots(of.shares)),
     of.averagePrice === null ? '\u2013' : averageCents(toMicros(of.averagePrice)),

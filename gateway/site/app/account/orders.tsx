@@ -27,8 +27,8 @@ const ENDS: Record<NonNullable<OrderRecord['reason']> | 'filled', string> = {
   operator: t('Cancelled by the operator'),
   disconnected: t('Connection lost'),
   order_group: t('Order group full'),
-  unfilled: t('No more could fill'),
-  trade_limit: t('Too many trades at once'),
+  unfilled: t('No more offers or bids at your price'),
+  trade_limit: t('Reached the limit of trades for one order'),
   too_small_to_rest: t('Rest too small for the book'),
 };
 

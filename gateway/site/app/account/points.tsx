@@ -19,7 +19,7 @@ export function PointsList() {
           <Read of={total}>{({ balance }) => <p class="figure-value">{`${balance}`}</p>}</Read>
           <p class="soft">
             {t(
-              'Each dollar of fees on trades from 3¢ to 97¢ earns 100 points, credited when the market is decided. Whoever referred you gets another 10%.',
+              'Each dollar of fees on trades from 3¢ to 97¢ earns 100 points, credited when the market is decided. The user who referred you gets another 10%.',
             )}
           </p>
         </div>

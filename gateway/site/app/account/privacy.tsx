@@ -84,7 +84,7 @@ export function PrivacyPanel() {
       title={t('Privacy')}
       hintId="privacy-hint"
       hint={t(
-        'Others see only the name of a private account and when it was made. Leaderboards list it if you choose so, with the figures of the last full day (UTC).',
+        'Others see only the name of a private account and when it was created. Leaderboards list it only if you choose, with the figures of the last full day (UTC).',
       )}
       read={() => privacy(api, userId)}
     >
@@ -98,7 +98,7 @@ export function PrivacyPanel() {
             onChange={(box) => save(box, () => setPrivacy(api, userId, { private: box.checked }))}
           />
           <Check
-            label={t('On leaderboards')}
+            label={t('Show me on leaderboards')}
             checked={listed}
             disabled={!isPrivate || isBusy}
             onChange={(box) =>

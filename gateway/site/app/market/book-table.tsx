@@ -36,7 +36,7 @@ export function BookTable() {
     <Panel
       title={t('Order book, {0}', of)}
       class="book-panel"
-      extra={<span class="soft small">{t('Whole shares')}</span>}
+      extra={<span class="soft small">{t('In whole shares')}</span>}
     >
       <div class="book">
         <p class="book-heads" aria-hidden="true">

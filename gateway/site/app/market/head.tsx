@@ -52,7 +52,7 @@ export function MarketHead() {
 function questionText(): string {
   const shown = market.value;
   if (!areKnown.value || asset.value === '') return t('Loading the market');
-  if (shown === null) return t('{0} is between two markets', asset.value);
+  if (shown === null) return t('No {0} market is open now', asset.value);
   const end = clockTime(shown.endsAtMs);
   if (!hasOpened(shown)) {
     const start = clockTime(shown.startsAtMs);
@@ -137,7 +137,7 @@ function quotesText(): string {
   if (shown === null || book.value === null) return NO_NOTE;
   const isQuoted = bid.value !== null && ask.value !== null;
   if (isQuoted && !hasOpened(shown)) return NO_NOTE;
-  if (isQuoted) return t('The chance by the price of {0}, not a quote', shown.asset);
+  if (isQuoted) return t('Estimated from the price of {0}; not a price to trade at', shown.asset);
   const quotes =
     bid.value === null && ask.value === null ? t('No quotes') : t('Quotes on one side only');
   if (price.value === null || !hasOpened(shown)) return quotes;
@@ -192,7 +192,11 @@ function Target() {
   const start = shown === null ? UNKNOWN : t('from {0}', clockTime(shown.startsAtMs));
   const target = shown?.startPrice ?? null;
   const note =
-    target === null ? t('Fixed at the start') : shown!.startPriceFinal ? NO_NOTE : t('Being fixed');
+    target === null
+      ? t('Fixed at the start')
+      : shown!.startPriceFinal
+        ? NO_NOTE
+        : t('Not final yet');
   return (
     <Figure
       class="target"
@@ -250,7 +254,7 @@ function Volume() {
       label={t('Volume')}
       name="volume"
       value={micros === null ? UNKNOWN : dollars(micros)}
-      note={t('In this window')}
+      note={t('In this market')}
     />
   );
 }

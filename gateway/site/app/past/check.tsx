@@ -58,7 +58,7 @@ function Minute(props: {
       <p data-average>
         {micros === null
           ? t('There was no price.')
-          : t('Computed here: {0}. ', exactDollars(micros))}
+          : t("Your browser's result: {0}. ", exactDollars(micros))}
         {said !== null && t('The exchange says: {0}. ', exactDollars(toMicros(said)))}
         {said !== null && <strong>{isSame ? t('They agree.') : t('They differ.')}</strong>}
       </p>

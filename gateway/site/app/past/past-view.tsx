@@ -35,7 +35,7 @@ export function PastView() {
         />
       </div>
       <Paged
-        title={t('Decided {0} markets', of)}
+        title={t('Past {0} markets', of)}
         about={`${of} ${userId}`}
         news={decided?.resolution && decided.id}
         list="entries"

@@ -37,7 +37,7 @@ export function LeaderboardView() {
         <h1>{t('Leaderboard')}</h1>
         <div class="actions">
           <Choice label={t('Ranked by')} options={METRICS} {...bound(metric)} />
-          <Choice label={t('Over')} options={PERIODS} {...bound(period)} />
+          <Choice label={t('Period')} options={PERIODS} {...bound(period)} />
         </div>
       </div>
       <Paged

@@ -21,7 +21,7 @@ export function ProfileView() {
             <span class="soft">{t('since {0}', dayAndTime(of.createdAtMs))}</span>
           </div>
           <div class="stack">
-            <Panel title={t('Record')}>
+            <Panel title={t('Trading record')}>
               <Record of={of} />
             </Panel>
             {of.volume !== null && (
@@ -44,7 +44,7 @@ function Record({ of }: { of: Profile }) {
   return (
     <dl class="figures panel-body">
       <Figure label={t('Rank by profit')} value={rank === null ? '\u2013' : `${rank}`} />
-      <Figure label={t('Realised profit')} value={<Gain micros={toMicros(realizedProfit)} />} />
+      <Figure label={t('Realized profit')} value={<Gain micros={toMicros(realizedProfit)} />} />
       <Figure label={t('Volume')} value={dollars(toMicros(volume))} />
       <Figure label={t('Trades')} value={whole(trades)} />
     </dl>
@@ -65,7 +65,7 @@ function OpenPositions({ userId }: { userId: string }) {
           key: `${each.marketId} ${each.outcome}`,
           cells: [
             <>
-              {each.outcome === null ? t('Fees of') : <Outcome of={each.outcome} />}{' '}
+              {each.outcome === null ? t('Refunded fees of') : <Outcome of={each.outcome} />}{' '}
               <a href={`#/market/${each.marketId}`}>{slotName(each.marketId)}</a>
             </>,
             shares(toLots(each.shares)),

@@ -18,7 +18,7 @@ export function NotificationsPanel() {
     <Panel title={t('Notifications')}>
       <div class="entrance panel-body">
         <Check
-          label={t('Tell me results while this page is in the background')}
+          label={t('Notify me of results while this page is in the background')}
           checked={notifies.value === 'on'}
           onChange={(box) => void choose(box)}
         />

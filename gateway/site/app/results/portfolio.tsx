@@ -81,7 +81,11 @@ export function Portfolio() {
           <Figure
             label={t('Positions')}
             value={shown(money && worth.value)}
-            note={unsaleable === 0 ? '\u00a0' : t('Without {0} that nobody bids for', unsaleable)}
+            note={
+              unsaleable === 0
+                ? '\u00a0'
+                : t('Positions without bids, not counted: {0}', unsaleable)
+            }
           />
         </dl>
         {isBroke && (

@@ -88,7 +88,7 @@ function Card({ of }: { of: Settlement }) {
   );
 }
 
-const MANY = t('You traded too often in it to add up your result here.');
+const MANY = t('You made too many trades in this market to show your result here.');
 
 function hadText({ lots }: NonNullable<Settlement['sums']>): string {
   const had = (['UP', 'DOWN'] as const).filter((each) => lots[each] > 0);

@@ -17,7 +17,7 @@ const JOURNALS = {
 const PARTS: Record<Status['failing'][number], string> = {
   history: t('history'),
   leaderboards: t('leaderboards'),
-  dayFiles: t('new files of days'),
+  dayFiles: t('new day files'),
   snapshots: t('new snapshots'),
 };
 
@@ -46,7 +46,7 @@ export function StatusView() {
                   <Fact label={t('Sequence')} value={whole(now.sequence)} />
                   <Fact label={t('Durable up to')} value={whole(now.durableSequence)} />
                   <Fact label={t('Journal')} value={JOURNALS[now.journal]} />
-                  <Fact label={t('Digest of the state')} value={now.digest} />
+                  <Fact label={t('Hash of all results')} value={now.digest} />
                 </dl>
               )}
             </Read>
@@ -72,14 +72,14 @@ function sentenceOf(now: Pick<Status, 'prices' | 'paused' | 'failing' | 'journal
   if (failing.length > 0) {
     const parts = listed.format(failing.map((part) => PARTS[part]));
     return t(
-      'Trading works, but there may be none of this now: {0}. {1}',
+      'Trading works, but this may be unavailable now: {0}. {1}',
       parts,
       sentenceOf({ ...now, failing: [] }),
     );
   }
   if (journalDamaged)
     return t(
-      'Trading works, but an old part of the journal is damaged or missing. Its operator should run the doctor. {0}',
+      "Trading works, but an old part of the exchange's records is damaged or missing. The operator needs to repair it. {0}",
       sentenceOf({ ...now, journalDamaged: false }),
     );
   const named = (wrong: (price: Status['prices'][number]) => boolean) =>
@@ -87,7 +87,10 @@ function sentenceOf(now: Pick<Status, 'prices' | 'paused' | 'failing' | 'journal
   const held = named((price) => price.held !== null);
   const silent = named((price) => !price.sources.some(({ isFresh }) => isFresh));
   if (held !== '')
-    return t('The price of {0} is held back because it is far from the last one.', held);
+    return t(
+      'The latest price of {0} is not used yet, because it is far from the one before.',
+      held,
+    );
   if (silent !== '') return t('No fresh price: {0}. Markets of these assets wait for one.', silent);
   return t('The exchange is up, and every asset has a fresh price.');
 }
@@ -101,9 +104,9 @@ function Prices({ of }: { of: Status['prices'] }) {
       observedAtMs === null ? '\u2013' : clockSeconds(observedAtMs),
       held === null
         ? t('{0} of {1}', sources.filter(({ isFresh }) => isFresh).length, sources.length)
-        : t('{0} is held back', assetPrice(held.price)),
+        : t('{0} not used yet: too far from the last price', assetPrice(held.price)),
     ],
   }));
   const heads = [t('Asset'), t('Price'), t('Observed'), t('Fresh sources')];
-  return <Table label={t('Prices')} heads={heads} rows={rows} nothing={t('No asset.')} />;
+  return <Table label={t('Prices')} heads={heads} rows={rows} nothing={t('No assets.')} />;
 }

@@ -119,7 +119,7 @@ function sellRows(expected: Plan): Row[] {
   const filled: Row[] = [
     [t('You get'), <Money key="get" micros={valueMicros} />, 'win'],
     [
-      t('Profit on these'),
+      t('Profit on these shares'),
       cost === null ? DASH : <Gain key="profit" micros={valueMicros - cost} />,
     ],
   ];

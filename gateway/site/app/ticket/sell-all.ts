@@ -17,7 +17,7 @@ import { clear } from './send.js';
 export function sellAll(of: OutcomeName): void {
   const { freeLots } = held.peek()[of];
   if (freeLots <= 0) {
-    notice.value = t('No {0} is left to sell, besides what your open orders hold.', of);
+    notice.value = t('You have no {0} left to sell, except what your open orders hold.', of);
     return;
   }
   batch(() => {
