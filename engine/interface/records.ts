@@ -16,17 +16,19 @@
  *   ...      the clientOrderId, if NAMED; else it is null
  *   ...      the other texts, in the order of the table
  *
- * The only number word of a batch is two i32: the number of its operations and its length in words.
- * Its operations follow its key.
+ * A batch has one number word. It holds two i32 values: the number of operations, and the batch's
+ * length in words. The operations follow the batch's key.
  *
- * A text is a u16, twice its length plus 1 if it has two bytes per code unit, and its code units.
- * Units take two bytes only if one of them needs two. Zeros fill the last word of the key, of the
- * clientOrderId, and of the other texts.
+ * A text is a u16, then its code units. The u16 is twice the number of code units, plus 1 if each
+ * unit takes two bytes. Units take two bytes only if one of them needs two. Zeros fill the last
+ * word of the key, of the clientOrderId, and of the other texts.
+ *
+ * The flags:
  *
  *   1        KEYED
  *   2        BOUNDED
- *   4        SET    postOnly, atomic, paused, frozen, ahead, or: the partner of a
- *            registration is not null
+ *   4        SET    the command's boolean field (postOnly, atomic, paused, frozen, ahead or
+ *            enabled) is true; in a registration, `partner` is not null
  *   8, 16    the outcome; 3: the command named an unknown one
  *   32, 64   timeInForce; 3: the command named an unknown one
  *   128      GROUPED

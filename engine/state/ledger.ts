@@ -83,7 +83,7 @@ export class Ledger {
     this.totals[Pot.escrow]! += micros;
   }
 
-  /** Changes a pot that no account or market has. */
+  /** Changes the total of a pot that is not kept per account or per market. */
   add(pot: Pot, micros: number): void {
     this.totals[pot]! += micros;
   }

@@ -16,14 +16,14 @@ const ASSURED_PART_OF_USER = 2_000;
 
 export class Connections {
   private readonly open = new Set<Connection>();
-  private readonly byPayer = new Map<number, Set<Connection>>();
+  private readonly byParent = new Map<number, Set<Connection>>();
   private readonly byAddress = new Tally<AddressKey>();
   private readonly newcomers = new Set<Connection>();
 
-  /** `isNewcomer` gets 0 without a session. `payerOf` returns the user or its parent. */
+  /** `isNewcomer` gets 0 without a session. `parentOf` returns the user's parent, or the user. */
   constructor(
     private readonly isNewcomer: (userId: number) => boolean,
-    private readonly payerOf: (userId: number) => number,
+    private readonly parentOf: (userId: number) => number,
   ) {}
 
   get count(): number {
@@ -45,10 +45,10 @@ export class Connections {
     this.open.delete(connection);
     this.newcomers.delete(connection);
     this.byAddress.remove(connection.address);
-    const payerId = this.payerOf(connection.userId);
-    const others = this.byPayer.get(payerId);
+    const parentId = this.parentOf(connection.userId);
+    const others = this.byParent.get(parentId);
     others?.delete(connection);
-    if (others?.size === 0) this.byPayer.delete(payerId);
+    if (others?.size === 0) this.byParent.delete(parentId);
   }
 
   signIn(connection: Connection, session: Session): void {
@@ -62,7 +62,7 @@ export class Connections {
     const used = this.count;
     if (!this.isNewcomer(userId)) {
       const assured = Math.ceil(size / ASSURED_PART_OF_USER);
-      return mayTake({ size, used, mine: this.countOfPayer(userId), assured, isTrusted: true });
+      return mayTake({ size, used, mine: this.countOfFamily(userId), assured, isTrusted: true });
     }
     const assured = Math.ceil(size / ASSURED_PART_OF_ADDRESS);
     const asked = { mine: this.countFrom(address), assured, isTrusted: false };
@@ -74,21 +74,21 @@ export class Connections {
     return this.byAddress.of(address);
   }
 
-  /** Counts the user's payer and all its sub-accounts. */
-  countOfPayer(userId: number): number {
-    return this.byPayer.get(this.payerOf(userId))?.size ?? 0;
+  /** Counts the connections of the user's family: the parent and all its sub-accounts. */
+  countOfFamily(userId: number): number {
+    return this.byParent.get(this.parentOf(userId))?.size ?? 0;
   }
 
   /** A copy, because closing a connection changes the set. */
   ofUser(userId: number): Connection[] {
-    const all = [...(this.byPayer.get(this.payerOf(userId)) ?? [])];
+    const all = [...(this.byParent.get(this.parentOf(userId)) ?? [])];
     return all.filter((connection) => connection.userId === userId);
   }
 
   private index(connection: Connection): void {
-    const payerId = this.payerOf(connection.userId);
-    const others = this.byPayer.get(payerId);
-    if (others === undefined) this.byPayer.set(payerId, new Set([connection]));
+    const parentId = this.parentOf(connection.userId);
+    const others = this.byParent.get(parentId);
+    if (others === undefined) this.byParent.set(parentId, new Set([connection]));
     else others.add(connection);
   }
 }

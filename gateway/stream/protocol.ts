@@ -275,7 +275,9 @@ export class Protocol {
 
   private exceedsUserLimit(connection: Connection, { userId }: Session): boolean {
     const { connections, limits } = this.options;
-    return connection.userId === 0 && connections.countOfPayer(userId) >= limits.connectionsPerUser;
+    return (
+      connection.userId === 0 && connections.countOfFamily(userId) >= limits.connectionsPerUser
+    );
   }
 
   /** Raises a message's charge to `units` in total. Above a rate, sends an error, returns false. */

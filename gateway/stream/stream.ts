@@ -42,12 +42,12 @@ const LAST_READS_MS = 500;
 export class StreamServer {
   private readonly connections = new Connections(
     (userId) => !this.gateway.sequencer.engine.isEstablished(userId),
-    (userId) => this.payerOf(userId),
+    (userId) => this.parentOf(userId),
   );
   /** Connections of replicas' clients that enter orders here. Their replicas count them. */
   private readonly forwarded = new Connections(
     () => false,
-    (userId) => this.payerOf(userId),
+    (userId) => this.parentOf(userId),
   );
   private readonly hub: Hub;
   private readonly backlogs: Backlogs;
@@ -229,7 +229,7 @@ export class StreamServer {
         'streamsPerAddress',
         `The address has ${streamsPerAddress} connections, which is the limit.`,
       );
-    if (session !== null && connections.countOfPayer(session.userId) >= limits.connectionsPerUser)
+    if (session !== null && connections.countOfFamily(session.userId) >= limits.connectionsPerUser)
       return limitReached('streamsPerUser', userLimitMessage(limits));
     const connection = this.connectionOf(asked, hasTopics);
     if (session !== null) connection.signIn(session);
@@ -332,7 +332,7 @@ export class StreamServer {
     if (cancelOnDisconnect && !this.stopping) this.cancels.add(userId);
   }
 
-  private payerOf(userId: number): number {
+  private parentOf(userId: number): number {
     return this.gateway.sequencer.engine.payer(userId);
   }
 

@@ -5,7 +5,10 @@
  * this much.
  */
 const MARK_MS = 100;
-/** Seven minutes of marks. After that the last mark grows, because such a lag need not be exact. */
+/**
+ * At least seven minutes of marks. Further commits join the last mark, because a lag that long need
+ * not be exact.
+ */
 const MARKS_MAX = 4_096;
 
 interface Mark {

@@ -40,7 +40,10 @@ const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 10_000;
 /** The pause after a fault of the program, which would repeat it at the same command. */
 const FAULT_WAIT_MS = 3_600_000;
-/** Failures in a row, which take several seconds, after which the second engine starts. */
+/**
+ * After this many failures in a row (several seconds of retries), a second engine checks the end of
+ * the journal.
+ */
 const FAILURES_WITHOUT_CHECK = 5;
 
 export class FollowerLoop {

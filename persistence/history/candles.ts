@@ -70,7 +70,7 @@ function firstWanted({ fromMs, intervalMs }: CandlesRequest): number {
   return startOf((fromMs ?? 0) + intervalMs - 1, intervalMs);
 }
 
-/** The starts of the windows whose markets can have traded in a time. */
+/** The start times of the windows whose markets may have traded within the span. */
 export function windowsTradedIn({ fromMs, toMs }: Span, intervalMs: number): number[] {
   const starts: number[] = [];
   const lastMs = toMs + intervalMs - 1 + UPCOMING_WINDOWS * WINDOW_MS;

@@ -86,8 +86,8 @@ export class Projection {
   private readonly pieces = new Pieces();
 
   /**
-   * @param engine the engine at the end of the batch that `state` belongs to @param changed called
-   * for each user whose leaderboard values a command may have changed
+   * @param engine the engine at the end of the batch that `state` belongs to
+   * @param changed called for each user whose leaderboard values a command may have changed
    */
   constructor(
     private readonly engine: ProjectedEngine,

@@ -31,10 +31,10 @@ export function rowProblem(batch: JournalBatch, after: RowBefore): string | null
 }
 
 /**
- * The batches after a position. The next page is read while one is used, so memory is bounded by
- * two pages.
- * @param page the batches from a sequence on; none at the end. @param check throws for a batch that
- *   does not follow the position
+ * The batches after a position. The next page is read while the current one is used, so at most two
+ * pages are in memory.
+ * @param page returns the batches from a sequence on; empty at the end
+ * @param check throws for a batch that does not follow the position
  */
 export async function* readAhead(
   after: JournalPosition,

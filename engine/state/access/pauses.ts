@@ -20,7 +20,7 @@ export class Pauses {
     this.assets[asset] = paused;
   }
 
-  /** The bits of a new market of the asset. */
+  /** The `pausedBy` bits for a new market of the asset. */
   bitsOf(asset: number): number {
     const ofAsset = this.assets[asset] === true ? PausedBy.ASSET : 0;
     return ofAsset | (this.everything ? PausedBy.EVERYTHING : 0);

@@ -65,7 +65,10 @@ const MAX_AHEAD_MS = 30_000;
 const LIVE_MS = 60_000;
 /** Fewer consecutive drops, for example of a quiet product, do not condemn a connection. */
 const DROPS_LEAST = 10;
-/** Up to a quarter of an hour. */
+/**
+ * How many times the wait before reconnecting for a product whose prices are all dropped may
+ * double: by default, from 15 s to a quarter of an hour.
+ */
 const DOUBLINGS_MAX = 6;
 
 interface Usefulness {

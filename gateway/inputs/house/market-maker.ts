@@ -169,7 +169,8 @@ export class MarketMaker {
   }
 
   private isQuotable(market: MarketView, { ages }: AssetState, nowMs: number): boolean {
-    // The start price forms in the minute before the start; its known part moves the chance.
+    // Do not quote while the start price is being averaged, from a minute before the start: the
+    // prices already seen change the chance.
     const isFair = market.startPriceMicros !== null || market.startsAtMs - nowMs > AVERAGED_MS;
     return (
       isFair &&

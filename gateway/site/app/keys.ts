@@ -17,7 +17,7 @@ interface Key {
   run: () => void;
 }
 
-/** Focuses a field and selects its text, so that typing replaces it. */
+/** Opens the ticket, focuses a field and selects its text, so that typing replaces it. */
 function focus(id: string): void {
   isOpen.value = true;
   document.querySelector<HTMLInputElement>(`#${id}`)?.select();

@@ -22,7 +22,10 @@ import { STREAM_LIMITS } from '../limits.js';
 export interface ReplayWish {
   userId: number;
   after: number;
-  /** The number of the client's last message. No message has a number from there to `after`. */
+  /**
+   * The number of the last message that the client has received, at most `after`. No message has a
+   * number above it and up to `after`.
+   */
   place: number;
 }
 

@@ -154,7 +154,10 @@ class LedgerRead {
     return from;
   }
 
-  /** Balances in a range. The account's current balance follows the last stored balance. */
+  /**
+   * The stored balances numbered `first` to `last`. Number 0 is the zero balance; the number after
+   * the last stored balance is the account's current balance.
+   */
   private async balances(first: number, last: number): Promise<Balance[]> {
     const { end, lists } = this;
     const place = {

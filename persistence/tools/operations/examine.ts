@@ -33,7 +33,10 @@ export interface Examined extends Readable {
   /** The judgement of a start with ACCEPT_MISSING_MARK=on; null means the same as `asStart`. */
   accepted: Judged | null;
   asWhole: Judged;
-  /** The damage in any part; null if there is none, apart from segments in an archive. */
+  /**
+   * The first damage found in the whole journal; null if there is none. Segments that were moved to
+   * an archive do not count as damage.
+   */
   damage: JournalError | null;
 }
 

@@ -5,7 +5,8 @@ import { run } from './command-line.js';
 /** The shell's status for a program ended by SIGPIPE. */
 const READER_GONE = 141;
 
-// `exit` runs the listeners that remove temporary files.
+// Without a handler, these signals end the process without an `exit` event, and the listeners that
+// remove temporary files do not run.
 for (const [signal, number] of [
   ['SIGINT', 2],
   ['SIGTERM', 15],

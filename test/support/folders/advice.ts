@@ -39,7 +39,7 @@ export async function followCommand(line: string, folder: string): Promise<void>
     throw new Error(`${line.trim()}: status ${run.status}: ${run.err}`);
 }
 
-/** Follows printed advice. */
+/** As {@link followSteps}, for the text that `doctor` prints. */
 export function followAdvice(text: string, folder: string): Promise<Followed | null> {
   const [, kept, lines = ''] = /keeps everything up to (\d+).*\n((?: {4}.*\n?)+)/.exec(text) ?? [];
   const commands = lines.trim().split('\n');

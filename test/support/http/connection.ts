@@ -4,7 +4,7 @@
  *
  * Invariant: one request is outstanding at a time, because uWebSockets.js closes a connection
  * that pipelines. Each request is settled exactly once, with its answer or with null. The
- * connection is then free again; if it was closed, the next request opens it.
+ * connection is then idle again; if it was closed, the next request opens it.
  */
 import { connect, type Socket } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
@@ -19,7 +19,7 @@ export interface ConnectionOptions {
   /** Whether to encrypt; any certificate is accepted. Default: false. */
   isSecure?: boolean;
   /**
-   * Called when the server ends the connection, even a free one, or sends a malformed answer.
+   * Called when the server ends the connection, even an idle one, or sends a malformed answer.
    * Without it, an outstanding request is settled with null, and a malformed answer is thrown.
    */
   onFailure?: (error: Error) => void;

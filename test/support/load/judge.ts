@@ -104,7 +104,10 @@ interface Operation {
   isWrite: boolean;
 }
 
-/** Operations whose sequence is below one that was known before their request. */
+/**
+ * Operations that are older than an answer received before they were sent: a read with a lower
+ * sequence, or a write with a lower or equal one.
+ */
 function outOfOrder(operations: readonly Operation[]): string[] {
   const byAnswer = operations.toSorted((a, b) => a.receivedMs - b.receivedMs);
   const problems: string[] = [];
