@@ -313,7 +313,7 @@ export class RecordBuffer {
     this.writeHead(start, kind, flags, userId, this.end - start);
   }
 
-  /** Writes a number unless it equals its default. Returns `flag` if it was written, otherwise 0. */
+  /** Writes a number unless it equals its default. Returns `flag` if written, otherwise 0. */
   private writeOptional(flag: number, byDefault: number, value: unknown = byDefault): number {
     if (value === byDefault) return 0;
     this.numbers[this.end++] = numberOf(value);
