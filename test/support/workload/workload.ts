@@ -45,7 +45,7 @@ export interface WorkloadOptions {
   windows: number;
   /** The number of resting orders per market that makers aim for. */
   restingTarget: number;
-  /** The share of all commands that come in runs of {@link BATCH} quotes and cancels by one user. */
+  /** The share of commands that come in runs of {@link BATCH} quotes and cancels by one user. */
   batchable: number;
 }
 
