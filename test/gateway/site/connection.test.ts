@@ -104,7 +104,7 @@ test('a lost connection is announced, what is shown is marked, and it catches up
   await page.getByText('The connection was lost before you confirmed. Nothing was sent.').waitFor();
   expect(await page.locator('main.stale').count()).toBe(1);
   await page.getByText('Out of date', { exact: true }).waitFor();
-  expect(await page.getByText('Nobody is on the other side').count()).toBe(0);
+  expect(await page.getByText('no order on the other side').count()).toBe(0);
   await visitor.isAccessible('without a connection');
   // At any scroll position, the page shows the loss, and nothing can be sent.
   await page.setViewportSize({ width: 800, height: 500 });

@@ -102,7 +102,7 @@ test('what cannot be done', async () => {
   const buy = page.getByRole('button', { name: 'Buy UP' });
   await size.fill('10');
   await buy.click();
-  expect(await problem('size')).toContain('Nobody is on the other side');
+  expect(await problem('size')).toContain('no order on the other side');
 
   await rest('DOWN', 100, 0.4);
   await page.locator('.book .offer:enabled').waitFor();
@@ -120,7 +120,7 @@ test('what cannot be done', async () => {
   await size.fill('10');
   await page.getByLabel(/^Post only/).check();
   await buy.click();
-  expect(await problem('postOnly')).toContain('would trade at once');
+  expect(await problem('postOnly')).toContain('would trade immediately');
   await page.getByLabel(/^Post only/).uncheck();
   await page.getByLabel('Time in force').selectOption('FOK');
   await size.fill('100');

@@ -57,7 +57,7 @@ test('no market has opened yet, and the next one takes orders', async () => {
   await visitor.view('past');
   await page.getByText('No BTC market has been decided yet.').waitFor();
   await visitor.view('leaderboard');
-  await page.getByText('Nobody is ranked for this period yet.').waitFor();
+  await page.getByText('There are no ranks for this period yet.').waitFor();
   await visitor.close();
   await server.stop();
 });
@@ -68,7 +68,7 @@ test('nobody has ordered in the market', async () => {
   await page.getByText('The book is empty').waitFor();
   await page.getByText('No trades in this market yet.').waitFor();
   await page.locator('#size').fill('10');
-  await page.getByText('Nobody is on the other side').waitFor();
+  await page.getByText('no order on the other side').waitFor();
   await visitor.isAccessibleInEveryForm('an empty book');
   // On a phone, an answer opens the ticket over the page.
   await page.setViewportSize({ width: 390, height: 844 });

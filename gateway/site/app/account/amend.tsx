@@ -113,7 +113,7 @@ function AmendForm({ of }: { of: RestingOrder }) {
           inputMode="decimal"
           value={price}
           hint={t(
-            'More shares or another price put the order at the end of its queue, and it may trade at once.',
+            'More shares or another price put the order at the end of its queue, and it may trade immediately.',
           )}
         />
       </Form>

@@ -21,7 +21,9 @@ const NAMES = {
 /** The account exists in any case, so a failure is not shown in the form. */
 async function payOut(): Promise<void> {
   await setAutoClaim(api, 'me', true).catch(() => {
-    notice.value = t('Automatic payout could not be turned on. It is in the settings.');
+    notice.value = t(
+      'Automatic payout could not be turned on. You can turn it on in the settings.',
+    );
   });
 }
 

@@ -46,7 +46,7 @@ export function LeaderboardView() {
         list="entries"
         read={(cursor) => leaderboard(publicApi, { metric: by, period: over, cursor })}
         heads={[t('Rank, name'), METRICS.find(({ value }) => value === by)!.label]}
-        nothing={t('Nobody is ranked for this period yet.')}
+        nothing={t('There are no ranks for this period yet.')}
         rows={(entries) =>
           entries.map((each) => ({
             key: each.userId,

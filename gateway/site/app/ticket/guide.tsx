@@ -44,7 +44,7 @@ function chooseText(): string {
   const [bid, ask] = [best.UP.bid.value, best.UP.ask.value];
   if (bid === null || ask === null) return rule;
   return t(
-    '{0} UP costs {1}, and sells for {2}: the difference is the spread, which you lose if you sell at once.',
+    '{0} UP costs {1}, and sells for {2}: the difference is the spread, which you lose if you sell immediately.',
     rule,
     cents(ask),
     cents(bid),

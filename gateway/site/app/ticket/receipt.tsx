@@ -167,7 +167,7 @@ function Proof({ sequence }: { sequence: number }) {
       </p>
       <p class="soft">
         {t(
-          'The hash covers this batch and everything before it. Keep it: if the journal ever gives another one, something up to your order was changed.',
+          'The hash covers this batch and everything before it. Keep it: if the journal ever gives a different hash, something up to your order was changed.',
         )}
       </p>
     </div>

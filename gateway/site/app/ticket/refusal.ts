@@ -39,10 +39,10 @@ interface Refusal {
 export const refusal = signal<Refusal | null>(null);
 
 export const FORETOLD: Record<NonNullable<Plan['refusal']>, string> = {
-  empty: t('Nobody is on the other side of this order now, so it would trade nothing.'),
+  empty: t('There is no order on the other side now, so nothing would be traded.'),
   too_small: t('This does not buy the smallest part of a share, 0.001.'),
   not_filled: t('The book cannot fill the whole order at this price now.'),
-  would_trade: t('This would trade at once, so a post-only order is refused.'),
+  would_trade: t('This would trade immediately, so a post-only order is refused.'),
 };
 
 /** The field to change. Other codes concern the order as a whole. */

@@ -234,7 +234,7 @@ test('without an offer, a market order has no limit and is not sent', async () =
   setBook([]);
   ticket.size.value = '10';
   await send();
-  expect(refusal.value?.sentence).toContain('Nobody is on the other side');
+  expect(refusal.value?.sentence).toContain('no order on the other side');
   received.value = null;
   await send();
   expect(refusal.value?.sentence).toBe('The order book has not loaded yet.');
