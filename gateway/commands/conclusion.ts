@@ -4,8 +4,8 @@
  */
 import type { Command } from '../../engine/interface/commands.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
-import type { Asker } from './asking.js';
 import { type Explained, explain, mayNeedExplanation, questionsIn } from './explained.js';
+import type { HistoryReader } from './history-query.js';
 import { isForgotten, recall } from './recalled.js';
 import type { ReceiptWriter } from './receipt.js';
 
@@ -17,7 +17,7 @@ export interface Conclusion {
 }
 
 export interface Concluding {
-  asker: Asker;
+  reader: HistoryReader;
   read: () => Command;
   /** Writes the receipt. Used here only for a batch with explained refusals. */
   receipt: ReceiptWriter<string | Uint8Array>;
@@ -31,21 +31,21 @@ export function conclude(
   concluding: Concluding,
   answer: (conclusion: Conclusion) => void,
 ): void {
-  const { asker, read, receipt, onWait } = concluding;
+  const { reader, read, receipt, onWait } = concluding;
   if (!isForgotten(result)) {
-    answerFound(result, asker.gateway.sequencer.engine.replayed, concluding, answer);
+    answerFound(result, reader.gateway.sequencer.engine.replayed, concluding, answer);
     return;
   }
   const command = read();
   onWait?.();
-  const later = { asker, read: () => command, receipt };
-  recall(asker, result, (found) => answerFound(found, !isForgotten(found), later, answer));
+  const later = { reader, read: () => command, receipt };
+  recall(reader, result, (found) => answerFound(found, !isForgotten(found), later, answer));
 }
 
 function answerFound(
   result: NumberBuffer,
   isReplayed: boolean,
-  { asker, read, receipt, onWait }: Concluding,
+  { reader, read, receipt, onWait }: Concluding,
   answer: (conclusion: Conclusion) => void,
 ): void {
   if (mayNeedExplanation(result)) {
@@ -54,7 +54,7 @@ function answerFound(
     if (questions.length > 0) {
       onWait?.();
       const refused = { result, command, receipt };
-      explain(asker, refused, questions, (explained) => answer({ result, explained, isReplayed }));
+      explain(reader, refused, questions, (explained) => answer({ result, explained, isReplayed }));
       return;
     }
   }

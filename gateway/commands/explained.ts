@@ -22,9 +22,9 @@ import { HISTORY_LAG_MAX_MS } from '../../persistence/follower/history-client.js
 import { viewOfPast } from '../../persistence/history/requests.js';
 import { microsText } from '../json/decimal.js';
 import { elapsedMs } from '../observe/clock.js';
-import { type Asker, askHistory, chargeRead } from './asking.js';
 import { type ErrorAnswer, type ErrorCode, errorAnswer } from './errors.js';
 import { isAtomicBatch, refusalIn } from './execution.js';
+import { chargeRead, type HistoryReader, queryHistory } from './history-query.js';
 import { copyOf } from './recalled.js';
 import type { ReceiptWriter } from './receipt.js';
 
@@ -57,8 +57,8 @@ export function unsaid(besides: Besides): ErrorAnswer {
 }
 
 /** Asks the history about a market. `code` is the error to return if the market existed. */
-export function askMarket(
-  reader: Asker,
+export function queryPastMarket(
+  reader: HistoryReader,
   marketId: number,
   code: ErrorCode,
   besides: Besides,
@@ -76,7 +76,7 @@ export function askMarket(
     if (market === undefined) unknown();
     else respond(endedAnswer(viewOfPast(market), code, besides));
   };
-  askHistory(reader, request, found, () => respond(null));
+  queryHistory(reader, request, found, () => respond(null));
 }
 
 interface Refused {
@@ -98,7 +98,7 @@ export interface Explained {
 }
 
 export function explain(
-  reader: Asker,
+  reader: HistoryReader,
   { result, command, receipt }: Refused,
   questions: readonly Question[],
   answer: (explained: Explained) => void,
@@ -133,8 +133,8 @@ export function explain(
   askFrom(0);
 }
 
-/** An asker that sees the command's own effects, because a batch may claim twice. */
-function readerAfter(reader: Asker, sequence: number): Asker {
+/** A reader that sees the command's own effects, because a batch may claim twice. */
+function readerAfter(reader: HistoryReader, sequence: number): HistoryReader {
   const { gateway, session, address } = reader;
   return {
     gateway,
@@ -144,7 +144,7 @@ function readerAfter(reader: Asker, sequence: number): Asker {
     get isOver() {
       return reader.isOver;
     },
-    set onLeft(leave: Asker['onLeft']) {
+    set onLeft(leave: HistoryReader['onLeft']) {
       reader.onLeft = leave;
     },
   };
@@ -200,7 +200,7 @@ function questionOf(
 }
 
 function ask(
-  reader: Asker,
+  reader: HistoryReader,
   { code, operation }: Question,
   besides: Besides,
   respond: Respond,
@@ -211,16 +211,17 @@ function ask(
     return;
   }
   if (operation.kind !== 'claim') {
-    askMarket(reader, marketId, 'market_not_active', besides, respond);
+    queryPastMarket(reader, marketId, 'market_not_active', besides, respond);
     return;
   }
   const otherwise = () => {
     if (code === 'nothing_to_claim') respond(errorAnswer('nothing_to_claim', besides));
-    else if (chargeRead(reader)) askMarket(reader, marketId, 'nothing_to_claim', besides, respond);
+    else if (chargeRead(reader))
+      queryPastMarket(reader, marketId, 'nothing_to_claim', besides, respond);
     else respond(null);
   };
   const request = { kind: 'payment', userId: operation.userId, marketId } as const;
-  askHistory(
+  queryHistory(
     reader,
     request,
     (paid) => (paid === null ? otherwise() : respond(paidAnswer(paid, besides))),

@@ -3,12 +3,12 @@
  * in the history (persistence/history/runs/keyed-results.ts).
  *
  * Invariant: the command is not executed again. Without the original result, the answer is 503 with
- * the sequence of the first execution. The asker pays for one read.
+ * the sequence of the first execution. The reader pays for one read.
  */
 import { Code } from '../../engine/interface/codes.js';
 import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/interface/results.js';
 import { NumberBuffer } from '../../engine/storage/number-buffer.js';
-import { type Asker, chargeRead, readerOf } from './asking.js';
+import { chargeRead, type HistoryReader, readerKeyOf } from './history-query.js';
 
 export function isForgotten({ values }: NumberBuffer): boolean {
   return values[ResultHead.code] === Code.executed_before;
@@ -16,31 +16,31 @@ export function isForgotten({ values }: NumberBuffer): boolean {
 
 /**
  * Calls `then` with the result of the first execution, or with a copy of `result` if the history
- * does not have it or the asker cannot pay. Does not call `then` if the client leaves.
+ * does not have it or the reader cannot pay. Does not call `then` if the client leaves.
  */
 export function recall(
-  asker: Asker,
+  reader: HistoryReader,
   result: NumberBuffer,
   then: (result: NumberBuffer) => void,
 ): void {
-  const { gateway } = asker;
+  const { gateway } = reader;
   const given = copyOf(result);
   const respond = (found: NumberBuffer) => {
-    if (asker.isOver) return;
+    if (reader.isOver) return;
     try {
       then(found);
     } catch (error) {
       gateway.fail(error);
     }
   };
-  if (!chargeRead(asker)) {
+  if (!chargeRead(reader)) {
     respond(given);
     return;
   }
   const sequence = result.values[RESULT_HEAD_LENGTH]!;
   const request = { kind: 'keyedResult', sequence } as const;
-  const reader = readerOf(asker);
-  asker.onLeft = gateway.history.read(
+  const readerKey = readerKeyOf(reader);
+  reader.onLeft = gateway.history.read(
     request,
     sequence,
     (reply) => {
@@ -51,7 +51,7 @@ export function recall(
         respond(given);
       }
     },
-    reader,
+    readerKey,
   );
 }
 

@@ -13,9 +13,12 @@ import { jsonText, type Writable } from '../json/serializer.js';
 import type { Writer } from '../json/writer.js';
 import { Reply } from './answers/reply.js';
 import type { Gateway } from './gateway.js';
-import type { Asking } from './request.js';
+import type { CommandContext } from './request.js';
 
-export class Call<Body = unknown, Query = unknown> extends Reply<Gateway> implements Asking {
+export class Call<Body = unknown, Query = unknown>
+  extends Reply<Gateway>
+  implements CommandContext
+{
   session: Session | null = null;
   partner: string | null = null;
   operator: string | null = null;

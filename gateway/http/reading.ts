@@ -11,7 +11,7 @@ import type { FieldProblems } from '../json/problems.js';
 import { JSON_TYPE } from './answers/response-head.js';
 import type { ReceivedBody } from './body.js';
 import type { Call } from './call.js';
-import { type Asking, CLIENT_SEQUENCE, IDEMPOTENCY_KEY, keyOf } from './request.js';
+import { CLIENT_SEQUENCE, type CommandContext, IDEMPOTENCY_KEY, keyOf } from './request.js';
 import type { Route } from './route.js';
 
 const UNKNOWN_ENCODING = errorAnswer(
@@ -38,12 +38,16 @@ export function read(call: Call, route: Route, body: ReceivedBody): boolean {
 }
 
 /** The command needs no further checks. If `null`, {@link read} must check the request. */
-export function readCommand(asking: Asking, route: Route, body: ReceivedBody): Command | null {
+export function readCommand(
+  context: CommandContext,
+  route: Route,
+  body: ReceivedBody,
+): Command | null {
   if (route.command === undefined) return null;
-  const { rawQuery, contentType, contentEncoding } = asking.request;
+  const { rawQuery, contentType, contentEncoding } = context.request;
   const isJson = contentType === JSON_TYPE || body.bytes.length === 0;
   if (rawQuery !== '' || !isJson || contentEncoding !== '' || body.tooLarge) return null;
-  return readKey(asking, route) === null ? route.command.read(asking, body.bytes) : null;
+  return readKey(context, route) === null ? route.command.read(context, body.bytes) : null;
 }
 
 function hasTooMany(rawQuery: string): boolean {
@@ -113,13 +117,13 @@ function readBody(call: Call, route: Route, body: ReceivedBody): boolean {
 }
 
 /** Returns `null` if neither has a problem. */
-function readKey(asking: Asking, route: Route): FieldProblems | null {
-  const { idempotencyKeys, idempotencyKey, clientSequences, clientSequence } = asking.request;
+function readKey(context: CommandContext, route: Route): FieldProblems | null {
+  const { idempotencyKeys, idempotencyKey, clientSequences, clientSequence } = context.request;
   if (route.idempotent !== true || idempotencyKeys + clientSequences === 0) return null;
   if (clientSequences === 0) {
     const problem = keyProblem(idempotencyKeys, idempotencyKey);
     if (problem !== null) return { 'Idempotency-Key': problem };
-    asking.idempotencyKey = keyOf(idempotencyKey);
+    context.idempotencyKey = keyOf(idempotencyKey);
     return null;
   }
   const problem =
@@ -127,7 +131,7 @@ function readKey(asking: Asking, route: Route): FieldProblems | null {
       ? 'cannot be sent together with Idempotency-Key'
       : sequenceProblem(clientSequences, clientSequence);
   if (problem !== null) return { 'Client-Sequence': problem };
-  asking.idempotencyKey = numberedKey(asking.tokenId, Number(clientSequence));
+  context.idempotencyKey = numberedKey(context.tokenId, Number(clientSequence));
   return null;
 }
 

@@ -46,7 +46,7 @@ export interface RawRequest {
 }
 
 /** Sender and headers of a command. With the body, they determine its record. */
-export interface Asking {
+export interface CommandContext {
   readonly request: Request;
   readonly assets: Assets;
   readonly userId: number;

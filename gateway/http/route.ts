@@ -6,7 +6,7 @@ import type { ReceiptWriter } from '../commands/receipt.js';
 import { NoQuery } from '../json/fields.js';
 import type { AnsweredRoute, AskedBody } from './answers/reply.js';
 import type { Call } from './call.js';
-import type { Asking } from './request.js';
+import type { CommandContext } from './request.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -25,7 +25,7 @@ export type Access = 'open' | 'openOrPartner' | 'public' | 'session' | 'partner'
 interface RouteCommand {
   kind: CommandName;
   /** Reads common bodies faster than the schemas do. If `null`, the schemas parse the body. */
-  read(asking: Asking, body: Uint8Array): Command | null;
+  read(context: CommandContext, body: Uint8Array): Command | null;
   /** If false, the request has been refused. */
   admit?(call: Call, command: Command): boolean;
   receipt: ReceiptWriter<string | Uint8Array>;

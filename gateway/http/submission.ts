@@ -25,7 +25,7 @@ export function executeFor(
     refuse(call, refusal!);
     return;
   }
-  const concluding = { asker: call, read: () => command, receipt };
+  const concluding = { reader: call, read: () => command, receipt };
   conclude(result, concluding, ({ result: found, explained, isReplayed }) => {
     if (isReplayed) call.addHeader('Idempotency-Replayed', 'true');
     if (explained !== null) {

@@ -4,7 +4,7 @@ import { Privacy } from '../../engine/interface/domain.js';
 import { idNumber, marketIdNumber } from '../../engine/interface/notation.js';
 import type { AccountView } from '../../engine/interface/views.js';
 import { type ErrorCode, errorAnswer, invalidRequest } from '../commands/errors.js';
-import { askMarket, unsaid } from '../commands/explained.js';
+import { queryPastMarket, unsaid } from '../commands/explained.js';
 import type { Call } from '../http/call.js';
 import { readHistory } from './history/read.js';
 
@@ -26,7 +26,7 @@ export function findShownAccount(call: Call, parameter: string): AccountView | n
 const PRIVATE = 'The account is private: only its user may read this, with a session.';
 
 export function refuseWithoutMarket(call: Call, marketId: number): void {
-  askMarket(call, marketId, 'market_not_active', {}, (error) => {
+  queryPastMarket(call, marketId, 'market_not_active', {}, (error) => {
     if (error === null) call.refuseNow(unsaid({}));
     else call.refuseWhenDurable(error);
   });

@@ -16,7 +16,6 @@ import {
 } from '../access/fair-use/charges.js';
 import { Bill, type Quota } from '../access/fair-use/fair-use.js';
 import type { Session } from '../access/sessions.js';
-import { readerOf } from '../commands/asking.js';
 import { costOf, costOfUnread } from '../commands/cancels.js';
 import {
   type ErrorAnswer,
@@ -25,6 +24,7 @@ import {
   rateLimited,
   UNAVAILABLE,
 } from '../commands/errors.js';
+import { readerKeyOf } from '../commands/history-query.js';
 import { identify } from '../commands/intake.js';
 import type { Gateway } from '../http/gateway.js';
 import type { FieldProblems } from '../json/problems.js';
@@ -323,13 +323,8 @@ export class Protocol {
   }
 
   /** The client saw a later state at another replica. Answering now would show older state. */
-  private resumeLater(
-    connection: Connection,
-    request: ResumeRequest,
-    bill: Bill,
-    number: number,
-  ): void {
-    this.options.gateway.waits.waitForNamed(number, readerOf(connection), () => {
+  private resumeLater(connection: Connection, request: ResumeRequest, bill: Bill, number: number): void {
+    this.options.gateway.waits.waitForNamed(number, readerKeyOf(connection), () => {
       if (connection.isOpen) this.resume(connection, { ...request, isLate: true }, bill);
     });
   }

@@ -27,8 +27,8 @@ import { Call } from '../../http/call.js';
 import type { Gateway } from '../../http/gateway.js';
 import { InFlight } from '../../http/in-flight.js';
 import { type RawRequest, Request } from '../../http/request.js';
+import { serve } from '../../http/request-pipeline.js';
 import type { Route } from '../../http/route.js';
-import { serve } from '../../http/way.js';
 import { bytesOf } from '../../json/text-buffers.js';
 import {
   type BlockSink,
@@ -149,12 +149,12 @@ export class EdgePeer implements Sender {
         this.refuse(number, session, served, { ...admission, refusal: refusal ?? UNAVAILABLE });
         return;
       }
-      // This asker is never over: if the client leaves, the edge drops the answer.
+      // This reader is never over: if the client leaves, the edge drops the answer.
       const address = 0 as AddressKey;
-      const asker = { gateway, session, address, minSequence: 0, onLeft: null, isOver: false };
+      const reader = { gateway, session, address, minSequence: 0, onLeft: null, isOver: false };
       // The address in the current frame, which few commands need.
       const read = () => {
-        asker.address = this.address;
+        reader.address = this.address;
         return readCommand(records, 0);
       };
       const { receipt } = served.route!.command!;
@@ -162,7 +162,7 @@ export class EdgePeer implements Sender {
       const onWait = () => {
         give = commands.answersLater();
       };
-      conclude(result, { asker, read, receipt, onWait }, (conclusion) =>
+      conclude(result, { reader, read, receipt, onWait }, (conclusion) =>
         give(() => {
           const { explained } = conclusion;
           if (explained === null) this.answer(number, served, summary, admission, conclusion);

@@ -183,8 +183,8 @@ export class CoreStreams {
     const { sequence } = gateway.sequencer.engine;
     const { session, address } = connection;
     const counts = stream.orders.countsOf(summary.isBatch);
-    // This asker is never over: the command is in flight until it is answered.
-    const asker = { gateway, session, address, minSequence: 0, onLeft: null, isOver: false };
+    // This reader is never over: the command is in flight until it is answered.
+    const reader = { gateway, session, address, minSequence: 0, onLeft: null, isOver: false };
     const read = () => readCommand(records, 0);
     let giveLater: ((send: () => void) => void) | null = null;
     const onWait = () => {
@@ -192,7 +192,7 @@ export class CoreStreams {
       const take = stream.orders.answerLater(connection);
       giveLater = (send) => take(() => answered(send));
     };
-    const concluding = { asker, read, receipt: batchReceipt, onWait };
+    const concluding = { reader, read, receipt: batchReceipt, onWait };
     conclude(result, concluding, ({ result, explained, isReplayed }) => {
       if (giveLater === null) {
         commands.begin(ToEdge.streamResult, number, 0, isReplayed).integer(request);

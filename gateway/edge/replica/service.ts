@@ -11,8 +11,8 @@
  */
 import { tokenIn } from '../../access/cookie.js';
 import type { Call } from '../../http/call.js';
+import { serve } from '../../http/request-pipeline.js';
 import type { Route } from '../../http/route.js';
-import { serve } from '../../http/way.js';
 import type { Forwarder } from '../forwarder.js';
 import type { LastAnswers } from './last-answers.js';
 

@@ -5,19 +5,19 @@ import type {
   RequestOf,
 } from '../../../persistence/history/requests.js';
 import type { TrueAt } from '../../../persistence/history/true-at.js';
-import { askHistory } from '../../commands/asking.js';
 import { HISTORY_PRUNED, HISTORY_UNAVAILABLE } from '../../commands/errors.js';
+import { queryHistory } from '../../commands/history-query.js';
 import type { Call } from '../../http/call.js';
 import { cursorOf, type PageEnd, type PageRequest, startOf } from '../paging.js';
 
-/** Like {@link askHistory}. By default, answers the request if the history is unavailable. */
+/** Like {@link queryHistory}. By default, answers the request if the history is unavailable. */
 export function readHistory<Kind extends HistoryKind>(
   call: Call,
   request: RequestOf<Kind>,
   respond: (answer: HistoryAnswers[Kind], at: TrueAt) => void,
   refuse: () => void = () => call.refuseNow(HISTORY_UNAVAILABLE),
 ): void {
-  askHistory(call, request, respond, (isPruned) => {
+  queryHistory(call, request, respond, (isPruned) => {
     if (isPruned) call.refuseNow(HISTORY_PRUNED);
     else refuse();
   });

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { idNumber } from '../../../engine/interface/notation.js';
 import { invalidRequest, ORDER_ERRORS, SETS_ERRORS } from '../../commands/errors.js';
 import type { Call } from '../../http/call.js';
-import type { Asking } from '../../http/request.js';
+import type { CommandContext } from '../../http/request.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { executeFor } from '../../http/submission.js';
 import { CLIENT_ID, EmptyBody, NO_CLIENT_ID, ownQuery } from '../../json/fields.js';
@@ -180,7 +180,7 @@ export const tradingRoutes: Route[] = [
 ];
 
 /** An impossible market id becomes 0. */
-function placeOf({ assets, userId, idempotencyKey, request }: Asking): Place {
+function placeOf({ assets, userId, idempotencyKey, request }: CommandContext): Place {
   const marketId = marketNumber(assets, request.parameter('marketId'));
   return { userId, idempotencyKey, marketId };
 }
@@ -201,15 +201,15 @@ function execute(call: Call, name: OperationName, order: Partial<Given>): void {
 
 /** The path names the order, if any. */
 function single(name: OperationName) {
-  const orderOf = ({ request }: Asking) =>
+  const orderOf = ({ request }: CommandContext) =>
     hasOrder(OPERATIONS[name]) ? idNumber('o', request.parameter('orderId')) : undefined;
   return {
     ...CHANGE,
     command: {
       kind: name,
       receipt: RECEIPTS[name],
-      read(asking: Asking, body: Uint8Array) {
-        return reader.body(name, body, asking.assets, placeOf(asking), orderOf(asking));
+      read(context: CommandContext, body: Uint8Array) {
+        return reader.body(name, body, context.assets, placeOf(context), orderOf(context));
       },
     },
     handle(call: Call) {

@@ -11,11 +11,11 @@
 import { numberedKey } from '../../../engine/interface/client-sequence.js';
 import type { Cost } from '../../access/fair-use/charges.js';
 import { Bill } from '../../access/fair-use/fair-use.js';
-import type { Asker } from '../../commands/asking.js';
 import { conclude } from '../../commands/conclusion.js';
 import { type ErrorAnswer, refusalAnswer } from '../../commands/errors.js';
 import { execute } from '../../commands/execution.js';
 import type { Explained } from '../../commands/explained.js';
+import type { HistoryReader } from '../../commands/history-query.js';
 import { admitOrder } from '../../commands/intake.js';
 import type { Gateway } from '../../http/gateway.js';
 import { textBuffers } from '../../json/text-buffers.js';
@@ -75,7 +75,7 @@ export class OrderEntry {
     const of = { id, isBatch: command.kind === 'batch', receivedMs, appliedMs: done.appliedMs };
     let give = (answered: Explained) => this.answer(connection, of, answered);
     const concluding = {
-      asker: askerOf(gateway, connection),
+      reader: historyReaderOf(gateway, connection),
       read: () => command,
       receipt: batchReceipt,
       onWait: () => {
@@ -144,7 +144,7 @@ interface Executed {
   appliedMs: number;
 }
 
-function askerOf(gateway: Gateway, connection: Connection): Asker {
+function historyReaderOf(gateway: Gateway, connection: Connection): HistoryReader {
   const { session, address } = connection;
   return {
     ...{ gateway, session, address, minSequence: 0, onLeft: null },

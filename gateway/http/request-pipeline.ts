@@ -1,7 +1,7 @@
 /** Request path: admission, parsing, and the wait for a sequence. Each step may refuse. */
 
-import { readerOf } from '../commands/asking.js';
 import { errorAnswer } from '../commands/errors.js';
+import { readerKeyOf } from '../commands/history-query.js';
 import { admitCall } from './admission.js';
 import type { ReceivedBody } from './body.js';
 import { Call } from './call.js';
@@ -56,7 +56,7 @@ function runWhenReached(call: Call, route: Route): void {
       gateway.fail(error);
     }
   };
-  if (call.namesSequence) gateway.waits.waitForNamed(minSequence, readerOf(call), go);
+  if (call.namesSequence) gateway.waits.waitForNamed(minSequence, readerKeyOf(call), go);
   else gateway.waits.wait(minSequence, go);
 }
 

@@ -14,7 +14,7 @@ import { Bill, type FairUse } from '../access/fair-use/fair-use.js';
 import type { Session } from '../access/sessions.js';
 import type { RationedLog } from '../observe/rationed-log.js';
 
-export interface Asker {
+export interface HistoryReader {
   readonly gateway: {
     readonly history: HistoryClient;
     readonly sequencer: Pick<Sequencer, 'engine' | 'durableSequence'>;
@@ -31,34 +31,37 @@ export interface Asker {
 }
 
 /** Reads and pending reads are counted under this key. */
-export function readerOf({ session, address }: Pick<Asker, 'session' | 'address'>): Reader {
+export function readerKeyOf({
+  session,
+  address,
+}: Pick<HistoryReader, 'session' | 'address'>): Reader {
   return session?.payerId ?? address;
 }
 
 /**
  * Reads the history as of one sequence, at least `minSequence` and the sequence that was durable at
  * the call. Calls `refuse` if the history is unavailable or has pruned the answer. Reads with the
- * same {@link readerOf} are served one after another.
+ * same {@link readerKeyOf} are served one after another.
  *
  * On a replica, the history may be ahead of the engine; the answer then waits for the engine.
  */
-export function askHistory<Kind extends HistoryKind>(
-  asker: Asker,
+export function queryHistory<Kind extends HistoryKind>(
+  reader: HistoryReader,
   request: RequestOf<Kind>,
   respond: (answer: HistoryAnswers[Kind], at: TrueAt) => void,
   refuse: (isPruned: boolean) => void,
 ): void {
-  const { gateway } = asker;
+  const { gateway } = reader;
   const { sequencer, waits } = gateway;
   const refuseFor = (reason: string) => {
     gateway.warnings.warn({ reason }, 'a read of the history was refused');
     refuse(false);
   };
   // The engine is ahead of the durable sequence while it applies a batch.
-  const minSequence = Math.max(sequencer.durableSequence, asker.minSequence);
-  const reader = readerOf(asker);
+  const minSequence = Math.max(sequencer.durableSequence, reader.minSequence);
+  const readerKey = readerKeyOf(reader);
   const answered = (reply: HistoryReply<Kind>) => {
-    if (asker.isOver) return;
+    if (reader.isOver) return;
     if (reply.status !== 'ok') {
       if (reply.status === 'pruned') refuse(true);
       else refuseFor(reply.reason);
@@ -75,16 +78,18 @@ export function askHistory<Kind extends HistoryKind>(
     if (sequence <= sequencer.engine.sequence) answerNow();
     else
       waits.wait(sequence, (isReached) => {
-        if (asker.isOver) return;
+        if (reader.isOver) return;
         if (isReached) answerNow();
         else refuseFor(`the history is at ${sequence}, which this process has not reached`);
       });
   };
-  asker.onLeft = gateway.history.read(request, minSequence, answered, reader);
+  reader.onLeft = gateway.history.read(request, minSequence, answered, readerKey);
 }
 
-export function chargeRead(asker: Pick<Asker, 'gateway' | 'session' | 'address'>): boolean {
-  const bill = new Bill(asker);
-  bill.payer = asker.session;
-  return asker.gateway.fairUse.charge('reads', bill, 1)?.granted ?? true;
+export function chargeRead(
+  reader: Pick<HistoryReader, 'gateway' | 'session' | 'address'>,
+): boolean {
+  const bill = new Bill(reader);
+  bill.payer = reader.session;
+  return reader.gateway.fairUse.charge('reads', bill, 1)?.granted ?? true;
 }
