@@ -77,8 +77,8 @@ function quote({ engine, marketId }: Market): Work {
     priceTicks: MAX_PRICE_TICKS,
   };
   const view = () => engine.quote({ ...order, ...terms })!;
-  const trueAt = { sequence: engine.sequence, atMs: engine.nowMs };
-  const asJson = () => quoteText(engine, order, view(), trueAt);
+  const asOf = { sequence: engine.sequence, atMs: engine.nowMs };
+  const asJson = () => quoteText(engine, order, view(), asOf);
   const ways = { engine: view, 'engine and JSON': asJson };
   return { name: `a quote that meets ${view().fillCount} orders`, figure: 'quote', ways };
 }

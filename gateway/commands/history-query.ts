@@ -1,5 +1,6 @@
 /** Reads of the history for a client, over any transport. */
 import type { HistoryClient } from '../../persistence/follower/history-client.js';
+import type { AsOf } from '../../persistence/history/as-of.js';
 import type { Reader } from '../../persistence/history/read-turns.js';
 import type {
   HistoryAnswers,
@@ -7,7 +8,6 @@ import type {
   HistoryReply,
   RequestOf,
 } from '../../persistence/history/requests.js';
-import type { TrueAt } from '../../persistence/history/true-at.js';
 import type { Sequencer } from '../../persistence/sequencer.js';
 import type { AddressKey } from '../access/fair-use/addresses.js';
 import { Bill, type FairUse } from '../access/fair-use/fair-use.js';
@@ -48,7 +48,7 @@ export function readerKeyOf({
 export function queryHistory<Kind extends HistoryKind>(
   reader: HistoryReader,
   request: RequestOf<Kind>,
-  respond: (answer: HistoryAnswers[Kind], at: TrueAt) => void,
+  respond: (answer: HistoryAnswers[Kind], at: AsOf) => void,
   refuse: (isPruned: boolean) => void,
 ): void {
   const { gateway } = reader;

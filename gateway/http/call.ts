@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { Engine } from '../../engine/engine.js';
 import type { Command } from '../../engine/interface/commands.js';
 import type { Assets } from '../../engine/interface/notation.js';
-import type { TrueAt } from '../../persistence/history/true-at.js';
+import type { AsOf } from '../../persistence/history/as-of.js';
 import { unitsOfAnswer } from '../access/fair-use/charges.js';
 import { signInKey } from '../access/fair-use/fair-use.js';
 import type { Session } from '../access/sessions.js';
@@ -49,7 +49,7 @@ export class Call<Body = unknown, Query = unknown>
     return this.gateway.sequencer.engine;
   }
 
-  get trueAt(): TrueAt {
+  get asOf(): AsOf {
     const { sequence, nowMs: atMs } = this.engine;
     return { sequence, atMs };
   }
@@ -84,7 +84,7 @@ export class Call<Body = unknown, Query = unknown>
 
   answer<Source extends object>(
     writer: Writer<Source, Engine>,
-    source: Source & Partial<TrueAt>,
+    source: Source & Partial<AsOf>,
     sequence?: number,
   ): void {
     this.answerWhenDurable(200, writer.text(source, this.engine), sequence);

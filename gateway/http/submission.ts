@@ -2,7 +2,6 @@
 import type { CodeName } from '../../engine/interface/codes.js';
 import type { Command } from '../../engine/interface/commands.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
-import { conclude } from '../commands/conclusion.js';
 import { refusalAnswer } from '../commands/errors.js';
 import {
   type Execution,
@@ -11,6 +10,7 @@ import {
   type Refusal,
   refusalIn,
 } from '../commands/execution.js';
+import { finalizeResult } from '../commands/final-result.js';
 import type { ReceiptWriter } from '../commands/receipt.js';
 import type { Call } from './call.js';
 
@@ -25,8 +25,8 @@ export function executeFor(
     refuse(call, refusal!);
     return;
   }
-  const concluding = { reader: call, read: () => command, receipt };
-  conclude(result, concluding, ({ result: found, explained, isReplayed }) => {
+  const options = { reader: call, read: () => command, receipt };
+  finalizeResult(result, options, ({ result: found, explained, isReplayed }) => {
     if (isReplayed) call.addHeader('Idempotency-Replayed', 'true');
     if (explained !== null) {
       call.answerWhenDurable(explained.status, explained.text);

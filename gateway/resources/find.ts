@@ -4,7 +4,7 @@ import { Privacy } from '../../engine/interface/domain.js';
 import { idNumber, marketIdNumber } from '../../engine/interface/notation.js';
 import type { AccountView } from '../../engine/interface/views.js';
 import { type ErrorCode, errorAnswer, invalidRequest } from '../commands/errors.js';
-import { queryPastMarket, unsaid } from '../commands/explained.js';
+import { historyUnavailableError, queryPastMarket } from '../commands/past-market-errors.js';
 import type { Call } from '../http/call.js';
 import { readHistory } from './history/read.js';
 
@@ -27,7 +27,7 @@ const PRIVATE = 'The account is private: only its user may read this, with a ses
 
 export function refuseWithoutMarket(call: Call, marketId: number): void {
   queryPastMarket(call, marketId, 'market_not_active', {}, (error) => {
-    if (error === null) call.refuseNow(unsaid({}));
+    if (error === null) call.refuseNow(historyUnavailableError({}));
     else call.refuseWhenDurable(error);
   });
 }

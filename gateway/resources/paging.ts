@@ -1,5 +1,5 @@
 /** Pages of lists. A cursor has list, filters and last position, so pages do not shift. */
-import { stateText, type TrueAt } from '../../persistence/history/true-at.js';
+import { asOfJson, type AsOf } from '../../persistence/history/true-at.js';
 import { unitsOfSeen } from '../access/fair-use/charges.js';
 import { invalidRequest } from '../commands/errors.js';
 import type { Call } from '../http/call.js';
@@ -22,7 +22,7 @@ interface ListOrder<Entry> {
   newestFirst: boolean;
 }
 
-export interface PageEnd extends TrueAt {
+export interface PageEnd extends AsOf {
   nextCursor: string | null;
 }
 
@@ -34,7 +34,7 @@ export function pageText(
   head = '',
 ): string {
   const cursor = JSON.stringify(nextCursor);
-  return `{${head}"${name}":[${texts.join(',')}],"nextCursor":${cursor},${stateText(at)}`;
+  return `{${head}"${name}":[${texts.join(',')}],"nextCursor":${cursor},${asOfJson(at)}`;
 }
 
 export interface Page<Entry> {
@@ -74,7 +74,7 @@ export function answerPageOf<Entry>(
 ): void {
   const page = pageOf(call, entries, order);
   if (page === null) return;
-  const end = { nextCursor: page.nextCursor, ...call.trueAt };
+  const end = { nextCursor: page.nextCursor, ...call.asOf };
   call.answerWhenDurable(200, pageText(name, page.entries.map(text), end));
 }
 

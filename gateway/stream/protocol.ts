@@ -323,7 +323,12 @@ export class Protocol {
   }
 
   /** The client saw a later state at another replica. Answering now would show older state. */
-  private resumeLater(connection: Connection, request: ResumeRequest, bill: Bill, number: number): void {
+  private resumeLater(
+    connection: Connection,
+    request: ResumeRequest,
+    bill: Bill,
+    number: number,
+  ): void {
     this.options.gateway.waits.waitForNamed(number, readerKeyOf(connection), () => {
       if (connection.isOpen) this.resume(connection, { ...request, isLate: true }, bill);
     });

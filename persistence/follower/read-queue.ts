@@ -9,6 +9,7 @@
  */
 import type { Engine } from '../../engine/engine.js';
 import { isStored, prepareAnswer, type StoredRequest } from '../history/answers.js';
+import type { AsOf } from '../history/as-of.js';
 import type { Leaderboards } from '../history/leaderboard/leaderboard.js';
 import { HistoryPruned, PartUnavailable } from '../history/parts/files.js';
 import { type Reader, ReadStopped, ReadTurns, type Turn } from '../history/read-turns.js';
@@ -21,7 +22,6 @@ import type {
   RequestOf,
 } from '../history/requests.js';
 import { HistoryDamage } from '../history/rows.js';
-import type { TrueAt } from '../history/true-at.js';
 import { fileProblem } from '../storage/sqlite-codes.js';
 
 export type Answered = (reply: HistoryReply) => void;
@@ -116,7 +116,7 @@ export class FollowerReads {
    * Prepares the read before this returns. If the read itself is at fault, rather than the file,
    * only this read is refused.
    */
-  private async run(read: WaitingRead, request: StoredRequest, at: TrueAt): Promise<void> {
+  private async run(read: WaitingRead, request: StoredRequest, at: AsOf): Promise<void> {
     const { engine, readsIn, failed, readEnded } = this.options;
     const { reader, done } = read;
     this.running.set(reader, read);
@@ -149,7 +149,7 @@ export class FollowerReads {
   private serveBoard(
     request: RequestOf<'leaderboard' | 'rank'>,
     read: WaitingRead<FollowerRequest>,
-    at: TrueAt,
+    at: AsOf,
   ): void {
     const { boards, boardReady, boardsFailed, readEnded } = this.options;
     const { metric, period } = request;

@@ -14,6 +14,7 @@ import type { AccountView, MarketView } from '../../engine/interface/views.js';
 import type { LedgerPage, LedgerRequest } from './account/ledger.js';
 import type { OrderRecord, OrdersPage, OrdersRequest } from './account/orders.js';
 import type { Payment } from './account/payment.js';
+import type { AsOf } from './as-of.js';
 import type { Candle, CandlesRequest } from './candles.js';
 import type {
   LeaderboardCursor,
@@ -30,7 +31,6 @@ import type {
   USER_TRADE,
 } from './runs/format.js';
 import type { Page, PageRequest } from './runs/reader.js';
-import type { TrueAt } from './true-at.js';
 
 /**
  * Only entries of a time or a market are wanted; both times are included. null or a missing field:
@@ -193,5 +193,5 @@ export interface HistoryAnswers {
  * longer in the history.
  */
 export type HistoryReply<Kind extends HistoryKind = HistoryKind> =
-  | ({ status: 'ok'; answer: HistoryAnswers[Kind] } & TrueAt)
+  | ({ status: 'ok'; answer: HistoryAnswers[Kind] } & AsOf)
   | { status: 'unavailable' | 'pruned'; reason: string };

@@ -15,10 +15,10 @@ import { type AddressKey, addressKey } from '../../access/fair-use/addresses.js'
 import { Bill } from '../../access/fair-use/fair-use.js';
 import type { Session } from '../../access/sessions.js';
 import type { RecordSummary } from '../../commands/cancels.js';
-import { type Conclusion, conclude } from '../../commands/conclusion.js';
 import { errorAnswer, invalidRequest, UNAVAILABLE } from '../../commands/errors.js';
-import type { Explained } from '../../commands/explained.js';
+import { type FinalResult, finalizeResult } from '../../commands/final-result.js';
 import { type Admission, admitOrder, type Sender } from '../../commands/intake.js';
+import type { ExplainedResult } from '../../commands/past-market-errors.js';
 import { limitHeaders } from '../../http/answers/answer.js';
 import type { Reply } from '../../http/answers/reply.js';
 import { JSON_TYPE } from '../../http/answers/response-head.js';
@@ -162,14 +162,14 @@ export class EdgePeer implements Sender {
       const onWait = () => {
         give = commands.answersLater();
       };
-      conclude(result, { reader, read, receipt, onWait }, (conclusion) =>
+      finalizeResult(result, { reader, read, receipt, onWait }, (finalResult) =>
         give(() => {
-          const { explained } = conclusion;
-          if (explained === null) this.answer(number, served, summary, admission, conclusion);
+          const { explained } = finalResult;
+          if (explained === null) this.answer(number, served, summary, admission, finalResult);
           else
             this.refuse(number, session, served, {
               ...admission,
-              ...conclusion,
+              ...finalResult,
               refusal: explained,
               isOfState: true,
             });
@@ -183,7 +183,7 @@ export class EdgePeer implements Sender {
     { counts }: ServedRoute,
     summary: RecordSummary,
     { rateLimit }: Admission,
-    { result, isReplayed }: Conclusion,
+    { result, isReplayed }: FinalResult,
   ): void {
     const { commands } = this;
     const flags = rateLimit === null ? 0 : ResultFlag.limited;
@@ -206,7 +206,7 @@ export class EdgePeer implements Sender {
       retryAfter,
       isOfState,
       isReplayed = false,
-    }: Omit<Admission, 'refusal'> & { refusal: Explained; isReplayed?: boolean },
+    }: Omit<Admission, 'refusal'> & { refusal: ExplainedResult; isReplayed?: boolean },
   ): void {
     const { sequencer } = this.gateway;
     const sequence = isOfState ? sequencer.engine.sequence : 0;

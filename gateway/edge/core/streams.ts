@@ -13,9 +13,9 @@ import { Bill } from '../../access/fair-use/fair-use.js';
 import { Tally } from '../../access/fair-use/tally.js';
 import type { Session } from '../../access/sessions.js';
 import type { RecordSummary } from '../../commands/cancels.js';
-import { conclude } from '../../commands/conclusion.js';
 import { UNAVAILABLE } from '../../commands/errors.js';
-import type { Explained } from '../../commands/explained.js';
+import { finalizeResult } from '../../commands/final-result.js';
+import type { ExplainedResult } from '../../commands/past-market-errors.js';
 import { bytesOf } from '../../json/text-buffers.js';
 import { batchReceipt } from '../../resources/batch/receipts.js';
 import { Connection, type Socket } from '../../stream/connection.js';
@@ -160,7 +160,7 @@ export class CoreStreams {
     const refusal = orders.admit(connection, summary, bill);
     const result = refusal === null ? commands.execute(records, connection.userId, bill) : null;
     if (result !== null) {
-      this.conclude(number, request, connection, summary, result);
+      this.finalize(number, request, connection, summary, result);
       return;
     }
     commands.flush();
@@ -170,7 +170,7 @@ export class CoreStreams {
     });
   }
 
-  private conclude(
+  private finalize(
     number: number,
     request: number,
     connection: Connection,
@@ -192,8 +192,8 @@ export class CoreStreams {
       const take = stream.orders.answerLater(connection);
       giveLater = (send) => take(() => answered(send));
     };
-    const concluding = { reader, read, receipt: batchReceipt, onWait };
-    conclude(result, concluding, ({ result, explained, isReplayed }) => {
+    const options = { reader, read, receipt: batchReceipt, onWait };
+    finalizeResult(result, options, ({ result, explained, isReplayed }) => {
       if (giveLater === null) {
         commands.begin(ToEdge.streamResult, number, 0, isReplayed).integer(request);
         commands.end(result, summary, counts, connection);
@@ -219,7 +219,7 @@ export class CoreStreams {
   private say(
     number: number,
     request: number,
-    { status: own, text }: Explained,
+    { status: own, text }: ExplainedResult,
     sequence: number,
     isReplayed = false,
   ): void {

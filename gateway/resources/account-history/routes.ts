@@ -82,7 +82,7 @@ function answerResting(call: OrdersCall): void {
   const ahead = engine.lotsAhead(page.entries);
   call.owe(unitsOfSeen(engine.makersSeen));
   const orders = Array.from(ahead, ([id, lots]) => views.restingOrder(engine.order(id), lots));
-  answerOrders(call, orders, { nextCursor: page.nextCursor, ...call.trueAt });
+  answerOrders(call, orders, { nextCursor: page.nextCursor, ...call.asOf });
 }
 
 /** Answers with at most one order, so the list needs no cursor. */

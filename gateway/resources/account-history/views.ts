@@ -11,7 +11,7 @@ import {
   OrderState,
   type OrderRecord as Record,
 } from '../../../persistence/history/account/orders.js';
-import type { TrueAt } from '../../../persistence/history/true-at.js';
+import type { AsOf } from '../../../persistence/history/as-of.js';
 import { CANCEL_REASONS, DROPPED } from '../../json/cancel-reasons.js';
 import { responseObject, responseSchema } from '../../json/components.js';
 import { averagePriceMicros } from '../../json/decimal.js';
@@ -198,7 +198,7 @@ const ORDER: From<Record, Assets> = {
   isOpen: ({ end }) => end === OrderState.OPEN,
   reason: reasonOf,
 };
-export const orderRecord = new Writer<Record & TrueAt>(OrderRecord, ORDER);
+export const orderRecord = new Writer<Record & AsOf>(OrderRecord, ORDER);
 export const orders = { name: 'orders', entry: new Writer<Record>(ListedOrder, ORDER) };
 
 export function restingOrder(order: OrderView, aheadLots?: number | null): Record {

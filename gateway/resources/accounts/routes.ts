@@ -40,7 +40,7 @@ export const userRoutes: Route[] = [
     summary: 'Your balance',
     responses: { 200: views.Balance },
     handle(call) {
-      call.answer(views.ownBalance, { ...call.engine.account(call.userId)!, ...call.trueAt });
+      call.answer(views.ownBalance, { ...call.engine.account(call.userId)!, ...call.asOf });
     },
   }),
 
@@ -62,7 +62,7 @@ export const userRoutes: Route[] = [
     summary: 'What others may read of your account',
     responses: { 200: views.Privacy },
     handle(call) {
-      call.answer(views.privacy, { ...call.engine.account(call.userId)!, ...call.trueAt });
+      call.answer(views.privacy, { ...call.engine.account(call.userId)!, ...call.asOf });
     },
   }),
 
@@ -83,7 +83,7 @@ export const userRoutes: Route[] = [
     responses: { 200: views.AutoClaim },
     handle(call) {
       const { autoClaim: enabled } = call.engine.account(call.userId)!;
-      call.answer(views.autoClaim, { enabled, ...call.trueAt });
+      call.answer(views.autoClaim, { enabled, ...call.asOf });
     },
   }),
 
@@ -118,7 +118,7 @@ export const userRoutes: Route[] = [
       if (account === null) return;
       const { engine } = call;
       const shown = call.userId === account.userId ? views.ownReferral : views.othersReferral;
-      call.answer(shown, { ...engine.referral(account.userId)!, ...call.trueAt });
+      call.answer(shown, { ...engine.referral(account.userId)!, ...call.asOf });
     },
   }),
 

@@ -15,12 +15,12 @@ import type {
   ReferralView,
 } from '../../../engine/interface/views.js';
 import { mulDivFloor } from '../../../engine/storage/arithmetic.js';
+import type { AsOf } from '../../../persistence/history/as-of.js';
 import {
   HALVES_PER_SET,
   resolvedHalfTicks,
   shownHalfTicks,
 } from '../../../persistence/history/market-json/market.js';
-import type { TrueAt } from '../../../persistence/history/true-at.js';
 import { receiptOf } from '../../commands/receipt.js';
 import { bodyObject, responseObject } from '../../json/components.js';
 import { averagePriceMicros } from '../../json/decimal.js';
@@ -159,7 +159,7 @@ const TOTAL: From<AccountView, Assets> = {
   total: ({ availableMicros, heldMicros }) => availableMicros + heldMicros,
 };
 export const balance = new Writer<AccountView>(z.strictObject(response.balanceFields), TOTAL);
-export const ownBalance = new Writer<AccountView & TrueAt>(Balance, TOTAL);
+export const ownBalance = new Writer<AccountView & AsOf>(Balance, TOTAL);
 
 /** Shares of one outcome, or, if outcome is null, the fees that a VOID market refunds. */
 export interface OpenPosition {
@@ -240,7 +240,7 @@ export function positionStatus({ status }: MarketView): 'open' | 'claimable' {
 }
 
 /** `rank` is undefined for a private account, which shows only its name. */
-type Shown = AccountView & TrueAt & { rank?: number | null };
+type Shown = AccountView & AsOf & { rank?: number | null };
 const unless = (of: (account: Shown) => number) => (account: Shown) =>
   account.rank === undefined ? null : of(account);
 export const profile = new Writer<Shown>(Profile, {

@@ -1,10 +1,11 @@
 /** Reads of the history for a request, and pages of its lists. */
+
+import type { AsOf } from '../../../persistence/history/as-of.js';
 import type {
   HistoryAnswers,
   HistoryKind,
   RequestOf,
 } from '../../../persistence/history/requests.js';
-import type { TrueAt } from '../../../persistence/history/true-at.js';
 import { HISTORY_PRUNED, HISTORY_UNAVAILABLE } from '../../commands/errors.js';
 import { queryHistory } from '../../commands/history-query.js';
 import type { Call } from '../../http/call.js';
@@ -14,7 +15,7 @@ import { cursorOf, type PageEnd, type PageRequest, startOf } from '../paging.js'
 export function readHistory<Kind extends HistoryKind>(
   call: Call,
   request: RequestOf<Kind>,
-  respond: (answer: HistoryAnswers[Kind], at: TrueAt) => void,
+  respond: (answer: HistoryAnswers[Kind], at: AsOf) => void,
   refuse: () => void = () => call.refuseNow(HISTORY_UNAVAILABLE),
 ): void {
   queryHistory(call, request, respond, (isPruned) => {

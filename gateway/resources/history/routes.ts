@@ -4,8 +4,8 @@
  */
 import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
 import { idNumber, marketIdNumber } from '../../../engine/interface/notation.js';
+import { asOfJson } from '../../../persistence/history/as-of.js';
 import { PAGE_END_BYTES } from '../../../persistence/history/requests.js';
-import { stateText } from '../../../persistence/history/true-at.js';
 import { answerCoded } from '../../http/answers/coded-answer.js';
 import { hashTag } from '../../http/answers/entity-tags.js';
 import type { Call } from '../../http/call.js';
@@ -168,8 +168,8 @@ function ofOrder(
 /** A user, and a value that may be negative. */
 const LEADERBOARD_POSITION = [/^\d{1,9}$/, /^-?\d{1,16}$/];
 
-function withPageEnd(bytes: Uint8Array, { nextCursor, ...trueAt }: PageEnd): Uint8Array {
-  const end = `,"nextCursor":${JSON.stringify(nextCursor)},${stateText(trueAt)}`;
+function withPageEnd(bytes: Uint8Array, { nextCursor, ...asOf }: PageEnd): Uint8Array {
+  const end = `,"nextCursor":${JSON.stringify(nextCursor)},${asOfJson(asOf)}`;
   const at = bytes.length - PAGE_END_BYTES;
   if (end.length > PAGE_END_BYTES)
     throw new Error(`the end of a page has ${end.length} characters`);

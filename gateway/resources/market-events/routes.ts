@@ -3,9 +3,9 @@
 import { z } from 'zod';
 import { MarketStatus } from '../../../engine/interface/domain.js';
 import { marketIdNumber, marketIdText } from '../../../engine/interface/notation.js';
+import { type AsOf, asOfJson } from '../../../persistence/history/as-of.js';
 import type { MarketTicks as Ticks } from '../../../persistence/history/market-events.js';
 import { eventText } from '../../../persistence/history/market-json/event-text.js';
-import { stateText, type TrueAt } from '../../../persistence/history/true-at.js';
 import { errorAnswer, invalidRequest } from '../../commands/errors.js';
 import { answerCoded } from '../../http/answers/coded-answer.js';
 import { defineRoute, type Route } from '../../http/route.js';
@@ -131,7 +131,7 @@ export const marketEventRoutes: Route[] = [
         const events = page.entries.map(eventText).join(',');
         const { nextCursor } = page;
         const next = nextCursor && cursorOf(list, nextCursor.sequence, nextCursor.events);
-        const end = `"nextCursor":${JSON.stringify(next)},${stateText(at)}`;
+        const end = `"nextCursor":${JSON.stringify(next)},${asOfJson(at)}`;
         const name = marketIdText(engine, marketId);
         answerCoded(call, at.sequence, `{"marketId":"${name}","events":[${events}],${end}`);
       });
@@ -181,7 +181,7 @@ export const marketEventRoutes: Route[] = [
 const EVENT_POSITION = [/^\d{1,15}$/, /^\d{1,9}$/];
 
 const TICK = new Writer<Ticks['start'][number]>(tick);
-const TICKS = new Writer<Ticks & Ticks['market'] & TrueAt>(MarketTicks, {
+const TICKS = new Writer<Ticks & Ticks['market'] & AsOf>(MarketTicks, {
   startPrice: ({ startPriceMicros }) => startPriceMicros || null,
   endPrice: ({ endPriceMicros }) => endPriceMicros || null,
   start: ({ start }, names) => TICK.all(start, names),

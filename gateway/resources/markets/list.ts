@@ -9,9 +9,9 @@
 import { type MarketStatusName, statusName } from '../../../engine/interface/notation.js';
 import { PAYOUT_DELAY_MS } from '../../../engine/interface/parameters.js';
 import type { MarketView } from '../../../engine/interface/views.js';
+import { asOfJson } from '../../../persistence/history/as-of.js';
 import { type Page, viewOfPast } from '../../../persistence/history/requests.js';
 import type { MarketRecord } from '../../../persistence/history/runs/format.js';
-import { stateText } from '../../../persistence/history/true-at.js';
 import { unitsOfSeen } from '../../access/fair-use/charges.js';
 import type { Call } from '../../http/call.js';
 import { readHistory } from '../history/read.js';
@@ -107,12 +107,12 @@ function cutPage(
 }
 
 function pageText(
-  { engine, query, trueAt }: MarketsCall,
+  { engine, query, asOf }: MarketsCall,
   { markets, nextAfter }: MarketsPage,
 ): string {
   const texts = markets.map((market) => marketText(engine, market));
   const next = nextAfter === null ? 'null' : `"${cursorOf(listName(query), nextAfter)}"`;
-  return `{"markets":[${texts.join(',')}],"nextCursor":${next},${stateText(trueAt)}`;
+  return `{"markets":[${texts.join(',')}],"nextCursor":${next},${asOfJson(asOf)}`;
 }
 
 export function listName({ status, asset }: MarketsWanted): string {

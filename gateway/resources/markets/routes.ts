@@ -6,11 +6,11 @@ import {
   MAX_PRICE_TICKS,
   MIN_PRICE_TICKS,
 } from '../../../engine/interface/limits.js';
+import { asOfJson } from '../../../persistence/history/as-of.js';
 import type { HashedText } from '../../../persistence/history/requests.js';
-import { stateText } from '../../../persistence/history/true-at.js';
 import { unitsOfSeen } from '../../access/fair-use/charges.js';
 import { HISTORY_UNAVAILABLE } from '../../commands/errors.js';
-import { endedAnswer } from '../../commands/explained.js';
+import { endedAnswer } from '../../commands/past-market-errors.js';
 import { answerCoded } from '../../http/answers/coded-answer.js';
 import { hashTag } from '../../http/answers/entity-tags.js';
 import type { Call } from '../../http/call.js';
@@ -56,7 +56,7 @@ export const marketRoutes: Route[] = [
       const { asset = '' } = call.query;
       if (asset !== '' && !requireListed(call, asset)) return;
       const markets = activeTexts.get(engine, asset, () => activeMarkets(engine, asset));
-      const end = `"serverTimeMs":${engine.nowMs},${stateText(call.trueAt)}`;
+      const end = `"serverTimeMs":${engine.nowMs},${asOfJson(call.asOf)}`;
       call.answerWhenDurable(200, `{"markets":[${markets}],${end}`);
     },
   }),
@@ -109,7 +109,7 @@ export const marketRoutes: Route[] = [
       }
       const { depth } = call.query;
       const bytes = bookTexts.get(engine, marketId * DEPTHS + depth, () =>
-        orderbookBytes(engine, marketId, engine.depth(marketId, depth)!, call.trueAt),
+        orderbookBytes(engine, marketId, engine.depth(marketId, depth)!, call.asOf),
       );
       call.answerWhenDurable(200, bytes);
     },
@@ -140,7 +140,7 @@ export const marketRoutes: Route[] = [
       const limits = { budgetMicros: amount, sizeLots: shares, priceTicks: price ?? worstTicks };
       const quote = engine.quote({ ...order, ...limits, userId })!;
       call.owe(unitsOfSeen(engine.makersSeen));
-      call.answerWhenDurable(200, quoteText(engine, order, quote, call.trueAt));
+      call.answerWhenDurable(200, quoteText(engine, order, quote, call.asOf));
     },
   }),
 ];

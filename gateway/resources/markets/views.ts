@@ -2,6 +2,7 @@
 import { Side } from '../../../engine/interface/domain.js';
 import type { Assets } from '../../../engine/interface/notation.js';
 import type { MarketView, QuoteView } from '../../../engine/interface/views.js';
+import type { AsOf } from '../../../persistence/history/as-of.js';
 import {
   type ChanceReads,
   indicativeTicks,
@@ -11,7 +12,6 @@ import {
   marketParts,
   marketText as writeMarket,
 } from '../../../persistence/history/market-json/market.js';
-import type { TrueAt } from '../../../persistence/history/true-at.js';
 import { averagePriceMicros } from '../../json/decimal.js';
 import { type From, Writer } from '../../json/writer.js';
 import { BuyQuote, SellQuote } from './schemas.js';
@@ -33,7 +33,7 @@ interface QuotedOrder {
   outcome: number;
 }
 
-type Quoted = QuotedOrder & QuoteView & TrueAt;
+type Quoted = QuotedOrder & QuoteView & AsOf;
 const QUOTE: From<Quoted, Assets> = {
   shares: 'filledLots',
   filled: 'filledLots',
@@ -43,7 +43,7 @@ const QUOTE: From<Quoted, Assets> = {
 const buyQuote = new Writer<Quoted>(BuyQuote, { ...QUOTE, spent: 'valueMicros' });
 const sellQuote = new Writer<Quoted>(SellQuote, { ...QUOTE, received: 'valueMicros' });
 
-export function quoteText(reads: Assets, order: QuotedOrder, quote: QuoteView, at: TrueAt): string {
+export function quoteText(reads: Assets, order: QuotedOrder, quote: QuoteView, at: AsOf): string {
   const { text } = order.side === Side.BUY ? buyQuote : sellQuote;
   return text({ ...order, ...quote, ...at }, reads);
 }

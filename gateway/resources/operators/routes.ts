@@ -12,7 +12,7 @@ import { ResultHead } from '../../../engine/interface/results.js';
 import { areRules, fixedIn } from '../../../engine/interface/rule-sets.js';
 import type { AccountView, OperatorActionView } from '../../../engine/interface/views.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
-import type { TrueAt } from '../../../persistence/history/true-at.js';
+import type { AsOf } from '../../../persistence/history/as-of.js';
 import { CODE_LASTS_MS, credentialOf, newCode } from '../../access/sign-in-codes.js';
 import { errorAnswer, invalidRequest } from '../../commands/errors.js';
 import { resultFields } from '../../commands/receipt.js';
@@ -158,7 +158,7 @@ export const operatorRoutes: Route[] = [
       const positions = engine
         .positions(userId)
         .flatMap((position) => openPositions(position, engine.market(position.marketId)!));
-      call.answer(OPERATOR_USER, { ...account, positions, ...call.trueAt });
+      call.answer(OPERATOR_USER, { ...account, positions, ...call.asOf });
     },
   }),
   defineRoute('GET', '/operator/actions', {
@@ -198,7 +198,7 @@ const OPERATOR_USER = new Writer<ShownUser, Engine>(schemas.OperatorUser, {
 const NO_SUCH_NAME = errorAnswer('user_not_found', {}, 'There is no user with this name.');
 const FROZEN_SHOWN = 100;
 
-function statusOf({ engine, gateway, trueAt }: Call) {
+function statusOf({ engine, gateway, asOf }: Call) {
   const { standing, clock, sequencer, config, version, startedAtMs } = gateway;
   const { freeBytes, daysLeft } = standing;
   return {
@@ -207,7 +207,7 @@ function statusOf({ engine, gateway, trueAt }: Call) {
     startedAtMs,
     nowMs: clock.nowMs(),
     clockAheadMs: standing.clockAheadMs,
-    ...trueAt,
+    ...asOf,
     durableSequence: sequencer.durableSequence,
     problem: gateway.notReady(),
     warning: gateway.warning(),
@@ -310,7 +310,7 @@ function isVoid(engine: Call['engine'], command: Command): boolean {
 function run(
   call: Call<{ reason: string }>,
   command: Command,
-  answer: (done: TrueAt, result: NumberBuffer) => void = (done) =>
+  answer: (done: AsOf, result: NumberBuffer) => void = (done) =>
     call.answerJson<typeof schemas.Done>(done),
 ): void {
   const result = submitFor(call, command, 'market_not_active');

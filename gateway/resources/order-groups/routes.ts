@@ -107,7 +107,7 @@ export const orderGroupRoutes: Route[] = [
     responses: { 200: OrderGroups },
     handle(call) {
       const groups = call.engine.orderGroups(call.userId);
-      call.answer(ORDER_GROUPS, { groups, ...call.trueAt });
+      call.answer(ORDER_GROUPS, { groups, ...call.asOf });
     },
   }),
 

@@ -96,7 +96,7 @@ export const partnerRoutes: Route[] = [
       const account = findAccount(call, 'id');
       if (account === null) return;
       const isOwn = account.partner === call.partner;
-      call.answer(isOwn ? OWN_USER : OTHER_USER, { ...account, ...call.trueAt });
+      call.answer(isOwn ? OWN_USER : OTHER_USER, { ...account, ...call.asOf });
     },
   }),
 ];

@@ -179,7 +179,7 @@ export const signInRoutes: Route[] = [
     responses: { 200: SessionOwner },
     handle(call) {
       const { userId, username } = call.engine.account(call.userId)!;
-      call.answerJson<typeof SessionOwner>({ userId: `u${userId}`, username, ...call.trueAt });
+      call.answerJson<typeof SessionOwner>({ userId: `u${userId}`, username, ...call.asOf });
     },
   }),
 ];
@@ -215,7 +215,7 @@ function refuseBusy(call: Call): void {
 
 async function answerSignedIn(call: Call, userId: number, status: number): Promise<void> {
   const { engine, gateway } = call;
-  const at = call.trueAt;
+  const at = call.asOf;
   const { username } = engine.account(userId)!;
   const { code: referralCode } = engine.referral(userId)!;
   const version = engine.credentialVersion(userId);

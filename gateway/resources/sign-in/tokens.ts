@@ -5,7 +5,7 @@ import { TokenScope } from '../../../engine/interface/domain.js';
 import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
 import { type Assets, idNumber, tokenScopeName } from '../../../engine/interface/notation.js';
 import type { AccessTokenView } from '../../../engine/interface/views.js';
-import type { TrueAt } from '../../../persistence/history/true-at.js';
+import type { AsOf } from '../../../persistence/history/as-of.js';
 import { ADDRESS_RULE, ALLOWED_ADDRESSES_MAX } from '../../access/allowed-addresses.js';
 import { errorAnswer, invalidRequest } from '../../commands/errors.js';
 import { resultFields } from '../../commands/receipt.js';
@@ -172,7 +172,7 @@ export function listTokens(call: Call, userId: number): void {
     ...token,
     lastUsedAtMs: gateway.sessions.lastUsedAtMs(token.tokenId),
   }));
-  call.answer(TOKENS, { tokens, ...call.trueAt });
+  call.answer(TOKENS, { tokens, ...call.asOf });
 }
 
 const TOKEN: From<AccessTokenView, Assets> = {
@@ -181,7 +181,7 @@ const TOKEN: From<AccessTokenView, Assets> = {
   allowedAddresses: ({ allowedAddresses }) =>
     allowedAddresses === '' ? null : allowedAddresses.split(','),
 };
-const CREATED_TOKEN = new Writer<AccessTokenView & TrueAt & { token: string }>(CreatedToken, TOKEN);
+const CREATED_TOKEN = new Writer<AccessTokenView & AsOf & { token: string }>(CreatedToken, TOKEN);
 const LISTED_TOKEN = new Writer<AccessTokenView>(Tokens.shape.tokens.element, TOKEN);
 const TOKENS = new Writer<{ tokens: AccessTokenView[] }>(Tokens, {
   tokens: ({ tokens }, names) => LISTED_TOKEN.all(tokens, names),

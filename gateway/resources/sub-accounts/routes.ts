@@ -117,7 +117,7 @@ export const subAccountRoutes: Route[] = [
         all.availableMicros += availableMicros;
         all.heldMicros += heldMicros;
       }
-      call.answer(SUB_ACCOUNTS, { accounts, all, ...call.trueAt });
+      call.answer(SUB_ACCOUNTS, { accounts, all, ...call.asOf });
     },
   }),
 

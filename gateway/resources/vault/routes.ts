@@ -33,7 +33,7 @@ export const vaultRoutes: Route[] = [
         apr: aprOf(engine),
         minimumStake: micros(MIN_STAKE_MICROS),
       } as const;
-      call.answerJson<typeof receipts.Vaults>({ vaults: [flex], ...call.trueAt });
+      call.answerJson<typeof receipts.Vaults>({ vaults: [flex], ...call.asOf });
     },
   }),
 

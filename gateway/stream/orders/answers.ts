@@ -4,7 +4,7 @@ import type { Assets } from '../../../engine/interface/notation.js';
 import type { NumberBuffer } from '../../../engine/storage/number-buffer.js';
 import { refusalAnswer } from '../../commands/errors.js';
 import { isAtomicBatch, refusalIn } from '../../commands/execution.js';
-import type { Explained } from '../../commands/explained.js';
+import type { ExplainedResult } from '../../commands/past-market-errors.js';
 import { AsciiWriter, ascii } from '../../json/ascii-writer.js';
 import { textBuffers } from '../../json/text-buffers.js';
 import { writeBatchReceipt, writeOperation } from '../../resources/batch/receipts.js';
@@ -44,10 +44,10 @@ export function orderAnswer(
 
 /** Wraps an answer that HTTP would send unchanged: an error, or a receipt in bytes. */
 export function writtenAnswer(
-  { status, text }: Explained,
+  { status, text }: ExplainedResult,
   id: string,
   isReplayed: boolean,
-): Explained {
+): ExplainedResult {
   if (typeof text === 'string') return { status, text: errorText({ status, text }, { id }) };
   const at = begin(id, isReplayed);
   out.text(Buffer.from(text.buffer, text.byteOffset, text.byteLength).toString('latin1'));

@@ -11,12 +11,12 @@
 import { numberedKey } from '../../../engine/interface/client-sequence.js';
 import type { Cost } from '../../access/fair-use/charges.js';
 import { Bill } from '../../access/fair-use/fair-use.js';
-import { conclude } from '../../commands/conclusion.js';
 import { type ErrorAnswer, refusalAnswer } from '../../commands/errors.js';
 import { execute } from '../../commands/execution.js';
-import type { Explained } from '../../commands/explained.js';
+import { finalizeResult } from '../../commands/final-result.js';
 import type { HistoryReader } from '../../commands/history-query.js';
 import { admitOrder } from '../../commands/intake.js';
+import type { ExplainedResult } from '../../commands/past-market-errors.js';
 import type { Gateway } from '../../http/gateway.js';
 import { textBuffers } from '../../json/text-buffers.js';
 import { elapsedMs } from '../../observe/clock.js';
@@ -73,8 +73,8 @@ export class OrderEntry {
     const { result } = done;
     if (result === null) return refusalAnswer(done.refusal!).error;
     const of = { id, isBatch: command.kind === 'batch', receivedMs, appliedMs: done.appliedMs };
-    let give = (answered: Explained) => this.answer(connection, of, answered);
-    const concluding = {
+    let give = (answered: ExplainedResult) => this.answer(connection, of, answered);
+    const options = {
       reader: historyReaderOf(gateway, connection),
       read: () => command,
       receipt: batchReceipt,
@@ -83,7 +83,7 @@ export class OrderEntry {
         give = (answered) => take(() => this.send(connection, of, answered));
       },
     };
-    conclude(result, concluding, ({ result: found, explained, isReplayed }) =>
+    finalizeResult(result, options, ({ result: found, explained, isReplayed }) =>
       give(
         explained === null
           ? orderAnswer(engine, found, { id, command, isReplayed })
@@ -97,7 +97,7 @@ export class OrderEntry {
     return isBatch ? this.counts.batch : this.counts.order;
   }
 
-  private answer(connection: Connection, of: Executed, answered: Explained): void {
+  private answer(connection: Connection, of: Executed, answered: ExplainedResult): void {
     const release = () => connection.inTurn(() => this.send(connection, of, answered));
     this.whenDurable(connection, release);
   }
@@ -125,7 +125,7 @@ export class OrderEntry {
     sequencer.releaseAt(sequencer.engine.sequence, { release });
   }
 
-  private send(connection: Connection, of: Executed, { text, status }: Explained): void {
+  private send(connection: Connection, of: Executed, { text, status }: ExplainedResult): void {
     const { metrics } = this.gateway;
     connection.answerRequest(text);
     // The connection has copied the text.

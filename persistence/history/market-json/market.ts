@@ -19,8 +19,8 @@ import {
 } from '../../../engine/interface/notation.js';
 import type { MarketView } from '../../../engine/interface/views.js';
 import { sharedBytes } from '../../storage/shared-bytes.js';
+import { type AsOf, asOfJson } from '../as-of.js';
 import type { EntryOf, MARKET_POINT } from '../runs/format.js';
-import { stateText, type TrueAt } from '../true-at.js';
 
 /** Prices are in half ticks, because the middle of a book may lie between two ticks. */
 export const HALVES_PER_SET = MICROS_PER_SET * 2;
@@ -159,12 +159,12 @@ export function contentHashOf(markets: readonly HashedParts[], extra: string): s
 export function marketText(
   { head, indicative, tail }: MarketParts<string>,
   assetPriceMicros: number | null,
-  at: TrueAt,
+  at: AsOf,
 ): string {
-  return `${head}${microsTextOrNull(assetPriceMicros)}${indicativeText(indicative)}${tail}${stateText(at)}`;
+  return `${head}${microsTextOrNull(assetPriceMicros)}${indicativeText(indicative)}${tail}${asOfJson(at)}`;
 }
 
-export interface ListFrame extends TrueAt {
+export interface ListFrame extends AsOf {
   /** The text before the first market, and after the last. */
   open: string;
   close: string;
@@ -179,10 +179,10 @@ export interface ListFrame extends TrueAt {
 export function marketListBytes(
   markets: readonly MarketParts<Uint8Array>[],
   assetPricesMicros: readonly (number | null)[],
-  { open, close, spareBytes, ...trueAt }: ListFrame,
+  { open, close, spareBytes, ...asOf }: ListFrame,
 ): Uint8Array<SharedArrayBuffer> {
   const prices = assetPricesMicros.map((micros) => ascii(microsTextOrNull(micros)));
-  const end = ascii(stateText(trueAt));
+  const end = ascii(asOfJson(asOf));
   const pieces = [ascii(open)];
   markets.forEach(({ asset, head, indicative, tail }, i) => {
     if (i > 0) pieces.push(COMMA);

@@ -247,7 +247,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     mistake: 'an answer from before is executed again',
-    file: 'gateway/commands/recalled.ts',
+    file: 'gateway/commands/stored-result.ts',
     from: 'return values[ResultHead.code] === Code.executed_before;',
     to: 'return false;',
     noticedBy: 'gateway/conformance/exchange',

@@ -1,22 +1,27 @@
 /**
  * Turns the engine's result into the final outcome, usually unchanged. The history provides the
- * result of a forgotten key (recalled.ts), and explains a refusal in a past market (explained.ts).
+ * result of a forgotten key (stored-result.ts), and explains a refusal in a past market (past-market-errors.ts).
  */
 import type { Command } from '../../engine/interface/commands.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';
-import { type Explained, explain, mayNeedExplanation, questionsIn } from './explained.js';
 import type { HistoryReader } from './history-query.js';
-import { isForgotten, recall } from './recalled.js';
+import {
+  type ExplainedResult,
+  explainRefusals,
+  mayNeedExplanation,
+  questionsIn,
+} from './past-market-errors.js';
 import type { ReceiptWriter } from './receipt.js';
+import { isResultEvicted, loadStoredResult } from './stored-result.js';
 
-export interface Conclusion {
+export interface FinalResult {
   /** The result, valid until the next command unless it came from the history. */
   result: NumberBuffer;
-  explained: Explained | null;
+  explained: ExplainedResult | null;
   isReplayed: boolean;
 }
 
-export interface Concluding {
+export interface FinalizeOptions {
   reader: HistoryReader;
   read: () => Command;
   /** Writes the receipt. Used here only for a batch with explained refusals. */
@@ -26,27 +31,29 @@ export interface Concluding {
 }
 
 /** Calls `answer` now, or in a later turn unless the client leaves. */
-export function conclude(
+export function finalizeResult(
   result: NumberBuffer,
-  concluding: Concluding,
-  answer: (conclusion: Conclusion) => void,
+  options: FinalizeOptions,
+  answer: (finalResult: FinalResult) => void,
 ): void {
-  const { reader, read, receipt, onWait } = concluding;
-  if (!isForgotten(result)) {
-    answerFound(result, reader.gateway.sequencer.engine.replayed, concluding, answer);
+  const { reader, read, receipt, onWait } = options;
+  if (!isResultEvicted(result)) {
+    answerFound(result, reader.gateway.sequencer.engine.replayed, options, answer);
     return;
   }
   const command = read();
   onWait?.();
   const later = { reader, read: () => command, receipt };
-  recall(reader, result, (found) => answerFound(found, !isForgotten(found), later, answer));
+  loadStoredResult(reader, result, (found) =>
+    answerFound(found, !isResultEvicted(found), later, answer),
+  );
 }
 
 function answerFound(
   result: NumberBuffer,
   isReplayed: boolean,
-  { reader, read, receipt, onWait }: Concluding,
-  answer: (conclusion: Conclusion) => void,
+  { reader, read, receipt, onWait }: FinalizeOptions,
+  answer: (finalResult: FinalResult) => void,
 ): void {
   if (mayNeedExplanation(result)) {
     const command = read();
@@ -54,7 +61,9 @@ function answerFound(
     if (questions.length > 0) {
       onWait?.();
       const refused = { result, command, receipt };
-      explain(reader, refused, questions, (explained) => answer({ result, explained, isReplayed }));
+      explainRefusals(reader, refused, questions, (explained) =>
+        answer({ result, explained, isReplayed }),
+      );
       return;
     }
   }

@@ -25,8 +25,8 @@ import { elapsedMs } from '../observe/clock.js';
 import { type ErrorAnswer, type ErrorCode, errorAnswer } from './errors.js';
 import { isAtomicBatch, refusalIn } from './execution.js';
 import { chargeRead, type HistoryReader, queryHistory } from './history-query.js';
-import { copyOf } from './recalled.js';
 import type { ReceiptWriter } from './receipt.js';
+import { copyOf } from './stored-result.js';
 
 type Besides = Record<string, unknown>;
 
@@ -50,7 +50,7 @@ export function endedAnswer(
 
 type Respond = (error: ErrorAnswer | null) => void;
 
-export function unsaid(besides: Besides): ErrorAnswer {
+export function historyUnavailableError(besides: Besides): ErrorAnswer {
   const message =
     'Nothing was executed. The result of the market cannot be read now, or your reads are used up. Try again.';
   return errorAnswer('history_unavailable', { ...besides, executed: false }, message);
@@ -92,16 +92,16 @@ interface Question {
   operation: (Command | BatchOperation) & { marketId: number };
 }
 
-export interface Explained {
+export interface ExplainedResult {
   status: number;
   text: string | Uint8Array;
 }
 
-export function explain(
+export function explainRefusals(
   reader: HistoryReader,
   { result, command, receipt }: Refused,
   questions: readonly Question[],
-  answer: (explained: Explained) => void,
+  answer: (explained: ExplainedResult) => void,
 ): void {
   const after = readerAfter(reader, result.values[ResultHead.sequence]!);
   const isWhole = command.kind !== 'batch' || command.atomic;
@@ -124,7 +124,7 @@ export function explain(
     const respond = (said: ErrorAnswer | null) => {
       // Once one question fails, the remaining ones are not asked and count as failed.
       for (const { indices } of said === null ? questions.slice(at) : [question])
-        for (const each of indices) errors.set(each, said ?? unsaid(besides));
+        for (const each of indices) errors.set(each, said ?? historyUnavailableError(besides));
       askFrom(said === null ? questions.length : at + 1);
     };
     if (elapsedMs() > untilMs) respond(null);

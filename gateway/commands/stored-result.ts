@@ -10,7 +10,7 @@ import { RESULT_HEAD_LENGTH, ResultHead } from '../../engine/interface/results.j
 import { NumberBuffer } from '../../engine/storage/number-buffer.js';
 import { chargeRead, type HistoryReader, readerKeyOf } from './history-query.js';
 
-export function isForgotten({ values }: NumberBuffer): boolean {
+export function isResultEvicted({ values }: NumberBuffer): boolean {
   return values[ResultHead.code] === Code.executed_before;
 }
 
@@ -18,7 +18,7 @@ export function isForgotten({ values }: NumberBuffer): boolean {
  * Calls `then` with the result of the first execution, or with a copy of `result` if the history
  * does not have it or the reader cannot pay. Does not call `then` if the client leaves.
  */
-export function recall(
+export function loadStoredResult(
   reader: HistoryReader,
   result: NumberBuffer,
   then: (result: NumberBuffer) => void,
