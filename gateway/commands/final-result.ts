@@ -1,6 +1,7 @@
 /**
  * Turns the engine's result into the final outcome, usually unchanged. The history provides the
- * result of a forgotten key (stored-result.ts), and explains a refusal in a past market (past-market-errors.ts).
+ * result of a forgotten key (stored-result.ts), and explains a refusal in a past market
+ * (past-market-errors.ts).
  */
 import type { Command } from '../../engine/interface/commands.js';
 import type { NumberBuffer } from '../../engine/storage/number-buffer.js';

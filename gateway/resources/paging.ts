@@ -1,5 +1,5 @@
 /** Pages of lists. A cursor has list, filters and last position, so pages do not shift. */
-import { asOfJson, type AsOf } from '../../persistence/history/true-at.js';
+import { type AsOf, asOfJson } from '../../persistence/history/as-of.js';
 import { unitsOfSeen } from '../access/fair-use/charges.js';
 import { invalidRequest } from '../commands/errors.js';
 import type { Call } from '../http/call.js';
