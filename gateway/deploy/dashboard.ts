@@ -137,7 +137,7 @@ const PANELS: readonly Panel[] = [
   },
   {
     title: 'Free disk',
-    text: 'Of the data folder. Below the line, ExchangeDiskFull fires; a start needs 8 MiB.',
+    text: 'Of the data folder. Below the line, ExchangeDiskFull fires; startup needs 8 MiB.',
     unit: 'bytes',
     limit: 10737418240,
     isLeast: true,
@@ -156,7 +156,7 @@ const PANELS: readonly Panel[] = [
   },
   {
     title: 'Commands since the newest snapshot',
-    text: 'What a start would replay. Above the line, ExchangeNoSnapshot fires.',
+    text: 'What startup would replay. Above the line, ExchangeNoSnapshot fires.',
     unit: 'short',
     limit: 10000000,
     shows: {

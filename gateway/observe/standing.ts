@@ -203,7 +203,7 @@ export function tellRefused(log: Log): (problem: string | null) => void {
     else
       log.error(
         { problem },
-        'NEW CONNECTIONS TO THE JOURNAL ARE REFUSED: this exchange leads on until it loses the one it has',
+        'NEW CONNECTIONS TO THE JOURNAL ARE REFUSED: this exchange leads until it loses its open connection',
       );
   };
 }

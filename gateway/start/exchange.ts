@@ -166,7 +166,7 @@ async function start(options: ExchangeOptions, parts: Parts): Promise<Exchange> 
   if (engine.sequence > 0 && sharedSecrets === null && readSecrets(folder) === null)
     log.warn(
       'THERE IS NO session-secret, AND A NEW ONE ENDS ALL SESSIONS AND NAMED TOKENS. If a backup has ' +
-        'it, stop the exchange, copy it back and start again: npm run doctor says how',
+        'the file, stop the exchange, copy the file back and start again: npm run doctor says how',
     );
   const own = () => sessionSecrets(folder);
   const secrets = sharedSecrets ?? (await withVariable('DATA_FOLDER', own));
@@ -247,7 +247,10 @@ export function followerOf(
   });
 }
 
-/** If the follower disagrees, the state may be wrong: trading halts, the process stays up. */
+/**
+ * If the follower's state differs from the engine's, the engine's may be wrong: trading halts, and
+ * the process stays up.
+ */
 function startFollower(
   { config, log }: ExchangeOptions,
   sequencer: () => WatchedSequencer | null,

@@ -185,7 +185,7 @@ export class Follower {
   }
 
   private disagreed(sequence: number, problem: string): void {
-    const reason = 'the follower does not agree with the exchange';
+    const reason = "the follower's state differs from the engine's";
     this.options.log.error({ sequence, problem }, reason);
     this.end(reason);
     this.options.onDisagreement(sequence, problem);

@@ -20,7 +20,7 @@
  *
  * Reads that arrive before the first session is open wait for that session; between sessions reads
  * are `unavailable`. A session does not check the batches before its snapshot: the batches of the
- * journal's last segments were checked before the start (judgement.ts), or the follower itself has
+ * journal's last segments were checked before startup (judgement.ts), or the follower itself has
  * applied them.
  */
 import { setTimeout as delay } from 'node:timers/promises';

@@ -37,7 +37,10 @@ export interface WaitingRead<Request = HistoryRequest> {
   isGivenUp: () => boolean;
 }
 
-export const GIVEN_UP = { status: 'unavailable', reason: 'nobody waits for it any more' } as const;
+export const GIVEN_UP = {
+  status: 'unavailable',
+  reason: 'no client waits for this read any longer',
+} as const;
 
 interface ReadsOptions {
   engine: Engine;

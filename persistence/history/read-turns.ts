@@ -36,7 +36,7 @@ export class ReadTurns {
       if (this.isBusy) await new Promise<void>((begin) => this.waiting.push({ reader, begin }));
       this.isBusy = true;
       try {
-        if (isStopped()) throw new ReadStopped('nobody waits for it any more');
+        if (isStopped()) throw new ReadStopped('no client waits for this read any longer');
         this.count(reader);
         return await query();
       } finally {

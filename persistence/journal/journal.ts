@@ -29,7 +29,7 @@ export interface FoundJournal {
   notice: string | null;
   /** Something normal that is worth a log line. */
   remark: string | null;
-  /** Damaged or missing parts before the newest snapshot, which a start does not need. */
+  /** Damaged or missing parts before the newest snapshot, which startup does not need. */
   damage: string | null;
 }
 

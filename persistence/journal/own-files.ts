@@ -34,10 +34,11 @@ export class OwnFiles {
       new FilesGone(
         {
           problem:
-            `${this.paths[at]} was removed, moved or replaced while the exchange wrote to it, and what is ` +
-            'in the file that it wrote to is lost unless that one is put back. It stops now',
+            `${this.paths[at]} was removed, moved or replaced while the exchange wrote to it. The ` +
+            'commands in that file are lost unless the file is put back. The exchange stops now',
           file: this.paths[at]!,
-          remedy: 'Put it back if it was moved; otherwise restore a backup into a new folder.',
+          remedy:
+            'Put the file back if it was moved; otherwise restore a backup into a new folder.',
         },
         null,
       ),

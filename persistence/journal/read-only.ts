@@ -1,6 +1,6 @@
 /**
  * Reads the journal of a folder without changing any file (storage/read-only.ts): for the judgement
- * before a start, and for the tools.
+ * before startup, and for the tools.
  */
 import { openReadOnly, type ReadOnlyDatabase } from '../storage/read-only.js';
 import { JournalError } from './errors.js';

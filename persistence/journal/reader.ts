@@ -142,7 +142,7 @@ export class JournalReader implements JournalSource {
 
   /**
    * Checks from the last rows of each segment that the next segment continues it. Returns the
-   * damage in those rows: a start does not need what is before its snapshot.
+   * damage in those rows: startup does not need what is before its snapshot.
    * @param from the first sequence of interest: a segment that ends before it may be missing.
    * @throws JournalError if a segment is missing, or two are of different histories.
    */
@@ -309,7 +309,7 @@ export class JournalReader implements JournalSource {
     return new MissingSegments({
       problem: `the commands from sequence ${sequence} on are in ${names}, and were moved to an archive`,
       file: this.folder,
-      remedy: `${UNCHANGED} Bring them back; this works while the exchange trades: ${restoreCommand(this.folder)}`,
+      remedy: `${UNCHANGED} Bring the segments back; this works while the exchange trades: ${restoreCommand(this.folder)}`,
     });
   }
 }

@@ -2,7 +2,7 @@
  * Seals full segments: moves each one's write-ahead log into its file, syncs it, and makes it
  * read-only.
  *
- * Invariant: every step can be repeated, so the next start completes a sealing that a crash or
+ * Invariant: every step can be repeated, so the next startup completes a sealing that a crash or
  * an error interrupted. Until then the segment is read like any other. A segment that cannot be
  * sealed delays no other, keeps no file open between attempts, and is retried until it is sealed.
  */
@@ -51,7 +51,7 @@ export function unsealedTrouble({ path }: Segment): Trouble {
 
 function longRead(path: string): Trouble {
   return {
-    problem: `${path} is full and not sealed: another program holds a read of it open, or no exchange runs`,
+    problem: `${path} is full and not sealed: another program has the file open for reading, or no exchange runs`,
     file: path,
     remedy: `The exchange tries again until that read ends. To find the program: fuser -v ${path}`,
   };
@@ -96,7 +96,7 @@ export class Sealing {
     if (this.unsealed.size > 0) this.working = this.work();
   }
 
-  /** Tries each segment once more; the next start retries the rest. */
+  /** Tries each segment once more; the next startup retries the rest. */
   async close(): Promise<void> {
     this.closing.abort();
     await this.working;

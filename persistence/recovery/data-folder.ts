@@ -50,7 +50,7 @@ export async function openJournal(options: DataFolderOptions): Promise<Journal> 
 }
 
 /**
- * Checks access to everything that a start needs, which excludes the history. @throws the system's
+ * Checks access to everything that startup needs, which excludes the history. @throws the system's
  * error, with a remedy
  */
 export function mustBeUsable(folder: string): void {
@@ -108,7 +108,7 @@ export class DataFolder {
     return this.found.isNew;
   }
 
-  /** Damage in a part of the journal that a start does not need; null if none. */
+  /** Damage in a part of the journal that startup does not need; null if none. */
   get damage(): string | null {
     return this.found.damage;
   }

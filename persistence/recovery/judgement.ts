@@ -29,7 +29,7 @@ import { vouchedPosition } from './snapshot/vouched.js';
 
 export interface JudgementOptions {
   acceptMissingMark: boolean;
-  /** Check all segments of the journal, even those that a start does not need. */
+  /** Check all segments of the journal, even those that startup does not need. */
   checkAll?: boolean;
   acceptUnfinished?: boolean;
   /** The required version. Default: the present one. */
@@ -41,7 +41,7 @@ export class UnmarkedJournal extends JournalError {
   override name = 'UnmarkedJournal';
 }
 
-/** A start needs the first segments, which are elsewhere. */
+/** Startup needs the first segments, which are elsewhere. */
 export class SegmentsNeeded extends JournalError {
   override name = 'SegmentsNeeded';
 }
@@ -105,7 +105,7 @@ export function refuseUnfinished(folder: string): void {
     );
 }
 
-/** A start does not need rows before it; null if it needs all. The recovery checks the file. */
+/** Startup does not need rows before it; null if it needs all. The recovery checks the file. */
 async function provenSnapshot(
   folder: string,
   reader: JournalReader,
@@ -118,7 +118,7 @@ async function provenSnapshot(
   return null;
 }
 
-/** `damage`: before the snapshot. @throws JournalError for a part that a start needs. */
+/** `damage`: before the snapshot. @throws JournalError for a part that startup needs. */
 async function provenFrom(
   from: number,
   snapshot: JournalPosition | null,
@@ -140,7 +140,7 @@ function unlessJournal(error: unknown): null {
   throw error;
 }
 
-/** @throws JournalError if a start needs them, or for `checkAll` if no archive has them. */
+/** @throws JournalError if startup needs them, or for `checkAll` if no archive has them. */
 function judgeMissing(
   folder: string,
   reader: JournalReader,
@@ -164,7 +164,7 @@ function judgeMissing(
       {
         problem: `startup needs older segments (${names}), which were moved to an archive`,
         file: folder,
-        remedy: `${UNCHANGED} Bring them back: ${restoreCommand(folder)}`,
+        remedy: `${UNCHANGED} Bring the segments back: ${restoreCommand(folder)}`,
       },
       null,
     );

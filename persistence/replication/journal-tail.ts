@@ -10,7 +10,7 @@
  * Invariant: the engine has the batches of one chain of hashes, and after each the digest that
  * the leader had. Only a journal that cannot be read now is tried again. If the journal leads
  * elsewhere, if the cluster lost what this engine has, or if a watcher throws, which is a bug, the
- * tail ends and `onFatal` is called: the process must end. Its next start begins with a snapshot.
+ * tail ends and `onFatal` is called: the process must end. Its next startup begins with a snapshot.
  *
  * A batch may have tens of thousands of commands. A request between two turns of the tail may see a
  * state in the middle of a batch: it is durable and chained, but its digest is only compared at the
@@ -258,7 +258,7 @@ export class JournalTail {
     throw new JournalError(
       `the cluster has a different batch at sequence ${sequence} than this process has applied, or ` +
         'none: a node was promoted that had not received everything, or the tables were restored. ' +
-        'Restart this process: it begins with a snapshot that the journal proves.',
+        'Restart this process: it begins with a snapshot that the journal vouches for.',
       sequence,
     );
   }

@@ -1,5 +1,5 @@
 /**
- * Opens the databases of a data folder without changing any file: for the judgement before a start,
+ * Opens the databases of a data folder without changing any file: for the judgement before startup,
  * and for the replay tool. SQLite's read-only mode is not enough: in write-ahead mode it creates
  * missing -wal and -shm files, and writes locks and marks to -shm. The mode depends on the files:
  *

@@ -1,4 +1,4 @@
-/** Disk space of a folder: how much is free, and whether it is enough for a start. */
+/** Disk space of a folder: how much is free, and whether it is enough for startup. */
 import { rmSync, statfsSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { withFile } from './files.js';

@@ -129,7 +129,7 @@ export class House {
   }
 }
 
-/** Call at every start, even without a house: the prices are outdated. @throws SubmitRefused */
+/** Call at every startup, even without a house: the prices are outdated. @throws SubmitRefused */
 export function cancelHouseOrders(sequencer: Submitter): void {
   const userId = houseUserId(sequencer.engine);
   const marketIds = new Set(sequencer.engine.orders(userId).map((order) => order.marketId));

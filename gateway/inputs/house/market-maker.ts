@@ -188,9 +188,9 @@ export class MarketMaker {
     if (isNew && isReached)
       this.options.log.error(
         { realizedProfitMicros },
-        'house: it has reached its loss limit, and does not quote until the next hour or day',
+        'the house has reached its loss limit, and does not quote until the next hour or day',
       );
-    else if (isNew) this.options.log.warn({}, 'house: it quotes again after its losses');
+    else if (isNew) this.options.log.warn({}, 'the house quotes again after its losses');
     return !isReached;
   }
 

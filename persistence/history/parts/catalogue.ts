@@ -1,5 +1,5 @@
 /**
- * catalogue.db: what a start and a read must know of the parts of the history that are over.
+ * catalogue.db: what startup and a read must know of the parts of the history that are over.
  *
  *   part          a row per part that is over, as JSON: where it ends, the number of entries up to
  *                 there, the SHA-256 of its file, once it is sealed (sealing.ts), and whether it is

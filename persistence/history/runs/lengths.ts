@@ -1,9 +1,9 @@
 /**
- * The lengths of the lists, stored so that a start need not count entries: in the catalogue as of
+ * The lengths of the lists, stored so that startup need not count entries: in the catalogue as of
  * the beginning of the open part; in that part, from time to time, the current ones.
  *
  * Invariant: the stored lengths of a list count its runs up to a rowid that is stored with them,
- * and no run after it. A start adds the runs after that.
+ * and no run after it. Startup adds the runs after that.
  */
 import type sqlite3 from 'sqlite3';
 import { MAX_USERS } from '../../../engine/interface/limits.js';

@@ -1,6 +1,6 @@
 /**
  * The format of a snapshot: the whole state of the engine at the end of a journal batch, in one
- * file, so that a start need not replay the journal from its first command. Without snapshots the
+ * file, so that startup need not replay the journal from its first command. Without snapshots the
  * journal rebuilds the same state.
  *
  *   bytes 0 to 7      "QHXSNAP1"

@@ -65,7 +65,7 @@ function readNode(text: string): { host: string; port: number } {
   const node = NODE.exec(text);
   const port = Number(node?.[3] ?? DEFAULT_PORT);
   if (node === null || port < 1 || port > 65_535)
-    throw new Error(`has ${text} where a host and a port should stand`);
+    throw new Error(`has ${text} where a host and a port should be`);
   return { host: (node[1] ?? node[2])!, port };
 }
 

@@ -447,8 +447,8 @@ function takenOver(epoch: number): JournalError {
 
 function unknownFate(error: Error): JournalError {
   return new JournalError(
-    `the journal could not be written: ${error.message}. It is unknown whether the last batch is ` +
-      'there; nothing of it was acknowledged. The next start reads what is there.',
+    `the journal could not be written: ${error.message}. It is unknown whether the last batch ` +
+      'was committed; none of its commands was acknowledged. The next startup reads what was committed.',
     null,
     error,
   );
@@ -461,7 +461,7 @@ function connectionLost(error: Error): JournalError {
 function notReplicated(message: string): JournalError {
   return new JournalError(
     `PostgreSQL has stopped waiting for the standbys (${message}): the last batch may be on one ` +
-      'machine only. Nothing of it was acknowledged.',
+      'machine only. None of its commands was acknowledged.',
     null,
   );
 }

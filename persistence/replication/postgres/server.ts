@@ -195,7 +195,7 @@ export async function proveDurability(client: pg.Client, isUnreplicated: boolean
 
 function unsafe(name: string, value: string, why: string): JournalError {
   return new JournalError(
-    `PostgreSQL has ${name} = '${value}', so ${why}. Nothing is acknowledged under it. Change the ` +
+    `PostgreSQL has ${name} = '${value}', so ${why}. The exchange acknowledges nothing under this setting. Change the ` +
       'setting, or, for development alone, accept missing standbys: UNREPLICATED=on for an exchange, ' +
       '--unreplicated for copy.',
     null,

@@ -2,7 +2,7 @@
  * `npm run doctor`: reports the contents of a data folder and its backup, how far each is
  * undamaged, and the next commands, the one that keeps the most first, with what each loses.
  *
- * Invariant: nothing is created, changed or deleted. Problems are reported in the words of a start.
+ * Invariant: nothing is created, changed or deleted. Problems are reported in the words of startup.
  * The commands that an advised step is said to keep were read in the same way as that step reads
  * them.
  */
@@ -127,7 +127,7 @@ async function describe(what: string, examined: Examined): Promise<string[]> {
     `  journal: ${names.join(', ') || 'none'}`,
     await snapshotsIn(folder),
   ];
-  // The start's message without its advice to run doctor.
+  // Startup's message without its advice to run doctor.
   const problem = asStart instanceof SegmentsNeeded ? asStart : (damage ?? asStart);
   if (problem instanceof JournalError) lines.push(`  problem: ${problem.problem}`);
   else if (starts && !asStart.isNew)

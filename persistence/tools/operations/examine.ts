@@ -1,8 +1,8 @@
 /**
- * `doctor`'s findings in a data folder: how a start judges it, the result of checking everything,
+ * `doctor`'s findings in a data folder: how startup judges it, the result of checking everything,
  * and how far its journal can be read.
  *
- * Invariant: nothing is created, changed or deleted. The code of a start decides whether an
+ * Invariant: nothing is created, changed or deleted. The code of startup decides whether an
  * exchange starts: the judgement, and the recovery from the newest usable snapshot.
  */
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ type Judged = FoundJournal | JournalError;
 export interface Examined extends Readable {
   folder: string;
   asStart: Judged;
-  /** The judgement of a start with ACCEPT_MISSING_MARK=on; null means the same as `asStart`. */
+  /** The judgement of startup with ACCEPT_MISSING_MARK=on; null means the same as `asStart`. */
   accepted: Judged | null;
   asWhole: Judged;
   /**

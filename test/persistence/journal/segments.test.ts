@@ -303,7 +303,7 @@ describe('an archive', () => {
     const error = await journalErrorOf(recovered(folder));
     expect(error.message).toMatch(/\(journal\.db to journal-000003\.db\), .* --restore/);
     const { out } = await operate('doctor', '--data', folder);
-    expect(out).toMatch(/Bring them back.*: .* --restore$/m);
+    expect(out).toMatch(/Bring the segments back.*: .* --restore$/m);
   });
 
   it('of a newer folder: what the folder cannot prove is left there', async () => {

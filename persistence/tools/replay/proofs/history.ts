@@ -300,7 +300,7 @@ async function schemaOf(
 
 function historyFinding(place: string, problem: string): Finding {
   const remedy =
-    'Nothing is lost. Stop the exchange and remove the folder history. The next start rebuilds the history from the ' +
+    'Nothing is lost. Stop the exchange and remove the folder history. The next startup rebuilds the history from the ' +
     'journal.';
   return { problem, file: FILE, place, remedy };
 }

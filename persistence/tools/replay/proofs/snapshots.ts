@@ -20,7 +20,7 @@ export interface SnapshotVerdict {
   finding: Finding | null;
   /** Whether the replay reached its sequence and compared it. */
   compared: boolean;
-  /** Whether the journal vouches for it. If not, a start does not use it. */
+  /** Whether the journal vouches for it. If not, startup does not use it. */
   vouched: boolean;
 }
 
